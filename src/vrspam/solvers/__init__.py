@@ -1,0 +1,1 @@
+"""Algorithms that minimise the one objective of `vrspam.objective`."""
