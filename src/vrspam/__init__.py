@@ -1,3 +1,34 @@
-"""Linear scorers that maximise the area under the ROC curve."""
+"""Linear scorers that maximise the area under the ROC curve, with a certificate for every result.
+
+Public names are imported on first use, so `import vrspam` costs next to nothing and pulls in no compiler.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
+
+_HOME = {
+    "AUCClassifier": "vrspam.estimators.exact",
+    "ClassMoments": "vrspam.moments",
+}
+
+__all__ = ["AUCClassifier", "ClassMoments", "__version__"]
+
+if TYPE_CHECKING:
+    from vrspam.estimators.exact import AUCClassifier
+    from vrspam.moments import ClassMoments
+
+
+def __getattr__(name: str):
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME})

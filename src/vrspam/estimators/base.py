@@ -1,0 +1,168 @@
+"""What all estimators share: validation, label encoding, scoring, and how a solution is kept."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Real
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import column_or_1d
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from vrspam import metrics
+from vrspam.moments import ClassMoments
+from vrspam.objective import auto_l2
+from vrspam.solvers.base import Solution
+
+PENALTY_CONSTRAINTS: dict = {
+    "l2": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
+    "l1": [Interval(Real, 0, None, closed="left")],
+    "tol": [Interval(Real, 0, None, closed="left")],
+}
+
+
+class Rows(NamedTuple):
+    """Validated training data."""
+
+    X: np.ndarray
+    y: np.ndarray
+    weights: np.ndarray | None
+
+
+class AUCClassifierBase(ClassifierMixin, BaseEstimator):
+    """Base of all estimators: linear scores, `score` is the area under the ROC curve."""
+
+    _parameter_constraints: dict = {}
+    coef_: np.ndarray
+    intercept_: np.ndarray
+    classes_: np.ndarray
+    l2: float | str
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = True
+        return tags
+
+    def _validate_rows(self, X, y, sample_weight, *, reset: bool = True, order: str | None = None) -> Rows:
+        """Check X, y and the weights, whatever classes y holds."""
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            order=order,
+            multi_output=True,  # y is checked below: here it must not be turned into numbers
+        )
+        y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        return Rows(X, y, sample_weight)
+
+    def _two_classes(self, rows: Rows) -> np.ndarray:
+        """The two labels of a complete training set, sorted; anything else is an error."""
+        kept = rows.y if rows.weights is None else rows.y[rows.weights > 0]
+        kind = type_of_target(rows.y, input_name="y", raise_unknown=True)
+        if kind != "binary" or np.unique(rows.y).size > 2:
+            raise ValueError(
+                f"Only binary classification is supported. The type of the target is {kind}. For several "
+                f"classes wrap the estimator: sklearn.multiclass.OneVsRestClassifier({type(self).__name__}())."
+            )
+        classes = np.unique(kept)
+        if classes.size < 2:
+            raise ValueError(
+                f"AUC needs two classes, but y holds only one class"
+                f"{' with positive weight' if rows.weights is not None else ''}: {classes.tolist()}."
+            )
+        return classes
+
+    def _resolve_l2(self, moments: ClassMoments) -> float:
+        """The number used for `l2`."""
+        return 1e-3 * auto_l2(moments) if isinstance(self.l2, str) else float(self.l2)
+
+    def _keep(self, solution: Solution, moments: ClassMoments, l2: float) -> None:
+        """Store a solution; the score is 0 half-way between the class means."""
+        if not np.isfinite(solution.w).all():
+            raise ValueError(
+                "The solution is not finite: rescale the features (sklearn.preprocessing.StandardScaler) "
+                "or give a larger l2."
+            )
+        self.coef_ = solution.w[np.newaxis, :]
+        self.intercept_ = np.array([-float(solution.w @ moments.means.sum(axis=0)) / 2.0])
+        self.classes_ = moments.classes
+        self.l2_ = l2
+        self.objective_ = solution.value
+        self.gap_ = solution.gap
+        self.n_iter_ = solution.n_iter
+        if solution.history:
+            self.history_ = solution.history
+
+    def _warn_if_not_converged(self, solution: Solution) -> None:
+        if not solution.converged:
+            warnings.warn(
+                f"{type(self).__name__} stopped after {solution.n_iter} iterations with gap_ = {solution.gap:.3g}, "
+                f"above tol * F(0): raise max_iter, standardise the features, or give a larger l2.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def decision_function(self, X) -> np.ndarray:
+        """Scores of the rows of X: higher means more likely `classes_[1]`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self, "coef_")
+        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+        coef = self.coef_[0].astype(X.dtype, copy=False)
+        scores = X @ coef
+        return np.asarray(scores if not sparse.issparse(scores) else scores.toarray()).ravel() + self.intercept_[0]
+
+    def predict(self, X) -> np.ndarray:
+        """`classes_[1]` where the score is positive, else `classes_[0]`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        scores = self.decision_function(X)
+        return self.classes_[(scores > 0).astype(np.intp)]
+
+    def score(self, X, y, sample_weight=None) -> float:
+        """Area under the ROC curve of the scores of X.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+            NaN, with a warning, when y holds one class only.
+        """
+        scores = self.decision_function(X)
+        y = column_or_1d(y)
+        unknown = np.setdiff1d(y, self.classes_)
+        if unknown.size:
+            raise ValueError(f"y holds labels {unknown.tolist()[:3]} that were not seen in fit.")
+        return metrics.roc_auc(y == self.classes_[1], scores, sample_weight)

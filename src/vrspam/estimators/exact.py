@@ -1,0 +1,241 @@
+"""`AUCClassifier`: the exact optimum, by whichever solver suits the size of the data."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Literal
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import Interval
+
+from vrspam.estimators.base import PENALTY_CONSTRAINTS, AUCClassifierBase
+from vrspam.moments import ClassMoments
+from vrspam.objective import Objective
+from vrspam.solvers.base import Solution
+from vrspam.solvers.exact import solve_gram, solve_products
+
+MOMENTS_MAX_FEATURES_DENSE = 5_000
+MOMENTS_MAX_FEATURES_SPARSE = 2_000
+MOMENTS_ALWAYS = 1_000
+PARTIAL_FIT_MAX_FEATURES = 20_000
+
+
+def choose_solver(n_samples: int, n_features: int, is_sparse: bool) -> Literal["moments", "products"]:
+    """The one rule that picks the solver.
+
+    "moments" gathers two d×d matrices in one pass and solves from them; it costs n d² and does not mind bad
+    conditioning. "products" only multiplies by X, once or twice an iteration, and never holds a d×d matrix.
+
+    * up to 1,000 features: moments;
+    * dense X, up to 5,000 features and at least as many rows as features: moments;
+    * sparse X, up to 2,000 features: moments;
+    * otherwise products.
+
+    Within each, l1 = 0 is a linear system (Cholesky, conjugate gradient) and l1 > 0 coordinate descent (on
+    the Gram matrix, on the columns of X).
+
+    >>> choose_solver(60_000, 780, is_sparse=False), choose_solver(16_000, 62_000, is_sparse=True)
+    ('moments', 'products')
+    """
+    if n_features <= MOMENTS_ALWAYS:
+        return "moments"
+    if is_sparse:
+        return "moments" if n_features <= MOMENTS_MAX_FEATURES_SPARSE else "products"
+    return "moments" if n_features <= min(n_samples, MOMENTS_MAX_FEATURES_DENSE) else "products"
+
+
+class AUCClassifier(AUCClassifierBase):
+    """The linear scorer that minimises the pairwise squared AUC loss, exactly.
+
+    It minimises, with p the share of positives and q = 1 - p,
+
+        F(w) = p q · mean over pairs (i in +, j in -) of (1 - w·(x_i - x_j))²  +  l2/2 ‖w‖²  +  l1 ‖w‖₁
+
+    and stops when the certificate `gap_`, an upper bound on F(coef_) - min F, is at most tol·F(0).
+
+    Parameters
+    ----------
+    l2 : float or "auto", default="auto"
+        Weight of the squared norm. "auto" is 1e-3 · 2pq · (mean second derivative), which neither imbalance
+        nor the scale of the features makes absurd. 0 is allowed: with l1 = 0 the solution of least norm is
+        returned, and `gap_` is NaN because the bound needs strong convexity.
+    l1 : float, default=0.0
+        Weight of the absolute norm; positive values give zeros in `coef_`.
+    tol : float, default=1e-8
+        Relative accuracy: stop when the gap is at most tol·F(0), F(0) = pq.
+    max_iter : int, default=1000
+        Most iterations of the iterative solvers (sweeps, or conjugate-gradient steps).
+    random_state : int, RandomState or None, default=None
+        Accepted for a uniform interface; the solvers draw no random numbers.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features)
+    intercept_ : ndarray of shape (1,)
+        Puts the score 0 half-way between the class means; the AUC does not depend on it.
+    classes_ : ndarray of shape (2,)
+        The labels; the larger one is ranked above.
+    gap_ : float
+        Certificate: F(coef_) is at most this far above the optimum.
+    objective_ : float
+        F(coef_).
+    l2_ : float
+        The value of l2 that was used.
+    n_iter_ : int
+        Iterations done (1 for a direct solve).
+    solver_ : {"moments", "products"}
+        What ran, see `vrspam.estimators.exact.choose_solver`.
+    moments_ : ClassMoments
+        The statistics the solution came from, when `solver_` is "moments".
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Only if X had string column names.
+
+    Notes
+    -----
+    Without l1 the direction is that of class-balanced ridge regression and of a regularised Fisher
+    discriminant. When d×d fits in memory nothing beats it in speed: stochastic methods are of interest for
+    streams, for very large d, and for the study of the paper.
+
+    References
+    ----------
+    S. Dan and D. Sahoo. Variance Reduced Stochastic Proximal Algorithm for AUC Maximization. AISTATS 2021.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.model_selection import train_test_split
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from vrspam import AUCClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X_train, X_test, y_train, y_test = train_test_split(X, y, stratify=y, random_state=0)
+    >>> model = make_pipeline(StandardScaler(), AUCClassifier()).fit(X_train, y_train)
+    >>> print(f"{model.score(X_test, y_test):.3f}")
+    0.99...
+    >>> bool(model[-1].gap_ < 1e-8)
+    True
+    """
+
+    moments_: ClassMoments
+    _parameter_constraints: dict = {
+        **PENALTY_CONSTRAINTS,
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(self, l2="auto", l1=0.0, *, tol=1e-8, max_iter=1000, random_state=None):
+        self.l2 = l2
+        self.l1 = l1
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None) -> AUCClassifier:
+        """Find the optimum for the rows of X.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Two different labels of any type.
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+        """
+        rows = self._validate_rows(X, y, sample_weight)
+        classes = self._two_classes(rows)
+        solver = choose_solver(rows.X.shape[0], rows.X.shape[1], sparse.issparse(rows.X))
+        moments = ClassMoments(rows.X.shape[1], classes=classes, scatter=solver == "moments")
+        moments.add_checked(*rows)
+        if solver == "moments":
+            return self._fit_from(moments)
+        l2 = self._resolve_l2(moments)
+        objective = Objective.from_products(rows.X, rows.y == classes[1], rows.weights, moments, l2, float(self.l1))
+        solution = solve_products(objective, tol=self.tol, max_iter=self.max_iter)
+        self.__dict__.pop("moments_", None)
+        self._finish(solution, moments, l2, "products")
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y, classes=None, sample_weight=None) -> AUCClassifier:
+        """Add rows to the moments and solve: the same coefficients as `fit` on all rows so far.
+
+        Until both classes have been seen the rows are kept and there is no model yet.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        classes : array-like of shape (2,), optional
+            Both labels, if the first rows may not show them.
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+        """
+        first = not hasattr(self, "moments_")
+        if first and hasattr(self, "coef_"):
+            raise ValueError(
+                "This model was fitted by products with X and kept no moments, so rows cannot be added: "
+                "start with partial_fit instead of fit."
+            )
+        try:
+            rows = self._validate_rows(X, y, sample_weight, reset=first)
+            d = rows.X.shape[1]
+            if d > PARTIAL_FIT_MAX_FEATURES:
+                raise ValueError(
+                    f"partial_fit keeps two {d}×{d} matrices ({16 * d * d / 1e9:.0f} GB): use fit, or a "
+                    "stochastic estimator of this package for streams this wide."
+                )
+            moments = ClassMoments(d, classes=classes) if first else self.moments_
+            if not first and classes is not None and not np.array_equal(np.unique(classes), moments.classes):
+                raise ValueError(f"classes={list(classes)} differs from the labels so far, {moments.classes}.")
+            moments.add_checked(*rows)
+        except Exception:
+            if first:  # nothing of a refused first batch stays behind
+                for name in ("n_features_in_", "feature_names_in_"):
+                    self.__dict__.pop(name, None)
+            raise
+        self.moments_ = moments
+        return self._fit_from(moments) if moments.complete else self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit_moments(self, moments: ClassMoments) -> AUCClassifier:
+        """Find the optimum for the data that `moments` summarise.
+
+        Parameters
+        ----------
+        moments : ClassMoments
+            With scatter matrices and rows of both classes.
+
+        Returns
+        -------
+        self
+        """
+        if not isinstance(moments, ClassMoments):
+            raise ValueError(f"fit_moments takes a ClassMoments, got {type(moments).__name__}.")
+        moments = moments.copy()
+        self._fit_from(moments)
+        self.n_features_in_ = moments.n_features
+        self.__dict__.pop("feature_names_in_", None)
+        return self
+
+    def _fit_from(self, moments: ClassMoments) -> AUCClassifier:
+        l2 = self._resolve_l2(moments)
+        objective = Objective.from_moments(moments, l2, float(self.l1))
+        solution = solve_gram(objective, tol=self.tol, max_iter=self.max_iter)
+        self.moments_ = moments
+        self._finish(solution, moments, l2, "moments")
+        return self
+
+    def _finish(self, solution: Solution, moments: ClassMoments, l2: float, solver: str) -> None:
+        self._keep(solution, moments, l2)
+        self.solver_ = solver
+        self._warn_if_not_converged(solution)

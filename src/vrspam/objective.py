@@ -1,0 +1,162 @@
+"""The one objective, its gradient and its certificate.
+
+Every estimator of this package minimises
+
+    F(w) = p q · mean over pairs (i in +, j in -) of (1 - w·(x_i - x_j))²  +  l2/2 ‖w‖²  +  l1 ‖w‖₁.
+
+The pair mean equals (1 - w·δ)² + wᵀ(Σ₊ + Σ₋)w, where δ = μ₊ - μ₋ is the difference of the class means and
+Σ± are the class covariances (divided by n±), so with k = 2pq
+
+    f(w) = pq ((1 - w·δ)² + wᵀΣw),     ∇f(w) = k (Σw - (1 - w·δ) δ),     Σ = Σ₊ + Σ₋.
+
+Both terms of f are ≥ 0, so neither f nor ∇f suffers from cancellation. `Objective` needs δ, p and a way to
+multiply by Σ: a d×d matrix out of `vrspam.moments.ClassMoments`, or two products with the data
+(`WithinProducts`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from vrspam.moments import ClassMoments
+from vrspam.penalties import ElasticNet
+
+__all__ = ["ClassMoments", "Evaluation", "Objective", "WithinProducts", "auto_l2"]
+
+
+class Operator(Protocol):
+    """Anything that multiplies a vector by Σ."""
+
+    def __matmul__(self, w: np.ndarray, /) -> np.ndarray: ...
+
+
+class WithinProducts:
+    """Σ as two products with X: the class means are subtracted implicitly, X is never copied or densified.
+
+    With a_i = weight_i / n_(class of i) and scores s = Xw, Σw = Xᵀr - Σ_c μ_c Σ_(i in c) r_i, where
+    r_i = a_i (s_i - μ_(class of i)·w). The sums over r are 0 but for rounding; taking them off keeps the
+    rounding of large means out of the result.
+    """
+
+    def __init__(self, X, is_positive: np.ndarray, sample_weight: np.ndarray | None, means: np.ndarray):
+        share = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        self.X = X
+        self._transposed = X.T
+        self.side = is_positive.astype(np.intp)
+        self.share = share / np.bincount(self.side, weights=share, minlength=2)[self.side]
+        self.means = means
+
+    def __matmul__(self, w: np.ndarray, /) -> np.ndarray:
+        v = w.astype(self.X.dtype, copy=False)
+        residual = self.share * (self.X @ v - (self.means @ w)[self.side])
+        back = self._transposed @ residual.astype(self.X.dtype, copy=False)
+        return back - np.bincount(self.side, weights=residual, minlength=2) @ self.means
+
+
+class Evaluation(NamedTuple):
+    """F(w), ∇f(w) (the smooth part alone) and the certificate at one w."""
+
+    value: float
+    grad: np.ndarray
+    gap: float
+
+
+@dataclass(frozen=True)
+class Objective:
+    """F for one data set and one penalty.
+
+    Parameters
+    ----------
+    p : float
+        Share of the positive class.
+    delta : ndarray of shape (d,)
+        μ₊ - μ₋.
+    within : ndarray of shape (d, d) or WithinProducts
+        Σ₊ + Σ₋, or a way to multiply by it.
+    penalty : ElasticNet
+    diagonal : ndarray of shape (d,)
+        Diagonal of Σ₊ + Σ₋.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0], [1.0], [2.0], [5.0]])
+    >>> moments = ClassMoments.from_data(X, [-1, -1, 1, 1])
+    >>> F = Objective.from_moments(moments, l2=0.5)
+    >>> F.value(np.array([0.2]))
+    0.11...
+    """
+
+    p: float
+    delta: np.ndarray
+    within: Operator
+    penalty: ElasticNet
+    diagonal: np.ndarray
+
+    @classmethod
+    def from_moments(cls, moments: ClassMoments, l2: float, l1: float = 0.0) -> Objective:
+        """F from sufficient statistics alone."""
+        return cls(moments.p, moments.delta, moments.within, ElasticNet(l2, l1), moments.within_diagonal)
+
+    @classmethod
+    def from_products(
+        cls, X, is_positive, sample_weight, moments: ClassMoments, l2: float, l1: float = 0.0
+    ) -> Objective:
+        """F with Σ as products with X; `moments` needs no scatter matrices."""
+        within = WithinProducts(X, is_positive, sample_weight, moments.means)
+        return cls(moments.p, moments.delta, within, ElasticNet(l2, l1), moments.within_diagonal)
+
+    @property
+    def pq(self) -> float:
+        """F(0)."""
+        return self.p * (1.0 - self.p)
+
+    @property
+    def k(self) -> float:
+        """2pq, the factor of the gradient."""
+        return 2.0 * self.pq
+
+    @cached_property
+    def gram_diagonal(self) -> np.ndarray:
+        """Diagonal of k (Σ + δδᵀ), the second derivative of f along each coordinate."""
+        return self.k * (self.diagonal + self.delta**2)
+
+    def with_penalty(self, l2: float, l1: float = 0.0) -> Objective:
+        """The same data with another penalty."""
+        return Objective(self.p, self.delta, self.within, ElasticNet(l2, l1), self.diagonal)
+
+    def smooth(self, w: np.ndarray) -> tuple[float, np.ndarray]:
+        """f(w) and ∇f(w) from one multiplication by Σ."""
+        product = self.within @ w
+        margin = 1.0 - float(w @ self.delta)
+        value = self.pq * (margin * margin + max(float(w @ product), 0.0))
+        return value, self.k * (product - margin * self.delta)
+
+    def value(self, w: np.ndarray) -> float:
+        """F(w)."""
+        return self.smooth(w)[0] + self.penalty.value(w)
+
+    def gradient(self, w: np.ndarray) -> np.ndarray:
+        """∇f(w), without the penalty."""
+        return self.smooth(w)[1]
+
+    def gap(self, w: np.ndarray) -> float:
+        """Certificate: an upper bound on F(w) - F* (NaN when l2 = 0)."""
+        return self.penalty.gap(w, self.gradient(w))
+
+    def evaluate(self, w: np.ndarray) -> Evaluation:
+        """F(w), ∇f(w) and the certificate from one multiplication by Σ."""
+        value, grad = self.smooth(w)
+        return Evaluation(value + self.penalty.value(w), grad, self.penalty.gap(w, grad))
+
+
+def auto_l2(moments: ClassMoments) -> float:
+    """The unit of l2: 2pq · mean of the diagonal of H = Σ + δδᵀ, so neither imbalance nor scale makes it absurd.
+
+    `l2="auto"` is 1e-3 of it. Columns that carry nothing at all give the unit 2pq.
+    """
+    mean_diagonal = float(np.mean(moments.within_diagonal + moments.delta**2))
+    return 2.0 * moments.p * (1.0 - moments.p) * (mean_diagonal if mean_diagonal > 0.0 else 1.0)

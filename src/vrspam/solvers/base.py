@@ -1,0 +1,129 @@
+"""The shape of a solver and the one loop that drives all of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from vrspam.objective import Objective
+
+
+@dataclass
+class State:
+    """Where a solver stands: a point, ∇f and F there, and how often the data has been read.
+
+    `fresh` says that `grad` and `value` were computed from `w`; a solver that merely updates them sets it to
+    False, and the driver computes them before it believes that the end is reached.
+    """
+
+    w: np.ndarray
+    grad: np.ndarray
+    value: float
+    passes: float = 0.0
+    fresh: bool = True
+
+
+class Solver(Protocol):
+    """One algorithm. It neither loops over epochs nor tests for the end: `run` does both."""
+
+    def init(self, objective: Objective) -> State:
+        """The starting point, evaluated."""
+
+    def epoch(self, objective: Objective, state: State) -> None:
+        """Advance `state` in place, leaving `grad` and `value` those of the new `w`."""
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What a solver found: F(w), the certificate, and whether the certificate reached the tolerance."""
+
+    w: np.ndarray
+    value: float
+    gap: float
+    n_iter: int
+    converged: bool
+    history: dict[str, np.ndarray] = field(default_factory=dict)
+
+
+def target_gap(objective: Objective, tol: float) -> float:
+    """The gap at which every solver stops: tol · F(0)."""
+    return tol * objective.pq
+
+
+def stopping_gap(objective: Objective, w: np.ndarray, grad: np.ndarray) -> float:
+    """The certificate; for l2 = 0, where it is infinite, that of the same problem with a negligible l2.
+
+    The stand-in is 1e-10 of the mean curvature, so stopping on it leaves F within tol·F(0) of the optimum of a
+    problem that differs by a relative 1e-10. It only decides when to stop; what is reported is NaN.
+    """
+    if objective.penalty.l2 > 0.0:
+        return objective.penalty.gap(w, grad)
+    return objective.penalty._replace(l2=stand_in_l2(objective)).gap(w, grad)
+
+
+def stand_in_l2(objective: Objective) -> float:
+    """l2, or a negligible positive number in its place when it is 0."""
+    if objective.penalty.l2 > 0.0:
+        return objective.penalty.l2
+    return 1e-10 * max(float(np.mean(objective.gram_diagonal)), np.finfo(float).tiny)
+
+
+def certify(objective: Objective, w: np.ndarray, n_iter: int, tol: float) -> Solution:
+    """Wrap a point that was found directly, with a freshly computed certificate."""
+    value, grad, gap = objective.evaluate(w)
+    converged = stopping_gap(objective, w, grad) <= target_gap(objective, tol)
+    return Solution(w, value, gap, n_iter, bool(converged))
+
+
+def run(
+    solver: Solver,
+    objective: Objective,
+    *,
+    tol: float,
+    max_iter: int,
+    callback: Callable[[dict[str, float]], None] | None = None,
+) -> Solution:
+    """Run epochs until the certificate is at most tol · F(0), or `max_iter` epochs are done.
+
+    The clock runs only while the solver works. `callback` gets one row of the history after each epoch.
+    """
+    rows: list[dict[str, float]] = []
+    seconds, target = 0.0, target_gap(objective, tol)
+
+    def record(epoch: int) -> float:
+        gap = stopping_gap(objective, state.w, state.grad)
+        if not state.fresh and (gap <= target or epoch == max_iter):
+            state.value, state.grad, _ = objective.evaluate(state.w)
+            state.passes += 2.0
+            state.fresh = True
+            gap = stopping_gap(objective, state.w, state.grad)
+        row = {
+            "epoch": float(epoch),
+            "passes": state.passes,
+            "seconds": seconds,
+            "objective": state.value,
+            "gap": gap if objective.penalty.l2 > 0.0 else float("nan"),
+        }
+        rows.append(row)
+        if callback is not None:
+            callback(row)
+        return gap
+
+    start = time.perf_counter()
+    state = solver.init(objective)
+    seconds += time.perf_counter() - start
+    gap, epoch = record(0), 0
+    while epoch < max_iter and not gap <= target:
+        start = time.perf_counter()
+        solver.epoch(objective, state)
+        seconds += time.perf_counter() - start
+        epoch += 1
+        gap = record(epoch)
+    history = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+    history["epoch"] = history["epoch"].astype(np.int64)
+    reported = objective.penalty.gap(state.w, state.grad)
+    return Solution(state.w, state.value, reported, epoch, bool(gap <= target), history)

@@ -1,0 +1,253 @@
+"""Exact solvers: from d×d moments, or from products with X alone.
+
+| solver | needs | penalty |
+|---|---|---|
+| `solve_gram` | Σ as a matrix | l1 = 0: Cholesky; l1 > 0: coordinate descent with Newton steps on the support |
+| `GramPath` | Σ as a matrix | l1 = 0, many l2: one eigendecomposition |
+| `ConjugateGradient` | products with X | l1 = 0 |
+| `ColumnDescent` | products with the columns of X | l1 > 0 |
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import linalg, sparse
+
+from vrspam.objective import Objective, WithinProducts
+from vrspam.solvers.base import Solution, State, certify, run, stand_in_l2, stopping_gap, target_gap
+
+SWEEPS_PER_NEWTON = 20
+
+
+def solve_products(objective: Objective, *, tol: float, max_iter: int, w0: np.ndarray | None = None) -> Solution:
+    """Minimise F with products by X alone; memory O(n + d) beside X (and one copy of X by columns if l1 > 0)."""
+    if objective.penalty.l1 == 0.0:
+        return run(ConjugateGradient(w0), objective, tol=tol, max_iter=max_iter)
+    return run(ColumnDescent(w0), objective, tol=tol, max_iter=max_iter)
+
+
+def solve_gram(objective: Objective, *, tol: float, max_iter: int, w0: np.ndarray | None = None) -> Solution:
+    """Minimise F when Σ is a matrix; `w0` is a warm start (used when l1 > 0)."""
+    if objective.penalty.l1 > 0.0:
+        return GramDescent(objective).solve(objective, tol=tol, max_iter=max_iter, w0=w0)
+    if objective.penalty.l2 == 0.0:
+        return certify(objective, GramPath(objective).least_norm(), 1, tol)
+    return _solve_cholesky(objective, tol)
+
+
+def _solve_cholesky(objective: Objective, tol: float) -> Solution:
+    """w = u / (1 + δ·u) with (Σ + l2/k I) u = δ (Sherman-Morrison), refined until the certificate is reached."""
+    delta = objective.delta
+    matrix = np.array(objective.within, order="F")
+    matrix[np.diag_indices_from(matrix)] += objective.penalty.l2 / objective.k
+    try:
+        factor = linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+    except linalg.LinAlgError:  # l2 is lost in the rounding of Σ
+        return certify(objective, GramPath(objective).coef(objective.penalty.l2), 1, tol)
+
+    def solve(b: np.ndarray) -> np.ndarray:
+        u = linalg.cho_solve(factor, b, check_finite=False)
+        return u - base * (float(delta @ u) / (1.0 + float(delta @ base)))
+
+    base = linalg.cho_solve(factor, delta, check_finite=False)
+    w = base / (1.0 + float(delta @ base))
+    solution = certify(objective, w, 1, tol)
+    for n_iter in range(2, 6):
+        if solution.converged or not np.isfinite(solution.gap):
+            break
+        residual = objective.gradient(solution.w) + objective.penalty.l2 * solution.w
+        better = certify(objective, solution.w - solve(residual / objective.k), n_iter, tol)
+        if not better.gap < solution.gap:
+            break
+        solution = better
+    return solution
+
+
+class GramPath:
+    """The minimisers for l1 = 0 and any l2 out of one eigendecomposition H = QΛQᵀ: w = Q (Qᵀδ / (Λ + l2/k))."""
+
+    def __init__(self, objective: Objective):
+        self.objective = objective
+        H = np.asarray(objective.within) + np.outer(objective.delta, objective.delta)
+        self.values, self.vectors = linalg.eigh(H, overwrite_a=True, check_finite=False, driver="evd")
+        np.maximum(self.values, 0.0, out=self.values)
+        self.rotated = self.vectors.T @ objective.delta
+
+    def coefs(self, l2s: np.ndarray) -> np.ndarray:
+        """One row of coefficients for each (positive) l2."""
+        return (self.rotated / (self.values + np.asarray(l2s)[:, np.newaxis] / self.objective.k)) @ self.vectors.T
+
+    def coef(self, l2: float) -> np.ndarray:
+        return self.coefs(np.array([l2]))[0]
+
+    def least_norm(self) -> np.ndarray:
+        """The shortest minimiser when l2 = 0: directions in which the data do not vary get nothing."""
+        cut = self.values.max(initial=0.0) * self.values.size * np.finfo(float).eps
+        keep = self.values > cut
+        return self.vectors[:, keep] @ (self.rotated[keep] / self.values[keep])
+
+    def solve(self, l2: float, tol: float) -> Solution:
+        """The certified minimiser; where the eigenvectors are not accurate enough, Cholesky is."""
+        objective = self.objective.with_penalty(l2)
+        if l2 == 0.0:
+            return certify(objective, self.least_norm(), 1, tol)
+        solution = certify(objective, self.coef(l2), 1, tol)
+        return solution if solution.converged else _solve_cholesky(objective, tol)
+
+
+class GramDescent:
+    """Elastic net on a d×d matrix: coordinate descent, and Newton steps on the support when that is slow.
+
+    Within the orthant of the present signs F is a quadratic, whose minimiser is one Cholesky solve away.
+    Moving towards it until a coordinate reaches zero never raises F, so ill-conditioned problems, on which
+    coordinate descent crawls, end after a few such steps. One object serves all penalties of a grid.
+    """
+
+    def __init__(self, objective: Objective):
+        delta = objective.delta
+        self.gram = np.ascontiguousarray(objective.k * (np.asarray(objective.within) + np.outer(delta, delta)))
+        self.linear = objective.k * delta
+
+    def solve(self, objective: Objective, *, tol: float, max_iter: int, w0: np.ndarray | None = None) -> Solution:
+        from vrspam import kernels  # compiled code is loaded only when it is needed
+
+        l2, l1 = objective.penalty
+        gap_l2, target = stand_in_l2(objective), target_gap(objective, tol)
+        w = np.zeros_like(self.linear) if w0 is None else np.array(w0, dtype=np.float64)
+        grad = self.gram @ w - self.linear
+        sweeps = 0
+        while sweeps < max_iter:
+            budget = min(SWEEPS_PER_NEWTON, max_iter - sweeps)
+            done, _ = kernels.gram_descent(self.gram, w, grad, l1, l2, gap_l2, target, budget)
+            sweeps += max(done, 1)
+            grad = self.gram @ w - self.linear  # rounding has crept into the running one
+            if stopping_gap(objective, w, grad) <= target:
+                break
+            w = self._newton_step(objective, w)
+            grad = self.gram @ w - self.linear
+        return certify(objective, w, sweeps, tol)
+
+    def _newton_step(self, objective: Objective, w: np.ndarray) -> np.ndarray:
+        l2, l1 = objective.penalty
+        support = np.flatnonzero(w)
+        if support.size == 0:
+            return w
+        signs = np.sign(w[support])
+        matrix = self.gram[np.ix_(support, support)]
+        matrix[np.diag_indices_from(matrix)] += l2
+        try:
+            goal = linalg.solve(matrix, self.linear[support] - l1 * signs, assume_a="pos", check_finite=False)
+        except (linalg.LinAlgError, linalg.LinAlgWarning):
+            return w
+        if not np.isfinite(goal).all():
+            return w
+        crossing = goal * signs < 0.0
+        steps = np.where(crossing, w[support] / np.where(crossing, w[support] - goal, 1.0), 1.0)
+        candidates = []
+        for step in {1.0, float(steps.min())}:
+            moved = w[support] + step * (goal - w[support])
+            moved[(steps <= step) & crossing] = 0.0
+            candidate = np.zeros_like(w)
+            candidate[support] = moved
+            candidates.append(candidate)
+        best = min([w, *candidates], key=objective.value)
+        return best
+
+
+class ConjugateGradient:
+    """(Σ + δδᵀ + l2/k I) w = δ by conjugate gradient, one product with X and one with Xᵀ an iteration.
+
+    The residual is the gradient up to a factor, so the certificate is free. With l2 > 0 the diagonal is the
+    preconditioner; with l2 = 0 there is none (but a scale), so that from w = 0 the least-norm solution is
+    reached.
+    """
+
+    def __init__(self, w0: np.ndarray | None = None):
+        self.w0 = w0
+
+    def init(self, objective: Objective) -> State:
+        l2, k = objective.penalty.l2, objective.k
+        diagonal = (objective.gram_diagonal + l2) / k
+        if l2 == 0.0:
+            diagonal = np.full_like(diagonal, diagonal.mean())
+        self._inverse_diagonal = 1.0 / np.where(diagonal > 0.0, diagonal, 1.0)
+        if self.w0 is None:
+            return State(np.zeros_like(objective.delta), -k * objective.delta, objective.pq, passes=1.0)
+        w = np.array(self.w0, dtype=np.float64)
+        value, grad, _ = objective.evaluate(w)
+        return State(w, grad, value, passes=3.0)
+
+    def epoch(self, objective: Objective, state: State) -> None:
+        l2, k = objective.penalty.l2, objective.k
+        if state.fresh:  # the first step, or the driver has replaced the updated gradient by a computed one
+            self._residual = -(state.grad + l2 * state.w) / k
+            self._direction = self._inverse_diagonal * self._residual
+            self._rho = float(self._residual @ self._direction)
+            state.fresh = False
+        direction = self._direction
+        product = objective.within @ direction + float(objective.delta @ direction) * objective.delta
+        product += (l2 / k) * direction
+        state.passes += 2.0
+        curvature = float(direction @ product)
+        if not curvature > 0.0:
+            return  # the residual is zero to the last bit
+        step = self._rho / curvature
+        state.w = state.w + step * direction
+        self._residual = self._residual - step * product
+        conditioned = self._inverse_diagonal * self._residual
+        rho = float(self._residual @ conditioned)
+        self._direction = conditioned + (rho / self._rho) * direction
+        self._rho = rho
+        state.grad = -k * self._residual - l2 * state.w
+        # With residual r, (H + l2/k) w = δ - r, so F(w) = pq (1 - w·δ - w·r).
+        state.value = objective.pq * (1.0 - float(state.w @ (objective.delta + self._residual)))
+
+
+class ColumnDescent:
+    """Elastic net by coordinate descent on the columns of X, the class means subtracted implicitly.
+
+    An epoch is one sweep over all columns and several over those in use. It keeps one copy of X by columns.
+    """
+
+    ACTIVE_SWEEPS = 10
+
+    def __init__(self, w0: np.ndarray | None = None):
+        self.w0 = w0
+
+    def init(self, objective: Objective) -> State:
+        from vrspam import kernels
+
+        within = objective.within
+        if not isinstance(within, WithinProducts):
+            raise TypeError("ColumnDescent works on products with X; use GramDescent for a matrix.")
+        root = np.sqrt(within.share).astype(within.X.dtype, copy=False)
+        if sparse.issparse(within.X):
+            csc = (sparse.diags_array(root) @ within.X).tocsc()
+            self._columns: kernels.CSR | np.ndarray = kernels.CSR(csc.data, csc.indices, csc.indptr)
+            self._means = within.means
+        else:
+            centred = np.asfortranarray(within.X - within.means.astype(within.X.dtype)[within.side])
+            centred *= root[:, np.newaxis]
+            self._columns = centred.T
+            self._means = np.zeros_like(within.means)
+        w = np.zeros_like(objective.delta) if self.w0 is None else np.array(self.w0, dtype=np.float64)
+        scores = np.zeros(within.X.shape[0])
+        for j in np.flatnonzero(w):
+            kernels.add_scaled_row(self._columns, j, w[j], scores)
+        self._scores = scores
+        value, grad, _ = objective.evaluate(w)
+        return State(w, grad, value, passes=3.0)
+
+    def epoch(self, objective: Objective, state: State) -> None:
+        from vrspam import kernels
+
+        l2, l1 = objective.penalty
+        # The margin needs δ·w even when the columns are centred, so it is carried as a third number.
+        running = np.array([*(self._means @ state.w), float(objective.delta @ state.w)])
+        for sweep in range(1 + self.ACTIVE_SWEEPS):
+            kernels.column_sweep(
+                self._columns, self._means, objective.delta, objective.k, objective.gram_diagonal,
+                state.w, self._scores, running, l1, l2, sweep > 0,
+            )  # fmt: skip
+        state.value, state.grad, _ = objective.evaluate(state.w)
+        state.passes += 3.0 + self.ACTIVE_SWEEPS * np.count_nonzero(state.w) / max(state.w.size, 1)

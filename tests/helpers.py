@@ -1,0 +1,56 @@
+"""The lists that tests run over: a new solver, penalty, container or estimator joins by one line."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from vrspam import AUCClassifier
+
+DTYPES = [np.float64, np.float32]
+CONTAINERS = {
+    "dense": np.asarray,
+    "fortran": np.asfortranarray,
+    "csr_array": sparse.csr_array,
+    "csr_matrix": sparse.csr_matrix,
+    "csc_array": sparse.csc_array,
+}
+# (l2, l1) in units of 2pq · mean diagonal of H and of the least l1 that gives w = 0
+PENALTIES = {"ridge": (1e-2, 0.0), "weak_ridge": (1e-5, 0.0), "net": (1e-2, 0.1), "sparse_net": (1e-3, 0.5)}
+
+# Every estimator under scikit-learn's checks.
+ESTIMATORS = [AUCClassifier(), AUCClassifier(l1=0.01)]
+
+
+def make_data(n=120, d=6, share=0.3, seed=0, correlated=True):
+    """Two Gaussian classes, correlated columns of unequal spread, labels 0/1."""
+    rng = np.random.default_rng(seed)
+    y = np.zeros(n, dtype=int)
+    y[: max(2, int(n * share))] = 1
+    rng.shuffle(y)
+    mix = rng.standard_normal((d, d)) if correlated else np.eye(d)
+    X = rng.standard_normal((n, d)) @ mix * rng.uniform(0.5, 2.0, d) + rng.standard_normal(d)
+    X[y == 1] += rng.standard_normal(d) * 0.7
+    return X, y
+
+
+def pairwise_objective(X, y, w, l2, l1=0.0, weights=None):
+    """F by its definition, over all pairs, in long double."""
+    X, w = np.asarray(X, dtype=np.longdouble), np.asarray(w, dtype=np.longdouble)
+    c = np.ones(len(y), dtype=np.longdouble) if weights is None else np.asarray(weights, dtype=np.longdouble)
+    positive = np.asarray(y) == np.max(y)
+    scores = X @ w
+    losses = (1 - (scores[positive][:, None] - scores[~positive][None, :])) ** 2
+    pair_weights = np.outer(c[positive], c[~positive])
+    p = c[positive].sum() / c.sum()
+    smooth = p * (1 - p) * (losses * pair_weights).sum() / pair_weights.sum()
+    return smooth + l2 / 2 * (w @ w) + l1 * np.abs(w).sum()
+
+
+def scaled_penalty(moments, name):
+    """The (l2, l1) of `PENALTIES` for these data."""
+    from vrspam.objective import auto_l2
+
+    l2, l1 = PENALTIES[name]
+    largest_l1 = 2 * moments.p * (1 - moments.p) * np.abs(moments.delta).max()
+    return l2 * auto_l2(moments), l1 * largest_l1
