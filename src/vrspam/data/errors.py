@@ -1,0 +1,17 @@
+"""The one exception of this room."""
+
+from __future__ import annotations
+
+
+class DataError(ValueError):
+    """A file or a named data set cannot be used; the message says which, why, and what to do.
+
+    Examples
+    --------
+    >>> from vrspam.data import DataError, load
+    >>> try:
+    ...     load("breast_cancer")
+    ... except DataError as error:
+    ...     print(error)
+    no data set is called 'breast_cancer'; did you mean 'breast-cancer'? available() lists them all
+    """
