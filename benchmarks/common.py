@@ -1,0 +1,74 @@
+"""Timing, memory and the table that every benchmark prints."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parent.parent
+os.environ.setdefault("VRSPAM_DATA", str(ROOT.parent / "shared" / "data"))
+
+
+def interleaved(functions: dict[str, Callable[[], object]], repeats: int = 5, warm_up: int = 1) -> dict[str, float]:
+    """Median seconds of each function; they take turns, so that a noisy neighbour hits all of them alike."""
+    seconds: dict[str, list[float]] = {name: [] for name in functions}
+    for turn in range(warm_up + repeats):
+        for name, function in functions.items():
+            start = time.perf_counter()
+            function()
+            if turn >= warm_up:
+                seconds[name].append(time.perf_counter() - start)
+    return {name: statistics.median(values) for name, values in seconds.items()}
+
+
+def peak_extra_megabytes(setup: str, statement: str) -> float:
+    """Growth of the peak resident memory of a fresh process while `statement` runs, after `setup`.
+
+    The peak is reset after `setup` where the system allows it (Linux), so what set-up needed does not hide it.
+    """
+    program = f"""
+import re
+def status(field):
+    return int(re.search(field + r":\\s+(\\d+)", open("/proc/self/status").read()).group(1)) / 1024
+{setup}
+open("/proc/self/clear_refs", "w").write("5")
+before = status("VmRSS")
+{statement}
+print("EXTRA", status("VmHWM") - before)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    return float(done.stdout.rsplit("EXTRA", 1)[1])
+
+
+def correlated(n: int, d: int, share: float = 0.3, seed: int = 0, dtype=np.float64) -> tuple[np.ndarray, np.ndarray]:
+    """Two Gaussian classes with correlated columns (a low-rank part plus noise), labels 0/1."""
+    rng = np.random.default_rng(seed)
+    y = (rng.random(n) < share).astype(np.int64)
+    rank = max(1, d // 10)
+    X = rng.standard_normal((n, rank)) @ rng.standard_normal((rank, d)) / np.sqrt(rank)
+    X += 0.5 * rng.standard_normal((n, d))
+    X[y == 1] += 0.3 * rng.standard_normal(d) / np.sqrt(10)
+    return X.astype(dtype, copy=False), y
+
+
+class Table:
+    """Rows of (what, measured, goal, reached), printed as they come."""
+
+    def __init__(self, title: str):
+        print(f"\n## {title}\n\n| what | measured | goal | |\n|---|---|---|---|", flush=True)
+
+    def row(self, what: str, measured: str, goal: str = "", reached: bool | None = None) -> None:
+        mark = "" if reached is None else "ok" if reached else "MISSED"
+        print(f"| {what} | {measured} | {goal} | {mark} |", flush=True)
+
+    def at_most(self, what: str, value: float, goal: float, note: str = "") -> None:
+        self.row(what, f"{value:.3g}{' ' + note if note else ''}", f"≤ {goal:g}", value <= goal)
