@@ -19,9 +19,7 @@ from vrspam.metrics import (
 
 # Hanley & McNeil (1982), Radiology 143: ratings 1-5 of the CT images of 58 normal and 51 abnormal patients.
 CT_TRUTH = np.repeat([0, 1], [58, 51])
-CT_RATING = np.concatenate(
-    [np.repeat(range(1, 6), [33, 6, 6, 11, 2]), np.repeat(range(1, 6), [3, 2, 2, 11, 33])]
-)
+CT_RATING = np.concatenate([np.repeat(range(1, 6), [33, 6, 6, 11, 2]), np.repeat(range(1, 6), [3, 2, 2, 11, 33])])
 
 
 def sample(rng, n=80, ties=True, prevalence=0.3):
@@ -87,9 +85,7 @@ def test_infinite_scores_are_ranked():
     assert roc_auc([0, 1, 0, 1], [-np.inf, 0.0, 1.0, np.inf]) == 0.75
 
 
-@pytest.mark.parametrize(
-    "y", [[1, 1, 1], [0, 0, 0], [True, True, True], [False, False, False], ["a", "a", "a"]]
-)
+@pytest.mark.parametrize("y", [[1, 1, 1], [0, 0, 0], [True, True, True], [False, False, False], ["a", "a", "a"]])
 def test_one_class_is_nan_with_a_warning(y):
     with pytest.warns(UndefinedMetricWarning, match="one class"):
         assert np.isnan(roc_auc(y, [1, 2, 3]))
@@ -100,9 +96,9 @@ def test_class_without_weight_is_absent():
         assert np.isnan(roc_auc([0, 1, 1], [1, 2, 3], [0, 1, 1]))
 
 
-scores_and_labels = st.lists(
-    st.tuples(st.integers(-4, 4), st.booleans(), st.integers(0, 3)), min_size=2
-).filter(lambda rows: {y for _, y, weight in rows if weight} == {False, True})
+scores_and_labels = st.lists(st.tuples(st.integers(-4, 4), st.booleans(), st.integers(0, 3)), min_size=2).filter(
+    lambda rows: {y for _, y, weight in rows if weight} == {False, True}
+)
 
 
 @given(scores_and_labels)

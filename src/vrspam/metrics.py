@@ -104,9 +104,7 @@ def roc_auc_columns(
     if positive.dtype != bool or positive.ndim != 1:
         raise ValueError("positive must be a one-dimensional boolean array; pass y == positive_label.")
     if scores.ndim != 2 or scores.shape[0] != positive.size:
-        raise ValueError(
-            f"scores has shape {scores.shape}; it needs one row for each of {positive.size} labels."
-        )
+        raise ValueError(f"scores has shape {scores.shape}; it needs one row for each of {positive.size} labels.")
     scores = _ordered(scores, "scores")
     weight = None if sample_weight is None else _weight(sample_weight, positive.size)
 
@@ -217,9 +215,7 @@ def roc_auc_ci(
     return AUCInterval(auc, low, high, error, confidence)
 
 
-def delong_test(
-    y_true: ArrayLike, score_a: ArrayLike, score_b: ArrayLike, *, confidence: float = 0.95
-) -> DeLongTest:
+def delong_test(y_true: ArrayLike, score_a: ArrayLike, score_b: ArrayLike, *, confidence: float = 0.95) -> DeLongTest:
     """DeLong's paired test that two scores of the same rows have the same AUC, in O(n log n).
 
     The standard error is that of :func:`roc_auc_ci` for the differences of the placements, so the correlation
@@ -349,9 +345,7 @@ def _positive(y_true: ArrayLike) -> NDArray[np.bool_]:
     try:
         labels = np.unique(y)
     except TypeError:
-        raise ValueError(
-            "y_true mixes labels that cannot be sorted; use one type, with none missing."
-        ) from None
+        raise ValueError("y_true mixes labels that cannot be sorted; use one type, with none missing.") from None
     if np.any(labels != labels):
         raise ValueError("y_true contains NaN; remove rows without a label.")
     if labels.size > 2:
@@ -383,9 +377,7 @@ def _ordered(score: NDArray, name: str) -> NDArray:
 def _weight(sample_weight: ArrayLike, n: int) -> NDArray[np.float64]:
     weight = np.asarray(sample_weight, dtype=np.float64)
     if weight.shape != (n,):
-        raise ValueError(
-            f"sample_weight has shape {weight.shape}; it needs one number for each of {n} labels."
-        )
+        raise ValueError(f"sample_weight has shape {weight.shape}; it needs one number for each of {n} labels.")
     if not np.all(np.isfinite(weight)) or np.any(weight < 0):
         raise ValueError("sample_weight must be finite and not negative.")
     return weight
@@ -394,9 +386,7 @@ def _weight(sample_weight: ArrayLike, n: int) -> NDArray[np.float64]:
 def _both_classes(positive: NDArray[np.bool_], at_least: int) -> NDArray[np.bool_]:
     up, down = int(positive.sum()), int((~positive).sum())
     if min(up, down) < at_least:
-        raise ValueError(
-            f"{up} positive and {down} negative rows: at least {at_least} of each class are needed."
-        )
+        raise ValueError(f"{up} positive and {down} negative rows: at least {at_least} of each class are needed.")
     return positive
 
 
