@@ -1,0 +1,207 @@
+"""ClassMoments against two-pass statistics and the pairwise definition in long double."""
+
+import numpy as np
+import pytest
+from helpers import CONTAINERS, DTYPES, make_data, pairwise_objective
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+import vrspam.moments
+import vrspam.scatter
+from vrspam import AUCClassifier, ClassMoments
+from vrspam.objective import Objective
+
+
+def direct(X, y, weights=None):
+    """Share, means and summed covariances by NumPy's own two-pass functions, in long double where it matters."""
+    X = np.asarray(X, dtype=np.longdouble)
+    c = np.ones(len(y)) if weights is None else np.asarray(weights)
+    means, within = [], 0.0
+    for label in np.unique(y):
+        rows, w = X[y == label], c[y == label].astype(np.longdouble)
+        mean = (w[:, None] * rows).sum(0) / w.sum()
+        within = within + (w[:, None] * (rows - mean)).T @ (rows - mean) / w.sum()
+        means.append(mean)
+    return c[y == np.max(y)].sum() / c.sum(), np.array(means, dtype=float), np.array(within, dtype=float)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("container", CONTAINERS)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("block_bytes", [1 << 25, 1 << 10])
+def test_equal_to_two_pass_statistics(dtype, container, weighted, block_bytes, monkeypatch):
+    monkeypatch.setattr(vrspam.scatter, "BLOCK_BYTES", block_bytes)
+    X, y = make_data(300, 5)
+    X[np.random.default_rng(1).random(X.shape) < 0.5] = 0.0
+    X = X.astype(dtype)
+    weights = np.random.default_rng(2).integers(0, 4, len(y)).astype(float) if weighted else None
+    moments = ClassMoments.from_data(CONTAINERS[container](X), y, weights)
+    p, means, within = direct(X, y, weights)
+    rtol = 1e-12 if dtype == np.float64 else 1e-5
+    assert moments.p == pytest.approx(p, rel=1e-14)
+    np.testing.assert_allclose(moments.means, means, rtol=rtol, atol=rtol)
+    np.testing.assert_allclose(moments.within, within, rtol=rtol, atol=rtol * within.max())
+    np.testing.assert_allclose(moments.within_diagonal, np.diagonal(within), rtol=rtol)
+    kept = np.ones(len(y), bool) if weights is None else weights > 0
+    assert moments.rows.tolist() == [np.sum(kept & (y == 0)), np.sum(kept & (y == 1))]
+
+
+@pytest.mark.parametrize("density", [0.01, 0.3])
+@pytest.mark.parametrize("scatter", [True, False])
+def test_sparse_products_and_dense_blocks_agree(density, scatter):
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((400, 60), density=density, rng=rng, format="csr")
+    X = sparse.hstack([X, rng.standard_normal((400, 1)) + 1e5]).tocsr()  # one full column with a large offset
+    y = rng.integers(0, 2, 400)
+    ours = ClassMoments.from_data(X, y, scatter=scatter)
+    _, means, within = direct(X.toarray(), y)
+    np.testing.assert_allclose(ours.means, means, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(ours.within_diagonal, np.diagonal(within), rtol=1e-9)
+    if scatter:
+        np.testing.assert_allclose(ours.within, within, atol=1e-9 * within.max())
+    else:
+        with pytest.raises(ValueError, match="scatter=False"):
+            _ = ours.within
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data(), seed=st.integers(0, 10_000))
+def test_any_order_of_merging_and_taking_out(data, seed):
+    X, y = make_data(40, 3, seed=seed)
+    weights = np.random.default_rng(seed).uniform(0.1, 3.0, 40)
+    parts = data.draw(st.lists(st.integers(0, 39), min_size=1, max_size=4, unique=True).map(sorted))
+    pieces = [
+        ClassMoments.from_data(X[a:b], y[a:b], weights[a:b], classes=[0, 1])
+        for a, b in zip([0, *parts], [*parts, 40], strict=True)
+        if b > a
+    ]
+    whole = ClassMoments.from_data(X, y, weights)
+    order = data.draw(st.permutations(pieces))
+    total = order[0]
+    for piece in order[1:]:
+        total = total + piece
+    assert total == whole
+    rest = whole
+    for piece in order[1:]:
+        rest = rest - piece
+    assert rest == order[0]
+
+
+def test_update_in_place_equals_one_go_and_equality_is_not_blind():
+    X, y = make_data(50, 4)
+    moments = ClassMoments()
+    for start in range(0, 50, 7):
+        moments.update(X[start : start + 7], y[start : start + 7])
+    assert moments == ClassMoments.from_data(X, y)
+    changed = X.copy()
+    changed[3, 2] += 1e-3
+    assert moments != ClassMoments.from_data(changed, y)
+    assert moments != ClassMoments.from_data(X[:-1], y[:-1])
+    assert moments != ClassMoments.from_data(X, y, scatter=False)
+    assert moments != "moments"
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6, -1e6])
+def test_offset_costs_no_digits(offset):
+    """Adding 1e6 to every feature changes the solution by less than 1e-6 of its length."""
+    X, y = make_data(200, 5, seed=3)
+    plain = AUCClassifier(l2=0.01).fit(X, y)
+    moved = AUCClassifier(l2=0.01).fit(X + offset, y)
+    assert np.linalg.norm(moved.coef_ - plain.coef_) <= 1e-6 * np.linalg.norm(plain.coef_)
+    value = Objective.from_moments(moved.moments_, 0.01).value(moved.coef_[0])
+    assert value == pytest.approx(float(pairwise_objective(X + offset, y, moved.coef_[0], 0.01)), rel=1e-8)
+
+
+@pytest.mark.parametrize("labels", [(0, 1), ("no", "yes"), (-1.0, 1.0), (False, True)])
+def test_save_and_load(tmp_path, labels):
+    X, y = make_data(30, 3)
+    moments = ClassMoments.from_data(X, np.array(labels)[y])
+    path = tmp_path / "moments.npz"
+    moments.save(path)
+    again = ClassMoments.load(path)
+    assert again == moments
+    np.testing.assert_array_equal(again.within, moments.within)
+    assert again.classes.tolist() == list(labels)
+    assert [p.name for p in tmp_path.iterdir()] == ["moments.npz"]
+
+
+def test_damaged_and_foreign_files_are_refused(tmp_path):
+    X, y = make_data(30, 3)
+    path = tmp_path / "moments.npz"
+    ClassMoments.from_data(X, y).save(path)
+    whole = path.read_bytes()
+    foreign = tmp_path / "foreign.npz"
+    np.savez(foreign, a=np.arange(3))
+    for content in (whole[: len(whole) // 2], b"", b"not an archive", foreign.read_bytes(), whole[:-30]):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match="not a file of class moments"):
+            ClassMoments.load(path)
+    np.savez(foreign, a=np.array([object()], dtype=object))
+    with pytest.raises(ValueError, match="not a file of class moments"):
+        ClassMoments.load(foreign)
+    with pytest.raises(FileNotFoundError):
+        ClassMoments.load(tmp_path / "absent.npz")
+
+
+def test_a_newer_file_says_so(tmp_path, monkeypatch):
+    X, y = make_data(30, 3)
+    monkeypatch.setattr(vrspam.moments, "FILE_VERSION", 99)
+    ClassMoments.from_data(X, y).save(tmp_path / "m.npz")
+    monkeypatch.undo()
+    with pytest.raises(ValueError, match="newer version"):
+        ClassMoments.load(tmp_path / "m.npz")
+
+
+def test_mixing_what_does_not_belong_together():
+    X, y = make_data(30, 3)
+    a = ClassMoments.from_data(X, y)
+    with pytest.raises(ValueError, match="3 and of 2 features"):
+        a + ClassMoments.from_data(X[:, :2], y)
+    with pytest.raises(ValueError, match="Only two classes"):
+        a + ClassMoments.from_data(X, y + 1)
+    with pytest.raises(ValueError, match="different types"):
+        a + ClassMoments.from_data(X, np.array(["a", "b"])[y])
+    with pytest.raises(ValueError, match="negative count"):
+        ClassMoments.from_data(X[:10], y[:10], classes=[0, 1]) - a
+    with pytest.raises(ValueError, match="scatter"):
+        a + ClassMoments.from_data(X, y, scatter=False)
+    with pytest.raises(ValueError, match="exactly two"):
+        ClassMoments(classes=[1, 2, 3])
+    with pytest.raises(ValueError, match="two classes"):
+        _ = ClassMoments.from_data(X[y == 0], y[y == 0]).p
+    before = a.copy()
+    for bad, match in [((X[:, :2], y), "features"), ((X, y[:-1]), "one label"), ((X, y * 2), "Only two classes")]:
+        with pytest.raises(ValueError, match=match):
+            a.update(*bad)
+    assert a == before
+
+
+@pytest.mark.parametrize(
+    ("damage", "match"),
+    [(np.nan, "NaN or infinity"), (np.inf, "NaN or infinity"), (1e200, "overflow")],
+)
+def test_values_that_cannot_be_used(damage, match):
+    X, y = make_data(30, 3)
+    X[4, 1] = damage
+    with np.errstate(over="ignore", invalid="ignore"), pytest.raises(ValueError, match=match):
+        ClassMoments.from_data(X, y)
+
+
+def test_weights_that_cannot_be_used():
+    X, y = make_data(30, 3)
+    for weights, match in [
+        (-np.ones(30), "negative"),
+        (np.ones(29), "one entry per row"),
+        (np.full(30, np.nan), "finite"),
+    ]:
+        with pytest.raises(ValueError, match=match):
+            ClassMoments.from_data(X, y, weights)
+
+
+def test_float32_range_is_not_a_limit():
+    X, y = make_data(100, 3, seed=5)
+    for scale in (1e30, 1e-30):
+        moments = ClassMoments.from_data((X * scale).astype(np.float32), y)
+        _, _, within = direct(X, y)
+        np.testing.assert_allclose(moments.within / scale**2, within, rtol=1e-4, atol=1e-4 * within.max())

@@ -1,0 +1,85 @@
+"""F, its gradient and its certificate against the definition over all pairs."""
+
+import numpy as np
+import pytest
+from helpers import make_data, pairwise_objective
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.optimize import check_grad, minimize
+
+from vrspam import ClassMoments
+from vrspam.objective import Objective, auto_l2
+
+
+def both_forms(X, y, l2, l1, weights=None):
+    moments = ClassMoments.from_data(X, y, weights)
+    means = ClassMoments.from_data(X, y, weights, scatter=False)
+    return {
+        "moments": Objective.from_moments(moments, l2, l1),
+        "products": Objective.from_products(X, y == np.max(y), weights, means, l2, l1),
+        "sparse products": Objective.from_products(sparse.csr_array(X), y == np.max(y), weights, means, l2, l1),
+    }
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 1000), l2=st.floats(0, 2), l1=st.floats(0, 2), weighted=st.booleans())
+def test_value_is_the_pairwise_definition(seed, l2, l1, weighted):
+    X, y = make_data(25, 4, seed=seed)
+    rng = np.random.default_rng(seed)
+    weights = rng.uniform(0.1, 2, 25) if weighted else None
+    w = rng.standard_normal(4)
+    expected = float(pairwise_objective(X, y, w, l2, l1, weights))
+    for objective in both_forms(X, y, l2, l1, weights).values():
+        assert objective.value(w) == pytest.approx(expected, rel=1e-10)
+        assert objective.value(np.zeros(4)) == pytest.approx(objective.pq)
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 1000))
+def test_gradient_is_the_derivative(seed):
+    X, y = make_data(25, 4, seed=seed)
+    w = np.random.default_rng(seed).standard_normal(4)
+    for objective in both_forms(X, y, 0.0, 0.0).values():
+        error = check_grad(lambda v, f=objective: f.smooth(v)[0], objective.gradient, w)
+        assert error <= 1e-5 * (1 + np.linalg.norm(objective.gradient(w)))
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 1000), l1=st.sampled_from([0.0, 0.02, 0.2]))
+def test_gap_bounds_the_distance_to_the_optimum(seed, l1):
+    """The optimum by SciPy on the split w = u - v, u, v ≥ 0: an independent solver."""
+    X, y = make_data(30, 3, seed=seed)
+    objective = both_forms(X, y, 0.1, l1)["moments"]
+
+    def split(z):
+        w = z[:3] - z[3:]
+        grad = objective.gradient(w) + 0.1 * w
+        return objective.smooth(w)[0] + 0.05 * w @ w + l1 * z.sum(), np.concatenate([grad + l1, -grad + l1])
+
+    options = {"ftol": 1e-15, "gtol": 1e-10, "maxiter": 5000}
+    best = minimize(split, np.zeros(6), jac=True, bounds=[(0, None)] * 6, options=options).fun
+    rng = np.random.default_rng(seed)
+    for scale in (0.0, 0.1, 1.0, 10.0):
+        w = scale * rng.standard_normal(3)
+        assert objective.gap(w) >= objective.value(w) - best - 1e-9
+
+
+def test_evaluate_is_consistent_and_gap_without_l1_is_the_gradient_norm():
+    X, y = make_data()
+    objective = both_forms(X, y, 0.3, 0.0)["moments"]
+    w = np.random.default_rng(0).standard_normal(X.shape[1])
+    value, grad, gap = objective.evaluate(w)
+    assert value == objective.value(w)
+    np.testing.assert_array_equal(grad, objective.gradient(w))
+    assert gap == pytest.approx(np.sum((grad + 0.3 * w) ** 2) / 0.6)
+
+
+def test_unit_of_l2_follows_scale_and_ignores_offset():
+    X, y = make_data()
+    unit = auto_l2(ClassMoments.from_data(X, y))
+    p = y.mean()
+    pairs = (X[y == 1][:, None] - X[y == 0][None]).reshape(-1, X.shape[1])
+    assert unit == pytest.approx(2 * p * (1 - p) * np.mean(pairs**2))  # mean diagonal of H, by all pairs
+    assert auto_l2(ClassMoments.from_data(3 * X + 7, y)) == pytest.approx(9 * unit)
+    assert auto_l2(ClassMoments.from_data(np.ones_like(X), y)) == pytest.approx(2 * p * (1 - p))
