@@ -168,3 +168,218 @@ def column_sweep(columns, means, delta, k, diagonal, w, scores, running, l1, l2,
             running[0] += step * means[0, j]
             running[1] += step * means[1, j]
             running[2] += step * delta[j]
+
+
+# --- Streams: running class statistics, SPAM -------------------------------------------------------------------
+
+
+class ClassSums(NamedTuple):
+    """Size and sum of each class (index 0 negative, 1 positive), and six numbers that follow from the rows.
+
+    counts (2,), sums (2, d), totals = [Σ₋‖x‖², Σ₊‖x‖², ‖S₋‖², ‖S₊‖², S₋·S₊, max ‖x‖²] with S the sums. Sums, not
+    means, are kept because adding a row to a sum costs O(its nonzeros).
+    """
+
+    counts: np.ndarray
+    sums: np.ndarray
+    totals: np.ndarray
+
+
+class StepRule(NamedTuple):
+    """How long a step is and which l2 it carries; 0.0 stands for "auto" in `size` and in `l2_share` for "given".
+
+    size : the c of c/√t (or a factor of the theoretical step); 0.0: 1 / (mean Lipschitz constant), and no step
+        is longer than 1 / (Lipschitz constant of its row).
+    theory : 1/(C̃ (t+1)) in place of c/√t, with C̃ = l2 / (1 + l2²/(128 M⁴))².
+    l2, l2_share : the penalty is l2, or, if l2_share > 0, that share of `running_unit`.
+    """
+
+    size: float
+    theory: bool
+    l2: float
+    l2_share: float
+
+
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def _dense_row_square(X, i):
+    total = 0.0
+    row = X[i]
+    for j in range(row.shape[0]):
+        total += np.float64(row[j]) * row[j]
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def _sparse_row_square(X, i):
+    total = 0.0
+    for position in range(X.indptr[i], X.indptr[i + 1]):
+        total += np.float64(X.data[position]) * X.data[position]
+    return total
+
+
+def row_square(X, i):
+    """‖x_i‖²."""
+    raise NotImplementedError("only compiled code calls this")
+
+
+@overload(row_square, inline="always")
+def _overload_row_square(X, i):
+    if isinstance(X, types.Array):
+        return lambda X, i: _dense_row_square(X, i)
+    return lambda X, i: _sparse_row_square(X, i)
+
+
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def running_unit(classes):
+    """2pq · (mean diagonal of H) from the totals: `vrspam.objective.auto_l2` of the rows so far."""
+    n0, n1 = classes.counts
+    squares0, squares1, own0, own1, cross, _ = classes.totals
+    spread = squares0 / n0 - own0 / (n0 * n0) + squares1 / n1 - own1 / (n1 * n1)
+    shift = own0 / (n0 * n0) + own1 / (n1 * n1) - 2.0 * cross / (n0 * n1)
+    mean_diagonal = (max(spread, 0.0) + max(shift, 0.0)) / max(classes.sums.shape[1], 1)
+    if not mean_diagonal > 0.0:
+        mean_diagonal = 1.0
+    return 2.0 * n0 * n1 / ((n0 + n1) * (n0 + n1)) * mean_diagonal
+
+
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def mean_lipschitz(classes):
+    """k Σ_c √(mean_c ‖x‖² · mean_c ‖x - μ_other‖²): bounds the mean Lipschitz constant of the paper's gradient."""
+    n0, n1 = classes.counts
+    squares0, squares1, own0, own1, cross, _ = classes.totals
+    far0 = max(squares0 / n0 - 2.0 * cross / (n0 * n1) + own1 / (n1 * n1), 0.0)
+    far1 = max(squares1 / n1 - 2.0 * cross / (n0 * n1) + own0 / (n0 * n0), 0.0)
+    k = 2.0 * n0 * n1 / ((n0 + n1) * (n0 + n1))
+    return k * (np.sqrt(squares0 / n0 * far0) + np.sqrt(squares1 / n1 * far1))
+
+
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def take_in(classes, X, i, c, square, learn):
+    """(x_i·S₋, x_i·S₊); if `learn`, after x_i has joined the statistics of class c."""
+    own = row_dot(X, i, classes.sums[c])
+    other = row_dot(X, i, classes.sums[1 - c])
+    if learn:
+        totals = classes.totals
+        totals[c] += square
+        totals[2 + c] += 2.0 * own + square
+        totals[4] += other
+        totals[5] = max(totals[5], square)
+        classes.counts[c] += 1.0
+        add_row(X, i, 1.0, classes.sums[c])
+        own += square
+    if c == 1:
+        return other, own
+    return own, other
+
+
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def step_length(rule, classes, t, l2, lipschitz_mean, lipschitz_row):
+    """η_t for the t-th step (t = 1, 2, ...)."""
+    auto = rule.size == 0.0
+    if rule.theory:
+        noise = 128.0 * classes.totals[5] * classes.totals[5]
+        ratio = 1.0 + l2 * l2 / max(noise, 1e-300)
+        step = ratio * ratio / (l2 * (t + 1.0)) * (1.0 if auto else rule.size)
+    elif auto:
+        step = 1.0 / (lipschitz_mean * np.sqrt(t)) if lipschitz_mean > 0.0 else 1.0
+    else:
+        step = rule.size / np.sqrt(t)
+    if auto and step * lipschitz_row > 1.0:
+        step = 1.0 / lipschitz_row
+    return step
+
+
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def _spam_row(classes, rule, t, c, score, other_score, square, dot_other):
+    """(step, coefficient of x in the paper's gradient, l2) for a row of class c.
+
+    The gradient is 2q (w·(x-μ₋) - 1) x for a positive row and 2p (w·(x-μ₊) + 1) x for a negative one, so its
+    Lipschitz constant is 2q ‖x‖ ‖x-μ₋‖ (2p ‖x‖ ‖x-μ₊‖). `other_score` is w·μ of the other class.
+    """
+    n_other = classes.counts[1 - c]
+    share = 2.0 * n_other / (classes.counts[0] + classes.counts[1])
+    margin = score - other_score - (1.0 if c == 1 else -1.0)
+    distance = square - 2.0 * dot_other / n_other + classes.totals[3 - c] / (n_other * n_other)
+    lipschitz_row = share * np.sqrt(square * max(distance, 0.0))
+    l2 = rule.l2 if rule.l2_share == 0.0 else rule.l2_share * running_unit(classes)
+    step = step_length(rule, classes, t, l2, mean_lipschitz(classes), lipschitz_row)
+    return step, share * margin, l2
+
+
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def spam_fold(classes, v, average, carry):
+    """Write the scale of `spam_ridge` into v, so that v is w, and compute the carried products afresh."""
+    scale, weight = carry[1], carry[4]
+    for j in range(average.shape[0]):
+        average[j] += weight * v[j]
+    for j in range(v.shape[0]):
+        v[j] *= scale
+    carry[1], carry[4], carry[6] = 1.0, 0.0, 0.0
+    carry[2] = np.dot(v, classes.sums[0])
+    carry[3] = np.dot(v, classes.sums[1])
+
+
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def spam_ridge(X, order, side, classes, learn, v, average, carry, rule):
+    """Steps of SPAM with l1 = 0 on the rows `order`, each for O(nonzeros of the row).
+
+    Textbook: w ← (w - η f x) / (1 + η l2) with the gradient f x. Here w = scale · v: the division only changes
+    `scale`, the rest only the coordinates of x. What f needs of the means, w·S₋ and w·S₊, follows the same
+    recursion: (w - η f x)·S = w·S - η f (x·S). The average Σ t w_t / Σ t is kept in the same way: with
+    G = Σ t scale_t, the sum is G v + average as long as a change b x of v adds -G b x to `average`.
+
+    carry = [t, scale, w·S₋, w·S₊, G, Σ t, steps since the last fold]. Folding depends on the steps done and not
+    on where a batch ends, so the result has the same bits however a stream is cut.
+    If `learn`, a row joins `classes` before its step; while one class is missing there is no step.
+    """
+    fold_every = max(1000, v.shape[0])
+    for i in order:
+        c = side[i]
+        square = row_square(X, i)
+        score = carry[1] * row_dot(X, i, v)
+        dot0, dot1 = take_in(classes, X, i, c, square, learn)
+        if learn:
+            carry[2 + c] += score
+        if classes.counts[0] == 0.0 or classes.counts[1] == 0.0:
+            continue
+        carry[0] += 1.0
+        other_score = carry[3 - c] / classes.counts[1 - c]
+        step, factor, l2 = _spam_row(classes, rule, carry[0], c, score, other_score, square, dot0 if c == 1 else dot1)
+        shrink = 1.0 / (1.0 + step * l2)
+        change = -step * factor / carry[1]
+        add_row(X, i, change, v)
+        if average.shape[0] > 0:
+            add_row(X, i, -carry[4] * change, average)
+        carry[1] *= shrink
+        carry[2] = shrink * (carry[2] - step * factor * dot0)
+        carry[3] = shrink * (carry[3] - step * factor * dot1)
+        carry[4] += carry[0] * carry[1]
+        carry[5] += carry[0]
+        carry[6] += 1.0
+        if carry[1] < 1e-9 or carry[6] >= fold_every:
+            spam_fold(classes, v, average, carry)
+
+
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def spam_net(X, order, side, classes, learn, w, average, carry, rule, l1):
+    """`spam_ridge` with l1 ≥ 0 and nothing clever: O(d) a step, because the threshold moves every coordinate.
+
+    carry has the same layout; its scale stays 1. `average` is Σ t w_t.
+    """
+    for i in order:
+        c = side[i]
+        square = row_square(X, i)
+        score = row_dot(X, i, w)
+        dot0, dot1 = take_in(classes, X, i, c, square, learn)
+        if classes.counts[0] == 0.0 or classes.counts[1] == 0.0:
+            continue
+        carry[0] += 1.0
+        other_score = np.dot(w, classes.sums[1 - c]) / classes.counts[1 - c]
+        step, factor, l2 = _spam_row(classes, rule, carry[0], c, score, other_score, square, dot0 if c == 1 else dot1)
+        add_row(X, i, -step * factor, w)
+        threshold, shrink = step * l1, 1.0 / (1.0 + step * l2)
+        for j in range(w.shape[0]):
+            w[j] = shrink * soft(w[j], threshold)
+        for j in range(average.shape[0]):
+            average[j] += carry[0] * w[j]
+        carry[5] += carry[0]

@@ -231,10 +231,14 @@ class ClassMoments:
         return negative.scatter / negative.weight + positive.scatter / positive.weight
 
     @property
+    def variances(self) -> np.ndarray:
+        """Variance of each column within each class, shape (2, d)."""
+        return np.stack([np.maximum(s.diagonal / s.weight, 0.0) for s in self._both()])
+
+    @property
     def within_diagonal(self) -> np.ndarray:
         """The diagonal of `within`."""
-        negative, positive = self._both()
-        return np.maximum(negative.diagonal / negative.weight + positive.diagonal / positive.weight, 0.0)
+        return self.variances.sum(axis=0)
 
     def save(self, path: str | os.PathLike) -> None:
         """Write to a NumPy archive (no pickle); an existing file is replaced only by a whole one."""
