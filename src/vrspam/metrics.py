@@ -79,8 +79,8 @@ def roc_auc_columns(
 ) -> NDArray[np.float64]:
     """AUC of every column of a matrix of scores: one row per sample, one column per model.
 
-    Each column sorts the larger class and looks the smaller one up in it: two to five times as fast as
-    ``scipy.stats.rankdata`` of all rows, most with few positives. float32 scores sort faster than float64.
+    Each column sorts the larger class and looks the smaller one up in it. For 12,000 rows that took from 0.2 to 0.6
+    of the time of ``scipy.stats.rankdata``, least with few positives and float32 scores.
 
     Parameters
     ----------
@@ -177,10 +177,10 @@ def roc_auc_ci(
 
     Notes
     -----
-    "logit" is the default because it covers better. Simulated coverage of the 95 % interval (normal scores,
-    4,000 samples; plain, logit): AUC 0.8, 30 + 30 rows: 93.3 %, 95.6 %; AUC 0.95, 30 + 30: 87.5 %, 95.1 %;
-    AUC 0.95, 100 + 100: 92.3 %, 94.3 %; AUC 0.99, 100 + 100: 87.4 %, 92.7 %. With 10 positives against 100
-    negatives both fall short (AUC 0.95: 79 %, 89 %).
+    "logit" is the default because it covers better. Coverage of the 95 % interval in 4,000 simulated samples of
+    normal scores (plain, logit; each to about one point): AUC 0.8, 30 + 30 rows: 93 %, 96 %; AUC 0.95, 30 + 30: 88 %,
+    95 %; AUC 0.95, 100 + 100: 92 %, 94 %. Few positives near AUC 1 are beyond both: AUC 0.99, 50 + 200: 84 %, 92 %;
+    AUC 0.95, 10 + 100: 80 %, 90 %.
 
     When the classes separate perfectly, or all scores are tied, the standard error is 0 and says nothing. The
     interval then rests on k = min(n₊, n₋) disjoint pairs, independent of each other, that all came out the
