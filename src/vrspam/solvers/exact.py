@@ -183,7 +183,10 @@ class ConjugateGradient:
             self._residual = -(state.grad + l2 * state.w) / k
             self._direction = self._inverse_diagonal * self._residual
             self._rho = float(self._residual @ self._direction)
+            self._floor = max(self._rho, getattr(self, "_floor", 0.0))
             state.fresh = False
+        if self._rho <= 1e-30 * self._floor:
+            return  # nothing but rounding is left, and following it would lead into the null space
         direction = self._direction
         product = objective.within @ direction + float(objective.delta @ direction) * objective.delta
         product += (l2 / k) * direction

@@ -1,0 +1,219 @@
+"""Exact solvers: known solutions, other libraries, each other, and the certificate."""
+
+import numpy as np
+import pytest
+from helpers import PENALTIES, make_data, scaled_penalty
+from scipy import sparse
+from sklearn.linear_model import ElasticNet, RidgeClassifier
+
+from vrspam import AUCClassifier, ClassMoments
+from vrspam.estimators.exact import choose_solver
+from vrspam.objective import Objective
+from vrspam.solvers.base import target_gap
+from vrspam.solvers.exact import GramDescent, GramPath, solve_gram, solve_products
+
+TOL = 1e-12
+
+
+def objectives(X, y, l2, l1, weights=None):
+    """The same problem as a matrix, as products with a dense X, and as products with a sparse X."""
+    moments = ClassMoments.from_data(X, y, weights)
+    positive = y == np.max(y)
+    return {
+        "gram": (solve_gram, Objective.from_moments(moments, l2, l1)),
+        "products": (solve_products, Objective.from_products(X, positive, weights, moments, l2, l1)),
+        "sparse": (
+            solve_products,
+            Objective.from_products(sparse.csr_array(X), positive, weights, moments, l2, l1),
+        ),
+    }
+
+
+ROUTES = ["gram", "products", "sparse"]
+
+
+@pytest.mark.parametrize("route", ROUTES)
+@pytest.mark.parametrize("name", PENALTIES)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_same_minimiser_as_scikit_learns_elastic_net(route, name, weighted):
+    """F is a weighted least-squares problem: rows (x_i - μ_class) with target 0, and δ with target 1.
+
+    F - const = k/2 (Σ_i a_i ((x_i-μ)·w)² + (1 - δ·w)²) + Ω, a_i = weight over class weight; scikit-learn's
+    ElasticNet minimises 1/(2N) ‖r‖² + alpha l1_ratio ‖w‖₁ + alpha (1 - l1_ratio)/2 ‖w‖².
+    """
+    X, y = make_data(150, 5, seed=1)
+    weights = np.random.default_rng(0).uniform(0.2, 2.0, len(y)) if weighted else None
+    moments = ClassMoments.from_data(X, y, weights)
+    l2, l1 = scaled_penalty(moments, name)
+    c = np.ones(len(y)) if weights is None else weights
+    share = c / np.array([c[y == 0].sum(), c[y == 1].sum()])[y]
+    means = np.array([np.average(X[y == label], axis=0, weights=c[y == label]) for label in (0, 1)])
+    p = c[y == 1].sum() / c.sum()
+    k = 2 * p * (1 - p)
+    rows = np.vstack([np.sqrt(k * share)[:, None] * (X - means[y]), np.sqrt(k) * (means[1] - means[0])[None]])
+    target = np.zeros(len(rows))
+    target[-1] = np.sqrt(k)
+    N = len(rows)
+    oracle = ElasticNet(
+        alpha=(l1 + l2) / N, l1_ratio=l1 / (l1 + l2), fit_intercept=False, tol=1e-14, max_iter=1_000_000
+    ).fit(rows, target)
+    solve, objective = objectives(X, y, l2, l1, weights)[route]
+    solution = solve(objective, tol=TOL, max_iter=100_000)
+    assert solution.converged
+    # ‖w - w*‖ ≤ √(2 gap / l2); scikit-learn's own gap is of the same order
+    allowed = 2 * np.sqrt(2 * target_gap(objective, TOL) / l2) + 1e-7 * np.linalg.norm(oracle.coef_)
+    assert np.linalg.norm(solution.w - oracle.coef_) <= allowed
+    if l1 > 0:
+        np.testing.assert_array_equal(solution.w == 0, np.abs(oracle.coef_) < 1e-10)
+
+
+@pytest.mark.parametrize("share", [0.05, 0.3, 0.65])
+def test_direction_and_length_of_balanced_ridge(share):
+    X, y = make_data(400, 6, share=share, seed=2)
+    p = y.mean()
+    l2 = 0.05 * p * (1 - p)
+    ours = AUCClassifier(l2=l2).fit(X, y)
+    ridge = RidgeClassifier(class_weight="balanced", alpha=len(y) * l2 / (4 * p * (1 - p)), tol=1e-12).fit(X, y)
+    moments = ours.moments_
+    k = 2 * p * (1 - p)
+    s = moments.delta @ np.linalg.solve(moments.within + l2 / k * np.eye(6), moments.delta)
+    np.testing.assert_allclose(ours.coef_ * (1 + s) / (1 + s / 2), np.atleast_2d(ridge.coef_), rtol=1e-7)
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_data_built_from_a_chosen_solution(route):
+    """δ is chosen so that a given w solves (Σ + δδᵀ + l2/k) w = δ: δ = (1 - t)⁻¹ A w with A = Σ + l2/k I, t = δ·w."""
+    rng = np.random.default_rng(4)
+    w = np.array([1.0, -2.0, 0.5, 0.0])
+    base = rng.standard_normal((200, 4)) @ rng.standard_normal((4, 4))
+    y = np.repeat([0, 1], 100)
+    base -= np.array([base[:100].mean(0), base[100:].mean(0)])[y]
+    l2, k = 0.1, 0.5
+    within = sum(base[y == c].T @ base[y == c] / 100 for c in (0, 1))
+    A = within + l2 / k * np.eye(4)
+    # t solves t = w·Aw / (1 - t), with a root below 1 when w is short enough
+    w *= 0.4 / np.sqrt(w @ A @ w)
+    t = (1 - np.sqrt(1 - 4 * (w @ A @ w))) / 2
+    X = base + np.outer(y, A @ w / (1 - t))
+    solve, objective = objectives(X, y, l2, 0.0)[route]
+    np.testing.assert_allclose(solve(objective, tol=1e-20, max_iter=1000).w, w, atol=1e-9)
+
+
+@pytest.mark.parametrize("route", ROUTES)
+@pytest.mark.parametrize("name", PENALTIES)
+def test_certificate_is_true_and_reached(route, name):
+    X, y = make_data(200, 12, seed=5)
+    moments = ClassMoments.from_data(X, y)
+    l2, l1 = scaled_penalty(moments, name)
+    solve, objective = objectives(X, y, l2, l1)[route]
+    best = solve_gram(Objective.from_moments(moments, l2, l1), tol=1e-15, max_iter=10_000)
+    for tol in (1e-2, 1e-5, 1e-9):
+        solution = solve(objective, tol=tol, max_iter=10_000)
+        assert solution.converged
+        assert solution.gap <= tol * objective.pq
+        assert -1e-12 <= solution.value - best.value <= solution.gap + 1e-14
+        assert solution.gap == pytest.approx(objective.gap(solution.w), rel=1e-4, abs=1e-25)
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_large_l1_gives_exactly_zero(route):
+    X, y = make_data()
+    moments = ClassMoments.from_data(X, y)
+    largest = 2 * moments.p * (1 - moments.p) * np.abs(moments.delta).max()
+    solve, objective = objectives(X, y, 0.01, largest * 1.0001)[route]
+    assert not np.any(solve(objective, tol=TOL, max_iter=100).w)
+    solve, objective = objectives(X, y, 0.01, largest * 0.99)[route]
+    assert np.any(solve(objective, tol=TOL, max_iter=1000).w)
+
+
+def test_path_equals_single_solves():
+    X, y = make_data(100, 8)
+    moments = ClassMoments.from_data(X, y)
+    objective = Objective.from_moments(moments, 1.0)
+    path = GramPath(objective)
+    for l2 in 10.0 ** np.arange(-6, 4):
+        single = solve_gram(objective.with_penalty(l2), tol=1e-14, max_iter=1)
+        np.testing.assert_allclose(path.coef(l2), single.w, rtol=1e-7)
+        assert path.solve(l2, 1e-10).converged
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_without_l2_the_least_norm_solution(route):
+    X, y = make_data(60, 4)
+    X = np.hstack([X, X[:, :2], np.ones((60, 1))])  # collinear and constant columns
+    positive, negative = X[y == 1], X[y == 0]
+    pairs = (positive[:, None] - negative[None]).reshape(-1, X.shape[1])
+    expected = np.linalg.pinv(pairs) @ np.ones(len(pairs))
+    solve, objective = objectives(X, y, 0.0, 0.0)[route]
+    solution = solve(objective, tol=1e-10, max_iter=1000)
+    np.testing.assert_allclose(solution.w, expected, atol=1e-6 * np.abs(expected).max())
+    assert np.isnan(solution.gap)
+    # Asking for more than the arithmetic can give must not wander off into the null space.
+    idle = solve(objective, tol=1e-30, max_iter=1000)
+    np.testing.assert_allclose(idle.w, expected, atol=1e-6 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_without_l2_but_with_l1(route):
+    X, y = make_data(60, 4)
+    moments = ClassMoments.from_data(X, y)
+    l1 = 0.3 * moments.p * np.abs(moments.delta).max()
+    solve, objective = objectives(X, y, 0.0, l1)[route]
+    solution = solve(objective, tol=1e-10, max_iter=100_000)
+    grad = objective.gradient(solution.w)
+    assert np.all(np.abs(grad) <= l1 * (1 + 1e-4))
+    used = solution.w != 0
+    np.testing.assert_allclose(grad[used], -l1 * np.sign(solution.w[used]), rtol=1e-3)
+
+
+def test_ill_conditioned_elastic_net_is_certified():
+    """Nearly collinear columns and tiny penalties: coordinate descent alone would crawl for ever."""
+    rng = np.random.default_rng(0)
+    base = rng.standard_normal((500, 20))
+    X = np.hstack([base, base + 1e-4 * rng.standard_normal((500, 20))])
+    y = (base @ rng.standard_normal(20) + rng.standard_normal(500) > 1).astype(int)
+    moments = ClassMoments.from_data(X, y)
+    objective = Objective.from_moments(moments, 1e-9, 1e-7)
+    solution = GramDescent(objective).solve(objective, tol=1e-8, max_iter=1000)
+    assert solution.converged
+    zeros = solution.w == 0
+    grad = objective.gradient(solution.w)
+    np.testing.assert_allclose(grad[~zeros] + 1e-9 * solution.w[~zeros], -1e-7 * np.sign(solution.w[~zeros]), atol=1e-9)
+    assert np.all(np.abs(grad[zeros]) <= 1.01e-7)
+
+
+def test_warm_start_gives_the_same_answer_sooner():
+    X, y = make_data(200, 30, seed=7)
+    moments = ClassMoments.from_data(X, y)
+    l2, l1 = scaled_penalty(moments, "net")
+    for solve, objective in objectives(X, y, l2, l1).values():
+        cold = solve(objective, tol=1e-10, max_iter=10_000)
+        warm = solve(objective, tol=1e-10, max_iter=10_000, w0=cold.w)
+        np.testing.assert_array_equal(warm.w == 0, cold.w == 0)
+        assert warm.n_iter <= 1
+
+
+def test_rule_for_choosing_a_solver():
+    assert choose_solver(10, 1_000, False) == choose_solver(10, 1_000, True) == "moments"
+    assert choose_solver(10_000, 5_000, False) == "moments"
+    assert choose_solver(3_000, 5_000, False) == "products"
+    assert choose_solver(10**7, 5_001, False) == "products"
+    assert choose_solver(100, 2_000, True) == "moments"
+    assert choose_solver(10**7, 2_001, True) == "products"
+
+
+@pytest.mark.parametrize("l1_share", [0.0, 0.2])
+def test_a_million_sparse_features(l1_share):
+    """d×d would be 8 TB; X has 100 nonzeros a row and is never made dense."""
+    rng = np.random.default_rng(0)
+    n, d, per_row = 2_000, 1_000_000, 100
+    indices = rng.integers(0, d, n * per_row)
+    indices[::per_row] = rng.integers(0, 50, n)  # a few common columns carry the signal
+    X = sparse.csr_array((rng.standard_normal(n * per_row), indices, np.arange(0, n * per_row + 1, per_row)), (n, d))
+    y = (X[:, :50].sum(axis=1) + 0.3 * rng.standard_normal(n) > 0.5).astype(int)
+    moments = ClassMoments.from_data(X, y, scatter=False)
+    l1 = l1_share * 2 * moments.p * (1 - moments.p) * np.abs(moments.delta).max()
+    model = AUCClassifier(l1=l1, l2=1e-3, tol=1e-6).fit(X, y)
+    assert model.solver_ == "products"
+    assert model.gap_ <= 1e-6 * moments.p * (1 - moments.p)
+    assert model.score(X, y) > 0.9
