@@ -1,7 +1,20 @@
-"""Data by name, and readers of files of any size in blocks."""
+"""Data by name (`load`), and files of any size read in blocks (`read_chunks`)."""
 
+from vrspam.data.chunks import Chunks, read_chunks
 from vrspam.data.errors import DataError
 from vrspam.data.files import cache_directory
 from vrspam.data.named import Dataset, available, load
+from vrspam.data.problems import Skipped
+from vrspam.data.schema import Schema
 
-__all__ = ["DataError", "Dataset", "available", "cache_directory", "load"]
+__all__ = [
+    "Chunks",
+    "DataError",
+    "Dataset",
+    "Schema",
+    "Skipped",
+    "available",
+    "cache_directory",
+    "load",
+    "read_chunks",
+]

@@ -29,7 +29,7 @@ _LONGEST_LINE = 256 << 20
 class TextFile:
     """A file opened for reading bytes, unpacked on the way (gzip, bzip2, xz or plain).
 
-    `position` counts bytes of the file on disk, so that progress is known for packed files too.
+    `share` is the part of the file on disk that has been read, so progress is known for packed files too.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -37,6 +37,7 @@ class TextFile:
             self._raw = open(path, "rb")  # noqa: SIM115
         except OSError as error:
             raise DataError(f"{os.fspath(path)} cannot be opened ({error.strerror})") from error
+        self._size = max(os.fstat(self._raw.fileno()).st_size, 1)
         start = self._raw.read(6)
         self._raw.seek(0)
         opener = next((o for magic, o in _OPENERS.items() if start.startswith(magic)), None)
@@ -44,8 +45,8 @@ class TextFile:
         self.stream = cast(BinaryIO, opener(self._raw)) if opener else cast(BinaryIO, self._raw)
 
     @property
-    def position(self) -> int:
-        return self._raw.tell()
+    def share(self) -> float:
+        return self._raw.tell() / self._size
 
     def __enter__(self) -> TextFile:
         return self

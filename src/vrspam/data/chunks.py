@@ -1,0 +1,285 @@
+"""`read_chunks`: files of any size as a stream of (X, y) blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from vrspam.data.array_blocks import open_npy
+from vrspam.data.arrow_blocks import arrow_rows
+from vrspam.data.blocks import Block
+from vrspam.data.encode import Encoded, encode_arrays, encode_table
+from vrspam.data.errors import DataError
+from vrspam.data.first_pass import find_labels, infer_schema
+from vrspam.data.named import DENSE_ABOVE
+from vrspam.data.problems import Problems, Skipped
+from vrspam.data.progress import Progress
+from vrspam.data.schema import Label, Schema
+from vrspam.data.source import PathLike, Source
+from vrspam.data.streams import follow, libsvm_stream, npy_stream, table_blocks, table_types, wanted_types
+
+
+class Chunks:
+    """A stream of (X, y) blocks of bounded memory, which can be gone through again; made by `read_chunks`.
+
+    Attributes
+    ----------
+    schema : Schema
+        The columns, categories and fill values in use.
+    feature_names_ : tuple of str
+        One name for each column of X.
+    n_features : int
+        Number of columns of X.
+    classes : ndarray
+        The labels, sorted; the label column is read through for them when they are first asked for.
+    n_rows : int or None
+        Rows of all files where their heads say it (not for text).
+    n_bytes : int
+        Size of all files on disk.
+    skipped_ : list of Skipped
+        What the last reading left out (file, block, where, rows, reason), with `on_error="skip"`: the first
+        thousand in full.
+    n_skipped_, n_skipped_rows_ : int
+        How many parts were left out, and how many rows they are known to hold.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        schema: Schema,
+        *,
+        unknown: str = "error",
+        keep: Sequence[str] = (),
+        sparse: bool | None = None,
+        chunk_rows: int | None = None,
+        on_error: str = "raise",
+        progress: bool = False,
+    ) -> None:
+        if unknown not in ("error", "ignore"):
+            raise DataError(f"unknown={unknown!r} is not known; give 'error' or 'ignore'")
+        if chunk_rows is not None and chunk_rows < 1:
+            raise DataError(f"chunk_rows={chunk_rows} must be at least 1")
+        if (schema.width is not None) != (source.format == "libsvm"):
+            raise DataError(f"this schema is not for {source.format} files")
+        self.source, self.schema = source, schema
+        self.unknown, self.progress, self.on_error = unknown, progress, on_error
+        self.keep = list(keep)
+        self.chunk_rows = chunk_rows
+        self._table = source.format in ("csv", "parquet", "feather")
+        if self.keep and not self._table:
+            raise DataError(f"a {source.format} file has no named columns to keep")
+        inputs = len(schema.numeric) + len(schema.categorical)
+        full = self._table and inputs > DENSE_ABOVE * schema.n_features
+        self.sparse = not (full or source.format == "npy") if sparse is None else sparse
+        self._problems = Problems(on_error)
+
+    @property
+    def feature_names_(self) -> tuple[str, ...]:
+        return self.schema.feature_names
+
+    @property
+    def n_features(self) -> int:
+        return self.schema.n_features
+
+    @property
+    def n_bytes(self) -> int:
+        return self.source.n_bytes
+
+    @cached_property
+    def n_rows(self) -> int | None:
+        if self.source.format == "npy":
+            return sum(len(open_npy(path)) for path in self.source.paths)
+        if self.source.format in ("parquet", "feather"):
+            return sum(arrow_rows(path, self.source.format) for path in self.source.paths)
+        return None
+
+    @cached_property
+    def classes(self) -> np.ndarray:
+        labels: tuple[Label, ...] | None = self.schema.labels
+        if labels is None:
+            if self._table and self.schema.target is None:
+                raise DataError("no label column is read here; give target")
+            labels = find_labels(self.source, self.schema, Problems(self.on_error))
+        return np.array(labels)
+
+    @property
+    def skipped_(self) -> list[Skipped]:
+        return self._problems.notes
+
+    @property
+    def n_skipped_(self) -> int:
+        return self._problems.count
+
+    @property
+    def n_skipped_rows_(self) -> int:
+        return self._problems.rows
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        self._problems = problems = Problems(self.on_error)
+        rows = self._rows_of_a_block()
+        with Progress("reading", self.n_bytes, "rows", self.progress) as bar:
+            for block in self._blocks(rows, problems, bar):
+                for piece in block.pieces(rows):
+                    encoded = self._encode(piece, problems)
+                    if encoded is not None:
+                        yield encoded if self.keep else encoded[:2]
+        problems.warn()
+
+    def _rows_of_a_block(self) -> int:
+        """Return how many rows keep a block of X within `chunk_bytes`."""
+        if self.source.format == "libsvm" and self.sparse:
+            rows = 1 << 62  # the text of a block bounds it
+        elif self.sparse:
+            rows = self.source.chunk_bytes // (16 * (len(self.schema.numeric) + len(self.schema.categorical)))
+        else:
+            rows = self.source.chunk_bytes // (8 * max(self.n_features, 1))
+        return max(1, min(rows, self.chunk_rows or rows))
+
+    def _blocks(self, rows: int, problems: Problems, bar: Progress) -> Iterator[Block]:
+        if self.source.format == "libsvm":
+            return libsvm_stream(self.source, self.schema, problems, bar)
+        if self.source.format == "npy":
+            return npy_stream(self.source, self.schema, rows, problems, bar)
+        own = table_types(self.source) if self.keep and self.source.format != "csv" else {}
+        wanted = wanted_types(self.schema, self.keep, own)
+        return follow(self.source, table_blocks(self.source, wanted, rows, problems), bar)
+
+    def _encode(self, block: Block, problems: Problems) -> Encoded | None:
+        if not self._table:
+            return encode_arrays(block, self.schema, sparse=self.sparse, problems=problems)
+        return encode_table(
+            block, self.schema, sparse=self.sparse, unknown=self.unknown, keep=self.keep, problems=problems
+        )
+
+
+def read_chunks(
+    path: PathLike | Sequence[PathLike],
+    target: str | int | None = None,
+    *,
+    schema: Schema | None = None,
+    columns: Sequence[str | int] | None = None,
+    drop: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+    categories: Mapping[str, Sequence[str]] | None = None,
+    missing: str | float = "error",
+    unknown: str = "error",
+    keep: Sequence[str] = (),
+    sparse: bool | None = None,
+    chunk_rows: int | None = None,
+    chunk_bytes: int = 8 << 20,
+    format: str | None = None,
+    delimiter: str | None = None,
+    zero_based: bool = False,
+    n_features: int | None = None,
+    max_categories: int = 1000,
+    on_error: str = "raise",
+    progress: bool = False,
+) -> Chunks:
+    """Read files of any size as (X, y) blocks: LIBSVM, CSV, Parquet, Arrow/Feather, `.npy`.
+
+    Text may be packed (gzip, bzip2, xz). Numeric columns come first in X, then one 0/1 column for each category
+    of each categorical column. Where categories or means must be known first, the files are read twice.
+
+    Parameters
+    ----------
+    path : path, directory, pattern or list of paths
+        One stream; files of a directory or a pattern in order of their names.
+    target : str or int, optional
+        The label column. For `.npy`: its number, or the path of a `.npy` file of labels. LIBSVM files have
+        their labels at the head of each line. None: y is None.
+    schema : Schema, optional
+        The columns as found earlier (`Schema.infer`, `Chunks.schema`), instead of `target`, `columns`, `drop`,
+        `categorical`, `categories`, `missing` and `n_features`.
+    columns, drop : sequence of str, optional
+        The columns to take (default: all but `target`), and those to leave out. Column numbers from 0 for `.npy`,
+        feature indices from 1 for LIBSVM.
+    categorical : sequence of str, optional
+        Columns to take as categories although they hold numbers; text always is.
+    categories : dict of str to sequence of str, optional
+        The categories of some columns, where they are known; the others are found in a first pass.
+    missing : {"error", "mean"} or float, default="error"
+        Refuse missing values; or put the column's mean (found in a first pass), or this number, in their place. A
+        missing category then is a row of zeros. A missing label is always refused.
+    unknown : {"error", "ignore"}, default="error"
+        What to do with a category that the schema does not have: refuse it, or take it as a row of zeros.
+    keep : sequence of str, optional
+        Columns to hand on as they are (an identifier, say): blocks then are (X, y, arrow record batch).
+    sparse : bool, optional
+        True for CSR blocks, False for dense ones. By default CSR for LIBSVM, and where at most a tenth of the
+        entries can be other than zero.
+    chunk_rows : int, optional
+        Most rows in a block.
+    chunk_bytes : int, default=8 MiB
+        About the size of a block: text read at once, and its X.
+    format : {"csv", "libsvm", "parquet", "feather", "npy"}, optional
+        By default told from the name, else from the content.
+    delimiter : str, optional
+        Of CSV files; by default the one of comma, semicolon, tab and bar that is most frequent in the header.
+    zero_based : bool, default=False
+        LIBSVM indices start at 0.
+    n_features : int, optional
+        Of LIBSVM files; by default found in a first pass.
+    max_categories : int, default=1000
+        A column with more is refused.
+    on_error : {"raise", "skip"}, default="raise"
+        At a broken line, row, row group or file: stop, naming file, block and line; or leave it out, note it in
+        `skipped_`, and warn at the end.
+    progress : bool, default=False
+        Show the share done, rows per second and the time left on the standard error stream.
+
+    Returns
+    -------
+    Chunks
+        Go through it as often as needed: each time it yields (X, y) blocks of float64 features.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from vrspam.data import read_chunks
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "patients.csv"
+    >>> _ = path.write_text("age,sex,sick\\n61,f,yes\\n52,m,no\\n47,f,no\\n")
+    >>> chunks = read_chunks(path, target="sick", chunk_rows=2)
+    >>> chunks.feature_names_
+    ('age', 'sex=f', 'sex=m')
+    >>> for X, y in chunks:
+    ...     print(X.tolist(), y.tolist())
+    [[61.0, 1.0, 0.0], [52.0, 0.0, 1.0]] ['yes', 'no']
+    [[47.0, 1.0, 0.0]] ['no']
+    """
+    source = Source.open(path, format, delimiter=delimiter, zero_based=zero_based, chunk_bytes=chunk_bytes)
+    if schema is None:
+        schema = infer_schema(
+            source,
+            target,
+            labels=False,
+            columns=columns,
+            drop=[*drop, *keep] if columns is None else drop,
+            categorical=categorical,
+            categories=categories,
+            missing=missing,
+            max_categories=max_categories,
+            n_features=n_features,
+            problems=Problems(on_error),
+            progress=progress,
+        )
+    elif (
+        any(given is not None for given in (target, columns, n_features))
+        or drop
+        or categorical
+        or categories
+        or missing != "error"
+    ):
+        raise DataError("a schema already says target, columns, categories and missing: give it alone")
+    return Chunks(
+        source,
+        schema,
+        unknown=unknown,
+        keep=keep,
+        sparse=sparse,
+        chunk_rows=chunk_rows,
+        on_error=on_error,
+        progress=progress,
+    )

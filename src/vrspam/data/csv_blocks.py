@@ -1,0 +1,215 @@
+"""CSV in blocks: cut at line ends, each parsed by pyarrow; a block that fails is looked at line by line.
+
+Parsing block by block, not with pyarrow's streaming reader, is as fast and lets reading go on after a bad line.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from vrspam.data.blocks import Block
+from vrspam.data.errors import DataError
+from vrspam.data.problems import Problems
+from vrspam.data.source import Source
+from vrspam.data.textfile import DAMAGED, TextFile, line_blocks
+
+_PEEK = 1 << 18  # bytes from which the types of columns are guessed
+_NULLS = ["", "#N/A", "#NA", "N/A", "NA", "NaN", "nan", "-nan", "-NaN", "NULL", "null", "None", "n/a"]
+
+
+class _Dialect(NamedTuple):
+    names: list[str]
+    delimiter: str
+
+
+def csv_types(path: str, source: Source) -> dict[str, Any]:
+    """Return the columns of a CSV file with the arrow types of its first rows."""
+    import pyarrow as pa
+
+    try:
+        with TextFile(path) as file:
+            dialect, line = _header(path, file, source.delimiter)
+            text, _ = next(line_blocks(file.stream, _PEEK, first_line=line, quoted=True), (b"", 0))
+    except DAMAGED as error:
+        raise DataError(f"{path} is cut off or damaged ({error}); get it again") from error
+    if not text.strip():
+        raise DataError(f"{path} has a header but no rows")
+    try:
+        table = _parse(text, dialect, {})
+    except pa.ArrowInvalid:
+        table = _parse(_examine(text, line, dialect, {})[0], dialect, {})
+    return dict(zip(table.schema.names, table.schema.types, strict=True))
+
+
+def csv_blocks(path: str, source: Source, wanted: Mapping[str, Any], problems: Problems) -> Iterator[Block]:
+    """Yield the wanted columns (name to arrow type) of a CSV file, block by block."""
+    import pyarrow as pa
+
+    index, line = 0, 1
+    schema = pa.schema(list(wanted.items()))
+    with TextFile(path) as file:
+        try:
+            dialect, start = _header(path, file, source.delimiter)
+            missing = [name for name in wanted if name not in dialect.names]
+            if missing:
+                problems.report(path, None, "line 1", f"there is no column {missing[0]!r}", rows=None)
+                return
+            types = _text_types(path, source, wanted)
+            for text, line in line_blocks(file.stream, source.chunk_bytes, first_line=start, quoted=True):
+                index += 1
+                text, table = _parse_or_report(path, index, text, line, dialect, types, problems)
+                if table is None or table.num_rows == 0:
+                    continue
+                batch = table.cast(schema).combine_chunks().to_batches()[0]
+
+                def where(row: int, text: bytes = text, line: int = line) -> str:
+                    return f"line {_line_of_row(text, line, dialect, row)}"
+
+                yield Block(path, index, batch.num_rows, where, file.share, table=batch)
+        except DAMAGED as error:
+            problems.report(path, index + 1, f"after line {line}", f"cut off or damaged ({error})", rows=None)
+
+
+def _header(path: str, file: TextFile, delimiter: str | None) -> tuple[_Dialect, int]:
+    """Read the line of names; return it with the number of the line after it."""
+    raw, lines = b"", 0
+    while not raw.strip() or raw.count(b'"') % 2:
+        line = file.stream.readline(1 << 24)
+        if not line:
+            raise DataError(f"{path} is empty")
+        raw, lines = raw + line, lines + 1
+    try:
+        text = raw.decode("utf-8-sig").strip("\r\n")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path} is not UTF-8 text (line {lines}); save it as UTF-8") from error
+    if delimiter is None:
+        delimiter = max(",;\t|", key=text.count)
+    names = next(csv.reader([text], delimiter=delimiter))
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise DataError(f"{path} names the column {twice[0]!r} twice; rename one")
+    return _Dialect(names, delimiter), lines + 1
+
+
+def _text_types(path: str, source: Source, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the types to parse with: true/false columns are read as such and become numbers afterwards."""
+    import pyarrow as pa
+
+    found = csv_types(path, source)
+    return {
+        name: pa.bool_() if pa.types.is_boolean(found[name]) and t == pa.float64() else t for name, t in wanted.items()
+    }
+
+
+def _parse(text: bytes, dialect: _Dialect, types: Mapping[str, Any]) -> Any:
+    from pyarrow import BufferReader
+    from pyarrow import csv as arrow_csv
+
+    # quoted line ends cost pyarrow its parallel parsing: allow them only where there are quotes
+    return arrow_csv.read_csv(
+        BufferReader(text),
+        read_options=arrow_csv.ReadOptions(column_names=dialect.names),
+        parse_options=arrow_csv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=b'"' in text),
+        convert_options=arrow_csv.ConvertOptions(
+            column_types=dict(types), include_columns=list(types), null_values=_NULLS, strings_can_be_null=True
+        ),
+    )
+
+
+def _parse_or_report(
+    path: str, index: int, text: bytes, line: int, dialect: _Dialect, types: Mapping[str, Any], problems: Problems
+) -> tuple[bytes, Any]:
+    """Parse a block; report its bad lines and parse the others (bad lines are blanked, so line numbers hold)."""
+    import pyarrow as pa
+
+    for _ in range(2):
+        try:
+            return text, (_parse(text, dialect, types) if text.strip() else None)
+        except pa.ArrowInvalid as error:
+            refused = " ".join(str(error).split())
+        text, bad = _examine(text, line, dialect, types)
+        for number, rows, reason in bad:
+            problems.report(path, index, f"line {number}", reason, rows=rows)
+        if not bad:
+            break
+    last = line + text.count(b"\n") - 1
+    problems.report(path, index, f"lines {line} to {last}", refused, rows=last - line + 1)
+    return text, None
+
+
+def _examine(
+    text: bytes, first_line: int, dialect: _Dialect, types: Mapping[str, Any]
+) -> tuple[bytes, list[tuple[int, int, str]]]:
+    """Find bad lines: return the text with them blanked, and (line, lines, reason) of each."""
+    lines = text.split(b"\n")
+    rows = list(_rows(text, dialect))
+    reasons: dict[int, str] = {}
+    for i, (start, stop, cells) in enumerate(rows):
+        if len(cells) != len(dialect.names):
+            reasons[i] = f"{len(cells)} fields where the header has {len(dialect.names)}"
+        elif not _is_utf8(b"\n".join(lines[start:stop])):
+            reasons[i] = "not UTF-8 text"
+    for name, kind in types.items():
+        column = dialect.names.index(name)
+        good = [i for i in range(len(rows)) if i not in reasons]
+        for i in _not_castable([rows[i][2][column] for i in good], kind):
+            value = rows[good[i]][2][column]
+            reasons[good[i]] = f"column {name!r} holds {value!r} where {_word(kind)} is expected"
+    bad = []
+    for i in sorted(reasons):
+        start, stop, _ = rows[i]
+        lines[start:stop] = [b""] * (stop - start)
+        bad.append((first_line + start, stop - start, reasons[i]))
+    return b"\n".join(lines), bad
+
+
+def _rows(text: bytes, dialect: _Dialect) -> Iterator[tuple[int, int, list[str]]]:
+    """Yield (first line, line after the last, fields) of each row that is not blank; lines count from 0."""
+    reader = csv.reader(
+        (line + "\n" for line in text.decode("utf-8", "replace").split("\n")), delimiter=dialect.delimiter
+    )
+    start = 0
+    try:
+        for cells in reader:
+            if cells:
+                yield start, reader.line_num, cells
+            start = reader.line_num
+    except csv.Error:  # a field beyond the csv module's limit: what comes after it cannot be named
+        return
+
+
+def _line_of_row(text: bytes, first_line: int, dialect: _Dialect, row: int) -> int:
+    starts = (start for start, _, _ in _rows(text, dialect))
+    return first_line + next((start for i, start in enumerate(starts) if i == row), row)
+
+
+def _not_castable(values: Sequence[str], kind: Any) -> list[int]:
+    """Return the positions of the values that pyarrow cannot turn into this type."""
+    import pyarrow as pa
+
+    if pa.types.is_string(kind):
+        return []
+    cleaned = [None if value in _NULLS else value.strip() for value in values]
+
+    def fits(part: list[str | None]) -> bool:
+        try:
+            pa.array(part, pa.string()).cast(kind)
+        except pa.ArrowInvalid:
+            return False
+        return True
+
+    return [] if fits(cleaned) else [i for i, value in enumerate(cleaned) if not fits([value])]
+
+
+def _word(kind: Any) -> str:
+    return {"double": "a number", "int64": "a whole number", "bool": "true or false"}.get(str(kind), str(kind))
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -1,0 +1,177 @@
+"""From a block of columns to (X, y): numbers checked and filled, categories one-hot, labels taken out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from vrspam.data.blocks import Block
+from vrspam.data.problems import Problems
+from vrspam.data.schema import Schema
+
+Encoded = tuple[Any, np.ndarray | None, Any]
+
+
+def encode_table(
+    block: Block, schema: Schema, *, sparse: bool, unknown: str, keep: list[str], problems: Problems
+) -> Encoded | None:
+    """Return (X, y, kept columns) of a table's block, without its bad rows; None when no row is left."""
+    bad: dict[int, str] = {}
+    table = block.table
+    X = check_dense(numeric_values(table, schema.numeric), schema.numeric, schema.fill, bad)
+    codes = [
+        _category_codes(table.column(name), name, values, schema.fill is not None, unknown, bad)
+        for name, values in schema.categorical.items()
+    ]
+    y = None if schema.target is None else _labels(table.column(schema.target), schema, bad)
+    kept = table.select(keep)
+    good = report(bad, block, problems)
+    if good is not None:
+        if not good.size:
+            return None
+        X, codes, kept = X[good], [code[good] for code in codes], kept.take(good)
+        y = None if y is None else y[good]
+    widths = [len(values) for values in schema.categorical.values()]
+    return (_join_sparse(X, codes, widths) if sparse else _join_dense(X, codes, widths)), y, kept
+
+
+def encode_arrays(block: Block, schema: Schema, *, sparse: bool, problems: Problems) -> Encoded | None:
+    """Return (X, y, None) of a block of LIBSVM text or of a `.npy` array, without its bad rows."""
+    bad: dict[int, str] = {}
+    X, y = block.X, block.y
+    if sp.issparse(X):
+        check_sparse(X, schema.fill, bad)
+        if schema.numeric:
+            X = X[:, [int(name) - 1 for name in schema.numeric]]
+    else:
+        X = check_dense(X, schema.numeric, schema.fill, bad)
+    if y is not None:
+        _check_labels(y, schema, bad)
+    good = report(bad, block, problems)
+    if good is not None:
+        if not good.size:
+            return None
+        X, y = X[good], None if y is None else y[good]
+    if sparse != sp.issparse(X):
+        X = sp.csr_matrix(X) if sparse else X.toarray()
+    return X, y, None
+
+
+def numeric_values(table: Any, names: tuple[str, ...]) -> np.ndarray:
+    """Return float64 columns of a record batch as one row-major array, missing values as NaN."""
+    if not names:
+        return np.empty((table.num_rows, 0))
+    return table.select(list(names)).to_tensor(null_to_nan=True, row_major=True).to_numpy()
+
+
+def check_dense(
+    X: np.ndarray, names: tuple[str, ...], fill: tuple[float, ...] | None, bad: dict[int, str]
+) -> np.ndarray:
+    """Fill missing values, or note their rows; note rows with infinite values."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(X.sum()):  # one cheap pass; the rest is for blocks with something in them
+            return X
+    nan = np.isnan(X)
+    if fill is not None:
+        X = np.where(nan, np.asarray(fill), X)
+    else:
+        _note(nan, names, "is missing (missing='mean' or missing=0.0 would fill it)", bad)
+    _note(np.isinf(X), names, "is infinite", bad)
+    return X
+
+
+def check_sparse(X: sp.csr_matrix, fill: tuple[float, ...] | None, bad: dict[int, str]) -> None:
+    """Do the same to the stored values of a CSR matrix, in place."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(X.data.sum()):
+            return
+    nan = np.isnan(X.data)
+    if fill is not None:
+        X.data[nan] = fill[0]
+    for mask, what in ((np.isnan(X.data), "is missing (missing=0.0 would fill it)"), (np.isinf(X.data), "is infinite")):
+        for place in np.flatnonzero(mask):
+            row = int(np.searchsorted(X.indptr, place, side="right")) - 1
+            bad.setdefault(row, f"the value of index {X.indices[place] + 1} {what}")
+
+
+def report(bad: dict[int, str], block: Block, problems: Problems) -> np.ndarray | None:
+    """Report the bad rows of a block; return the positions of the others, None when all rows are good."""
+    if not bad:
+        return None
+    for row in sorted(bad):
+        problems.report(block.file, block.index, block.where(row), bad[row])
+    return np.setdiff1d(np.arange(block.rows), list(bad))
+
+
+def _note(mask: np.ndarray, names: tuple[str, ...], what: str, bad: dict[int, str]) -> None:
+    for row in np.flatnonzero(mask.any(axis=1)):
+        bad.setdefault(int(row), f"column {names[int(mask[row].argmax())]!r} {what}")
+
+
+def _category_codes(
+    column: Any, name: str, values: tuple[str, ...], filled: bool, unknown: str, bad: dict[int, str]
+) -> np.ndarray:
+    """Return the position of each row's category, -1 for none."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    codes = pc.index_in(column, value_set=pa.array(values, pa.string())).fill_null(-1).to_numpy()
+    if codes.size and codes.min() >= 0:
+        return codes
+    for row in np.flatnonzero(codes < 0):
+        value = column[int(row)].as_py()
+        if value is None and not filled:
+            bad.setdefault(int(row), f"column {name!r} is missing (missing='mean' or missing=0.0 would allow it)")
+        elif value is not None and unknown == "error":
+            known = "a category not met before (unknown='ignore' would allow it)"
+            bad.setdefault(int(row), f"column {name!r} holds {value!r}, {known}")
+    return codes
+
+
+def _labels(column: Any, schema: Schema, bad: dict[int, str]) -> np.ndarray:
+    """Return labels as a NumPy array: bool, int64, float64 or text."""
+    missing = column.is_null().to_numpy(zero_copy_only=False)
+    for row in np.flatnonzero(missing):
+        bad.setdefault(int(row), f"the label in column {schema.target!r} is missing")
+    if schema.target_type == "string":
+        coded = column.dictionary_encode()
+        words = np.array([*coded.dictionary.to_pylist(), ""], dtype=str)
+        y = words[coded.indices.fill_null(len(words) - 1).to_numpy()]
+    else:
+        y = (column.fill_null(0) if missing.any() else column).to_numpy(zero_copy_only=False)
+    _check_labels(y, schema, bad)
+    return y
+
+
+def _check_labels(y: np.ndarray, schema: Schema, bad: dict[int, str]) -> None:
+    if y.dtype.kind == "f" and not np.isfinite(y.sum()):
+        for row in np.flatnonzero(~np.isfinite(y)):
+            bad.setdefault(int(row), "the label is no finite number")
+    if schema.labels is not None:
+        for row in np.flatnonzero(~np.isin(y, np.array(schema.labels))):
+            known = ", ".join(map(repr, schema.labels))
+            bad.setdefault(int(row), f"the label {y[row].item()!r} is none of {known}")
+
+
+def _join_dense(X: np.ndarray, codes: list[np.ndarray], widths: list[int]) -> np.ndarray:
+    if not codes:
+        return X
+    out = np.zeros((X.shape[0], X.shape[1] + sum(widths)))
+    out[:, : X.shape[1]] = X
+    start = X.shape[1]
+    for code, width in zip(codes, widths, strict=True):
+        rows = np.flatnonzero(code >= 0)
+        out[rows, start + code[rows]] = 1.0
+        start += width
+    return out
+
+
+def _join_sparse(X: np.ndarray, codes: list[np.ndarray], widths: list[int]) -> sp.csr_matrix:
+    parts = [sp.csr_matrix(X)]
+    for code, width in zip(codes, widths, strict=True):
+        there = code >= 0
+        indptr = np.concatenate([[0], np.cumsum(there)])
+        parts.append(sp.csr_matrix((np.ones(indptr[-1]), code[there], indptr), shape=(len(code), width)))
+    return sp.csr_matrix(sp.hstack(parts, format="csr"))
