@@ -13,9 +13,10 @@ from vrspam.data.blocks import Block
 from vrspam.data.errors import DataError
 from vrspam.data.problems import Problems
 from vrspam.data.source import Source
-from vrspam.data.textfile import DAMAGED, TextFile, line_blocks
+from vrspam.data.textfile import DAMAGED, TextFile, last_line_end, line_blocks
 
 _PEEK = 1 << 18  # bytes from which the types of columns are guessed
+_FEW = 0.1  # share of cells that may be out of type there
 _NULLS = ["", "#N/A", "#NA", "N/A", "NA", "NaN", "nan", "-nan", "-NaN", "NULL", "null", "None", "n/a"]
 
 
@@ -28,19 +29,51 @@ def csv_types(path: str, source: Source) -> dict[str, Any]:
     """Return the columns of a CSV file with the arrow types of its first rows."""
     import pyarrow as pa
 
-    try:
-        with TextFile(path) as file:
+    with TextFile(path) as file:
+        try:
             dialect, line = _header(path, file, source.delimiter)
-            text, _ = next(line_blocks(file.stream, _PEEK, first_line=line, quoted=True), (b"", 0))
-    except DAMAGED as error:
-        raise DataError(f"{path} is cut off or damaged ({error}); get it again") from error
+            text = _first_lines(file)
+        except DAMAGED as error:
+            raise DataError(f"{path} is cut off or damaged ({error}); get it again") from error
     if not text.strip():
         raise DataError(f"{path} has a header but no rows")
     try:
         table = _parse(text, dialect, {})
     except pa.ArrowInvalid:
         table = _parse(_examine(text, line, dialect, {})[0], dialect, {})
-    return dict(zip(table.schema.names, table.schema.types, strict=True))
+    return {name: _mostly(table.column(name)) for name in dialect.names}
+
+
+def _first_lines(file: TextFile) -> bytes:
+    """Return about `_PEEK` bytes of whole lines; of a file that is cut off, what comes before the cut."""
+    lines: list[bytes] = []
+    size = 0
+    try:
+        while size < _PEEK and (line := file.stream.readline(_PEEK)):
+            lines.append(line)
+            size += len(line)
+    except DAMAGED:
+        if not lines:
+            raise
+    text = b"".join(lines)
+    return text[: last_line_end(text, quoted=True)] if size >= _PEEK else text
+
+
+def _mostly(column: Any) -> Any:
+    """Return a column's type; text that is numbers, or true and false, but for a few cells counts as such.
+
+    So a bad cell among the first rows is named as one, and does not make its column a categorical one.
+    """
+    import pyarrow as pa
+
+    if not pa.types.is_string(column.type):
+        return column.type
+    cells = column.drop_null().to_pylist()
+    cells = cells[:: len(cells) // 300 + 1]  # a sample is enough, and quick
+    for kind in (pa.float64(), pa.bool_()):
+        if cells and len(_not_castable(cells, kind)) <= _FEW * len(cells):
+            return kind
+    return column.type
 
 
 def csv_blocks(path: str, source: Source, wanted: Mapping[str, Any], problems: Problems) -> Iterator[Block]:

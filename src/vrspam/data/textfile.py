@@ -71,7 +71,7 @@ def line_blocks(
                 yield rest, line
             return
         buffer = rest + data if rest else data
-        cut = _last_line_end(buffer, quoted)
+        cut = last_line_end(buffer, quoted)
         if cut == 0:
             if len(buffer) > _LONGEST_LINE:
                 raise DataError(f"line {line} is longer than {_LONGEST_LINE >> 20} MiB: this is no text table")
@@ -82,7 +82,7 @@ def line_blocks(
         rest = buffer[cut:]
 
 
-def _last_line_end(buffer: bytes, quoted: bool) -> int:
+def last_line_end(buffer: bytes, quoted: bool) -> int:
     """Return the position after the last usable line end, 0 when there is none."""
     plain = cut = buffer.rfind(b"\n") + 1
     # An odd number of quotes before the cut means that it falls inside a quoted field: go back to the line

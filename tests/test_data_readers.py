@@ -1,0 +1,564 @@
+"""Files of any size read in blocks; oracles are pandas, pyarrow and scikit-learn."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+import tracemalloc
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import dump_svmlight_file, load_svmlight_file
+
+from vrspam.data import DataError, Schema, read_chunks
+
+pa = pytest.importorskip("pyarrow", reason="needs the extra vrspam[data]")
+pq = pytest.importorskip("pyarrow.parquet")
+
+PACKERS = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
+
+
+def frame(n=400, seed=0):
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "höhe": rng.standard_normal(n),
+            "count": rng.integers(-5, 1000, n),
+            "flag": rng.random(n) < 0.5,
+            "town": rng.choice(["Köln", "a,b", 'say "hi"', "two\nlines", "x"], n),
+            "sick": rng.choice(["yes", "no"], n),
+        }
+    )
+
+
+def expected(data, target="sick"):
+    """One-hot by pandas: numeric columns first, then indicators by sorted category."""
+    features = data.drop(columns=[target]) if target in data else data
+    text = [c for c in features if not (pd.api.types.is_numeric_dtype(features[c]))]
+    numbers = features.drop(columns=text).astype(float)
+    indicators = pd.get_dummies(features[text], prefix_sep="=", dtype=float) if text else features[[]]
+    return pd.concat([numbers, indicators], axis=1)
+
+
+def collect(chunks):
+    blocks = list(chunks)
+    stack = sp.vstack if sp.issparse(blocks[0][0]) else np.vstack
+    y = None if blocks[0][1] is None else np.concatenate([block[1] for block in blocks])
+    return stack([block[0] for block in blocks]), y, blocks
+
+
+def write(data, path):
+    if ".csv" in path.name:
+        packing = path.name.partition(".csv")[2]
+        path.write_bytes(PACKERS[packing](data.to_csv(index=False).encode()))
+    elif path.suffix == ".parquet":
+        pq.write_table(pa.Table.from_pandas(data, preserve_index=False), path, row_group_size=150)
+    else:
+        table = pa.Table.from_pandas(data, preserve_index=False)
+        with pa.ipc.new_file(path, table.schema) as file:
+            file.write_table(table, max_chunksize=130)
+    return path
+
+
+TABLES = ["t.csv", "t.csv.gz", "t.csv.bz2", "t.csv.xz", "t.parquet", "t.feather", "t.arrow"]
+
+
+# --- what is read is what is there -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("chunk_bytes", [700, 1 << 20])
+def test_tables_equal_pandas(tmp_path, name, chunk_bytes):
+    data = frame()
+    chunks = read_chunks(write(data, tmp_path / name), target="sick", chunk_bytes=chunk_bytes)
+    X, y, blocks = collect(chunks)
+    want = expected(data)
+    assert list(chunks.feature_names_) == list(want.columns)
+    np.testing.assert_array_equal(X, want.to_numpy())
+    np.testing.assert_array_equal(y, data["sick"].to_numpy(str))
+    assert chunks.n_features == X.shape[1]
+    assert chunks.classes.tolist() == ["no", "yes"]
+    assert chunks.n_rows == (None if "csv" in name else len(data))
+    if chunk_bytes == 700:
+        assert len(blocks) > 10
+        assert max(block[0].nbytes for block in blocks) <= 700
+    again, _, _ = collect(chunks)
+    np.testing.assert_array_equal(again, X)
+
+
+@pytest.mark.parametrize("name", TABLES[:1] + TABLES[4:6])
+def test_chunk_rows_and_sparse(tmp_path, name):
+    data = frame()
+    path = write(data, tmp_path / name)
+    X, _, blocks = collect(read_chunks(path, target="sick", chunk_rows=7, sparse=True))
+    assert max(block[0].shape[0] for block in blocks) == 7
+    assert sp.issparse(X)
+    np.testing.assert_array_equal(X.toarray(), expected(data).to_numpy())
+
+
+def test_wide_categories_become_csr_and_stay_small(tmp_path):
+    data = pd.DataFrame({"word": [f"w{i % 900}" for i in range(5000)], "y": np.arange(5000) % 2})
+    path = write(data, tmp_path / "t.csv")
+    X, y, _ = collect(read_chunks(path, target="y"))
+    assert sp.issparse(X)
+    assert X.shape == (5000, 900)
+    np.testing.assert_array_equal(X.indices, data["word"].astype("category").cat.codes)
+    assert y.dtype == np.int64
+    with pytest.raises(DataError, match=r"'word' has more than 100 categories.*drop="):
+        read_chunks(path, target="y", max_categories=100)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"), [("1\n0\n", "i"), ("1.5\n0\n", "f"), ("true\nfalse\n", "b"), ("a\nb\n", "U")]
+)
+def test_label_types(tmp_path, text, kind):
+    path = tmp_path / "t.csv"
+    path.write_text("y,x\n" + text.replace("\n", ",3\n"))
+    _, y, _ = collect(read_chunks(path, target="y"))
+    assert y.dtype.kind == kind
+    np.testing.assert_array_equal(y, pd.read_csv(path)["y"].to_numpy(y.dtype))
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t", "|", ","])
+def test_windows_line_ends_quotes_and_byte_order_mark(tmp_path, delimiter):
+    data = frame(50)
+    text = data.to_csv(index=False, sep=delimiter, quoting=1, lineterminator="\r\n")
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"\xef\xbb\xbf" + text.encode())
+    X, y, _ = collect(read_chunks(path, target="sick", chunk_bytes=300))
+    np.testing.assert_array_equal(X, expected(data).to_numpy())
+    np.testing.assert_array_equal(y, data["sick"].to_numpy(str))
+
+
+def test_a_lone_quote_inside_a_field_is_only_a_character(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("size,x,y\n" + "".join(f'{i % 3}" pipe,{i},{i % 2}\n' for i in range(200)))
+    X, _, _ = collect(read_chunks(path, target="y", chunk_bytes=100))
+    np.testing.assert_array_equal(X[:, 0], np.arange(200))
+    assert X[:, 1:].sum() == 200
+
+
+def test_many_files_are_one_stream(tmp_path):
+    parts = [frame(50, seed) for seed in range(3)]
+    paths = [write(part, tmp_path / f"part-{i}.parquet") for i, part in enumerate(parts)]
+    (tmp_path / "_SUCCESS").touch()
+    want = expected(pd.concat(parts)).to_numpy()
+    for path in (tmp_path, str(tmp_path / "part-*.parquet"), paths):
+        X, _, _ = collect(read_chunks(path, target="sick"))
+        np.testing.assert_array_equal(X, want)
+    X, _, _ = collect(read_chunks(paths[::-1], target="sick"))
+    np.testing.assert_array_equal(X[:50], want[100:])
+    reordered = parts[1][parts[1].columns[::-1]]
+    write(reordered, paths[1])
+    X, _, _ = collect(read_chunks(paths, target="sick"))
+    np.testing.assert_array_equal(X, want)
+
+
+def test_column_choice(tmp_path):
+    data = frame(60)
+    path = write(data, tmp_path / "t.csv")
+    X, y, _ = collect(read_chunks(path, columns=["count", "höhe"]))
+    np.testing.assert_array_equal(X, data[["count", "höhe"]].to_numpy(float))
+    assert y is None
+    chunks = read_chunks(path, target="sick", drop=["town", "flag"])
+    assert chunks.feature_names_ == ("höhe", "count")
+    chunks = read_chunks(path, target="sick", categories={"town": ["x", "Köln"]}, unknown="ignore")
+    assert chunks.feature_names_[-2:] == ("town=x", "town=Köln")
+    X, _, _ = collect(chunks)
+    np.testing.assert_array_equal(X[:, -2:], np.column_stack([data["town"] == "x", data["town"] == "Köln"]))
+    chunks = read_chunks(path, target="sick", columns=["count"], categorical=["count"])
+    X, _, _ = collect(chunks)
+    np.testing.assert_array_equal(X.toarray(), expected(data[["count"]].astype(str).assign(sick="")).to_numpy())
+
+
+def test_keep_hands_a_column_on(tmp_path):
+    data = frame(100).assign(id=[f"{i:04d}" for i in range(100)])
+    for name in ("t.csv", "t.parquet"):
+        chunks = read_chunks(write(data, tmp_path / name), target="sick", keep=["id"], chunk_rows=30)
+        assert "id" not in "".join(chunks.feature_names_)
+        kept = [value for _, _, batch in chunks for value in batch.column("id").to_pylist()]
+        assert kept == data["id"].tolist()
+
+
+# --- missing values ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", TABLES[:1] + TABLES[4:6])
+def test_missing_values(tmp_path, name):
+    data = frame()
+    holes = data.copy()
+    holes.loc[::7, "höhe"] = np.nan
+    holes.loc[3::11, "town"] = None
+    path = write(holes, tmp_path / name)
+    with pytest.raises(DataError, match="'höhe' is missing"):
+        list(read_chunks(path, target="sick"))
+    want = expected(holes).fillna({"höhe": holes["höhe"].mean()}).to_numpy()
+    X, _, _ = collect(read_chunks(path, target="sick", missing="mean"))
+    np.testing.assert_allclose(X, want, rtol=1e-12)
+    X, _, _ = collect(read_chunks(path, target="sick", missing=-9))
+    np.testing.assert_array_equal(X, expected(holes).fillna(-9).to_numpy())
+    assert (X[3, 3:] == 0).all()
+    chunks = read_chunks(path, target="sick", on_error="skip")
+    with pytest.warns(UserWarning, match="left out"):
+        X, _, _ = collect(chunks)
+    good = holes["höhe"].notna() & holes["town"].notna()
+    np.testing.assert_array_equal(X, expected(holes)[good].to_numpy())
+    assert chunks.n_skipped_ == chunks.n_skipped_rows_ == (~good).sum()
+
+
+def test_infinite_values_and_empty_columns_are_refused(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b,y\n1,,0\n2,,1\ninf,,0\n")
+    with pytest.raises(DataError, match=r"t\.csv, block 1, line 4: column 'a' is infinite"):
+        list(read_chunks(path, target="y", missing=0.0))
+    with pytest.raises(DataError, match="'b' has no value at all"):
+        read_chunks(path, target="y", missing="mean")
+
+
+# --- schema ------------------------------------------------------------------------------------------------
+
+
+def test_schema_is_found_kept_and_used_again(tmp_path):
+    train, test = frame(200, 1), frame(80, 2)
+    train.loc[5, "höhe"] = np.nan
+    path = write(train, tmp_path / "train.csv")
+    schema = Schema.infer(path, target="sick", missing="mean")
+    assert schema.labels == ("no", "yes")
+    assert schema.fill[0] == pytest.approx(train["höhe"].mean(), rel=1e-12)
+    schema = Schema.from_dict(json.loads(json.dumps(schema.to_dict())))
+    # no labels, another format, a category and a hole not met in training
+    test = test.drop(columns="sick")
+    test.loc[0, "town"] = "Nowhere"
+    test.loc[1, "höhe"] = np.nan
+    later = write(test, tmp_path / "later.parquet")
+    with pytest.raises(DataError, match=r"row 1: column 'town' holds 'Nowhere', a category not met before"):
+        list(read_chunks(later, schema=schema.without_target()))
+    X, y, _ = collect(read_chunks(later, schema=schema.without_target(), unknown="ignore"))
+    assert y is None
+    want = expected(test).drop(columns="town=Nowhere").fillna({"höhe": schema.fill[0]})
+    np.testing.assert_array_equal(X, want.to_numpy())
+    with pytest.raises(DataError, match="no column 'sick'"):
+        list(read_chunks(later, schema=schema, unknown="ignore"))
+    with pytest.raises(DataError, match="give it alone"):
+        read_chunks(path, target="sick", schema=schema)
+
+
+def test_a_label_not_met_before(tmp_path):
+    path = write(frame(30), tmp_path / "a.csv")
+    schema = Schema.infer(path, target="sick")
+    other = write(frame(30, 3).replace({"sick": {"yes": "perhaps"}}), tmp_path / "b.csv")
+    with pytest.raises(DataError, match="the label 'perhaps' is none of 'no', 'yes'"):
+        list(read_chunks(other, schema=schema))
+
+
+@pytest.mark.parametrize(
+    "spoil", [{"numeric": "abc"}, {"categorical": []}, {"width": "x"}, {"more": 1}, {"fill": [None]}]
+)
+def test_damaged_schema(spoil):
+    with pytest.raises(DataError, match="this is no schema"):
+        Schema.from_dict(Schema(numeric=("a",)).to_dict() | spoil)
+
+
+# --- LIBSVM ------------------------------------------------------------------------------------------------
+
+
+def libsvm(n=300, d=40, seed=0, zero_based=False):
+    rng = np.random.default_rng(seed)
+    X = sp.random(n, d, 0.2, "csr", random_state=rng)
+    y = rng.choice([-1, 1], n)
+    text = io.BytesIO()
+    dump_svmlight_file(X, y, text, zero_based=zero_based)
+    return text.getvalue()
+
+
+@pytest.mark.parametrize("packing", PACKERS)
+@pytest.mark.parametrize("name", ["a9a", "a9a.t", "data.libsvm"])
+def test_libsvm_equals_scikit_learn(tmp_path, packing, name):
+    text = libsvm()
+    path = tmp_path / (name + packing)
+    path.write_bytes(PACKERS[packing](text))
+    X, y = load_svmlight_file(io.BytesIO(text), zero_based=False)
+    chunks = read_chunks(path, chunk_bytes=900)
+    assert chunks.n_features == X.shape[1]
+    assert chunks.classes.tolist() == [-1, 1]
+    got, labels, blocks = collect(chunks)
+    assert len(blocks) > 10
+    assert (got != X).nnz == 0
+    np.testing.assert_array_equal(labels, y)
+    dense, _, _ = collect(read_chunks(path, n_features=50, sparse=False, chunk_rows=11))
+    assert dense.shape == (300, 50)
+    np.testing.assert_array_equal(dense[:, : X.shape[1]], X.toarray())
+    chosen, _, _ = collect(read_chunks(path, columns=[3, 1]))
+    assert (chosen != X[:, [2, 0]]).nnz == 0
+
+
+def test_libsvm_comments_blank_lines_and_zero_based(tmp_path):
+    path = tmp_path / "a"
+    path.write_bytes(b"# head\r\n1 1:2 3:4 # note 9:9\r\n\r\n-1 qid:3 2:5\r\n+1\r\n")
+    X, y, _ = collect(read_chunks(path))
+    np.testing.assert_array_equal(X.toarray(), [[2, 0, 4], [0, 5, 0], [0, 0, 0]])
+    np.testing.assert_array_equal(y, [1, -1, 1])
+    text = libsvm(zero_based=True)
+    path.write_bytes(text)
+    with pytest.raises(DataError, match="zero_based=True"):
+        list(read_chunks(path))
+    X, _, _ = collect(read_chunks(path, zero_based=True, chunk_bytes=1000))
+    assert (load_svmlight_file(io.BytesIO(text), zero_based=True)[0] != X).nnz == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b"1 2:3 oops 4:5", "'oops' is no index:value pair"),
+        (b"1 2:3 4:x", "'4:x' is no index:value pair"),
+        (b"yes 2:3", "the label 'yes' is no number"),
+        (b"1 5:1 4:1", "index 4 after 5"),
+        (b"1 2:nan", "index 2 is missing"),
+        (b"1 2:inf", "index 2 is infinite"),
+        (b"nan 2:1", "the label is no finite number"),
+        (b"1 2:1 41:1", "index 41 where the data have 40 features"),
+    ],
+)
+def test_bad_libsvm_line(tmp_path, line, reason):
+    lines = libsvm().splitlines()
+    lines[200] = line
+    path = tmp_path / "a.libsvm"
+    path.write_bytes(b"\n".join(lines))
+    with pytest.raises(DataError, match=rf"a\.libsvm, block \d+, line 201: .*{reason}"):
+        list(read_chunks(path, n_features=40, chunk_bytes=4000))
+    chunks = read_chunks(path, n_features=40, chunk_bytes=4000, on_error="skip")
+    with pytest.warns(UserWarning, match="left out 1 broken"):
+        X, _, _ = collect(chunks)
+    want, _ = load_svmlight_file(io.BytesIO(b"\n".join(lines[:200] + lines[201:])), n_features=40)
+    assert (want != X).nnz == 0
+    assert chunks.skipped_[0].where == "line 201"
+    assert chunks.n_skipped_rows_ == 1
+
+
+# --- .npy --------------------------------------------------------------------------------------------------
+
+
+def test_npy(tmp_path):
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((500, 6)).astype(np.float32)
+    A[:, 4] = rng.integers(0, 2, 500)
+    np.save(tmp_path / "a.npy", A)
+    np.save(tmp_path / "y.npy", A[:, 4].astype(int))
+    chunks = read_chunks(tmp_path / "a.npy", target=4, chunk_rows=64)
+    X, y, blocks = collect(chunks)
+    assert X.dtype == np.float64
+    assert len(blocks) == 8
+    assert chunks.n_rows == 500
+    assert chunks.classes.tolist() == [0, 1]
+    np.testing.assert_array_equal(X, np.delete(A, 4, axis=1))
+    np.testing.assert_array_equal(y, A[:, 4])
+    X, y, _ = collect(read_chunks(tmp_path / "a.npy", target=str(tmp_path / "y.npy"), columns=[5, 0]))
+    np.testing.assert_array_equal(X, A[:, [5, 0]])
+    np.testing.assert_array_equal(y, A[:, 4])
+    A[7, 2] = np.nan
+    np.save(tmp_path / "b.npy", A)
+    with pytest.raises(DataError, match=r"b\.npy, block 1, row 8: column '2' is missing"):
+        list(read_chunks(tmp_path / "b.npy"))
+    X, _, _ = collect(read_chunks(tmp_path / "b.npy", missing="mean"))
+    assert X[7, 2] == pytest.approx(np.nanmean(A[:, 2].astype(float)), rel=1e-12)
+    np.save(tmp_path / "short.npy", np.zeros(9))
+    with pytest.raises(DataError, match="500 labels are needed"):
+        list(read_chunks(tmp_path / "a.npy", target=str(tmp_path / "short.npy")))
+
+
+# --- broken files ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b"1.5,oops,true,x,yes", "column 'count' holds 'oops' where a number is expected"),
+        (b"1.5,3", "2 fields where the header has 5"),
+        (b"1.5,3,true,x,yes,more", "6 fields where the header has 5"),
+        (b"1.5,3,maybe,x,yes", "column 'flag' holds 'maybe' where true or false is expected"),
+        (b"1.5,3,true,\xff\xfe,yes", "not UTF-8 text"),
+        (b"1.5,3,true,x,", "the label in column 'sick' is missing"),
+    ],
+)
+@pytest.mark.parametrize("packing", ["", ".gz"])
+def test_bad_csv_line(tmp_path, line, reason, packing):
+    data = frame().replace({"town": {"two\nlines": "two lines"}})
+    lines = data.to_csv(index=False).encode().splitlines()
+    lines[250] = line
+    path = tmp_path / f"t.csv{packing}"
+    path.write_bytes(PACKERS[packing](b"\n".join(lines)))
+    categories = {"town": sorted(data["town"].unique())}
+    with pytest.raises(DataError, match=rf"t\.csv.*, block \d+, line 251: {reason}"):
+        list(read_chunks(path, target="sick", categories=categories, chunk_bytes=3000))
+    chunks = read_chunks(path, target="sick", categories=categories, chunk_bytes=3000, on_error="skip")
+    with pytest.warns(UserWarning, match="line 251"):
+        X, _, _ = collect(chunks)
+    np.testing.assert_array_equal(X, expected(data.drop(index=249)).to_numpy())
+    (note,) = chunks.skipped_
+    assert (note.where, note.rows) == ("line 251", 1)
+    assert note.reason.startswith(reason)
+
+
+def test_line_numbers_hold_after_quoted_line_ends(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text('a,b,y\n1,"x\ny",0\n\n2,z,1\n3,"x\ny",\n4,z,0\n')
+    with pytest.raises(DataError, match="line 6: the label"):
+        list(read_chunks(path, target="y"))
+
+
+def test_truncated_files(tmp_path):
+    data = frame(5000)
+    path = write(data, tmp_path / "t.csv.bz2")  # less than one of bzip2's blocks: nothing can be read
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(DataError, match="cut off or damaged"):
+        read_chunks(path, target="sick")
+    for packing in (".gz", ".xz"):
+        path = write(data, tmp_path / f"t.csv{packing}")
+        path.write_bytes(path.read_bytes()[:-100])
+        chunks = read_chunks(path, target="sick", drop=["town"], chunk_bytes=20000)
+        with pytest.raises(DataError, match=r"block \d+, after line \d+: cut off or damaged"):
+            list(chunks)
+        chunks = read_chunks(path, target="sick", drop=["town"], chunk_bytes=20000, on_error="skip")
+        with pytest.warns(UserWarning, match="left out 1 broken"):
+            X, _, _ = collect(chunks)
+        np.testing.assert_array_equal(X, expected(data.drop(columns="town"))[: len(X)].to_numpy())
+        assert len(X) > 3000
+        assert chunks.skipped_[0].rows is None
+    path = write(data, tmp_path / "t.parquet")
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(DataError, match=r"t\.parquet is no whole Parquet file"):
+        read_chunks(path, target="sick")
+    path = write(data, tmp_path / "t.feather")
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(DataError, match="no whole Arrow file"):
+        read_chunks(path, target="sick")
+    np.save(tmp_path / "t.npy", np.zeros((100, 3)))
+    whole = (tmp_path / "t.npy").read_bytes()
+    (tmp_path / "t.npy").write_bytes(whole[:-100])
+    with pytest.raises(DataError, match=r"no whole \.npy file"):
+        read_chunks(tmp_path / "t.npy")
+
+
+def test_broken_file_among_good_ones(tmp_path):
+    parts = [frame(50, seed).drop(columns="town") for seed in range(5)]
+    paths = [write(part, tmp_path / f"{i}.parquet") for i, part in enumerate(parts)]
+    paths[1].write_bytes(paths[1].read_bytes()[:-50])
+    write(parts[2].drop(columns="count"), paths[2])
+    write(parts[3].astype({"count": str}), paths[3])
+    for first, reason in ((1, "no whole Parquet"), (2, "no column 'count'"), (3, "'count' has type (large_)?string")):
+        with pytest.raises(DataError, match=rf"{first}\.parquet: .*{reason}"):
+            list(read_chunks([paths[0], paths[first]], target="sick"))
+    chunks = read_chunks(paths, target="sick", on_error="skip")
+    with pytest.warns(UserWarning, match="left out 3 broken"):
+        X, _, _ = collect(chunks)
+    np.testing.assert_array_equal(X, expected(pd.concat([parts[0], parts[4]])).to_numpy())
+    assert [note.rows for note in chunks.skipped_] == [None, 50, 50]
+
+
+def test_damaged_row_group(tmp_path):
+    data = pd.DataFrame(np.random.default_rng(0).standard_normal((3000, 2)), columns=["a", "b"])
+    path = tmp_path / "t.parquet"
+    table = pa.Table.from_pandas(data, preserve_index=False)
+    pq.write_table(table, path, row_group_size=1000, use_dictionary=False, compression="snappy")
+    column = pq.ParquetFile(path).metadata.row_group(1).column(1)
+    raw = bytearray(path.read_bytes())
+    raw[column.data_page_offset : column.data_page_offset + 200] = bytes(200)
+    path.write_bytes(raw)
+    with pytest.raises(DataError, match=r"block \d+, row 1001: row group 2 is damaged"):
+        list(read_chunks(path, chunk_rows=500))
+    chunks = read_chunks(path, chunk_rows=500, on_error="skip")
+    with pytest.warns(UserWarning, match="1000 known row"):
+        X, _, _ = collect(chunks)
+    np.testing.assert_array_equal(X, data.drop(index=range(1000, 2000)).to_numpy())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"target": "sik"}, "has no column 'sik'; it has 'höhe', 'count'"),
+        ({"columns": ["höhe"], "target": "höhe"}, "no feature column is left"),
+        ({"missing": "median"}, "give 'error', 'mean' or a number"),
+        ({"unknown": "zero"}, "give 'error' or 'ignore'"),
+        ({"on_error": "ignore"}, "give 'raise' or 'skip'"),
+        ({"format": "xls"}, "give one of csv"),
+        ({"chunk_rows": 0}, "at least 1"),
+        ({"chunk_bytes": 0}, "at least 1"),
+        ({"delimiter": "::"}, "one ASCII character"),
+        ({"n_features": 3}, "is for LIBSVM"),
+        ({"keep": ["nothing"]}, "no column 'nothing'"),
+    ],
+)
+def test_misuse(tmp_path, options, message):
+    path = write(frame(20), tmp_path / "t.csv")
+    with pytest.raises(DataError, match=message):
+        list(read_chunks(path, **options))
+
+
+def test_misuse_of_files(tmp_path):
+    with pytest.raises(DataError, match="no file is found"):
+        read_chunks(tmp_path / "nothing.csv")
+    (tmp_path / "empty").touch()
+    with pytest.raises(DataError, match="is empty"):
+        read_chunks(tmp_path / "empty")
+    (tmp_path / "twice.csv").write_text("a,a\n1,2\n")
+    with pytest.raises(DataError, match="'a' twice"):
+        read_chunks(tmp_path / "twice.csv")
+    (tmp_path / "date.csv").write_text("when,y\n2024-01-01,1\n2024-01-02,0\n")
+    with pytest.raises(DataError, match=r"'when' of type .* is no number; leave it out with drop="):
+        read_chunks(tmp_path / "date.csv", target="y")
+    (tmp_path / "a.libsvm").write_bytes(libsvm())
+    for options, message in (
+        ({"target": "y"}, "leave target out"),
+        ({"missing": "mean"}, "give a number"),
+        ({"columns": [41]}, "has features 1 to 40"),
+        ({"drop": ["a"]}, "no named columns"),
+    ):
+        with pytest.raises(DataError, match=message):
+            read_chunks(tmp_path / "a.libsvm", **options)
+
+
+# --- size and progress -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet", "t.libsvm"])
+def test_memory_does_not_grow_with_the_rows(tmp_path, name):
+    """Python's and NumPy's allocations and pyarrow's pool, at their peak, for 1 and for 8 times the rows."""
+    rng = np.random.default_rng(0)
+
+    def peak(times):
+        block = pd.DataFrame(rng.standard_normal((4000, 8)), columns=list("abcdefgh"))
+        data = pd.concat([block] * times)
+        path = tmp_path / f"{times}{name}"
+        if name == "t.libsvm":
+            with open(path, "wb") as file:
+                dump_svmlight_file(data.to_numpy(), np.ones(len(data)), file, zero_based=False)
+        else:
+            write(data, path)
+        chunks = read_chunks(path, chunk_bytes=1 << 16, **({"n_features": 8} if name == "t.libsvm" else {}))
+        most = 0
+        tracemalloc.start()
+        for _ in chunks:
+            most = max(most, pa.total_allocated_bytes())
+        traced = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return traced + most
+
+    peak(1)  # imports
+    assert peak(8) < 1.3 * peak(1) + 200_000
+
+
+def test_progress_and_no_warning_when_all_is_well(tmp_path, capsys):
+    path = write(frame(), tmp_path / "t.csv")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        list(read_chunks(path, target="sick", progress=True))
+    shown = capsys.readouterr().err
+    assert "reading" in shown
+    assert "100 %" in shown
+    assert "rows/s" in shown
