@@ -188,9 +188,10 @@ class ClassSums(NamedTuple):
 class StepRule(NamedTuple):
     """How long a step is and which l2 it carries; 0.0 stands for "auto" in `size` and in `l2_share` for "given".
 
-    size : the c of c/√t (or a factor of the theoretical step); 0.0: 1 / (mean Lipschitz constant), and no step
-        is longer than 1 / (Lipschitz constant of its row).
-    theory : 1/(C̃ (t+1)) in place of c/√t, with C̃ = l2 / (1 + l2²/(128 M⁴))².
+    size : the c of c/√t; 0.0: 1 / (mean Lipschitz constant), and no step is longer than 1 / (Lipschitz constant
+        of its row).
+    theory : 1/(C̃ (t+1)) in place of c/√t, with C̃ = l2 / (1 + l2²/(128 M⁴))²; a size > 0 multiplies it, with 0.0
+        it is never longer than the automatic c/√t.
     l2, l2_share : the penalty is l2, or, if l2_share > 0, that share of `running_unit`.
     """
 
@@ -273,20 +274,19 @@ def take_in(classes, X, i, c, square, learn):
 
 
 @njit(cache=True, nogil=True, fastmath=FASTMATH)
-def step_length(rule, classes, t, l2, lipschitz_mean, lipschitz_row):
+def step_length(rule, t, l2, largest_square, lipschitz_mean, lipschitz_row):
     """η_t for the t-th step (t = 1, 2, ...)."""
     auto = rule.size == 0.0
-    if rule.theory:
-        noise = 128.0 * classes.totals[5] * classes.totals[5]
-        ratio = 1.0 + l2 * l2 / max(noise, 1e-300)
-        step = ratio * ratio / (l2 * (t + 1.0)) * (1.0 if auto else rule.size)
-    elif auto:
-        step = 1.0 / (lipschitz_mean * np.sqrt(t)) if lipschitz_mean > 0.0 else 1.0
-    else:
-        step = rule.size / np.sqrt(t)
-    if auto and step * lipschitz_row > 1.0:
-        step = 1.0 / lipschitz_row
-    return step
+    root = rule.size / np.sqrt(t)
+    if auto:
+        root = 1.0 / (lipschitz_mean * np.sqrt(t)) if lipschitz_mean > 0.0 else 1.0
+        if root * lipschitz_row > 1.0:
+            root = 1.0 / lipschitz_row
+    if not rule.theory:
+        return root
+    ratio = 1.0 + l2 * l2 / max(128.0 * largest_square * largest_square, 1e-300)
+    proven = ratio * ratio / (l2 * (t + 1.0))
+    return min(proven, root) if auto else rule.size * proven
 
 
 @njit(cache=True, nogil=True, fastmath=FASTMATH)
@@ -302,7 +302,7 @@ def _spam_row(classes, rule, t, c, score, other_score, square, dot_other):
     distance = square - 2.0 * dot_other / n_other + classes.totals[3 - c] / (n_other * n_other)
     lipschitz_row = share * np.sqrt(square * max(distance, 0.0))
     l2 = rule.l2 if rule.l2_share == 0.0 else rule.l2_share * running_unit(classes)
-    step = step_length(rule, classes, t, l2, mean_lipschitz(classes), lipschitz_row)
+    step = step_length(rule, t, l2, classes.totals[5], mean_lipschitz(classes), lipschitz_row)
     return step, share * margin, l2
 
 
@@ -383,3 +383,174 @@ def spam_net(X, order, side, classes, learn, w, average, carry, rule, l1):
         for j in range(average.shape[0]):
             average[j] += carry[0] * w[j]
         carry[5] += carry[0]
+
+
+# --- Streams: SOLAM ----------------------------------------------------------------------------------------------
+
+
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def solam_fold(v, average, carry):
+    """Write the scale of `solam_steps` into v, so that v is w and `average` is Σ η_t w_t."""
+    for j in range(v.shape[0]):
+        average[j] += carry[5] * v[j]
+        v[j] *= carry[1]
+    carry[1], carry[5], carry[8] = 1.0, 0.0, 0.0
+    carry[7] = np.dot(v, v)
+
+
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def solam_steps(X, order, side, classes, learn, v, average, carry, rule, radius):
+    """Steps of SOLAM on the rows `order`: descent in (w, a, b), ascent in ζ, each for O(nonzeros of the row).
+
+    The saddle function of one row, with s = w·x:  q (s-a)² - 2q (1+ζ) s  for a positive row,
+    p (s-b)² + 2p (1+ζ) s  for a negative one, and  -pq ζ²  for both. As in `spam_ridge`, w = scale · v and the
+    average Σ η_t w_t is G v + `average`. With an automatic step a, b and ζ, which are scores, are measured in units
+    of the root mean square of ‖x‖, so that no variable is left behind: their steps are longer by its square.
+
+    carry = [t, scale, a, b, ζ, G, Σ η, ‖w‖², steps since the last fold, Σ η a, Σ η b, Σ η ζ].
+    """
+    fold_every = max(1000, v.shape[0])
+    for i in order:
+        c = side[i]
+        square = row_square(X, i)
+        score = carry[1] * row_dot(X, i, v)
+        if learn:
+            take_in(classes, X, i, c, square, True)
+        n0, n1 = classes.counts
+        if n0 == 0.0 or n1 == 0.0:
+            continue
+        carry[0] += 1.0
+        share = (n0 if c == 1 else n1) / (n0 + n1)
+        pq = n0 * n1 / ((n0 + n1) * (n0 + n1))
+        sign = -1.0 if c == 1 else 1.0
+        l2 = rule.l2 if rule.l2_share == 0.0 else rule.l2_share * running_unit(classes)
+        mean_square = (classes.totals[0] + classes.totals[1]) / (n0 + n1)
+        class_squares = classes.totals[0] / n0 + classes.totals[1] / n1
+        lipschitz_row = 2.0 * share * (np.sqrt(square) + np.sqrt(mean_square)) ** 2
+        lipschitz_mean = 4.0 * pq * (class_squares + 2.0 * mean_square)
+        step = step_length(rule, carry[0], l2, classes.totals[5], lipschitz_mean, lipschitz_row)
+        score_step = step * mean_square if rule.size == 0.0 else step
+
+        own = 2 if c == 1 else 3  # a or b
+        residual = score - carry[own]
+        factor = 2.0 * share * (residual + sign * (1.0 + carry[4]))
+        zeta_slope = 2.0 * (share * sign * score - pq * carry[4])
+        carry[own] += score_step * 2.0 * share * residual
+        carry[4] += score_step * zeta_slope
+
+        shrink = 1.0 / (1.0 + step * l2)
+        change = -step * factor
+        norm_square = shrink * shrink * max(carry[7] + 2.0 * change * score + change * change * square, 0.0)
+        add_row(X, i, change / carry[1], v)
+        add_row(X, i, -carry[5] * change / carry[1], average)
+        if norm_square > radius * radius:
+            shrink *= radius / np.sqrt(norm_square)
+            norm_square = radius * radius
+        if radius < np.inf:
+            bound = radius * np.sqrt(classes.totals[5])
+            carry[own] = min(max(carry[own], -bound), bound)
+            carry[4] = min(max(carry[4], -2.0 * bound), 2.0 * bound)
+        carry[1] *= shrink
+        carry[5] += step * carry[1]
+        carry[6] += step
+        carry[7] = norm_square
+        carry[8] += 1.0
+        for k in range(3):
+            carry[9 + k] += step * carry[2 + k]
+        if carry[1] < 1e-9 or carry[8] >= fold_every:
+            solam_fold(v, average, carry)
+
+
+# --- Streams: OPAUC ----------------------------------------------------------------------------------------------
+
+
+class RunningCovariances(NamedTuple):
+    """Size, mean and trace of the scatter of each class (index 0 negative): counts (2,), means (2, d), traces (2,)."""
+
+    counts: np.ndarray
+    means: np.ndarray
+    traces: np.ndarray
+
+
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def _opauc_learn(classes, c, x, v):
+    """Take x into class c; v becomes x - (old mean). The scatter grows by (returned number) · v vᵀ."""
+    n = classes.counts[c] + 1.0
+    mean = classes.means[c]
+    square = 0.0
+    for j in range(x.shape[0]):
+        v[j] = x[j] - mean[j]
+        square += v[j] * v[j]
+        mean[j] += v[j] / n
+    classes.counts[c] = n
+    pull = (n - 1.0) / n
+    classes.traces[c] += pull * square
+    return pull
+
+
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def _opauc_step(classes, c, x, product, w, t, rule):
+    """w ← w - η (λ w + (r·w ∓ 1) r + Σ_other w), r = x - μ_other; `product` is Σ_other w, λ = l2 / (2pq).
+
+    Averaged over the rows the direction is (H + λ) w - δ = ∇F(w) / (2pq). A row's Lipschitz constant is at most
+    λ + ‖r‖² + tr Σ_other; their mean is λ + tr H.
+    """
+    n0, n1 = classes.counts
+    other = classes.means[1 - c]
+    score, square, shift = 0.0, 0.0, 0.0
+    for j in range(x.shape[0]):
+        r = x[j] - other[j]
+        score += r * w[j]
+        square += r * r
+        delta = classes.means[1, j] - classes.means[0, j]
+        shift += delta * delta
+    trace = classes.traces[0] / n0 + classes.traces[1] / n1 + shift
+    k = 2.0 * n0 * n1 / ((n0 + n1) * (n0 + n1))
+    unit = trace / max(x.shape[0], 1)
+    ridge = rule.l2 / k if rule.l2_share == 0.0 else rule.l2_share * (unit if unit > 0.0 else 1.0)
+    row = ridge + square + classes.traces[1 - c] / classes.counts[1 - c]
+    step = step_length(rule, t, 0.0, 0.0, ridge + trace, row)
+    margin = score - (1.0 if c == 1 else -1.0)
+    for j in range(x.shape[0]):
+        w[j] -= step * (ridge * w[j] + margin * (x[j] - other[j]) + product[j])
+
+
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def opauc_steps(X, order, side, classes, scatters, buffers, filled, spread, learn, step, w, carry, rule):
+    """Steps of OPAUC on the rows `order`, with the scatter of class c as scatters[c] + BᵀB + spread[c] · I.
+
+    B is the first filled[c] rows of buffers[c]: x joins the scatter as one more row of B, √((n-1)/n) (x - old mean),
+    which costs O(d) where adding its outer product to a matrix would cost as much as the multiplication of the
+    step. When a buffer is full the kernel stops, for the caller to empty it into the matrix (many rows at the
+    price of few) or, without a matrix (scatters of shape (2, 0, 0)), to compress it to the rank of the sketch.
+
+    Returns how many rows of `order` are done. If `learn`, a row joins its class before its step; without
+    `step` that is all. carry = [t].
+    """
+    d = w.shape[0]
+    x, v, product = np.empty(d), np.empty(d), np.empty(d)
+    for position in range(order.shape[0]):
+        i = order[position]
+        c = side[i]
+        x[:] = 0.0
+        add_row(X, i, 1.0, x)
+        if learn:
+            root = np.sqrt(_opauc_learn(classes, c, x, v))
+            row = buffers[c, filled[c]]
+            for j in range(d):
+                row[j] = root * v[j]
+            filled[c] += 1
+        if step and classes.counts[0] > 0.0 and classes.counts[1] > 0.0:
+            other = 1 - c
+            n = classes.counts[other]
+            carry[0] += 1.0
+            for j in range(d):
+                product[j] = spread[other] / n * w[j]
+            for j in range(scatters.shape[1]):
+                product[j] += _dense_row_dot(scatters[other], j, w) / n
+            for r in range(filled[other]):
+                _dense_add_row(buffers[other], r, _dense_row_dot(buffers[other], r, w) / n, product)
+            _opauc_step(classes, c, x, product, w, carry[0], rule)
+        if filled[c] == buffers.shape[1]:
+            return position + 1
+    return order.shape[0]

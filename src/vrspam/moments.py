@@ -231,6 +231,13 @@ class ClassMoments:
         return negative.scatter / negative.weight + positive.scatter / positive.weight
 
     @property
+    def scatters(self) -> np.ndarray:
+        """A copy of the two scatter matrices n_c Σ_c, shape (2, d, d)."""
+        if not self.has_scatter:
+            raise ValueError("These moments were gathered with scatter=False: they hold no d×d matrix.")
+        return np.stack([s.scatter for s in self._both()])
+
+    @property
     def variances(self) -> np.ndarray:
         """Variance of each column within each class, shape (2, d)."""
         return np.stack([np.maximum(s.diagonal / s.weight, 0.0) for s in self._both()])

@@ -10,10 +10,63 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from vrspam.moments import ClassMoments
 from vrspam.penalties import ElasticNet
+from vrspam.solvers.stream import SumsMethod, known_sums
 
 if TYPE_CHECKING:
     from vrspam import kernels
+
+
+class SPAM(SumsMethod):
+    """The state of SPAM, and its steps.
+
+    Parameters
+    ----------
+    n_features : int
+    average : bool
+        `coef` is Σ t w_t / Σ t in place of the last w_t.
+    """
+
+    def __init__(self, n_features: int, average: bool = False):
+        super().__init__(n_features)
+        self.w = np.zeros(n_features)
+        self.carry = np.array([0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0])  # see kernels.spam_ridge
+        self.total = np.zeros(n_features if average else 0)
+
+    def know(self, moments: ClassMoments, largest_square: float) -> None:
+        """Use the statistics of a data set."""
+        self.classes = known_sums(moments, largest_square)
+
+    def advance(
+        self,
+        X: np.ndarray | kernels.CSR,
+        order: np.ndarray,
+        side: np.ndarray,
+        rule: kernels.StepRule,
+        l1: float = 0.0,
+        *,
+        learn: bool,
+    ) -> None:
+        """Visit the rows `order`; side is 1 for positive rows."""
+        from vrspam import kernels
+
+        if l1 > 0.0:
+            if self.carry[6] > 0.0:  # steps without l1 came before
+                kernels.spam_fold(self.classes, self.w, self.total, self.carry)
+            kernels.spam_net(X, order, side, self.classes, learn, self.w, self.total, self.carry, rule, float(l1))
+            return
+        kernels.spam_ridge(X, order, side, self.classes, learn, self.w, self.total, self.carry, rule)
+
+    @property
+    def n_steps(self) -> int:
+        return int(self.carry[0])
+
+    @property
+    def coef(self) -> np.ndarray:
+        if self.total.size and self.carry[5] > 0.0:
+            return (self.total + self.carry[4] * self.w) / self.carry[5]
+        return self.carry[1] * self.w
 
 
 def spam_pass(
@@ -50,17 +103,10 @@ def spam_pass(
     """
     from vrspam import kernels
 
-    w, carry, average = np.array(w, dtype=np.float64), spam_carry(classes, w), np.empty(0)
-    side = np.asarray(is_positive, dtype=np.int64)
+    method = SPAM(w.size)
+    method.classes = classes
+    method.w = np.array(w, dtype=np.float64)
+    method.carry[2:4] = classes.sums @ method.w
     rule = kernels.StepRule(0.0 if step_size is None else float(step_size), False, float(penalty.l2), 0.0)
-    if penalty.l1 > 0.0:
-        kernels.spam_net(X, order, side, classes, False, w, average, carry, rule, float(penalty.l1))
-    else:
-        kernels.spam_ridge(X, order, side, classes, False, w, average, carry, rule)
-        kernels.spam_fold(classes, w, average, carry)
-    return w
-
-
-def spam_carry(classes: kernels.ClassSums, w: np.ndarray) -> np.ndarray:
-    """The numbers SPAM carries from row to row, before the first step."""
-    return np.array([0.0, 1.0, *(classes.sums @ w), 0.0, 0.0, 0.0])
+    method.advance(X, order, np.asarray(is_positive, dtype=np.int64), rule, penalty.l1, learn=False)
+    return method.coef

@@ -1,16 +1,51 @@
-"""What the solvers that take one row at a time share: rows for the kernels, running class statistics."""
+"""What the methods that take one row at a time share: rows for the kernels, class statistics, epochs.
+
+An online method (`SPAM`, `SOLAM`, `OPAUC`) holds its whole state in arrays. Its `advance` takes the rows of an
+index array one by one; with `learn=True` it estimates p and the class means as the rows come (a stream), with
+`learn=False` it uses what `know` told it (epochs over a data set).
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from scipy import sparse
 
 from vrspam.moments import ClassMoments
+from vrspam.objective import Objective
+from vrspam.solvers.base import State
 
 if TYPE_CHECKING:
     from vrspam import kernels
+
+
+class OnlineMethod(Protocol):
+    """What an estimator needs to know of a method."""
+
+    @property
+    def coef(self) -> np.ndarray:
+        """The coefficients to use now."""
+
+    @property
+    def n_steps(self) -> int:
+        """Steps taken so far."""
+
+    @property
+    def counts(self) -> np.ndarray:
+        """Rows of each class, index 0 negative."""
+
+    @property
+    def means(self) -> np.ndarray:
+        """Mean of each class, shape (2, d)."""
+
+    @property
+    def auto_l2(self) -> float:
+        """2pq · (mean diagonal of H) of the rows so far, the unit of l2."""
+
+    def swap_classes(self) -> None:
+        """Exchange the classes; only before the first step."""
 
 
 def kernel_rows(X) -> np.ndarray | kernels.CSR:
@@ -21,6 +56,26 @@ def kernel_rows(X) -> np.ndarray | kernels.CSR:
         X = X.tocsr()
         return kernels.CSR(X.data, X.indices, X.indptr)
     return np.ascontiguousarray(X)
+
+
+def largest_square(X) -> float:
+    """max ‖x_i‖²."""
+    if sparse.issparse(X):
+        squares = np.asarray(X.multiply(X).sum(axis=1, dtype=np.float64))
+    else:
+        squares = np.einsum("ij,ij->i", X, X, dtype=np.float64)
+    return float(squares.max(initial=0.0))
+
+
+def step_rule(step_size: float | str, l2: float | None, *, theory: bool = False) -> kernels.StepRule:
+    """`StepRule` for a `step_size` of "auto" or a number, and an l2 that is given or (None) follows the stream."""
+    from vrspam import kernels
+
+    size = 0.0 if isinstance(step_size, str) else float(step_size)
+    return kernels.StepRule(size, theory, 0.0 if l2 is None else float(l2), AUTO_L2_SHARE if l2 is None else 0.0)
+
+
+AUTO_L2_SHARE = 1e-3  # of auto_l2, as everywhere
 
 
 def empty_sums(n_features: int) -> kernels.ClassSums:
@@ -40,3 +95,84 @@ def known_sums(moments: ClassMoments, largest_square: float = 0.0) -> kernels.Cl
     cross = sums @ sums.T
     totals = np.array([*squares, cross[0, 0], cross[1, 1], cross[0, 1], largest_square])
     return kernels.ClassSums(counts, sums, totals)
+
+
+class SumsMethod:
+    """The part of a method whose class statistics are `ClassSums`: SPAM and SOLAM."""
+
+    def __init__(self, n_features: int):
+        self.classes = empty_sums(n_features)
+
+    @property
+    def counts(self) -> np.ndarray:
+        return self.classes.counts
+
+    @property
+    def means(self) -> np.ndarray:
+        return self.classes.sums / self.classes.counts[:, np.newaxis]
+
+    @property
+    def auto_l2(self) -> float:
+        from vrspam import kernels
+
+        return float(kernels.running_unit(self.classes))
+
+    def swap_classes(self) -> None:
+        for array in (self.classes.counts, self.classes.sums, self.classes.totals[:2], self.classes.totals[2:4]):
+            array[:] = array[::-1].copy()
+
+
+class ShuffledEpochs:
+    """Epochs of an online method over a data set, each in a new order, for the driver `vrspam.solvers.base.run`.
+
+    Parameters
+    ----------
+    method : OnlineMethod
+    advance : callable
+        Takes an array of row numbers and lets the method visit them.
+    n_rows : int
+    rng : numpy Generator
+    safe_step : float
+        A step size that would not diverge, for the message when one does.
+    sparsify : bool
+        Return the proximal-gradient point of the coefficients instead of the coefficients: an average of sparse
+        vectors has tiny entries where the optimum has zeros. F is not larger there.
+    """
+
+    def __init__(
+        self,
+        method: OnlineMethod,
+        advance: Callable[[np.ndarray], None],
+        n_rows: int,
+        rng: np.random.Generator,
+        *,
+        safe_step: float,
+        sparsify: bool = False,
+    ):
+        self.method, self.advance, self.n_rows, self.rng = method, advance, n_rows, rng
+        self.safe_step, self.sparsify = safe_step, sparsify
+
+    def init(self, objective: Objective) -> State:
+        return State(np.zeros_like(objective.delta), -objective.k * objective.delta, objective.pq, passes=1.0)
+
+    def epoch(self, objective: Objective, state: State) -> None:
+        self.advance(self.rng.permutation(self.n_rows))
+        w = self.method.coef
+        if not np.isfinite(w).all():
+            raise diverged(self.safe_step)
+        state.value, state.grad, _ = objective.evaluate(w)
+        state.passes += 2.0  # the steps, and the evaluation
+        if self.sparsify:
+            step = 1.0 / max(float(objective.gram_diagonal.sum()), np.finfo(float).tiny)
+            w = objective.penalty.prox(w - step * state.grad, step)
+            state.value, state.grad, _ = objective.evaluate(w)
+            state.passes += 1.0
+        state.w = w
+
+
+def diverged(safe_step: float) -> ValueError:
+    """The error of a step size that is too large."""
+    return ValueError(
+        f'The steps diverge: use step_size="auto", standardise the features, or give a smaller step_size, '
+        f"such as {safe_step:.1g}."
+    )
