@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -13,7 +14,10 @@ from vrspam.data.blocks import Block
 from vrspam.data.errors import DataError
 from vrspam.data.problems import Problems
 from vrspam.data.source import Source
-from vrspam.data.textfile import DAMAGED, TextFile, line_blocks
+from vrspam.data.textfile import DAMAGED, TextFile, count_lines, line_blocks
+
+_COMMENT = re.compile(rb"#[^\n]*")
+_LABEL = re.compile(rb"^[^\S\n]*(\S+)", re.MULTILINE)
 
 
 def libsvm_text(path: str, source: Source, problems: Problems) -> Iterator[tuple[int, bytes, int, float]]:
@@ -31,22 +35,27 @@ def libsvm_text(path: str, source: Source, problems: Problems) -> Iterator[tuple
 def scan_libsvm(text: bytes, zero_based: bool) -> tuple[int, set[bytes]]:
     """Return the number of features and the label texts of a block, without parsing its values.
 
-    Indices grow along a line, so the last one of each line is enough.
+    Indices grow along a line, so the digits before the last colon of each line are enough.
     """
-    width, labels = 0, set()
-    for line in text.split(b"\n"):
-        if b"#" in line:
-            line = line.partition(b"#")[0]
-        pairs, colon, _ = line.rpartition(b":")
-        try:
-            if colon:
-                width = max(width, int(pairs.rsplit(None, 1)[-1]) + zero_based)
-        except ValueError:
-            continue  # a bad line: the parser will name it
-        label = (pairs or line).split(None, 1)
-        if label:
-            labels.add(label[0])
-    return width, labels
+    if b"#" in text:
+        text = _COMMENT.sub(b"", text)
+    labels = set(_LABEL.findall(text))
+    bytes_ = np.frombuffer(text, np.uint8)
+    colons = np.flatnonzero(bytes_ == ord(":"))
+    if not colons.size:
+        return 0, labels
+    ends = np.append(np.flatnonzero(bytes_ == ord("\n")), bytes_.size)
+    last = colons[np.searchsorted(colons, ends) - 1]
+    largest, power = np.zeros(last.size, np.int64), 1
+    digits = np.ones(last.size, bool)
+    for back in range(1, 19):
+        value = bytes_[np.maximum(last - back, 0)] - np.uint8(ord("0"))  # wraps to above 9 for what is no digit
+        digits &= (value <= 9) & (last >= back)
+        if not digits.any():
+            break
+        largest[digits] += value[digits].astype(np.int64) * power
+        power *= 10
+    return int(largest.max()) + zero_based, labels
 
 
 def libsvm_blocks(path: str, source: Source, width: int, problems: Problems) -> Iterator[Block]:
@@ -59,7 +68,7 @@ def libsvm_blocks(path: str, source: Source, width: int, problems: Problems) -> 
             for number, reason in bad:
                 problems.report(path, index, f"line {number}", reason)
             if not bad:
-                last = line + text.count(b"\n") - 1
+                last = line + count_lines(text) - 1
                 problems.report(path, index, f"lines {line} to {last}", str(error), rows=last - line + 1)
                 continue
             X, y = _parse(text, width, source.zero_based)

@@ -13,7 +13,7 @@ from vrspam.data.blocks import Block
 from vrspam.data.errors import DataError
 from vrspam.data.problems import Problems
 from vrspam.data.source import Source
-from vrspam.data.textfile import DAMAGED, TextFile, last_line_end, line_blocks
+from vrspam.data.textfile import DAMAGED, TextFile, count_lines, line_blocks
 
 _PEEK = 1 << 18  # bytes from which the types of columns are guessed
 _FEW = 0.1  # share of cells that may be out of type there
@@ -35,7 +35,7 @@ def csv_types(path: str, source: Source) -> dict[str, Any]:
             text = _first_lines(file)
         except DAMAGED as error:
             raise DataError(f"{path} is cut off or damaged ({error}); get it again") from error
-    if not text.strip():
+    if not text or text.isspace():
         raise DataError(f"{path} has a header but no rows")
     try:
         table = _parse(text, dialect, {})
@@ -46,17 +46,16 @@ def csv_types(path: str, source: Source) -> dict[str, Any]:
 
 def _first_lines(file: TextFile) -> bytes:
     """Return about `_PEEK` bytes of whole lines; of a file that is cut off, what comes before the cut."""
-    lines: list[bytes] = []
-    size = 0
+    blocks: list[bytes] = []
     try:
-        while size < _PEEK and (line := file.stream.readline(_PEEK)):
-            lines.append(line)
-            size += len(line)
+        for block, _ in line_blocks(file.stream, _PEEK // 64, quoted=True):
+            blocks.append(block)
+            if len(blocks) == 64:
+                break
     except DAMAGED:
-        if not lines:
+        if not blocks:
             raise
-    text = b"".join(lines)
-    return text[: last_line_end(text, quoted=True)] if size >= _PEEK else text
+    return b"".join(blocks)
 
 
 def _mostly(column: Any) -> Any:
@@ -159,7 +158,7 @@ def _parse_or_report(
 
     for _ in range(2):
         try:
-            return text, (_parse(text, dialect, types) if text.strip() else None)
+            return text, (None if text.isspace() else _parse(text, dialect, types))
         except pa.ArrowInvalid as error:
             refused = " ".join(str(error).split())
         text, bad = _examine(text, line, dialect, types)
@@ -167,7 +166,7 @@ def _parse_or_report(
             problems.report(path, index, f"line {number}", reason, rows=rows)
         if not bad:
             break
-    last = line + text.count(b"\n") - 1
+    last = line + count_lines(text) - 1
     problems.report(path, index, f"lines {line} to {last}", refused, rows=last - line + 1)
     return text, None
 

@@ -18,6 +18,7 @@ from vrspam.data.progress import Progress
 from vrspam.data.schema import Label, Schema
 from vrspam.data.source import Source
 from vrspam.data.streams import follow, npy_stream, table_blocks, table_types, wanted_types
+from vrspam.data.textfile import count_lines
 
 _SCAN_ROWS = 1 << 15
 
@@ -158,7 +159,7 @@ def _scan_libsvm(source: Source, problems: Problems, progress: bool) -> tuple[in
             for _, text, _, _ in libsvm_text(path, source, problems):
                 more, labels = scan_libsvm(text, source.zero_based)
                 width, texts = max(width, more), texts | labels
-                done, lines = done + len(text), lines + text.count(b"\n")
+                done, lines = done + len(text), lines + count_lines(text)
                 bar.update(done, lines)
     values: set[Label] = set()
     for text in texts:
