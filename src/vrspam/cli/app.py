@@ -1,0 +1,74 @@
+"""The application: its global options, and how an error becomes one sentence."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from vrspam import __version__
+from vrspam.cli import datasets, experiments
+from vrspam.cli.common import err, out
+
+INTERRUPTED = 130
+# typer has it from click, or from its own copy of click
+Misuse: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException")
+
+app = typer.Typer(
+    name="vrspam",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    help="Linear scorers that maximise the area under the ROC curve.\n\nTry:  vrspam demo",
+)
+datasets.register(app)
+experiments.register(app)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        out.print(f"vrspam {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and end.", is_eager=True, callback=_version)
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the traceback of an error; may stand anywhere on the line.")
+    ] = False,
+) -> None:
+    pass
+
+
+def run(arguments: list[str]) -> int:
+    """Run the application; an error is one sentence on the standard error stream, without a traceback."""
+    debug = "--debug" in arguments  # wherever it stands
+    arguments = [argument for argument in arguments if argument != "--debug"]
+    try:
+        return int(app(arguments, prog_name="vrspam", standalone_mode=False) or 0)
+    except typer.Exit as error:
+        return error.exit_code
+    except Misuse as error:
+        command = getattr(getattr(error, "ctx", None), "command_path", "vrspam")
+        err.print(f"vrspam: {error.format_message()}  (see {command} --help)", markup=False)
+        return 2
+    except (KeyboardInterrupt, typer.Abort):
+        err.print("vrspam: stopped")
+        return INTERRUPTED
+    except BrokenPipeError:  # the reader of a pipe has gone: nothing to say to nobody
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except Exception as error:
+        if debug:
+            raise
+        unexpected = not isinstance(error, (ValueError, OSError, RuntimeError))
+        kind = f"unexpected {type(error).__name__}: " if unexpected else ""
+        hint = " (--debug shows where)" if unexpected else ""
+        err.print(f"vrspam: {kind}{error}{hint}", markup=False)
+        return 1

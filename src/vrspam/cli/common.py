@@ -1,0 +1,46 @@
+"""What all commands share: where they print, and the extras they need."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+WIDE = 200  # where the output is no terminal, and so has no width
+
+out = Console(highlight=False, width=None if sys.stdout.isatty() else WIDE)
+err = Console(highlight=False, stderr=True, width=None if sys.stderr.isatty() else WIDE)
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document for scripts instead of text.")]
+
+
+def print_json(value: Any) -> None:
+    """Print one JSON document on the standard output."""
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def require(extra: str, *modules: str) -> None:
+    """Say which extra to install when one of its modules is missing."""
+    for name in modules:
+        try:
+            importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            raise RuntimeError(f"this command needs {name}: install it with  pip install 'vrspam[{extra}]'") from error
+
+
+def names(value: str | None) -> tuple[str, ...] | None:
+    """A comma-separated option as a tuple.
+
+    >>> names("diabetes, german")
+    ('diabetes', 'german')
+    """
+    if value is None:
+        return None
+    found = tuple(dict.fromkeys(part.strip() for part in value.split(",") if part.strip()))
+    if not found:
+        raise typer.BadParameter("give at least one name")
+    return found

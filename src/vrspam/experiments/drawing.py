@@ -1,0 +1,147 @@
+"""How the paper's figures look: from panels (set -> algorithm -> rows) to matplotlib figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, MaxNLocator
+
+Panels = Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]]
+
+# Okabe & Ito's colours, which the colour-blind can tell apart, with a marker and a dash each for print in grey.
+LOOKS: dict[str, dict[str, Any]] = {
+    "VRSPAM-L2": {"color": "#0072B2", "marker": "o", "linestyle": "-"},
+    "accelerated-L2": {"color": "#D55E00", "marker": "s", "linestyle": "-"},
+    "SPAM-L2": {"color": "#009E73", "marker": "^", "linestyle": "--"},
+    "SOLAM": {"color": "#CC79A7", "marker": "D", "linestyle": "-."},
+    "OPAUC": {"color": "#000000", "marker": "v", "linestyle": ":"},
+}
+OTHER_LOOK: dict[str, Any] = {"color": "#56B4E9", "marker": "x", "linestyle": "-"}
+STYLE: Any = {
+    "font.size": 10,
+    "axes.titlesize": 11,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.6,
+    "axes.axisbelow": True,
+    "lines.linewidth": 1.6,
+    "lines.markersize": 4.5,
+    "legend.frameon": False,
+    "savefig.dpi": 200,
+    "svg.hashsalt": "vrspam",
+}
+SMALLEST = 1e-16  # what is left of a difference below rounding is drawn here
+PANEL = 3.4  # inches
+
+
+def plot_convergence(panels: Panels, against: str) -> Figure:
+    """Test AUC, and the objective above its minimum, against "passes" or "seconds"; one column per set."""
+    figure, axes = _axes(2, len(panels))
+    for column, (name, algorithms) in enumerate(panels.items()):
+        above, below = axes[:, column]
+        for algorithm, rows in algorithms.items():
+            x = _column(rows, against)
+            above.plot(x, _column(rows, "auc"), label=algorithm, **_look(algorithm))
+            below.plot(x, np.maximum(_column(rows, "excess"), SMALLEST), **_look(algorithm))
+        optimum = next(iter(algorithms.values()))[0]["auc_exact"]
+        above.axhline(optimum, color="#777777", linewidth=1.0, linestyle=(0, (4, 2)), zorder=1, label="optimum")
+        above.set_title(name)
+        _frame_auc(above, algorithms, optimum)
+        for panel in (above, below):
+            panel.set_xscale("log")
+        _log_y(below)
+        below.set_xlabel(f"{against} (log scale)")
+    axes[0, 0].set_ylabel("test AUC")
+    axes[1, 0].set_ylabel("objective above its minimum")
+    _legend(figure, axes[0, 0])
+    return figure
+
+
+def plot_variance(panels: Panels) -> Figure:
+    """Variance of the update against passes, with the bound on VRSPAM's."""
+    figure, axes = _axes(1, len(panels))
+    for panel, (name, algorithms) in zip(axes[0], panels.items(), strict=True):
+        for algorithm, rows in algorithms.items():
+            passes = _column(rows, "passes")
+            panel.plot(passes, np.maximum(_column(rows, "variance"), SMALLEST), label=algorithm, **_look(algorithm))
+            if rows[0]["bound"] is not None:
+                style = {"color": LOOKS["VRSPAM-L2"]["color"], "linestyle": ":", "linewidth": 1.4}
+                panel.plot(passes, _column(rows, "bound"), label="bound on VRSPAM's", **style)
+        panel.set_title(name)
+        panel.set_xlabel("passes")
+        panel.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=6))
+        _log_y(panel)
+    axes[0, 0].set_ylabel("variance of the update")
+    _legend(figure, axes[0, 0])
+    return figure
+
+
+def plot_theorem(panels: Panels) -> Figure:
+    """Squared distance to the optimum after each epoch, over seeds, under the proven bound."""
+    figure, axes = _axes(1, len(panels), width=5.6)
+    for panel, (name, algorithms) in zip(axes[0], panels.items(), strict=True):
+        for algorithm, rows in algorithms.items():
+            epochs = np.unique(_column(rows, "epoch"))
+            by_epoch = [[row["distance"] for row in rows if row["epoch"] == epoch] for epoch in epochs]
+            low, high = [min(values) for values in by_epoch], [max(values) for values in by_epoch]
+            colour = _look(algorithm)["color"]
+            panel.fill_between(epochs, low, high, color=colour, alpha=0.2, linewidth=0, label="range over seeds")
+            panel.plot(epochs, [np.mean(values) for values in by_epoch], label="mean", **_look(algorithm))
+            bound = [next(row["bound"] for row in rows if row["epoch"] == epoch) for epoch in epochs]
+            panel.plot(epochs, bound, color="#000000", linestyle=":", label="bound $\\alpha^s$")
+        panel.set_title(name)
+        panel.set_xlabel("epoch $s$")
+        _log_y(panel)
+    axes[0, 0].set_ylabel("squared distance to the optimum")
+    _legend(figure, axes[0, 0])
+    return figure
+
+
+def save(figure: Figure, stem: Path) -> tuple[Path, Path]:
+    """Write `stem`.png and `stem`.svg, the same bytes for the same rows."""
+    png, svg = stem.with_suffix(".png"), stem.with_suffix(".svg")
+    with mpl.rc_context(STYLE):
+        figure.savefig(png, metadata={"Software": None})
+        figure.savefig(svg, metadata={"Date": None})
+    return png, svg
+
+
+def _axes(rows: int, columns: int, width: float = PANEL) -> tuple[Figure, np.ndarray]:
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(width * columns + 0.6, 2.6 * rows + 0.9), layout="constrained")
+        return figure, figure.subplots(rows, columns, squeeze=False)
+
+
+def _legend(figure: Figure, axes: Axes) -> None:
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 6), frameon=False)
+
+
+def _frame_auc(axes: Axes, algorithms: Mapping[str, Sequence[Mapping[str, Any]]], optimum: float) -> None:
+    """Let the upper part be seen: a bad start may leave the frame below."""
+    values = np.concatenate([_column(rows, "auc") for rows in algorithms.values()] + [[optimum]])
+    top = values.max()
+    floor = max(values.min(), top - 0.15)
+    margin = 0.06 * max(top - floor, 1e-3)
+    axes.set_ylim(floor - margin, top + margin)
+
+
+def _log_y(axes: Axes) -> None:
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(numticks=7))
+
+
+def _look(algorithm: str) -> dict[str, Any]:
+    return LOOKS.get(algorithm, OTHER_LOOK)
+
+
+def _column(rows: Sequence[Mapping[str, Any]], name: str) -> np.ndarray:
+    return np.array([row[name] for row in rows], dtype=float)

@@ -1,0 +1,85 @@
+"""The paper's figures from rows: which rows a figure needs, what it says, and its files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from vrspam.experiments import drawing
+from vrspam.experiments.protocol import Protocol
+from vrspam.experiments.store import Row
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure on disk; `paths` ends with the SVG."""
+
+    name: str
+    paths: tuple[Path, ...]
+    caption: str
+    alt: str
+
+
+def draw_all(rows: Sequence[Row], protocol: Protocol, folder: Path) -> list[Drawn]:
+    """Draw every figure for which there are rows, as PNG and SVG, into `folder`."""
+    found = (draw(rows, protocol, folder) for draw in (_passes, _seconds, _variance, _theorem))
+    return [figure for figure in found if figure is not None]
+
+
+def _passes(rows: Sequence[Row], protocol: Protocol, folder: Path) -> Drawn | None:
+    caption = (
+        "Test AUC (above; dashed: the optimum) and distance of the objective from its minimum (below, logarithmic) "
+        "against passes over the training rows; set-up and anchor gradients are counted."
+    )
+    panels = _convergence_panels(rows, protocol)
+    return _save("convergence-passes", folder, caption, panels, lambda: drawing.plot_convergence(panels, "passes"))
+
+
+def _seconds(rows: Sequence[Row], protocol: Protocol, folder: Path) -> Drawn | None:
+    caption = "The same against seconds of the solver, on one core."
+    panels = _convergence_panels(rows, protocol)
+    return _save("convergence-seconds", folder, caption, panels, lambda: drawing.plot_convergence(panels, "seconds"))
+
+
+def _variance(rows: Sequence[Row], protocol: Protocol, folder: Path) -> Drawn | None:
+    caption = (
+        "Variance of the direction of an update, over the draw of the row, against passes (logarithmic): SPAM's stays, "
+        "VRSPAM's goes to zero. Dotted: the paper's bound on the latter, by the distances to the optimum."
+    )
+    panels = _panels(rows, "variance", protocol.variance.sets)
+    return _save("variance", folder, caption, panels, lambda: drawing.plot_variance(panels))
+
+
+def _theorem(rows: Sequence[Row], protocol: Protocol, folder: Path) -> Drawn | None:
+    theorem = protocol.theorem
+    caption = (
+        f"Theorem 1: squared distance to the optimum after each epoch, mean and range over {theorem.seeds} seeds, and "
+        f"the proven bound α^s times that of the start (rows scaled to norm at most 1, l2 = {theorem.l2:g}, "
+        f"step {theorem.theta:g} of the largest proven)."
+    )
+    panels = _panels(rows, "theorem", theorem.sets)
+    return _save("theorem", folder, caption, panels, lambda: drawing.plot_theorem(panels))
+
+
+Panels = dict[str, dict[str, list[Row]]]
+
+
+def _convergence_panels(rows: Sequence[Row], protocol: Protocol) -> Panels:
+    return _panels(rows, "convergence", protocol.convergence.sets)
+
+
+def _panels(rows: Sequence[Row], task: str, sets: Sequence[str]) -> Panels:
+    """set -> algorithm -> rows, in the order of the protocol."""
+    panels: Panels = {}
+    for row in rows:
+        if row["task"] == task and row["kind"] == task:
+            panels.setdefault(row["set"], {}).setdefault(row["algorithm"], []).append(row)
+    return {name: panels[name] for name in sorted(panels, key=lambda n: sets.index(n) if n in sets else len(sets))}
+
+
+def _save(name: str, folder: Path, caption: str, panels: Panels, draw: Callable) -> Drawn | None:
+    if not panels:
+        return None
+    paths = drawing.save(draw(), folder / name)
+    return Drawn(name, paths, caption, f"{caption} Data sets: {', '.join(panels)}.")

@@ -1,0 +1,111 @@
+"""The whole job: data made sure of, runs done, table, figures and report written."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+
+from vrspam.data import DataError, available, load
+from vrspam.experiments.parallel import WORKER_DIED, Outcome, run_all
+from vrspam.experiments.plan import Run, make_plan, needs
+from vrspam.experiments.protocol import Protocol
+from vrspam.experiments.run import Worker, about
+from vrspam.experiments.store import Store
+
+ROWS = "rows"  # the folder of the result files inside an output directory
+
+
+class Watcher:
+    """Hears of the progress of an experiment; this one says nothing."""
+
+    def start(self, todo: list[Run], done: int) -> None:
+        """The plan is known: `todo` is left, `done` runs are there already."""
+
+    def step(self, outcome: Outcome) -> None:
+        """A run has ended."""
+
+    def message(self, text: str) -> None:
+        """Something worth a line."""
+
+
+@dataclass
+class Experiment:
+    """What `run_experiment` did."""
+
+    directory: Path
+    done: int
+    skipped: int
+    failed: list[Outcome] = field(default_factory=list)
+    missing: dict[str, str] = field(default_factory=dict)
+
+
+def run_experiment(
+    protocol: Protocol,
+    directory: str | os.PathLike[str],
+    *,
+    n_jobs: int | None = None,
+    skip_missing: bool = False,
+    watcher: Watcher | None = None,
+) -> Experiment:
+    """Do all runs of a protocol that the directory does not hold yet.
+
+    Parameters
+    ----------
+    protocol : Protocol
+    directory : path
+        Its folder `rows` gets one file per run.
+    n_jobs : int, optional
+        Processes; all cores by default.
+    skip_missing : bool, default=False
+        Leave out sets that are neither on this machine nor can be downloaded, instead of an error.
+    watcher : Watcher, optional
+
+    Returns
+    -------
+    Experiment
+    """
+    watcher = watcher or Watcher()
+    if n_jobs is not None and n_jobs < 1:
+        raise ValueError(f"n_jobs must be at least 1, got {n_jobs}.")
+    store = Store(Path(directory) / ROWS)
+    others = store.digests() - {protocol.digest()}
+    if others:
+        raise ValueError(
+            f"{directory} holds results of another protocol (scaling, cv, seed or grid differ): "
+            "give another directory, or remove it."
+        )
+    missing = _missing_sets(protocol, watcher)
+    if missing and (not skip_missing or len(missing) == len(protocol.sets)):
+        raise DataError("; ".join(missing.values()))
+    store.remove_leftovers()
+    plan = make_plan(replace(protocol, sets=tuple(name for name in protocol.sets if name not in missing)))
+    done = {run for run in plan if store.done(run, protocol.run_digest(run.algorithm, run.task))}
+    experiment = Experiment(Path(directory), 0, len(done), missing=missing)
+    watcher.start([run for run in plan if run not in done], len(done))
+    work = Worker(protocol, str(store.directory))
+    for outcome in run_all(plan, partial(needs, protocol=protocol), work, done, n_jobs):
+        experiment.done += 1
+        if outcome.message:
+            experiment.failed.append(outcome)
+        if outcome.message == WORKER_DIED:  # it could not write that itself
+            store.write_failure(outcome.run, outcome.message, about(outcome.run, protocol, data=False))
+        watcher.step(outcome)
+    return experiment
+
+
+def _missing_sets(protocol: Protocol, watcher: Watcher) -> dict[str, str]:
+    """Fetch what is not on this machine; return what cannot be had, and why."""
+    where = {row["name"]: row["where"] for row in available()}
+    missing = {}
+    for name in protocol.sets:
+        if where[name] != "download":
+            continue
+        watcher.message(f"{name} is not on this machine: downloading it")
+        try:
+            load(name)
+        except DataError as error:
+            missing[name] = f"{name} is left out: {error}"
+            watcher.message(missing[name])
+    return missing

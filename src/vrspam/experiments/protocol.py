@@ -1,0 +1,206 @@
+"""The protocol: `paper.toml` read into frozen values, with what a command replaced."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from vrspam.data.registry import set_info
+
+SCALINGS = ("published", "standardised", "unit-rows")
+CV_WAYS = ("exact", "own")
+_SHARED = ("first_seed", "test_share", "folds", "scaling", "cv", "l2", "l1")
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """One column of results; the fields are explained in `paper.toml`."""
+
+    name: str
+    estimator: str
+    penalty: str
+    parameters: tuple[tuple[str, Any], ...] = ()
+    tune: tuple[str, tuple[float, ...]] | None = None
+    paper: bool = False
+
+    @property
+    def exact(self) -> bool:
+        return self.estimator == "AUCClassifier"
+
+
+@dataclass(frozen=True)
+class ConvergenceFigure:
+    sets: tuple[str, ...]
+    algorithms: tuple[str, ...]
+    epochs: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class VarianceFigure:
+    sets: tuple[str, ...]
+    epochs: int
+
+
+@dataclass(frozen=True)
+class TheoremFigure:
+    sets: tuple[str, ...]
+    l2: float
+    theta: float
+    epochs: int
+    seeds: int
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """Everything that decides a result.
+
+    Examples
+    --------
+    >>> protocol = paper_protocol()
+    >>> protocol.runs, protocol.folds, protocol.scaling
+    (20, 5, 'published')
+    >>> [a.name for a in protocol.algorithms if a.paper]
+    ['VRSPAM-L2', 'VRSPAM-NET', 'SPAM-L2', 'SPAM-NET', 'SOLAM', 'OPAUC']
+    """
+
+    sets: tuple[str, ...]
+    runs: int
+    first_seed: int
+    test_share: float
+    folds: int
+    scaling: str
+    cv: str
+    l2: tuple[float, ...]
+    l1: tuple[float, ...]
+    algorithms: tuple[Algorithm, ...]
+    convergence: ConvergenceFigure
+    variance: VarianceFigure
+    theorem: TheoremFigure
+
+    def __post_init__(self) -> None:
+        for name in self.sets:
+            set_info(name)
+        if self.runs < 1:
+            raise ValueError(f"runs must be at least 1, got {self.runs}.")
+        if self.scaling not in SCALINGS:
+            raise ValueError(f"scaling must be one of {', '.join(SCALINGS)}, got {self.scaling!r}.")
+        if self.cv not in CV_WAYS:
+            raise ValueError(f"cv must be one of {', '.join(CV_WAYS)}, got {self.cv!r}.")
+
+    def algorithm(self, name: str) -> Algorithm:
+        """The algorithm of that name."""
+        for algorithm in self.algorithms:
+            if algorithm.name == name:
+                return algorithm
+        raise ValueError(f"no algorithm is called {name!r}; there are {', '.join(a.name for a in self.algorithms)}.")
+
+    def with_algorithms(self, names: Iterable[str]) -> Protocol:
+        """The same with some of the algorithms only."""
+        chosen = {self.algorithm(name).name for name in names}
+        return replace(self, algorithms=tuple(a for a in self.algorithms if a.name in chosen))
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain values, for JSON."""
+        return json.loads(json.dumps(dataclasses.asdict(self)))
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Protocol:
+        """The inverse of `as_dict`."""
+        values = {key: _frozen(value) for key, value in values.items()}
+        values["algorithms"] = tuple(Algorithm(**a) for a in values["algorithms"])
+        values["convergence"] = ConvergenceFigure(**values["convergence"])
+        values["variance"] = VarianceFigure(**values["variance"])
+        values["theorem"] = TheoremFigure(**values["theorem"])
+        return cls(**values)
+
+    def digest(self) -> str:
+        """Short hash of what all results share; results of different digests do not go together."""
+        return _hash([getattr(self, key) for key in _SHARED])
+
+    def run_digest(self, algorithm: str, task: str) -> str:
+        """Short hash of all that decides one run: its result counts as done only for the same."""
+        own = [a for a in self.algorithms if a.name == algorithm]
+        figure = getattr(self, task) if task in ("convergence", "variance", "theorem") else None
+        return _hash([self.digest(), *map(dataclasses.astuple, own), figure and dataclasses.astuple(figure)])
+
+
+def paper_protocol(**changes: Any) -> Protocol:
+    """The paper's protocol, with some fields replaced."""
+    table = _table()
+    values = {key: _frozen(value) for key, value in table.items() if key not in ("algorithms", "figures", "demo")}
+    return replace(
+        Protocol(
+            **values,
+            algorithms=tuple(_algorithm(name, entry) for name, entry in table["algorithms"].items()),
+            convergence=ConvergenceFigure(**_frozen(table["figures"]["convergence"])),
+            variance=VarianceFigure(**_frozen(table["figures"]["variance"])),
+            theorem=TheoremFigure(**_frozen(table["figures"]["theorem"])),
+        ),
+        **changes,
+    )
+
+
+def demo_protocol(**changes: Any) -> Protocol:
+    """The same protocol on data that are always there; its figures show those sets."""
+    protocol = paper_protocol(**_frozen(_table()["demo"]))
+    sets = protocol.sets
+    return replace(
+        protocol,
+        convergence=replace(protocol.convergence, sets=sets),
+        variance=replace(protocol.variance, sets=sets),
+        theorem=replace(protocol.theorem, sets=sets[:1]),
+        **changes,
+    )
+
+
+@cache
+def paper_cells() -> dict[tuple[str, str], tuple[float, float]]:
+    """The paper's table: (set, algorithm) -> mean and standard deviation.
+
+    >>> paper_cells()["german", "OPAUC"]
+    (0.7978, 0.0347)
+    """
+    table = tomllib.loads(files("vrspam.experiments").joinpath("paper_table.toml").read_text("utf-8"))
+    return {
+        (name, column): (mean, std)
+        for name, cells in table["cells"].items()
+        for column, (mean, std) in zip(table["columns"], cells, strict=True)
+    }
+
+
+@cache
+def _table() -> dict[str, Any]:
+    return tomllib.loads(files("vrspam.experiments").joinpath("paper.toml").read_text("utf-8"))
+
+
+def _algorithm(name: str, entry: dict[str, Any]) -> Algorithm:
+    tune = entry.get("tune")
+    if tune is not None:
+        ((parameter, values),) = tune.items()
+        tune = (parameter, tuple(values))
+    return Algorithm(
+        name=name,
+        estimator=entry["estimator"],
+        penalty=entry["penalty"],
+        parameters=tuple(entry.get("parameters", {}).items()),
+        tune=tune,
+        paper=entry.get("paper", False),
+    )
+
+
+def _hash(values: Any) -> str:
+    return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:16]
+
+
+def _frozen(value: Any) -> Any:
+    """Lists as tuples, all the way down."""
+    if isinstance(value, list):
+        return tuple(_frozen(item) for item in value)
+    return {key: _frozen(item) for key, item in value.items()} if isinstance(value, dict) else value

@@ -1,0 +1,183 @@
+"""Rows, figures and words into one HTML page that needs nothing but itself.
+
+A page is a list of sections, a section a list of blocks; a block is text, a table, a figure or a list of facts.
+The page makes no request (its content policy forbids it), prints well, and reads on a phone.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of a table.
+
+    Attributes
+    ----------
+    text : str
+    sort : float or None
+        What the column is sorted by; the text when None.
+    note : str
+        Shown small below the text.
+    mark : str
+        "" or "above", "below", "bad": coloured, and explained by `note` or a legend.
+    """
+
+    text: str
+    sort: float | None = None
+    note: str = ""
+    mark: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table that the reader can sort by a click on a heading."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Cell | str]]
+    caption: str = ""
+
+    def html(self) -> str:
+        head = "".join(
+            f'<th scope="col" aria-sort="none"><button type="button">{escape(name)}</button></th>'
+            for name in self.columns
+        )
+        body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in self.rows)
+        caption = f"<caption>{escape(self.caption)}</caption>" if self.caption else ""
+        return (
+            f'<div class="wide" tabindex="0"><table class="sortable">{caption}'
+            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+        )
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A picture (SVG or PNG file) inside the page, with what it shows in words."""
+
+    path: Path
+    caption: str
+    alt: str
+
+    def html(self) -> str:
+        kind = {".svg": "image/svg+xml", ".png": "image/png"}[self.path.suffix]
+        data = base64.b64encode(self.path.read_bytes()).decode()
+        return (
+            f'<figure><div class="wide" tabindex="0"><img src="data:{kind};base64,{data}" alt="{escape(self.alt)}">'
+            f"</div><figcaption>{escape(self.caption)}</figcaption></figure>"
+        )
+
+
+@dataclass(frozen=True)
+class Text:
+    """A paragraph."""
+
+    text: str
+
+    def html(self) -> str:
+        return f"<p>{escape(self.text)}</p>"
+
+
+@dataclass(frozen=True)
+class Bullets:
+    """A list of short statements."""
+
+    items: Sequence[str]
+
+    def html(self) -> str:
+        return f"<ul>{''.join(f'<li>{escape(item)}</li>' for item in self.items)}</ul>"
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Names and values."""
+
+    values: Mapping[str, str]
+
+    def html(self) -> str:
+        pairs = (f"<div><dt>{escape(key)}</dt><dd>{escape(value)}</dd></div>" for key, value in self.values.items())
+        return f"<dl>{''.join(pairs)}</dl>"
+
+
+Block = Text | Bullets | Facts | Table | Figure
+
+
+@dataclass
+class Page:
+    """A page, built section by section.
+
+    Examples
+    --------
+    >>> page = Page("Scores", "Two models on one set")
+    >>> page.add("Result", Table(["model", "AUC"], [["a", Cell(".91", 0.91)], ["b", Cell(".89", 0.89)]]))
+    >>> "<h2>Result</h2>" in page.html()
+    True
+    """
+
+    title: str
+    summary: str = ""
+    sections: list[tuple[str, tuple[Block, ...]]] = field(default_factory=list)
+
+    def add(self, heading: str, *blocks: Block) -> None:
+        """Append a section."""
+        self.sections.append((heading, blocks))
+
+    def html(self) -> str:
+        """The page as text."""
+        links = "".join(
+            f'<a href="#section-{i}">{escape(heading)}</a>' for i, (heading, _) in enumerate(self.sections, 1)
+        )
+        body = "".join(
+            f'<section id="section-{i}"><h2>{escape(heading)}</h2>{"".join(b.html() for b in blocks)}</section>'
+            for i, (heading, blocks) in enumerate(self.sections, 1)
+        )
+        template = files("vrspam").joinpath("report.html").read_text("utf-8")
+        parts = {"title": escape(self.title), "summary": escape(self.summary), "links": links, "body": body}
+        return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], template)  # one pass: values are not templates
+
+    def write(self, path: str | os.PathLike[str]) -> Path:
+        """Write the page; an old one is replaced whole."""
+        return write_whole(path, self.html())
+
+
+def write_whole(path: str | os.PathLike[str], text: str) -> Path:
+    """Write a text file so that a reader sees the old one or the new one."""
+    path = Path(path)
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, delete=False) as file:
+        file.write(text)
+    os.chmod(file.name, 0o644)
+    os.replace(file.name, path)
+    return path
+
+
+def markdown_table(columns: Iterable[str], rows: Iterable[Sequence[Cell | str]]) -> str:
+    """The same cells as a Markdown table.
+
+    >>> print(markdown_table(["model", "AUC"], [["a", Cell(".91", 0.91)]]))
+    | model | AUC |
+    |---|---|
+    | a | .91 |
+    """
+    names = list(columns)
+    lines = [f"| {' | '.join(names)} |", "|" + "---|" * len(names)]
+    for row in rows:
+        texts = [cell if isinstance(cell, str) else " ".join(filter(None, (cell.text, cell.note))) for cell in row]
+        lines.append(f"| {' | '.join(text.replace('|', '/') for text in texts)} |")
+    return "\n".join(lines)
+
+
+def _cell(cell: Cell | str) -> str:
+    if isinstance(cell, str):
+        return f"<td>{escape(cell)}</td>"
+    attributes = "" if cell.sort is None else f' data-sort="{cell.sort!r}" class="number"'
+    inner = f'<span class="{escape(cell.mark)}">{escape(cell.text)}</span>' if cell.mark else escape(cell.text)
+    note = f"<small>{escape(cell.note)}</small>" if cell.note else ""
+    return f"<td{attributes}>{inner}{note}</td>"
