@@ -11,15 +11,31 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 _HOME = {
+    "SPAMClassifier": "vrspam.estimators.spam",
+    "SOLAMClassifier": "vrspam.estimators.solam",
+    "OPAUCClassifier": "vrspam.estimators.opauc",
     "AUCClassifier": "vrspam.estimators.exact",
     "ClassMoments": "vrspam.moments",
+    "SlidingMoments": "vrspam.sliding",
 }
 
-__all__ = ["AUCClassifier", "ClassMoments", "__version__"]
+__all__ = [
+    "AUCClassifier",
+    "ClassMoments",
+    "OPAUCClassifier",
+    "SOLAMClassifier",
+    "SPAMClassifier",
+    "SlidingMoments",
+    "__version__",
+]
 
 if TYPE_CHECKING:
     from vrspam.estimators.exact import AUCClassifier
+    from vrspam.estimators.opauc import OPAUCClassifier
+    from vrspam.estimators.solam import SOLAMClassifier
+    from vrspam.estimators.spam import SPAMClassifier
     from vrspam.moments import ClassMoments
+    from vrspam.sliding import SlidingMoments
 
 
 def __getattr__(name: str):

@@ -133,9 +133,10 @@ def gram_descent(gram, w, grad, l1, l2, gap_l2, target, max_sweeps):
 
 
 @njit(cache=True, nogil=True, fastmath=FASTMATH)
-def add_scaled_row(X, i, scale, out):
-    """`add_row` for callers outside compiled code."""
-    add_row(X, i, scale, out)
+def weighted_row_sum(X, rows, factor, out):
+    """out += Σ factor_i x_i over the given rows i."""
+    for i in rows:
+        add_row(X, i, factor[i], out)
 
 
 @njit(cache=True, nogil=True, fastmath=FASTMATH)
@@ -427,7 +428,7 @@ def solam_steps(X, order, side, classes, learn, v, average, carry, rule, radius)
         mean_square = (classes.totals[0] + classes.totals[1]) / (n0 + n1)
         class_squares = classes.totals[0] / n0 + classes.totals[1] / n1
         lipschitz_row = 2.0 * share * (np.sqrt(square) + np.sqrt(mean_square)) ** 2
-        lipschitz_mean = 4.0 * pq * (class_squares + 2.0 * mean_square)
+        lipschitz_mean = 2.0 * pq * class_squares
         step = step_length(rule, carry[0], l2, classes.totals[5], lipschitz_mean, lipschitz_row)
         score_step = step * mean_square if rule.size == 0.0 else step
 

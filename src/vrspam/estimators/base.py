@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from numbers import Real
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy import sparse
@@ -25,6 +25,16 @@ PENALTY_CONSTRAINTS: dict = {
     "l1": [Interval(Real, 0, None, closed="left")],
     "tol": [Interval(Real, 0, None, closed="left")],
 }
+
+
+class LabelledMeans(Protocol):
+    """What `_keep` reads of class statistics."""
+
+    @property
+    def classes(self) -> np.ndarray: ...
+
+    @property
+    def means(self) -> np.ndarray: ...
 
 
 class Rows(NamedTuple):
@@ -89,7 +99,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         """The number used for `l2`."""
         return 1e-3 * auto_l2(moments) if isinstance(self.l2, str) else float(self.l2)
 
-    def _keep(self, solution: Solution, moments: ClassMoments, l2: float) -> None:
+    def _keep(self, solution: Solution, moments: LabelledMeans, l2: float) -> None:
         """Store a solution; the score is 0 half-way between the class means."""
         if not np.isfinite(solution.w).all():
             raise ValueError(
@@ -103,6 +113,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         self.objective_ = solution.value
         self.gap_ = solution.gap
         self.n_iter_ = solution.n_iter
+        self.__dict__.pop("history_", None)  # of an earlier fit
         if solution.history:
             self.history_ = solution.history
 

@@ -38,6 +38,13 @@ class SPAM(SumsMethod):
         """Use the statistics of a data set."""
         self.classes = known_sums(moments, largest_square)
 
+    def set_average(self, average: bool) -> None:
+        """Begin an average with the next step, or drop it; no change if it is so already."""
+        if average == bool(self.total.size):
+            return
+        self.total = np.zeros(self.w.size if average else 0)
+        self.carry[4:6] = 0.0
+
     def advance(
         self,
         X: np.ndarray | kernels.CSR,

@@ -1,0 +1,197 @@
+"""What the online estimators share: `fit` in shuffled epochs, `partial_fit` row by row."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import _fit_context
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from vrspam.estimators.base import PENALTY_CONSTRAINTS, AUCClassifierBase, Rows
+from vrspam.moments import ClassMoments, union_of_labels
+from vrspam.objective import Objective
+from vrspam.solvers.base import Solution, run
+from vrspam.solvers.stream import AUTO_L2_SHARE, OnlineMethod, ShuffledEpochs, diverged, kernel_rows, largest_square
+
+STREAM_CONSTRAINTS: dict = {
+    "l2": PENALTY_CONSTRAINTS["l2"],
+    "step_size": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
+    "max_iter": [Interval(Integral, 1, None, closed="left")],
+    "tol": [Interval(Real, 0, None, closed="left"), None],
+    "random_state": ["random_state"],
+}
+DIVERGED = 10.0  # an F above this many times F(0) at the end of `fit` is no result
+
+
+class Fit(NamedTuple):
+    """A method that knows the class statistics of a data set, and F of that data set."""
+
+    method: Any
+    objective: Objective
+
+
+class StreamClassifierBase(AUCClassifierBase):
+    """Base of the online estimators.
+
+    A subclass makes its method, tells it the statistics of a data set, and lets it visit rows. Nothing here
+    depends on where a batch of a stream ends: each row joins the statistics, then takes its step.
+    """
+
+    step_size: float | str
+    max_iter: int
+    tol: float | None
+
+    @abstractmethod
+    def _new_method(self, n_features: int) -> Any:
+        """A method that has seen nothing."""
+
+    @abstractmethod
+    def _known(self, rows: Rows, classes: np.ndarray) -> tuple[Fit, ClassMoments, float]:
+        """For `fit`: the method with known statistics, the moments, and l2."""
+
+    @abstractmethod
+    def _advance(self, method: Any, X, order: np.ndarray, side: np.ndarray, l2: float | None, learn: bool) -> None:
+        """Let the method visit rows; l2 = None means that it follows the stream."""
+
+    @abstractmethod
+    def _safe_step(self, largest_square: float, l2: float, p: float) -> float:
+        """A step size that would not diverge on rows of that size."""
+
+    @property
+    def _sparsify(self) -> bool:
+        """Whether `fit` must restore exact zeros."""
+        return False
+
+    def _certificate(self, method: Any, l2: float) -> tuple[float, float]:
+        """(objective, gap) of a stream: NaN unless the method remembers enough of the rows to know."""
+        return float("nan"), float("nan")
+
+    def _keep_extras(self, method: Any) -> None:
+        """Further attributes of the method."""
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y):
+        """Run `max_iter` epochs over the rows, each in a new random order, with known class means.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Two different labels of any type.
+
+        Returns
+        -------
+        self
+        """
+        rows = self._validate_rows(X, y, None, order="C")
+        classes = self._two_classes(rows)
+        (method, objective), moments, l2 = self._known(rows, classes)
+        X, side = kernel_rows(rows.X), (rows.y == classes[1]).astype(np.int64)
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31, size=4))
+        safe_step = self._safe_step(largest_square(rows.X), l2, moments.p)
+        epochs = ShuffledEpochs(
+            method,
+            lambda order: self._advance(method, X, order, side, l2, False),
+            side.size,
+            rng,
+            safe_step=safe_step,
+            sparsify=self._sparsify,
+        )
+        with np.errstate(over="ignore", invalid="ignore"):  # a divergence is reported in words
+            solution = run(epochs, objective, tol=self.tol or 0.0, max_iter=self.max_iter)
+        if not solution.value <= DIVERGED * objective.pq:
+            raise diverged(safe_step)
+        self._keep(solution, moments, l2)
+        self._keep_extras(method)
+        self.n_steps_ = method.n_steps
+        self._stream = _Stream(method, classes)
+        if self.tol is not None:
+            self._warn_if_not_converged(solution)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y, classes=None):
+        """Take one step for each row, in the order given, with p and the class means of the rows so far.
+
+        However a stream is cut into calls, the result has the same bits. Rows that come before both classes
+        have been seen are counted and take no step; until then there is no model. After `fit` it continues
+        from there.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        classes : array-like of shape (2,), optional
+            Both labels; checked against those that come.
+
+        Returns
+        -------
+        self
+        """
+        first = not hasattr(self, "_stream")
+        try:
+            rows = self._validate_rows(X, y, None, reset=first, order="C")
+            stream = _Stream(self._new_method(rows.X.shape[1])) if first else self._stream
+            labels = stream.labels_with(rows.y, classes)
+        except Exception:
+            if first:  # nothing of a refused first batch stays behind
+                for name in ("n_features_in_", "feature_names_in_"):
+                    self.__dict__.pop(name, None)
+            raise
+        self._stream = stream
+        stream.set_labels(labels)
+        side = np.searchsorted(labels, rows.y).astype(np.int64)
+        fixed_l2 = None if isinstance(self.l2, str) else float(self.l2)
+        self._advance(stream.method, kernel_rows(rows.X), np.arange(side.size), side, fixed_l2, True)
+        if stream.method.counts.min() > 0:
+            self._keep_stream(stream, rows)
+        return self
+
+    def _keep_stream(self, stream: _Stream, rows: Rows) -> None:
+        method = stream.method
+        l2 = AUTO_L2_SHARE * method.auto_l2 if isinstance(self.l2, str) else float(self.l2)
+        w, p = method.coef, float(method.counts[1] / method.counts.sum())
+        if not np.isfinite(w).all():
+            raise diverged(self._safe_step(largest_square(rows.X), l2, p))
+        value, gap = self._certificate(method, l2)
+        self._keep(Solution(w, value, gap, 1, True), _StreamMoments(stream.labels, method.means), l2)
+        self.__dict__.pop("history_", None)
+        self._keep_extras(method)
+        self.n_steps_ = method.n_steps
+
+
+class _StreamMoments(NamedTuple):
+    """The labels and means of a stream, for `_keep`."""
+
+    classes: np.ndarray
+    means: np.ndarray
+
+
+class _Stream:
+    """A method and the labels it has met, sorted; a single label is class 0 until the other one is known."""
+
+    def __init__(self, method: OnlineMethod, labels: np.ndarray | None = None):
+        self.method = method
+        self.labels = np.empty(0) if labels is None else labels
+
+    def labels_with(self, y: np.ndarray, classes) -> np.ndarray:
+        """The labels after a batch; an error, and no change, if they are too many."""
+        labels = self.labels
+        if classes is not None:
+            given = np.unique(np.asarray(classes))
+            if given.size != 2:
+                raise ValueError(f"classes must hold exactly two different labels, got {given.tolist()}.")
+            labels = union_of_labels(labels, given)
+        labels = union_of_labels(labels, np.unique(y))
+        if labels.size > 2:
+            raise ValueError(f"Only binary classification is supported, but there are labels {labels.tolist()[:5]}.")
+        return labels
+
+    def set_labels(self, labels: np.ndarray) -> None:
+        if self.labels.size == 1 and labels.size == 2 and self.labels[0] == labels[1]:
+            self.method.swap_classes()
+        self.labels = labels
