@@ -28,6 +28,10 @@ class ClassMoments:
         The labels (negative, positive) in sorted order; otherwise found as rows come in.
     scatter : bool, default=True
         Keep the d×d scatter of each class. With False only its diagonal is kept.
+    half_life : float, optional
+        Forget: each row taken in multiplies the weight of all rows before it by 2^(-1/half_life), so that the
+        statistics follow a stream that drifts. How the rows are cut into blocks makes no difference. For a
+        window with a sharp edge see `vrspam.SlidingMoments`.
 
     Attributes
     ----------
@@ -49,8 +53,13 @@ class ClassMoments:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, n_features: int | None = None, *, classes=None, scatter: bool = True):
+    def __init__(
+        self, n_features: int | None = None, *, classes=None, scatter: bool = True, half_life: float | None = None
+    ):
+        if half_life is not None and not 0.0 < half_life < np.inf:
+            raise ValueError(f"half_life must be a positive number of rows, got {half_life}.")
         self.n_features = n_features
+        self.half_life = half_life
         self.has_scatter = bool(scatter)
         self.classes = np.empty(0)
         self._stats: list[ClassStatistics] = []
@@ -76,30 +85,37 @@ class ClassMoments:
 
     def update(self, X, y, sample_weight=None) -> ClassMoments:
         """Take in more rows, in place; bad input changes nothing."""
-        return self.add_checked(*_check_rows(X, y, sample_weight))
+        return self.add_checked(*check_rows(X, y, sample_weight))
 
-    def add_checked(self, X, y: np.ndarray, weights: np.ndarray | None = None) -> ClassMoments:
-        """`update` for data that an estimator has validated already: no second look for NaN."""
+    def add_checked(
+        self, X, y: np.ndarray, weights: np.ndarray | None = None, *, index: np.ndarray | None = None
+    ) -> ClassMoments:
+        """`update` for data that an estimator has validated already: no second look for NaN.
+
+        With `index` only the rows of those numbers are taken in; they are copied block by block.
+        """
         if self.n_features is not None and X.shape[1] != self.n_features:
             raise ValueError(f"X has {X.shape[1]} features, but these moments have {self.n_features}.")
+        if self.half_life is not None:
+            fading = np.exp2(-np.arange(y.size - 1.0, -1.0, -1.0) / self.half_life)
+            weights = fading if weights is None else weights * fading
         labels = np.unique(y if weights is None else y[weights > 0])
         known = self.classes if self.classes.size or self._given is None else self._given
-        classes = _union(known, labels)
+        classes = union_of_labels(known, labels)
         fresh = [ClassStatistics.empty(X.shape[1], self.has_scatter) for _ in labels]
         # Rows of weight zero count for nothing, not even as rows.
         members = [(y == label) if weights is None else (y == label) & (weights > 0) for label in labels]
-        for where, block in row_blocks(X, self.has_scatter):
-            for statistics, member in zip(fresh, members, strict=True):
-                index = np.flatnonzero(member[where])
-                rows = block[index] if sparse.issparse(block) else np.take(block, index, axis=0)
-                statistics.add_rows(rows, None if weights is None else weights[where][index])
+        for slot, chosen, block in row_blocks(X, index, members, self.has_scatter):
+            fresh[slot].add_rows(block, None if weights is None else weights[chosen])
         for statistics in fresh:
-            statistics.mirror()
             if not (np.isfinite(statistics.scatter).all() and np.isfinite(statistics.mean).all()):
                 raise ValueError("The squares of the features overflow: rescale X so that its values stay below 1e150.")
         self.n_features = X.shape[1]
         self._start()
         self._widen(classes)
+        if self.half_life is not None:
+            for statistics in self._stats:
+                statistics.fade(2.0 ** (-y.size / self.half_life))
         for label, statistics in zip(labels, fresh, strict=True):
             slot = int(np.searchsorted(self.classes, label))
             if self._stats[slot].rows == 0:
@@ -120,7 +136,7 @@ class ClassMoments:
 
     def copy(self) -> ClassMoments:
         """An independent copy."""
-        new = ClassMoments(self.n_features, scatter=self.has_scatter)
+        new = ClassMoments(self.n_features, scatter=self.has_scatter, half_life=self.half_life)
         new._given, new.classes = self._given, self.classes
         new._stats = [s.copy() for s in self._stats]
         return new
@@ -130,7 +146,9 @@ class ClassMoments:
             raise ValueError(f"Moments of {self.n_features} and of {other.n_features} features cannot be combined.")
         if self.has_scatter != other.has_scatter:
             raise ValueError("Moments with and without scatter matrices cannot be combined.")
-        return _union(self.classes, other.classes)
+        if self.half_life is not None or other.half_life is not None:
+            raise ValueError("Moments that forget depend on the order of rows: add rows by update, not by + or -.")
+        return union_of_labels(self.classes, other.classes)
 
     def __add__(self, other: ClassMoments) -> ClassMoments:
         if not isinstance(other, ClassMoments):
@@ -147,15 +165,18 @@ class ClassMoments:
     def __sub__(self, other: ClassMoments) -> ClassMoments:
         if not isinstance(other, ClassMoments):
             return NotImplemented
+        return self.copy().take_out(other)
+
+    def take_out(self, other: ClassMoments) -> ClassMoments:
+        """Take out rows that were added before, in place: `self - other` without a copy."""
         classes = self._check_alike(other)
-        new = self.copy()
         if other.n_features is None:
-            return new
+            return self
         if self.n_features is None:
             raise ValueError("Nothing can be subtracted from empty moments.")
-        new._widen(classes)
+        self._widen(classes)
         for label, statistics in zip(other.classes, other._stats, strict=True):
-            mine = new._stats[int(np.searchsorted(classes, label))]
+            mine = self._stats[int(np.searchsorted(classes, label))]
             if statistics.rows > mine.rows or statistics.weight > mine.weight * (1 + 1e-9):
                 raise ValueError(
                     f"Subtracting would leave a negative count for class {label!r}: "
@@ -163,13 +184,15 @@ class ClassMoments:
                     f"(weight {statistics.weight:g}); the right side must be part of the left."
                 )
             mine.remove(statistics)
-        return new
+        return self
 
     def __eq__(self, other: object) -> bool:
         """Equal up to rounding, whatever the order in which rows were merged."""
         if not isinstance(other, ClassMoments):
             return NotImplemented
         if self.n_features != other.n_features or self.has_scatter != other.has_scatter:
+            return False
+        if self.half_life != other.half_life:
             return False
         if not np.array_equal(self.classes, other.classes):
             return False
@@ -270,6 +293,7 @@ class ClassMoments:
                     means=np.stack([s.mean for s in self._stats]),
                     scatters=np.stack([s.scatter for s in self._stats]),
                     peaks=np.stack([s.peak for s in self._stats]),
+                    half_life=np.inf if self.half_life is None else self.half_life,
                 )
             os.replace(temporary, target)
         except BaseException:
@@ -287,6 +311,7 @@ class ClassMoments:
             version = int(content["version"])
             classes, means, scatters = content["classes"], content["means"], content["scatters"]
             rows, weights, peaks = content["rows"], content["weights"], content["peaks"]
+            half_life = float(content["half_life"])
             count, d = means.shape
             whole = (
                 1 <= count <= 2
@@ -296,6 +321,7 @@ class ClassMoments:
                 and all(np.isfinite(a).all() for a in (means, scatters, weights))
                 and (rows >= 0).all()
                 and (weights >= 0).all()
+                and half_life > 0
             )
         except FileNotFoundError:
             raise
@@ -314,7 +340,7 @@ class ClassMoments:
             raise ValueError(f"{path} was written by a newer version of vrspam: update the package to read it.")
         if not whole:
             raise ValueError(f"{path} is not a file of class moments, or it is damaged: save the moments again.")
-        new = cls(d, scatter=scatters.ndim == 3)
+        new = cls(d, scatter=scatters.ndim == 3, half_life=None if half_life == np.inf else half_life)
         new.classes = classes
         new._stats = [
             ClassStatistics(int(r), float(c), m.astype(np.float64), np.asfortranarray(s, dtype=np.float64), t)
@@ -323,7 +349,8 @@ class ClassMoments:
         return new
 
 
-def _union(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def union_of_labels(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The sorted labels of a and b; an error if there are more than two, or numbers and strings."""
     if a.size == 0 or b.size == 0:
         return b if a.size == 0 else a
     if (a.dtype.kind in "OUS") != (b.dtype.kind in "OUS"):
@@ -337,7 +364,7 @@ def _union(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return union
 
 
-def _check_rows(X, y, sample_weight):
+def check_rows(X, y, sample_weight):
     """X as float array or CSR/CSC, y as a vector, weights as float64 or None."""
     X = X if sparse.issparse(X) else np.asarray(X)
     if X.ndim != 2:

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg.blas import dsyr, dsyrk, ssyrk
 
-BLOCK_BYTES = 1 << 25  # rows are gathered in dense blocks of about this size
+BLOCK_BYTES = 1 << 26  # rows are gathered in dense blocks of about this size
+FORGOTTEN_WEIGHT = 1e-150  # a class that faded below it is gone: smaller numbers lose digits
 SPARSE_PRODUCT_DENSITY = 0.05  # below it a product of sparse blocks beats a dense one
 
 
@@ -75,9 +75,7 @@ class ClassStatistics:
             return
         rest = self.weight - other.weight
         if self.rows == other.rows or rest <= 0.0:
-            self.rows, self.weight = 0, 0.0
-            self.mean[:] = 0.0
-            self.scatter[:] = 0.0
+            self._clear()
             return
         mean = self.mean + (other.weight / rest) * (self.mean - other.mean)
         self.scatter -= other.scatter
@@ -88,8 +86,21 @@ class ClassStatistics:
         # What is left of a variance that was taken out whole is rounding, and may be negative.
         np.maximum(self.diagonal, 0.0, out=self.diagonal)
 
+    def fade(self, factor: float) -> None:
+        """Multiply the weight of every row by `factor`."""
+        self.weight *= factor
+        self.scatter *= factor
+        self.peak *= factor
+        if self.weight < FORGOTTEN_WEIGHT:
+            self._clear()
+
+    def _clear(self) -> None:
+        self.rows, self.weight = 0, 0.0
+        for array in (self.mean, self.scatter, self.peak):
+            array[:] = 0.0
+
     def add_rows(self, rows, weights: np.ndarray | None) -> None:
-        """Take in one block of rows of this class (lower triangle of the scatter only, see `mirror`)."""
+        """Take in one block of rows of this class, which may be overwritten."""
         m = rows.shape[0]
         if m == 0:
             return
@@ -108,41 +119,31 @@ class ClassStatistics:
         if self.scatter.ndim == 1:
             self.scatter += _column_squares(centred) - total * residual**2 + pull * shift**2
         else:
-            self._add_gram(centred)
-            self._subtract_lower(total, residual)
-            self._subtract_lower(-pull, shift)
+            pair = np.stack([residual, shift])
+            self.scatter += _gram(centred).T  # symmetric: the transpose only has the same memory order
+            self.scatter += ((pair.T * [-total, pull]) @ pair).T
         self.mean += (total / (self.weight + total)) * shift
         self.weight += total
         self.rows += m
         self.peak = np.maximum(self.peak, self.diagonal)
 
-    def _add_gram(self, centred) -> None:
-        """Lower triangle of scatter += centredᵀ centred; float32 blocks multiply in float32."""
-        if sparse.issparse(centred):
-            self.scatter += (centred.T @ centred).toarray()
-        elif centred.dtype == np.float32:
-            # Far from 1, a power of two brings the squares into float32's range and changes no digit.
-            peak = max(float(centred.max()), -float(centred.min()))
-            exponent = int(np.frexp(peak)[1])
-            exponent = exponent if abs(exponent) > 40 else 0
-            if exponent:
-                centred = np.ldexp(centred, -exponent)
-            gram = ssyrk(1.0, centred.T, lower=1)
-            self.scatter += gram if exponent == 0 else np.ldexp(gram.astype(np.float64), 2 * exponent)
-        else:
-            self.scatter = dsyrk(1.0, centred.T, beta=1.0, c=self.scatter, lower=1, overwrite_c=1)
 
-    def _subtract_lower(self, scale: float, v: np.ndarray) -> None:
-        self.scatter = dsyr(-scale, v, lower=1, a=self.scatter, overwrite_a=1)
+def _gram(centred) -> np.ndarray:
+    """centredᵀ centred; float32 blocks multiply in float32.
 
-    def mirror(self) -> None:
-        """Copy the lower triangle to the upper one after the last block."""
-        if self.scatter.ndim == 2:
-            for start in range(0, self.scatter.shape[0], 256):
-                stop = start + 256
-                block = self.scatter[start:stop, start:stop]
-                block[...] = np.tril(block) + np.tril(block, -1).T
-                self.scatter[start:stop, stop:] = self.scatter[stop:, start:stop].T
+    The product is NumPy's, as all others on this path: SciPy brings its own BLAS, and the idle threads of one
+    spin for a while and slow the other down.
+    """
+    if sparse.issparse(centred):
+        return (centred.T @ centred).toarray()
+    if centred.dtype == np.float32:
+        # Far from 1, a power of two brings the squares into float32's range and changes no digit.
+        peak = max(float(centred.max()), -float(centred.min()))
+        exponent = int(np.frexp(peak)[1])
+        if abs(exponent) > 40:
+            centred = np.ldexp(centred, -exponent)
+            return np.ldexp((centred.T @ centred).astype(np.float64), 2 * exponent)
+    return centred.T @ centred
 
 
 def _centre(rows, share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -178,8 +179,13 @@ def _column_squares(rows) -> np.ndarray:
     return np.einsum("ij,ij->j", rows, rows, dtype=np.float64)
 
 
-def row_blocks(X, full: bool) -> Iterator[tuple[slice, Any]]:
-    """Slices of rows small enough to be copied, each as an array or a CSR array."""
+def row_blocks(
+    X, index: np.ndarray | None, groups: list[np.ndarray], full: bool
+) -> Iterator[tuple[int, np.ndarray, Any]]:
+    """(group, row numbers, those rows copied) for the rows of `index`, or all, in blocks of bounded size.
+
+    `groups` are boolean masks over the rows of X. Rows come as an array, or as CSR if a sparse product is cheaper.
+    """
     n, d = X.shape
     sparse_blocks = False
     if sparse.issparse(X):
@@ -188,12 +194,12 @@ def row_blocks(X, full: bool) -> Iterator[tuple[slice, Any]]:
     step = max(64, BLOCK_BYTES // (X.dtype.itemsize * max(d, 1)))
     if sparse_blocks:
         step = max(step, int(n * BLOCK_BYTES / (12 * (X.nnz + 1))))
-    for start in range(0, n, step):
-        block = X[start : start + step]
-        yield (
-            slice(start, start + step),
-            block.toarray() if sparse.issparse(X) and not sparse_blocks else block,
-        )
+    for start in range(0, n if index is None else index.size, step):
+        window = np.arange(start, min(start + step, n)) if index is None else index[start : start + step]
+        for group, member in enumerate(groups):
+            chosen = window[member[window]]
+            rows = X[chosen] if sparse.issparse(X) else np.take(X, chosen, axis=0)
+            yield group, chosen, rows.toarray() if sparse.issparse(X) and not sparse_blocks else rows
 
 
 def same(a: ClassStatistics, b: ClassStatistics) -> bool:

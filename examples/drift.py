@@ -1,0 +1,55 @@
+"""A stream whose rule changes: three models learn from each batch after having scored it.
+
+The plain model remembers everything and is outvoted by its past; one with a half-life and one with a sliding
+window forget, and are as good as before soon after the change. Run: python examples/drift.py
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vrspam import AUCClassifier, ClassMoments, SlidingMoments
+from vrspam.metrics import roc_auc
+
+BATCH, BATCHES, CHANGE = 500, 60, 40  # the rule changes before batch 40
+
+
+def batch(rng: np.random.Generator, rule: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    X = rng.standard_normal((BATCH, rule.size))
+    y = (X @ rule + rng.standard_normal(BATCH) > 2.0).astype(int)  # about 15 % positives
+    return X, y
+
+
+def run(seed: int = 0) -> dict[str, np.ndarray]:
+    """AUC of each model on each batch, before it has seen it."""
+    rng = np.random.default_rng(seed)
+    rules = rng.standard_normal((2, 20))
+    rules *= 2.0 / np.linalg.norm(rules, axis=1, keepdims=True)  # both are as hard to learn
+    learners = {
+        "plain": ClassMoments(classes=[0, 1]),
+        "half-life": ClassMoments(classes=[0, 1], half_life=4 * BATCH),
+        "window": SlidingMoments(8 * BATCH, classes=[0, 1]),
+    }
+    aucs: dict[str, list[float]] = {name: [] for name in learners}
+    for number in range(BATCHES):
+        X, y = batch(rng, rules[int(number >= CHANGE)])
+        for name, learner in learners.items():
+            if number > 0:
+                moments = learner.moments if isinstance(learner, SlidingMoments) else learner
+                model = AUCClassifier().fit_moments(moments)
+                aucs[name].append(roc_auc(y == 1, model.decision_function(X)))
+            learner.update(X, y)
+    return {name: np.array(values) for name, values in aucs.items()}
+
+
+def main() -> None:
+    aucs = run()
+    print(f"AUC on the next {BATCH} rows; the rule changes before batch {CHANGE}\n")
+    print("batches    " + "".join(f"{name:>11}" for name in aucs))
+    for first, last in ((30, 40), (40, 41), (41, 45), (45, 50), (50, 60)):
+        means = "".join(f"{values[first - 1 : last - 1].mean():11.3f}" for values in aucs.values())
+        print(f"{first:3d} to {last - 1:3d} {means}")
+
+
+if __name__ == "__main__":
+    main()

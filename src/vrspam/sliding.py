@@ -1,0 +1,146 @@
+"""Moments of the last rows of a stream: a window with a sharp edge."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from vrspam.moments import ClassMoments, check_rows
+from vrspam.scatter import ClassStatistics
+
+# Taking out rounds to 1e-16 of the largest spread a column had. Once its spread has fallen to 1/TRACE of that,
+# the column is computed afresh, so that what has left the window stays below 1e-11 of what is in it.
+TRACE = 1e4
+
+
+class SlidingMoments:
+    """Moments of the last `window_rows` rows of a stream, and of no others.
+
+    New rows are added and the oldest subtracted, so a step costs as much as its rows, not as the window.
+    Subtracting leaves rounding behind: it is cleared by computing everything anew each time the window has
+    been replaced, and at once for columns whose spread has fallen far below what it was (a burst of huge
+    values has left). The rows of the window are kept: up to 2 · window_rows · n_features numbers.
+
+    Parameters
+    ----------
+    window_rows : int
+        Length of the window.
+    classes : array-like of two labels, optional
+        The labels (negative, positive) in sorted order; otherwise found as rows come in.
+    scatter : bool, default=True
+        Keep the d×d scatter of each class. With False only its diagonal is kept.
+
+    Attributes
+    ----------
+    moments : ClassMoments
+        Of the rows now in the window. It changes with the next `update`; `moments.copy()` does not.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vrspam import AUCClassifier, ClassMoments, SlidingMoments
+    >>> rng = np.random.default_rng(0)
+    >>> X, y = rng.standard_normal((1000, 3)), rng.integers(0, 2, 1000)
+    >>> window = SlidingMoments(300)
+    >>> for start in range(0, 1000, 70):
+    ...     _ = window.update(X[start : start + 70], y[start : start + 70])
+    >>> window.moments == ClassMoments.from_data(X[-300:], y[-300:])
+    True
+    >>> AUCClassifier().fit_moments(window.moments).coef_.shape
+    (1, 3)
+    """
+
+    def __init__(self, window_rows: int, *, classes=None, scatter: bool = True):
+        if window_rows < 1:
+            raise ValueError(f"window_rows must be at least 1, got {window_rows}.")
+        self.window_rows = int(window_rows)
+        self.moments = ClassMoments(classes=classes, scatter=scatter)
+        self._blocks: list[tuple] = []  # (X, y, weights), oldest first
+        self._held = 0
+        self._replaced = 0
+
+    def update(self, X, y, sample_weight=None) -> SlidingMoments:
+        """Take in more rows and drop the oldest beyond the window; bad input changes nothing."""
+        block = check_rows(sparse.csr_array(X) if sparse.issparse(X) else X, y, sample_weight)
+        if not block[1].size:
+            return self
+        block = _cut(block, max(0, block[1].size - self.window_rows), block[1].size)
+        self.moments.add_checked(*block)
+        self._blocks.append(tuple(None if part is None else part.copy() for part in block))
+        self._held += block[1].size
+        self._drop(self._held - self.window_rows)
+        if self._replaced >= self.window_rows:
+            self._recompute()
+        else:
+            for label, statistics in zip(self.moments.classes, self.moments._stats, strict=True):
+                self._repair(label, statistics)
+        return self
+
+    def _drop(self, excess: int) -> None:
+        """Subtract the `excess` oldest rows."""
+        while excess > 0:
+            size = self._blocks[0][1].size
+            gone = min(excess, size)
+            old = ClassMoments(self.moments.n_features, scatter=self.moments.has_scatter)
+            self.moments.take_out(old.add_checked(*_cut(self._blocks[0], 0, gone)))
+            self._blocks[0] = _cut(self._blocks[0], gone, size)
+            if gone == size:
+                del self._blocks[0]
+            self._held -= gone
+            self._replaced += gone
+            excess -= gone
+
+    def _recompute(self) -> None:
+        """All statistics from the rows held, which become one block."""
+        Xs, ys, weights = zip(*self._blocks, strict=True)
+        if any(sparse.issparse(X) for X in Xs):
+            X = sparse.vstack([sparse.csr_array(X) for X in Xs], format="csr")
+        else:
+            X = np.concatenate(Xs)
+        joined = None
+        if any(w is not None for w in weights):
+            joined = np.concatenate([np.ones(y.size) if w is None else w for y, w in zip(ys, weights, strict=True)])
+        self._blocks = [(X, np.concatenate(ys), joined)]
+        known = self.moments.classes
+        fresh = ClassMoments(
+            self.moments.n_features, classes=known if known.size == 2 else None, scatter=self.moments.has_scatter
+        )
+        self.moments = fresh.add_checked(*self._blocks[0])
+        self._replaced = 0
+
+    def _repair(self, label, statistics: ClassStatistics) -> None:
+        """Compute afresh the columns whose spread has collapsed since they were last computed."""
+        floor = (np.finfo(float).eps * np.abs(statistics.mean)) ** 2 * statistics.weight
+        collapsed = np.flatnonzero(statistics.peak > TRACE * np.maximum(statistics.diagonal, floor))
+        if collapsed.size == 0:
+            return
+        rows = [_members(block, label) for block in self._blocks]
+        mean = sum(c @ X[:, collapsed] for X, c in rows) / statistics.weight
+        statistics.mean[collapsed] = mean
+        shape = (*statistics.scatter.shape[:-1], collapsed.size)
+        scatter = np.zeros(shape)
+        for X, c in rows:
+            centred = np.asarray(X[:, collapsed].toarray() if sparse.issparse(X) else X[:, collapsed]) - mean
+            weighted = c[:, np.newaxis] * centred
+            if statistics.scatter.ndim == 1:
+                scatter += (weighted * centred).sum(axis=0)
+            elif sparse.issparse(X):
+                scatter += X.T @ weighted - np.outer(statistics.mean, weighted.sum(axis=0))
+            else:
+                scatter += (X - statistics.mean).T @ weighted
+        if statistics.scatter.ndim == 2:
+            statistics.scatter[collapsed] = scatter.T
+        statistics.scatter[..., collapsed] = scatter
+        statistics.peak[collapsed] = statistics.diagonal[collapsed]
+
+
+def _cut(block: tuple, start: int, stop: int) -> tuple:
+    """Some rows of a block."""
+    return tuple(None if part is None else part[start:stop] for part in block)
+
+
+def _members(block: tuple, label) -> tuple:
+    """Rows of one class (float64) and their weights."""
+    X, y, weights = block
+    index = np.flatnonzero(y == label)
+    return X[index].astype(np.float64), np.ones(index.size) if weights is None else weights[index]
