@@ -555,3 +555,376 @@ def opauc_steps(X, order, side, classes, scatters, buffers, filled, spread, lear
         if filled[c] == buffers.shape[1]:
             return position + 1
     return order.shape[0]
+
+
+# --- VRSPAM ------------------------------------------------------------------------------------------------------
+
+
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def within_product(X, side, share, mean_scores, w, out, left):
+    """out += Σ_i r_i x_i and left[c] += Σ_(i in c) r_i with r_i = share_i (w·x_i - w·μ_c): Σw is out - left @ means.
+
+    Each row is read once: it is still in cache when it is added.
+    """
+    for i in range(side.shape[0]):
+        if share[i] == 0.0:
+            continue
+        residual = share[i] * (row_dot(X, i, w) - mean_scores[side[i]])
+        left[side[i]] += residual
+        add_row(X, i, residual, out)
+
+
+def row_distances(X, i, means, mean_squares, out):
+    """out[i] = ‖x_i‖², ‖x_i - μ₋‖², ‖x_i - μ₊‖²."""
+    raise NotImplementedError("only compiled code calls this")
+
+
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def _dense_row_distances(X, i, means, mean_squares, out):
+    row, lower, upper = X[i], means[0], means[1]
+    square, below, above = 0.0, 0.0, 0.0
+    for j in range(row.shape[0]):
+        x = np.float64(row[j])
+        square += x * x
+        below += (x - lower[j]) * (x - lower[j])
+        above += (x - upper[j]) * (x - upper[j])
+    out[i, 0], out[i, 1], out[i, 2] = square, below, above
+
+
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def _sparse_row_distances(X, i, means, mean_squares, out):
+    square, below, above = 0.0, mean_squares[0], mean_squares[1]
+    for position in range(X.indptr[i], X.indptr[i + 1]):
+        x, j = np.float64(X.data[position]), X.indices[position]
+        square += x * x
+        below += x * (x - 2.0 * means[0, j])
+        above += x * (x - 2.0 * means[1, j])
+    out[i, 0], out[i, 1], out[i, 2] = square, max(below, 0.0), max(above, 0.0)
+
+
+@overload(row_distances, inline="always")
+def _overload_row_distances(X, i, means, mean_squares, out):
+    if isinstance(X, types.Array):
+        return lambda X, i, means, mean_squares, out: _dense_row_distances(X, i, means, mean_squares, out)
+    return lambda X, i, means, mean_squares, out: _sparse_row_distances(X, i, means, mean_squares, out)
+
+
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def all_row_distances(X, means, mean_squares, out):
+    """`row_distances` of every row."""
+    for i in range(out.shape[0]):
+        row_distances(X, i, means, mean_squares, out)
+
+
+def whole_row(X, i, buffer):
+    """Row i as an array of length d: a view of a dense X, `buffer` filled in for a CSR."""
+    raise NotImplementedError("only compiled code calls this")
+
+
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def _sparse_whole_row(X, i, buffer):
+    buffer[:] = 0.0
+    _sparse_add_row(X, i, 1.0, buffer)
+    return buffer
+
+
+@overload(whole_row, inline="always")
+def _overload_whole_row(X, i, buffer):
+    if isinstance(X, types.Array):
+        return lambda X, i, buffer: X[i]
+    return lambda X, i, buffer: _sparse_whole_row(X, i, buffer)
+
+
+class Draws(NamedTuple):
+    """What a stochastic gradient of one row needs beside the row.
+
+    side (n,) is 1 for positive rows; scale (n,) is 2q or 2p times the weight of the draw, sample weight /
+    (total weight · probability); `centred` chooses between the two gradients of `row_direction`.
+    """
+
+    side: np.ndarray
+    scale: np.ndarray
+    k: float
+    centred: bool
+
+
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def row_direction(draws, i, score, lower, upper):
+    """(a, e₋, e₊) such that g_i(w) - g_i(w̃) = a x_i + e₋ μ₋ + e₊ μ₊, from the products of u = w - w̃.
+
+    `score` is u·x_i, `lower` u·μ₋, `upper` u·μ₊. All gradients are affine in w, so only u matters: nothing cancels
+    as u goes to 0. With s_i = scale_i, the paper's gradient gives s_i (u·(x_i - μ_other)) x_i, and the centred one
+    s_i (u·(x_i - μ_own)) (x_i - μ_own) + k (u·δ) δ.
+    """
+    if draws.centred:
+        jump = draws.k * (upper - lower)
+        if draws.side[i] == 1:
+            a = draws.scale[i] * (score - upper)
+            return a, -jump, jump - a
+        a = draws.scale[i] * (score - lower)
+        return a, -jump - a, jump
+    other = lower if draws.side[i] == 1 else upper
+    return draws.scale[i] * (score - other), 0.0, 0.0
+
+
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def svrg_epoch(X, order, draws, means, anchor, grad, w, step, l1, l2):
+    """The inner steps of an epoch of Algorithm 1 from w = anchor; w changes in place.
+
+    Textbook: w ← prox(w - step (g_i(w) - g_i(w̃) + ∇f(w̃))), one product u·x_i and then an update of all of w. Here
+    the update for row i and the product for the next row share one sweep over the coordinates: as soon as w_j is
+    new, its part of u·x_next, u·μ₋ and u·μ₊ is added up. The arithmetic is the same but for the order of sums.
+    A step is O(d), for a CSR as well.
+    """
+    shrink, threshold, last = 1.0 / (1.0 + step * l2), step * l1, order.shape[0] - 1
+    lower_mean, upper_mean = means[0], means[1]
+    buffers = np.empty((2, w.shape[0]))
+    following = order[0]
+    following_row = whole_row(X, following, buffers[0])
+    score, lower, upper = 0.0, 0.0, 0.0
+    for t in range(order.shape[0]):
+        a, e_lower, e_upper = row_direction(draws, following, score, lower, upper)
+        a, e_lower, e_upper = step * a, step * e_lower, step * e_upper
+        row = following_row
+        following = order[min(t + 1, last)]
+        following_row = whole_row(X, following, buffers[(t + 1) & 1])
+        score, lower, upper = 0.0, 0.0, 0.0
+        for j in range(w.shape[0]):
+            v = w[j] - a * row[j] - e_lower * lower_mean[j] - e_upper * upper_mean[j] - step * grad[j]
+            v = shrink * (max(v - threshold, 0.0) + min(v + threshold, 0.0))
+            w[j] = v
+            u = v - anchor[j]
+            score += u * following_row[j]
+            lower += u * lower_mean[j]
+            upper += u * upper_mean[j]
+
+
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def katyusha_epoch(X, order, draws, means, anchor, grad, y, z, average, tau1, tau2, step, l1, l2):
+    """The inner steps of an accelerated epoch; y and z change in place, `average` is overwritten.
+
+    Textbook (Allen-Zhu 2017): x = τ₁z + τ₂w̃ + τ₃y with τ₃ = 1-τ₁-τ₂; z⁺ = prox(z - step·v(x)); y⁺ = x + τ₁(z⁺ - z).
+    Put in, the last line reads y⁺ = τ₁z⁺ + τ₂w̃ + τ₃y, so x is never stored: its difference to the anchor is
+    τ₁(z - w̃) + τ₃(y - w̃). One sweep over the coordinates for a step, as in `svrg_epoch`. The average of the y
+    weighted by (1 + step·l2)^t is kept divided by its newest weight, so it cannot overflow.
+    """
+    shrink, threshold, last = 1.0 / (1.0 + step * l2), step * l1, order.shape[0] - 1
+    tau3 = 1.0 - tau1 - tau2
+    lower_mean, upper_mean = means[0], means[1]
+    buffers = np.empty((2, y.shape[0]))
+    following = order[0]
+    following_row = whole_row(X, following, buffers[0])
+    score, lower, upper, weight = 0.0, 0.0, 0.0, 0.0
+    for j in range(y.shape[0]):
+        average[j] = 0.0
+        u = tau1 * (z[j] - anchor[j]) + tau3 * (y[j] - anchor[j])
+        score += u * following_row[j]
+        lower += u * lower_mean[j]
+        upper += u * upper_mean[j]
+    for t in range(order.shape[0]):
+        a, e_lower, e_upper = row_direction(draws, following, score, lower, upper)
+        a, e_lower, e_upper = step * a, step * e_lower, step * e_upper
+        row = following_row
+        following = order[min(t + 1, last)]
+        following_row = whole_row(X, following, buffers[(t + 1) & 1])
+        score, lower, upper = 0.0, 0.0, 0.0
+        weight = shrink * weight + 1.0
+        for j in range(y.shape[0]):
+            v = z[j] - a * row[j] - e_lower * lower_mean[j] - e_upper * upper_mean[j] - step * grad[j]
+            v = shrink * (max(v - threshold, 0.0) + min(v + threshold, 0.0))
+            z[j] = v
+            moved = tau1 * v + tau2 * anchor[j] + tau3 * y[j]
+            y[j] = moved
+            average[j] = shrink * average[j] + moved
+            u = tau1 * (v - anchor[j]) + tau3 * (moved - anchor[j])
+            score += u * following_row[j]
+            lower += u * lower_mean[j]
+            upper += u * upper_mean[j]
+    for j in range(y.shape[0]):
+        average[j] /= weight
+
+
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def idle_table(shrink, tau1, tau3, steps):
+    """What t steps that leave a coordinate alone make of its (z, y, average), for t = 0 ... steps.
+
+    z ← ρz, y ← τ₁z + τ₃y, average ← ρ·average + y, t times, is linear: row t holds the five coefficients of
+
+        z_t = ρ^t z,   y_t = T₁ z + T₂ y,   average_t = ρ^t average + T₃ z + T₄ y.
+    """
+    tiny = 1e-280  # smaller powers are nothing, and denormal numbers are slow
+    table = np.zeros((steps + 1, 5))
+    table[0, 0], table[0, 2] = 1.0, 1.0
+    for t in range(steps):
+        power, y_of_z, y_of_y = shrink * table[t, 0], table[t, 1], tau3 * table[t, 2]
+        table[t + 1, 0] = power if power > tiny else 0.0
+        table[t + 1, 1] = tau1 * table[t + 1, 0] + tau3 * y_of_z
+        table[t + 1, 2] = y_of_y if y_of_y > tiny else 0.0
+        table[t + 1, 3] = shrink * table[t, 3] + table[t + 1, 1]
+        table[t + 1, 4] = shrink * table[t, 4] + table[t + 1, 2]
+    return table
+
+
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def _idle(work, j, now, table):
+    """Bring coordinate j of `sparse_ridge_epoch` up to time `now`."""
+    lag = int(now - work[j, 3])
+    z, y = work[j, 0], work[j, 1]
+    work[j, 0] = table[lag, 0] * z
+    work[j, 1] = table[lag, 1] * z + table[lag, 2] * y
+    work[j, 2] = table[lag, 0] * work[j, 2] + table[lag, 3] * z + table[lag, 4] * y
+    work[j, 3] = now
+
+
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def sparse_ridge_epoch(X, order, draws, products, work, scores, tau1, tau3, step, l2):
+    """`svrg_epoch` (τ₁ = 1, τ₃ = 0) or `katyusha_epoch` with l1 = 0 for O(nonzeros of the row) a step.
+
+    Everything is measured from the anchor: Z = z - w̃, Y = y - w̃, U = τ₁Z + τ₃Y = x - w̃. Because the prox divides
+    by 1 + step·l2 = 1/ρ, the textbook steps become linear, with G = ∇f(w̃) + l2·w̃:
+
+        Z ← ρ (Z - step (a x_i + e₋ μ₋ + e₊ μ₊ + G)),   Y ← τ₁Z + τ₃Y,   average ← ρ·average + Y.
+
+    So each of the three is a vector that changes only where x_i is not zero, plus a combination of the fixed vectors
+    B = (μ₋, μ₊, G). The combination's 3×3 coefficients follow the recursion in O(1). The vector idles between
+    visits of a coordinate, and `idle_table` holds in closed form what idling does. Z·μ± and Y·μ±, which the
+    direction needs, follow the recursion too: `scores` = [Z·μ₋, Z·μ₊, Y·μ₋, Y·μ₊] at the start.
+
+    work (d, 8): Z, Y, average, time of the last visit, μ₋, μ₊, G and padding: one cache line a coordinate. On
+    return its first three columns are Z, Y and the average whole. `products` (3, 2) is B·(μ₋, μ₊).
+    """
+    shrink = 1.0 / (1.0 + step * l2)
+    steps = order.shape[0]
+    table = idle_table(shrink, tau1, tau3, steps)
+    of_z, of_y, of_average, e = np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(3)
+    e[2] = 1.0
+    weight = 0.0
+    for t in range(steps):
+        i = order[t]
+        score, dot_lower, dot_upper, dot_grad = 0.0, 0.0, 0.0, 0.0
+        for position in range(X.indptr[i], X.indptr[i + 1]):
+            x, j = np.float64(X.data[position]), X.indices[position]
+            _idle(work, j, float(t), table)
+            score += x * (tau1 * work[j, 0] + tau3 * work[j, 1])
+            dot_lower += x * work[j, 4]
+            dot_upper += x * work[j, 5]
+            dot_grad += x * work[j, 6]
+        score += (tau1 * of_z[0] + tau3 * of_y[0]) * dot_lower
+        score += (tau1 * of_z[1] + tau3 * of_y[1]) * dot_upper
+        score += (tau1 * of_z[2] + tau3 * of_y[2]) * dot_grad
+        lower = tau1 * scores[0] + tau3 * scores[2]
+        upper = tau1 * scores[1] + tau3 * scores[3]
+        a, e[0], e[1] = row_direction(draws, i, score, lower, upper)
+        for position in range(X.indptr[i], X.indptr[i + 1]):
+            j = X.indices[position]
+            z = shrink * (work[j, 0] - step * a * X.data[position])
+            y = tau1 * z + tau3 * work[j, 1]
+            work[j, 0], work[j, 1], work[j, 2] = z, y, shrink * work[j, 2] + y
+            work[j, 3] = t + 1.0
+        weight = shrink * weight + 1.0
+        for b in range(3):
+            of_z[b] = shrink * (of_z[b] - step * e[b])
+            of_y[b] = tau1 * of_z[b] + tau3 * of_y[b]
+            of_average[b] = shrink * of_average[b] + of_y[b]
+        for c in range(2):
+            moved = a * (dot_upper if c == 1 else dot_lower)
+            for b in range(3):
+                moved += e[b] * products[b, c]
+            scores[c] = shrink * (scores[c] - step * moved)
+            scores[2 + c] = tau1 * scores[c] + tau3 * scores[2 + c]
+    for j in range(work.shape[0]):
+        _idle(work, j, float(steps), table)
+        for b in range(3):
+            work[j, 0] += of_z[b] * work[j, 4 + b]
+            work[j, 1] += of_y[b] * work[j, 4 + b]
+            work[j, 2] += of_average[b] * work[j, 4 + b]
+        work[j, 2] /= weight
+
+
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def _drift_from_above(w, grad, lag, step, l1, powers, sums):
+    """`drift` for w > 0, and for w = 0 if grad ≤ 0."""
+    pull = step * (grad + l1)
+    if w == 0.0:
+        return max(-pull * sums[lag], 0.0)
+    value = powers[lag] * w - pull * sums[lag]
+    if value > 0.0:
+        return value
+    positive, crossed = 0, lag  # the value falls steadily, so the step that reaches 0 can be bracketed
+    while crossed - positive > 1:
+        middle = (positive + crossed) // 2
+        if powers[middle] * w - pull * sums[middle] > 0.0:
+            positive = middle
+        else:
+            crossed = middle
+    before = powers[positive] * w - pull * sums[positive]
+    landed = powers[1] * min(before - step * (grad - l1), 0.0)
+    rest = lag - crossed
+    if grad > l1:
+        return powers[rest] * landed - step * (grad - l1) * sums[rest]
+    return landed
+
+
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def drift(w, grad, lag, step, l1, powers, sums):
+    """w ← ρ soft(w - step·grad, step·l1), `lag` times, in closed form.
+
+    While w > 0 a step is w ← ρ (w - step (grad + l1)), so t of them give ρ^t w - step (grad + l1) Σ_(r ≤ t) ρ^r
+    (`powers` and `sums`). If that stays positive it is the answer. Otherwise w falls to 0 once; from there it stays
+    at 0 if |grad| ≤ l1, and if grad > l1 it goes on below 0 by the mirrored formula, never to return.
+    """
+    if lag == 0:
+        return w
+    if w < 0.0 or (w == 0.0 and grad > 0.0):
+        return -_drift_from_above(-w, -grad, lag, step, l1, powers, sums)
+    return _drift_from_above(w, grad, lag, step, l1, powers, sums)
+
+
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def _score_after_drift(X, i, work, now, step, l1, powers, sums):
+    """(w - w̃)·x_i, with the coordinates of x_i brought up to time `now`."""
+    score = 0.0
+    for position in range(X.indptr[i], X.indptr[i + 1]):
+        j = X.indices[position]
+        lag = now - int(work[j, 3])
+        work[j, 0] = drift(work[j, 0], work[j, 2], lag, step, l1, powers, sums)
+        work[j, 3] = now
+        score += X.data[position] * (work[j, 0] - work[j, 1])
+    return score
+
+
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def sparse_net_epoch(X, positives, negatives, scale, work, step, l1, l2):
+    """Steps of proximal SVRG with the pair gradient, each for O(nonzeros of its two rows).
+
+    Textbook: w ← prox(w - step (s_t (u·(x - x')) (x - x') + ∇f(w̃))), with u = w - w̃, x a positive row, x' a negative
+    one and s_t = `scale`. A coordinate in neither row sees the same scalar map every time, so it is left alone
+    and caught up with `drift` when a row needs it, and at the end. A coordinate of both rows must be
+    thresholded once: the gradient is added first, then whichever row comes first takes the step and marks the
+    time.
+
+    work (d, 4): w, w̃, ∇f(w̃), time of the last visit.
+    """
+    shrink, threshold = 1.0 / (1.0 + step * l2), step * l1
+    steps = positives.shape[0]
+    powers, sums = np.ones(steps + 1), np.zeros(steps + 1)
+    for t in range(steps):
+        powers[t + 1] = shrink * powers[t] if powers[t] > 1e-280 else 0.0
+        sums[t + 1] = shrink * (sums[t] + 1.0)
+    for t in range(steps):
+        i, k = positives[t], negatives[t]
+        score = _score_after_drift(X, i, work, t, step, l1, powers, sums)
+        score -= _score_after_drift(X, k, work, t, step, l1, powers, sums)
+        a = step * scale[t] * score
+        for position in range(X.indptr[i], X.indptr[i + 1]):
+            work[X.indices[position], 0] -= a * X.data[position]
+        for position in range(X.indptr[k], X.indptr[k + 1]):
+            work[X.indices[position], 0] += a * X.data[position]
+        for row in (i, k):
+            for position in range(X.indptr[row], X.indptr[row + 1]):
+                j = X.indices[position]
+                if work[j, 3] == t:
+                    work[j, 0] = shrink * soft(work[j, 0] - step * work[j, 2], threshold)
+                    work[j, 3] = t + 1
+    for j in range(work.shape[0]):
+        work[j, 0] = drift(work[j, 0], work[j, 2], steps - int(work[j, 3]), step, l1, powers, sums)
