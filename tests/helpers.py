@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from vrspam import AUCClassifier
+from vrspam import AUCClassifier, OPAUCClassifier, SOLAMClassifier, SPAMClassifier
 
 DTYPES = [np.float64, np.float32]
 CONTAINERS = {
@@ -19,7 +19,15 @@ CONTAINERS = {
 PENALTIES = {"ridge": (1e-2, 0.0), "weak_ridge": (1e-5, 0.0), "net": (1e-2, 0.1), "sparse_net": (1e-3, 0.5)}
 
 # Every estimator under scikit-learn's checks.
-ESTIMATORS = [AUCClassifier(), AUCClassifier(l1=0.01)]
+ESTIMATORS = [
+    AUCClassifier(),
+    AUCClassifier(l1=0.01),
+    SPAMClassifier(),
+    SPAMClassifier(l1=0.01, average=True),
+    SOLAMClassifier(),
+    OPAUCClassifier(),
+    OPAUCClassifier(sketch=2),
+]
 
 
 def make_data(n=120, d=6, share=0.3, seed=0, correlated=True):

@@ -159,7 +159,6 @@ class StreamClassifierBase(AUCClassifierBase):
             raise diverged(self._safe_step(largest_square(rows.X), l2, p))
         value, gap = self._certificate(method, l2)
         self._keep(Solution(w, value, gap, 1, True), _StreamMoments(stream.labels, method.means), l2)
-        self.__dict__.pop("history_", None)
         self._keep_extras(method)
         self.n_steps_ = method.n_steps
 
