@@ -1,0 +1,212 @@
+"""SPAM: its gradient, its prox, its averages, and where it ends, against the objective and the exact solver."""
+
+import numpy as np
+import pytest
+from helpers import make_data
+from scipy import sparse
+from sklearn.datasets import load_breast_cancer
+from sklearn.preprocessing import StandardScaler
+
+from vrspam import AUCClassifier, ClassMoments, SPAMClassifier, kernels
+from vrspam.objective import Objective
+from vrspam.penalties import ElasticNet
+from vrspam.solvers.spam import SPAM, spam_pass
+from vrspam.solvers.stream import kernel_rows, known_sums, largest_square, step_rule
+from vrspam.theory import spam_step
+
+STORED = {"dense": np.asarray, "csr": sparse.csr_array, "float32": lambda X: X.astype(np.float32)}
+
+
+def one_step(X, y, i, w, penalty, step):
+    """Where the first step, of length `step`, leads from w when it meets row i."""
+    classes = known_sums(ClassMoments.from_data(X, y))
+    return spam_pass(kernel_rows(X), y, np.array([i]), classes, penalty, w, step_size=step)
+
+
+def gradients(X, y, w, l1=0.0):
+    """The stochastic gradient of every row, read off a step so short that the threshold of an l1 does nothing."""
+    step = 1e-3
+    moved = np.array([one_step(X, y, i, w, ElasticNet(0.0, l1), step) for i in range(len(y))])
+    return (w - moved) / step
+
+
+@pytest.mark.parametrize("stored", STORED)
+@pytest.mark.parametrize("share", [0.5, 0.1])
+def test_gradients_average_to_the_gradient_of_f(stored, share):
+    X, y = make_data(60, 5, share=share)
+    w = np.random.default_rng(1).standard_normal(5)
+    expected = Objective.from_moments(ClassMoments.from_data(X, y), 0.0).gradient(w)
+    tolerance = 1e-5 if stored == "float32" else 1e-9
+    np.testing.assert_allclose(gradients(STORED[stored](X), y, w).mean(axis=0), expected, rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize("kernel", ["ridge", "net"])
+@pytest.mark.parametrize("i", [0, 7, 23])
+def test_a_step_solves_its_proximal_problem(kernel, i):
+    """The step minimises ‖w' - v‖²/2 + η(l2/2 ‖w'‖² + l1 ‖w'‖₁), v = w - η g: 0 is a subgradient at w'.
+
+    It fails for a prox that shrinks only negative weights and for one that forgets the step size.
+    """
+    X, y = make_data(40, 8)
+    w = 3.0 * np.random.default_rng(i).standard_normal(8)
+    step, l2, l1 = 0.05, 4.0, 0.0 if kernel == "ridge" else 30.0
+    v = w - step * gradients(X, y, w)[i]
+    moved = one_step(X, y, i, w, ElasticNet(l2, l1), step)
+    slope = (v - moved) / step - l2 * moved  # must be in l1 · ∂|w'|
+    np.testing.assert_allclose(slope[moved != 0], l1 * np.sign(moved[moved != 0]), rtol=0, atol=1e-9)
+    assert (np.abs(slope[moved == 0]) <= l1).all()
+    if kernel == "net":
+        assert (moved > 0).any()
+        assert (moved < 0).any()
+        assert (moved == 0).any()
+
+
+@pytest.mark.parametrize("stored", STORED)
+@pytest.mark.parametrize("learn", [False, True])
+@pytest.mark.parametrize("average", [False, True])
+def test_the_scaled_loop_equals_the_eager_one(stored, learn, average):
+    X, y = make_data(400, 6)
+    rows, side = kernel_rows(STORED[stored](X)), y.astype(np.int64)
+    order = np.random.default_rng(0).integers(0, 400, 5000)  # several folds of the scale
+    rule = step_rule("auto", 0.05)
+    results = []
+    for kernel in ("ridge", "net"):
+        method = SPAM(6, average)
+        if not learn:
+            method.know(ClassMoments.from_data(X, y), largest_square(X))
+        state = (rows, order, side, method.classes, learn, method.w, method.total, method.carry, rule)
+        if kernel == "ridge":
+            kernels.spam_ridge(*state)
+        else:
+            kernels.spam_net(*state, 0.0)
+        results.append(method.coef)
+    np.testing.assert_allclose(results[0], results[1], rtol=1e-10, atol=1e-13)
+
+
+@pytest.mark.parametrize("l1", [0.0, 0.01])
+def test_average_weighs_the_iterates_by_their_number(l1):
+    X, y = make_data(50, 4)
+    rows, side, rule = kernel_rows(X), y.astype(np.int64), step_rule("auto", 0.05)
+    moments = ClassMoments.from_data(X, y)
+    last, averaged = SPAM(4), SPAM(4, average=True)
+    for method in (last, averaged):
+        method.know(moments, largest_square(X))
+    iterates = []
+    for i in range(50):
+        last.advance(rows, np.array([i]), side, rule, l1, learn=False)
+        iterates.append(last.coef)
+    averaged.advance(rows, np.arange(50), side, rule, l1, learn=False)
+    np.testing.assert_allclose(averaged.coef, np.average(iterates, axis=0, weights=np.arange(1, 51)), rtol=1e-11)
+
+
+def test_a_very_large_penalty_does_not_underflow():
+    X, y = make_data(200, 4)
+    model = SPAMClassifier(l2=1e6, step_size=10.0, average=True, random_state=0).fit(X, y)
+    assert np.isfinite(model.coef_).all()
+    assert np.abs(model.coef_).max() < 1e-5
+
+
+@pytest.mark.parametrize("size", ["auto", 1.0])
+def test_theoretical_step(size):
+    """The step of the paper's analysis, as `vrspam.theory` has it, read off the move of one row at w = 0."""
+    X, y = make_data(30, 3)
+    X /= np.sqrt(largest_square(X))
+    moments, l2 = ClassMoments.from_data(X, y), 5.0
+    gradient = gradients(X, y, np.zeros(3))[4]
+    for t in (1, 5, 1000):
+        method = SPAM(3)
+        method.know(moments, 1.0)
+        method.carry[0] = t - 1
+        method.advance(kernel_rows(X), np.array([4]), y.astype(np.int64), step_rule(size, l2, theory=True), learn=False)
+        step = spam_step(l2, 128.0, t)
+        np.testing.assert_allclose(method.coef, -step * gradient / (1.0 + step * l2), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("l1", "settings", "tolerance"),
+    [
+        (0.0, {}, 1e-2),
+        (0.0, {"average": True}, 1e-3),
+        (0.0, {"schedule": "theory"}, 1e-3),
+        (0.05, {}, 1e-2),
+        (0.05, {"average": True}, 1e-2),
+        (0.05, {"schedule": "theory", "average": True}, 1e-3),
+    ],
+)
+def test_a_long_run_reaches_the_exact_coefficients(l1, settings, tolerance):
+    X, y = make_data(300, 6, seed=3)
+    X = StandardScaler().fit_transform(X)
+    exact = AUCClassifier(l2=0.1, l1=l1, tol=1e-14).fit(X, y)
+    model = SPAMClassifier(l2=0.1, l1=l1, max_iter=1500, random_state=0, **settings).fit(X, y)
+    error = np.linalg.norm(model.coef_ - exact.coef_) / np.linalg.norm(exact.coef_)
+    assert error <= tolerance
+    assert exact.objective_ - 1e-9 <= model.objective_ <= exact.objective_ + model.gap_
+    if l1 > 0:
+        assert 0 < np.count_nonzero(exact.coef_) < 6
+        assert (model.coef_[exact.coef_ == 0] == 0).any()  # the last iterate is noisy, but has zeros
+        if settings.get("average"):
+            np.testing.assert_array_equal(model.coef_ == 0, exact.coef_ == 0)
+
+
+def test_the_variance_of_the_direction_does_not_vanish():
+    """What variance reduction is for: near the optimum SPAM's gradients differ as much as far from it."""
+    X, y = make_data(200, 5)
+    X = StandardScaler().fit_transform(X)
+    best = AUCClassifier(l2=0.1, tol=1e-14).fit(X, y).coef_[0]
+
+    def variance(w):
+        return gradients(X, y, w).var(axis=0).sum()
+
+    at_optimum = variance(best)
+    assert at_optimum > 1e-2
+    for epochs in (1, 10, 200):
+        w = SPAMClassifier(l2=0.1, max_iter=epochs, random_state=0).fit(X, y).coef_[0]
+        assert variance(w) > 0.5 * at_optimum
+
+
+def test_history_and_certificate():
+    X, y = make_data(200, 5)
+    model = SPAMClassifier(l2=0.1, max_iter=7, random_state=0).fit(X, y)
+    F = Objective.from_moments(ClassMoments.from_data(X, y), 0.1)
+    assert model.n_iter_ == 7
+    assert model.n_steps_ == 1400
+    assert [len(column) for column in model.history_.values()] == [8] * 5
+    assert model.history_["gap"][-1] == model.gap_ == pytest.approx(F.gap(model.coef_[0]))
+    assert model.objective_ == pytest.approx(F.value(model.coef_[0]))
+    np.testing.assert_allclose(model.history_["passes"], 1 + 2 * np.arange(8))
+
+
+def test_tol_stops_early_or_warns():
+    X, y = make_data(300, 4)
+    X = StandardScaler().fit_transform(X)
+    early = SPAMClassifier(l2=0.5, average=True, max_iter=500, tol=1e-3, random_state=0).fit(X, y)
+    assert early.n_iter_ < 500
+    assert early.gap_ <= 1e-3 * y.mean() * (1 - y.mean())
+    from sklearn.exceptions import ConvergenceWarning
+
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        SPAMClassifier(max_iter=1, tol=1e-12, random_state=0).fit(X, y)
+
+
+def test_theory_needs_a_penalty():
+    X, y = make_data(50, 3)
+    for begin in ("fit", "partial_fit"):
+        with pytest.raises(ValueError, match="l2 > 0"):
+            getattr(SPAMClassifier(l2=0.0, schedule="theory"), begin)(X, y)
+
+
+def test_without_l2_there_is_a_result_but_no_certificate():
+    X, y = make_data(200, 4)
+    model = SPAMClassifier(l2=0.0, random_state=0).fit(X, y)
+    assert model.objective_ < y.mean() * (1 - y.mean())
+    assert np.isnan(model.gap_)
+
+
+def test_unscaled_data_with_zeros_from_l1():
+    X, y = load_breast_cancer(return_X_y=True)
+    moments = ClassMoments.from_data(X, y)
+    l1 = 0.3 * 2 * moments.p * (1 - moments.p) * np.abs(moments.delta).max()
+    for average in (False, True):
+        model = SPAMClassifier(l1=l1, average=average, random_state=0).fit(X, y)
+        assert model.objective_ <= moments.p * (1 - moments.p)
+        assert (model.coef_ == 0).any()
