@@ -39,15 +39,17 @@ class WithinProducts:
 
     With a_i = weight_i / n_(class of i) and scores s = Xw, Σw = Xᵀr - Σ_c μ_c Σ_(i in c) r_i, where
     r_i = a_i (s_i - μ_(class of i)·w). The sums over r are 0 but for rounding; taking them off keeps the
-    rounding of large means out of the result.
+    rounding of large means out of the result. With `sizes`, the class weights of a larger data set of which X is
+    one block of rows, the result is the block's part of Σw: the parts add up.
     """
 
-    def __init__(self, X, is_positive: np.ndarray, sample_weight: np.ndarray | None, means: np.ndarray):
+    def __init__(self, X, is_positive: np.ndarray, sample_weight: np.ndarray | None, means: np.ndarray, sizes=None):
         share = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         self.X = X
         self._transposed = X.T
         self.side = is_positive.astype(np.intp)
-        self.share = share / np.bincount(self.side, weights=share, minlength=2)[self.side]
+        sizes = np.bincount(self.side, weights=share, minlength=2) if sizes is None else np.asarray(sizes)
+        self.share = share / sizes[self.side]
         self.means = means
 
     def __matmul__(self, w: np.ndarray, /) -> np.ndarray:

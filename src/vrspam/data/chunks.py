@@ -16,10 +16,10 @@ from vrspam.data.errors import DataError
 from vrspam.data.first_pass import find_labels, infer_schema
 from vrspam.data.named import DENSE_ABOVE
 from vrspam.data.problems import Problems, Skipped
-from vrspam.data.progress import Progress
 from vrspam.data.schema import Label, Schema
 from vrspam.data.source import PathLike, Source
 from vrspam.data.streams import follow, libsvm_stream, npy_stream, table_blocks, table_types, wanted_types
+from vrspam.progress import Progress
 
 
 class Chunks:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from vrspam import __version__
 from vrspam.data.errors import DataError
-from vrspam.data.progress import Progress
+from vrspam.progress import Progress
 
 _BLOCK = 1 << 16
 

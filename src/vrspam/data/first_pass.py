@@ -14,11 +14,11 @@ from vrspam.data.blocks import Block
 from vrspam.data.encode import numeric_values
 from vrspam.data.errors import DataError
 from vrspam.data.problems import Problems
-from vrspam.data.progress import Progress
 from vrspam.data.schema import Label, Schema
 from vrspam.data.source import Source
 from vrspam.data.streams import follow, npy_stream, table_blocks, table_types, wanted_types
 from vrspam.data.textfile import count_lines
+from vrspam.progress import Progress
 
 _SCAN_ROWS = 1 << 15
 

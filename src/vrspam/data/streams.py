@@ -12,9 +12,9 @@ from vrspam.data.blocks import Block
 from vrspam.data.csv_blocks import csv_blocks, csv_types
 from vrspam.data.errors import DataError
 from vrspam.data.problems import Problems
-from vrspam.data.progress import Progress
 from vrspam.data.schema import Schema
 from vrspam.data.source import Source
+from vrspam.progress import Progress
 
 
 def wanted_types(schema: Schema, keep: Iterable[str] = (), own: Mapping[str, Any] | None = None) -> dict[str, Any]:

@@ -11,10 +11,13 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
 from vrspam.estimators.base import PENALTY_CONSTRAINTS, AUCClassifierBase
+from vrspam.estimators.chunks import BlockProducts, RowBlocks
 from vrspam.moments import ClassMoments
-from vrspam.objective import Objective
-from vrspam.solvers.base import Solution
-from vrspam.solvers.exact import solve_gram, solve_products
+from vrspam.objective import Objective, Operator
+from vrspam.penalties import ElasticNet
+from vrspam.solvers.base import Solution, Solver, run
+from vrspam.solvers.exact import ConjugateGradient, solve_gram, solve_products
+from vrspam.solvers.proximal import ProximalGradient
 
 MOMENTS_MAX_FEATURES_DENSE = 5_000
 MOMENTS_MAX_FEATURES_SPARSE = 2_000
@@ -207,6 +210,47 @@ class AUCClassifier(AUCClassifierBase):
         return self._fit_from(moments) if moments.complete else self
 
     @_fit_context(prefer_skip_nested_validation=True)
+    def fit_stream(self, chunks, *, progress: bool = False) -> AUCClassifier:
+        """Find the optimum for rows that come block by block: the coefficients of `fit` on all rows at once.
+
+        Memory does not depend on the number of rows. Up to 5,000 features the blocks are read once; with more,
+        no d×d matrix is kept and they are read once for every iteration, so `chunks` must be able to start
+        again (a list, `vrspam.data.read_chunks`). A one-shot iterator is read once in any case, up to 20,000
+        features.
+
+        Parameters
+        ----------
+        chunks : iterable of (X, y) or (X, y, sample_weight)
+            Blocks of rows, dense or sparse: for files, `vrspam.data.read_chunks`.
+        progress : bool, default=False
+            Show rows per second and the time left on the standard error stream.
+
+        Returns
+        -------
+        self
+            Unchanged if any block is refused.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from vrspam import AUCClassifier
+        >>> rng = np.random.default_rng(0)
+        >>> X, y = rng.standard_normal((1000, 3)), rng.integers(0, 2, 1000)
+        >>> blocks = ((X[a : a + 100], y[a : a + 100]) for a in range(0, 1000, 100))
+        >>> np.allclose(AUCClassifier().fit_stream(blocks).coef_, AUCClassifier().fit(X, y).coef_)
+        True
+        """
+        blocks = RowBlocks(self, chunks, progress)
+        moments = blocks.moments(most_once=PARTIAL_FIT_MAX_FEATURES)
+        if moments.has_scatter:
+            self._fit_from(moments)
+        else:
+            self._fit_by_passes(BlockProducts(blocks, moments), moments)
+        self.n_features_in_ = moments.n_features
+        self.__dict__.pop("feature_names_in_", None)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
     def fit_moments(self, moments: ClassMoments) -> AUCClassifier:
         """Find the optimum for the data that `moments` summarise.
 
@@ -234,6 +278,16 @@ class AUCClassifier(AUCClassifierBase):
         self.moments_ = moments
         self._finish(solution, moments, l2, "moments")
         return self
+
+    def _fit_by_passes(self, within: Operator, moments: ClassMoments) -> None:
+        """Solve with products by Σ alone, each of which reads all the data once."""
+        l2 = self._resolve_l2(moments)
+        penalty = ElasticNet(l2, float(self.l1))
+        objective = Objective(moments.p, moments.delta, within, penalty, moments.within_diagonal)
+        solver: Solver = ConjugateGradient() if penalty.l1 == 0.0 else ProximalGradient()
+        solution = run(solver, objective, tol=self.tol, max_iter=self.max_iter)
+        self.__dict__.pop("moments_", None)
+        self._finish(solution, moments, l2, "products")
 
     def _finish(self, solution: Solution, moments: ClassMoments, l2: float, solver: str) -> None:
         self._keep(solution, moments, l2)

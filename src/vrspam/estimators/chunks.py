@@ -1,0 +1,111 @@
+"""Blocks of rows of a stream: validated, counted, and gone through once for moments or once for each product."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+
+from vrspam.estimators.base import AUCClassifierBase, Rows
+from vrspam.moments import ClassMoments
+from vrspam.objective import WithinProducts
+from vrspam.progress import Progress
+
+# Up to this many features two d×d matrices are kept and the data is read once; beyond, once for each product.
+MOMENTS_MAX_FEATURES = 5_000
+
+
+class RowBlocks:
+    """The blocks of a stream as validated rows; iterate as often as the stream itself can be.
+
+    Parameters
+    ----------
+    estimator : AUCClassifierBase
+        Its rules of validation apply. It is left as it is: `n_features` and `is_sparse` are found here.
+    chunks : iterable of (X, y) or (X, y, sample_weight)
+    progress : bool
+        Show rows per second, and the time left where `chunks` knows its number of rows (`n_rows`).
+    """
+
+    def __init__(self, estimator: AUCClassifierBase, chunks: Iterable, progress: bool = False):
+        if not isinstance(chunks, Iterable):
+            raise ValueError(f"chunks must be an iterable of (X, y) blocks, got {type(chunks).__name__}.")
+        self.chunks, self.progress = chunks, progress
+        self._validator = clone(estimator)
+        self.n_features: int | None = None
+        self.is_sparse = False
+
+    @property
+    def one_shot(self) -> bool:
+        """Whether the stream is gone once it has been read."""
+        return iter(self.chunks) is self.chunks
+
+    def __iter__(self) -> Iterator[Rows]:
+        done = 0
+        with Progress("fitting", getattr(self.chunks, "n_rows", None), "rows", self.progress) as bar:
+            for number, chunk in enumerate(self.chunks):
+                rows = self._validated(number, chunk)
+                if rows is not None:
+                    yield rows
+                    done += rows.y.size
+                    bar.update(done)
+        if self.n_features is None:
+            raise ValueError("There are no rows: chunks yielded no block with rows.")
+
+    def _validated(self, number: int, chunk) -> Rows | None:
+        if not isinstance(chunk, tuple | list) or len(chunk) not in (2, 3):
+            raise ValueError(f"Block {number} must be a tuple (X, y) or (X, y, sample_weight).")
+        X, y, weights = chunk if len(chunk) == 3 else (*chunk, None)
+        if y is None:
+            raise ValueError(f"Block {number} has no labels: name the label column when the file is opened.")
+        if np.shape(y)[:1] == (0,) or (weights is not None and not np.any(weights)):
+            return None  # rows of weight zero count for nothing
+        try:
+            rows = self._validator._validate_rows(X, y, weights, reset=self.n_features is None)
+        except ValueError as error:
+            raise ValueError(f"Block {number}: {error}") from error
+        self.n_features, self.is_sparse = rows.X.shape[1], sparse.issparse(rows.X)
+        return rows
+
+    def add_to(self, moments: ClassMoments, rows: Rows, number: int) -> None:
+        """Take in a block; a refusal names it."""
+        try:
+            moments.add_checked(*rows)
+        except ValueError as error:
+            raise ValueError(f"Block {number}: {error}") from error
+
+    def moments(self, most_once: int) -> ClassMoments:
+        """Moments of all rows, in one pass: with scatter matrices up to 5,000 features, else with variances.
+
+        A stream that is gone once it has been read needs the matrices, up to `most_once` features.
+        """
+        once = self.one_shot
+        moments: ClassMoments | None = None
+        for number, rows in enumerate(self):
+            if moments is None:
+                d = rows.X.shape[1]
+                if once and d > most_once:
+                    raise ValueError(
+                        f"A stream that can be read only once needs two {d}×{d} matrices ({16 * d * d / 1e9:.0f} GB): "
+                        "give chunks that can be gone through again (a list, vrspam.data.read_chunks)."
+                    )
+                moments = ClassMoments(d, scatter=once or d <= MOMENTS_MAX_FEATURES)
+            self.add_to(moments, rows, number)
+        assert moments is not None
+        return moments
+
+
+class BlockProducts:
+    """Σ as a sum over the blocks of a stream: each multiplication reads the stream once."""
+
+    def __init__(self, blocks: RowBlocks, moments: ClassMoments):
+        self.blocks, self.moments = blocks, moments
+
+    def __matmul__(self, w: np.ndarray, /) -> np.ndarray:
+        classes, means, sizes = self.moments.classes, self.moments.means, self.moments.weights
+        total = np.zeros_like(w)
+        for X, y, weights in self.blocks:
+            total += WithinProducts(X, y == classes[1], weights, means, sizes) @ w
+        return total

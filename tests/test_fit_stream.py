@@ -1,0 +1,140 @@
+"""Fitting from blocks: the coefficients of an in-memory fit, bounded memory, clear refusals."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from helpers import make_data, scaled_penalty
+from scipy import sparse
+
+import vrspam.estimators.chunks
+from vrspam import AUCClassifier, ClassMoments
+from vrspam.data import read_chunks
+from vrspam.estimators.chunks import RowBlocks
+from vrspam.objective import Objective
+from vrspam.solvers.base import run
+from vrspam.solvers.exact import solve_gram
+from vrspam.solvers.proximal import ProximalGradient
+
+
+def cut(X, y, size, weights=None):
+    parts = (X, y) if weights is None else (X, y, weights)
+    return [tuple(part[a : a + size] for part in parts) for a in range(0, len(y), size)]
+
+
+@pytest.mark.parametrize("size", [1, 37, 1000])
+@pytest.mark.parametrize("penalty", ["ridge", "net"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_same_coefficients_as_in_memory(size, penalty, weighted, container):
+    X, y = make_data(500, 6)
+    weights = np.random.default_rng(1).integers(0, 3, 500).astype(float) if weighted else None
+    l2, l1 = scaled_penalty(ClassMoments.from_data(X, y), penalty)
+    whole = AUCClassifier(l2, l1, tol=1e-14).fit(X, y, sample_weight=weights)
+    blocks = cut(container(X), y, size, weights)
+    for chunks in (blocks, iter(blocks)):
+        streamed = AUCClassifier(l2, l1, tol=1e-14).fit_stream(chunks)
+        np.testing.assert_allclose(streamed.coef_, whole.coef_, rtol=1e-8, atol=1e-12)
+        assert streamed.intercept_ == pytest.approx(whole.intercept_)
+        assert streamed.n_features_in_ == 6
+        assert streamed.solver_ == "moments"
+        np.testing.assert_allclose(streamed.decision_function(X), whole.decision_function(X), rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("penalty", ["ridge", "net", "sparse_net"])
+def test_wide_streams_are_read_once_for_each_product(penalty, monkeypatch):
+    X, y = make_data(200, 40, share=0.4, correlated=False)
+    l2, l1 = scaled_penalty(ClassMoments.from_data(X, y), penalty)
+    whole = AUCClassifier(l2, l1, tol=1e-12).fit(X, y)
+    monkeypatch.setattr(vrspam.estimators.chunks, "MOMENTS_MAX_FEATURES", 30)
+    labels = np.where(y == 1, "yes", "no")
+    streamed = AUCClassifier(l2, l1, tol=1e-12).fit_stream(cut(sparse.csr_array(X), labels, 60))
+    assert streamed.solver_ == "products"
+    assert not hasattr(streamed, "moments_")
+    pq = 0.4 * 0.6
+    assert streamed.gap_ <= 1e-12 * pq
+    distance = np.linalg.norm(streamed.coef_ - whole.coef_)
+    assert distance <= np.sqrt(2 * streamed.gap_ / l2) + np.sqrt(2 * whole.gap_ / l2)
+    once = AUCClassifier(l2, l1, tol=1e-12).fit_stream(iter(cut(X, y, 60)))  # it cannot be read again
+    assert once.solver_ == "moments"
+
+
+@pytest.mark.parametrize("penalty", ["weak_ridge", "net", "sparse_net"])
+def test_proximal_gradient_reaches_the_optimum_of_coordinate_descent(penalty):
+    X, y = make_data(300, 25, seed=2)
+    moments = ClassMoments.from_data(X / X.std(axis=0), y)
+    objective = Objective.from_moments(moments, *scaled_penalty(moments, penalty))
+    solution = run(ProximalGradient(), objective, tol=1e-10, max_iter=20_000)
+    exact = solve_gram(objective, tol=1e-13, max_iter=10_000)
+    assert solution.converged
+    assert -1e-12 <= solution.value - exact.value <= solution.gap + 1e-12
+    assert np.linalg.norm(solution.w - exact.w) <= 2 * np.sqrt(2 * solution.gap / objective.penalty.l2)
+
+
+def test_files_give_the_in_memory_model(tmp_path):
+    X, y = make_data(300, 4)
+    np.savetxt(tmp_path / "d.csv", np.column_stack([X, y]), delimiter=",", header="a,b,c,d,y", comments="", fmt="%.17g")
+    model = AUCClassifier().fit_stream(read_chunks(tmp_path / "d.csv", target="y", chunk_rows=50))
+    np.testing.assert_allclose(model.coef_, AUCClassifier().fit(X, y).coef_, rtol=1e-8)
+
+
+def test_refusals_name_the_block_and_leave_the_model_alone():
+    X, y = make_data(90, 3)
+    model = AUCClassifier().fit(X, y)
+    before = model.coef_.copy()
+    bad = X[30:60].copy()
+    bad[3, 1] = np.nan
+    third = np.where(np.arange(30) == 5, 7, y[:30])
+    for second, message in (
+        ((bad, y[30:60]), "Block 1: Input X contains NaN"),
+        ((X[30:60, :2], y[30:60]), "Block 1: X has 2 features"),
+        ((X[30:60], third), r"Block 1: Only two classes are possible, got labels \[0, 1, 7\]"),
+        ((X[30:60],), "Block 1 must be a tuple"),
+        ((X[30:60], None), "Block 1 has no labels"),
+        ((X[30:60], y[:10]), "Block 1: Found input variables with inconsistent"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            model.fit_stream([(X[:30], y[:30]), second])
+        np.testing.assert_array_equal(model.coef_, before)
+        assert model.n_features_in_ == 3
+    for nothing in ([], [(X[:0], y[:0])]):
+        with pytest.raises(ValueError, match="no rows"):
+            AUCClassifier().fit_stream(nothing)
+    with pytest.raises(ValueError, match="only 0"):
+        AUCClassifier().fit_stream([(X[y == 0], y[y == 0])])
+    with pytest.raises(ValueError, match="iterable"):
+        AUCClassifier().fit_stream(5)
+    with pytest.raises(ValueError, match="gone through again"):
+        RowBlocks(model, iter([(X, y)])).moments(most_once=2)
+
+
+def test_empty_blocks_are_passed_over_and_progress_is_shown(capsys):
+    X, y = make_data(100, 3)
+    blocks = [(X[:0], y[:0]), *cut(X, y, 30)]
+    model = AUCClassifier().fit_stream(blocks, progress=True)
+    np.testing.assert_allclose(model.coef_, AUCClassifier().fit(X, y).coef_, rtol=1e-10)
+    assert "rows/s" in capsys.readouterr().err
+    AUCClassifier().fit_stream(blocks)
+    assert capsys.readouterr().err == ""
+
+
+def test_peak_memory_does_not_grow_with_the_rows():
+    program = """
+import resource, sys
+import numpy as np
+from vrspam import AUCClassifier
+
+def blocks(count):
+    for number in range(count):
+        rng = np.random.default_rng(number)
+        yield rng.standard_normal((20_000, 20)), rng.integers(0, 2, 20_000)
+
+AUCClassifier().fit_stream(blocks(int(sys.argv[1])))
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+"""
+    peaks = []
+    for count in ("5", "60"):  # 16 MB and 192 MB of rows
+        done = subprocess.run([sys.executable, "-c", program, count], capture_output=True, text=True, check=True)
+        peaks.append(float(done.stdout))
+    assert peaks[1] < peaks[0] + 16.0
