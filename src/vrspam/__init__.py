@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 _HOME = {
+    "VRSPAMClassifier": "vrspam.estimators.vrspam",
     "SPAMClassifier": "vrspam.estimators.spam",
     "SOLAMClassifier": "vrspam.estimators.solam",
     "OPAUCClassifier": "vrspam.estimators.opauc",
@@ -26,6 +27,7 @@ __all__ = [
     "SOLAMClassifier",
     "SPAMClassifier",
     "SlidingMoments",
+    "VRSPAMClassifier",
     "__version__",
 ]
 
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from vrspam.estimators.opauc import OPAUCClassifier
     from vrspam.estimators.solam import SOLAMClassifier
     from vrspam.estimators.spam import SPAMClassifier
+    from vrspam.estimators.vrspam import VRSPAMClassifier
     from vrspam.moments import ClassMoments
     from vrspam.sliding import SlidingMoments
 

@@ -17,7 +17,9 @@ class State:
     """Where a solver stands: a point, ∇f and F there, and how often the data has been read.
 
     `fresh` says that `grad` and `value` were computed from `w`; a solver that merely updates them sets it to
-    False, and the driver computes them before it believes that the end is reached.
+    False, and the driver computes them before it believes that the end is reached. `candidate` is a point to hand
+    back in place of `w`, such as one with exact zeros: at the end the driver moves there. `extra` holds further
+    columns of the history.
     """
 
     w: np.ndarray
@@ -25,6 +27,9 @@ class State:
     value: float
     passes: float = 0.0
     fresh: bool = True
+    candidate: np.ndarray | None = None
+    evaluation_passes: float = 2.0
+    extra: dict[str, float] = field(default_factory=dict)
 
 
 class Solver(Protocol):
@@ -79,6 +84,15 @@ def certify(objective: Objective, w: np.ndarray, n_iter: int, tol: float) -> Sol
     return Solution(w, value, gap, n_iter, bool(converged))
 
 
+def proximal_point(objective: Objective, w: np.ndarray, grad: np.ndarray) -> np.ndarray:
+    """The proximal-gradient point of w: F is not larger there, and where l1 wins it has exact zeros.
+
+    Its step is 1 / (trace of ∇²f), which is at most 1 / (Lipschitz constant of ∇f).
+    """
+    step = 1.0 / max(float(objective.gram_diagonal.sum()), np.finfo(float).tiny)
+    return objective.penalty.prox(w - step * grad, step)
+
+
 def run(
     solver: Solver,
     objective: Objective,
@@ -96,10 +110,12 @@ def run(
 
     def record(epoch: int) -> float:
         gap = stopping_gap(objective, state.w, state.grad)
-        if not state.fresh and (gap <= target or epoch == max_iter):
+        provisional = state.candidate is not None or not state.fresh
+        if provisional and (gap <= target or epoch == max_iter):
+            state.w = state.w if state.candidate is None else state.candidate
             state.value, state.grad, _ = objective.evaluate(state.w)
-            state.passes += 2.0
-            state.fresh = True
+            state.passes += state.evaluation_passes
+            state.fresh, state.candidate = True, None
             gap = stopping_gap(objective, state.w, state.grad)
         row = {
             "epoch": float(epoch),
@@ -107,6 +123,7 @@ def run(
             "seconds": seconds,
             "objective": state.value,
             "gap": gap if objective.penalty.l2 > 0.0 else float("nan"),
+            **state.extra,
         }
         rows.append(row)
         if callback is not None:

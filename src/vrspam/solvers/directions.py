@@ -1,0 +1,161 @@
+"""The stochastic gradients of f: how rows are drawn, how they are weighted, and the variance that is left.
+
+| name | for a positive row x | for a negative row x | beside it |
+|---|---|---|---|
+| paper | 2q (w·(x-μ₋) - 1) x | 2p (w·(x-μ₊) + 1) x | |
+| centred | 2q (w·(x-μ₊)) (x-μ₊) | 2p (w·(x-μ₋)) (x-μ₋) | k (w·δ - 1) δ, exact |
+| pair | k (w·(x-x') - 1)(x-x') with x positive, x' negative | | |
+
+Each is affine in w with mean ∇f(w), so proximal SVRG's direction v = g_i(w) - g_i(w̃) + ∇f(w̃) depends on u = w - w̃
+alone: v = A_i u + ∇f(w̃). A draw i of probability π_i is weighted by c_i / (Σc · π_i), c the sample weights.
+The variance of SPAM's direction, for comparison, is `vrspam.theory.gradient_variance`.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from vrspam.solvers.rows import TrainingRows
+
+BALANCED_SHARE = 0.1  # of the draws, whatever the norms: half positive, half negative
+PAIR_UNIFORM_SHARE = 0.5
+
+
+class _Sampler:
+    """Draws with given probabilities."""
+
+    def __init__(self, probability: np.ndarray):
+        self._rows = np.flatnonzero(probability)
+        self._cumulated = np.cumsum(probability[self._rows])
+        self._cumulated /= self._cumulated[-1]
+
+    def draw(self, rng: np.random.Generator, size: int) -> np.ndarray:
+        place = np.searchsorted(self._cumulated, rng.random(size), side="right")
+        return self._rows[np.minimum(place, self._rows.size - 1)]
+
+
+class RowGradient:
+    """The paper's gradient, rows drawn uniformly, or the centred one, rows drawn by norm.
+
+    Parameters
+    ----------
+    rows : TrainingRows
+    centred : bool
+
+    Attributes
+    ----------
+    probability : ndarray of shape (n,)
+    scale : ndarray of shape (n,)
+        2q or 2p times the weight of the draw.
+    lipschitz : float
+        Largest Lipschitz constant of a weighted draw; for the centred gradient with that of its exact part.
+    """
+
+    rows_per_step = 1
+
+    def __init__(self, rows: TrainingRows, centred: bool):
+        self.rows, self.centred = rows, centred
+        factor = 2.0 * np.where(rows.side == 1, 1.0 - rows.p, rows.p)
+        if centred:
+            constants = factor * rows.own_distances
+            balanced = rows.share / 2.0
+            by_norm = rows.mass * constants
+            total = by_norm.sum()
+            by_norm = by_norm / total if total > 0.0 else balanced
+            self.probability = (1.0 - BALANCED_SHARE) * by_norm + BALANCED_SHARE * balanced
+        else:
+            constants = factor * np.sqrt(rows.distances[:, 0]) * np.sqrt(rows.other_distances)
+            self.probability = (rows.mass > 0.0) / rows.n
+        weight = np.divide(rows.mass, self.probability, out=np.zeros(rows.mass.size), where=self.probability > 0.0)
+        self.scale = weight * factor
+        exact = rows.k * float(rows.delta @ rows.delta) if centred else 0.0
+        self.lipschitz = float((weight * constants).max()) + exact
+
+    @cached_property
+    def _sampler(self) -> _Sampler:
+        return _Sampler(self.probability)
+
+    def draw(self, rng: np.random.Generator, size: int) -> np.ndarray:
+        """Row numbers for `size` steps."""
+        return self._sampler.draw(rng, size) if self.centred else self._uniform(rng, size)
+
+    def _uniform(self, rng: np.random.Generator, size: int) -> np.ndarray:
+        if self.rows.n == self.probability.size:
+            return rng.integers(self.rows.n, size=size)
+        return rng.choice(np.flatnonzero(self.probability), size)
+
+    def kernel_draws(self):
+        """What the kernels need to know."""
+        from vrspam import kernels
+
+        return kernels.Draws(self.rows.side, self.scale, self.rows.k, self.centred)
+
+    def variance(self, u: np.ndarray) -> float:
+        """Σ_i π_i ‖v_i - ∇f(w)‖² at w = anchor + u, exactly: the variance of the update direction."""
+        rows = self.rows
+        mean_scores = rows.means @ u
+        centre = rows.side if self.centred else 1 - rows.side
+        slope = self.scale * (rows.X @ u - mean_scores[centre])
+        squares = rows.own_distances if self.centred else rows.distances[:, 0]
+        mean = rows.k * (rows @ u) if self.centred else rows.hessian_product(u)
+        return max(0.0, float(self.probability @ (slope**2 * squares)) - float(mean @ mean))
+
+
+class PairGradient:
+    """The pair gradient: one positive and one negative row, each drawn half uniformly and half by norm.
+
+    Attributes
+    ----------
+    probability : ndarray of shape (n,)
+        Adds up to 1 in each class.
+    lipschitz : float
+        An estimate of the largest Lipschitz constant of a weighted pair: rows of different classes are taken to
+        lie at right angles as seen from their class means.
+    """
+
+    rows_per_step = 2
+
+    def __init__(self, rows: TrainingRows):
+        self.rows = rows
+        distances = rows.own_distances
+        spread = np.bincount(rows.side, weights=rows.share * distances, minlength=2)
+        relative = np.divide(distances, spread[rows.side], out=np.ones(rows.side.size), where=spread[rows.side] > 0.0)
+        self.weight = 1.0 / (PAIR_UNIFORM_SHARE + (1.0 - PAIR_UNIFORM_SHARE) * relative)
+        self.probability = rows.share / self.weight
+        largest = [float(self.weight[rows.share * (rows.side == c) > 0.0].max()) for c in (0, 1)]
+        spreads = [float((self.weight * distances)[rows.share * (rows.side == c) > 0.0].max()) for c in (0, 1)]
+        shift = float(rows.delta @ rows.delta)
+        self.lipschitz = rows.k * (largest[1] * spreads[0] + largest[0] * spreads[1] + largest[0] * largest[1] * shift)
+        self._samplers = [_Sampler(np.where(rows.side == c, self.probability, 0.0)) for c in (0, 1)]
+
+    def draw(self, rng: np.random.Generator, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Positive rows, negative rows, and k times the weight of each pair."""
+        positives, negatives = self._samplers[1].draw(rng, size), self._samplers[0].draw(rng, size)
+        return positives, negatives, self.rows.k * self.weight[positives] * self.weight[negatives]
+
+    def variance(self, u: np.ndarray) -> float:
+        """The variance of the update direction over all pairs, from sums over rows.
+
+        E‖A u‖² = k² Σ_ij a_i b_j (s_i - s_j)² ‖x_i - x_j‖², a = share · weight; opening both squares leaves products
+        of sums over positives (i) with sums over negatives (j).
+        """
+        rows = self.rows
+        scores, squares = rows.X @ u, rows.distances[:, 0]
+        a = rows.share * self.weight
+        # Row r, column c of each: sums of a·s^r over class c, alone, times ‖x‖², and times x.
+        plain, squared, vectors = np.empty((3, 2)), np.empty((3, 2)), np.empty((3, 2, u.size))
+        for c in (0, 1):
+            for power in range(3):
+                weights = np.where(rows.side == c, a * scores**power, 0.0)
+                plain[power, c], squared[power, c] = weights.sum(), weights @ squares
+                vectors[power, c] = rows.X.T @ weights
+        second_moment = 0.0
+        for power, binomial in enumerate((1.0, -2.0, 1.0)):
+            i, j = 2 - power, power
+            second_moment += binomial * (
+                squared[i, 1] * plain[j, 0] + plain[i, 1] * squared[j, 0] - 2.0 * vectors[i, 1] @ vectors[j, 0]
+            )
+        mean = rows.hessian_product(u)
+        return max(0.0, rows.k**2 * second_moment - float(mean @ mean))

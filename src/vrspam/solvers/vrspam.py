@@ -1,0 +1,269 @@
+"""VRSPAM (Dan & Sahoo 2021): proximal SVRG for F, as printed and in faster variants.
+
+An epoch reads all rows once for ∇f at the anchor w̃ and then takes m steps
+
+    w ← prox_η(w - η v),   v = g_i(w) - g_i(w̃) + ∇f(w̃),   prox_η: soft-threshold by η l1, divide by 1 + η l2.
+
+| variant | gradient g_i (see `vrspam.solvers.directions`) | steps | next anchor |
+|---|---|---|---|
+| paper | paper's, rows drawn uniformly | as above (Algorithm 1) | last iterate |
+| centred | centred, rows drawn by norm | as above | last iterate |
+| accelerated | centred, rows drawn by norm | Katyusha (Allen-Zhu 2017) | weighted average |
+| pair | pairs of a positive and a negative row | as above | last iterate |
+
+On a CSR matrix a step costs O(nonzeros of its rows), except for "paper" with l1 > 0.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from vrspam.objective import Objective
+from vrspam.penalties import ElasticNet
+from vrspam.solvers.base import State, proximal_point, run
+from vrspam.solvers.directions import PairGradient, RowGradient
+from vrspam.solvers.rows import TrainingRows
+from vrspam.solvers.spam import spam_pass
+from vrspam.solvers.stream import known_sums
+from vrspam.theory import noise_printed, step_bound
+
+Variant = Literal["paper", "centred", "accelerated", "pair"]
+
+# The automatic step over 1 / (Lipschitz constant of a draw), measured on a dozen data sets.
+AUTO_STEP: dict[str, float] = {"paper": 0.5, "centred": 0.5, "accelerated": 3.0, "pair": 0.5}
+RETRY_FACTOR = 0.25
+MOST_RETRIES = 40
+BLOWN_UP = 10.0  # times the best F so far (and above F(0)): beyond this an accelerated epoch has gone wrong
+ROUNDING = 1e-13  # of F(0): what a converged plain epoch may raise F by
+
+
+def variant_that_runs(variant: Variant, l1: float, is_sparse: bool) -> Variant:
+    """Momentum gains nothing against l1, and on a CSR only pairs make an elastic-net step cheap.
+
+    >>> variant_that_runs("accelerated", 0.0, True), variant_that_runs("accelerated", 0.1, False)
+    ('accelerated', 'centred')
+    """
+    if variant == "paper" or l1 == 0.0:
+        return variant
+    return "pair" if is_sparse else "centred"
+
+
+def objective_on_rows(rows: TrainingRows, l2: float, l1: float) -> Objective:
+    """F, each evaluation of which reads every row once."""
+    return Objective(rows.p, rows.delta, rows, ElasticNet(l2, l1), rows.moments.within_diagonal)
+
+
+class VRSPAM:
+    """Epochs of VRSPAM for the driver `vrspam.solvers.base.run`.
+
+    Parameters
+    ----------
+    variant : {"paper", "centred", "accelerated", "pair"}
+        What to run; see `variant_that_runs`.
+    step_size : "auto", "theory" or float
+        η; for "accelerated" it takes the place of 1 / (Lipschitz constant). "auto" is guarded, the others are
+        used as they are.
+    inner_steps : int, optional
+        m. By default as many steps as read each row once on average.
+    rng : numpy Generator
+    record_variance : bool
+        Add the column "variance" to the history.
+    """
+
+    def __init__(
+        self,
+        variant: Variant,
+        *,
+        step_size: float | str = "auto",
+        inner_steps: int | None = None,
+        rng: np.random.Generator,
+        record_variance: bool = False,
+    ):
+        self.variant, self.step_size, self.inner_steps = variant, step_size, inner_steps
+        self.rng, self.record_variance = rng, record_variance
+
+    def init(self, objective: Objective) -> State:
+        rows = objective.within
+        if not isinstance(rows, TrainingRows):
+            raise TypeError("VRSPAM reads rows: make the objective with objective_on_rows.")
+        self.rows = rows
+        self.gradient = PairGradient(rows) if self.variant == "pair" else RowGradient(rows, self.variant != "paper")
+        self.steps = self.inner_steps or max(1, rows.n // self.gradient.rows_per_step)
+        self.step = self._first_step(objective)
+        # Two readings so far: the class means, then the norms. The gradient at 0 needs none.
+        state = State(np.zeros_like(rows.delta), -rows.k * rows.delta, objective.pq, passes=2.0, evaluation_passes=1.0)
+        if self.variant == "paper":
+            self._start_from_spam(objective, state)
+        self._anchor: np.ndarray | None = None
+        self._best = (state.w, state.grad, state.value)
+        self._report(state, 0, float("nan"))
+        return state
+
+    def _first_step(self, objective: Objective) -> float:
+        if self.step_size == "theory":
+            largest_norm = float(np.sqrt(self.rows.distances[self.rows.mass > 0.0, 0].max()))
+            return step_bound(objective.penalty.l2, noise_printed(largest_norm))
+        if self.step_size == "auto":
+            # No smaller than what the penalty alone allows: if the rows do not vary, nothing else limits it.
+            return AUTO_STEP[self.variant] / max(self.gradient.lipschitz, 1e-6 * objective.penalty.l2)
+        return float(self.step_size)
+
+    def _start_from_spam(self, objective: Objective, state: State) -> None:
+        """The end of one pass of SPAM, as the paper starts; 0 in the rare case that it is no better than 0."""
+        rows = self.rows
+        order = rng_order(self.rng, rows.mass, rows.n)
+        sums = known_sums(rows.moments)
+        w = spam_pass(rows.kernel, rows.side == 1, order, sums, objective.penalty, state.w)
+        state.passes += 2.0
+        if np.isfinite(w).all():
+            value, grad, _ = objective.evaluate(w)
+            if value < state.value:
+                state.w, state.grad, state.value = w, grad, value
+
+    def epoch(self, objective: Objective, state: State) -> None:
+        retries = 0
+        while True:
+            w, grad, value, variance = self._try_epoch(objective, state)
+            if self._is_good(objective, state, value):
+                break
+            if self.step_size != "auto":
+                raise self._diverged(objective)
+            retries += 1
+            self.step *= RETRY_FACTOR
+            self._anchor = None  # momentum starts anew
+            if self.variant == "accelerated":
+                state.w, state.grad, state.value = self._best
+            if retries == MOST_RETRIES:
+                w, grad, value = state.w, state.grad, state.value
+                break
+        state.w, state.grad, state.value = w, grad, value
+        self._anchor = w
+        if value < self._best[2]:
+            self._best = (w, grad, value)
+        if objective.penalty.l1 > 0.0:
+            state.candidate = proximal_point(objective, w, grad)
+        self._report(state, retries, variance)
+
+    def _try_epoch(self, objective: Objective, state: State) -> tuple[np.ndarray, np.ndarray, float, float]:
+        """The next anchor with ∇f and F there, and the variance of the direction before the anchor moves."""
+        inner = {"accelerated": self._accelerated, "pair": self._pairs}.get(self.variant, self._plain)
+        with np.errstate(over="ignore", invalid="ignore"):  # a step too long is seen in F
+            w, u = inner(objective, state)
+            variance = self.gradient.variance(u) if self.record_variance else float("nan")
+            value, grad, _ = objective.evaluate(w)
+        state.passes += 1.0 + self.steps * self.gradient.rows_per_step / self.rows.n
+        return w, grad, value, variance
+
+    def _is_good(self, objective: Objective, state: State, value: float) -> bool:
+        start = objective.pq
+        if self.step_size != "auto":
+            return value <= BLOWN_UP * start
+        if self.variant == "accelerated":  # not monotone even when all is well
+            return value <= max(start, BLOWN_UP * self._best[2])
+        return value <= state.value + ROUNDING * start
+
+    def _report(self, state: State, retries: int, variance: float) -> None:
+        state.extra = {"step_size": self.step, "retries": float(retries)}
+        if self.record_variance:
+            state.extra["variance"] = variance
+
+    def _diverged(self, objective: Objective) -> ValueError:
+        """The error of a given step, with one that was seen to work."""
+        trial = VRSPAM(self.variant, inner_steps=self.inner_steps, rng=np.random.default_rng(0))
+        run(trial, objective, tol=0.0, max_iter=5)
+        safe = 10.0 ** np.floor(np.log10(trial.step))
+        safe *= np.floor(trial.step / safe)
+        return ValueError(
+            f"The steps diverge with step_size={self.step:g} (F exceeds {BLOWN_UP:g} F(0)): give a smaller one, "
+            f'such as {safe:.0e}, or use step_size="auto".'
+        )
+
+    # The inner steps. Each returns the next anchor and u = (where the next gradient would be taken) - w̃.
+
+    def _plain(self, objective: Objective, state: State) -> tuple[np.ndarray, np.ndarray]:
+        from vrspam import kernels  # compiled code is loaded only when it is needed
+
+        l2, l1 = objective.penalty
+        gradient, rows = self._row_gradient(), self.rows
+        order = gradient.draw(self.rng, self.steps)
+        if rows.is_sparse and l1 == 0.0:
+            zero = np.zeros_like(state.w)
+            _, moved, _ = self._sparse_ridge(objective, state, order, zero, zero, 1.0, 0.0, self.step)
+            return state.w + moved, moved
+        w = state.w.copy()
+        kernels.svrg_epoch(
+            rows.kernel, order, gradient.kernel_draws(), rows.means, state.w, state.grad, w, self.step, l1, l2
+        )
+        return w, w - state.w
+
+    def _accelerated(self, objective: Objective, state: State) -> tuple[np.ndarray, np.ndarray]:
+        from vrspam import kernels
+
+        l2, l1 = objective.penalty
+        gradient, rows, anchor = self._row_gradient(), self.rows, state.w
+        if self._anchor is not anchor:  # the first epoch, or one after the point was moved from outside
+            self._y, self._z = anchor.copy(), anchor.copy()
+        tau1 = min(np.sqrt(self.steps * l2 * self.step / 3.0), 0.5)
+        tau2, step = 0.5, self.step / (3.0 * tau1)
+        tau3 = 1.0 - tau1 - tau2
+        order = gradient.draw(self.rng, self.steps)
+        if rows.is_sparse:
+            Z, Y, average = self._sparse_ridge(
+                objective, state, order, self._z - anchor, self._y - anchor, tau1, tau3, step
+            )
+            self._z, self._y = anchor + Z, anchor + Y
+            return anchor + average, tau1 * Z + tau3 * Y
+        average = np.empty_like(anchor)
+        kernels.katyusha_epoch(
+            rows.kernel, order, gradient.kernel_draws(), rows.means, anchor, state.grad,
+            self._y, self._z, average, tau1, tau2, step, l1, l2,
+        )  # fmt: skip
+        return average, tau1 * (self._z - anchor) + tau3 * (self._y - anchor)
+
+    def _sparse_ridge(
+        self,
+        objective: Objective,
+        state: State,
+        order: np.ndarray,
+        Z: np.ndarray,
+        Y: np.ndarray,
+        tau1: float,
+        tau3: float,
+        step: float,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        from vrspam import kernels
+
+        l2, rows = objective.penalty.l2, self.rows
+        fixed = np.stack([*rows.means, state.grad + l2 * state.w])
+        work = np.zeros((state.w.size, 8))
+        work[:, 0], work[:, 1], work[:, 4:7] = Z, Y, fixed.T
+        scores = np.concatenate([rows.means @ Z, rows.means @ Y])
+        kernels.sparse_ridge_epoch(
+            rows.kernel, order, self._row_gradient().kernel_draws(), fixed @ rows.means.T, work, scores,
+            tau1, tau3, step, l2,
+        )  # fmt: skip
+        return work[:, 0].copy(), work[:, 1].copy(), work[:, 2].copy()
+
+    def _pairs(self, objective: Objective, state: State) -> tuple[np.ndarray, np.ndarray]:
+        from vrspam import kernels
+
+        l2, l1 = objective.penalty
+        assert isinstance(self.gradient, PairGradient)
+        positives, negatives, scale = self.gradient.draw(self.rng, self.steps)
+        work = np.stack([state.w, state.w, state.grad, np.zeros_like(state.w)], axis=1)
+        kernels.sparse_net_epoch(self.rows.kernel, positives, negatives, scale, work, self.step, l1, l2)
+        w = work[:, 0].copy()
+        return w, w - state.w
+
+    def _row_gradient(self) -> RowGradient:
+        assert isinstance(self.gradient, RowGradient)
+        return self.gradient
+
+
+def rng_order(rng: np.random.Generator, mass: np.ndarray, size: int) -> np.ndarray:
+    """The rows of one pass: a permutation if all weigh the same, else draws by weight."""
+    if np.ptp(mass) == 0.0:
+        return rng.permutation(mass.size)
+    return rng.choice(mass.size, size, p=mass)
