@@ -27,9 +27,9 @@ class Cell:
     sort : float or None
         What the column is sorted by; the text when None.
     note : str
-        Shown small below the text.
+        Shown small below the text, line by line.
     mark : str
-        "" or "above", "below", "bad": coloured, and explained by `note` or a legend.
+        "" or "above", "below", "bad": the last line of the cell gets that colour.
     """
 
     text: str
@@ -169,7 +169,7 @@ def markdown_table(columns: Iterable[str], rows: Iterable[Sequence[Cell | str]])
     names = list(columns)
     lines = [f"| {' | '.join(names)} |", "|" + "---|" * len(names)]
     for row in rows:
-        texts = [cell if isinstance(cell, str) else " ".join(filter(None, (cell.text, cell.note))) for cell in row]
+        texts = [cell if isinstance(cell, str) else ", ".join([cell.text, *cell.note.splitlines()]) for cell in row]
         lines.append(f"| {' | '.join(text.replace('|', '/') for text in texts)} |")
     return "\n".join(lines)
 
@@ -178,6 +178,7 @@ def _cell(cell: Cell | str) -> str:
     if isinstance(cell, str):
         return f"<td>{escape(cell)}</td>"
     attributes = "" if cell.sort is None else f' data-sort="{cell.sort!r}" class="number"'
-    inner = f'<span class="{escape(cell.mark)}">{escape(cell.text)}</span>' if cell.mark else escape(cell.text)
-    note = f"<small>{escape(cell.note)}</small>" if cell.note else ""
-    return f"<td{attributes}>{inner}{note}</td>"
+    lines = [escape(cell.text), *(f"<small>{escape(line)}</small>" for line in cell.note.splitlines())]
+    if cell.mark:
+        lines[-1] = f'<span class="{escape(cell.mark)}">{lines[-1]}</span>'
+    return f"<td{attributes}>{''.join(lines)}</td>"

@@ -10,9 +10,8 @@ import typer
 
 from vrspam import __version__
 from vrspam.cli import datasets, experiments
-from vrspam.cli.common import err, out
+from vrspam.cli.common import INTERRUPTED, say, warn
 
-INTERRUPTED = 130
 # typer has it from click, or from its own copy of click
 Misuse: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException")
 
@@ -30,7 +29,7 @@ experiments.register(app)
 
 def _version(wanted: bool) -> None:
     if wanted:
-        out.print(f"vrspam {__version__}")
+        say(f"vrspam {__version__}")
         raise typer.Exit
 
 
@@ -56,10 +55,10 @@ def run(arguments: list[str]) -> int:
         return error.exit_code
     except Misuse as error:
         command = getattr(getattr(error, "ctx", None), "command_path", "vrspam")
-        err.print(f"vrspam: {error.format_message()}  (see {command} --help)", markup=False)
+        warn(f"vrspam: {error.format_message()}  (see {command} --help)")
         return 2
     except (KeyboardInterrupt, typer.Abort):
-        err.print("vrspam: stopped")
+        warn("vrspam: stopped")
         return INTERRUPTED
     except BrokenPipeError:  # the reader of a pipe has gone: nothing to say to nobody
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -70,5 +69,5 @@ def run(arguments: list[str]) -> int:
         unexpected = not isinstance(error, (ValueError, OSError, RuntimeError))
         kind = f"unexpected {type(error).__name__}: " if unexpected else ""
         hint = " (--debug shows where)" if unexpected else ""
-        err.print(f"vrspam: {kind}{error}{hint}", markup=False)
+        warn(f"vrspam: {kind}{error}{hint}")
         return 1

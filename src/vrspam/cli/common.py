@@ -10,12 +10,23 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+INTERRUPTED = 130  # exit code after Ctrl-C, by custom
 WIDE = 200  # where the output is no terminal, and so has no width
 
 out = Console(highlight=False, width=None if sys.stdout.isatty() else WIDE)
 err = Console(highlight=False, stderr=True, width=None if sys.stderr.isatty() else WIDE)
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document for scripts instead of text.")]
+
+
+def say(text: str) -> None:
+    """Print a line of the result, unbroken."""
+    out.print(text, markup=False, soft_wrap=True)
+
+
+def warn(text: str) -> None:
+    """Print a line on the standard error stream, unbroken."""
+    err.print(text, markup=False, soft_wrap=True)
 
 
 def print_json(value: Any) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vrspam.cli.common import AsJson, err, names, out, print_json, require
+from vrspam.cli.common import INTERRUPTED, AsJson, names, print_json, require, say, warn
 
 if TYPE_CHECKING:
     from vrspam.experiments.protocol import Protocol
@@ -110,15 +110,15 @@ def _run(protocol: Protocol, directory: Path, jobs: int | None, as_json: bool, s
         with watching() as watcher:
             done = run_experiment(protocol, directory, n_jobs=jobs, skip_missing=skip_missing, watcher=watcher)
     except KeyboardInterrupt:
-        err.print("vrspam: stopped; the same command goes on from here")
-        raise
+        warn("vrspam: stopped; the same command goes on from here")
+        raise typer.Exit(INTERRUPTED) from None
     written = publish(directory)
     if not as_json:
         again = f", {done.skipped} were there already" if done.skipped else ""
-        out.print(f"{done.done} runs in {duration(time.monotonic() - start)}{again}")
+        say(f"{done.done} runs in {duration(time.monotonic() - start)}{again}")
     _print_written(written, as_json)
     if done.failed:
-        err.print(f"vrspam: {len(done.failed)} runs failed; the report says which, the same command tries them again")
+        warn(f"vrspam: {len(done.failed)} runs failed; the report says which, the same command tries them again")
         raise typer.Exit(1)
 
 
@@ -129,7 +129,7 @@ def _print_written(written: dict[str, list[Path]], as_json: bool) -> None:
     for kind, paths in written.items():
         for path in paths:
             if path.suffix != ".svg":
-                out.print(f"{kind:8} {path}", markup=False)
+                say(f"{kind:8} {path}")
 
 
 def _require_all() -> None:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from vrspam.cli.common import err
+from vrspam.cli.common import err, warn
 from vrspam.experiments.harness import Watcher
 from vrspam.experiments.parallel import Outcome
 from vrspam.experiments.plan import Run, cost
@@ -53,7 +53,7 @@ class Lines(Watcher):
         self.message(f"{self.number}/{self.total}  {describe(outcome)}, {left} left")
 
     def message(self, text: str) -> None:
-        err.print(text, markup=False)
+        warn(text)
 
 
 class Live(Lines):
@@ -74,7 +74,7 @@ class Live(Lines):
             self.message(describe(outcome))
 
     def message(self, text: str) -> None:
-        self.progress.console.print(text, markup=False)
+        self.progress.console.print(text, markup=False, soft_wrap=True)
 
 
 def describe(outcome: Outcome) -> str:

@@ -10,7 +10,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, MaxNLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 Panels = Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]]
 
@@ -56,7 +56,7 @@ def plot_convergence(panels: Panels, against: str) -> Figure:
         above.set_title(name)
         _frame_auc(above, algorithms, optimum)
         for panel in (above, below):
-            panel.set_xscale("log")
+            _log_x(panel)
         _log_y(below)
         below.set_xlabel(f"{against} (log scale)")
     axes[0, 0].set_ylabel("test AUC")
@@ -99,6 +99,7 @@ def plot_theorem(panels: Panels) -> Figure:
             panel.plot(epochs, bound, color="#000000", linestyle=":", label="bound $\\alpha^s$")
         panel.set_title(name)
         panel.set_xlabel("epoch $s$")
+        panel.xaxis.set_major_locator(MaxNLocator(integer=True))
         _log_y(panel)
     axes[0, 0].set_ylabel("squared distance to the optimum")
     _legend(figure, axes[0, 0])
@@ -122,7 +123,8 @@ def _axes(rows: int, columns: int, width: float = PANEL) -> tuple[Figure, np.nda
 
 def _legend(figure: Figure, axes: Axes) -> None:
     handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 6), frameon=False)
+    room = max(3, int(figure.get_figwidth() / 1.7))
+    figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), room), frameon=False)
 
 
 def _frame_auc(axes: Axes, algorithms: Mapping[str, Sequence[Mapping[str, Any]]], optimum: float) -> None:
@@ -132,6 +134,15 @@ def _frame_auc(axes: Axes, algorithms: Mapping[str, Sequence[Mapping[str, Any]]]
     floor = max(values.min(), top - 0.15)
     margin = 0.06 * max(top - floor, 1e-3)
     axes.set_ylim(floor - margin, top + margin)
+
+
+def _log_x(axes: Axes) -> None:
+    """Few and plain labels: 1, 2, 5, 10 ... within two decades, else the decades."""
+    axes.set_xscale("log")
+    low, high = axes.get_xlim()
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 200 * low else (1,)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
 
 
 def _log_y(axes: Axes) -> None:

@@ -75,7 +75,12 @@ def _panels(rows: Sequence[Row], task: str, sets: Sequence[str]) -> Panels:
     for row in rows:
         if row["task"] == task and row["kind"] == task:
             panels.setdefault(row["set"], {}).setdefault(row["algorithm"], []).append(row)
-    return {name: panels[name] for name in sorted(panels, key=lambda n: sets.index(n) if n in sets else len(sets))}
+    order = [*sets, *sorted(panels)]
+    looks = [*drawing.LOOKS, *sorted({row["algorithm"] for row in rows})]
+    return {
+        name: {algorithm: panels[name][algorithm] for algorithm in sorted(panels[name], key=looks.index)}
+        for name in sorted(panels, key=order.index)
+    }
 
 
 def _save(name: str, folder: Path, caption: str, panels: Panels, draw: Callable) -> Drawn | None:

@@ -27,7 +27,7 @@ class Algorithm:
     estimator: str
     penalty: str
     parameters: tuple[tuple[str, Any], ...] = ()
-    tune: tuple[str, tuple[float, ...]] | None = None
+    tune: tuple[str, tuple[float | str, ...]] | None = None
     paper: bool = False
 
     @property

@@ -106,7 +106,7 @@ def _table_cell(cell: table.CellResult) -> Cell:
         paper += f" {MARKS[cell.mark]}"
     if cell.ours is None or cell.optimum is None:
         return Cell("not run", None, paper)
-    note = f"optimum {table.format_auc(cell.optimum.mean)}" + (f" · {paper}" if paper else "")
+    note = f"optimum {table.format_auc(cell.optimum.mean)}" + (f"\n{paper}" if paper else "")
     return Cell(str(cell.ours), cell.ours.mean, note, cell.mark)
 
 
@@ -188,7 +188,7 @@ def _algorithm_table(ways: Sequence[dict[str, Any]]):
     for algorithm in _unique([a for way in ways for a in way["protocol"]["algorithms"]]):
         parameters = ", ".join(f"{name}={value}" for name, value in algorithm["parameters"])
         tune = algorithm["tune"]
-        tuned = f"{tune[0]} from {', '.join(f'{v:g}' for v in tune[1])}, on the first split" if tune else ""
+        tuned = f"{tune[0]} from {', '.join(map(str, tune[1]))}, on the first split" if tune else ""
         rows.append([algorithm["name"], algorithm["estimator"], algorithm["penalty"], parameters, tuned])
     return ["algorithm", "estimator", "penalty", "parameters", "tuned"], rows
 

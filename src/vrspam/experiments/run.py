@@ -6,6 +6,7 @@ import os
 import platform
 import time
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -15,12 +16,21 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from vrspam import __version__
-from vrspam.experiments import tasks
+from vrspam.experiments import figure_tasks, tasks
 from vrspam.experiments.parallel import Outcome
 from vrspam.experiments.plan import Run, needs
 from vrspam.experiments.protocol import Protocol
 from vrspam.experiments.splits import load_set
 from vrspam.experiments.store import Row, Store
+
+TASKS: dict[str, Callable[[Run, Protocol, list[Row]], list[Row]]] = {
+    "choose": tasks.choose,
+    "tune": tasks.tune,
+    "score": tasks.score,
+    "convergence": figure_tasks.convergence,
+    "variance": figure_tasks.variance,
+    "theorem": figure_tasks.theorem,
+}
 
 
 @dataclass(frozen=True)
@@ -51,7 +61,7 @@ class Worker:
             needed += rows
         with threadpool_limits(1), warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # the gap is in the rows
-            return tasks.TASKS[run.task](run, self.protocol, needed)
+            return TASKS[run.task](run, self.protocol, needed)
 
 
 def about(run: Run, protocol: Protocol, data: bool = True) -> dict[str, Any]:

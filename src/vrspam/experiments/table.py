@@ -20,8 +20,8 @@ COPIED = ("SPAM-L2", "SPAM-NET", "SOLAM", "OPAUC")  # the paper took these colum
 class Summary:
     """Mean, standard deviation (over runs, divided by runs - 1) and number of runs.
 
-    >>> Summary.of([0.8, 0.9])
-    Summary(mean=0.85, std=0.07..., runs=2)
+    >>> Summary.of([0.75, 1.0])
+    Summary(mean=0.875, std=0.17..., runs=2)
     """
 
     mean: float

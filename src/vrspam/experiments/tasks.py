@@ -5,9 +5,10 @@ A task gets its run, the protocol and the rows of the runs it needs, and returns
 
 from __future__ import annotations
 
+import json
 import time
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import cache
 from itertools import product
 from typing import Any
@@ -27,13 +28,13 @@ from vrspam.experiments.store import Row
 NO_L1 = 0.0
 
 
-def build(algorithm: Algorithm, l2: float, l1: float, seed: int, tuned: float | None = None, **changes: Any):
+def build(algorithm: Algorithm, l2: float, l1: float, seed: int, tuned: str | None = None, **changes: Any):
     """The estimator of an algorithm with its penalties; `changes` replace parameters that it has."""
     parameters: dict[str, Any] = {"l2": l2, **dict(algorithm.parameters)}
     if algorithm.penalty == "net":
         parameters["l1"] = l1
     if tuned is not None and algorithm.tune:
-        parameters[algorithm.tune[0]] = tuned
+        parameters[algorithm.tune[0]] = json.loads(tuned)
     estimator = getattr(vrspam, algorithm.estimator)(**parameters, random_state=seed)
     known = estimator.get_params()
     return estimator.set_params(**{name: value for name, value in changes.items() if name in known})
@@ -100,7 +101,7 @@ def tune(run: Run, protocol: Protocol, needed: list[Row]) -> list[Row]:
     assert algorithm.tune is not None
     penalties = own_penalties(algorithm, protocol) if protocol.cv == "own" else [chosen_penalty(algorithm, needed)]
     rows: list[Row] = []
-    for (l2, l1), value in product(penalties, algorithm.tune[1]):
+    for (l2, l1), value in product(penalties, map(json.dumps, algorithm.tune[1])):
         auc = cross_validated(build(algorithm, l2, l1, run.seed, value), split, folds(run, protocol))
         rows.append({"kind": "candidate", "l2": l2, "l1": l1, "tuned": value, "auc_cv": auc})
     return [max(rows, key=_by_validation) | {"kind": "choice"} | split.facts(), *rows]
@@ -150,8 +151,8 @@ def chosen_penalty(algorithm: Algorithm, needed: Iterable[Row]) -> tuple[float, 
     return row["l2"], row["l1"]
 
 
-def tuned_value(needed: Iterable[Row]) -> float | None:
-    """The value that a tuning run has chosen, if there was one."""
+def tuned_value(needed: Iterable[Row]) -> str | None:
+    """The value, in JSON, that a tuning run has chosen, if there was one."""
     values = [row["tuned"] for row in needed if row["kind"] == "choice" and row["task"] == "tune"]
     return values[0] if values else None
 
@@ -192,6 +193,3 @@ def _warm_up(cls: Any, parameters: tuple[tuple[str, Any], ...], is_sparse: bool)
     if "max_iter" in model.get_params():
         model.set_params(max_iter=1)
     model.fit(sparse.csr_matrix(X) if is_sparse else X, y)
-
-
-TASKS: dict[str, Callable[[Run, Protocol, list[Row]], list[Row]]] = {"choose": choose, "tune": tune, "score": score}

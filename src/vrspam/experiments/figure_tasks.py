@@ -1,0 +1,97 @@
+"""The runs behind the figures.
+
+An algorithm is a black box: its state after e epochs is what `fit` with max_iter=e and the same seed returns.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.utils.extmath import row_norms
+
+from vrspam import AUCClassifier, theory
+from vrspam.experiments.plan import Run
+from vrspam.experiments.protocol import Algorithm, Protocol
+from vrspam.experiments.splits import Split, prepare
+from vrspam.experiments.store import Row
+from vrspam.experiments.tasks import build, chosen_penalty, evaluate, fit, tuned_value
+
+
+def convergence(run: Run, protocol: Protocol, needed: list[Row]) -> list[Row]:
+    """Test AUC and objective after a growing number of epochs."""
+    split = prepare(run, protocol)
+    algorithm = protocol.algorithm(run.algorithm)
+    l2, l1 = chosen_penalty(algorithm, needed)
+    rows = []
+    for epochs in protocol.convergence.epochs:
+        model, seconds = fit(_stopped(algorithm, l2, l1, run.seed, epochs, tuned_value(needed)), split)
+        rows.append({"kind": "convergence"} | split.facts() | evaluate(model, seconds, split, l2, l1))
+    return rows
+
+
+def variance(run: Run, protocol: Protocol, needed: list[Row]) -> list[Row]:
+    """Variance of the direction of an update over the draw of the row, at the end of each epoch.
+
+    For SPAM it is that of the stochastic gradient; for VRSPAM that of G(w) - G(w̃) + ∇f(w̃) at the last w of the
+    epoch, w̃ its anchor, beside the smaller of the paper's two bounds, from ‖w - w*‖² and ‖w̃ - w*‖².
+    """
+    split = prepare(run, protocol)
+    algorithm = protocol.algorithm(run.algorithm)
+    l2, l1 = chosen_penalty(algorithm, needed)
+    positive = split.y == 1
+    noise = theory.noise_rows(split.X, positive)
+    optimum = split.optimum(l2, l1).coef_[0]
+    anchor, rows = None, []
+    for epochs in range(1, protocol.variance.epochs + 1):
+        model, _ = fit(_stopped(algorithm, l2, l1, run.seed, epochs, None), split)
+        w = model.coef_[0]
+        row: Row = {"kind": "variance", "epoch": epochs, "passes": float(model.history_["passes"][-1]), "l2": l2}
+        row |= {"l1": l1, "distance": float(np.sum((w - optimum) ** 2))}
+        if algorithm.estimator == "VRSPAMClassifier":
+            if anchor is not None:
+                errors = [float(np.sum((point - optimum) ** 2)) for point in (w, anchor)]
+                row["variance"] = _reduced_variance(split, positive, w, anchor)
+                row["bound"] = min(theory.variance_bounds(noise, *errors))
+                rows.append(row)
+            anchor = w
+        else:
+            row["variance"] = theory.gradient_variance(split.X, positive, w)
+            rows.append(row)
+    return rows
+
+
+def theorem(run: Run, protocol: Protocol, needed: list[Row]) -> list[Row]:
+    """‖w̃_s - w*‖² over seeds, with the theoretical step, and the bound α^(s-1) times its mean after one epoch."""
+    figure = protocol.theorem
+    split = prepare(run, protocol)
+    X = split.X / float(np.sqrt(row_norms(split.X, squared=True).max()))  # M = 1
+    noise = theory.noise_printed(1.0)
+    step = figure.theta * theory.step_bound(figure.l2, noise)
+    m = theory.inner_steps(figure.l2, figure.theta, noise)
+    alpha = theory.contraction(figure.l2, step, m, noise)
+    optimum = AUCClassifier(l2=figure.l2, tol=1e-15).fit(X, split.y).coef_
+    algorithm = protocol.algorithm(run.algorithm)
+    rows: list[Row] = []
+    for epochs in range(1, figure.epochs + 1):
+        for repeat in range(figure.seeds):
+            model = _stopped(algorithm, figure.l2, 0.0, run.seed + repeat, epochs, None)
+            model.set_params(step_size=step, inner_steps=m).fit(X, split.y)
+            distance = float(np.sum((model.coef_ - optimum) ** 2))
+            rows.append({"kind": "theorem", "epoch": epochs, "repeat": repeat, "l2": figure.l2, "distance": distance})
+    start = np.mean([row["distance"] for row in rows if row["epoch"] == 1])
+    return [row | {"bound": float(start * alpha ** (row["epoch"] - 1))} for row in rows]
+
+
+def _stopped(algorithm: Algorithm, l2: float, l1: float, seed: int, epochs: int, tuned: str | None):
+    """The algorithm made to do exactly that many epochs."""
+    model = build(algorithm, l2, l1, seed, tuned, max_iter=epochs)
+    return model if model.get_params().get("tol") is None else model.set_params(tol=0.0)
+
+
+def _reduced_variance(split: Split, positive: np.ndarray, w: np.ndarray, anchor: np.ndarray) -> float:
+    """E‖v - E v‖² of v = G(w) - G(w̃) + ∇f(w̃): G is affine in w, so only w - w̃ matters."""
+    p = float(positive.mean())
+    score = np.asarray(split.X @ (w - anchor)).ravel()
+    other = np.where(positive, score[~positive].mean(), score[positive].mean())
+    slope = 2.0 * np.where(positive, 1.0 - p, p) * (score - other)
+    mean = split.X.T @ slope / positive.size
+    return max(0.0, float(np.mean(slope**2 * row_norms(split.X, squared=True)) - mean @ mean))

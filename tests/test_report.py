@@ -1,0 +1,140 @@
+"""The report: complete, escaped, and whole in a real browser, on a phone and on a wide screen."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+from experiment_rows import fill
+
+from vrspam.experiments.publish import publish
+from vrspam.report import Bullets, Cell, Facts, Page, Table, Text, markdown_table
+
+CHROMIUM_FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("results")
+    fill(directory, far=True)
+    return directory, publish(directory)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    binary, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if not binary or not driver:
+        pytest.skip("chromium and chromedriver (Debian packages chromium, chromium-driver) are not installed")
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = binary
+    for flag in [*CHROMIUM_FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"]:
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
+    yield browser
+    browser.quit()
+
+
+def requests(browser, page):
+    """The addresses that the page asked for (the browser's own start page asks too)."""
+    events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+    sent = [e["params"] for e in events if e["method"] == "Network.requestWillBeSent"]
+    return [event["request"]["url"] for event in sent if event["documentURL"] == page]
+
+
+def test_files_are_all_there(written):
+    directory, files = written
+    names = {path.name for paths in files.values() for path in paths}
+    pictures = {"convergence-passes", "convergence-seconds", "variance", "theorem"}
+    assert names == {"table.md", "table.csv", "report.html"} | {
+        f"{p}.{end}" for p in pictures for end in ("png", "svg")
+    }
+    assert all((directory / name).stat().st_size > 0 for name in names)
+    assert all((directory / f"{p}.png").read_bytes().startswith(b"\x89PNG") for p in pictures)
+
+
+def test_written_twice_gives_the_same_bytes(written):
+    directory, files = written
+    before = {path: path.read_bytes() for paths in files.values() for path in paths}
+    publish(directory)
+    assert {path: path.read_bytes() for path in before} == before
+
+
+def test_page_in_a_browser(written, browser):
+    directory, _ = written
+    page = directory / "report.html"
+    browser.get_log("performance")
+    browser.get(page.as_uri())
+    sections = [h.text for h in browser.find_elements("tag name", "h2")]
+    assert sections[:3] == ["Test AUC", "Does VRSPAM reach the optimum?", "Figures"]
+    assert {"Protocol", "Data", "Versions and machine"} <= set(sections)
+    sizes = browser.execute_script("return [...document.images].map(i => [i.complete, i.naturalWidth])")
+    assert len(sizes) == 4
+    assert all(complete and width > 0 for complete, width in sizes)
+    assert "<test & machine>" in browser.find_element("tag name", "main").text
+    asked = requests(browser, page.as_uri())
+    assert page.as_uri() in asked
+    assert [url for url in asked if url != page.as_uri() and not url.startswith("data:")] == []
+    assert [entry for entry in browser.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")] == []
+
+
+def test_table_sorts_by_number_both_ways(written, browser):
+    browser.get((written[0] / "report.html").as_uri())
+    table = browser.find_element("css selector", "table.sortable")
+    heading = table.find_elements("css selector", "th button")[1]
+
+    def first_column():
+        return [row.find_element("tag name", "td").text for row in table.find_elements("css selector", "tbody tr")]
+
+    assert first_column() == ["german", "splice", "usps"]
+    heading.click()
+    assert first_column() == ["german", "splice", "usps"]  # .80, .93, and no number last
+    heading.click()
+    assert first_column() == ["splice", "german", "usps"]
+    assert table.find_elements("css selector", "th")[1].get_attribute("aria-sort") == "descending"
+
+
+@pytest.mark.parametrize(("width", "height"), [(390, 844), (1600, 1000)])
+def test_no_part_of_the_page_is_wider_than_the_screen(written, browser, width, height):
+    metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    browser.get((written[0] / "report.html").as_uri())
+    assert browser.execute_script("return window.innerWidth") == width
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+    size = browser.execute_script("return getComputedStyle(document.body).fontSize")
+    assert float(size.removesuffix("px")) >= 14
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_text_is_escaped_everywhere():
+    evil = "<script>alert('x')</script>{{body}}"
+    page = Page(evil, evil)
+    page.add(
+        evil, Text(evil), Bullets([evil]), Facts({evil: evil}), Table([evil], [[evil], [Cell(evil, 1.0, evil)]], evil)
+    )
+    html = page.html()
+    assert "<script>alert" not in html
+    assert html.count("{{body}}") == html.count("alert(&#x27;x&#x27;)&lt;/script&gt;{{body}}") > 8
+
+
+def test_page_names_what_disagrees(written):
+    html = (written[0] / "report.html").read_text()
+    assert "In 10 of 12 runs" in html  # VRSPAM-L2 and -NET, 2 sets, 3 splits; NET is off in split 1 of each set
+    assert html.count("<td>VRSPAM-NET</td>") >= 2
+
+
+def test_markdown_keeps_its_columns():
+    text = markdown_table(["a", "b"], [["x|y", Cell("1", 1.0, "note")]])
+    assert text.splitlines()[-1] == "| x/y | 1, note |"
