@@ -102,6 +102,13 @@ def test_chunk_rows_and_sparse(tmp_path, name):
     np.testing.assert_array_equal(X.toarray(), expected(data).to_numpy())
 
 
+@pytest.mark.parametrize("sparse", [True, False])
+def test_several_categorical_columns(tmp_path, sparse):
+    data = frame(100).assign(sex=np.random.default_rng(1).choice(["f", "m"], 100), more=["p", "q"] * 50)
+    X, _, _ = collect(read_chunks(write(data, tmp_path / "t.csv"), target="sick", sparse=sparse))
+    np.testing.assert_array_equal(X.toarray() if sparse else X, expected(data).to_numpy())
+
+
 def test_wide_categories_become_csr_and_stay_small(tmp_path):
     data = pd.DataFrame({"word": [f"w{i % 900}" for i in range(5000)], "y": np.arange(5000) % 2})
     path = write(data, tmp_path / "t.csv")
@@ -403,6 +410,14 @@ def test_bad_csv_line(tmp_path, line, reason, packing):
     (note,) = chunks.skipped_
     assert (note.where, note.rows) == ("line 251", 1)
     assert note.reason.startswith(reason)
+
+
+@pytest.mark.parametrize(("name", "where"), [("t.csv", "line 39"), ("t.parquet", "row 38"), ("t.feather", "row 38")])
+def test_places_hold_in_small_blocks(tmp_path, name, where):
+    data = frame(50).drop(columns="town")
+    data.loc[37, "höhe"] = np.nan
+    with pytest.raises(DataError, match=rf"{where}: column 'höhe' is missing"):
+        list(read_chunks(write(data, tmp_path / name), target="sick", chunk_rows=5))
 
 
 def test_line_numbers_hold_after_quoted_line_ends(tmp_path):
