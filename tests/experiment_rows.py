@@ -59,7 +59,14 @@ def fill(directory, sets=("german", "splice"), far=False):
             keep(Run(name, algorithm, 0, 1, "convergence"), rows)
         for algorithm, bound in (("VRSPAM-L2", 2.0), ("SPAM-L2", None)):
             rows = [
-                {"kind": "variance", "epoch": e, "passes": 2.0 * e, "variance": 1.0 / 4**e, "bound": bound}
+                {
+                    "kind": "variance",
+                    "epoch": e,
+                    "passes": 2.0 * e,
+                    "variance": 1.0 / 4**e,
+                    "bound": bound,
+                    "bound_rows": bound and bound / 3,
+                }
                 for e in (1, 2, 3)
             ]
             keep(Run(name, algorithm, 0, 1, "variance"), rows)

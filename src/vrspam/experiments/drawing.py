@@ -22,6 +22,10 @@ LOOKS: dict[str, dict[str, Any]] = {
     "SOLAM": {"color": "#CC79A7", "marker": "D", "linestyle": "-."},
     "OPAUC": {"color": "#000000", "marker": "v", "linestyle": ":"},
 }
+BOUNDS = {
+    "bound": ("bound on VRSPAM's, $128M^4$", ":"),
+    "bound_rows": ("the same, constants of the rows", (0, (4, 2))),
+}
 OTHER_LOOK: dict[str, Any] = {"color": "#56B4E9", "marker": "x", "linestyle": "-"}
 STYLE: Any = {
     "font.size": 10,
@@ -72,9 +76,11 @@ def plot_variance(panels: Panels) -> Figure:
         for algorithm, rows in algorithms.items():
             passes = _column(rows, "passes")
             panel.plot(passes, np.maximum(_column(rows, "variance"), SMALLEST), label=algorithm, **_look(algorithm))
-            if rows[0]["bound"] is not None:
-                style = {"color": LOOKS["VRSPAM-L2"]["color"], "linestyle": ":", "linewidth": 1.4}
-                panel.plot(passes, _column(rows, "bound"), label="bound on VRSPAM's", **style)
+            for column, (label, style) in BOUNDS.items():
+                if rows[0][column] is not None:
+                    panel.plot(
+                        passes, _column(rows, column), label=label, color="#555555", linewidth=1.2, linestyle=style
+                    )
         panel.set_title(name)
         panel.set_xlabel("passes")
         panel.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=6))

@@ -5,13 +5,16 @@ An algorithm is a black box: its state after e epochs is what `fit` with max_ite
 
 from __future__ import annotations
 
+from itertools import pairwise
+from typing import Any
+
 import numpy as np
 from sklearn.utils.extmath import row_norms
 
 from vrspam import AUCClassifier, theory
 from vrspam.experiments.plan import Run
 from vrspam.experiments.protocol import Algorithm, Protocol
-from vrspam.experiments.splits import Split, prepare
+from vrspam.experiments.splits import prepare
 from vrspam.experiments.store import Row
 from vrspam.experiments.tasks import build, chosen_penalty, evaluate, fit, tuned_value
 
@@ -31,32 +34,33 @@ def convergence(run: Run, protocol: Protocol, needed: list[Row]) -> list[Row]:
 def variance(run: Run, protocol: Protocol, needed: list[Row]) -> list[Row]:
     """Variance of the direction of an update over the draw of the row, at the end of each epoch.
 
-    For SPAM it is that of the stochastic gradient; for VRSPAM that of G(w) - G(w̃) + ∇f(w̃) at the last w of the
-    epoch, w̃ its anchor, beside the smaller of the paper's two bounds, from ‖w - w*‖² and ‖w̃ - w*‖².
+    For SPAM it is that of the stochastic gradient; for VRSPAM that of G(w) - G(w̃) + ∇f(w̃), w̃ the anchor of the
+    epoch, beside the smaller of the paper's two bounds, from ‖w - w*‖² and ‖w̃ - w*‖²: with the paper's constant
+    128 M⁴, and with that of the rows.
     """
     split = prepare(run, protocol)
     algorithm = protocol.algorithm(run.algorithm)
     l2, l1 = chosen_penalty(algorithm, needed)
     positive = split.y == 1
-    noise = theory.noise_rows(split.X, positive)
-    optimum = split.optimum(l2, l1).coef_[0]
-    anchor, rows = None, []
+    reduced = algorithm.estimator == "VRSPAMClassifier"
+    rows: list[Row] = []
     for epochs in range(1, protocol.variance.epochs + 1):
-        model, _ = fit(_stopped(algorithm, l2, l1, run.seed, epochs, None), split)
-        w = model.coef_[0]
-        row: Row = {"kind": "variance", "epoch": epochs, "passes": float(model.history_["passes"][-1]), "l2": l2}
-        row |= {"l1": l1, "distance": float(np.sum((w - optimum) ** 2))}
-        if algorithm.estimator == "VRSPAMClassifier":
-            if anchor is not None:
-                errors = [float(np.sum((point - optimum) ** 2)) for point in (w, anchor)]
-                row["variance"] = _reduced_variance(split, positive, w, anchor)
-                row["bound"] = min(theory.variance_bounds(noise, *errors))
-                rows.append(row)
-            anchor = w
+        model, _ = fit(_stopped(algorithm, l2, l1, run.seed, epochs, None, record_variance=True), split)
+        if reduced:
+            value = float(model.history_["variance"][-1])
         else:
-            row["variance"] = theory.gradient_variance(split.X, positive, w)
-            rows.append(row)
-    return rows
+            value = theory.gradient_variance(split.X, positive, model.coef_[0])
+        distance = float(np.sum((model.coef_ - split.optimum(l2, l1).coef_) ** 2))
+        passes = float(model.history_["passes"][-1])
+        rows.append({"kind": "variance", "epoch": epochs, "passes": passes, "variance": value, "distance": distance})
+    if reduced:
+        M = float(np.sqrt(row_norms(split.X, squared=True).max()))
+        constants = {"bound": theory.noise_printed(M), "bound_rows": theory.noise_rows(split.X, positive)}
+        for anchor, row in pairwise(rows):  # the last point of an epoch is the next anchor
+            for name, noise in constants.items():
+                row[name] = min(theory.variance_bounds(noise, row["distance"], anchor["distance"]))
+        rows = rows[1:]
+    return [row | {"l2": l2, "l1": l1} for row in rows]
 
 
 def theorem(run: Run, protocol: Protocol, needed: list[Row]) -> list[Row]:
@@ -81,17 +85,7 @@ def theorem(run: Run, protocol: Protocol, needed: list[Row]) -> list[Row]:
     return [row | {"bound": float(start * alpha ** (row["epoch"] - 1))} for row in rows]
 
 
-def _stopped(algorithm: Algorithm, l2: float, l1: float, seed: int, epochs: int, tuned: str | None):
+def _stopped(algorithm: Algorithm, l2: float, l1: float, seed: int, epochs: int, tuned: str | None, **more: Any):
     """The algorithm made to do exactly that many epochs."""
-    model = build(algorithm, l2, l1, seed, tuned, max_iter=epochs)
+    model = build(algorithm, l2, l1, seed, tuned, max_iter=epochs, **more)
     return model if model.get_params().get("tol") is None else model.set_params(tol=0.0)
-
-
-def _reduced_variance(split: Split, positive: np.ndarray, w: np.ndarray, anchor: np.ndarray) -> float:
-    """E‖v - E v‖² of v = G(w) - G(w̃) + ∇f(w̃): G is affine in w, so only w - w̃ matters."""
-    p = float(positive.mean())
-    score = np.asarray(split.X @ (w - anchor)).ravel()
-    other = np.where(positive, score[~positive].mean(), score[positive].mean())
-    slope = 2.0 * np.where(positive, 1.0 - p, p) * (score - other)
-    mean = split.X.T @ slope / positive.size
-    return max(0.0, float(np.mean(slope**2 * row_norms(split.X, squared=True)) - mean @ mean))

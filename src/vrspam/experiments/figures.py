@@ -45,7 +45,8 @@ def _seconds(rows: Sequence[Row], protocol: Protocol, folder: Path) -> Drawn | N
 def _variance(rows: Sequence[Row], protocol: Protocol, folder: Path) -> Drawn | None:
     caption = (
         "Variance of the direction of an update, over the draw of the row, against passes (logarithmic): SPAM's stays, "
-        "VRSPAM's goes to zero. Dotted: the paper's bound on the latter, by the distances to the optimum."
+        "VRSPAM's goes to zero. Grey: the paper's bound on the latter, by the distances to the optimum, with its "
+        "constant 128 M⁴ and with that of the rows themselves."
     )
     panels = _panels(rows, "variance", protocol.variance.sets)
     return _save("variance", folder, caption, panels, lambda: drawing.plot_variance(panels))

@@ -25,7 +25,9 @@ Row = dict[str, Any]
 
 _STRINGS = "set task algorithm version kind variant tuned message"
 _INTEGERS = "split seed n_train n_test d epoch nonzeros repeat"
-_NUMBERS = "positive_share l2 l1 passes seconds objective gap excess auc auc_exact auc_cv variance bound distance"
+_NUMBERS = (
+    "positive_share l2 l1 passes seconds objective gap excess auc auc_exact auc_cv variance bound bound_rows distance"
+)
 _TYPES = ((_STRINGS, pa.string()), (_INTEGERS, pa.int64()), (_NUMBERS, pa.float64()))
 SCHEMA = pa.schema([(name, kind) for names, kind in _TYPES for name in names.split()])
 _ABOUT = b"vrspam"
