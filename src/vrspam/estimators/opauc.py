@@ -130,11 +130,13 @@ class OPAUCClassifier(StreamClassifierBase):
         method.advance(kernel_rows(rows.X), order, is_positive.astype(np.int64), rule, learn=True, step=False)
         return Fit(method, Objective.from_products(rows.X, is_positive, None, moments, l2)), moments, l2
 
-    def _advance(self, method: OPAUC, X, order, side, l2, learn) -> None:
+    def _check_parameters(self, method: OPAUC) -> None:
         if method.sketch != self.sketch:
             raise ValueError(
                 f"The stream was begun with sketch={method.sketch}: it cannot go on with sketch={self.sketch}."
             )
+
+    def _advance(self, method: OPAUC, X, order, side, l2, learn) -> None:
         method.advance(X, order, side, step_rule(self.step_size, l2), learn=learn)
 
     def _safe_step(self, largest_square: float, l2: float, p: float) -> float:

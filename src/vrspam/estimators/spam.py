@@ -126,10 +126,9 @@ class SPAMClassifier(StreamClassifierBase):
         self.random_state = random_state
 
     def _new_method(self, n_features: int) -> SPAM:
-        self._check_schedule()
         return SPAM(n_features, self.average)
 
-    def _check_schedule(self) -> None:
+    def _check_parameters(self, method: SPAM) -> None:
         if self.schedule == "theory" and self.l2 == 0:
             raise ValueError('schedule="theory" divides by l2: give l2 > 0, or use schedule="sqrt".')
 
@@ -146,7 +145,6 @@ class SPAMClassifier(StreamClassifierBase):
         return Fit(method, objective), moments, l2
 
     def _advance(self, method: SPAM, X, order, side, l2, learn) -> None:
-        self._check_schedule()
         method.set_average(self.average)
         rule = step_rule(self.step_size, l2, theory=self.schedule == "theory")
         method.advance(X, order, side, rule, float(self.l1), learn=learn)

@@ -66,6 +66,9 @@ class StreamClassifierBase(AUCClassifierBase):
         """Whether `fit` must restore exact zeros."""
         return False
 
+    def _check_parameters(self, method: Any) -> None:
+        """Refuse parameters that do not go together, or not with a stream that has begun."""
+
     def _certificate(self, method: Any, l2: float) -> tuple[float, float]:
         """(objective, gap) of a stream: NaN unless the method remembers enough of the rows to know."""
         return float("nan"), float("nan")
@@ -90,6 +93,7 @@ class StreamClassifierBase(AUCClassifierBase):
         rows = self._validate_rows(X, y, None, order="C")
         classes = self._two_classes(rows)
         (method, objective), moments, l2 = self._known(rows, classes)
+        self._check_parameters(method)
         X, side = kernel_rows(rows.X), (rows.y == classes[1]).astype(np.int64)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31, size=4))
         safe_step = self._safe_step(largest_square(rows.X), l2, moments.p)
@@ -137,6 +141,7 @@ class StreamClassifierBase(AUCClassifierBase):
             rows = self._validate_rows(X, y, None, reset=first, order="C")
             stream = _Stream(self._new_method(rows.X.shape[1])) if first else self._stream
             labels = stream.labels_with(rows.y, classes)
+            self._check_parameters(stream.method)
         except Exception:
             if first:  # nothing of a refused first batch stays behind
                 for name in ("n_features_in_", "feature_names_in_"):
