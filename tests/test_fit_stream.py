@@ -28,8 +28,8 @@ def cut(X, y, size, weights=None):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 def test_same_coefficients_as_in_memory(size, penalty, weighted, container):
-    X, y = make_data(500, 6)
-    weights = np.random.default_rng(1).integers(0, 3, 500).astype(float) if weighted else None
+    X, y = make_data(160, 6)
+    weights = np.random.default_rng(1).integers(0, 3, 160).astype(float) if weighted else None
     l2, l1 = scaled_penalty(ClassMoments.from_data(X, y), penalty)
     whole = AUCClassifier(l2, l1, tol=1e-14).fit(X, y, sample_weight=weights)
     blocks = cut(container(X), y, size, weights)
@@ -134,7 +134,7 @@ AUCClassifier().fit_stream(blocks(int(sys.argv[1])))
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 """
     peaks = []
-    for count in ("5", "60"):  # 16 MB and 192 MB of rows
+    for count in ("5", "35"):  # 16 MB and 112 MB of rows
         done = subprocess.run([sys.executable, "-c", program, count], capture_output=True, text=True, check=True)
         peaks.append(float(done.stdout))
     assert peaks[1] < peaks[0] + 16.0

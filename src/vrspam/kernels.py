@@ -91,10 +91,10 @@ def soft(v, threshold):
 
 
 @njit(cache=True, nogil=True, fastmath=FASTMATH)
-def fenchel_gap(w, grad, l1, l2):
-    """The certificate, as in `vrspam.penalties.ElasticNet.gap` (l2 > 0)."""
+def gap_residual(w, grad, l1, l2, curvature):
+    """As `vrspam.penalties.ElasticNet.residual`: the certificate when curvature = l2 > 0."""
     total = 0.0
-    root = np.sqrt(2.0 * l2)
+    root = np.sqrt(2.0 * curvature)
     for j in range(w.shape[0]):
         s = soft(grad[j], l1)
         scaled = (l2 * w[j] + s) / root
@@ -103,17 +103,17 @@ def fenchel_gap(w, grad, l1, l2):
 
 
 @njit(cache=True, nogil=True, fastmath=FASTMATH)
-def gram_descent(gram, w, grad, l1, l2, gap_l2, target, max_sweeps):
+def gram_descent(gram, w, grad, l1, l2, gap_curvature, target, max_sweeps):
     """Coordinate descent on wᵀ gram w / 2 - b·w + Ω(w), with grad = gram w - b kept up to date.
 
     A step along coordinate j is exact; it changes grad by a multiple of row j of gram, so the certificate is
-    known after every sweep for O(d). Only one sweep in `FULL_EVERY` visits coordinates that are zero: most of
-    a sparse solution's zeros stay what they are. `gap_l2` replaces l2 in the certificate (they differ when
-    l2 = 0, where the certificate would be infinite). Returns (sweeps done, gap); w and grad change in place.
+    known after every sweep for O(d). Only one sweep in five visits coordinates that are zero: most of
+    a sparse solution's zeros stay what they are. `gap_curvature` is l2, or a small number in its place when
+    l2 = 0. Returns (sweeps done, gap); w and grad change in place.
     """
     full_every = 5
     d = w.shape[0]
-    gap = fenchel_gap(w, grad, l1, gap_l2)
+    gap = gap_residual(w, grad, l1, l2, gap_curvature)
     sweep = 0
     while sweep < max_sweeps and not gap <= target:
         for j in range(d):
@@ -128,7 +128,7 @@ def gram_descent(gram, w, grad, l1, l2, gap_l2, target, max_sweeps):
                 w[j] = new
                 _dense_add_row(gram, j, new - old, grad)
         sweep += 1
-        gap = fenchel_gap(w, grad, l1, gap_l2)
+        gap = gap_residual(w, grad, l1, l2, gap_curvature)
     return sweep, gap
 
 

@@ -41,13 +41,15 @@ class ElasticNet(NamedTuple):
         every term is ≥ 0, so nothing cancels. With l2 = 0 the tangent plus Ω has no finite least value as
         soon as some |grad_j| > l1, and the bound says nothing: it is NaN by convention.
         """
-        if self.l2 <= 0.0:
-            return float("nan")
+        return self.residual(w, grad, self.l2) if self.l2 > 0.0 else float("nan")
+
+    def residual(self, w: np.ndarray, grad: np.ndarray, curvature: float) -> float:
+        """The terms of `gap` with another number in the denominator: 0 at the optimum, also when l2 = 0."""
         if self.l1 == 0.0:
             s, kinks = grad, 0.0
         else:
             s = soft_threshold(grad, self.l1)
             kinks = float(np.sum(self.l1 * np.abs(w) + (grad - s) * w))
         # Divided before it is squared: l2 and grad may be near the ends of the floating-point range.
-        scaled = (self.l2 * w + s) / np.sqrt(2.0 * self.l2)
+        scaled = (self.l2 * w + s) / np.sqrt(2.0 * curvature)
         return float(scaled @ scaled) + max(kinks, 0.0)

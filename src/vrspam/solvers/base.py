@@ -60,18 +60,16 @@ def target_gap(objective: Objective, tol: float) -> float:
 
 
 def stopping_gap(objective: Objective, w: np.ndarray, grad: np.ndarray) -> float:
-    """The certificate; for l2 = 0, where it is infinite, that of the same problem with a negligible l2.
+    """The certificate; for l2 = 0, where it is infinite, its terms divided by a small curvature instead of l2.
 
-    The stand-in is 1e-10 of the mean curvature, so stopping on it leaves F within tol·F(0) of the optimum of a
-    problem that differs by a relative 1e-10. It only decides when to stop; what is reported is NaN.
+    That measures how far 0 is from the subdifferential in units in which 1e-10 of the mean curvature of f would
+    be l2. It only decides when to stop; what is reported is NaN.
     """
-    if objective.penalty.l2 > 0.0:
-        return objective.penalty.gap(w, grad)
-    return objective.penalty._replace(l2=stand_in_l2(objective)).gap(w, grad)
+    return objective.penalty.residual(w, grad, gap_curvature(objective))
 
 
-def stand_in_l2(objective: Objective) -> float:
-    """l2, or a negligible positive number in its place when it is 0."""
+def gap_curvature(objective: Objective) -> float:
+    """The denominator of `stopping_gap`."""
     if objective.penalty.l2 > 0.0:
         return objective.penalty.l2
     return 1e-10 * max(float(np.mean(objective.gram_diagonal)), np.finfo(float).tiny)

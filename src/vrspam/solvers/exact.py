@@ -14,7 +14,7 @@ import numpy as np
 from scipy import linalg, sparse
 
 from vrspam.objective import Objective, WithinProducts
-from vrspam.solvers.base import Solution, State, certify, run, stand_in_l2, stopping_gap, target_gap
+from vrspam.solvers.base import Solution, State, certify, gap_curvature, run, stopping_gap, target_gap
 
 SWEEPS_PER_NEWTON = 20
 
@@ -112,46 +112,57 @@ class GramDescent:
         from vrspam import kernels  # compiled code is loaded only when it is needed
 
         l2, l1 = objective.penalty
-        gap_l2, target = stand_in_l2(objective), target_gap(objective, tol)
+        curvature, target = gap_curvature(objective), target_gap(objective, tol)
         w = np.zeros_like(self.linear) if w0 is None else np.array(w0, dtype=np.float64)
         grad = self.gram @ w - self.linear
-        sweeps = 0
-        while sweeps < max_iter:
+        sweeps, stalled = 0, False
+        while sweeps < max_iter and not stalled:
+            before = w.copy()
             budget = min(SWEEPS_PER_NEWTON, max_iter - sweeps)
-            done, _ = kernels.gram_descent(self.gram, w, grad, l1, l2, gap_l2, target, budget)
-            sweeps += max(done, 1)
+            done, _ = kernels.gram_descent(self.gram, w, grad, l1, l2, curvature, target, budget)
+            sweeps += done
             grad = self.gram @ w - self.linear  # rounding has crept into the running one
             if stopping_gap(objective, w, grad) <= target:
                 break
-            w = self._newton_step(objective, w)
+            w = self._minimise_on_support(objective, w)
+            stalled = np.array_equal(w, before)  # the last digit is reached
             grad = self.gram @ w - self.linear
-        return certify(objective, w, sweeps, tol)
+        return certify(objective, w, max(sweeps, 1), tol)
 
-    def _newton_step(self, objective: Objective, w: np.ndarray) -> np.ndarray:
+    def _minimise_on_support(self, objective: Objective, w: np.ndarray) -> np.ndarray:
+        """Newton steps, each in the orthant of the present signs, until one is taken whole.
+
+        Each step that is cut short sets at least one coordinate to zero, so there are at most d of them.
+        """
         l2, l1 = objective.penalty
-        support = np.flatnonzero(w)
-        if support.size == 0:
-            return w
-        signs = np.sign(w[support])
-        matrix = self.gram[np.ix_(support, support)]
-        matrix[np.diag_indices_from(matrix)] += l2
-        try:
-            goal = linalg.solve(matrix, self.linear[support] - l1 * signs, assume_a="pos", check_finite=False)
-        except (linalg.LinAlgError, linalg.LinAlgWarning):
-            return w
-        if not np.isfinite(goal).all():
-            return w
-        crossing = goal * signs < 0.0
-        steps = np.where(crossing, w[support] / np.where(crossing, w[support] - goal, 1.0), 1.0)
-        candidates = []
-        for step in {1.0, float(steps.min())}:
-            moved = w[support] + step * (goal - w[support])
-            moved[(steps <= step) & crossing] = 0.0
-            candidate = np.zeros_like(w)
-            candidate[support] = moved
-            candidates.append(candidate)
-        best = min([w, *candidates], key=objective.value)
-        return best
+        value = objective.value(w)
+        while True:
+            support = np.flatnonzero(w)
+            if support.size == 0:
+                return w
+            start, signs = w[support], np.sign(w[support])
+            matrix = self.gram[np.ix_(support, support)]
+            matrix[np.diag_indices_from(matrix)] += l2
+            try:
+                factor = linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+            except linalg.LinAlgError:
+                return w
+            goal = linalg.cho_solve(factor, self.linear[support] - l1 * signs, check_finite=False)
+            crossing = goal * signs < 0.0
+            fractions = np.ones(support.size)
+            fractions[crossing] = start[crossing] / (start[crossing] - goal[crossing])
+            improved = False
+            for fraction in dict.fromkeys((1.0, float(fractions.min()))):  # all at once if that helps, else one by one
+                moved = start + fraction * (goal - start)
+                moved[crossing & (fractions <= fraction)] = 0.0
+                candidate = np.zeros_like(w)
+                candidate[support] = moved
+                candidate_value = objective.value(candidate)
+                if candidate_value < value:
+                    w, value, improved = candidate, candidate_value, True
+                    break
+            if not improved or not crossing.any():
+                return w
 
 
 class ConjugateGradient:
@@ -209,10 +220,12 @@ class ConjugateGradient:
 class ColumnDescent:
     """Elastic net by coordinate descent on the columns of X, the class means subtracted implicitly.
 
-    An epoch is one sweep over all columns and several over those in use. It keeps one copy of X by columns.
+    An epoch is one sweep over all columns, which finds the ones in use, and then the exact solution for those:
+    from their Gram matrix while they are few, by more sweeps when they are many. It keeps one copy of X by columns.
     """
 
     ACTIVE_SWEEPS = 10
+    GRAM_MAX_SUPPORT = 500
 
     def __init__(self, w0: np.ndarray | None = None):
         self.w0 = w0
@@ -234,10 +247,6 @@ class ColumnDescent:
             self._columns = centred.T
             self._means = np.zeros_like(within.means)
         w = np.zeros_like(objective.delta) if self.w0 is None else np.array(self.w0, dtype=np.float64)
-        scores = np.zeros(within.X.shape[0])
-        for j in np.flatnonzero(w):
-            kernels.add_scaled_row(self._columns, j, w[j], scores)
-        self._scores = scores
         value, grad, _ = objective.evaluate(w)
         return State(w, grad, value, passes=3.0)
 
@@ -245,12 +254,41 @@ class ColumnDescent:
         from vrspam import kernels
 
         l2, l1 = objective.penalty
+        scores = np.zeros(objective.within.X.shape[0])  # type: ignore[attr-defined]
+        kernels.weighted_row_sum(self._columns, np.flatnonzero(state.w), state.w, scores)
         # The margin needs δ·w even when the columns are centred, so it is carried as a third number.
         running = np.array([*(self._means @ state.w), float(objective.delta @ state.w)])
-        for sweep in range(1 + self.ACTIVE_SWEEPS):
+
+        def sweep(only_active: bool) -> None:
             kernels.column_sweep(
                 self._columns, self._means, objective.delta, objective.k, objective.gram_diagonal,
-                state.w, self._scores, running, l1, l2, sweep > 0,
+                state.w, scores, running, l1, l2, only_active,
             )  # fmt: skip
+
+        sweep(False)
+        support = np.flatnonzero(state.w)
+        if 0 < support.size <= self.GRAM_MAX_SUPPORT:
+            part = self._restrict(objective, support)
+            state.w[support] = GramDescent(part).solve(part, tol=1e-14, max_iter=200, w0=state.w[support]).w
+            state.passes += 1.0
+        else:
+            for _ in range(self.ACTIVE_SWEEPS):
+                sweep(True)
+            state.passes += self.ACTIVE_SWEEPS * support.size / max(state.w.size, 1)
         state.value, state.grad, _ = objective.evaluate(state.w)
-        state.passes += 3.0 + self.ACTIVE_SWEEPS * np.count_nonzero(state.w) / max(state.w.size, 1)
+        state.passes += 3.0
+
+    def _restrict(self, objective: Objective, support: np.ndarray) -> Objective:
+        """The same problem on some of the columns, with Σ as a matrix."""
+        within = self._gram(support)
+        within -= self._means[:, support].T @ self._means[:, support]
+        part = Objective(objective.p, objective.delta[support], within, objective.penalty, objective.diagonal[support])
+        return part
+
+    def _gram(self, support: np.ndarray) -> np.ndarray:
+        if isinstance(self._columns, np.ndarray):
+            chosen = self._columns[support].astype(np.float64)
+            return chosen @ chosen.T
+        data, indices, indptr = self._columns
+        matrix = sparse.csr_array((data, indices, indptr))[support].astype(np.float64)
+        return (matrix @ matrix.T).toarray()
