@@ -23,8 +23,8 @@ LOOKS: dict[str, dict[str, Any]] = {
     "OPAUC": {"color": "#000000", "marker": "v", "linestyle": ":"},
 }
 BOUNDS = {
-    "bound": ("bound on VRSPAM's, $128M^4$", ":"),
-    "bound_rows": ("the same, constants of the rows", (0, (4, 2))),
+    "bound": ("bound, 128 M⁴", ":"),
+    "bound_rows": ("bound, rows", (0, (4, 2))),
 }
 OTHER_LOOK: dict[str, Any] = {"color": "#56B4E9", "marker": "x", "linestyle": "-"}
 STYLE: Any = {
@@ -102,7 +102,7 @@ def plot_theorem(panels: Panels) -> Figure:
             panel.fill_between(epochs, low, high, color=colour, alpha=0.2, linewidth=0, label="range over seeds")
             panel.plot(epochs, [np.mean(values) for values in by_epoch], label="mean", **_look(algorithm))
             bound = [next(row["bound"] for row in rows if row["epoch"] == epoch) for epoch in epochs]
-            panel.plot(epochs, bound, color="#000000", linestyle=":", label="bound $\\alpha^s$")
+            panel.plot(epochs, bound, color="#000000", linestyle=":", label="proven bound")
         panel.set_title(name)
         panel.set_xlabel("epoch $s$")
         panel.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -129,8 +129,8 @@ def _axes(rows: int, columns: int, width: float = PANEL) -> tuple[Figure, np.nda
 
 def _legend(figure: Figure, axes: Axes) -> None:
     handles, labels = axes.get_legend_handles_labels()
-    room = max(3, int(figure.get_figwidth() / 1.7))
-    figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), room), frameon=False)
+    room = int(figure.get_figwidth() * 11 / (max(map(len, labels)) + 7))  # characters in a line, and those of a label
+    figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), max(room, 1)), frameon=False)
 
 
 def _frame_auc(axes: Axes, algorithms: Mapping[str, Sequence[Mapping[str, Any]]], optimum: float) -> None:

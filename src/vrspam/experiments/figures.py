@@ -56,7 +56,7 @@ def _theorem(rows: Sequence[Row], protocol: Protocol, folder: Path) -> Drawn | N
     theorem = protocol.theorem
     caption = (
         f"Theorem 1: squared distance to the optimum after each epoch, mean and range over {theorem.seeds} seeds, and "
-        f"the proven bound α^s times that of the start (rows scaled to norm at most 1, l2 = {theorem.l2:g}, "
+        f"the proven bound, a factor α an epoch from the first on (rows scaled to norm at most 1, l2 = {theorem.l2:g}, "
         f"step {theorem.theta:g} of the largest proven)."
     )
     panels = _panels(rows, "theorem", theorem.sets)

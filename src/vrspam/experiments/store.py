@@ -59,7 +59,7 @@ class Store:
         if unknown:
             raise KeyError(f"rows have fields that the store does not know: {sorted(unknown)}")
         schema = SCHEMA.with_metadata({_ABOUT: json.dumps(about)})
-        table = pa.Table.from_pylist([row | key for row in rows], schema=schema)
+        table = pa.Table.from_pylist([_without_nan(row) | key for row in rows], schema=schema)
         self.directory.mkdir(parents=True, exist_ok=True)
         temporary = self.directory / f".{uuid.uuid4().hex}.part"
         try:
@@ -135,6 +135,11 @@ def _read_about(path: Path) -> dict[str, Any] | None:
         return json.loads(pq.read_schema(path).metadata[_ABOUT])
     except (OSError, pa.ArrowException, KeyError, TypeError, ValueError):
         return None
+
+
+def _without_nan(row: Row) -> Row:
+    """What is not a number is missing, so that equal rows compare equal."""
+    return {name: None if isinstance(value, float) and value != value else value for name, value in row.items()}
 
 
 def _run_of(row: Row) -> Run:

@@ -1,0 +1,176 @@
+"""The commands: what they print, their exit codes, and that a killed experiment goes on as if nothing had been."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from experiment_rows import fill
+
+from vrspam import __version__
+from vrspam.cli import main
+from vrspam.experiments.store import read_all
+
+COMMANDS = ["demo", "reproduce", "report", "datasets"]
+SMALL = ["reproduce", "--sets", "breast-cancer", "--runs", "4", "--scaling", "standardised", "--jobs", "2"]
+SMALL += ["--algorithms", "SPAM-L2,VRSPAM-NET,SOLAM,exact-L2"]
+RUNS = 4 + 1 + 4 * 4  # choices, one tuned step size, four algorithms
+
+
+def test_version(capsys):
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"vrspam {__version__}\n"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_has_an_example(command, capsys):
+    assert main([command, "--help"]) == 0
+    assert f"Example:  vrspam {command}" in capsys.readouterr().out
+
+
+def test_help_names_every_command(capsys):
+    assert main(["--help"]) == 0
+    out = capsys.readouterr().out
+    assert all(command in out for command in COMMANDS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nonsense"], "No such command"),
+        (["reproduce", "--sets", "germn"], "did you mean 'german'"),
+        (["reproduce", "--sets", ","], "at least one name"),
+        (["reproduce", "--runs", "0"], "--runs"),
+        (["reproduce", "--cv", "both"], "--cv"),
+        (["reproduce", "--algorithms", "SPAM"], "no algorithm is called 'SPAM'"),
+        (["report"], "Missing argument"),
+        (["demo", "--nonsense"], "No such option"),
+    ],
+)
+def test_misuse_is_one_sentence_and_exit_code_2(arguments, words, capsys):
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert words.lower() in captured.err.lower()
+    assert captured.err.count("\n") == 1
+    assert captured.out == ""
+
+
+def test_failure_is_one_sentence_and_exit_code_1(tmp_path, capsys):
+    assert main(["report", str(tmp_path)]) == 1
+    captured = capsys.readouterr()
+    assert "holds no results" in captured.err
+    assert captured.err.count("\n") == 1
+    with pytest.raises(ValueError, match="holds no results"):
+        main(["report", str(tmp_path), "--debug"])
+
+
+def test_other_protocol_in_the_same_directory_is_refused(tmp_path, capsys):
+    fill(tmp_path)
+    before = sorted(path.name for path in tmp_path.rglob("*"))
+    assert main(["reproduce", "--sets", "digits", "--scaling", "unit-rows", "--out", str(tmp_path)]) == 1
+    assert "another protocol" in capsys.readouterr().err
+    assert sorted(path.name for path in tmp_path.rglob("*")) == before
+
+
+def test_set_that_cannot_be_had_is_named(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("VRSPAM_DATA", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")
+    assert main(["reproduce", "--sets", "acoustic", "--out", str(tmp_path / "out")]) == 1
+    error = capsys.readouterr().err
+    assert "acoustic" in error
+    assert "VRSPAM_DATA" in error
+    assert not (tmp_path / "out").exists()
+
+
+def test_datasets_for_scripts(capsys):
+    assert main(["datasets", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert {row["name"] for row in rows if row["paper"]} >= {"german", "mnist"}
+    assert main(["datasets"]) == 0
+    assert "breast-cancer" in capsys.readouterr().out
+
+
+def test_report_from_rows_alone(tmp_path, capsys):
+    fill(tmp_path)
+    assert main(["report", str(tmp_path), "--json"]) == 0
+    written = json.loads(capsys.readouterr().out)
+    assert Path(written["report"][0]).read_text().startswith("<!doctype html>")
+    assert all(Path(path).exists() for paths in written.values() for path in paths)
+
+
+def start(directory: Path) -> subprocess.Popen:
+    command = [sys.executable, "-m", "vrspam.cli", *SMALL, "--out", str(directory)]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+
+
+def children(pid: int) -> list[int]:
+    """The processes that a process has started."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            if int(path.read_text().rsplit(")", 1)[1].split()[1]) == pid:
+                found.append(int(path.parent.name))
+        except (OSError, ValueError, IndexError):  # it has ended meanwhile
+            continue
+    return found
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def wait_until(condition, seconds: float = 60.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.005)
+
+
+def without_clock(directory: Path) -> list[dict]:
+    rows, _, unreadable = read_all(directory / "rows")
+    assert unreadable == []
+    return [{name: value for name, value in row.items() if name != "seconds"} for row in rows]
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at processes through /proc")
+def test_killed_and_damaged_experiment_goes_on_as_if_undisturbed(tmp_path):
+    undisturbed, disturbed = tmp_path / "undisturbed", tmp_path / "disturbed"
+    assert start(undisturbed).wait() == 0
+
+    process = start(disturbed)
+    wait_until(lambda: len(list(disturbed.glob("rows/*.parquet"))) >= 6)
+    workers = children(process.pid)
+    os.kill(process.pid, signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    wait_until(lambda: not any(map(alive, workers)))  # nobody goes on writing
+    kept = sorted(disturbed.glob("rows/*.parquet"))
+    assert 6 <= len(kept) < RUNS
+    assert not (disturbed / "report.html").exists()
+
+    victim = kept[2]
+    content = victim.read_bytes()
+    victim.write_bytes(content[: len(content) // 2])
+    untouched = {path: path.stat().st_mtime_ns for path in kept if path != victim}
+    process = start(disturbed)
+    messages = process.stderr.read()
+    assert process.wait() == 0
+    assert f"{len(kept) - 1} of {RUNS} runs are there already" in messages
+    assert {path: path.stat().st_mtime_ns for path in untouched} == untouched
+
+    rows = without_clock(disturbed)
+    assert rows == without_clock(undisturbed)
+    runs = [(row["set"], row["task"], row["algorithm"], row["split"]) for row in rows if row["kind"] != "grid"]
+    assert len({key for key in runs if key[1] == "score"}) == 16
+    assert sum(key[1] == "score" for key in runs) == 16
+    assert (disturbed / "table.md").read_text() == (undisturbed / "table.md").read_text()
