@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import clone
 
 from vrspam.estimators.base import AUCClassifierBase, Rows
@@ -17,13 +16,33 @@ from vrspam.progress import Progress
 MOMENTS_MAX_FEATURES = 5_000
 
 
+def validated_rows(estimator: AUCClassifierBase, number: int, X, y, weights=None, *, reset: bool = True) -> Rows | None:
+    """One block by the estimator's rules, None if there is nothing in it; a refusal names the block."""
+    if y is None:
+        raise ValueError(f"Block {number} has no labels: name the label column when the file is opened.")
+    if np.shape(y)[:1] == (0,) or (weights is not None and not np.any(weights)):
+        return None  # rows of weight zero count for nothing
+    try:
+        return estimator._validate_rows(X, y, weights, reset=reset)
+    except ValueError as error:
+        raise ValueError(f"Block {number}: {error}") from error
+
+
+def add_block(moments: ClassMoments, rows: Rows, number: int) -> None:
+    """Take in a block; a refusal names it."""
+    try:
+        moments.add_checked(*rows)
+    except ValueError as error:
+        raise ValueError(f"Block {number}: {error}") from error
+
+
 class RowBlocks:
     """The blocks of a stream as validated rows; iterate as often as the stream itself can be.
 
     Parameters
     ----------
     estimator : AUCClassifierBase
-        Its rules of validation apply. It is left as it is: `n_features` and `is_sparse` are found here.
+        Its rules of validation apply. It is left as it is.
     chunks : iterable of (X, y) or (X, y, sample_weight)
     progress : bool
         Show rows per second, and the time left where `chunks` knows its number of rows (`n_rows`).
@@ -35,7 +54,6 @@ class RowBlocks:
         self.chunks, self.progress = chunks, progress
         self._validator = clone(estimator)
         self.n_features: int | None = None
-        self.is_sparse = False
 
     @property
     def one_shot(self) -> bool:
@@ -57,24 +75,10 @@ class RowBlocks:
     def _validated(self, number: int, chunk) -> Rows | None:
         if not isinstance(chunk, tuple | list) or len(chunk) not in (2, 3):
             raise ValueError(f"Block {number} must be a tuple (X, y) or (X, y, sample_weight).")
-        X, y, weights = chunk if len(chunk) == 3 else (*chunk, None)
-        if y is None:
-            raise ValueError(f"Block {number} has no labels: name the label column when the file is opened.")
-        if np.shape(y)[:1] == (0,) or (weights is not None and not np.any(weights)):
-            return None  # rows of weight zero count for nothing
-        try:
-            rows = self._validator._validate_rows(X, y, weights, reset=self.n_features is None)
-        except ValueError as error:
-            raise ValueError(f"Block {number}: {error}") from error
-        self.n_features, self.is_sparse = rows.X.shape[1], sparse.issparse(rows.X)
+        rows = validated_rows(self._validator, number, *chunk, reset=self.n_features is None)
+        if rows is not None:
+            self.n_features = rows.X.shape[1]
         return rows
-
-    def add_to(self, moments: ClassMoments, rows: Rows, number: int) -> None:
-        """Take in a block; a refusal names it."""
-        try:
-            moments.add_checked(*rows)
-        except ValueError as error:
-            raise ValueError(f"Block {number}: {error}") from error
 
     def moments(self, most_once: int) -> ClassMoments:
         """Moments of all rows, in one pass: with scatter matrices up to 5,000 features, else with variances.
@@ -92,7 +96,7 @@ class RowBlocks:
                         "give chunks that can be gone through again (a list, vrspam.data.read_chunks)."
                     )
                 moments = ClassMoments(d, scatter=once or d <= MOMENTS_MAX_FEATURES)
-            self.add_to(moments, rows, number)
+            add_block(moments, rows, number)
         assert moments is not None
         return moments
 

@@ -1,0 +1,5 @@
+"""Exact fits on Dask clusters: moments of each block, added up in a tree, solved locally."""
+
+from vrspam.distributed.classifier import DaskAUCClassifier
+
+__all__ = ["DaskAUCClassifier"]

@@ -1,0 +1,180 @@
+"""Dask estimators against the local ones, on Dask's own scheduler and on a cluster whose worker is killed."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+from helpers import make_data, scaled_penalty
+from scipy import sparse
+
+from vrspam import AUCClassifier, ClassMoments
+
+dask = pytest.importorskip("dask")
+pytest.importorskip("distributed")
+import dask.array as da  # noqa: E402
+import dask.dataframe as dd  # noqa: E402
+import pandas as pd  # noqa: E402
+from dask.distributed import Client, LocalCluster  # noqa: E402
+
+from vrspam.distributed import DaskAUCClassifier  # noqa: E402
+from vrspam.estimators import chunks  # noqa: E402
+
+
+@pytest.fixture
+def data():
+    return make_data(300, 5, seed=1)
+
+
+def containers(X):
+    """The same rows as Dask collections of every kind."""
+    whole = da.from_array(X, chunks=(70, 2))
+    frame = dd.from_pandas(pd.DataFrame(X, columns=list("abcde")), npartitions=4)
+    unknown = frame.to_dask_array()
+    csr = da.from_array(X, chunks=(70, 5)).map_blocks(sparse.csr_array)
+    return {"array": whole, "frame": frame, "unknown": unknown, "csr": csr}
+
+
+def labels_for(X, y):
+    if isinstance(X, da.Array) and not np.isnan(X.chunks[0]).any():
+        return da.from_array(y, chunks=110)
+    return dd.from_pandas(pd.Series(y), npartitions=4)
+
+
+@pytest.mark.parametrize("kind", ["array", "frame", "unknown", "csr"])
+@pytest.mark.parametrize("penalty", ["ridge", "net"])
+def test_same_answer_as_the_local_estimator(kind, penalty, data):
+    X, y = data
+    names = np.where(y == 1, "yes", "no") if kind != "csr" else y
+    penalty = scaled_penalty(ClassMoments.from_data(X, y), penalty)
+    local = AUCClassifier(*penalty, tol=1e-13).fit(X, names)
+    lazy = containers(X)[kind]
+    target = labels_for(lazy, names)
+    model = DaskAUCClassifier(*penalty, tol=1e-13).fit(lazy, target)
+    np.testing.assert_allclose(model.coef_, local.coef_, rtol=1e-8, atol=1e-12)
+    assert model.moments_ == local.moments_
+    np.testing.assert_allclose(model.decision_function(lazy).compute(), local.decision_function(X), atol=1e-12)
+    np.testing.assert_array_equal(model.predict(lazy).compute(), local.predict(X))
+    if kind != "frame":  # a model of a frame wants its column names
+        np.testing.assert_array_equal(model.predict(X), local.predict(X))
+    assert model.score(lazy, target) == pytest.approx(local.score(X, names), abs=1e-12)
+
+
+def test_weights_and_labels_in_memory(data):
+    X, y = data
+    weights = np.random.default_rng(2).uniform(0, 2, 300)
+    lazy = da.from_array(X, chunks=(90, 5))
+    local = AUCClassifier().fit(X, y, sample_weight=weights)
+    for target, c in ((y, weights), (da.from_array(y, chunks=50), da.from_array(weights, chunks=90))):
+        model = DaskAUCClassifier().fit(lazy, target, sample_weight=c)
+        np.testing.assert_allclose(model.coef_, local.coef_, rtol=1e-10)
+
+
+@pytest.mark.parametrize("penalty", ["ridge", "net"])
+def test_wide_data_by_one_pass_for_each_product(penalty, data, monkeypatch):
+    X, y = data
+    l2, l1 = scaled_penalty(ClassMoments.from_data(X, y), penalty)
+    local = AUCClassifier(l2, l1, tol=1e-14).fit(X, y)
+    monkeypatch.setattr(chunks, "MOMENTS_MAX_FEATURES", 4)
+    with dask.config.set(scheduler="synchronous"):
+        model = DaskAUCClassifier(l2, l1, tol=1e-9).fit(containers(X)["csr"], y)
+    assert model.solver_ == "products"
+    assert np.linalg.norm(model.coef_ - local.coef_) <= np.sqrt(2 * model.gap_ / l2) + 1e-8
+    assert model.gap_ <= 1e-9 * 0.25
+
+
+def test_empty_partitions_are_passed_over(data):
+    X, y = data
+    frame = pd.DataFrame(X, columns=list("abcde")).assign(y=y, keep=np.arange(300) < 200)
+    lazy = dd.from_pandas(frame, npartitions=6)
+    lazy = lazy[lazy["keep"]]
+    model = DaskAUCClassifier().fit(lazy[list("abcde")], lazy["y"])
+    np.testing.assert_allclose(model.coef_, AUCClassifier().fit(X[:200], y[:200]).coef_, rtol=1e-9)
+    assert model.predict(lazy[list("abcde")]).compute().dtype == y.dtype
+    nothing = lazy[lazy["a"] > 1e9]
+    with pytest.raises(ValueError, match="every block of X is empty"):
+        DaskAUCClassifier().fit(nothing[list("abcde")], nothing["y"])
+
+
+def test_refusals(data):
+    X, y = data
+    lazy = da.from_array(X, chunks=(100, 5))
+    with pytest.raises(ValueError, match="Dask array or data frame"):
+        DaskAUCClassifier().fit(X, y)
+    with pytest.raises(ValueError, match="y has"):
+        DaskAUCClassifier().fit(lazy, y[:-1])
+    with pytest.raises(ValueError, match="y has 299 rows"):
+        DaskAUCClassifier().fit(lazy, da.from_array(y[:-1], chunks=100))
+    with pytest.raises(ValueError, match="sizes of X are unknown"):
+        DaskAUCClassifier().fit(containers(X)["unknown"], y)
+    with pytest.raises(ValueError, match="repartition"):
+        DaskAUCClassifier().fit(containers(X)["unknown"], da.from_array(y, chunks=150))
+    broken = X.copy()
+    broken[150, 2] = np.inf
+    with pytest.raises(ValueError, match="Block 1: Input X contains infinity"):
+        DaskAUCClassifier().fit(da.from_array(broken, chunks=(100, 5)), y)
+    unknown = containers(X)["unknown"]
+    with pytest.raises(ValueError, match=r"Block \d: Found input variables with inconsistent"):
+        DaskAUCClassifier().fit(unknown, da.from_array(y, chunks=((80, 70, 80, 70),)))
+    with pytest.raises(ValueError, match="two classes"):
+        DaskAUCClassifier().fit(lazy, np.zeros(300))
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+        yield client
+
+
+def generated_block(number, rows, marker):
+    """Rows of block `number`; the first time block 5 is made, its worker says who it is and waits to be killed."""
+    if marker is not None and number == 5:
+        try:
+            with open(marker, "x") as file:
+                file.write(str(os.getpid()))
+            time.sleep(60)
+        except FileExistsError:
+            pass
+    few = np.random.default_rng(number).standard_normal((100, 51))
+    return np.tile(few, (rows // 100, 1))
+
+
+def generated(blocks, rows, marker=None):
+    make = dask.delayed(generated_block, pure=False)
+    parts = [da.from_delayed(make(i, rows, marker), (rows, 51), float) for i in range(blocks)]
+    table = da.concatenate(parts)
+    return table[:, :50], (table[:, 50] > 0.5).astype(int)
+
+
+def test_a_killed_worker_changes_nothing(cluster, tmp_path):
+    marker = tmp_path / "victim"
+    X, y = generated(12, 200, str(marker))
+    fitted = []
+    fit = threading.Thread(target=lambda: fitted.append(DaskAUCClassifier().fit(X, y)), daemon=True)
+    fit.start()
+    deadline = time.monotonic() + 60
+    while not (marker.exists() and marker.read_text()) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    os.kill(int(marker.read_text()), signal.SIGKILL)
+    fit.join(timeout=90)
+    assert not fit.is_alive(), "the fit hangs"
+    rows = np.concatenate([generated_block(i, 200, None) for i in range(12)])
+    local = AUCClassifier().fit(rows[:, :50], (rows[:, 50] > 0.5).astype(int))
+    np.testing.assert_allclose(fitted[0].coef_, local.coef_, rtol=1e-8)
+
+
+def peak_megabytes():
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmHWM")) / 1024
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="needs Linux's /proc")
+def test_a_worker_holds_little_more_than_its_blocks(cluster):
+    cluster.wait_for_workers(2, timeout=60)
+    DaskAUCClassifier().fit(*generated(4, 100))
+    before = cluster.run(peak_megabytes)
+    DaskAUCClassifier().fit(*generated(40, 20_000))  # 8 MB a block, 320 MB in all
+    after = cluster.run(peak_megabytes)
+    assert max(after[worker] - before[worker] for worker in before) < 100
