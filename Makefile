@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 .PHONY: demo test lint bench clean
 
 demo: $(VENV)/.installed
-	$(BIN)/python examples/compare.py
+	$(BIN)/vrspam demo
 
 test: lint
 	$(BIN)/python -m pytest -n 2 --dist worksteal
@@ -30,7 +30,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: pyproject.toml | $(BIN)/python
-	$(PIP) --editable .
+	$(PIP) --editable ".[cli,plots,data]"
 	touch $@
 
 $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
