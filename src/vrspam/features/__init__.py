@@ -1,0 +1,45 @@
+"""Feature maps: unsupervised scikit-learn transformers on which a linear scorer becomes a curved one.
+
+| map | score becomes |
+|---|---|
+| `LinearFeatures` | a weighted sum of the columns |
+| `AdditiveFeatures` | a sum of smooth curves, one for each column |
+| `KernelFeatures` | a sum of curves and of bumps around landmarks: interactions of every order |
+
+All of them take arrays, sparse matrices and data frames, encode categories one-hot and missing values by an
+indicator, keep float32, and can be stored without pickle (`to_dict`, `from_dict`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from vrspam.features.additive import AdditiveFeatures
+from vrspam.features.base import FeatureMap
+from vrspam.features.kernel import KernelFeatures
+from vrspam.features.linear import LinearFeatures
+
+__all__ = ["AdditiveFeatures", "FeatureMap", "KernelFeatures", "LinearFeatures", "map_from_dict"]
+
+_MAPS: dict[str, type[FeatureMap]] = {
+    kind.__name__: kind for kind in (LinearFeatures, AdditiveFeatures, KernelFeatures)
+}
+
+
+def map_from_dict(plain: Mapping[str, Any]) -> FeatureMap:
+    """Return the fitted map that its `to_dict` wrote, whichever it was.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vrspam.features import AdditiveFeatures, map_from_dict
+    >>> X = np.random.default_rng(0).standard_normal((50, 2))
+    >>> features = AdditiveFeatures().fit(X)
+    >>> np.array_equal(map_from_dict(features.to_dict()).transform(X), features.transform(X))
+    True
+    """
+    kind = plain.get("map") if isinstance(plain, Mapping) else None
+    if kind not in _MAPS:
+        raise ValueError(f"This is no stored feature map ({', '.join(_MAPS)}): save the model again.")
+    return _MAPS[kind].from_dict(plain)

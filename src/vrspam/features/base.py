@@ -1,0 +1,196 @@
+"""What all feature maps share: reading columns, transforming in blocks, names, storing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+
+from vrspam.features import table
+from vrspam.features.encoders import Curves, Encoder, Indicators, encoder_from_dict
+from vrspam.features.ranks import Distribution, distribution
+
+MAX_CATEGORIES = 1_000
+
+
+class FeatureMap(TransformerMixin, BaseEstimator):
+    """Base of the maps: each column is encoded by itself, `_curves` says how; labels are never looked at."""
+
+    encoders_: list[Encoder]
+    max_rows: int
+    random_state: Any
+    _parameter_constraints: dict = {
+        "max_rows": [Interval(Integral, 100, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    # What a map says of itself.
+
+    def _curves(self, seen: Distribution, missing: bool) -> Curves:
+        """Return the functions of a numeric column with this distribution."""
+        raise NotImplementedError
+
+    def _fit_further(self, X, rng: np.random.RandomState) -> None:
+        """Learn what goes beyond single columns."""
+
+    def _transform_block(self, X) -> np.ndarray:
+        return self._encode(X)
+
+    def _width(self) -> int:
+        """Columns of the widest array that a block needs."""
+        return self.n_features_out_
+
+    # What all of them do.
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None) -> Self:
+        """Learn the map from the rows of X; labels are not looked at.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            NaN is a missing value. Columns of a frame that do not hold numbers are categories.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        X = self._check(X, reset=True)
+        rng = check_random_state(self.random_state)
+        if X.shape[0] > self.max_rows:
+            X = table.rows_of(X, np.sort(rng.choice(X.shape[0], self.max_rows, replace=False)))
+        columns = sparse.csc_array(X) if sparse.issparse(X) else X
+        self.encoders_ = [
+            self._numeric_encoder(table.numbers(columns, j)) if numeric else self._category_encoder(X, j)
+            for j, numeric in enumerate(table.numeric_flags(X))
+        ]
+        self._fit_further(X, rng)
+        return self
+
+    def transform(self, X) -> np.ndarray:
+        """Return the features of the rows of X, computed in blocks of rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features_out_)
+            float32 if all numbers of X are.
+        """
+        check_is_fitted(self, "encoders_")
+        X = self._check(X, reset=False)
+        out = None
+        for rows in table.blocks(X.shape[0], self._width()):
+            block = self._transform_block(table.rows_of(X, rows))
+            if block.shape[0] == X.shape[0]:
+                return block
+            if out is None:
+                out = np.empty((X.shape[0], block.shape[1]), dtype=block.dtype)
+            out[rows] = block
+        assert out is not None  # `_check` refuses X without rows
+        return out
+
+    def _check(self, X, *, reset: bool):
+        if table.is_frame(X):
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            if min(X.shape) == 0:
+                raise ValueError(f"Found a frame of shape {X.shape}: at least one row and one column are needed.")
+            return X
+        return validate_data(
+            self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite="allow-nan"
+        )
+
+    def _numeric_encoder(self, values: np.ndarray) -> Curves:
+        absent = np.isnan(values)
+        missing = bool(absent.any())
+        return self._curves(distribution(values[~absent] if missing else values), missing)
+
+    def _category_encoder(self, X, j: int) -> Indicators:
+        found = set(table.words(X, j).tolist())
+        if len(found) > MAX_CATEGORIES:
+            raise ValueError(
+                f"Column {X.columns[j]!r} has more than {MAX_CATEGORIES} different values that are not numbers: "
+                "drop it if it is a name, convert it if it holds numbers as text, or group its rare values."
+            )
+        return Indicators(tuple(sorted(found - {None})), None in found)
+
+    @property
+    def column_slices_(self) -> list[slice]:
+        """Where the features of each column are."""
+        ends = np.cumsum([0] + [encoder.width for encoder in self.encoders_]).tolist()
+        return [slice(a, b) for a, b in pairwise(ends)]
+
+    @property
+    def n_features_out_(self) -> int:
+        """Number of features."""
+        return sum(encoder.width for encoder in self.encoders_)
+
+    def _encode(self, X) -> np.ndarray:
+        """Return the features of all columns for the rows of X, which is checked already and not large."""
+        if sparse.issparse(X):
+            X = X.toarray()
+        flags = table.numeric_flags(X)
+        for j, (encoder, numeric) in enumerate(zip(self.encoders_, flags, strict=True)):
+            if numeric != isinstance(encoder, Curves):
+                was, now = ("categories", "numbers") if numeric else ("numbers", "categories")
+                name = X.columns[j] if table.is_frame(X) else j
+                raise ValueError(f"Column {name!r} held {was} in fit and holds {now} now.")
+        columns = [table.numbers(X, j) if numeric else table.words(X, j) for j, numeric in enumerate(flags)]
+        floats = {column.dtype for column, numeric in zip(columns, flags, strict=True) if numeric}
+        dtype = np.float32 if floats == {np.dtype(np.float32)} else np.float64
+        out = np.empty((X.shape[0], sum(encoder.width for encoder in self.encoders_)), dtype=dtype)
+        for encoder, where, values in zip(self.encoders_, self.column_slices_, columns, strict=True):
+            encoder.write(values, out[:, where])
+        return out
+
+    def get_feature_names_out(self, input_features=None) -> np.ndarray:
+        """Return the name of each feature: that of its column, and what it is."""
+        check_is_fitted(self, "encoders_")
+        columns = _check_feature_names_in(self, input_features)
+        names = [n for encoder, column in zip(self.encoders_, columns, strict=True) for n in encoder.names(str(column))]
+        return np.array(names, dtype=object)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fitted map as plain values, lists and NumPy arrays (`from_dict` reads it, no pickle)."""
+        check_is_fitted(self, "encoders_")
+        params = self.get_params(deep=False)
+        if not isinstance(params["random_state"], (int, np.integer, type(None))):
+            params["random_state"] = None  # a generator has moved on; the fitted map does not need it
+        names = getattr(self, "feature_names_in_", None)
+        return {
+            "map": type(self).__name__,
+            "params": params,
+            "n_features_in": self.n_features_in_,
+            "feature_names_in": None if names is None else [str(name) for name in names],
+            "encoders": [encoder.to_dict() for encoder in self.encoders_],
+        }
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
+        """Return the fitted map that `to_dict` wrote; arrays may have become lists on the way (JSON)."""
+        if not isinstance(plain, Mapping) or plain.get("map") != cls.__name__:
+            raise ValueError(f"This is no stored {cls.__name__}: save the model again.")
+        new = cls(**plain["params"])
+        new.n_features_in_ = int(plain["n_features_in"])
+        if plain["feature_names_in"] is not None:
+            new.feature_names_in_ = np.array(plain["feature_names_in"], dtype=object)
+        new.encoders_ = [encoder_from_dict(encoder) for encoder in plain["encoders"]]
+        return new

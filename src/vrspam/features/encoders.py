@@ -1,0 +1,129 @@
+"""What becomes of one column: piecewise linear functions of a number, or indicators of categories."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Several piecewise linear functions of one numeric column, and an indicator of missing values.
+
+    Attributes
+    ----------
+    nodes : ndarray of shape (k,)
+        Increasing values of the column.
+    table : ndarray of shape (k, q)
+        The q functions at the nodes.
+    labels : tuple of str
+        What each function is called.
+    missing : bool
+        Whether values were missing in fit: then one more feature is their indicator. The functions of a
+        missing value are 0, their mean.
+    extend : bool
+        Whether the functions go on straight outside the nodes; otherwise they are constant there.
+    """
+
+    nodes: np.ndarray
+    table: np.ndarray
+    labels: tuple[str, ...]
+    missing: bool
+    extend: bool = False
+
+    @property
+    def width(self) -> int:
+        """Number of features."""
+        return self.table.shape[1] + self.missing
+
+    def names(self, column: str) -> list[str]:
+        """Name of each feature."""
+        shown = [f"{column}_{label}" if label else column for label in self.labels]
+        return [*shown, f"{column}_missing"] if self.missing else shown
+
+    def write(self, values: np.ndarray, out: np.ndarray) -> None:
+        """Fill `out` (rows × width) with the features of `values`."""
+        q = self.table.shape[1]
+        absent = np.isnan(values)
+        gone = bool(absent.any())
+        nodes, table = self.nodes.astype(values.dtype), self.table.astype(out.dtype)
+        if gone:
+            values = np.where(absent, nodes[0], values)
+        if nodes.size == 1:
+            out[:, :q] = table[0]
+        else:
+            place = np.clip(np.searchsorted(nodes, values, side="right") - 1, 0, nodes.size - 2)
+            share = ((values - nodes[place]) / (nodes[place + 1] - nodes[place])).astype(out.dtype)
+            if not self.extend:
+                np.clip(share, 0.0, 1.0, out=share)
+            step = np.diff(table, axis=0)
+            np.multiply(step[place], share[:, np.newaxis], out=out[:, :q])
+            out[:, :q] += table[place]
+        if gone:
+            out[absent, :q] = 0.0
+        if self.missing:
+            out[:, q] = absent
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain arrays and values."""
+        return {
+            "kind": "curves",
+            "nodes": self.nodes,
+            "table": self.table,
+            "labels": list(self.labels),
+            "missing": self.missing,
+            "extend": self.extend,
+        }
+
+
+@dataclass(frozen=True)
+class Indicators:
+    """One 0/1 feature for each category; a category not seen before is all zeros.
+
+    Attributes
+    ----------
+    categories : tuple of str
+    missing : bool
+        Whether values were missing in fit: they are a category of their own, the last.
+    """
+
+    categories: tuple[str, ...]
+    missing: bool
+
+    @property
+    def width(self) -> int:
+        """Number of features."""
+        return len(self.categories) + self.missing
+
+    def names(self, column: str) -> list[str]:
+        """Name of each feature."""
+        shown = [f"{column}={value}" for value in self.categories]
+        return [*shown, f"{column}_missing"] if self.missing else shown
+
+    def write(self, values: np.ndarray, out: np.ndarray) -> None:
+        """Fill `out` (rows × width) with the indicators of `values` (strings or None)."""
+        place: dict[str | None, int] = {value: i for i, value in enumerate(self.categories)}
+        if self.missing:
+            place[None] = len(self.categories)
+        codes = np.array([place.get(value, -1) for value in values], dtype=np.intp)
+        out[:] = 0.0
+        known = np.flatnonzero(codes >= 0)
+        out[known, codes[known]] = 1.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {"kind": "indicators", "categories": list(self.categories), "missing": self.missing}
+
+
+Encoder = Curves | Indicators
+
+
+def encoder_from_dict(plain: Mapping[str, Any]) -> Encoder:
+    """Return the encoder that `to_dict` wrote."""
+    if plain["kind"] == "indicators":
+        return Indicators(tuple(plain["categories"]), bool(plain["missing"]))
+    nodes, table = np.asarray(plain["nodes"], dtype=np.float64), np.asarray(plain["table"], dtype=np.float64)
+    return Curves(nodes, table, tuple(plain["labels"]), bool(plain["missing"]), bool(plain["extend"]))

@@ -1,0 +1,192 @@
+"""`KernelFeatures`: Nyström features of a Gaussian kernel between ranks, beside the additive ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from scipy import linalg
+from sklearn.utils._param_validation import Interval
+
+from vrspam.features import table
+from vrspam.features.additive import AdditiveFeatures
+from vrspam.features.base import FeatureMap
+from vrspam.features.encoders import Curves
+from vrspam.features.ranks import Distribution
+
+SCALE_ROWS = 1_000
+LEAST_EIGENVALUE = 1e-6
+
+
+class KernelFeatures(FeatureMap):
+    """Features of a Gaussian kernel between the ranks of the columns: curves and interactions of every order.
+
+    With u(x) the ranks of a row (categories one-hot, missing values an indicator) and landmarks z_1, ..., z_m
+    drawn from the rows, a linear scorer of these features is a sum of bumps around the landmarks,
+
+        φ(x) = K^(-1/2) (k(x, z_1), ..., k(x, z_m)),     k(x, z) = exp(-‖u(x) - u(z)‖² / (2 (b s)²)),
+
+    where K = (k(z_i, z_j)), s² is the median of ‖u(x) - u(z)‖² over pairs of rows and b the bandwidth: small
+    values see fine detail, large ones are nearly quadratic. By default the features of `AdditiveFeatures` stand
+    beside these (both parts with total variance 1), so that the kernel need only learn what a sum of curves
+    cannot say.
+
+    Parameters
+    ----------
+    bandwidth : float, default=1.0
+        Width of the kernel in units of the median distance.
+    n_landmarks : int, default=600
+        Rows drawn as landmarks (all, if there are fewer).
+    additive : bool, default=True
+        Put the additive features beside those of the kernel.
+    max_additive : int, default=500
+        `max_features` of the additive features.
+    max_rows : int, default=50_000
+        Ranks and landmarks come from at most this many rows.
+    random_state : int, RandomState or None, default=None
+        Draws rows and landmarks.
+
+    Attributes
+    ----------
+    landmarks_ : ndarray of shape (m, ranks)
+        Ranks of the landmarks.
+    whitening_ : ndarray of shape (m, r)
+        K^(-1/2), without the directions of eigenvalues below 1e-6 of the largest, times the scale of the part.
+    gamma_ : float
+        1 / (2 (b s)²).
+    additive_ : AdditiveFeatures or None
+    additive_scale_ : float
+    n_features_out_ : int
+
+    References
+    ----------
+    C. K. I. Williams and M. Seeger. Using the Nyström method to speed up kernel machines. NIPS 2000.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vrspam import AUCClassifier
+    >>> from vrspam.features import KernelFeatures
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((2000, 3))
+    >>> y = X[:, 0] * X[:, 1] + 0.3 * rng.standard_normal(2000) > 0.5
+    >>> features = KernelFeatures(random_state=0).fit(X)
+    >>> print(f"{AUCClassifier().fit(features.transform(X), y).score(features.transform(X), y):.2f}")
+    0.9...
+    """
+
+    _parameter_constraints: dict = {
+        **FeatureMap._parameter_constraints,
+        "bandwidth": [Interval(Real, 0, None, closed="neither")],
+        "n_landmarks": [Interval(Integral, 2, None, closed="left")],
+        "additive": ["boolean"],
+        "max_additive": [Interval(Integral, 1, None, closed="left")],
+    }
+    additive_: AdditiveFeatures | None
+
+    def __init__(
+        self,
+        *,
+        bandwidth=1.0,
+        n_landmarks=600,
+        additive=True,
+        max_additive=500,
+        max_rows=50_000,
+        random_state=None,
+    ):
+        self.bandwidth = bandwidth
+        self.n_landmarks = n_landmarks
+        self.additive = additive
+        self.max_additive = max_additive
+        self.max_rows = max_rows
+        self.random_state = random_state
+
+    def _curves(self, seen: Distribution, missing: bool) -> Curves:
+        return Curves(seen.values, (seen.ranks - 0.5)[:, np.newaxis], ("",), missing)
+
+    def _fit_further(self, X, rng: np.random.RandomState) -> None:
+        chosen = rng.permutation(X.shape[0])[: self.n_landmarks]
+        self.landmarks_ = self._encode(table.rows_of(X, chosen)).astype(np.float64)
+        distances = squared_distances(self.landmarks_, self.landmarks_)
+        median = float(np.median(distances[np.triu_indices_from(distances, 1)])) if chosen.size > 1 else 0.0
+        self.gamma_ = 1.0 / (2.0 * self.bandwidth**2 * (median if median > 0.0 else 1.0))
+        values, vectors = linalg.eigh(np.exp(-self.gamma_ * distances), check_finite=False)
+        keep = values > LEAST_EIGENVALUE * values[-1]
+        self.whitening_ = np.ascontiguousarray(vectors[:, keep] / np.sqrt(values[keep]))
+        self.additive_, self.additive_scale_ = None, 1.0
+        if self.additive:
+            self.additive_ = AdditiveFeatures(
+                max_features=self.max_additive, max_rows=self.max_rows, random_state=0
+            ).fit(X)
+            sample = table.rows_of(X, chosen[:SCALE_ROWS])
+            self.whitening_ *= _unit(self._kernel_part(sample))
+            self.additive_scale_ = _unit(self.additive_.transform(sample))
+
+    def _kernel_part(self, X) -> np.ndarray:
+        ranks = self._encode(X)
+        kernel = squared_distances(ranks, self.landmarks_.astype(ranks.dtype))
+        kernel *= -self.gamma_
+        np.exp(kernel, out=kernel)
+        return kernel @ self.whitening_.astype(ranks.dtype)
+
+    def _transform_block(self, X) -> np.ndarray:
+        kernel = self._kernel_part(X)
+        if self.additive_ is None:
+            return kernel
+        additive = self.additive_.transform(X)
+        additive *= self.additive_scale_
+        return np.hstack([additive, kernel])
+
+    def _width(self) -> int:
+        return max(self.landmarks_.shape[0], self.n_features_out_)
+
+    @property
+    def n_features_out_(self) -> int:
+        """Number of features."""
+        return self.whitening_.shape[1] + (0 if self.additive_ is None else self.additive_.n_features_out_)
+
+    def get_feature_names_out(self, input_features=None) -> np.ndarray:
+        """Return the name of each feature: the additive ones, then kernel0, kernel1, ..."""
+        super().get_feature_names_out(input_features)  # checks that the map is fitted and the names fit
+        kernel = np.array([f"kernel{r}" for r in range(self.whitening_.shape[1])], dtype=object)
+        if self.additive_ is None:
+            return kernel
+        return np.concatenate([self.additive_.get_feature_names_out(input_features), kernel])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fitted map as plain values, lists and NumPy arrays (`from_dict` reads it, no pickle)."""
+        return {
+            **super().to_dict(),
+            "landmarks": self.landmarks_,
+            "whitening": self.whitening_,
+            "gamma": self.gamma_,
+            "additive": None if self.additive_ is None else self.additive_.to_dict(),
+            "additive_scale": self.additive_scale_,
+        }
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
+        """Return the fitted map that `to_dict` wrote; arrays may have become lists on the way (JSON)."""
+        new = super().from_dict(plain)
+        new.landmarks_ = np.asarray(plain["landmarks"], dtype=np.float64)
+        new.whitening_ = np.asarray(plain["whitening"], dtype=np.float64)
+        new.gamma_ = float(plain["gamma"])
+        new.additive_ = None if plain["additive"] is None else AdditiveFeatures.from_dict(plain["additive"])
+        new.additive_scale_ = float(plain["additive_scale"])
+        return new
+
+
+def squared_distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """‖a - b‖² for all rows a of A and b of B."""
+    distances = A @ (-2.0 * B.T)
+    distances += np.einsum("ij,ij->i", A, A)[:, np.newaxis]
+    distances += np.einsum("ij,ij->i", B, B)
+    return np.maximum(distances, 0.0, out=distances)
+
+
+def _unit(features: np.ndarray) -> float:
+    """The factor that makes the variances of the features add up to 1."""
+    total = float(np.var(features, axis=0, dtype=np.float64).sum())
+    return 1.0 / np.sqrt(total) if total > 0.0 else 1.0
