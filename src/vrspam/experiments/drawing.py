@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+
+from vrspam.plotting.style import new_figure, save_figure
 
 Panels = Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]]
 
@@ -27,21 +28,6 @@ BOUNDS = {
     "bound_rows": ("bound, rows", (0, (4, 2))),
 }
 OTHER_LOOK: dict[str, Any] = {"color": "#56B4E9", "marker": "x", "linestyle": "-"}
-STYLE: Any = {
-    "font.size": 10,
-    "axes.titlesize": 11,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.color": "#dddddd",
-    "grid.linewidth": 0.6,
-    "axes.axisbelow": True,
-    "lines.linewidth": 1.6,
-    "lines.markersize": 4.5,
-    "legend.frameon": False,
-    "savefig.dpi": 200,
-    "svg.hashsalt": "vrspam",
-}
 SMALLEST = 1e-16  # what is left of a difference below rounding is drawn here
 PANEL = 3.4  # inches
 
@@ -114,17 +100,11 @@ def plot_theorem(panels: Panels) -> Figure:
 
 def save(figure: Figure, stem: Path) -> tuple[Path, Path]:
     """Write `stem`.png and `stem`.svg, the same bytes for the same rows."""
-    png, svg = stem.with_suffix(".png"), stem.with_suffix(".svg")
-    with mpl.rc_context(STYLE):
-        figure.savefig(png, metadata={"Software": None})
-        figure.savefig(svg, metadata={"Date": None})
-    return png, svg
+    return save_figure(figure, stem.with_suffix(".png")), save_figure(figure, stem.with_suffix(".svg"))
 
 
 def _axes(rows: int, columns: int, width: float = PANEL) -> tuple[Figure, np.ndarray]:
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(width * columns + 0.6, 2.6 * rows + 0.9), layout="constrained")
-        return figure, figure.subplots(rows, columns, squeeze=False)
+    return new_figure(rows, columns, (width * columns + 0.6, 2.6 * rows + 0.9))
 
 
 def _legend(figure: Figure, axes: Axes) -> None:

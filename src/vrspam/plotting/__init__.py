@@ -1,0 +1,21 @@
+"""Pictures of scores, curves and paths: functions from numbers to matplotlib axes. Needs the extra `plots`."""
+
+from vrspam.plotting.convergence import plot_convergence
+from vrspam.plotting.ranking import (
+    plot_coefficients,
+    plot_lift,
+    plot_precision_recall,
+    plot_reliability,
+    plot_roc,
+    plot_scores,
+)
+
+__all__ = [
+    "plot_coefficients",
+    "plot_convergence",
+    "plot_lift",
+    "plot_precision_recall",
+    "plot_reliability",
+    "plot_roc",
+    "plot_scores",
+]

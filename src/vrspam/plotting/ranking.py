@@ -1,0 +1,222 @@
+"""Pictures of how well scores rank: curves, histograms, reliability, coefficients."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from numpy.typing import ArrayLike
+from sklearn.metrics import precision_recall_curve, roc_curve
+
+from vrspam.metrics import roc_auc, roc_auc_ci
+from vrspam.plotting.style import BLUE, COLOURS, DASHES, GREY, ORANGE, axes_or_new
+
+MOST_POINTS = 2000  # of a drawn curve: more are not seen, and make files heavy
+SEVERAL = "several models: pass a dict from names to scores"
+
+
+def plot_roc(y_true: ArrayLike, scores: ArrayLike | Mapping[str, ArrayLike], *, ax: Axes | None = None) -> Axes:
+    """Draw ROC curves, each with its AUC and 95 % interval in the legend.
+
+    Parameters
+    ----------
+    y_true : array of n labels
+        Two values, the positive one sorting last, or booleans.
+    scores : array of n numbers, or dict of names to such arrays
+    ax : matplotlib Axes, optional
+        By default a new figure.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from vrspam.plotting import plot_roc
+    >>> y, scores = [0, 0, 0, 0, 1, 1, 1, 1], [1, 2, 3, 5, 4, 6, 7, 8]
+    >>> ax = plot_roc(y, {"first": scores, "second": scores[::-1]})
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['first: AUC 0.938 [0.438, 0.997]', 'second: AUC 0.062 [0.003, 0.562]']
+    """
+    positive, several = _labels(y_true), _several(scores)
+    ax = axes_or_new(ax)
+    ax.plot([0, 1], [0, 1], color=GREY, linewidth=1.0, linestyle=(0, (4, 2)), zorder=1)
+    for number, (name, values) in enumerate(several.items()):
+        false, true, _ = roc_curve(positive, values)
+        kept = _thin(false.size)
+        look = {"color": COLOURS[number % len(COLOURS)], "linestyle": DASHES[number % len(DASHES)]}
+        ax.plot(false[kept], true[kept], label=_auc_text(name, positive, values), **look)
+    ax.set_xlabel("share of others called positive (1 - specificity)")
+    ax.set_ylabel("share of positives found (sensitivity)")
+    _unit_square(ax)
+    ax.legend(loc="lower right")
+    return ax
+
+
+def plot_precision_recall(
+    y_true: ArrayLike, scores: ArrayLike | Mapping[str, ArrayLike], *, ax: Axes | None = None
+) -> Axes:
+    """Draw precision against recall; the dashed line is what chance reaches.
+
+    Parameters and result as in :func:`plot_roc`.
+    """
+    positive, several = _labels(y_true), _several(scores)
+    ax = axes_or_new(ax)
+    ax.axhline(positive.mean(), color=GREY, linewidth=1.0, linestyle=(0, (4, 2)), zorder=1)
+    for number, (name, values) in enumerate(several.items()):
+        precision, recall, _ = precision_recall_curve(positive, values, drop_intermediate=True)
+        kept = _thin(recall.size)
+        look = {"color": COLOURS[number % len(COLOURS)], "linestyle": DASHES[number % len(DASHES)]}
+        ax.plot(recall[kept], precision[kept], drawstyle="steps-post", label=name or None, **look)
+    ax.set_xlabel("share of positives found (recall)")
+    ax.set_ylabel("positives among those called (precision)")
+    _unit_square(ax)
+    if any(several):
+        ax.legend(loc="best")
+    return ax
+
+
+def plot_scores(
+    y_true: ArrayLike,
+    scores: ArrayLike,
+    *,
+    threshold: float | None = None,
+    names: tuple[str, str] = ("others", "positives"),
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw histograms of the scores of both classes, each as a share of its class.
+
+    Parameters
+    ----------
+    y_true : array of n labels
+    scores : array of n numbers
+    threshold : float, optional
+        Drawn as a line.
+    names : pair of str
+        What the two classes are called.
+    ax : matplotlib Axes, optional
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from vrspam.plotting import plot_scores
+    >>> ax = plot_scores([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.5, 0.9], threshold=0.4)
+    >>> ax.get_ylabel()
+    'share of the class'
+    """
+    positive, values = _labels(y_true), np.asarray(scores, dtype=float)
+    ax = axes_or_new(ax)
+    low, high = np.quantile(values, [0.001, 0.999])  # a few far rows must not squeeze all others
+    edges = np.linspace(low, high if high > low else low + 1.0, 41)
+    shown = np.clip(values, edges[0], edges[-1])
+    for rows, name, colour, hatch in zip((~positive, positive), names, (BLUE, ORANGE), ("", "///"), strict=True):
+        share = np.full(rows.sum(), 1.0 / max(rows.sum(), 1))
+        ax.hist(shown[rows], edges, weights=share, histtype="stepfilled", color=colour, alpha=0.35, hatch=hatch)
+        ax.hist(shown[rows], edges, weights=share, histtype="step", color=colour, label=name)
+    if threshold is not None:
+        ax.axvline(threshold, color=GREY, linestyle=(0, (4, 2)), linewidth=1.2, label="threshold")
+    ax.set_xlabel("score")
+    ax.set_ylabel("share of the class")
+    ax.legend()
+    return ax
+
+
+def plot_lift(y_true: ArrayLike, scores: ArrayLike, *, ax: Axes | None = None) -> Axes:
+    """Draw how many times more positives the top rows hold than rows drawn by chance."""
+    positive, values = _labels(y_true), np.asarray(scores, dtype=float)
+    false, true, _ = roc_curve(positive, values, drop_intermediate=False)
+    share = (true * positive.sum() + false * (~positive).sum()) / positive.size
+    ax = axes_or_new(ax)
+    kept = _thin(share.size)[1:]
+    ax.plot(share[kept], true[kept] / share[kept], color=BLUE)
+    ax.axhline(1.0, color=GREY, linewidth=1.0, linestyle=(0, (4, 2)))
+    ax.set_xlim(0, 1)
+    ax.set_ylim(bottom=0)
+    ax.set_xlabel("share of rows, highest scores first")
+    ax.set_ylabel("lift over chance")
+    return ax
+
+
+def plot_reliability(
+    predicted: Sequence[float], observed: Sequence[float], rows: Sequence[int], *, ax: Axes | None = None
+) -> Axes:
+    """Draw what came true against what was said, for groups of rows, with 95 % intervals (Wilson).
+
+    Parameters
+    ----------
+    predicted, observed : sequence of numbers
+        Mean probability and share of positives in each group.
+    rows : sequence of int
+        Size of each group.
+    ax : matplotlib Axes, optional
+
+    Returns
+    -------
+    Axes
+    """
+    said, came, n = (np.asarray(values, dtype=float) for values in (predicted, observed, rows))
+    z = 1.96
+    middle = (came + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * np.sqrt(came * (1 - came) / n + z**2 / (4 * n**2))
+    ax = axes_or_new(ax)
+    top = min(1.0, 1.08 * max(said.max(), (middle + half).max()))
+    ax.plot([0, top], [0, top], color=GREY, linewidth=1.0, linestyle=(0, (4, 2)), zorder=1)
+    ax.vlines(said, np.maximum(middle - half, 0.0), middle + half, color=BLUE, linewidth=1.2)
+    ax.plot(said, came, color=BLUE, marker="o", linestyle="")
+    ax.set_xlim(0, top)
+    ax.set_ylim(0, top)
+    ax.set_xlabel("probability said")
+    ax.set_ylabel("share that came true")
+    return ax
+
+
+def plot_coefficients(names: Sequence[str], values: Sequence[float], *, label: str, ax: Axes | None = None) -> Axes:
+    """Draw one bar for each name, the first on top; raising and lowering bars differ in colour."""
+    sizes = np.asarray(values, dtype=float)
+    ax = axes_or_new(ax)
+    places = np.arange(sizes.size)[::-1]
+    ax.barh(places, sizes, color=np.where(sizes > 0, ORANGE, BLUE), height=0.7)
+    ax.axvline(0.0, color=GREY, linewidth=1.0)
+    ax.set_yticks(places, [name if len(name) <= 40 else name[:37] + "..." for name in names])
+    ax.grid(axis="y", visible=False)
+    ax.set_xlabel(label)
+    return ax
+
+
+def _labels(y_true: ArrayLike) -> np.ndarray:
+    y = np.asarray(y_true)
+    classes = np.unique(y)
+    if classes.size != 2:
+        raise ValueError(f"y_true has {classes.size} different labels; a curve needs two classes.")
+    return y if y.dtype == bool else y == classes[1]
+
+
+def _several(scores: ArrayLike | Mapping[str, ArrayLike]) -> dict[str, np.ndarray]:
+    named = scores if isinstance(scores, Mapping) else {"": scores}
+    several = {name: np.asarray(values, dtype=float) for name, values in named.items()}
+    if not several or any(values.ndim != 1 for values in several.values()):
+        raise ValueError(f"scores must be one number for each row, or {SEVERAL}.")
+    return several
+
+
+def _auc_text(name: str, positive: np.ndarray, scores: np.ndarray) -> str:
+    head = f"{name}: " if name else ""
+    if min(positive.sum(), (~positive).sum()) < 2:
+        return f"{head}AUC {roc_auc(positive, scores):.3f}"
+    interval = roc_auc_ci(positive, scores)
+    return f"{head}AUC {interval.auc:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
+
+
+def _thin(size: int) -> np.ndarray:
+    """Which points of a curve are drawn."""
+    return np.unique(np.linspace(0, size - 1, min(size, MOST_POINTS)).astype(np.intp))
+
+
+def _unit_square(ax: Axes) -> None:
+    ax.set_xlim(-0.01, 1.01)
+    ax.set_ylim(-0.01, 1.01)
+    ax.set_aspect("equal")

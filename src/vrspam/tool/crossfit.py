@@ -1,0 +1,76 @@
+"""Scores of rows by models that have not seen them, and the AUC that follows with its interval."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, logit, ndtri
+from sklearn.model_selection import StratifiedKFold
+
+from vrspam.metrics import AUCInterval, roc_auc_ci
+
+FOLDS = 5
+LEAST = 4  # rows of each class: two folds of two
+
+
+def stratified_folds(positive: np.ndarray, n_splits: int, seed: int) -> StratifiedKFold:
+    """Folds with at least two rows of each class in each, as many as asked for where the classes allow it."""
+    smaller = min(int(positive.sum()), int((~positive).sum()))
+    if smaller < LEAST:
+        raise ValueError(
+            f"a class has only {smaller} rows: learning and checking needs at least {LEAST}"
+        )
+    return StratifiedKFold(min(n_splits, smaller // 2), shuffle=True, random_state=seed)
+
+
+def fold_numbers(folds: Any, X: Any, positive: np.ndarray) -> np.ndarray:
+    """The fold in which each row is held out."""
+    number = np.empty(positive.size, dtype=np.intp)
+    for fold, (_, held_out) in enumerate(folds.split(X, positive)):
+        number[held_out] = fold
+    return number
+
+
+def fold_auc_ci(positive: np.ndarray, scores: np.ndarray, fold: np.ndarray, confidence: float = 0.95) -> AUCInterval:
+    """Mean AUC of the folds with an interval from DeLong's standard error of each.
+
+    Rows are compared within their fold only, because other folds were scored by other models. The held-out rows of
+    different folds are independent, so squared errors add:  se = √(Σ se_k²)/K; the interval is symmetric on the
+    logit scale, as in `vrspam.metrics.roc_auc_ci`. The models share training rows, which this does not see: the
+    interval says how well these folds were ranked, and is a little short for a model trained on other rows.
+
+    Parameters
+    ----------
+    positive : boolean array of n
+    scores : array of n
+        Each from a model that has not seen the row.
+    fold : array of n integers
+        Folds with fewer than two rows of a class are left out.
+    confidence : float in (0, 1)
+
+    Returns
+    -------
+    AUCInterval
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> positive = rng.random(1000) < 0.3
+    >>> interval = fold_auc_ci(positive, rng.standard_normal(1000) + positive, rng.integers(0, 5, 1000))
+    >>> print(f"{interval.auc:.2f} [{interval.low:.2f}, {interval.high:.2f}]")
+    0.75 [0.72, 0.79]
+    """
+    parts = []
+    for number in np.unique(fold):
+        rows = fold == number
+        if min(positive[rows].sum(), (~positive[rows]).sum()) >= 2:
+            parts.append(roc_auc_ci(positive[rows], scores[rows], confidence=confidence))
+    if not parts:
+        raise ValueError("no fold has two rows of each class: take fewer folds or more rows")
+    auc = float(np.mean([part.auc for part in parts]))
+    error = float(np.sqrt(np.sum([part.standard_error**2 for part in parts]))) / len(parts)
+    if error == 0.0 or not 0.0 < auc < 1.0:  # complete separation: no fold knows better than its own bound
+        return AUCInterval(auc, min(p.low for p in parts), max(p.high for p in parts), error, confidence)
+    half = float(ndtri(0.5 + confidence / 2)) * error / (auc * (1.0 - auc))
+    return AUCInterval(auc, float(expit(logit(auc) - half)), float(expit(logit(auc) + half)), error, confidence)

@@ -1,0 +1,248 @@
+"""How good a model is on labelled rows it has not seen: ranking, thresholds, probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import average_precision_score, brier_score_loss, roc_curve
+
+from vrspam.data import DataError
+from vrspam.metrics import AUCInterval, DeLongTest, delong_test, roc_auc_ci, sensitivity_at_specificity
+from vrspam.tool.model import Model
+
+SPECIFICITIES = (0.80, 0.90, 0.95, 0.99)
+TOP_SHARES = (0.01, 0.05, 0.10, 0.20)
+BINS = 10
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """Calling a row positive when its score is at least `threshold`, and what follows."""
+
+    threshold: float
+    sensitivity: float
+    specificity: float
+    precision: float
+    share: float
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Rows of similar probability: the mean of what was said and of what came true."""
+
+    rows: int
+    predicted: float
+    observed: float
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """Scores, labels and the numbers that follow from them."""
+
+    positive: np.ndarray
+    scores: np.ndarray
+    probabilities: np.ndarray | None
+    auc: AUCInterval
+    average_precision: float
+    sensitivity: dict[float, float]
+    lift: dict[float, float]
+    thresholds: dict[str, Threshold]
+    bins: tuple[Bin, ...]
+    brier: float | None
+
+    @property
+    def n(self) -> int:
+        return self.positive.size
+
+    @property
+    def positives(self) -> int:
+        return int(self.positive.sum())
+
+    def flat(self) -> dict[str, Any]:
+        """All numbers under flat keys, for scripts."""
+        values: dict[str, Any] = {
+            "auc": self.auc.auc,
+            "auc_low": self.auc.low,
+            "auc_high": self.auc.high,
+            "auc_standard_error": self.auc.standard_error,
+            "confidence": self.auc.confidence,
+            "n": self.n,
+            "positives": self.positives,
+            "average_precision": self.average_precision,
+        }
+        values |= {f"sensitivity_at_specificity_{_percent(s)}": v for s, v in self.sensitivity.items()}
+        values |= {f"lift_top_{_percent(share)}": v for share, v in self.lift.items()}
+        for name, found in self.thresholds.items():
+            values |= {f"{name}_{key}": value for key, value in vars(found).items()}
+        if self.brier is not None:
+            values |= {"brier": self.brier, "calibration_error": calibration_error(self.bins)}
+        return values
+
+
+def score_file(
+    model: Model, path: Any, *, skip_errors: bool = False, progress: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """Labels (true for positive) and scores of a labelled file, in its order."""
+    chunks = model.open(path, labels=True, skip_errors=skip_errors, progress=progress)
+    blocks = [(block.positive, block.scores) for block in model.score_chunks(chunks)]
+    if not blocks:
+        raise DataError(f"{chunks.source.paths[0]} has no rows")
+    positive = np.concatenate([labels for labels, _ in blocks if labels is not None])
+    scores = np.concatenate([block for _, block in blocks])
+    for wanted, name in ((positive, "positive"), (~positive, "other")):
+        if wanted.sum() < 2:
+            raise DataError(f"an evaluation needs at least two {name} rows, and {path} has {wanted.sum()}")
+    return positive, scores
+
+
+def evaluate(
+    model: Model,
+    positive: np.ndarray,
+    scores: np.ndarray,
+    *,
+    confidence: float = 0.95,
+    cost_ratio: float = 1.0,
+    recall: float = 0.9,
+) -> Evaluation:
+    """All numbers of an evaluation.
+
+    Parameters
+    ----------
+    model : Model
+        Its calibration turns scores into probabilities.
+    positive : boolean array of n
+    scores : array of n
+    confidence : float in (0, 1)
+    cost_ratio : float
+        How many false alarms one missed positive is worth.
+    recall : float in (0, 1]
+        Share of the positives that a threshold must find.
+
+    Returns
+    -------
+    Evaluation
+    """
+    if not 0.0 < recall <= 1.0:
+        raise ValueError(f"recall={recall:g} must lie above 0 and not above 1")
+    if not (np.isfinite(cost_ratio) and cost_ratio > 0.0):
+        raise ValueError(f"cost_ratio={cost_ratio:g} must be a positive number")
+    probabilities = None if model.calibration is None else model.calibration(scores)
+    curve = Curve.of(positive, scores)
+    thresholds = {
+        "youden": curve.at(np.argmax(curve.hits / curve.positives - curve.alarms / curve.negatives)),
+        "cost": curve.at(np.argmin(curve.alarms + cost_ratio * (curve.positives - curve.hits))),
+        "recall": curve.at(np.argmax(curve.hits >= recall * curve.positives * (1 - 1e-12))),
+    }
+    return Evaluation(
+        positive=positive,
+        scores=scores,
+        probabilities=probabilities,
+        auc=roc_auc_ci(positive, scores, confidence=confidence),
+        average_precision=float(average_precision_score(positive, scores)),
+        sensitivity={s: sensitivity_at_specificity(positive, scores, s) for s in SPECIFICITIES},
+        lift={share: lift(positive, scores, share) for share in TOP_SHARES},
+        thresholds=thresholds,
+        bins=() if probabilities is None else reliability(positive, probabilities),
+        brier=None if probabilities is None else float(brier_score_loss(positive, probabilities)),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Hits (positives found) and false alarms for every threshold, from the strictest on."""
+
+    thresholds: np.ndarray
+    hits: np.ndarray
+    alarms: np.ndarray
+
+    @classmethod
+    def of(cls, positive: np.ndarray, scores: np.ndarray) -> Curve:
+        false, true, thresholds = roc_curve(positive, scores, drop_intermediate=False)
+        counts = np.rint(true * positive.sum()), np.rint(false * (~positive).sum())
+        return cls(thresholds[1:], counts[0][1:], counts[1][1:])  # the first point calls no row positive
+
+    @property
+    def positives(self) -> float:
+        return float(self.hits[-1])
+
+    @property
+    def negatives(self) -> float:
+        return float(self.alarms[-1])
+
+    def at(self, place: Any) -> Threshold:
+        hits, alarms = float(self.hits[place]), float(self.alarms[place])
+        return Threshold(
+            threshold=float(self.thresholds[place]),
+            sensitivity=hits / self.positives,
+            specificity=1.0 - alarms / self.negatives,
+            precision=hits / (hits + alarms),
+            share=(hits + alarms) / (self.positives + self.negatives),
+        )
+
+
+def lift(positive: np.ndarray, scores: np.ndarray, share: float) -> float:
+    """Positives among the top `share` of rows, over those that chance would find; ties share their places.
+
+    >>> lift(np.array([True, False, False, True]), np.array([4.0, 3.0, 2.0, 1.0]), 0.25)
+    2.0
+    """
+    count = share * scores.size
+    order = np.argsort(-scores, kind="stable")
+    ranked = scores[order]
+    border = ranked[min(int(np.ceil(count)), scores.size) - 1]
+    above, tied = ranked > border, ranked == border
+    part = (count - above.sum()) / tied.sum()
+    found = positive[order][above].sum() + part * positive[order][tied].sum()
+    return float(found / count / positive.mean())
+
+
+def reliability(positive: np.ndarray, probabilities: np.ndarray, bins: int = BINS) -> tuple[Bin, ...]:
+    """Rows in order of their probability, cut into groups of about equal size; equal probabilities stay together.
+
+    >>> reliability(np.array([False, True]), np.array([0.2, 0.6]), bins=2)
+    (Bin(rows=1, predicted=0.2, observed=0.0), Bin(rows=1, predicted=0.6, observed=1.0))
+    """
+    edges = np.unique(np.quantile(probabilities, np.linspace(0, 1, bins + 1)[1:-1], method="higher"))
+    group = np.searchsorted(edges, probabilities, side="right")
+    found = []
+    for number in range(edges.size + 1):
+        rows = group == number
+        if rows.any():
+            found.append(Bin(int(rows.sum()), float(probabilities[rows].mean()), float(positive[rows].mean())))
+    return tuple(found)
+
+
+def calibration_error(bins: tuple[Bin, ...]) -> float:
+    """Mean distance of what was said and what came true, over rows."""
+    return sum(b.rows * abs(b.predicted - b.observed) for b in bins) / sum(b.rows for b in bins)
+
+
+def compare(
+    models: tuple[Model, Model], path: Any, *, confidence: float = 0.95, skip_errors: bool = False
+) -> tuple[DeLongTest, np.ndarray, tuple[np.ndarray, np.ndarray]]:
+    """DeLong's paired test of two models on the same rows; the labels and both scores as well."""
+    (labels_a, a), (labels_b, b) = (score_file(model, path, skip_errors=skip_errors) for model in models)
+    if not np.array_equal(labels_a, labels_b):
+        raise DataError(
+            "the two models do not agree on which rows are positive: they were trained for different labels"
+            + (", or skipped different rows" if skip_errors else "")
+        )
+    return delong_test(labels_a, a, b, confidence=confidence), labels_a, (a, b)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:g}"
+
+
+def described(evaluation: Evaluation, cost_ratio: float, recall: float) -> Iterator[tuple[str, Threshold]]:
+    """The thresholds with their meaning in words."""
+    words = {
+        "youden": "most of sensitivity + specificity (Youden)",
+        "cost": f"least cost, one miss worth {cost_ratio:g} false alarms",
+        "recall": f"finds {100 * recall:g} % of the positives",
+    }
+    for name, found in evaluation.thresholds.items():
+        yield words[name], found

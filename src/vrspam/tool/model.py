@@ -1,0 +1,117 @@
+"""The deployable model: columns, coefficients, calibration and how it came about, in one frozen object."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from vrspam.data import Chunks, Schema, read_chunks
+from vrspam.data.schema import Label
+from vrspam.tool.calibration import Calibration
+
+
+class Scored(NamedTuple):
+    """Scores of a block of rows, which of them are positive (None without labels), and columns handed on."""
+
+    scores: np.ndarray
+    positive: np.ndarray | None
+    kept: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A linear scorer of the rows of a file.
+
+        score(x) = coef · x + intercept
+
+    where x are the columns as `schema` encodes them: numbers with missing ones replaced by the training mean, and
+    one 0/1 feature for each category. The standardisation that was used in training is folded into `coef`;
+    `deviations` turns it back: coef · deviations is the change of the score for one standard deviation.
+
+    Attributes
+    ----------
+    schema : Schema
+        Columns, categories, fill values, label column.
+    positive : bool, int, float or str
+        The label that is ranked above the others.
+    coef : ndarray of d
+        Coefficients on the original scale of the columns.
+    intercept : float
+        Puts the score 0 half-way between the class means.
+    means : ndarray of shape (2, d)
+        Class means of the training rows: others first, then positives.
+    deviations : ndarray of d
+        Standard deviations of the training rows (1 for a constant column).
+    calibration : Sigmoid, Isotonic or None
+        From scores to probabilities of the positive label.
+    identifiers : tuple of str
+        Columns that were left out because they only name the rows; `predict` hands them on.
+    training : dict
+        Facts about the training: rows, positives, penalties, cross-validated AUC with its interval, certificate.
+    """
+
+    schema: Schema
+    positive: Label
+    coef: np.ndarray
+    intercept: float
+    means: np.ndarray
+    deviations: np.ndarray
+    calibration: Calibration | None = None
+    identifiers: tuple[str, ...] = ()
+    training: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        d = self.schema.n_features
+        for name, shape in (("coef", (d,)), ("means", (2, d)), ("deviations", (d,))):
+            values = getattr(self, name)
+            if values.shape != shape:
+                raise ValueError(f"{name} has shape {values.shape} where the columns need {shape}")
+            if not np.isfinite(values).all():
+                raise ValueError(f"{name} holds numbers that are not finite")
+        if not np.isfinite(self.intercept):
+            raise ValueError("the intercept is not finite")
+        if (self.deviations <= 0).any():
+            raise ValueError("deviations must be positive")
+        if self.schema.labels is None or self.positive not in self.schema.labels:
+            raise ValueError(f"the positive label {self.positive!r} is none of the labels {self.schema.labels}")
+
+    @property
+    def standardised(self) -> np.ndarray:
+        """Change of the score for one standard deviation of each feature."""
+        return self.coef * self.deviations
+
+    @property
+    def contributions(self) -> np.ndarray:
+        """What each feature adds to the difference of the mean scores of the two classes."""
+        return self.coef * (self.means[1] - self.means[0])
+
+    def score(self, X: Any) -> np.ndarray:
+        """Scores of encoded rows (dense or CSR)."""
+        return np.asarray(X @ self.coef).ravel() + self.intercept
+
+    def open(
+        self,
+        path: Any,
+        *,
+        labels: bool,
+        keep: Sequence[str] = (),
+        skip_errors: bool = False,
+        progress: bool = False,
+    ) -> Chunks:
+        """Open a file with the columns of this model; categories not met in training count as none."""
+        return read_chunks(
+            path,
+            schema=self.schema if labels else self.schema.without_target(),
+            unknown="ignore",
+            keep=keep,
+            on_error="skip" if skip_errors else "raise",
+            progress=progress,
+        )
+
+    def score_chunks(self, chunks: Chunks) -> Iterator[Scored]:
+        """Scores of what `open` returned, block by block, in the order of the rows."""
+        for X, y, *kept in chunks:
+            yield Scored(self.score(X), None if y is None else y == self.positive, kept[0] if kept else None)
