@@ -2,6 +2,8 @@
 
 import itertools
 import pickle
+import runpy
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -261,3 +263,12 @@ def test_a_step_too_large_is_named_with_one_that_is_not(model):
         with pytest.raises(ValueError, match="diverge"):
             streaming.partial_fit(X, y)
     np.testing.assert_array_equal(streaming.coef_, before)
+
+
+def test_example_runs(capsys):
+    path = Path(__file__).parent.parent / "examples" / "stream.py"
+    runpy.run_path(str(path))["main"](n=400, warm_up=300)
+    lines = capsys.readouterr().out.splitlines()
+    assert "400 events" in lines[0]
+    assert len(lines) == 7
+    assert len(path.read_text().splitlines()) < 80

@@ -10,10 +10,12 @@ deterministic, never indefinite, and exact when τ is at least the rank of the d
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import linalg
+from threadpoolctl import ThreadpoolController
 
 from vrspam.moments import ClassMoments
 from vrspam.objective import Objective
@@ -24,6 +26,11 @@ if TYPE_CHECKING:
 
 BUFFERED_ROWS = 32  # rows gathered before they are added to a d×d matrix
 BLOCK = 1024  # rows of the matrix that are updated at a time
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController()
 
 
 class OPAUC:
@@ -53,7 +60,7 @@ class OPAUC:
         """Use the statistics of a data set (with scatter matrices; without a sketch)."""
         from vrspam import kernels
 
-        scatters = moments.scatters
+        scatters = np.ascontiguousarray(moments.scatters)
         self.classes = kernels.RunningCovariances(moments.weights, moments.means, np.trace(scatters, axis1=1, axis2=2))
         self.scatters = scatters
 
@@ -70,14 +77,16 @@ class OPAUC:
         """Visit the rows `order`; side is 1 for positive rows. Without `step` the rows are only learnt."""
         from vrspam import kernels
 
-        start = 0
-        while start < order.size:
-            start += kernels.opauc_steps(
-                X, order[start:], side, self.classes, self.scatters, self.buffers, self.filled, self.spread,
-                learn, step, self.w, self.carry, rule,
-            )  # fmt: skip
-            for c in np.flatnonzero(self.filled == self.buffers.shape[1]):
-                self._empty_buffer(int(c))
+        # The products here are small: threads would wait for each other longer than they work.
+        with _blas().limit(limits=1, user_api="blas"):
+            start = 0
+            while start < order.size:
+                start += kernels.opauc_steps(
+                    X, order[start:], side, self.classes, self.scatters, self.buffers, self.filled, self.spread,
+                    learn, step, self.w, self.carry, rule,
+                )  # fmt: skip
+                for c in np.flatnonzero(self.filled == self.buffers.shape[1]):
+                    self._empty_buffer(int(c))
 
     def _empty_buffer(self, c: int) -> None:
         buffer = self.buffers[c]
