@@ -19,6 +19,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit, ndtr, ndtri
 from sklearn.exceptions import UndefinedMetricWarning
 
+from vrspam import arrays
+
+ONE_CLASS = "Only one class is present in y_true (with positive weight): ROC AUC is not defined."
+
 
 @dataclass(frozen=True)
 class AUCInterval:
@@ -100,6 +104,11 @@ def roc_auc_columns(
     >>> roc_auc_columns(np.array([False, False, True, True]), scores).tolist()
     [0.75, 0.5]
     """
+    if arrays.device_namespace(scores) is not None:
+        aucs = arrays.auc_columns(positive, scores, sample_weight)
+        if np.isnan(aucs).all():
+            warnings.warn(ONE_CLASS, UndefinedMetricWarning, stacklevel=2)
+        return aucs
     positive, scores = np.asarray(positive), np.asarray(scores)
     if positive.dtype != bool or positive.ndim != 1:
         raise ValueError("positive must be a one-dimensional boolean array; pass y == positive_label.")
@@ -111,8 +120,7 @@ def roc_auc_columns(
     present = np.ones(positive.size, dtype=bool) if weight is None else weight > 0
     few, many = np.flatnonzero(positive & present), np.flatnonzero(~positive & present)
     if few.size == 0 or many.size == 0:
-        message = "Only one class is present in y_true (with positive weight): ROC AUC is not defined."
-        warnings.warn(message, UndefinedMetricWarning, stacklevel=2)
+        warnings.warn(ONE_CLASS, UndefinedMetricWarning, stacklevel=2)
         return np.full(scores.shape[1], np.nan)
     if swapped := few.size > many.size:
         few, many = many, few

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
+from vrspam import arrays
 from vrspam.scatter import ClassStatistics, row_blocks, same
 
 FILE_FORMAT = "vrspam.ClassMoments"
@@ -84,7 +85,10 @@ class ClassMoments:
         return cls(classes=classes, scatter=scatter).update(X, y, sample_weight)
 
     def update(self, X, y, sample_weight=None) -> ClassMoments:
-        """Take in more rows, in place; bad input changes nothing."""
+        """Take in more rows, in place; bad input changes nothing.
+
+        Arrays on a device are worked on there (`vrspam.arrays`); the statistics themselves are NumPy's.
+        """
         return self.add_checked(*check_rows(X, y, sample_weight))
 
     def add_checked(
@@ -97,16 +101,15 @@ class ClassMoments:
         if self.n_features is not None and X.shape[1] != self.n_features:
             raise ValueError(f"X has {X.shape[1]} features, but these moments have {self.n_features}.")
         if self.half_life is not None:
-            fading = np.exp2(-np.arange(y.size - 1.0, -1.0, -1.0) / self.half_life)
-            weights = fading if weights is None else weights * fading
-        labels = np.unique(y if weights is None else y[weights > 0])
+            fading = np.exp2(-np.arange(X.shape[0] - 1.0, -1.0, -1.0) / self.half_life)
+            weights = fading if weights is None else arrays.on_host(weights) * fading
+        labels = arrays.labels_of(y, weights)
         known = self.classes if self.classes.size or self._given is None else self._given
         classes = union_of_labels(known, labels)
-        fresh = [ClassStatistics.empty(X.shape[1], self.has_scatter) for _ in labels]
-        # Rows of weight zero count for nothing, not even as rows.
-        members = [(y == label) if weights is None else (y == label) & (weights > 0) for label in labels]
-        for slot, chosen, block in row_blocks(X, index, members, self.has_scatter):
-            fresh[slot].add_rows(block, None if weights is None else weights[chosen])
+        if arrays.device_namespace(X) is None:
+            fresh = self._statistics(X, y, weights, index, labels)
+        else:
+            fresh = arrays.class_statistics(X, y, weights, index, labels, self.has_scatter)
         for statistics in fresh:
             if not (np.isfinite(statistics.scatter).all() and np.isfinite(statistics.mean).all()):
                 raise ValueError("The squares of the features overflow: rescale X so that its values stay below 1e150.")
@@ -115,7 +118,7 @@ class ClassMoments:
         self._widen(classes)
         if self.half_life is not None:
             for statistics in self._stats:
-                statistics.fade(2.0 ** (-y.size / self.half_life))
+                statistics.fade(2.0 ** (-X.shape[0] / self.half_life))
         for label, statistics in zip(labels, fresh, strict=True):
             slot = int(np.searchsorted(self.classes, label))
             if self._stats[slot].rows == 0:
@@ -123,6 +126,15 @@ class ClassMoments:
             else:
                 self._stats[slot].merge(statistics)
         return self
+
+    def _statistics(self, X, y, weights, index, labels: np.ndarray) -> list[ClassStatistics]:
+        """Statistics of the rows of each label, block by block."""
+        found = [ClassStatistics.empty(X.shape[1], self.has_scatter) for _ in labels]
+        # Rows of weight zero count for nothing, not even as rows.
+        members = [(y == label) if weights is None else (y == label) & (weights > 0) for label in labels]
+        for slot, chosen, block in row_blocks(X, index, members, self.has_scatter):
+            found[slot].add_rows(block, None if weights is None else weights[chosen])
+        return found
 
     def _widen(self, classes: np.ndarray) -> None:
         """Make room for labels not seen before."""
@@ -366,6 +378,8 @@ def union_of_labels(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 def check_rows(X, y, sample_weight):
     """X as float array or CSR/CSC, y as a vector, weights as float64 or None."""
+    if arrays.device_namespace(X) is not None:
+        return arrays.checked_rows(X, y, sample_weight)
     X = X if sparse.issparse(X) else np.asarray(X)
     if X.ndim != 2:
         raise ValueError(f"X must have two dimensions, got {X.ndim}.")

@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from vrspam import metrics
+from vrspam import arrays, metrics
 from vrspam.moments import ClassMoments
 from vrspam.objective import auto_l2
 from vrspam.solvers.base import Solution
@@ -49,6 +49,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
     """Base of all estimators: linear scores, `score` is the area under the ROC curve."""
 
     _parameter_constraints: dict = {}
+    _works_on_devices = False  # whether `fit` takes arrays that lie on a device (see `vrspam.arrays`)
     coef_: np.ndarray
     intercept_: np.ndarray
     classes_: np.ndarray
@@ -62,6 +63,8 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
 
     def _validate_rows(self, X, y, sample_weight, *, reset: bool = True, order: str | None = None) -> Rows:
         """Check X, y and the weights, whatever classes y holds."""
+        if arrays.device_namespace(X) is not None:
+            return self._validate_on_device(X, y, sample_weight, reset)
         X, y = validate_data(
             self,
             X,
@@ -78,16 +81,28 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         return Rows(X, y, sample_weight)
 
+    def _validate_on_device(self, X, y, sample_weight, reset: bool) -> Rows:
+        if not self._works_on_devices:
+            raise ValueError(
+                f"{type(self).__name__} computes on the host: give it NumPy arrays, or use AUCClassifier, which "
+                "works where the data lies."
+            )
+        rows = Rows(*arrays.checked_rows(X, y, sample_weight))
+        if rows.X.shape[0] == 0:
+            raise ValueError(f"Found array with 0 sample(s) (shape={tuple(rows.X.shape)}) while 1 is required.")
+        check_classification_targets(rows.y)
+        validate_data(self, rows.X, reset=reset, skip_check_array=True)
+        return rows
+
     def _two_classes(self, rows: Rows) -> np.ndarray:
         """The two labels of a complete training set, sorted; anything else is an error."""
-        kept = rows.y if rows.weights is None else rows.y[rows.weights > 0]
         kind = type_of_target(rows.y, input_name="y", raise_unknown=True)
-        if kind != "binary" or np.unique(rows.y).size > 2:
+        if kind != "binary" or arrays.labels_of(rows.y).size > 2:
             raise ValueError(
                 f"Only binary classification is supported. The type of the target is {kind}. For several "
                 f"classes wrap the estimator: sklearn.multiclass.OneVsRestClassifier({type(self).__name__}())."
             )
-        classes = np.unique(kept)
+        classes = arrays.labels_of(rows.y, rows.weights)
         if classes.size < 2:
             raise ValueError(
                 f"AUC needs two classes, but y holds only one class"
@@ -138,10 +153,16 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples,)
         """
         check_is_fitted(self, "coef_")
+        if arrays.device_namespace(X) is not None:
+            validate_data(self, X, reset=False, skip_check_array=True)
+            return arrays.scores(X, arrays.beside(self.coef_, X)[0, :]) + float(self.intercept_[0])
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
-        coef = self.coef_[0].astype(X.dtype, copy=False)
+        coef = arrays.on_host(self.coef_)[0].astype(X.dtype, copy=False)
         scores = X @ coef
-        return np.asarray(scores if not sparse.issparse(scores) else scores.toarray()).ravel() + self.intercept_[0]
+        return (
+            np.asarray(scores if not sparse.issparse(scores) else scores.toarray()).ravel()
+            + arrays.on_host(self.intercept_)[0]
+        )
 
     def predict(self, X) -> np.ndarray:
         """`classes_[1]` where the score is positive, else `classes_[0]`.
@@ -155,6 +176,8 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples,)
         """
         scores = self.decision_function(X)
+        if arrays.device_namespace(scores) is not None:
+            return arrays.choose(self.classes_, scores > 0)
         return self.classes_[(scores > 0).astype(np.intp)]
 
     def score(self, X, y, sample_weight=None) -> float:
@@ -172,8 +195,12 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
             NaN, with a warning, when y holds one class only.
         """
         scores = self.decision_function(X)
-        y = column_or_1d(y)
-        unknown = np.setdiff1d(y, self.classes_)
+        on_device = arrays.device_namespace(scores) is not None
+        y = y if on_device else column_or_1d(y)
+        unknown = np.setdiff1d(arrays.labels_of(y), self.classes_)
         if unknown.size:
             raise ValueError(f"y holds labels {unknown.tolist()[:3]} that were not seen in fit.")
+        if on_device:
+            positive = arrays.is_label(y, self.classes_[1], scores)
+            return float(metrics.roc_auc_columns(positive, scores[:, None], sample_weight)[0])
         return metrics.roc_auc(y == self.classes_[1], scores, sample_weight)

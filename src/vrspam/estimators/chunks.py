@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from sklearn.base import clone
 
+from vrspam import arrays
 from vrspam.estimators.base import AUCClassifierBase, Rows
 from vrspam.moments import ClassMoments
 from vrspam.objective import WithinProducts
@@ -20,7 +21,7 @@ def validated_rows(estimator: AUCClassifierBase, number: int, X, y, weights=None
     """One block by the estimator's rules, None if there is nothing in it; a refusal names the block."""
     if y is None:
         raise ValueError(f"Block {number} has no labels: name the label column when the file is opened.")
-    if np.shape(y)[:1] == (0,) or (weights is not None and not np.any(weights)):
+    if np.shape(y)[:1] == (0,) or (weights is not None and not np.any(arrays.on_host(weights))):
         return None  # rows of weight zero count for nothing
     try:
         return estimator._validate_rows(X, y, weights, reset=reset)
@@ -67,7 +68,7 @@ class RowBlocks:
                 rows = self._validated(number, chunk)
                 if rows is not None:
                     yield rows
-                    done += rows.y.size
+                    done += rows.X.shape[0]
                     bar.update(done)
         if self.n_features is None:
             raise ValueError("There are no rows: chunks yielded no block with rows.")

@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
+from vrspam import arrays
 from vrspam.estimators.base import PENALTY_CONSTRAINTS, AUCClassifierBase
 from vrspam.estimators.chunks import BlockProducts, RowBlocks
 from vrspam.moments import ClassMoments
@@ -123,6 +124,7 @@ class AUCClassifier(AUCClassifierBase):
     """
 
     moments_: ClassMoments
+    _works_on_devices = True
     _parameter_constraints: dict = {
         **PENALTY_CONSTRAINTS,
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -157,7 +159,12 @@ class AUCClassifier(AUCClassifierBase):
         moments = ClassMoments(rows.X.shape[1], classes=classes, scatter=solver == "moments")
         moments.add_checked(*rows)
         if solver == "moments":
-            return self._fit_from(moments)
+            return self._fit_from(moments)._settle(rows.X)
+        if arrays.device_namespace(rows.X) is not None:
+            positive = arrays.is_label(rows.y, classes[1], rows.X)
+            within = arrays.DeviceProducts(rows.X, positive, rows.weights, moments.means, moments.weights)
+            self._fit_by_passes(within, moments)
+            return self._settle(rows.X)
         l2 = self._resolve_l2(moments)
         objective = Objective.from_products(rows.X, rows.y == classes[1], rows.weights, moments, l2, float(self.l1))
         solution = solve_products(objective, tol=self.tol, max_iter=self.max_iter)
@@ -207,7 +214,7 @@ class AUCClassifier(AUCClassifierBase):
                     self.__dict__.pop(name, None)
             raise
         self.moments_ = moments
-        return self._fit_from(moments) if moments.complete else self
+        return self._fit_from(moments)._settle(rows.X) if moments.complete else self
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit_stream(self, chunks, *, progress: bool = False) -> AUCClassifier:
@@ -277,6 +284,12 @@ class AUCClassifier(AUCClassifierBase):
         solution = solve_gram(objective, tol=self.tol, max_iter=self.max_iter)
         self.moments_ = moments
         self._finish(solution, moments, l2, "moments")
+        return self
+
+    def _settle(self, X) -> AUCClassifier:
+        """Put the coefficients beside X where it lies on a device."""
+        if arrays.device_namespace(X) is not None:
+            self.coef_, self.intercept_ = arrays.beside(self.coef_, X), arrays.beside(self.intercept_, X)
         return self
 
     def _fit_by_passes(self, within: Operator, moments: ClassMoments) -> None:

@@ -1,0 +1,232 @@
+"""Data on a device: PyTorch, CuPy and other array-API arrays are worked on where they lie.
+
+What is as large as the data (moments, products, scores, ranks) is computed by the array's own library on its own
+device, in float64 whatever the dtype of the data (so a GPU's TF32 mode is never used). What is small (class
+statistics, coefficients) goes to and from the host. As everywhere in scikit-learn this is switched on by
+`sklearn.config_context(array_api_dispatch=True)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn import get_config
+
+from vrspam.scatter import ClassStatistics
+
+BLOCK_BYTES = 1 << 29  # rows are gathered in float64 blocks of about this size
+
+
+def device_namespace(array: Any) -> Any:
+    """The array library of an array that is not NumPy's, where scikit-learn's dispatch is on; else None."""
+    if not get_config()["array_api_dispatch"] or sparse.issparse(array) or isinstance(array, np.ndarray | np.generic):
+        return None
+    if isinstance(array, list | tuple) or hasattr(array, "columns") or not hasattr(array, "shape"):
+        return None
+    from sklearn.utils._array_api import _is_numpy_namespace, get_namespace
+
+    try:
+        xp, is_array = get_namespace(array)
+    except TypeError:  # a container that is no array, such as a series
+        return None
+    return xp if is_array and not _is_numpy_namespace(xp) else None
+
+
+def on_host(array: Any) -> np.ndarray:
+    """The array as NumPy's."""
+    if isinstance(array, np.ndarray):
+        return array
+    for method in ("cpu", "get"):  # PyTorch, CuPy: also where dispatch is off
+        if hasattr(array, method) and hasattr(array, "ndim"):
+            array = getattr(array, method)()
+    xp = device_namespace(array)
+    if xp is None:
+        return np.asarray(array)
+    from sklearn.utils._array_api import _convert_to_numpy
+
+    return _convert_to_numpy(array, xp)
+
+
+def beside(values: Any, X: Any) -> Any:
+    """`values` as an array of the library and on the device of X."""
+    from sklearn.utils._array_api import device
+
+    xp, there = device_namespace(X), device(X)
+    if device_namespace(values) is xp and device(values) == there:
+        return values
+    return xp.asarray(on_host(values), device=there)
+
+
+def checked_rows(X: Any, y: Any, weights: Any) -> tuple[Any, Any, Any]:
+    """X as a float array on its device, y and the weights where they lie; NaN in X shows later, in the moments."""
+    xp = device_namespace(X)
+    if X.ndim != 2:
+        raise ValueError(f"X must have two dimensions, got {X.ndim}.")
+    if xp.isdtype(X.dtype, "complex floating"):
+        raise ValueError("Complex data is not supported: X must be real.")
+    if X.dtype not in (xp.float32, xp.float64):
+        X = xp.astype(X, xp.float64)
+    y = np.asarray(y) if device_namespace(y) is None else y
+    if tuple(y.shape) != (X.shape[0],):
+        raise ValueError(f"y must be one label for each of the {X.shape[0]} rows, got shape {tuple(y.shape)}.")
+    if weights is None:
+        return X, y, None
+    weights = beside(weights, X)
+    if tuple(weights.shape) != (X.shape[0],):
+        raise ValueError(
+            f"sample_weight must have one entry per row, got shape {tuple(weights.shape)} for {X.shape[0]} rows."
+        )
+    weights = xp.astype(weights, xp.float64)
+    if not bool(xp.all(xp.isfinite(weights))) or bool(xp.any(weights < 0.0)):
+        raise ValueError("sample_weight must be finite and not negative.")
+    return X, y, weights
+
+
+def labels_of(y: Any, weights: Any = None) -> np.ndarray:
+    """The labels of rows with weight, sorted, on the host."""
+    xp = device_namespace(y)
+    if xp is None:
+        return np.unique(np.asarray(y) if weights is None else np.asarray(y)[on_host(weights) > 0])
+    return np.unique(on_host(xp.unique_values(y if weights is None else y[beside(weights, y) > 0])))
+
+
+def is_label(y: Any, label: Any, X: Any) -> Any:
+    """Where y equals a label, as a boolean array beside X; y may lie on the host, and hold text."""
+    if device_namespace(y) is None:
+        return beside(np.asarray(y) == label, X)
+    return beside(y == (label.item() if hasattr(label, "item") else label), X)
+
+
+def class_statistics(
+    X: Any, y: Any, weights: Any, index: np.ndarray | None, labels: np.ndarray, full: bool
+) -> list[ClassStatistics]:
+    """Statistics of the rows of each label (of those numbered in `index`), computed where X lies."""
+    c = None if weights is None else beside(weights, X)
+    chosen = None if index is None else beside(index, X)
+    xp = device_namespace(X)
+    found = []
+    for label in labels:
+        member = is_label(y, label, X)
+        if c is not None:
+            member = member & (c > 0)
+        rows = xp.nonzero(member)[0] if chosen is None else chosen[xp.take(member, chosen)]
+        found.append(_statistics(X, rows, c, full))
+    return found
+
+
+def _statistics(X: Any, index: Any, weights: Any, full: bool) -> ClassStatistics:
+    """Size, mean and scatter of some rows.
+
+    All blocks are shifted by the mean of the first one, so that their products simply add up. The spread of
+    all rows includes how far the first block's mean is from theirs, so a bad guess costs few digits; where the
+    mean is no larger than the spread the shift is left out, it would save one bit.
+    """
+    from sklearn.utils._array_api import device
+
+    xp, there, d = device_namespace(X), device(X), X.shape[1]
+    sums, gram = (xp.zeros(shape, dtype=xp.float64, device=there) for shape in ((d,), (d, d) if full else (d,)))
+    total, centre = 0.0, None
+    for number, (where, rows) in enumerate(_blocks(X, index)):
+        c = None if weights is None else xp.astype(xp.take(weights, where), xp.float64)
+        size = float(rows.shape[0] if c is None else xp.sum(c))
+        if number == 0:
+            mean = (xp.sum(rows, axis=0) if c is None else c @ rows) / size
+            centre = mean if bool(xp.any(xp.abs(mean) > xp.std(rows, axis=0))) else None
+        if centre is not None:
+            rows -= centre
+        sums += xp.sum(rows, axis=0) if c is None else c @ rows
+        if c is not None:
+            rows *= xp.sqrt(c)[:, None]
+        gram += rows.T @ rows if full else xp.sum(rows * rows, axis=0)
+        total += size
+    if not bool(xp.all(xp.isfinite(sums))):
+        raise ValueError("X contains NaN or infinity: impute or drop those rows first.")
+    left = sums / total
+    gram -= total * (left[:, None] * left[None, :] if full else left * left)
+    mean = on_host(left if centre is None else left + centre)
+    scatter = np.asfortranarray(on_host(gram))
+    statistics = ClassStatistics(int(index.shape[0]), total, mean, scatter, np.zeros(d))
+    np.maximum(statistics.diagonal, 0.0, out=statistics.diagonal)
+    statistics.peak = statistics.diagonal.copy()
+    return statistics
+
+
+def _blocks(X: Any, index: Any = None) -> Iterator[tuple[Any, Any]]:
+    """(row numbers, those rows in float64) of blocks small enough to be copied."""
+    xp = device_namespace(X)
+    count = X.shape[0] if index is None else index.shape[0]
+    step = max(1, BLOCK_BYTES // (8 * max(X.shape[1], 1)))
+    for start in range(0, count, step):
+        stop = min(start + step, count)
+        where: Any = slice(start, stop) if index is None else index[start:stop]
+        rows = X[where, :] if index is None else xp.take(X, where, axis=0)
+        yield where, xp.astype(rows, xp.float64, copy=False)
+
+
+class DeviceProducts:
+    """Σ as products with X where X lies (see `vrspam.objective.WithinProducts`)."""
+
+    def __init__(self, X: Any, is_positive: Any, weights: Any, means: np.ndarray, sizes: np.ndarray):
+        xp = device_namespace(X)
+        self.X, self.means = X, beside(means, X)
+        positive = xp.astype(beside(is_positive, X), xp.float64)
+        self.member = xp.stack([1.0 - positive, positive], axis=1)
+        share = self.member @ (1.0 / beside(sizes, X))
+        self.share = share if weights is None else share * beside(weights, X)
+
+    def __matmul__(self, w: np.ndarray, /) -> np.ndarray:
+        xp = device_namespace(self.X)
+        v = beside(w, self.X)
+        level = self.means @ v
+        total, sums = v * 0.0, level * 0.0
+        for where, rows in _blocks(self.X):
+            member = self.member[where, :]
+            residual = self.share[where] * (rows @ v - member @ level)
+            total += residual @ rows
+            sums += xp.sum(member * residual[:, None], axis=0)
+        return on_host(total - sums @ self.means)
+
+
+def scores(X: Any, coef: Any) -> Any:
+    """X @ coef in float64 where X lies; `coef` of shape (d,) or (d, m)."""
+    xp = device_namespace(X)
+    coef = beside(coef, X)
+    return xp.concat([rows @ coef for _, rows in _blocks(X)])
+
+
+def choose(labels: np.ndarray, second: Any) -> Any:
+    """labels[1] where `second`, else labels[0]: beside `second` for numbers, on the host for text."""
+    if labels.dtype.kind not in "biuf":
+        return labels[on_host(second).astype(np.intp)]
+    xp = device_namespace(second)
+    return xp.take(beside(labels, second), xp.astype(second, xp.int64))
+
+
+def auc_columns(positive: Any, scores: Any, weights: Any = None) -> np.ndarray:
+    """AUC of every column of scores, ties counted one half, where the scores lie."""
+    xp = device_namespace(scores)
+    above = beside(positive, scores)
+    c = None if weights is None else xp.astype(beside(weights, scores), xp.float64)
+    present = xp.ones_like(above) if c is None else c > 0
+    up, down = xp.nonzero(above & present)[0], xp.nonzero(~above & present)[0]
+    if up.shape[0] == 0 or down.shape[0] == 0:
+        return np.full(scores.shape[1], np.nan)
+    if bool(xp.any(xp.isnan(scores))):
+        raise ValueError("scores contains NaN, which has no rank; remove or impute those rows.")
+    aucs = np.empty(scores.shape[1])
+    for column in range(scores.shape[1]):
+        values, others = xp.take(scores[:, column], up), xp.take(scores[:, column], down)
+        order = xp.argsort(others)
+        ranked = xp.take(others, order)
+        low, high = (xp.searchsorted(ranked, values, side=side) for side in ("left", "right"))
+        if c is None:
+            aucs[column] = float(xp.sum(low + high)) / (2.0 * up.shape[0] * down.shape[0])
+        else:
+            c_up, c_down = xp.take(c, up), xp.take(c, down)
+            below = xp.cumulative_sum(xp.take(c_down, order), include_initial=True)
+            wins = xp.sum((xp.take(below, low) + xp.take(below, high)) * c_up)
+            aucs[column] = float(wins) / (2.0 * float(xp.sum(c_up)) * float(xp.sum(c_down)))
+    return aucs
