@@ -18,7 +18,6 @@ from vrspam.experiments.splits import prepare
 from vrspam.experiments.store import Row
 from vrspam.experiments.tasks import build, chosen_penalty, evaluate, fit, tuned_value
 
-
 TIMINGS = 3  # fits whose fastest is shown, where they take less than SHORT seconds
 SHORT = 2.0
 

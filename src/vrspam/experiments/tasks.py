@@ -24,6 +24,7 @@ from vrspam.experiments.plan import GRID, Run
 from vrspam.experiments.protocol import Algorithm, Protocol
 from vrspam.experiments.splits import Split, prepare
 from vrspam.experiments.store import Row
+from vrspam.selection import select
 
 NO_L1 = 0.0
 
@@ -84,13 +85,14 @@ def choose(run: Run, protocol: Protocol, needed: list[Row]) -> list[Row]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # a best point at the edge: the grid is the paper's
         grid = AUCClassifierCV(l2s=protocol.l2, l1s=l1s, cv=folds(run, protocol)).fit(split.X, split.y)
-    validation = np.mean(grid.auc_path_, axis=2)
     coefs = coef_path(split.moments, protocol.l2, l1s)
     rows: list[Row] = []
     for (i, l2), (j, l1) in product(enumerate(protocol.l2), enumerate(l1s)):
-        test = split.test_auc(coefs[i, j])
-        rows.append({"kind": "grid", "l2": l2, "l1": l1, "auc_cv": float(validation[i, j]), "auc": test})
-    chosen = [max(ridge_rows(rows), key=_by_validation), max(net_rows(rows), key=_by_validation)]
+        validation, test = float(np.mean(grid.auc_path_[i, j])), split.test_auc(coefs[i, j])
+        rows.append({"kind": "grid", "l2": l2, "l1": l1, "auc_cv": validation, "auc": test})
+    ridge = select(grid.auc_path_[:, :1], {"l2": protocol.l2, "l1": l1s[:1]}).values
+    net = select(grid.auc_path_[:, 1:], {"l2": protocol.l2, "l1": l1s[1:]}).values
+    chosen = [row for values in (ridge, net) for row in rows if values == {"l2": row["l2"], "l1": row["l1"]}]
     return [row | {"kind": "choice"} | split.facts() for row in chosen] + rows
 
 
@@ -102,9 +104,9 @@ def tune(run: Run, protocol: Protocol, needed: list[Row]) -> list[Row]:
     penalties = own_penalties(algorithm, protocol) if protocol.cv == "own" else [chosen_penalty(algorithm, needed)]
     rows: list[Row] = []
     for (l2, l1), value in product(penalties, map(json.dumps, algorithm.tune[1])):
-        auc = cross_validated(build(algorithm, l2, l1, run.seed, value), split, folds(run, protocol))
-        rows.append({"kind": "candidate", "l2": l2, "l1": l1, "tuned": value, "auc_cv": auc})
-    return [max(rows, key=_by_validation) | {"kind": "choice"} | split.facts(), *rows]
+        auc = validated(build(algorithm, l2, l1, run.seed, value), split, folds(run, protocol)).mean()
+        rows.append({"kind": "candidate", "l2": l2, "l1": l1, "tuned": value, "auc_cv": float(auc)})
+    return [max(rows, key=lambda row: row["auc_cv"]) | {"kind": "choice"} | split.facts(), *rows]
 
 
 def score(run: Run, protocol: Protocol, needed: list[Row]) -> list[Row]:
@@ -113,15 +115,22 @@ def score(run: Run, protocol: Protocol, needed: list[Row]) -> list[Row]:
     algorithm = protocol.algorithm(run.algorithm)
     tuned = tuned_value(needed)
     if protocol.cv == "own" and not algorithm.exact:
-        auc: dict[tuple[float, float], float] = {}
-        for l2, l1 in own_penalties(algorithm, protocol):
-            model = build(algorithm, l2, l1, run.seed, tuned)
-            auc[l2, l1] = cross_validated(model, split, folds(run, protocol))
-        l2, l1 = max(auc, key=lambda penalty: _order(auc[penalty]))
+        l2, l1 = own_choice(run, protocol, split, tuned)
     else:
         l2, l1 = chosen_penalty(algorithm, needed)
     model, seconds = fit(build(algorithm, l2, l1, run.seed, tuned), split)
     return [{"kind": "result", "tuned": tuned} | split.facts() | evaluate(model, seconds, split, l2, l1)]
+
+
+def own_choice(run: Run, protocol: Protocol, split: Split, tuned: str | None) -> tuple[float, float]:
+    """The penalty that an algorithm chooses by its own fits."""
+    algorithm = protocol.algorithm(run.algorithm)
+    penalties = own_penalties(algorithm, protocol)
+    models = (build(algorithm, l2, l1, run.seed, tuned) for l2, l1 in penalties)
+    scores = np.array([validated(model, split, folds(run, protocol)) for model in models])
+    l1s = dict.fromkeys(l1 for _, l1 in penalties)
+    values = select(scores.reshape(len(protocol.l2), len(l1s), -1), {"l2": protocol.l2, "l1": list(l1s)}).values
+    return values["l2"], values["l1"]
 
 
 def folds(run: Run, protocol: Protocol) -> StratifiedKFold:
@@ -129,14 +138,14 @@ def folds(run: Run, protocol: Protocol) -> StratifiedKFold:
     return StratifiedKFold(protocol.folds, shuffle=True, random_state=run.seed)
 
 
-def cross_validated(estimator, split: Split, cv) -> float:
-    """Mean validation AUC; NaN where the algorithm diverged on a fold."""
+def validated(estimator, split: Split, cv: StratifiedKFold) -> np.ndarray:
+    """AUC on each validation fold; 0, the worst, where the algorithm diverged."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FitFailedWarning)
         try:
-            return float(np.mean(cross_val_score(estimator, split.X, split.y, cv=cv, error_score=np.nan)))
+            return np.nan_to_num(cross_val_score(estimator, split.X, split.y, cv=cv, error_score=np.nan))
         except ValueError:  # raised only when every fold failed
-            return float("nan")
+            return np.zeros(cv.get_n_splits())
 
 
 def own_penalties(algorithm: Algorithm, protocol: Protocol) -> list[tuple[float, float]]:
@@ -165,14 +174,6 @@ def ridge_rows(rows: Iterable[Row]) -> list[Row]:
 def net_rows(rows: Iterable[Row]) -> list[Row]:
     """Those with l1."""
     return [row for row in rows if row["l1"] != NO_L1]
-
-
-def _by_validation(row: Row) -> float:
-    return _order(row["auc_cv"])
-
-
-def _order(auc: float) -> float:
-    return auc if auc == auc else -1.0
 
 
 def _discrete(estimator) -> dict[str, Any]:
