@@ -752,7 +752,7 @@ def idle_table(shrink, tau1, tau3, steps):
 
         z_t = ρ^t z,   y_t = T₁ z + T₂ y,   average_t = ρ^t average + T₃ z + T₄ y.
     """
-    tiny = 1e-280  # smaller powers are nothing, and denormal numbers are slow
+    tiny = 1e-60  # smaller powers count for nothing, and denormal numbers are slow
     table = np.zeros((steps + 1, 5))
     table[0, 0], table[0, 2] = 1.0, 1.0
     for t in range(steps):
@@ -763,6 +763,19 @@ def idle_table(shrink, tau1, tau3, steps):
         table[t + 1, 3] = shrink * table[t, 3] + table[t + 1, 1]
         table[t + 1, 4] = shrink * table[t, 4] + table[t + 1, 2]
     return table
+
+
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def _touch(X, i, work, now, table):
+    """Read what the lazy kernels will need for row i, and do nothing else with it.
+
+    With many columns these reads miss the cache. In a loop of their own dozens of them are under way at once; among
+    the arithmetic they would wait for each other. The sum is returned so that the loop is not optimised away.
+    """
+    total = 0.0
+    for position in range(X.indptr[i], X.indptr[i + 1]):
+        total += table[now - int(work[X.indices[position], 3]), 0]
+    return total
 
 
 @njit(cache=True, nogil=True, fastmath=FASTMATH)
@@ -791,16 +804,18 @@ def sparse_ridge_epoch(X, order, draws, products, work, scores, tau1, tau3, step
     direction needs, follow the recursion too: `scores` = [Z·μ₋, Z·μ₊, Y·μ₋, Y·μ₊] at the start.
 
     work (d, 8): Z, Y, average, time of the last visit, μ₋, μ₊, G and padding: one cache line a coordinate. On
-    return its first three columns are Z, Y and the average whole. `products` (3, 2) is B·(μ₋, μ₊).
+    return its first three columns are Z, Y and the average whole. `products` (3, 2) is B·(μ₋, μ₊). Returns a number
+    without meaning (see `_touch`).
     """
     shrink = 1.0 / (1.0 + step * l2)
     steps = order.shape[0]
     table = idle_table(shrink, tau1, tau3, steps)
     of_z, of_y, of_average, e = np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(3)
     e[2] = 1.0
-    weight = 0.0
+    weight, touched = 0.0, 0.0
     for t in range(steps):
         i = order[t]
+        touched += _touch(X, i, work, t, table)
         score, dot_lower, dot_upper, dot_grad = 0.0, 0.0, 0.0, 0.0
         for position in range(X.indptr[i], X.indptr[i + 1]):
             x, j = np.float64(X.data[position]), X.indices[position]
@@ -839,55 +854,80 @@ def sparse_ridge_epoch(X, order, draws, products, work, scores, tau1, tau3, step
             work[j, 1] += of_y[b] * work[j, 4 + b]
             work[j, 2] += of_average[b] * work[j, 4 + b]
         work[j, 2] /= weight
+    return touched
+
+
+class Drift(NamedTuple):
+    """The scalar map w ← ρ soft(w - step·grad, step·l1), ρ = 1/(1 + step·l2), and its powers.
+
+    table (steps + 1, 2) holds ρ^t and ρ + ρ² + ... + ρ^t.
+    """
+
+    step: float
+    l1: float
+    l2: float
+    table: np.ndarray
 
 
 @njit(cache=True, nogil=True, fastmath=FASTMATH)
-def _drift_from_above(w, grad, lag, step, l1, powers, sums):
+def drift_rule(step, l1, l2, steps):
+    """`Drift` for up to that many steps."""
+    shrink = 1.0 / (1.0 + step * l2)
+    table = np.zeros((steps + 1, 2))
+    table[0, 0] = 1.0
+    for t in range(steps):
+        table[t + 1, 0] = shrink * table[t, 0] if table[t, 0] > 1e-60 else 0.0  # denormal numbers are slow
+        table[t + 1, 1] = shrink * (table[t, 1] + 1.0)
+    return Drift(step, l1, l2, table)
+
+
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def _drift_from_above(w, grad, lag, rule):
     """`drift` for w > 0, and for w = 0 if grad ≤ 0."""
-    pull = step * (grad + l1)
+    table, pull = rule.table, rule.step * (grad + rule.l1)
     if w == 0.0:
-        return max(-pull * sums[lag], 0.0)
-    value = powers[lag] * w - pull * sums[lag]
+        return max(-pull * table[lag, 1], 0.0)
+    value = table[lag, 0] * w - pull * table[lag, 1]
     if value > 0.0:
         return value
-    positive, crossed = 0, lag  # the value falls steadily, so the step that reaches 0 can be bracketed
-    while crossed - positive > 1:
-        middle = (positive + crossed) // 2
-        if powers[middle] * w - pull * sums[middle] > 0.0:
-            positive = middle
-        else:
-            crossed = middle
-    before = powers[positive] * w - pull * sums[positive]
-    landed = powers[1] * min(before - step * (grad - l1), 0.0)
-    rest = lag - crossed
-    if grad > l1:
-        return powers[rest] * landed - step * (grad - l1) * sums[rest]
+    # Here pull > 0 and the value falls steadily: ρ^t (w + c) - c with c = (grad + l1) / l2. Solve for its zero, and
+    # make up for rounding, so that `before` is the last positive value.
+    t = min(int(np.log1p(w * rule.l2 / (grad + rule.l1)) / np.log1p(rule.step * rule.l2)), lag - 1)
+    while t > 0 and table[t, 0] * w - pull * table[t, 1] <= 0.0:
+        t -= 1
+    while t + 1 < lag and table[t + 1, 0] * w - pull * table[t + 1, 1] > 0.0:
+        t += 1
+    before = table[t, 0] * w - pull * table[t, 1]
+    below = rule.step * (grad - rule.l1)
+    landed = table[1, 0] * min(before - below, 0.0)
+    rest = lag - t - 1
+    if below > 0.0:
+        return table[rest, 0] * landed - below * table[rest, 1]
     return landed
 
 
 @njit(cache=True, nogil=True, fastmath=FASTMATH)
-def drift(w, grad, lag, step, l1, powers, sums):
+def drift(w, grad, lag, rule):
     """w ← ρ soft(w - step·grad, step·l1), `lag` times, in closed form.
 
-    While w > 0 a step is w ← ρ (w - step (grad + l1)), so t of them give ρ^t w - step (grad + l1) Σ_(r ≤ t) ρ^r
-    (`powers` and `sums`). If that stays positive it is the answer. Otherwise w falls to 0 once; from there it stays
-    at 0 if |grad| ≤ l1, and if grad > l1 it goes on below 0 by the mirrored formula, never to return.
+    While w > 0 a step is w ← ρ (w - step (grad + l1)), so t of them give ρ^t w - step (grad + l1) Σ_(r ≤ t) ρ^r. If
+    that stays positive it is the answer. Otherwise w falls to 0 once; from there it stays at 0 if |grad| ≤ l1, and
+    if grad > l1 it goes on below 0 by the mirrored formula, never to return.
     """
     if lag == 0:
         return w
     if w < 0.0 or (w == 0.0 and grad > 0.0):
-        return -_drift_from_above(-w, -grad, lag, step, l1, powers, sums)
-    return _drift_from_above(w, grad, lag, step, l1, powers, sums)
+        return -_drift_from_above(-w, -grad, lag, rule)
+    return _drift_from_above(w, grad, lag, rule)
 
 
 @njit(cache=True, nogil=True, fastmath=FASTMATH)
-def _score_after_drift(X, i, work, now, step, l1, powers, sums):
+def _score_after_drift(X, i, work, now, rule):
     """(w - w̃)·x_i, with the coordinates of x_i brought up to time `now`."""
     score = 0.0
     for position in range(X.indptr[i], X.indptr[i + 1]):
         j = X.indices[position]
-        lag = now - int(work[j, 3])
-        work[j, 0] = drift(work[j, 0], work[j, 2], lag, step, l1, powers, sums)
+        work[j, 0] = drift(work[j, 0], work[j, 2], now - int(work[j, 3]), rule)
         work[j, 3] = now
         score += X.data[position] * (work[j, 0] - work[j, 1])
     return score
@@ -903,18 +943,15 @@ def sparse_net_epoch(X, positives, negatives, scale, work, step, l1, l2):
     thresholded once: the gradient is added first, then whichever row comes first takes the step and marks the
     time.
 
-    work (d, 4): w, w̃, ∇f(w̃), time of the last visit.
+    work (d, 4): w, w̃, ∇f(w̃), time of the last visit. Returns a number without meaning (see `_touch`).
     """
-    shrink, threshold = 1.0 / (1.0 + step * l2), step * l1
+    shrink, threshold, touched = 1.0 / (1.0 + step * l2), step * l1, 0.0
     steps = positives.shape[0]
-    powers, sums = np.ones(steps + 1), np.zeros(steps + 1)
-    for t in range(steps):
-        powers[t + 1] = shrink * powers[t] if powers[t] > 1e-280 else 0.0
-        sums[t + 1] = shrink * (sums[t] + 1.0)
+    rule = drift_rule(step, l1, l2, steps)
     for t in range(steps):
         i, k = positives[t], negatives[t]
-        score = _score_after_drift(X, i, work, t, step, l1, powers, sums)
-        score -= _score_after_drift(X, k, work, t, step, l1, powers, sums)
+        touched += _touch(X, i, work, t, rule.table) + _touch(X, k, work, t, rule.table)
+        score = _score_after_drift(X, i, work, t, rule) - _score_after_drift(X, k, work, t, rule)
         a = step * scale[t] * score
         for position in range(X.indptr[i], X.indptr[i + 1]):
             work[X.indices[position], 0] -= a * X.data[position]
@@ -927,4 +964,5 @@ def sparse_net_epoch(X, positives, negatives, scale, work, step, l1, l2):
                     work[j, 0] = shrink * soft(work[j, 0] - step * work[j, 2], threshold)
                     work[j, 3] = t + 1
     for j in range(work.shape[0]):
-        work[j, 0] = drift(work[j, 0], work[j, 2], steps - int(work[j, 3]), step, l1, powers, sums)
+        work[j, 0] = drift(work[j, 0], work[j, 2], steps - int(work[j, 3]), rule)
+    return touched

@@ -50,7 +50,8 @@ class RowGradient:
     scale : ndarray of shape (n,)
         2q or 2p times the weight of the draw.
     lipschitz : float
-        Largest Lipschitz constant of a weighted draw; for the centred gradient with that of its exact part.
+        The effective Lipschitz constant of a weighted draw: for the centred gradient the largest, plus that of
+        its exact part; for the paper's, where a few rows may be far out, mean square over mean.
     """
 
     rows_per_step = 1
@@ -70,8 +71,13 @@ class RowGradient:
             self.probability = (rows.mass > 0.0) / rows.n
         weight = np.divide(rows.mass, self.probability, out=np.zeros(rows.mass.size), where=self.probability > 0.0)
         self.scale = weight * factor
-        exact = rows.k * float(rows.delta @ rows.delta) if centred else 0.0
-        self.lipschitz = float((weight * constants).max()) + exact
+        constants *= weight
+        if centred:
+            self.lipschitz = float(constants.max()) + rows.k * float(rows.delta @ rows.delta)
+        else:
+            largest = max(float(constants.max()), np.finfo(float).tiny)
+            relative = constants / largest  # its squares neither overflow nor vanish
+            self.lipschitz = largest * float(self.probability @ relative**2) / max(float(self.probability @ relative), 1e-300)
 
     @cached_property
     def _sampler(self) -> _Sampler:

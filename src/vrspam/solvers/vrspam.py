@@ -32,9 +32,9 @@ from vrspam.theory import noise_printed, step_bound
 Variant = Literal["paper", "centred", "accelerated", "pair"]
 
 # The automatic step over 1 / (Lipschitz constant of a draw), measured on a dozen data sets.
-AUTO_STEP: dict[str, float] = {"paper": 0.5, "centred": 0.5, "accelerated": 3.0, "pair": 0.5}
-RETRY_FACTOR = 0.25
-MOST_RETRIES = 40
+AUTO_STEP: dict[str, float] = {"paper": 0.5, "centred": 0.5, "accelerated": 3.0, "pair": 1.0}
+RETRY_FACTOR = 0.5
+MOST_RETRIES = 60
 BLOWN_UP = 10.0  # times the best F so far (and above F(0)): beyond this an accelerated epoch has gone wrong
 ROUNDING = 1e-13  # of F(0): what a converged plain epoch may raise F by
 
