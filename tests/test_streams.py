@@ -109,6 +109,17 @@ def test_dense_equals_csr(stream):
         np.testing.assert_allclose(single.coef_, dense.coef_, rtol=1e-3, atol=1e-4)
 
 
+def test_entries_in_two_parts(stream):
+    """A CSR matrix may list a position twice; the value is the sum."""
+    X, y = make_data(60, 3)
+    parts = sparse.csr_array((np.repeat(X.ravel(), 2) * np.tile([0.25, 0.75], X.size), np.tile([0, 0, 1, 1, 2, 2], 60),
+                              np.arange(0, 361, 6)), shape=X.shape)  # fmt: skip
+    for method, kept in (("partial_fit", {}), ("fit", {"random_state": 0})):
+        expected = getattr(clone(stream).set_params(**kept), method)(X, y)
+        found = getattr(clone(stream).set_params(**kept), method)(parts.copy(), y)
+        np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-9, atol=1e-12)
+
+
 def test_same_seed_same_bits(stream):
     X, y = make_data(200, 4)
     first, second = (clone(stream).set_params(random_state=7).fit(X, y) for _ in range(2))
@@ -267,8 +278,8 @@ def test_a_step_too_large_is_named_with_one_that_is_not(model):
 
 def test_example_runs(capsys):
     path = Path(__file__).parent.parent / "examples" / "stream.py"
-    runpy.run_path(str(path))["main"](n=400, warm_up=300)
+    runpy.run_path(str(path))["main"](n=500, warm_up=200)
     lines = capsys.readouterr().out.splitlines()
-    assert "400 events" in lines[0]
+    assert "500 events" in lines[0]
     assert len(lines) == 7
     assert len(path.read_text().splitlines()) < 80

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import column_or_1d
+from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
@@ -25,6 +25,11 @@ PENALTY_CONSTRAINTS: dict = {
     "l1": [Interval(Real, 0, None, closed="left")],
     "tol": [Interval(Real, 0, None, closed="left")],
 }
+
+
+def generator(random_state) -> np.random.Generator:
+    """A NumPy generator for scikit-learn's `random_state`."""
+    return np.random.default_rng(check_random_state(random_state).randint(2**31, size=4))
 
 
 class LabelledMeans(Protocol):
@@ -90,19 +95,21 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         rows = Rows(*arrays.checked_rows(X, y, sample_weight))
         if rows.X.shape[0] == 0:
             raise ValueError(f"Found array with 0 sample(s) (shape={tuple(rows.X.shape)}) while 1 is required.")
-        check_classification_targets(rows.y)
+        check_classification_targets(arrays.labels_of(rows.y))
         validate_data(self, rows.X, reset=reset, skip_check_array=True)
         return rows
 
     def _two_classes(self, rows: Rows) -> np.ndarray:
         """The two labels of a complete training set, sorted; anything else is an error."""
-        kind = type_of_target(rows.y, input_name="y", raise_unknown=True)
-        if kind != "binary" or arrays.labels_of(rows.y).size > 2:
+        labels = arrays.labels_of(rows.y)
+        on_device = arrays.device_namespace(rows.y) is not None
+        kind = type_of_target(labels if on_device else rows.y, input_name="y", raise_unknown=True)
+        if kind != "binary" or labels.size > 2:
             raise ValueError(
                 f"Only binary classification is supported. The type of the target is {kind}. For several "
                 f"classes wrap the estimator: sklearn.multiclass.OneVsRestClassifier({type(self).__name__}())."
             )
-        classes = arrays.labels_of(rows.y, rows.weights)
+        classes = labels if rows.weights is None else arrays.labels_of(rows.y, rows.weights)
         if classes.size < 2:
             raise ValueError(
                 f"AUC needs two classes, but y holds only one class"

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from vrspam.estimators.base import Rows
-from vrspam.estimators.stream import STREAM_CONSTRAINTS, Fit, StreamClassifierBase
+from vrspam.estimators.stream import STREAM_CONSTRAINTS, Known, StreamClassifierBase
 from vrspam.moments import ClassMoments
 from vrspam.objective import Objective
 from vrspam.solvers.opauc import OPAUC
@@ -116,7 +116,7 @@ class OPAUCClassifier(StreamClassifierBase):
             raise ValueError(f"OPAUC keeps two d × d matrices: {size:,.0f} GB for d = {n_features:,}; give sketch=.")
         return OPAUC(n_features, self.sketch)
 
-    def _known(self, rows: Rows, classes: np.ndarray) -> tuple[Fit, ClassMoments, float]:
+    def _known(self, rows: Rows, classes: np.ndarray) -> Known:
         method = self._new_method(rows.X.shape[1])
         full = self.sketch is None
         moments = ClassMoments(rows.X.shape[1], classes=classes, scatter=full).add_checked(rows.X, rows.y)
@@ -124,11 +124,11 @@ class OPAUCClassifier(StreamClassifierBase):
         is_positive = rows.y == classes[1]
         if full:
             method.know(moments)
-            return Fit(method, Objective.from_moments(moments, l2)), moments, l2
+            return Known(method, Objective.from_moments(moments, l2), moments, l2)
         order = np.arange(rows.X.shape[0])
         rule = step_rule(self.step_size, l2)
         method.advance(kernel_rows(rows.X), order, is_positive.astype(np.int64), rule, learn=True, step=False)
-        return Fit(method, Objective.from_products(rows.X, is_positive, None, moments, l2)), moments, l2
+        return Known(method, Objective.from_products(rows.X, is_positive, None, moments, l2), moments, l2)
 
     def _check_parameters(self, method: OPAUC) -> None:
         if method.sketch != self.sketch:

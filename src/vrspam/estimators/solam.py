@@ -8,11 +8,9 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from vrspam.estimators.base import Rows
-from vrspam.estimators.stream import STREAM_CONSTRAINTS, Fit, StreamClassifierBase
-from vrspam.moments import ClassMoments
-from vrspam.objective import Objective
+from vrspam.estimators.stream import STREAM_CONSTRAINTS, Known, StreamClassifierBase
 from vrspam.solvers.solam import SOLAM
-from vrspam.solvers.stream import largest_square, step_rule
+from vrspam.solvers.stream import step_rule
 
 
 class SOLAMClassifier(StreamClassifierBase):
@@ -106,13 +104,8 @@ class SOLAMClassifier(StreamClassifierBase):
     def _new_method(self, n_features: int) -> SOLAM:
         return SOLAM(n_features)
 
-    def _known(self, rows: Rows, classes: np.ndarray) -> tuple[Fit, ClassMoments, float]:
-        moments = ClassMoments(rows.X.shape[1], classes=classes, scatter=False).add_checked(rows.X, rows.y)
-        l2 = self._resolve_l2(moments)
-        method = self._new_method(rows.X.shape[1])
-        method.know(moments, largest_square(rows.X))
-        objective = Objective.from_products(rows.X, rows.y == classes[1], None, moments, l2)
-        return Fit(method, objective), moments, l2
+    def _known(self, rows: Rows, classes: np.ndarray) -> Known:
+        return self._known_sums(rows, classes)
 
     def _advance(self, method: SOLAM, X, order, side, l2, learn) -> None:
         method.advance(X, order, side, step_rule(self.step_size, l2), self.radius, learn=learn)

@@ -6,11 +6,9 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from vrspam.estimators.base import PENALTY_CONSTRAINTS, Rows
-from vrspam.estimators.stream import STREAM_CONSTRAINTS, Fit, StreamClassifierBase
-from vrspam.moments import ClassMoments
-from vrspam.objective import Objective
+from vrspam.estimators.stream import STREAM_CONSTRAINTS, Known, StreamClassifierBase
 from vrspam.solvers.spam import SPAM
-from vrspam.solvers.stream import largest_square, step_rule
+from vrspam.solvers.stream import step_rule
 
 
 class SPAMClassifier(StreamClassifierBase):
@@ -136,13 +134,8 @@ class SPAMClassifier(StreamClassifierBase):
     def _sparsify(self) -> bool:
         return bool(self.average and self.l1 > 0)
 
-    def _known(self, rows: Rows, classes: np.ndarray) -> tuple[Fit, ClassMoments, float]:
-        moments = ClassMoments(rows.X.shape[1], classes=classes, scatter=False).add_checked(rows.X, rows.y)
-        l2 = self._resolve_l2(moments)
-        method = self._new_method(rows.X.shape[1])
-        method.know(moments, largest_square(rows.X))
-        objective = Objective.from_products(rows.X, rows.y == classes[1], None, moments, l2, float(self.l1))
-        return Fit(method, objective), moments, l2
+    def _known(self, rows: Rows, classes: np.ndarray) -> Known:
+        return self._known_sums(rows, classes, float(self.l1))
 
     def _advance(self, method: SPAM, X, order, side, l2, learn) -> None:
         method.set_average(self.average)

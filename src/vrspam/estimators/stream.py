@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import _fit_context
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from vrspam.estimators.base import PENALTY_CONSTRAINTS, AUCClassifierBase, Rows
+from vrspam.estimators.base import PENALTY_CONSTRAINTS, AUCClassifierBase, Rows, generator
 from vrspam.moments import ClassMoments, union_of_labels
 from vrspam.objective import Objective
 from vrspam.solvers.base import Solution, run
@@ -27,11 +26,13 @@ STREAM_CONSTRAINTS: dict = {
 DIVERGED = 10.0  # an F above this many times F(0) at the end of `fit` is no result
 
 
-class Fit(NamedTuple):
-    """A method that knows the class statistics of a data set, and F of that data set."""
+class Known(NamedTuple):
+    """What `fit` works with: a method that knows the class statistics, and F of the data set."""
 
     method: Any
     objective: Objective
+    moments: ClassMoments
+    l2: float
 
 
 class StreamClassifierBase(AUCClassifierBase):
@@ -50,8 +51,17 @@ class StreamClassifierBase(AUCClassifierBase):
         """A method that has seen nothing."""
 
     @abstractmethod
-    def _known(self, rows: Rows, classes: np.ndarray) -> tuple[Fit, ClassMoments, float]:
-        """For `fit`: the method with known statistics, the moments, and l2."""
+    def _known(self, rows: Rows, classes: np.ndarray) -> Known:
+        """A method that knows the statistics of the rows."""
+
+    def _known_sums(self, rows: Rows, classes: np.ndarray, l1: float = 0.0) -> Known:
+        """`_known` for a method that needs the class means alone."""
+        d = rows.X.shape[1]
+        moments = ClassMoments(d, classes=classes, scatter=False).add_checked(rows.X, rows.y)
+        l2 = self._resolve_l2(moments)
+        method = self._new_method(d)
+        method.know(moments, largest_square(rows.X))
+        return Known(method, Objective.from_products(rows.X, rows.y == classes[1], None, moments, l2, l1), moments, l2)
 
     @abstractmethod
     def _advance(self, method: Any, X, order: np.ndarray, side: np.ndarray, l2: float | None, learn: bool) -> None:
@@ -92,11 +102,14 @@ class StreamClassifierBase(AUCClassifierBase):
         """
         rows = self._validate_rows(X, y, None, order="C")
         classes = self._two_classes(rows)
-        (method, objective), moments, l2 = self._known(rows, classes)
+        method, objective, moments, l2 = self._known(rows, classes)
         self._check_parameters(method)
         X, side = kernel_rows(rows.X), (rows.y == classes[1]).astype(np.int64)
-        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31, size=4))
-        safe_step = self._safe_step(largest_square(rows.X), l2, moments.p)
+        rng = generator(self.random_state)
+
+        def safe_step() -> float:
+            return self._safe_step(largest_square(rows.X), l2, moments.p)
+
         epochs = ShuffledEpochs(
             method,
             lambda order: self._advance(method, X, order, side, l2, False),
@@ -108,7 +121,7 @@ class StreamClassifierBase(AUCClassifierBase):
         with np.errstate(over="ignore", invalid="ignore"):  # a divergence is reported in words
             solution = run(epochs, objective, tol=self.tol or 0.0, max_iter=self.max_iter)
         if not solution.value <= DIVERGED * objective.pq:
-            raise diverged(safe_step)
+            raise diverged(safe_step())
         self._keep(solution, moments, l2)
         self._keep_extras(method)
         self.n_steps_ = method.n_steps

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vrspam.moments import ClassMoments
-from vrspam.solvers.stream import SumsMethod, known_sums
+from vrspam.solvers.stream import SumsMethod
 
 if TYPE_CHECKING:
     from vrspam import kernels
@@ -28,10 +27,6 @@ class SOLAM(SumsMethod):
         self.total = np.zeros(n_features)
         self.carry = np.zeros(12)  # see kernels.solam_steps
         self.carry[1] = 1.0
-
-    def know(self, moments: ClassMoments, largest_square: float) -> None:
-        """Use the statistics of a data set."""
-        self.classes = known_sums(moments, largest_square)
 
     def advance(
         self,

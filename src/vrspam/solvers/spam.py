@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vrspam.moments import ClassMoments
 from vrspam.penalties import ElasticNet
-from vrspam.solvers.stream import SumsMethod, known_sums
+from vrspam.solvers.stream import SumsMethod
 
 if TYPE_CHECKING:
     from vrspam import kernels
@@ -33,10 +32,6 @@ class SPAM(SumsMethod):
         self.w = np.zeros(n_features)
         self.carry = np.array([0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0])  # see kernels.spam_ridge
         self.total = np.zeros(n_features if average else 0)
-
-    def know(self, moments: ClassMoments, largest_square: float) -> None:
-        """Use the statistics of a data set."""
-        self.classes = known_sums(moments, largest_square)
 
     def set_average(self, average: bool) -> None:
         """Begin an average with the next step, or drop it; no change if it is so already."""

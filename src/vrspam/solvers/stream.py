@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from vrspam import kernels
 
 
+AUTO_L2_SHARE = 1e-3  # l2="auto" is this share of the unit `vrspam.objective.auto_l2`
+
+
 class OnlineMethod(Protocol):
     """What an estimator needs to know of a method."""
 
@@ -49,11 +52,13 @@ class OnlineMethod(Protocol):
 
 
 def kernel_rows(X) -> np.ndarray | kernels.CSR:
-    """X as the kernels take it: C-ordered, or a `CSR` tuple."""
+    """X (dense, or CSR) as the kernels take it: C-ordered, or a `CSR` tuple with no entry in two parts."""
     from vrspam import kernels  # compiled code is loaded only when it is needed
 
     if sparse.issparse(X):
-        X = X.tocsr()
+        if not X.has_canonical_format:  # an entry in two parts would spoil the squares
+            X = X.copy()
+            X.sum_duplicates()
         return kernels.CSR(X.data, X.indices, X.indptr)
     return np.ascontiguousarray(X)
 
@@ -73,9 +78,6 @@ def step_rule(step_size: float | str, l2: float | None, *, theory: bool = False)
 
     size = 0.0 if isinstance(step_size, str) else float(step_size)
     return kernels.StepRule(size, theory, 0.0 if l2 is None else float(l2), AUTO_L2_SHARE if l2 is None else 0.0)
-
-
-AUTO_L2_SHARE = 1e-3  # of auto_l2, as everywhere
 
 
 def empty_sums(n_features: int) -> kernels.ClassSums:
@@ -102,6 +104,10 @@ class SumsMethod:
 
     def __init__(self, n_features: int):
         self.classes = empty_sums(n_features)
+
+    def know(self, moments: ClassMoments, largest_square: float) -> None:
+        """Use the statistics of a data set."""
+        self.classes = known_sums(moments, largest_square)
 
     @property
     def counts(self) -> np.ndarray:
@@ -132,8 +138,8 @@ class ShuffledEpochs:
         Takes an array of row numbers and lets the method visit them.
     n_rows : int
     rng : numpy Generator
-    safe_step : float
-        A step size that would not diverge, for the message when one does.
+    safe_step : callable
+        Returns a step size that would not diverge, for the message when one does.
     sparsify : bool
         Return the proximal-gradient point of the coefficients instead of the coefficients: an average of sparse
         vectors has tiny entries where the optimum has zeros. F is not larger there.
@@ -146,7 +152,7 @@ class ShuffledEpochs:
         n_rows: int,
         rng: np.random.Generator,
         *,
-        safe_step: float,
+        safe_step: Callable[[], float],
         sparsify: bool = False,
     ):
         self.method, self.advance, self.n_rows, self.rng = method, advance, n_rows, rng
@@ -159,7 +165,7 @@ class ShuffledEpochs:
         self.advance(self.rng.permutation(self.n_rows))
         w = self.method.coef
         if not np.isfinite(w).all():
-            raise diverged(self.safe_step)
+            raise diverged(self.safe_step())
         state.value, state.grad, _ = objective.evaluate(w)
         state.passes += 2.0  # the steps, and the evaluation
         if self.sparsify:
