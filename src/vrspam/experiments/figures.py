@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from vrspam.experiments import drawing
 from vrspam.experiments.protocol import Protocol
 from vrspam.experiments.store import Row
+from vrspam.plotting import paper
 
 
 @dataclass(frozen=True)
@@ -33,13 +33,13 @@ def _passes(rows: Sequence[Row], protocol: Protocol, folder: Path) -> Drawn | No
         "against passes over the training rows; set-up and anchor gradients are counted."
     )
     panels = _convergence_panels(rows, protocol)
-    return _save("convergence-passes", folder, caption, panels, lambda: drawing.plot_convergence(panels, "passes"))
+    return _save("convergence-passes", folder, caption, panels, lambda: paper.plot_convergence(panels, "passes"))
 
 
 def _seconds(rows: Sequence[Row], protocol: Protocol, folder: Path) -> Drawn | None:
     caption = "The same against seconds of the solver, on one core."
     panels = _convergence_panels(rows, protocol)
-    return _save("convergence-seconds", folder, caption, panels, lambda: drawing.plot_convergence(panels, "seconds"))
+    return _save("convergence-seconds", folder, caption, panels, lambda: paper.plot_convergence(panels, "seconds"))
 
 
 def _variance(rows: Sequence[Row], protocol: Protocol, folder: Path) -> Drawn | None:
@@ -49,7 +49,7 @@ def _variance(rows: Sequence[Row], protocol: Protocol, folder: Path) -> Drawn | 
         "constant 128 M⁴ and with that of the rows themselves."
     )
     panels = _panels(rows, "variance", protocol.variance.sets)
-    return _save("variance", folder, caption, panels, lambda: drawing.plot_variance(panels))
+    return _save("variance", folder, caption, panels, lambda: paper.plot_variance(panels))
 
 
 def _theorem(rows: Sequence[Row], protocol: Protocol, folder: Path) -> Drawn | None:
@@ -60,7 +60,7 @@ def _theorem(rows: Sequence[Row], protocol: Protocol, folder: Path) -> Drawn | N
         f"step {theorem.theta:g} of the largest proven)."
     )
     panels = _panels(rows, "theorem", theorem.sets)
-    return _save("theorem", folder, caption, panels, lambda: drawing.plot_theorem(panels))
+    return _save("theorem", folder, caption, panels, lambda: paper.plot_theorem(panels))
 
 
 Panels = dict[str, dict[str, list[Row]]]
@@ -77,7 +77,7 @@ def _panels(rows: Sequence[Row], task: str, sets: Sequence[str]) -> Panels:
         if row["task"] == task and row["kind"] == task:
             panels.setdefault(row["set"], {}).setdefault(row["algorithm"], []).append(row)
     order = [*sets, *sorted(panels)]
-    looks = [*drawing.LOOKS, *sorted({row["algorithm"] for row in rows})]
+    looks = [*paper.LOOKS, *sorted({row["algorithm"] for row in rows})]
     return {
         name: {algorithm: panels[name][algorithm] for algorithm in sorted(panels[name], key=looks.index)}
         for name in sorted(panels, key=order.index)
@@ -87,5 +87,5 @@ def _panels(rows: Sequence[Row], task: str, sets: Sequence[str]) -> Panels:
 def _save(name: str, folder: Path, caption: str, panels: Panels, draw: Callable) -> Drawn | None:
     if not panels:
         return None
-    paths = drawing.save(draw(), folder / name)
+    paths = paper.save(draw(), folder / name)
     return Drawn(name, paths, caption, f"{caption} Data sets: {', '.join(panels)}.")

@@ -1,4 +1,4 @@
-"""How the paper's figures look: from panels (set -> algorithm -> rows) to matplotlib figures."""
+"""The paper's figures: from panels (set -> algorithm -> rows) to matplotlib figures."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
-from vrspam.plotting.style import new_figure, save_figure
+from vrspam.plotting.convergence import SMALLEST
+from vrspam.plotting.style import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, SKY, new_figure, save_figure
 
 Panels = Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]]
 
-# Okabe & Ito's colours, which the colour-blind can tell apart, with a marker and a dash each for print in grey.
+# a marker and a dash each, for print in grey
 LOOKS: dict[str, dict[str, Any]] = {
-    "VRSPAM-L2": {"color": "#0072B2", "marker": "o", "linestyle": "-"},
-    "accelerated-L2": {"color": "#D55E00", "marker": "s", "linestyle": "-"},
-    "SPAM-L2": {"color": "#009E73", "marker": "^", "linestyle": "--"},
-    "SOLAM": {"color": "#CC79A7", "marker": "D", "linestyle": "-."},
-    "OPAUC": {"color": "#000000", "marker": "v", "linestyle": ":"},
+    "VRSPAM-L2": {"color": BLUE, "marker": "o", "linestyle": "-"},
+    "accelerated-L2": {"color": ORANGE, "marker": "s", "linestyle": "-"},
+    "SPAM-L2": {"color": GREEN, "marker": "^", "linestyle": "--"},
+    "SOLAM": {"color": PINK, "marker": "D", "linestyle": "-."},
+    "OPAUC": {"color": BLACK, "marker": "v", "linestyle": ":"},
 }
+OTHER_LOOK: dict[str, Any] = {"color": SKY, "marker": "x", "linestyle": "-"}
 BOUNDS = {
     "bound": ("bound, 128 M⁴", ":"),
     "bound_rows": ("bound, rows", (0, (4, 2))),
 }
-OTHER_LOOK: dict[str, Any] = {"color": "#56B4E9", "marker": "x", "linestyle": "-"}
-SMALLEST = 1e-16  # what is left of a difference below rounding is drawn here
 PANEL = 3.4  # inches
 
 
@@ -42,7 +42,7 @@ def plot_convergence(panels: Panels, against: str) -> Figure:
             above.plot(x, _column(rows, "auc"), label=algorithm, **_look(algorithm))
             below.plot(x, np.maximum(_column(rows, "excess"), SMALLEST), **_look(algorithm))
         optimum = next(iter(algorithms.values()))[0]["auc_exact"]
-        above.axhline(optimum, color="#777777", linewidth=1.0, linestyle=(0, (4, 2)), zorder=1, label="optimum")
+        above.axhline(optimum, color=GREY, linewidth=1.0, linestyle=(0, (4, 2)), zorder=1, label="optimum")
         above.set_title(name)
         _frame_auc(above, algorithms, optimum)
         for panel in (above, below):
@@ -64,9 +64,7 @@ def plot_variance(panels: Panels) -> Figure:
             panel.plot(passes, np.maximum(_column(rows, "variance"), SMALLEST), label=algorithm, **_look(algorithm))
             for column, (label, style) in BOUNDS.items():
                 if rows[0][column] is not None:
-                    panel.plot(
-                        passes, _column(rows, column), label=label, color="#555555", linewidth=1.2, linestyle=style
-                    )
+                    panel.plot(passes, _column(rows, column), label=label, color=GREY, linewidth=1.2, linestyle=style)
         panel.set_title(name)
         panel.set_xlabel("passes")
         panel.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=6))
@@ -88,7 +86,7 @@ def plot_theorem(panels: Panels) -> Figure:
             panel.fill_between(epochs, low, high, color=colour, alpha=0.2, linewidth=0, label="range over seeds")
             panel.plot(epochs, [np.mean(values) for values in by_epoch], label="mean", **_look(algorithm))
             bound = [next(row["bound"] for row in rows if row["epoch"] == epoch) for epoch in epochs]
-            panel.plot(epochs, bound, color="#000000", linestyle=":", label="proven bound")
+            panel.plot(epochs, bound, color=BLACK, linestyle=":", label="proven bound")
         panel.set_title(name)
         panel.set_xlabel("epoch $s$")
         panel.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -99,7 +97,7 @@ def plot_theorem(panels: Panels) -> Figure:
 
 
 def save(figure: Figure, stem: Path) -> tuple[Path, Path]:
-    """Write `stem`.png and `stem`.svg, the same bytes for the same rows."""
+    """Write `stem`.png and `stem`.svg."""
     return save_figure(figure, stem.with_suffix(".png")), save_figure(figure, stem.with_suffix(".svg"))
 
 
