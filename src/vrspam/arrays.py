@@ -147,7 +147,7 @@ def _statistics(X: Any, index: Any, weights: Any, full: bool) -> ClassStatistics
     left = sums / total
     gram -= total * (left[:, None] * left[None, :] if full else left * left)
     mean = on_host(left if centre is None else left + centre)
-    scatter = np.asfortranarray(on_host(gram))
+    scatter = np.asfortranarray(on_host(gram).T)  # symmetric: transposed, it is by columns without a copy
     statistics = ClassStatistics(int(index.shape[0]), total, mean, scatter, np.zeros(d))
     np.maximum(statistics.diagonal, 0.0, out=statistics.diagonal)
     statistics.peak = statistics.diagonal.copy()
@@ -195,6 +195,12 @@ def scores(X: Any, coef: Any) -> Any:
     xp = device_namespace(X)
     coef = beside(coef, X)
     return xp.concat([rows @ coef for _, rows in _blocks(X)])
+
+
+def eigh(matrix: np.ndarray, like: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues and eigenvectors of a symmetric matrix, computed where `like` lies."""
+    values, vectors = device_namespace(like).linalg.eigh(beside(matrix, like))
+    return np.array(on_host(values)), on_host(vectors)
 
 
 def choose(labels: np.ndarray, second: Any) -> Any:

@@ -263,7 +263,9 @@ class ClassMoments:
         if not self.has_scatter:
             raise ValueError("These moments were gathered with scatter=False: they hold no d×d matrix.")
         negative, positive = self._both()
-        return negative.scatter / negative.weight + positive.scatter / positive.weight
+        within = negative.scatter / negative.weight
+        within += positive.scatter / positive.weight
+        return within
 
     @property
     def scatters(self) -> np.ndarray:

