@@ -13,8 +13,11 @@ from vrspam.experiments.parallel import Outcome
 from vrspam.experiments.plan import Run, cost
 
 
+EARLY = 0.03  # share of the work below which the start-up of the processes would mislead
+
+
 class TimeLeft:
-    """Time left, from the work done so far: every run counts by its guessed cost."""
+    """Time left, from the work done so far: every run counts by its guessed cost. Nothing is said too early."""
 
     def __init__(self, todo: list[Run]):
         self.left = sum(map(cost, todo))
@@ -24,7 +27,9 @@ class TimeLeft:
     def step(self, run: Run) -> str:
         self.done += cost(run)
         self.left -= cost(run)
-        return duration((time.monotonic() - self.start) * max(self.left, 0.0) / self.done)
+        if self.done < EARLY * self.left:
+            return ""
+        return f", {duration((time.monotonic() - self.start) * max(self.left, 0.0) / self.done)} left"
 
 
 def duration(seconds: float) -> str:
@@ -50,7 +55,7 @@ class Lines(Watcher):
     def step(self, outcome: Outcome) -> None:
         self.number += 1
         left = self.time_left.step(outcome.run)
-        self.message(f"{self.number}/{self.total}  {describe(outcome)}, {left} left")
+        self.message(f"{self.number}/{self.total}  {describe(outcome)}{left}")
 
     def message(self, text: str) -> None:
         warn(text)
@@ -69,7 +74,7 @@ class Live(Lines):
 
     def step(self, outcome: Outcome) -> None:
         left = self.time_left.step(outcome.run)
-        self.progress.update(self.task, advance=1, what=describe(outcome), left=f"{left} left")
+        self.progress.update(self.task, advance=1, what=describe(outcome), left=left.removeprefix(", "))
         if outcome.message:
             self.message(describe(outcome))
 
