@@ -83,6 +83,19 @@ def test_the_scaled_loop_equals_the_eager_one(stored, learn, average):
     np.testing.assert_allclose(results[0], results[1], rtol=1e-10, atol=1e-13)
 
 
+@pytest.mark.parametrize("average", [False, True])
+def test_parameters_may_change_in_a_stream(average):
+    """l1 on, off and on again: the same as the eager loop throughout."""
+    X, y = make_data(300, 4)
+    rows, side, rule = kernel_rows(X), y.astype(np.int64), step_rule("auto", None)
+    method, eager = SPAM(4, average), SPAM(4, average)
+    for part, l1 in zip(np.split(np.arange(300), 3), (0.02, 0.0, 0.02), strict=True):
+        method.advance(rows, part, side, rule, l1, learn=True)
+        state = (rows, part, side, eager.classes, True, eager.w, eager.total, eager.carry, rule)
+        kernels.spam_net(*state, l1)
+        np.testing.assert_allclose(method.coef, eager.coef, rtol=1e-10)
+
+
 @pytest.mark.parametrize("l1", [0.0, 0.01])
 def test_average_weighs_the_iterates_by_their_number(l1):
     X, y = make_data(50, 4)

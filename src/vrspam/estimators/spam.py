@@ -31,7 +31,8 @@ class SPAMClassifier(StreamClassifierBase):
         Weight of the absolute norm; positive values give zeros in `coef_`.
     step_size : float or "auto", default="auto"
         c in η_t = c/√t. "auto" is 1 / (mean Lipschitz constant of g), in a stream that of the rows so far, and no
-        step is longer than 1 / (Lipschitz constant of its row): it cannot diverge. A number is used as is.
+        step is longer than 1 / (Lipschitz constant of its row), which keeps unscaled data in bounds. A number is used
+        as is.
     schedule : {"sqrt", "theory"}, default="sqrt"
         "theory" is the analysed step 1 / (C̃ (t+1)), C̃ = l2 / (1 + l2²/(128 M⁴))², M = max ‖x‖, times step_size if
         that is a number, and never longer than the automatic c/√t if not. It needs l2 > 0.

@@ -136,7 +136,8 @@ class StreamClassifierBase(AUCClassifierBase):
 
         However a stream is cut into calls, the result has the same bits. Rows that come before both classes
         have been seen are counted and take no step; until then there is no model. After `fit` it continues
-        from there.
+        from there. The order matters as in any online method: a stream that is sorted by class, or that repeats
+        a pattern, ends with a worse model than one in random order.
 
         Parameters
         ----------

@@ -57,6 +57,7 @@ class SPAM(SumsMethod):
             if self.carry[6] > 0.0:  # steps without l1 came before
                 kernels.spam_fold(self.classes, self.w, self.total, self.carry)
             kernels.spam_net(X, order, side, self.classes, learn, self.w, self.total, self.carry, rule, float(l1))
+            kernels.spam_fold(self.classes, self.w, self.total, self.carry)  # in case steps without l1 follow
             return
         kernels.spam_ridge(X, order, side, self.classes, learn, self.w, self.total, self.carry, rule)
 
@@ -96,8 +97,8 @@ def spam_pass(
     w : ndarray of shape (d,)
         Start; not changed.
     step_size : float, optional
-        c. Without it c = 1 / (mean Lipschitz constant), and no step exceeds 1 / (that of its row), so that
-        the pass cannot blow up.
+        c. Without it c = 1 / (mean Lipschitz constant), and no step exceeds 1 / (that of its row),
+        which keeps unscaled data in bounds.
 
     Returns
     -------
