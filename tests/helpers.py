@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from vrspam import AUCClassifier, OPAUCClassifier, SOLAMClassifier, SPAMClassifier
+from vrspam import AUCClassifier, OPAUCClassifier, SOLAMClassifier, SPAMClassifier, VRSPAMClassifier
 
 DTYPES = [np.float64, np.float32]
 CONTAINERS = {
@@ -27,6 +27,9 @@ ESTIMATORS = [
     SOLAMClassifier(),
     OPAUCClassifier(),
     OPAUCClassifier(sketch=2),
+    VRSPAMClassifier(),
+    VRSPAMClassifier(l1=0.01),
+    VRSPAMClassifier(variant="paper", l2=0.1),
 ]
 
 

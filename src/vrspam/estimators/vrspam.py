@@ -188,6 +188,8 @@ class VRSPAMClassifier(AUCClassifierBase):
         finally:
             if progress is not None:
                 progress.close()
+        if self.step_size != "auto" and solution.value > objective.pq:
+            raise solver.diverged(objective)
         self._keep(solution, moments, l2)
         self.variant_ = variant
         self._warn_if_not_converged(solution)

@@ -106,7 +106,7 @@ class VRSPAM:
             largest_norm = float(np.sqrt(self.rows.distances[self.rows.mass > 0.0, 0].max()))
             return step_bound(objective.penalty.l2, noise_printed(largest_norm))
         if self.step_size == "auto":
-            # No smaller than what the penalty alone allows: if the rows do not vary, nothing else limits it.
+            # Rows that do not vary at all set no limit; then the penalty does.
             return AUTO_STEP[self.variant] / max(self.gradient.lipschitz, 1e-6 * objective.penalty.l2)
         return float(self.step_size)
 
@@ -129,7 +129,7 @@ class VRSPAM:
             if self._is_good(objective, state, value):
                 break
             if self.step_size != "auto":
-                raise self._diverged(objective)
+                raise self.diverged(objective)
             retries += 1
             self.step *= RETRY_FACTOR
             self._anchor = None  # momentum starts anew
@@ -169,14 +169,14 @@ class VRSPAM:
         if self.record_variance:
             state.extra["variance"] = variance
 
-    def _diverged(self, objective: Objective) -> ValueError:
+    def diverged(self, objective: Objective) -> ValueError:
         """The error of a given step, with one that was seen to work."""
         trial = VRSPAM(self.variant, inner_steps=self.inner_steps, rng=np.random.default_rng(0))
         run(trial, objective, tol=0.0, max_iter=5)
         safe = 10.0 ** np.floor(np.log10(trial.step))
         safe *= np.floor(trial.step / safe)
         return ValueError(
-            f"The steps diverge with step_size={self.step:g} (F exceeds {BLOWN_UP:g} F(0)): give a smaller one, "
+            f"The steps diverge with step_size={self.step:g} (F rises above F(0)): give a smaller one, "
             f'such as {safe:.0e}, or use step_size="auto".'
         )
 
