@@ -125,6 +125,8 @@ def test_partial_fit_refuses_and_stays_as_it_was():
     with pytest.raises(ValueError, match="differs from the labels so far"):
         model.partial_fit(X, y, classes=[1, 2])
     fresh = AUCClassifier()
+    with pytest.raises(ValueError, match="Only two classes"):
+        fresh.partial_fit(X, np.arange(60) % 3)
     with pytest.raises(ValueError, match="exactly two"):
         fresh.partial_fit(X, y, classes=[0, 1, 2])
     assert not hasattr(fresh, "n_features_in_")

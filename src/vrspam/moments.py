@@ -284,6 +284,16 @@ class ClassMoments:
         """The diagonal of `within`."""
         return self.variances.sum(axis=0)
 
+    @property
+    def cancellation(self) -> float:
+        """How much larger the worst column's scatter once was than it (or the mean) is now: digits lost by `-`."""
+        worst = 1.0
+        for s in self._stats:
+            if s.rows > 1:  # of a single row the scatter is exactly 0
+                now = np.maximum(s.diagonal, s.diagonal.mean())
+                worst = max(worst, float(np.max(s.peak / np.where(now > 0.0, now, np.finfo(float).tiny), initial=1.0)))
+        return worst
+
     def save(self, path: str | os.PathLike) -> None:
         """Write to a NumPy archive (no pickle); an existing file is replaced only by a whole one."""
         labels = self.classes
@@ -365,16 +375,12 @@ class ClassMoments:
 
 def union_of_labels(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """The sorted labels of a and b; an error if there are more than two, or numbers and strings."""
-    if a.size == 0 or b.size == 0:
-        return b if a.size == 0 else a
-    if (a.dtype.kind in "OUS") != (b.dtype.kind in "OUS"):
+    if a.size and b.size and (a.dtype.kind in "OUS") != (b.dtype.kind in "OUS"):
         raise ValueError(f"Labels {a.tolist()} and {b.tolist()} are of different types.")
-    union = np.union1d(a, b)
+    union = np.union1d(a, b) if a.size and b.size else np.unique(b if b.size else a)
     if union.size > 2:
-        raise ValueError(
-            f"Only two classes are possible, got labels {union.tolist()}: these moments know {a.tolist()}, "
-            f"the new ones {b.tolist()}."
-        )
+        known = f" (so far {a.tolist()})" if a.size else ""
+        raise ValueError(f"Only two classes are possible, got labels {union.tolist()}{known}.")
     return union
 
 
