@@ -80,18 +80,18 @@ def select(scores: ArrayLike, grid: Mapping[str, ArrayLike], rule: SelectionRule
     folds = scores.shape[-1]
     mean = scores.mean(axis=-1)
     error = scores.std(axis=-1, ddof=1) / np.sqrt(folds) if folds > 1 else np.full(mean.shape, np.nan)
-    best = _simplest(mean >= mean.max() - TIE, axes)
+    best = simplest(mean >= mean.max() - TIE, axes)
     chosen = best
     if rule == "one-standard-error":
         if folds < 2:
             raise ValueError("The rule 'one-standard-error' needs at least two folds.")
-        chosen = _simplest(mean >= mean.max() - max(float(error[best]), TIE), axes)
+        chosen = simplest(mean >= mean.max() - max(float(error[best]), TIE), axes)
     advice = [_advice(name, axis, best, mean, error, axes) for axis, name in enumerate(axes)]
     values = {name: float(values[i]) for (name, values), i in zip(axes.items(), chosen, strict=True)}
     return Choice(chosen, values, mean, error, tuple(text for text in advice if text))
 
 
-def _simplest(allowed: np.ndarray, axes: Mapping[str, np.ndarray]) -> tuple[int, ...]:
+def simplest(allowed: np.ndarray, axes: Mapping[str, np.ndarray]) -> tuple[int, ...]:
     """Of the allowed points the one with the largest value on the last axis, then on the one before it."""
     points = np.argwhere(allowed)
     values = [axis[points[:, number]] for number, axis in enumerate(axes.values())]
