@@ -12,7 +12,6 @@ from vrspam.experiments.harness import Watcher
 from vrspam.experiments.parallel import Outcome
 from vrspam.experiments.plan import Run, cost
 
-
 EARLY = 0.03  # share of the work below which the start-up of the processes would mislead
 
 
