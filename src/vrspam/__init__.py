@@ -16,12 +16,15 @@ _HOME = {
     "SOLAMClassifier": "vrspam.estimators.solam",
     "OPAUCClassifier": "vrspam.estimators.opauc",
     "AUCClassifier": "vrspam.estimators.exact",
+    "AUCClassifierCV": "vrspam.estimators.cv",
     "ClassMoments": "vrspam.moments",
     "SlidingMoments": "vrspam.sliding",
+    "coef_path": "vrspam.solvers.grid",
 }
 
 __all__ = [
     "AUCClassifier",
+    "AUCClassifierCV",
     "ClassMoments",
     "OPAUCClassifier",
     "SOLAMClassifier",
@@ -29,9 +32,11 @@ __all__ = [
     "SlidingMoments",
     "VRSPAMClassifier",
     "__version__",
+    "coef_path",
 ]
 
 if TYPE_CHECKING:
+    from vrspam.estimators.cv import AUCClassifierCV
     from vrspam.estimators.exact import AUCClassifier
     from vrspam.estimators.opauc import OPAUCClassifier
     from vrspam.estimators.solam import SOLAMClassifier
@@ -39,6 +44,7 @@ if TYPE_CHECKING:
     from vrspam.estimators.vrspam import VRSPAMClassifier
     from vrspam.moments import ClassMoments
     from vrspam.sliding import SlidingMoments
+    from vrspam.solvers.grid import coef_path
 
 
 def __getattr__(name: str):

@@ -107,12 +107,12 @@ class ClassMoments:
         known = self.classes if self.classes.size or self._given is None else self._given
         classes = union_of_labels(known, labels)
         if arrays.device_namespace(X) is None:
-            fresh = self._statistics(X, y, weights, index, labels)
+            with np.errstate(over="ignore", invalid="ignore"):  # reported in words
+                fresh = self._statistics(X, y, weights, index, labels)
         else:
             fresh = arrays.class_statistics(X, y, weights, index, labels, self.has_scatter)
         for statistics in fresh:
-            if not (np.isfinite(statistics.scatter).all() and np.isfinite(statistics.mean).all()):
-                raise ValueError("The squares of the features overflow: rescale X so that its values stay below 1e150.")
+            _check_range(statistics, forgets=self.half_life is not None)
         self.n_features = X.shape[1]
         self._start()
         self._widen(classes)
@@ -371,6 +371,24 @@ class ClassMoments:
             for r, c, m, s, t in zip(rows, weights, means, scatters, peaks, strict=True)
         ]
         return new
+
+
+def _check_range(statistics: ClassStatistics, forgets: bool) -> None:
+    """Refuse rows whose weighted squares left the range of float64."""
+    if not np.isfinite(statistics.weight):
+        raise ValueError("sample_weight adds up to infinity: divide it by its largest entry.")
+    if not (np.isfinite(statistics.scatter).all() and np.isfinite(statistics.mean).all()):
+        raise ValueError(
+            "The squares of the features (times their weights) overflow: rescale X so that its values stay below "
+            "1e150, and sample_weight so that it is near 1."
+        )
+    with np.errstate(under="ignore"):
+        largest = max(statistics.diagonal.max(initial=0.0), statistics.weight * np.max(statistics.mean**2, initial=0.0))
+    if largest < np.finfo(float).tiny and statistics.mean.any() and not forgets:
+        raise ValueError(
+            "The squares of the features (times their weights) underflow: rescale X so that its values stay above "
+            "1e-150, and sample_weight so that it is near 1."
+        )
 
 
 def union_of_labels(a: np.ndarray, b: np.ndarray) -> np.ndarray:

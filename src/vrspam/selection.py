@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import Literal, NamedTuple
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +14,8 @@ SelectionRule = Literal["best", "one-standard-error"]
 TIE = 1e-12  # mean scores that differ by less are equal but for rounding
 
 
-class Choice(NamedTuple):
+@dataclass(frozen=True)
+class Choice:
     """The chosen point of a grid.
 
     `index` has one entry per axis of the grid, `values` are the grid's numbers there; `mean` and `standard_error`
@@ -74,7 +76,9 @@ def select(scores: ArrayLike, grid: Mapping[str, ArrayLike], rule: SelectionRule
     if rule not in ("best", "one-standard-error"):
         raise ValueError(f"rule must be 'best' or 'one-standard-error', got {rule!r}.")
     if scores.shape[:-1] != tuple(values.size for values in axes.values()) or scores.size == 0:
-        raise ValueError(f"scores of shape {scores.shape} do not fit a grid of {[v.size for v in axes.values()]} points.")
+        raise ValueError(
+            f"scores of shape {scores.shape} do not fit a grid of {[v.size for v in axes.values()]} points."
+        )
     if np.isnan(scores).any():
         raise ValueError("Scores contain NaN: every fold needs a score at every point of the grid.")
     folds = scores.shape[-1]

@@ -238,23 +238,15 @@ class ColumnDescent:
 
     def __init__(self, w0: np.ndarray | None = None):
         self.w0 = w0
+        self._copied: WithinProducts | None = None
 
     def init(self, objective: Objective) -> State:
-        from vrspam import kernels
-
         within = objective.within
         if not isinstance(within, WithinProducts):
             raise TypeError("ColumnDescent works on products with X; use GramDescent for a matrix.")
-        root = np.sqrt(within.share).astype(within.X.dtype, copy=False)
-        if sparse.issparse(within.X):
-            csc = (sparse.diags_array(root) @ within.X).tocsc()
-            self._columns: kernels.CSR | np.ndarray = kernels.CSR(csc.data, csc.indices, csc.indptr)
-            self._means = within.means
-        else:
-            centred = np.asfortranarray(within.X - within.means.astype(within.X.dtype)[within.side])
-            centred *= root[:, np.newaxis]
-            self._columns = centred.T
-            self._means = np.zeros_like(within.means)
+        if self._copied is not within:  # one object serves many penalties of the same data
+            self._copy_columns(within)
+            self._copied = within
         w = np.zeros_like(objective.delta) if self.w0 is None else np.array(self.w0, dtype=np.float64)
         value, grad, _ = objective.evaluate(w)
         return State(w, grad, value, passes=3.0)
@@ -286,6 +278,20 @@ class ColumnDescent:
             state.passes += self.ACTIVE_SWEEPS * support.size / max(state.w.size, 1)
         state.value, state.grad, _ = objective.evaluate(state.w)
         state.passes += 3.0
+
+    def _copy_columns(self, within: WithinProducts) -> None:
+        from vrspam import kernels
+
+        root = np.sqrt(within.share).astype(within.X.dtype, copy=False)
+        if sparse.issparse(within.X):
+            csc = (sparse.diags_array(root) @ within.X).tocsc()
+            self._columns: kernels.CSR | np.ndarray = kernels.CSR(csc.data, csc.indices, csc.indptr)
+            self._means = within.means
+        else:
+            centred = np.asfortranarray(within.X - within.means.astype(within.X.dtype)[within.side])
+            centred *= root[:, np.newaxis]
+            self._columns = centred.T
+            self._means = np.zeros_like(within.means)
 
     def _restrict(self, objective: Objective, support: np.ndarray) -> Objective:
         """The same problem on some of the columns, with Σ as a matrix."""

@@ -1,0 +1,109 @@
+"""The steps of cross-validating a grid: splits, training moments of each, AUC of all coefficients on the rest.
+
+Of X only its shape, its type and `X[rows]` are used, block by block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Integral
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.model_selection import StratifiedKFold, check_cv
+
+from vrspam import metrics
+from vrspam.estimators.base import Rows
+from vrspam.moments import ClassMoments
+
+BLOCK_BYTES = 1 << 25  # rows gathered, and scores held, at once
+KEPT_BYTES = 1 << 30  # moments of all folds are kept up to this size
+MOST_CANCELLATION = 1e6  # of the sixteen digits subtraction may cost six
+
+
+class Split(NamedTuple):
+    """Row numbers to train on and to validate on."""
+
+    train: np.ndarray
+    validation: np.ndarray
+
+
+def make_splits(cv, rows: Rows, classes: np.ndarray, groups=None, random_state=None) -> list[Split]:
+    """All splits of a scikit-learn splitter, an iterable or a number of folds; each part must hold both classes.
+
+    A number of folds means stratified folds: consecutive rows if `random_state` is None, else shuffled ones.
+    """
+    if isinstance(cv, Integral) and random_state is not None:
+        cv = StratifiedKFold(int(cv), shuffle=True, random_state=random_state)
+    every = np.arange(rows.y.size)
+    pairs = check_cv(cv, rows.y, classifier=True).split(rows.X, rows.y, groups)
+    splits = [Split(every[train], every[validation]) for train, validation in pairs]
+    if not splits:
+        raise ValueError("cv gives no split at all.")
+    counts = rows.weights is None or rows.weights > 0
+    for label in classes:
+        member = (rows.y == label) & counts
+        for number, split in enumerate(splits):
+            for part, index in zip(("training", "validation"), split, strict=True):
+                if not member[index].any():
+                    raise ValueError(
+                        f"Fold {number}: its {part} part has no row of class {label!r}"
+                        f"{'' if rows.weights is None else ' with positive weight'}: use fewer folds, or a splitter "
+                        "that spreads the classes over the folds (sklearn.model_selection.StratifiedKFold)."
+                    )
+    return splits
+
+
+def moments_of_splits(
+    rows: Rows, splits: list[Split], classes: np.ndarray
+) -> tuple[ClassMoments, Callable[[int], ClassMoments]]:
+    """The moments of all rows, and a function that gives the training moments of a split by its number.
+
+    Where a split leaves out just its validation rows, its moments are total minus validation; where the
+    validation parts are a partition of the rows, their moments add up to the total and X is read once.
+    """
+    n, d = rows.X.shape
+
+    def gather(index: np.ndarray | None) -> ClassMoments:
+        return ClassMoments(d, classes=classes).add_checked(*rows, index=index)
+
+    once = np.ones(n, dtype=np.intp)
+    uses = sum((np.bincount(split.validation, minlength=n) for split in splits), np.zeros(n, dtype=np.intp))
+    folds: list[ClassMoments] = []
+    if np.array_equal(uses, once) and len(splits) * 16 * d * d <= KEPT_BYTES:
+        folds = [gather(split.validation) for split in splits]
+        total = folds[0]
+        for fold in folds[1:]:
+            total = total + fold
+    else:
+        total = gather(None)
+
+    def training(number: int) -> ClassMoments:
+        train, validation = splits[number]
+        if train.size >= validation.size and np.array_equal(
+            np.bincount(np.concatenate(splits[number]), minlength=n), once
+        ):
+            rest = total - (folds[number] if folds else gather(validation))
+            if rest.cancellation <= MOST_CANCELLATION:
+                return rest
+        return gather(train)
+
+    return total, training
+
+
+def auc_of_coefs(rows: Rows, is_positive: np.ndarray, index: np.ndarray, coefs: np.ndarray) -> np.ndarray:
+    """The (weighted) AUC, on the rows `index`, of the scores by each row of `coefs`."""
+    auc = np.full(len(coefs), 0.5)
+    weights = None if rows.weights is None else rows.weights[index]
+    used = np.flatnonzero(coefs.any(axis=1))  # without coefficients all scores are tied
+    dtype = rows.X.dtype
+    columns = max(1, BLOCK_BYTES // (dtype.itemsize * max(index.size, 1)))
+    step = max(64, BLOCK_BYTES // (dtype.itemsize * max(coefs.shape[1], 1)))
+    for first in range(0, used.size, columns):
+        which = used[first : first + columns]
+        transposed = np.ascontiguousarray(coefs[which].T, dtype=dtype)
+        scores = np.empty((which.size, index.size), dtype=dtype)
+        for start in range(0, index.size, step):
+            scores[:, start : start + step] = (rows.X[index[start : start + step]] @ transposed).T
+        auc[which] = metrics.roc_auc_columns(is_positive[index], scores.T, weights)
+    return auc

@@ -1,0 +1,174 @@
+"""Coefficients along a grid of penalties, each point with its certificate.
+
+For l1 = 0 one eigendecomposition gives all l2. For l1 > 0 each solve starts from its neighbour: from large to
+small l1 and, within each, from large to small l2. From l1 = k max|δ| on the solution is 0, and nothing is solved.
+"""
+
+from __future__ import annotations
+
+import warnings
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.exceptions import ConvergenceWarning
+
+from vrspam.moments import ClassMoments
+from vrspam.objective import Objective, auto_l2
+from vrspam.solvers.base import Solution, run
+from vrspam.solvers.exact import ColumnDescent, ConjugateGradient, GramDescent, GramPath, solve_gram
+
+EIGEN_MIN_POINTS = 4  # so many Cholesky solves cost as much as one eigendecomposition
+
+
+class GridSolution(NamedTuple):
+    """Minimisers on a grid; the first two axes of each array belong to l2s and l1s."""
+
+    coefs: np.ndarray
+    gaps: np.ndarray
+    converged: np.ndarray
+
+
+def auto_l2s(moments: ClassMoments) -> np.ndarray:
+    """17 values from 1e-6 to 1e2 times the unit of l2."""
+    return auto_l2(moments) * np.logspace(-6, 2, 17)
+
+
+def check_grid_axis(name: str, values: ArrayLike) -> np.ndarray:
+    """The values of l2 or l1 as an array, or an error that says what is wrong with them."""
+    try:
+        axis = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        axis = np.empty(0)
+    if axis.ndim != 1 or axis.size == 0:
+        raise ValueError(f"{name} must be a non-empty list of numbers, got {values!r}.")
+    if not np.isfinite(axis).all() or (axis < 0).any():
+        raise ValueError(f"{name} must hold finite numbers that are not negative, got {axis.tolist()}.")
+    return axis
+
+
+def solve_grid(objective: Objective, l2s: np.ndarray, l1s: np.ndarray, *, tol: float, max_iter: int) -> GridSolution:
+    """The minimisers of F for all pairs of l2 and l1; the penalty of `objective` is ignored.
+
+    Works on Σ as a matrix as well as on products with X.
+    """
+    shape = (len(l2s), len(l1s))
+    grid = GridSolution(np.zeros((*shape, objective.delta.size)), np.zeros(shape), np.ones(shape, dtype=bool))
+
+    def keep(i: int, j: int, solution: Solution) -> None:
+        grid.coefs[i, j], grid.gaps[i, j], grid.converged[i, j] = solution.w, solution.gap, solution.converged
+
+    solver = _MatrixSolver(objective, len(l2s)) if isinstance(objective.within, np.ndarray) else _ProductSolver()
+    nothing = float(np.max(np.abs(objective.k * objective.delta), initial=0.0))
+    first = None
+    for j in np.argsort(-l1s, kind="stable"):
+        if l1s[j] > 0.0 and l1s[j] >= nothing:
+            grid.gaps[l2s == 0.0, j] = np.nan  # as everywhere: without l2 there is no bound
+            continue
+        w, first = first, None
+        for i in np.argsort(-l2s, kind="stable"):
+            solution = solver.solve(objective.with_penalty(float(l2s[i]), float(l1s[j])), w, tol, max_iter)
+            keep(i, j, solution)
+            w = solution.w
+            first = w if first is None else first
+    return grid
+
+
+class _MatrixSolver:
+    """One eigendecomposition for all points with l1 = 0 (unless they are few), one Gram matrix for all others."""
+
+    def __init__(self, objective: Objective, points: int):
+        self._objective, self._few = objective, points < EIGEN_MIN_POINTS
+
+    @cached_property
+    def _path(self) -> GramPath:
+        return GramPath(self._objective)
+
+    @cached_property
+    def _descent(self) -> GramDescent:
+        return GramDescent(self._objective)
+
+    def solve(self, objective: Objective, w0: np.ndarray | None, tol: float, max_iter: int) -> Solution:
+        if objective.penalty.l1 > 0.0:
+            return self._descent.solve(objective, tol=tol, max_iter=max_iter, w0=w0)
+        if self._few:
+            return solve_gram(objective, tol=tol, max_iter=max_iter)
+        return self._path.solve(objective.penalty.l2, tol)
+
+
+class _ProductSolver:
+    """Conjugate gradient for l1 = 0; else coordinate descent on the columns of X, which are copied once."""
+
+    def __init__(self) -> None:
+        self._descent = ColumnDescent()
+
+    def solve(self, objective: Objective, w0: np.ndarray | None, tol: float, max_iter: int) -> Solution:
+        if objective.penalty.l1 > 0.0:
+            self._descent.w0 = w0
+            return run(self._descent, objective, tol=tol, max_iter=max_iter)
+        least_norm = objective.penalty.l2 == 0.0  # reached only from 0
+        return run(ConjugateGradient(None if least_norm else w0), objective, tol=tol, max_iter=max_iter)
+
+
+def coef_path(
+    moments: ClassMoments,
+    l2s: ArrayLike = "auto",
+    l1s: ArrayLike = (0.0,),
+    *,
+    tol: float = 1e-8,
+    max_iter: int = 1000,
+) -> np.ndarray:
+    """Coefficients along a grid of penalties, from moments alone.
+
+    At each point of the grid they minimise
+
+        F(w) = p q · mean over pairs (i in +, j in -) of (1 - w·(x_i - x_j))²  +  l2/2 ‖w‖²  +  l1 ‖w‖₁.
+
+    Parameters
+    ----------
+    moments : ClassMoments
+        With scatter matrices and rows of both classes.
+    l2s : list of numbers or "auto"
+        "auto" is 17 values from 1e-6 to 1e2 times 2pq · (mean second derivative).
+    l1s : list of numbers, default=(0.0,)
+    tol : float, default=1e-8
+        Each point is certified to lie within tol·F(0) of the optimum; if one is not, a `ConvergenceWarning` says
+        how many.
+    max_iter : int, default=1000
+        Most sweeps at a point with l1 > 0.
+
+    Returns
+    -------
+    ndarray of shape (len(l2s), len(l1s), n_features)
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from vrspam import ClassMoments, coef_path
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> moments = ClassMoments.from_data((X - X.mean(axis=0)) / X.std(axis=0), y)
+    >>> coefs = coef_path(moments, l2s=[1e-3, 1e-1], l1s=[0.0, 0.01, 0.1])
+    >>> coefs.shape, (coefs != 0).sum(axis=2).tolist()
+    ((2, 3, 30), [[30, 14, 3], [30, 17, 6]])
+    """
+    if not isinstance(moments, ClassMoments):
+        raise ValueError(f"coef_path takes a ClassMoments, got {type(moments).__name__}.")
+    l1_axis = check_grid_axis("l1s", l1s)
+    objective = Objective.from_moments(moments, 0.0)
+    l2_axis = auto_l2s(moments) if isinstance(l2s, str) and l2s == "auto" else check_grid_axis("l2s", l2s)
+    grid = solve_grid(objective, l2_axis, l1_axis, tol=tol, max_iter=max_iter)
+    warn_if_not_converged(grid.converged, stacklevel=3)
+    return grid.coefs
+
+
+def warn_if_not_converged(converged: np.ndarray, stacklevel: int = 2) -> None:
+    """One warning for all points of a grid whose certificate did not reach the tolerance."""
+    missed = int(np.count_nonzero(~converged))
+    if missed:
+        warnings.warn(
+            f"{missed} of {converged.size} solutions of the grid were not certified to tol: raise max_iter, "
+            "standardise the features, or leave out the smallest l2.",
+            ConvergenceWarning,
+            stacklevel=stacklevel,
+        )
