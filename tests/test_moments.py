@@ -199,9 +199,44 @@ def test_weights_that_cannot_be_used():
             ClassMoments.from_data(X, y, weights)
 
 
-def test_float32_range_is_not_a_limit():
+@pytest.mark.parametrize("scale", [1e30, 1e-30])
+@pytest.mark.parametrize("container", ["dense", "csr_array"])
+@pytest.mark.parametrize("density", [1.0, 0.04])
+def test_float32_range_is_not_a_limit(scale, container, density):
     X, y = make_data(100, 3, seed=5)
-    for scale in (1e30, 1e-30):
-        moments = ClassMoments.from_data((X * scale).astype(np.float32), y)
-        _, _, within = direct(X, y)
-        np.testing.assert_allclose(moments.within / scale**2, within, rtol=1e-4, atol=1e-4 * within.max())
+    X[np.random.default_rng(0).random(X.shape) > density] = 0.0
+    _, _, within = direct(X, y)
+    data = CONTAINERS[container]((X * scale).astype(np.float32))
+    np.testing.assert_allclose(ClassMoments.from_data(data, y).within / scale**2, within, atol=1e-4 * within.max())
+    variances = ClassMoments.from_data(data, y, scatter=False).within_diagonal
+    np.testing.assert_allclose(variances / scale**2, np.diagonal(within), rtol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("unit", [1e-300, 1e-80, 1e-45, 1e40, 1e300])
+def test_the_unit_of_the_weights_does_not_matter(dtype, unit):
+    X, y = make_data(60, 3, seed=5)
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, 60)
+    moments = ClassMoments.from_data(X.astype(dtype), y, weights * unit)
+    p, means, within = direct(X, y, weights)
+    rtol = 1e-12 if dtype == np.float64 else 1e-5
+    assert moments.p == pytest.approx(p)
+    np.testing.assert_allclose(moments.means, means, rtol=rtol, atol=rtol)
+    np.testing.assert_allclose(moments.within, within, atol=rtol * within.max())
+
+
+@pytest.mark.parametrize(
+    ("scale", "weight", "match"),
+    [
+        (1.0, 1e308, "adds up to infinity"),
+        (1e100, 1e200, "overflow"),
+        (1e-170, 1.0, "underflow"),
+        (1e-100, 1e-200, "underflow"),
+    ],
+)
+@pytest.mark.parametrize("scatter", [True, False])
+@pytest.mark.filterwarnings("error")
+def test_numbers_beyond_the_floating_point_range(scale, weight, match, scatter):
+    X, y = make_data(30, 3)
+    with pytest.raises(ValueError, match=match):
+        ClassMoments.from_data(X * scale, y, np.full(30, weight), scatter=scatter)

@@ -104,6 +104,10 @@ class ClassStatistics:
         m = rows.shape[0]
         if m == 0:
             return
+        unit = 0  # weights are counted in units of 2^unit: neither they nor their roots leave the range of float32
+        if weights is not None:
+            unit = int(np.frexp(weights.max())[1])
+            weights = np.ldexp(weights, -unit)
         total = float(m if weights is None else weights.sum())
         share = np.full(m, 1.0 / total) if weights is None else weights / total
         centre, centred = _centre(rows, share)
@@ -113,14 +117,16 @@ class ClassStatistics:
         # `centre` is the mean only up to rounding in the precision of the block: correct for what is left.
         left = np.ones(m, dtype=rows.dtype) if root is None else root
         residual = np.asarray(left @ centred, dtype=np.float64).ravel() / total
-        mean = centre + residual
-        shift = mean - self.mean
+        own = _column_squares(centred) if self.scatter.ndim == 1 else _gram(centred).T  # T: the same memory order
+        own = np.ldexp(own.astype(np.float64), unit) if unit else own
+        total = float(np.ldexp(total, unit))
+        shift = centre + residual - self.mean
         pull = self.weight * (total / (self.weight + total))
+        self.scatter += own
         if self.scatter.ndim == 1:
-            self.scatter += _column_squares(centred) - total * residual**2 + pull * shift**2
+            self.scatter += pull * shift**2 - total * residual**2
         else:
             pair = np.stack([residual, shift])
-            self.scatter += _gram(centred).T  # symmetric: the transpose only has the same memory order
             self.scatter += ((pair.T * [-total, pull]) @ pair).T
         self.mean += (total / (self.weight + total)) * shift
         self.weight += total
@@ -135,6 +141,7 @@ def _gram(centred) -> np.ndarray:
     spin for a while and slow the other down.
     """
     if sparse.issparse(centred):
+        centred = centred.astype(np.float64, copy=False)  # float32 would be no faster
         return (centred.T @ centred).toarray()
     if centred.dtype == np.float32:
         # Far from 1, a power of two brings the squares into float32's range and changes no digit.
@@ -175,7 +182,8 @@ def _scale_rows(rows, factor: np.ndarray):
 
 def _column_squares(rows) -> np.ndarray:
     if sparse.issparse(rows):
-        return np.asarray(rows.multiply(rows).sum(axis=0, dtype=np.float64)).ravel()
+        rows = rows.astype(np.float64, copy=False)
+        return np.asarray(rows.multiply(rows).sum(axis=0)).ravel()
     return np.einsum("ij,ij->j", rows, rows, dtype=np.float64)
 
 
