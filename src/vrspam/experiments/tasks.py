@@ -78,7 +78,7 @@ def choose(run: Run, protocol: Protocol, needed: list[Row]) -> list[Row]:
 
     The last is no choice but the ceiling: what could be had from this objective by knowing the test part.
     """
-    from vrspam.estimators.cv import AUCClassifierCV, coef_path
+    from vrspam import AUCClassifierCV, coef_path
 
     split = prepare(run, protocol)
     l1s = (NO_L1, *protocol.l1)
