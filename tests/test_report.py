@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import shutil
-
 import pytest
+from browsing import requests
 from experiment_rows import fill
 
 from vrspam.experiments.publish import publish
 from vrspam.report import Bullets, Cell, Facts, Page, Table, Text, markdown_table
-
-CHROMIUM_FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 
 
 @pytest.fixture(scope="module")
@@ -28,30 +15,6 @@ def written(tmp_path_factory):
     directory = tmp_path_factory.mktemp("results")
     fill(directory, far=True)
     return directory, publish(directory)
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    binary, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if not binary or not driver:
-        pytest.skip("chromium and chromedriver (Debian packages chromium, chromium-driver) are not installed")
-    from selenium import webdriver
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = binary
-    for flag in [*CHROMIUM_FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"]:
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
-    yield browser
-    browser.quit()
-
-
-def requests(browser, page):
-    """The addresses that the page asked for (the browser's own start page asks too)."""
-    events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
-    sent = [e["params"] for e in events if e["method"] == "Network.requestWillBeSent"]
-    return [event["request"]["url"] for event in sent if event["documentURL"] == page]
 
 
 def test_files_are_all_there(written):

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from vrspam import __version__
-from vrspam.cli import datasets, experiments
+from vrspam.cli import datasets, evaluate, experiments, predict, theory, train
 from vrspam.cli.common import INTERRUPTED, say, warn
 
 # typer has it from click, or from its own copy of click
@@ -21,10 +21,12 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
-    help="Linear scorers that maximise the area under the ROC curve.\n\nTry:  vrspam demo",
+    help="Linear scorers that maximise the area under the ROC curve.\n\n"
+    "Try:  vrspam demo\n\n"
+    "Your own file:  vrspam train patients.csv --target sick, then evaluate, predict, explain",
 )
-datasets.register(app)
-experiments.register(app)
+for commands in (train, evaluate, predict, theory, datasets, experiments):
+    commands.register(app)
 
 
 def _version(wanted: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -45,7 +46,7 @@ def plot_roc(y_true: ArrayLike, scores: ArrayLike | Mapping[str, ArrayLike], *, 
     for number, (name, values) in enumerate(several.items()):
         false, true, _ = roc_curve(positive, values)
         kept = _thin(false.size)
-        look = {"color": COLOURS[number % len(COLOURS)], "linestyle": DASHES[number % len(DASHES)]}
+        look = _look(number)
         ax.plot(false[kept], true[kept], label=_auc_text(name, positive, values), **look)
     ax.set_xlabel("share of others called positive (1 - specificity)")
     ax.set_ylabel("share of positives found (sensitivity)")
@@ -66,8 +67,8 @@ def plot_precision_recall(
     ax.axhline(positive.mean(), color=GREY, linewidth=1.0, linestyle=(0, (4, 2)), zorder=1)
     for number, (name, values) in enumerate(several.items()):
         precision, recall, _ = precision_recall_curve(positive, values, drop_intermediate=True)
-        kept = _thin(recall.size)
-        look = {"color": COLOURS[number % len(COLOURS)], "linestyle": DASHES[number % len(DASHES)]}
+        kept = _thin(recall.size - 1)  # the last point, recall 0, is a convention that no threshold reaches
+        look = _look(number)
         ax.plot(recall[kept], precision[kept], drawstyle="steps-post", label=name or None, **look)
     ax.set_xlabel("share of positives found (recall)")
     ax.set_ylabel("positives among those called (precision)")
@@ -111,7 +112,7 @@ def plot_scores(
     positive, values = _labels(y_true), np.asarray(scores, dtype=float)
     ax = axes_or_new(ax)
     low, high = np.quantile(values, [0.001, 0.999])  # a few far rows must not squeeze all others
-    edges = np.linspace(low, high if high > low else low + 1.0, 41)
+    edges = np.linspace(low, high if high > low else low + 1.0, 41).tolist()
     shown = np.clip(values, edges[0], edges[-1])
     for rows, name, colour, hatch in zip((~positive, positive), names, (BLUE, ORANGE), ("", "///"), strict=True):
         share = np.full(rows.sum(), 1.0 / max(rows.sum(), 1))
@@ -185,6 +186,10 @@ def plot_coefficients(names: Sequence[str], values: Sequence[float], *, label: s
     ax.grid(axis="y", visible=False)
     ax.set_xlabel(label)
     return ax
+
+
+def _look(number: int) -> dict[str, Any]:
+    return {"color": COLOURS[number % len(COLOURS)], "linestyle": DASHES[number % len(DASHES)]}
 
 
 def _labels(y_true: ArrayLike) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -94,8 +95,11 @@ class _KnownScores(ClassifierMixin, BaseEstimator):
     def decision_function(self, X):
         return np.asarray(X)[:, 0]
 
+    def predict(self, X):
+        return self.decision_function(X) > 0
 
-def calibrate(scores: np.ndarray, positive: np.ndarray, method: str) -> Calibration:
+
+def calibrate(scores: np.ndarray, positive: np.ndarray, method: str, weights: np.ndarray | None = None) -> Calibration:
     """Fit a calibration to scores of rows that the scoring model had not seen.
 
     scikit-learn's `CalibratedClassifierCV` does the fitting; it is told that the scores are final, because they
@@ -108,6 +112,8 @@ def calibrate(scores: np.ndarray, positive: np.ndarray, method: str) -> Calibrat
     positive : boolean array of n
     method : {"sigmoid", "isotonic"}
         "sigmoid" has two parameters and suits few rows; "isotonic" any monotone shape and wants thousands.
+    weights : array of n numbers, optional
+        How many rows each one stands for, where the classes were sampled unequally.
 
     Returns
     -------
@@ -132,7 +138,9 @@ def calibrate(scores: np.ndarray, positive: np.ndarray, method: str) -> Calibrat
         raise ValueError(f"calibration {method!r} is not known; give {' or '.join(METHODS)}")
     column = scores[:, np.newaxis]
     known = FrozenEstimator(_KnownScores().fit(column, positive))
-    fitted = CalibratedClassifierCV(known, method=method, cv=2).fit(column, positive)
+    with warnings.catch_warnings():  # that weights reach the calibration alone: just so, the scores are final
+        warnings.filterwarnings("ignore", message="Since FrozenEstimator does not appear to accept sample_weight")
+        fitted = CalibratedClassifierCV(known, method=method, cv=2).fit(column, positive, sample_weight=weights)
     calibrator = fitted.calibrated_classifiers_[0].calibrators[0]
     if method == "sigmoid":
         return Sigmoid(-float(calibrator.a_), -float(calibrator.b_))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,27 @@ FOLDS = 5
 LEAST = 4  # rows of each class: two folds of two
 
 
+@dataclass(frozen=True)
+class OutOfFold:
+    """Labels, scores by models that have not seen the row, the fold of each row, and what it stands for."""
+
+    positive: np.ndarray
+    scores: np.ndarray
+    fold: np.ndarray
+    weights: np.ndarray | None = None
+
+
+def check_size(counts: Any) -> int:
+    """The rows of the smaller class, if they are enough to learn from and to check with."""
+    smaller = int(min(counts))
+    if smaller < LEAST:
+        raise ValueError(f"a class has only {smaller} rows: learning and checking need at least {LEAST}")
+    return smaller
+
+
 def stratified_folds(positive: np.ndarray, n_splits: int, seed: int) -> StratifiedKFold:
     """Folds with at least two rows of each class in each, as many as asked for where the classes allow it."""
-    smaller = min(int(positive.sum()), int((~positive).sum()))
-    if smaller < LEAST:
-        raise ValueError(
-            f"a class has only {smaller} rows: learning and checking needs at least {LEAST}"
-        )
+    smaller = check_size([positive.sum(), (~positive).sum()])
     return StratifiedKFold(min(n_splits, smaller // 2), shuffle=True, random_state=seed)
 
 
@@ -59,7 +74,7 @@ def fold_auc_ci(positive: np.ndarray, scores: np.ndarray, fold: np.ndarray, conf
     >>> positive = rng.random(1000) < 0.3
     >>> interval = fold_auc_ci(positive, rng.standard_normal(1000) + positive, rng.integers(0, 5, 1000))
     >>> print(f"{interval.auc:.2f} [{interval.low:.2f}, {interval.high:.2f}]")
-    0.75 [0.72, 0.79]
+    0.77 [0.74, 0.80]
     """
     parts = []
     for number in np.unique(fold):

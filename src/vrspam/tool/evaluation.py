@@ -25,7 +25,7 @@ class Threshold:
     threshold: float
     sensitivity: float
     specificity: float
-    precision: float
+    precision: float | None  # None where no row is called positive
     share: float
 
 
@@ -104,7 +104,7 @@ def evaluate(
     scores: np.ndarray,
     *,
     confidence: float = 0.95,
-    cost_ratio: float = 1.0,
+    cost_ratio: float | None = None,
     recall: float = 0.9,
 ) -> Evaluation:
     """All numbers of an evaluation.
@@ -116,8 +116,8 @@ def evaluate(
     positive : boolean array of n
     scores : array of n
     confidence : float in (0, 1)
-    cost_ratio : float
-        How many false alarms one missed positive is worth.
+    cost_ratio : float, optional
+        How many false alarms one missed positive is worth; adds the threshold of least cost.
     recall : float in (0, 1]
         Share of the positives that a threshold must find.
 
@@ -127,15 +127,16 @@ def evaluate(
     """
     if not 0.0 < recall <= 1.0:
         raise ValueError(f"recall={recall:g} must lie above 0 and not above 1")
-    if not (np.isfinite(cost_ratio) and cost_ratio > 0.0):
+    if cost_ratio is not None and not 0.0 < cost_ratio < np.inf:
         raise ValueError(f"cost_ratio={cost_ratio:g} must be a positive number")
     probabilities = None if model.calibration is None else model.calibration(scores)
     curve = Curve.of(positive, scores)
     thresholds = {
         "youden": curve.at(np.argmax(curve.hits / curve.positives - curve.alarms / curve.negatives)),
-        "cost": curve.at(np.argmin(curve.alarms + cost_ratio * (curve.positives - curve.hits))),
         "recall": curve.at(np.argmax(curve.hits >= recall * curve.positives * (1 - 1e-12))),
     }
+    if cost_ratio is not None:
+        thresholds["cost"] = curve.at(np.argmin(curve.alarms + cost_ratio * (curve.positives - curve.hits)))
     return Evaluation(
         positive=positive,
         scores=scores,
@@ -152,7 +153,7 @@ def evaluate(
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """Hits (positives found) and false alarms for every threshold, from the strictest on."""
+    """Hits (positives found) and false alarms for every threshold, from the one that no row reaches on."""
 
     thresholds: np.ndarray
     hits: np.ndarray
@@ -161,8 +162,8 @@ class Curve:
     @classmethod
     def of(cls, positive: np.ndarray, scores: np.ndarray) -> Curve:
         false, true, thresholds = roc_curve(positive, scores, drop_intermediate=False)
-        counts = np.rint(true * positive.sum()), np.rint(false * (~positive).sum())
-        return cls(thresholds[1:], counts[0][1:], counts[1][1:])  # the first point calls no row positive
+        thresholds[0] = np.nextafter(scores.max(), np.inf)
+        return cls(thresholds, np.rint(true * positive.sum()), np.rint(false * (~positive).sum()))
 
     @property
     def positives(self) -> float:
@@ -178,7 +179,7 @@ class Curve:
             threshold=float(self.thresholds[place]),
             sensitivity=hits / self.positives,
             specificity=1.0 - alarms / self.negatives,
-            precision=hits / (hits + alarms),
+            precision=hits / (hits + alarms) if hits + alarms else None,
             share=(hits + alarms) / (self.positives + self.negatives),
         )
 
@@ -233,15 +234,25 @@ def compare(
     return delong_test(labels_a, a, b, confidence=confidence), labels_a, (a, b)
 
 
+def verdict(test: DeLongTest, a: str, b: str) -> str:
+    """The result of a comparison in one sentence."""
+    if np.isnan(test.p_value):
+        return f"{a} and {b} differ by the same amount in every row: no test is possible."
+    if test.p_value >= 1.0 - test.confidence:
+        return f"No difference is shown: AUC {test.auc_a:.4f} and {test.auc_b:.4f}, p = {test.p_value:.3g}."
+    better, worse = (a, b) if test.difference > 0 else (b, a)
+    return f"{better} ranks better than {worse}: by {abs(test.difference):.4f} in AUC, p = {test.p_value:.3g}."
+
+
 def _percent(share: float) -> str:
     return f"{100 * share:g}"
 
 
-def described(evaluation: Evaluation, cost_ratio: float, recall: float) -> Iterator[tuple[str, Threshold]]:
+def described(evaluation: Evaluation, cost_ratio: float | None, recall: float) -> Iterator[tuple[str, Threshold]]:
     """The thresholds with their meaning in words."""
     words = {
         "youden": "most of sensitivity + specificity (Youden)",
-        "cost": f"least cost, one miss worth {cost_ratio:g} false alarms",
+        "cost": f"least cost, one miss worth {cost_ratio:g} false alarms" if cost_ratio else "",
         "recall": f"finds {100 * recall:g} % of the positives",
     }
     for name, found in evaluation.thresholds.items():

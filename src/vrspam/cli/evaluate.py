@@ -1,0 +1,158 @@
+"""`vrspam evaluate` and `vrspam compare`: models on labelled rows they have not seen."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from vrspam.cli import files
+from vrspam.cli.common import AsJson, print_json, require, say
+
+if TYPE_CHECKING:
+    from vrspam.tool.evaluation import Evaluation
+
+
+def register(app: typer.Typer) -> None:
+    app.command("evaluate")(evaluate)
+    app.command("compare")(compare)
+
+
+def evaluate(
+    model: files.ModelFile,
+    data: files.Data,
+    html: files.HtmlOut = None,
+    confidence: files.Confidence = 0.95,
+    cost_ratio: Annotated[
+        float | None,
+        typer.Option(help="False alarms that one missed positive is worth: adds the threshold of least cost."),
+    ] = None,
+    recall: Annotated[float, typer.Option(help="Share of the positives that a threshold must find.")] = 0.9,
+    skip_errors: files.SkipErrors = False,
+    as_json: AsJson = False,
+) -> None:
+    """How good a model is on labelled rows: AUC with its interval, curves, thresholds, lift, reliability.
+
+    Use rows that were not used for training.
+
+    Example:  vrspam evaluate patients.json new-patients.csv --html report.html
+
+    Example:  vrspam evaluate patients.json new-patients.csv --cost-ratio 20 --json
+    """
+    require("data", "pyarrow")
+    files.check_share("--confidence", confidence)
+    if not 0.0 < recall <= 1.0:
+        raise typer.BadParameter(f"{recall:g} is not above 0 and at most 1", param_hint="--recall")
+    if cost_ratio is not None and not 0.0 < cost_ratio < float("inf"):
+        raise typer.BadParameter(f"{cost_ratio:g} is no positive number", param_hint="--cost-ratio")
+    files.check_folder(html)
+    if html is not None:
+        require("plots", "matplotlib")
+    from vrspam.tool import evaluation, load_model
+
+    with files.plain_words():
+        loaded = load_model(model)
+        positive, scores = evaluation.score_file(loaded, data, skip_errors=skip_errors, progress=files.on_terminal())
+        found = evaluation.evaluate(
+            loaded, positive, scores, confidence=confidence, cost_ratio=cost_ratio, recall=recall
+        )
+        if html is not None:
+            from vrspam.tool.pages import evaluation_page
+
+            with tempfile.TemporaryDirectory() as folder:
+                evaluation_page(
+                    loaded,
+                    found,
+                    Path(folder),
+                    model_name=model.name,
+                    data_name=Path(data).name,
+                    cost_ratio=cost_ratio,
+                    recall=recall,
+                ).write(html)
+    if as_json:
+        print_json(found.flat())
+        return
+    _describe(found, cost_ratio, recall)
+    if html is not None:
+        say(f"page               {html}")
+
+
+def compare(
+    model_a: files.ModelFile,
+    model_b: files.ModelFile,
+    data: files.Data,
+    picture: files.Picture = None,
+    html: files.HtmlOut = None,
+    confidence: files.Confidence = 0.95,
+    skip_errors: files.SkipErrors = False,
+    as_json: AsJson = False,
+) -> None:
+    """Whether one model ranks better than another on the same rows: DeLong's paired test.
+
+    Example:  vrspam compare old.json new.json new-patients.csv --picture both.png
+    """
+    require("data", "pyarrow")
+    files.check_share("--confidence", confidence)
+    files.check_picture(picture)
+    files.check_folder(picture)
+    files.check_folder(html)
+    if picture is not None or html is not None:
+        require("plots", "matplotlib")
+    from vrspam.tool import evaluation, load_model
+
+    with files.plain_words():
+        models = load_model(model_a), load_model(model_b)
+        test, positive, (a, b) = evaluation.compare(models, data, confidence=confidence, skip_errors=skip_errors)
+    name_a, name_b = (model_a.name, model_b.name) if model_a.name != model_b.name else (str(model_a), str(model_b))
+    if name_a == name_b:
+        name_b += " (again)"
+    scores = {name_a: a, name_b: b}
+    if picture is not None:
+        from vrspam.plotting.style import save_figure
+        from vrspam.tool.pages import comparison_picture
+
+        save_figure(comparison_picture(positive, scores), picture)
+    if html is not None:
+        from vrspam.tool.pages import comparison_page
+
+        with tempfile.TemporaryDirectory() as folder:
+            comparison_page(test, positive, scores, Path(folder), data_name=Path(data).name).write(html)
+    if as_json:
+        values = {**asdict(test), "n": positive.size, "positives": int(positive.sum())}
+        print_json({name: None if value != value else value for name, value in values.items()})
+        return
+    say(f"{name_a}  AUC {test.auc_a:.4f}")
+    say(f"{name_b}  AUC {test.auc_b:.4f}")
+    say(
+        f"difference {test.difference:+.4f}, {100 * confidence:g} % interval {test.low:+.4f} to {test.high:+.4f}, "
+        f"z = {test.z:.3f}, p = {test.p_value:.3g} (DeLong, paired, {positive.size:,} rows)"
+    )
+    say(evaluation.verdict(test, name_a, name_b))
+    for path in (picture, html):
+        if path is not None:
+            say(str(path))
+
+
+def _describe(found: Evaluation, cost_ratio: float | None, recall: float) -> None:
+    from vrspam.tool.evaluation import calibration_error, described
+
+    auc = found.auc
+    say(f"rows               {found.n:,}, of which {found.positives:,} positive ({found.positives / found.n:.2%})")
+    interval = f"{100 * auc.confidence:g} % interval {auc.low:.4f} to {auc.high:.4f}"
+    say(f"AUC                {auc.auc:.4f}, {interval} (DeLong)")
+    say(f"average precision  {found.average_precision:.4f}")
+    for specificity, sensitivity in found.sensitivity.items():
+        say(f"sensitivity        {sensitivity:.4f} at specificity {100 * specificity:g} %")
+    for share, lift in found.lift.items():
+        say(f"lift               {lift:.2f} in the top {100 * share:g} %")
+    for words, at in described(found, cost_ratio, recall):
+        precision = "-" if at.precision is None else f"{at.precision:.4f}"
+        say(
+            f"threshold          {at.threshold:.6g}: sensitivity {at.sensitivity:.4f}, "
+            f"specificity {at.specificity:.4f}, precision {precision}, {at.share:.2%} of rows; {words}"
+        )
+    if found.brier is not None:
+        say(f"probabilities      Brier score {found.brier:.4f}, off by {calibration_error(found.bins):.4f} on average")

@@ -1,0 +1,127 @@
+"""`vrspam train`: from a file to a model."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from vrspam.cli import files
+from vrspam.cli.common import AsJson, print_json, require, say, warn
+
+if TYPE_CHECKING:
+    from vrspam.tool import Model
+
+
+class Calibrate(StrEnum):
+    sigmoid = "sigmoid"
+    isotonic = "isotonic"
+    none = "none"
+
+
+STRONGEST = 10
+
+
+def register(app: typer.Typer) -> None:
+    app.command("train")(train)
+
+
+def train(
+    data: files.Data,
+    target: files.Target = None,
+    positive: files.Positive = None,
+    model: Annotated[Path, typer.Option(help="Where the model is written.")] = Path("model.json"),
+    l1: Annotated[
+        str, typer.Option(help="'auto' looks for a model with few features; or numbers to try, separated by commas.")
+    ] = "0",
+    calibration: Annotated[
+        Calibrate, typer.Option(help="How scores become probabilities: isotonic wants thousands of rows.")
+    ] = Calibrate.sigmoid,
+    drop: files.Drop = None,
+    include: files.Include = None,
+    categorical: files.Categorical = None,
+    max_categories: files.MaxCategories = 1000,
+    folds: Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")] = 5,
+    seed: Annotated[int, typer.Option(min=0, help="Draws the folds.")] = 0,
+    streaming: Annotated[
+        bool, typer.Option("--streaming", help="For files larger than memory: read block by block, several times.")
+    ] = False,
+    skip_errors: files.SkipErrors = False,
+    as_json: AsJson = False,
+) -> None:
+    """Train a model on a file: columns, penalty and calibration are found, checked and stored with it.
+
+    Text columns become one feature for each value, gaps get the mean, everything is standardised. The penalty is
+    chosen by cross-validation; identifiers are left out; what looks wrong with the data is said.
+
+    Example:  vrspam train patients.csv --target sick --positive yes --model patients.json
+
+    Example:  vrspam train "part-*.parquet" --target churned --l1 auto --drop signup,notes
+
+    Example:  vrspam train clicks.libsvm.gz --streaming --model clicks.json
+    """
+    require("data", "pyarrow")
+    chosen = files.columns(drop, include, categorical)
+    files.check_folder(model)
+    grid = _l1(l1)
+    from vrspam.tool.modelfile import save_model
+    from vrspam.tool.training import train as train_model
+
+    with files.plain_words():
+        trained = train_model(
+            data,
+            target,
+            positive,
+            l1=grid,
+            calibration=calibration.value,
+            n_splits=folds,
+            seed=seed,
+            streaming=streaming,
+            say=lambda stage: warn(f"{stage} ..."),
+            progress=files.on_terminal(),
+            max_categories=max_categories,
+            skip_errors=skip_errors,
+            **chosen,
+        )
+        save_model(trained, model)
+    if as_json:
+        print_json({"model": str(model), "positive": trained.positive, **trained.training})
+    else:
+        _describe(trained, model)
+
+
+def _l1(text: str) -> Any:
+    if text.strip() == "auto":
+        return "auto"
+    try:
+        values = tuple(float(part) for part in text.split(","))
+    except ValueError as error:
+        raise typer.BadParameter(f"{text!r} is neither 'auto' nor numbers", param_hint="--l1") from error
+    if not all(0.0 <= value < float("inf") for value in values):
+        raise typer.BadParameter("the numbers must not be negative", param_hint="--l1")
+    return values
+
+
+def _describe(model: Model, path: Path) -> None:
+    from vrspam.tool.training import strongest
+
+    facts = model.training
+    share = facts["positives"] / facts["rows"]
+    name = f"{model.schema.target} = " if model.schema.target else ""
+    balance = f"{facts['positives']:,} positive ({share:.2%}: {name}{model.positive})"
+    say(f"rows                 {facts['rows']:,}, of which {balance}")
+    say(f"features             {facts['features']:,}, {facts['nonzero']:,} in use")
+    interval = f"{facts['cv_auc_low']:.4f} to {facts['cv_auc_high']:.4f}"
+    say(f"cross-validated AUC  {facts['cv_auc']:.4f}, 95 % interval {interval} ({facts['folds']} folds)")
+    say(f"penalty              l2 = {facts['l2']:.3g}, l1 = {facts['l1']:.3g}")
+    say(f"certificate          at most {facts['relative_gap']:.1e} of F(0) above the optimum")
+    say("strongest features   change of the score for one standard deviation:")
+    found = list(strongest(model, STRONGEST))
+    width = max((len(feature) for feature, _ in found), default=0)
+    for feature, effect in found:
+        say(f"  {feature:{width}}  {effect:+.4f}")
+    for note in facts["warnings"]:
+        warn(f"warning: {note}")
+    say(f"model                {path}")

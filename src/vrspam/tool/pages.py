@@ -1,0 +1,248 @@
+"""Evaluations as self-contained HTML pages, and the pictures in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure as Picture
+
+from vrspam import __version__
+from vrspam.metrics import DeLongTest
+from vrspam.plotting import (
+    plot_coefficients,
+    plot_lift,
+    plot_precision_recall,
+    plot_reliability,
+    plot_roc,
+    plot_scores,
+)
+from vrspam.plotting.style import new_figure, save_figure
+from vrspam.report import Bullets, Cell, Facts, Figure, Page, Table, Text
+from vrspam.tool.evaluation import Evaluation, calibration_error, described, verdict
+from vrspam.tool.explaining import by_column, explain
+from vrspam.tool.model import Model
+
+MOST_FEATURES = 20
+
+
+def evaluation_page(
+    model: Model,
+    evaluation: Evaluation,
+    folder: Path,
+    *,
+    model_name: str,
+    data_name: str,
+    cost_ratio: float | None = None,
+    recall: float = 0.9,
+) -> Page:
+    """The whole of an evaluation on one page; its pictures are written to `folder`."""
+    auc = evaluation.auc
+    page = Page(
+        f"{model_name} on {data_name}",
+        f"AUC {auc.auc:.3f}, {_percent(auc.confidence)} interval {auc.low:.3f} to {auc.high:.3f} (DeLong), on "
+        f"{evaluation.n:,} rows of which {evaluation.positives:,} are positive ({model.positive}).",
+    )
+    figures = {
+        "ROC and precision": _curves_picture(evaluation),
+        "scores": _scores_picture(model, evaluation),
+        "features": features_picture(model),
+    }
+    if evaluation.bins:
+        figures["reliability"] = _reliability_picture(evaluation)
+    shown = {name: _embedded(figure, folder, name) for name, figure in figures.items()}
+    page.add("Ranking", *_ranking(evaluation), shown["ROC and precision"])
+    page.add("Scores", shown["scores"], *_lift_table(evaluation))
+    page.add("Thresholds", _threshold_table(evaluation, cost_ratio, recall), *_sensitivity_table(evaluation))
+    if evaluation.bins:
+        page.add("Probabilities", *_reliability_words(evaluation), shown["reliability"])
+    page.add("What the model looks at", shown["features"], _feature_table(model))
+    page.add("The model", _training_facts(model), *_warnings(model))
+    return page
+
+
+def comparison_picture(positive: np.ndarray, scores: Mapping[str, np.ndarray]) -> Picture:
+    """Both ROC curves, and both curves of precision and recall."""
+    figure, axes = new_figure(1, 2, (10.4, 4.9))
+    plot_roc(positive, scores, ax=axes[0, 0])
+    plot_precision_recall(positive, scores, ax=axes[0, 1])
+    return figure
+
+
+def comparison_page(
+    test: DeLongTest, positive: np.ndarray, scores: Mapping[str, np.ndarray], folder: Path, *, data_name: str
+) -> Page:
+    """Two models on the same rows, on one page; its picture is written to `folder`."""
+    a, b = scores
+    page = Page(
+        f"{a} and {b} on {data_name}",
+        f"{verdict(test, a, b)} ({positive.size:,} rows, {int(positive.sum()):,} positive.)",
+    )
+    rows: list[list[Cell | str]] = [
+        [a, _cell(test.auc_a)],
+        [b, _cell(test.auc_b)],
+        [f"{a} minus {b}", _cell(test.difference, sign=True)],
+    ]
+    facts = {
+        f"{_percent(test.confidence)} interval of the difference": f"{test.low:+.4f} to {test.high:+.4f}",
+        "z": f"{test.z:.3f}",
+        "p, two-sided": f"{test.p_value:.3g}",
+    }
+    page.add("AUC", Text("DeLong's paired test on the same rows:"), Table(["model", "AUC"], rows), Facts(facts))
+    page.add("Curves", _embedded(comparison_picture(positive, scores), folder, "curves of both models"))
+    return page
+
+
+def features_picture(model: Model) -> Picture:
+    """The features with the largest contributions."""
+    effects = [effect for effect in explain(model) if effect.effect][:MOST_FEATURES]
+    figure, axes = new_figure(1, 1, (8.0, 1.1 + 0.27 * max(len(effects), 2)))
+    plot_coefficients(
+        [effect.feature for effect in effects],
+        [effect.effect for effect in effects],
+        label="change of the score for one standard deviation",
+        ax=axes[0, 0],
+    )
+    return figure
+
+
+def _curves_picture(evaluation: Evaluation) -> Picture:
+    figure, axes = new_figure(1, 2, (10.4, 4.9))
+    plot_roc(evaluation.positive, evaluation.scores, ax=axes[0, 0])
+    plot_precision_recall(evaluation.positive, evaluation.scores, ax=axes[0, 1])
+    return figure
+
+
+def _scores_picture(model: Model, evaluation: Evaluation) -> Picture:
+    figure, axes = new_figure(1, 2, (10.4, 3.8))
+    youden = evaluation.thresholds["youden"].threshold
+    names = ("others", f"positives ({model.positive})")
+    plot_scores(evaluation.positive, evaluation.scores, threshold=youden, names=names, ax=axes[0, 0])
+    plot_lift(evaluation.positive, evaluation.scores, ax=axes[0, 1])
+    return figure
+
+
+def _reliability_picture(evaluation: Evaluation) -> Picture:
+    figure, axes = new_figure(1, 1, (5.0, 4.2))
+    bins = evaluation.bins
+    plot_reliability([b.predicted for b in bins], [b.observed for b in bins], [b.rows for b in bins], ax=axes[0, 0])
+    return figure
+
+
+_CAPTIONS = {
+    "ROC and precision": "Left: ROC curve. Right: precision against recall. Dashed: what chance reaches.",
+    "scores": "Left: scores of both classes, with Youden's threshold; the outermost bars hold all rows beyond them. "
+    "Right: how many times more positives the highest scores hold than rows drawn by chance.",
+    "features": "The features that tell the classes apart most; one that raises the score points to the right.",
+    "reliability": "Groups of rows by their probability: what was said, and what came true with its 95 % interval. "
+    "On the dashed line both agree.",
+    "curves of both models": "Left: ROC curves. Right: precision against recall. Dashed: what chance reaches.",
+}
+
+
+def _embedded(figure: Picture, folder: Path, name: str) -> Figure:
+    path = save_figure(figure, folder / f"{name.replace(' ', '-')}.svg")
+    return Figure(path, _CAPTIONS[name], f"Picture: {name}")
+
+
+def _ranking(evaluation: Evaluation) -> list[Text | Facts]:
+    auc = evaluation.auc
+    return [
+        Text("AUC is the chance that a positive row scores above another one; 0.5 is guessing, 1 is perfect."),
+        Facts(
+            {
+                "AUC": f"{auc.auc:.4f}",
+                f"{_percent(auc.confidence)} interval": f"{auc.low:.4f} to {auc.high:.4f}",
+                "average precision": f"{evaluation.average_precision:.4f}",
+                "rows": f"{evaluation.n:,}",
+                "positives": f"{evaluation.positives:,} ({evaluation.positives / evaluation.n:.2%})",
+            }
+        ),
+    ]
+
+
+def _lift_table(evaluation: Evaluation) -> list[Text | Table]:
+    rows = [[Cell(f"top {_percent(share)}", share), Cell(f"{v:.2f}", v)] for share, v in evaluation.lift.items()]
+    return [Text("Positives found among the highest scores, over what chance finds:"), Table(["rows", "lift"], rows)]
+
+
+def _threshold_table(evaluation: Evaluation, cost_ratio: float | None, recall: float) -> Table:
+    rows = [
+        [
+            words,
+            _cell(found.threshold),
+            _cell(found.sensitivity),
+            _cell(found.specificity),
+            "" if found.precision is None else _cell(found.precision),
+            Cell(f"{found.share:.2%}", found.share),
+        ]
+        for words, found in described(evaluation, cost_ratio, recall)
+    ]
+    names = ["rule", "score at least", "sensitivity", "specificity", "precision", "rows called"]
+    return Table(names, rows, "Rows are called positive when their score reaches the threshold")
+
+
+def _sensitivity_table(evaluation: Evaluation) -> list[Text | Table]:
+    rows = [[Cell(_percent(s), s), _cell(value)] for s, value in evaluation.sensitivity.items()]
+    words = "Share of positives found (sensitivity) when at least this share of others is left alone (specificity):"
+    return [Text(words), Table(["specificity", "sensitivity"], rows)]
+
+
+def _reliability_words(evaluation: Evaluation) -> list[Text | Facts]:
+    assert evaluation.brier is not None
+    return [
+        Text("Calibrated probabilities against what came true."),
+        Facts(
+            {
+                "Brier score (less is better)": f"{evaluation.brier:.4f}",
+                "mean distance of said and true": f"{calibration_error(evaluation.bins):.4f}",
+            }
+        ),
+    ]
+
+
+def _feature_table(model: Model) -> Table:
+    effects = explain(model)
+    shares = dict(by_column(effects))
+    rows: list[list[Cell | str]] = [
+        [
+            effect.feature,
+            _cell(effect.coefficient, digits=4),
+            _cell(effect.effect, digits=3),
+            Cell(f"{effect.share:.1%}", effect.share),
+            Cell(f"{shares[effect.column]:.1%}", shares[effect.column]),
+        ]
+        for effect in effects[:MOST_FEATURES]
+    ]
+    names = ["feature", "coefficient", "effect of one deviation", "share", "share of its column"]
+    more = f"The first {MOST_FEATURES} of {len(effects)} features" if len(effects) > MOST_FEATURES else "All features"
+    return Table(names, rows, f"{more}; share: part of the difference of the mean scores of the classes")
+
+
+def _training_facts(model: Model) -> Facts:
+    facts = model.training
+    words = {
+        "trained on": ", ".join(facts["data"]),
+        "rows": f"{facts['rows']:,}, {facts['positives']:,} positive",
+        "features": f"{facts['features']:,}, {facts['nonzero']:,} in use",
+        "cross-validated AUC": f"{facts['cv_auc']:.4f} ({facts['cv_auc_low']:.4f} to {facts['cv_auc_high']:.4f})",
+        "l2, l1": f"{facts['l2']:.3g}, {facts['l1']:.3g}",
+        "certificate": f"at most {facts['relative_gap']:.1e} of F(0) above the optimum",
+        "calibration": "none" if model.calibration is None else model.calibration.method,
+        "page by": f"vrspam {__version__}",
+    }
+    return Facts(words)
+
+
+def _warnings(model: Model) -> list[Text | Bullets]:
+    notes = model.training["warnings"]
+    return [Text("Noticed in training:"), Bullets(notes)] if notes else []
+
+
+def _cell(value: float, *, digits: int = 4, sign: bool = False) -> Cell:
+    return Cell(f"{value:{'+' if sign else ''}.{digits}{'f' if digits == 4 and abs(value) < 1e4 else 'g'}}", value)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:g} %"

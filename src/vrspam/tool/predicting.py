@@ -1,0 +1,131 @@
+"""Scores for a file of any size, block by block, in the order of its rows."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vrspam.data.errors import DataError
+from vrspam.data.source import Source
+from vrspam.data.streams import table_types
+from vrspam.tool.columns import TABLES
+from vrspam.tool.model import Model
+
+SCORE, PROBABILITY = "score", "probability"
+KINDS = (".csv", ".csv.gz", ".parquet")
+
+
+def predict(
+    model: Model,
+    path: Any,
+    out: str | os.PathLike[str],
+    *,
+    ids: Sequence[str] | None = None,
+    skip_errors: bool = False,
+    progress: bool = False,
+) -> int:
+    """Write the score, and the probability where the model has one, of every row of a file.
+
+    Parameters
+    ----------
+    model : Model
+    path : path, directory, pattern or list of paths
+        Rows with the columns of the model; labels are not needed and not read.
+    out : path
+        `.csv`, `.csv.gz` or `.parquet`; written whole or not at all.
+    ids : sequence of str, optional
+        Columns to hand on before the scores. By default those that training took for identifiers, if they are there.
+    skip_errors : bool
+        Leave out broken rows instead of stopping at the first.
+    progress : bool
+
+    Returns
+    -------
+    int
+        Rows written.
+    """
+    import pyarrow as pa
+
+    target = Path(out)
+    keep = _ids(model, path, ids)
+    chunks = model.open(path, labels=False, keep=keep, skip_errors=skip_errors, progress=progress)
+    rows = 0
+    with _writer(target) as write:
+        for scores, _, kept in model.score_chunks(chunks):
+            columns = {name: kept.column(name) for name in keep}
+            columns[SCORE] = pa.array(scores)
+            if model.calibration is not None:
+                columns[PROBABILITY] = pa.array(model.calibration(scores))
+            write(pa.record_batch(columns))
+            rows += scores.size
+        if rows == 0:
+            names = [*keep, SCORE] + ([PROBABILITY] if model.calibration is not None else [])
+            write(pa.record_batch({name: pa.array(np.empty(0)) for name in names}))
+    return rows
+
+
+def _ids(model: Model, path: Any, ids: Sequence[str] | None) -> list[str]:
+    source = Source.open(path)
+    if source.format not in TABLES:
+        if ids:
+            raise DataError(f"a {source.format} file has no named columns, so none can be handed on as an identifier")
+        return []
+    names = table_types(source)
+    if ids is None:
+        return [name for name in model.identifiers if name in names]
+    for name in ids:
+        if name not in names:
+            raise DataError(f"{source.paths[0]} has no column {name!r} to hand on")
+        if name in (SCORE, PROBABILITY):
+            raise DataError(f"a column called {name!r} cannot be handed on: the result has one of that name")
+    return list(ids)
+
+
+def check_out(path: Path) -> str:
+    """The kind of file that a name asks for; refuses other names, and directories that are not there."""
+    kind = next((kind for kind in KINDS if path.name.lower().endswith(kind)), None)
+    if kind is None:
+        raise DataError(f"{path} must end in {', '.join(KINDS[:-1])} or {KINDS[-1]}")
+    if not path.parent.is_dir():
+        raise DataError(f"{path.parent} is no directory: make it first")
+    return kind
+
+
+@contextmanager
+def _writer(target: Path) -> Iterator[Any]:
+    """A function that writes a batch; the file gets its name when all is written."""
+    import pyarrow as pa
+    import pyarrow.csv as arrow_csv
+    import pyarrow.parquet as pq
+
+    kind = check_out(target)
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".part")
+    os.close(handle)
+    writer: Any = None
+    sink: Any = None
+    try:
+        sink = pa.output_stream(temporary, compression="gzip" if kind == ".csv.gz" else None)
+
+        def write(batch: Any) -> None:
+            nonlocal writer
+            if writer is None:
+                opened = pq.ParquetWriter if kind == ".parquet" else arrow_csv.CSVWriter
+                writer = opened(sink, batch.schema)
+            writer.write_batch(batch)
+
+        yield write
+        writer.close()
+        sink.close()
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, target)
+    except BaseException:
+        if sink is not None and not sink.closed:
+            sink.close()
+        os.unlink(temporary)
+        raise

@@ -1,0 +1,188 @@
+"""From a file to a model: columns, standardisation, penalties by cross-validation, calibration, warnings."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.model_selection import cross_val_predict
+
+from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments
+from vrspam.estimators.folds import HashFolds
+from vrspam.tool import suspicions
+from vrspam.tool.calibration import METHODS, Calibration, calibrate
+from vrspam.tool.crossfit import FOLDS, OutOfFold, check_size, fold_auc_ci, fold_numbers, stratified_folds
+from vrspam.tool.model import Model
+from vrspam.tool.opening import Opened, open_labelled
+from vrspam.tool.scaling import Scaling
+from vrspam.tool.streaming import fit_stream, gather
+
+L1_SHARES = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3)  # of the least l1 that makes every coefficient 0
+
+
+def train(
+    path: Any,
+    target: str | None = None,
+    positive: str | None = None,
+    *,
+    l1: str | Sequence[float] = (0.0,),
+    calibration: str = "sigmoid",
+    n_splits: int = FOLDS,
+    seed: int = 0,
+    streaming: bool = False,
+    say: Callable[[str], None] = lambda stage: None,
+    **opening: Any,
+) -> Model:
+    """Train a model on a file: every choice is made by cross-validation and recorded in the model.
+
+    Parameters
+    ----------
+    path : path, directory, pattern or list of paths
+        CSV, Parquet, Feather, LIBSVM or `.npy`.
+    target, positive : str, optional
+        The label column, and the label to rank above the others (see `vrspam.tool.opening.open_labelled`).
+    l1 : "auto" or sequence of numbers, default=(0.0,)
+        Candidates for the absolute norm, for standardised features; "auto" tries six from 0 upwards.
+    calibration : {"sigmoid", "isotonic", "none"}, default="sigmoid"
+        How scores become probabilities.
+    n_splits : int, default=5
+        Folds of the cross-validation.
+    seed : int, default=0
+        Draws the folds.
+    streaming : bool, default=False
+        Read the file block by block instead of holding it in memory (see `vrspam.tool.streaming`).
+    say : callable, optional
+        Is told each stage as it begins.
+    **opening
+        Further options of `open_labelled`.
+
+    Returns
+    -------
+    Model
+        `training["warnings"]` holds what was noticed about the data.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from vrspam.tool.training import train
+    >>> rng = np.random.default_rng(0)
+    >>> age, sick = rng.normal(60, 10, 300), rng.random(300) < 0.3
+    >>> lines = [f"{a:.0f},{'yes' if s else 'no'}" for a, s in zip(age + 10 * sick, sick)]
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "patients.csv"
+    >>> _ = path.write_text("\\n".join(["age,sick", *lines]))
+    >>> model = train(path, "sick")
+    >>> model.positive, model.schema.feature_names, bool(model.coef[0] > 0)
+    ('yes', ('age',), True)
+    """
+    if calibration not in (*METHODS, "none"):
+        raise ValueError(f"calibration {calibration!r} is not known; give sigmoid, isotonic or none")
+    say("reading")
+    opened = open_labelled(path, target, positive, **opening)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        fit = _fit_blocks if streaming else _fit_rows
+        fitted, moments, scaling, held_out, notes = fit(opened, l1, n_splits, seed, say)
+    notes = [*opened.notes, *suspicions.few_rows(moments), *notes]
+    notes += suspicions.constant_features(opened.schema, suspicions.spread(moments)[1])
+    notes += list(dict.fromkeys(str(warning.message) for warning in caught))
+    return _model(opened, fitted, moments, scaling, held_out, calibration, notes)
+
+
+Fitted = tuple[Any, ClassMoments, Scaling, OutOfFold, list[str]]
+
+
+def _fit_rows(opened: Opened, l1: Any, n_splits: int, seed: int, say: Callable[[str], None]) -> Fitted:
+    """All rows in memory."""
+    X, labels = opened.load()
+    moments = ClassMoments(X.shape[1], classes=[False, True], scatter=False).update(X, labels)
+    folds = stratified_folds(labels, n_splits, seed)
+    notes = suspicions.leaking_features(X, labels, moments, opened.schema)
+    scaling = Scaling.of(moments, sparse.issparse(X))
+    X = scaling(X)
+    say(f"choosing the penalty by {folds.get_n_splits()} folds")
+    fitted = AUCClassifierCV(l1s=l1_grid(l1, moments, scaling), cv=folds).fit(X, labels)
+    say("scoring each fold by a model of the others")
+    chosen = AUCClassifier(fitted.l2_, fitted.l1_)
+    scores = cross_val_predict(chosen, X, labels, cv=folds, method="decision_function")
+    return fitted, moments, scaling, OutOfFold(labels, scores, fold_numbers(folds, X, labels)), notes
+
+
+def _fit_blocks(opened: Opened, l1: Any, n_splits: int, seed: int, say: Callable[[str], None]) -> Fitted:
+    """Block by block, for files larger than memory."""
+    say("first reading of the blocks: spread of the features")
+    moments, sample = gather(opened, seed)
+    check_size(moments.rows)
+    notes = suspicions.leaking_features(
+        sample.X, sample.y, ClassMoments(classes=[False, True], scatter=False).update(sample.X, sample.y), opened.schema
+    )
+    scaling = Scaling.of(moments, sparse.issparse(sample.X))
+    say(f"second and third reading: moments and scores of {n_splits} folds")
+    grid = np.array(l1_grid(l1, moments, scaling))
+    fitted, held_out = fit_stream(opened, scaling, moments, grid, HashFolds(n_splits, seed), seed)
+    fitted.l1_ = fitted.l1
+    return fitted, moments, scaling, held_out, notes
+
+
+def l1_grid(l1: str | Sequence[float], moments: ClassMoments, scaling: Scaling) -> Sequence[float]:
+    """Candidates for l1; "auto" spreads them below the value 2pq·max|δ| from which all coefficients are 0."""
+    if l1 != "auto":
+        return tuple(float(value) for value in l1)
+    largest = 2.0 * moments.p * (1.0 - moments.p) * float(np.abs(moments.delta / scaling.deviations).max())
+    return tuple(share * largest for share in L1_SHARES)
+
+
+def _model(
+    opened: Opened,
+    fitted: Any,
+    moments: ClassMoments,
+    scaling: Scaling,
+    held_out: OutOfFold,
+    calibration: str,
+    notes: list[str],
+) -> Model:
+    """Put the model together, on the original scale of the columns."""
+    interval = fold_auc_ci(held_out.positive, held_out.scores, held_out.fold)
+    coef, intercept = scaling.undo(fitted.coef_[0], float(fitted.intercept_[0]))
+    pq = moments.p * (1.0 - moments.p)
+    calibrated: Calibration | None = None
+    if calibration != "none":
+        calibrated = calibrate(held_out.scores, held_out.positive, calibration, held_out.weights)
+    return Model(
+        schema=opened.schema,
+        positive=opened.positive,
+        coef=coef,
+        intercept=intercept,
+        means=moments.means,
+        deviations=scaling.deviations,
+        calibration=calibrated,
+        identifiers=opened.identifiers,
+        training={
+            "data": [Path(name).name for name in opened.chunks.source.paths],
+            "rows": int(moments.rows.sum()),
+            "positives": int(moments.rows[1]),
+            "features": len(coef),
+            "nonzero": int(np.count_nonzero(coef)),
+            "l2": float(fitted.l2_),
+            "l1": float(fitted.l1_),
+            "folds": int(np.unique(held_out.fold).size),
+            "cv_auc": interval.auc,
+            "cv_auc_low": interval.low,
+            "cv_auc_high": interval.high,
+            "objective": float(fitted.objective_),
+            "gap": float(fitted.gap_),
+            "relative_gap": float(fitted.gap_) / pq,
+            "warnings": notes,
+        },
+    )
+
+
+def strongest(model: Model, count: int) -> Iterator[tuple[str, float]]:
+    """The features that move the score most for one standard deviation, with that change."""
+    names, effect = model.schema.feature_names, model.standardised
+    for j in np.argsort(-np.abs(effect), kind="stable")[:count]:
+        if effect[j] != 0.0:
+            yield names[j], float(effect[j])

@@ -1,0 +1,41 @@
+"""Pages in a real browser: how it is started, and what a page asked for."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+
+CHROMIUM_FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+def start_browser(profile):
+    """A headless Chromium that writes down what pages ask for; skips the test where there is none."""
+    binary, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if not binary or not driver:
+        pytest.skip("chromium and chromedriver (Debian packages chromium, chromium-driver) are not installed")
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = binary
+    for flag in [*CHROMIUM_FLAGS, f"--user-data-dir={profile}"]:
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    return webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
+
+
+def requests(browser, page):
+    """The addresses that the page asked for (the browser's own start page asks too)."""
+    events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+    sent = [e["params"] for e in events if e["method"] == "Network.requestWillBeSent"]
+    return [event["request"]["url"] for event in sent if event["documentURL"] == page]
