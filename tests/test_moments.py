@@ -1,13 +1,16 @@
 """ClassMoments against two-pass statistics and the pairwise definition in long double."""
 
+import contextlib
+
 import numpy as np
+import pandas as pd
 import pytest
 from helpers import CONTAINERS, DTYPES, make_data, pairwise_objective
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-import vrspam.moments
+import vrspam.moments_file
 import vrspam.scatter
 from vrspam import AUCClassifier, ClassMoments
 from vrspam.objective import Objective
@@ -144,9 +147,69 @@ def test_damaged_and_foreign_files_are_refused(tmp_path):
         ClassMoments.load(tmp_path / "absent.npz")
 
 
+@pytest.mark.parametrize("kind", ["local header", "directory"])
+def test_no_damaged_byte_of_a_header_gets_through(tmp_path, kind):
+    """Whatever zipfile and NumPy say to it, the answer is a ValueError, or the very same moments."""
+    X, y = make_data(30, 3)
+    moments, path = ClassMoments.from_data(X, y), tmp_path / "moments.npz"
+    moments.save(path)
+    whole = path.read_bytes()
+    start = 0 if kind == "local header" else whole.index(b"PK\x01\x02")
+    for place in range(start, start + 160):
+        damaged = bytearray(whole)
+        damaged[place] ^= 0xFF if place % 2 else 1
+        path.write_bytes(bytes(damaged))
+        with contextlib.suppress(ValueError):
+            assert ClassMoments.load(path) == moments
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"classes": np.array([1, 1])},
+        {"classes": np.array([1, 0])},
+        {"classes": np.array([0.0, np.nan])},
+        {"classes": np.array([0, 1]) * 1j},
+        {"means": np.ones((2, 3)) * 1j},
+        {"peaks": np.full((2, 3), np.nan)},
+        {"rows": np.array([1.5, 2.5])},
+        {"rows": np.array([0, 21])},
+        {"weights": np.array([0.0, 9.0])},
+        {"scatters": -np.stack([np.eye(3)] * 2)},
+        {"scatters": np.stack([np.triu(np.ones((3, 3)))] * 2)},
+        {"version": 0},
+    ],
+    ids=lambda forged: next(iter(forged)),
+)
+def test_contents_that_cannot_be_moments_are_refused(tmp_path, forged):
+    X, y = make_data(30, 3)
+    path = tmp_path / "moments.npz"
+    ClassMoments.from_data(X, y).save(path)
+    with np.load(path) as archive:
+        content = {**archive, **forged}
+    np.savez(path, **content)
+    with pytest.raises(ValueError, match="not a file of class moments"):
+        ClassMoments.load(path)
+
+
+def test_labels_that_a_file_cannot_hold(tmp_path):
+    X, y = make_data(30, 3)
+    for labels in (np.array([0, 1], dtype=object), np.array(["2020", "2021"], dtype="M8[Y]")):
+        with pytest.raises(ValueError, match="can be saved as class labels"):
+            ClassMoments.from_data(X, labels[y]).save(tmp_path / "moments.npz")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_saved_file_is_as_readable_as_any_other(tmp_path):
+    X, y = make_data(30, 3)
+    ClassMoments.from_data(X, y).save(tmp_path / "moments.npz")
+    (tmp_path / "plain").touch()
+    assert (tmp_path / "moments.npz").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
 def test_a_newer_file_says_so(tmp_path, monkeypatch):
     X, y = make_data(30, 3)
-    monkeypatch.setattr(vrspam.moments, "FILE_VERSION", 99)
+    monkeypatch.setattr(vrspam.moments_file, "FILE_VERSION", 99)
     ClassMoments.from_data(X, y).save(tmp_path / "m.npz")
     monkeypatch.undo()
     with pytest.raises(ValueError, match="newer version"):
@@ -170,7 +233,15 @@ def test_mixing_what_does_not_belong_together():
         ClassMoments(classes=[1, 2, 3])
     with pytest.raises(ValueError, match="two classes"):
         _ = ClassMoments.from_data(X[y == 0], y[y == 0]).p
+    with pytest.raises(ValueError, match="Only two classes"):
+        ClassMoments(classes=[5, 6]) + a
+    with pytest.raises(ValueError, match="Only two classes"):
+        a + ClassMoments(classes=[5, 6])
     before = a.copy()
+    more = ClassMoments.from_data(np.vstack([X, X[y == 1]]), np.append(y, y[y == 1]))
+    with pytest.raises(ValueError, match="negative count for class 1: 9 rows"):
+        a.take_out(more)  # class 0 alone would be possible
+    assert a == before
     for bad, match in [((X[:, :2], y), "features"), ((X, y[:-1]), "one label"), ((X, y * 2), "Only two classes")]:
         with pytest.raises(ValueError, match=match):
             a.update(*bad)
@@ -188,9 +259,34 @@ def test_values_that_cannot_be_used(damage, match):
         ClassMoments.from_data(X, y)
 
 
+@pytest.mark.parametrize(
+    ("X", "y", "match"),
+    [
+        ([[1.0], [2.0]], [0.0, np.nan], "y contains NaN"),
+        ([[1.0], [2.0]], [None, "a"], "labels of different types"),
+        ([[1.0], [2.0]], [1j, 0], "labels must be"),
+        ([[1.0], [2.0]], np.array(["a", 3], dtype=object), "labels of different types"),
+        (pd.DataFrame({"a": pd.array([1.0, pd.NA], dtype="Float64"), "b": [True, False]}), [0, 1], "not numeric"),
+        ([["a"], ["b"]], [0, 1], "not numeric"),
+        (np.array([["2020"], ["2021"]], dtype="M8[Y]"), [0, 1], "not numeric"),
+        (np.empty((2, 0)), [0, 1], "no features"),
+    ],
+)
+def test_rows_that_cannot_be_used(X, y, match):
+    with pytest.raises(ValueError, match=match):
+        ClassMoments.from_data(X, y)
+
+
+@pytest.mark.parametrize("kind", ["coo", "lil", "dok", "dia", "bsr"])
+def test_other_sparse_containers(kind):
+    X, y = make_data(30, 3)
+    assert ClassMoments.from_data(getattr(sparse, f"{kind}_array")(X), y) == ClassMoments.from_data(X, y)
+
+
 def test_weights_that_cannot_be_used():
     X, y = make_data(30, 3)
     for weights, match in [
+        (np.ones(30) * 1j, "finite"),
         (-np.ones(30), "negative"),
         (np.ones(29), "one entry per row"),
         (np.full(30, np.nan), "finite"),

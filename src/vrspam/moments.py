@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import os
-import tempfile
-import zipfile
-import zlib
-from pathlib import Path
 
 import numpy as np
 from scipy import sparse
 
-from vrspam import arrays
-from vrspam.scatter import ClassStatistics, row_blocks, same
-
-FILE_FORMAT = "vrspam.ClassMoments"
-FILE_VERSION = 1
+from vrspam import arrays, moments_file
+from vrspam.scatter import ClassStatistics, check_range, row_blocks, same
 
 
 class ClassMoments:
@@ -104,15 +97,14 @@ class ClassMoments:
             fading = np.exp2(-np.arange(X.shape[0] - 1.0, -1.0, -1.0) / self.half_life)
             weights = fading if weights is None else arrays.on_host(weights) * fading
         labels = arrays.labels_of(y, weights)
-        known = self.classes if self.classes.size or self._given is None else self._given
-        classes = union_of_labels(known, labels)
+        classes = union_of_labels(self._known, labels)
         if arrays.device_namespace(X) is None:
             with np.errstate(over="ignore", invalid="ignore"):  # reported in words
                 fresh = self._statistics(X, y, weights, index, labels)
         else:
             fresh = arrays.class_statistics(X, y, weights, index, labels, self.has_scatter)
         for statistics in fresh:
-            _check_range(statistics, forgets=self.half_life is not None)
+            check_range(statistics, forgets=self.half_life is not None)
         self.n_features = X.shape[1]
         self._start()
         self._widen(classes)
@@ -160,7 +152,13 @@ class ClassMoments:
             raise ValueError("Moments with and without scatter matrices cannot be combined.")
         if self.half_life is not None or other.half_life is not None:
             raise ValueError("Moments that forget depend on the order of rows: add rows by update, not by + or -.")
+        union_of_labels(self._known, other._known)
         return union_of_labels(self.classes, other.classes)
+
+    @property
+    def _known(self) -> np.ndarray:
+        """The labels seen, or given for rows to come."""
+        return self.classes if self.classes.size or self._given is None else self._given
 
     def __add__(self, other: ClassMoments) -> ClassMoments:
         if not isinstance(other, ClassMoments):
@@ -187,15 +185,18 @@ class ClassMoments:
         if self.n_features is None:
             raise ValueError("Nothing can be subtracted from empty moments.")
         self._widen(classes)
-        for label, statistics in zip(other.classes, other._stats, strict=True):
-            mine = self._stats[int(np.searchsorted(classes, label))]
-            if statistics.rows > mine.rows or statistics.weight > mine.weight * (1 + 1e-9):
+        pairs = [
+            (self._stats[int(np.searchsorted(classes, c))], s) for c, s in zip(other.classes, other._stats, strict=True)
+        ]
+        for label, (mine, gone) in zip(other.classes.tolist(), pairs, strict=True):
+            if gone.rows > mine.rows or gone.weight > mine.weight * (1 + 1e-9):
                 raise ValueError(
                     f"Subtracting would leave a negative count for class {label!r}: "
-                    f"{mine.rows} rows (weight {mine.weight:g}) minus {statistics.rows} "
-                    f"(weight {statistics.weight:g}); the right side must be part of the left."
+                    f"{mine.rows} rows (weight {mine.weight:g}) minus {gone.rows} "
+                    f"(weight {gone.weight:g}); the right side must be part of the left."
                 )
-            mine.remove(statistics)
+        for mine, gone in pairs:  # only now: a refusal changes nothing
+            mine.remove(gone)
         return self
 
     def __eq__(self, other: object) -> bool:
@@ -297,98 +298,41 @@ class ClassMoments:
     def save(self, path: str | os.PathLike) -> None:
         """Write to a NumPy archive (no pickle); an existing file is replaced only by a whole one."""
         labels = self.classes
-        if labels.dtype == object:
-            if not all(isinstance(label, str) for label in labels.tolist()):
-                raise ValueError("Only numbers, booleans and strings can be saved as class labels.")
+        if labels.dtype == object and all(isinstance(label, str) for label in labels.tolist()):
             labels = labels.astype(str)
+        if labels.dtype.kind not in "biufUS":
+            raise ValueError("Only numbers, booleans and strings can be saved as class labels.")
         if self.n_features is None or not self._stats:
             raise ValueError("Empty moments cannot be saved: add rows first.")
-        target = Path(path)
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".tmp")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                np.savez(
-                    file,
-                    format=FILE_FORMAT,
-                    version=FILE_VERSION,
-                    classes=labels,
-                    rows=self.rows,
-                    weights=self.weights,
-                    means=np.stack([s.mean for s in self._stats]),
-                    scatters=np.stack([s.scatter for s in self._stats]),
-                    peaks=np.stack([s.peak for s in self._stats]),
-                    half_life=np.inf if self.half_life is None else self.half_life,
-                )
-            os.replace(temporary, target)
-        except BaseException:
-            os.unlink(temporary)
-            raise
+        moments_file.write(
+            path,
+            {
+                "classes": labels,
+                "rows": self.rows,
+                "weights": self.weights,
+                "means": np.stack([s.mean for s in self._stats]),
+                "scatters": np.stack([s.scatter for s in self._stats]),
+                "peaks": np.stack([s.peak for s in self._stats]),
+                "half_life": np.inf if self.half_life is None else float(self.half_life),
+            },
+        )
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> ClassMoments:
         """Read what `save` wrote; anything else is refused."""
-        try:
-            with np.load(path, allow_pickle=False) as archive:
-                content = {name: archive[name] for name in archive.files}
-            if str(content["format"]) != FILE_FORMAT:
-                raise KeyError("format")
-            version = int(content["version"])
-            classes, means, scatters = content["classes"], content["means"], content["scatters"]
-            rows, weights, peaks = content["rows"], content["weights"], content["peaks"]
-            half_life = float(content["half_life"])
-            count, d = means.shape
-            whole = (
-                1 <= count <= 2
-                and classes.shape == rows.shape == weights.shape == (count,)
-                and peaks.shape == (count, d)
-                and scatters.shape in ((count, d), (count, d, d))
-                and all(np.isfinite(a).all() for a in (means, scatters, weights))
-                and (rows >= 0).all()
-                and (weights >= 0).all()
-                and half_life > 0
-            )
-        except FileNotFoundError:
-            raise
-        except (
-            OSError,
-            ValueError,
-            KeyError,
-            TypeError,
-            EOFError,
-            AttributeError,
-            zipfile.BadZipFile,
-            zlib.error,
-        ):
-            whole, version = False, FILE_VERSION
-        if version > FILE_VERSION:
-            raise ValueError(f"{path} was written by a newer version of vrspam: update the package to read it.")
-        if not whole:
-            raise ValueError(f"{path} is not a file of class moments, or it is damaged: save the moments again.")
-        new = cls(d, scatter=scatters.ndim == 3, half_life=None if half_life == np.inf else half_life)
-        new.classes = classes
+        content = moments_file.read(path)
+        half_life, scatters = float(content["half_life"]), content["scatters"]
+        new = cls(
+            content["means"].shape[1], scatter=scatters.ndim == 3, half_life=None if half_life == np.inf else half_life
+        )
+        new.classes = content["classes"]
         new._stats = [
             ClassStatistics(int(r), float(c), m.astype(np.float64), np.asfortranarray(s, dtype=np.float64), t)
-            for r, c, m, s, t in zip(rows, weights, means, scatters, peaks, strict=True)
+            for r, c, m, s, t in zip(
+                content["rows"], content["weights"], content["means"], scatters, content["peaks"], strict=True
+            )
         ]
         return new
-
-
-def _check_range(statistics: ClassStatistics, forgets: bool) -> None:
-    """Refuse rows whose weighted squares left the range of float64."""
-    if not np.isfinite(statistics.weight):
-        raise ValueError("sample_weight adds up to infinity: divide it by its largest entry.")
-    if not (np.isfinite(statistics.scatter).all() and np.isfinite(statistics.mean).all()):
-        raise ValueError(
-            "The squares of the features (times their weights) overflow: rescale X so that its values stay below "
-            "1e150, and sample_weight so that it is near 1."
-        )
-    with np.errstate(under="ignore"):
-        largest = max(statistics.diagonal.max(initial=0.0), statistics.weight * np.max(statistics.mean**2, initial=0.0))
-    if largest < np.finfo(float).tiny and statistics.mean.any() and not forgets:
-        raise ValueError(
-            "The squares of the features (times their weights) underflow: rescale X so that its values stay above "
-            "1e-150, and sample_weight so that it is near 1."
-        )
 
 
 def union_of_labels(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -409,15 +353,20 @@ def check_rows(X, y, sample_weight):
     X = X if sparse.issparse(X) else np.asarray(X)
     if X.ndim != 2:
         raise ValueError(f"X must have two dimensions, got {X.ndim}.")
+    if X.shape[1] == 0:
+        raise ValueError(f"X has no features: its shape is {X.shape}.")
     if X.dtype.kind == "c":
         raise ValueError("Complex data is not supported: X must be real.")
+    X = X.tocsr() if sparse.issparse(X) and X.format != "csc" else X
     if X.dtype not in (np.float32, np.float64):
-        X = X.astype(np.float64)
+        try:
+            X = X.astype(np.float64, casting="unsafe" if X.dtype.kind in "OUSiub" else "same_kind")
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"X is not numeric: encode it as numbers, without missing values ({error}).") from error
     y = np.asarray(y)
     if y.ndim != 1 or y.shape[0] != X.shape[0]:
         raise ValueError(f"y must be one label for each of the {X.shape[0]} rows, got shape {y.shape}.")
-    if np.unique(y).size > 2:
-        raise ValueError(f"Only two classes are possible, got labels {np.unique(y).tolist()[:5]}.")
+    _check_labels(y)
     if (
         not np.isfinite((X.data if sparse.issparse(X) else X).sum(dtype=np.float64))
         and not np.isfinite(X.data if sparse.issparse(X) else X).all()
@@ -425,9 +374,24 @@ def check_rows(X, y, sample_weight):
         raise ValueError("X contains NaN or infinity: impute or drop those rows first.")
     if sample_weight is None:
         return X, y, None
-    weights = np.asarray(sample_weight, dtype=np.float64)
+    weights = np.asarray(sample_weight)
+    weights = weights if weights.dtype.kind == "c" else weights.astype(np.float64)
     if weights.shape != y.shape:
         raise ValueError(f"sample_weight must have one entry per row, got shape {weights.shape} for {y.shape[0]} rows.")
-    if not np.isfinite(weights).all() or (weights < 0).any():
-        raise ValueError("sample_weight must be finite and not negative.")
+    if weights.dtype.kind == "c" or not np.isfinite(weights).all() or (weights < 0).any():
+        raise ValueError("sample_weight must be real, finite and not negative.")
     return X, y, weights
+
+
+def _check_labels(y: np.ndarray) -> None:
+    if y.dtype.kind not in "biufUSOM":
+        raise ValueError(f"The labels must be numbers, booleans or strings, got {y.dtype}.")
+    try:
+        labels = np.unique(y)
+        missing = bool((labels != labels).any())  # NaN
+    except TypeError:
+        raise ValueError("y holds labels of different types, or missing ones: give all labels one type.") from None
+    if missing:
+        raise ValueError("y contains NaN: drop the rows that have no label.")
+    if labels.size > 2:
+        raise ValueError(f"Only two classes are possible, got labels {labels.tolist()[:5]}.")

@@ -210,6 +210,24 @@ def row_blocks(
             yield group, chosen, rows.toarray() if sparse.issparse(X) and not sparse_blocks else rows
 
 
+def check_range(statistics: ClassStatistics, forgets: bool) -> None:
+    """Refuse rows whose weighted squares left the range of float64."""
+    if not np.isfinite(statistics.weight):
+        raise ValueError("sample_weight adds up to infinity: divide it by its largest entry.")
+    if not (np.isfinite(statistics.scatter).all() and np.isfinite(statistics.mean).all()):
+        raise ValueError(
+            "The squares of the features (times their weights) overflow: rescale X so that its values stay below "
+            "1e150, and sample_weight so that it is near 1."
+        )
+    with np.errstate(under="ignore"):
+        largest = max(statistics.diagonal.max(initial=0.0), statistics.weight * np.max(statistics.mean**2, initial=0.0))
+    if largest < np.finfo(float).tiny and statistics.mean.any() and not forgets:
+        raise ValueError(
+            "The squares of the features (times their weights) underflow: rescale X so that its values stay above "
+            "1e-150, and sample_weight so that it is near 1."
+        )
+
+
 def same(a: ClassStatistics, b: ClassStatistics) -> bool:
     """Equal to rounding, on the scale of each column's spread and mean."""
     if a.rows != b.rows or not np.isclose(a.weight, b.weight, rtol=1e-9):

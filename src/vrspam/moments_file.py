@@ -1,0 +1,78 @@
+"""Class moments as a file: a NumPy archive without pickle, replaced only by a whole one, read with suspicion."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+FILE_FORMAT = "vrspam.ClassMoments"
+FILE_VERSION = 1
+_KINDS = {"classes": "biufUS", "rows": "iu", "weights": "f", "means": "f", "scatters": "f", "peaks": "f"}
+
+
+def write(path: str | os.PathLike, content: dict[str, np.ndarray | float]) -> None:
+    """Write the arrays; until they are all written an older file stays what it was."""
+    target = Path(path)
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            np.savez(file, format=FILE_FORMAT, version=FILE_VERSION, **content)  # type: ignore[arg-type]
+        mask = os.umask(0)  # there is no other way to read it
+        os.umask(mask)
+        os.chmod(temporary, 0o666 & ~mask)  # a temporary file is its owner's alone
+        os.replace(temporary, target)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def read(path: str | os.PathLike) -> dict[str, np.ndarray]:
+    """The arrays of a file that `write` wrote; anything else is a ValueError."""
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            content = {name: archive[name] for name in archive.files}
+        known = str(content["format"]) == FILE_FORMAT
+        version = int(content["version"])
+    except (FileNotFoundError, PermissionError):
+        raise
+    except Exception:  # a damaged archive makes zipfile and NumPy raise almost anything
+        known, version = False, FILE_VERSION
+    if known and version > FILE_VERSION:
+        raise ValueError(f"{path} was written by a newer version of vrspam: update the package to read it.")
+    if not known or version < 1 or not _whole(content):
+        raise ValueError(f"{path} is not a file of class moments, or it is damaged: save the moments again.")
+    return content
+
+
+def _whole(content: dict[str, np.ndarray]) -> bool:
+    """Whether these can be the statistics of some rows."""
+    if any(name not in content or content[name].dtype.kind not in kinds for name, kinds in _KINDS.items()):
+        return False
+    classes, rows, weights, means, scatters, peaks = (content[name] for name in _KINDS)
+    if means.ndim != 2 or not 1 <= means.shape[0] <= 2 or means.shape[1] == 0:
+        return False
+    count, d = means.shape
+    shapes = (
+        classes.shape == rows.shape == weights.shape == (count,)
+        and peaks.shape == (count, d)
+        and scatters.shape in ((count, d), (count, d, d))
+    )
+    if not shapes or not all(np.isfinite(a).all() for a in (weights, means, scatters, peaks)):
+        return False
+    full = scatters.ndim == 3
+    diagonals = np.einsum("cii->ci", scatters) if full else scatters
+    half_life = content.get("half_life", np.zeros(1))
+    return bool(
+        np.array_equal(np.unique(classes), classes)
+        and not (classes != classes).any()  # NaN
+        and (rows >= 0).all()
+        and ((weights > 0) == (rows > 0)).all()
+        and (diagonals >= -1e-9 * peaks).all()
+        and (not full or np.allclose(scatters, scatters.transpose(0, 2, 1), rtol=1e-9, atol=0.0))
+        and half_life.shape == ()
+        and half_life.dtype.kind == "f"
+        and half_life > 0.0
+    )
