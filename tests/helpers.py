@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from vrspam import AUCClassifier, OPAUCClassifier, SOLAMClassifier, SPAMClassifier, VRSPAMClassifier
+from vrspam import AUCClassifier, AUCClassifierCV, OPAUCClassifier, SOLAMClassifier, SPAMClassifier, VRSPAMClassifier
 
 DTYPES = [np.float64, np.float32]
 CONTAINERS = {
@@ -22,6 +22,8 @@ PENALTIES = {"ridge": (1e-2, 0.0), "weak_ridge": (1e-5, 0.0), "net": (1e-2, 0.1)
 ESTIMATORS = [
     AUCClassifier(),
     AUCClassifier(l1=0.01),
+    AUCClassifierCV(cv=3),
+    AUCClassifierCV(l1s=(0.0, 0.01), cv=3),
     SPAMClassifier(),
     SPAMClassifier(l1=0.01, average=True),
     SOLAMClassifier(),
