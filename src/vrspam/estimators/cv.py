@@ -2,25 +2,49 @@
 
 from __future__ import annotations
 
+import warnings
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from scipy import sparse
 from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
 from vrspam.estimators.base import PENALTY_CONSTRAINTS, AUCClassifierBase, Rows
 from vrspam.estimators.exact import choose_solver
-from vrspam.estimators.splits import Split, auc_of_coefs, make_splits, moments_of_splits
+from vrspam.estimators.map_search import Candidate, GridScores, search_maps, selection_table
+from vrspam.estimators.mapped import NAMES, MappedArray, is_plain, named_maps, validate_new_rows, validate_table
+from vrspam.estimators.shapes import (
+    Shape,
+    can_be_drawn,
+    column_groups,
+    importances,
+    parts_of_score,
+    shape_functions,
+)
+from vrspam.estimators.splits import KEPT_BYTES, Split, auc_of_coefs, make_splits, moments_of_splits
+from vrspam.features.table import is_frame
 from vrspam.moments import ClassMoments
 from vrspam.objective import Objective
-from vrspam.selection import Choice, select
+from vrspam.selection import Choice
 from vrspam.solvers.exact import solve_gram, solve_products
-from vrspam.solvers.grid import auto_l2s, check_grid_axis, coef_path, solve_grid, warn_if_not_converged
+from vrspam.solvers.grid import (
+    GridSolution,
+    auto_l2s,
+    check_grid_axis,
+    coef_path,
+    solve_grid,
+    warn_if_not_converged,
+)
 
 __all__ = ["AUCClassifierCV", "coef_path"]
+
+MAPPED_BYTES = 1 << 27  # moments of all folds in feature space are kept up to this size
 
 
 class AUCClassifierCV(AUCClassifierBase):
@@ -44,7 +68,14 @@ class AUCClassifierCV(AUCClassifierBase):
         A number means stratified folds.
     selection : {"best", "one-standard-error"}, default="best"
         "one-standard-error" takes, of all points whose mean AUC is within one standard error of the best, the
-        sparsest (largest l1), and of those the one with the largest l2.
+        sparsest (largest l1), and of those the one with the largest l2. Of several feature maps it first takes
+        the simplest (the earliest in the list) that has such a point.
+    features : {"linear", "additive", "kernel", "auto"}, transformer, or list of these, default="linear"
+        "linear": the columns as they are. Otherwise the score is linear in features of them, made block by block
+        by a transformer that never sees labels (`vrspam.features`); the map and the penalties are chosen
+        together. "additive": a smooth curve for each column. "kernel": curves and interactions, with bandwidths
+        0.3, 1 and 3. "auto": all of these and standardised columns (but as "linear" on more than 5,000
+        columns). With a map X may be a frame with categories, and have missing values.
     tol : float, default=1e-8
         Relative accuracy of every solution: its gap is at most tol·F(0).
     max_iter : int, default=1000
@@ -52,7 +83,8 @@ class AUCClassifierCV(AUCClassifierBase):
     n_jobs : int, default=None
         Folds solved at the same time, in threads. None means 1 unless in a `joblib.parallel_config`; -1 all cores.
     random_state : int, RandomState or None, default=None
-        With a number of folds: None takes rows in their order, anything else shuffles them first.
+        With a number of folds: None takes rows in their order, anything else shuffles them first. It also draws
+        the landmarks of kernel features.
 
     Attributes
     ----------
@@ -70,6 +102,16 @@ class AUCClassifierCV(AUCClassifierBase):
         Whether that certificate reached `tol`.
     coef_ : ndarray of shape (1, n_features)
         Of the chosen point, fitted on all rows; likewise `intercept_`, `objective_`, `gap_` and `n_iter_`.
+        With a feature map these are coefficients of its features.
+    features_ : transformer or None
+        The chosen map, fitted on all rows; None for the columns as they are.
+    selection_ : dict of lists
+        For each candidate its name, number of features, penalties, CV AUC and standard error
+        (`pandas.DataFrame(model.selection_)`).
+    shape_functions_ : dict of str to Shape
+        For linear and additive maps: what each column adds to the score, with a band from the folds.
+    importances_ : dict of str to float
+        Spread of each column's part of the score (of each feature's, for other transformers).
     classes_ : ndarray of shape (2,)
     solver_ : {"moments", "products"}
         See `vrspam.estimators.exact.choose_solver`.
@@ -100,14 +142,24 @@ class AUCClassifierCV(AUCClassifierBase):
     (17, 3, 5)
     >>> print(f"{model[-1].best_score_:.3f}")
     0.99...
+
+    Curves instead of straight lines:
+
+    >>> curved = AUCClassifierCV(features="additive").fit(X, y)
+    >>> parts = curved.explain_one(X[0])
+    >>> bool(abs(sum(parts.values()) - curved.decision_function(X[:1])[0]) < 1e-9)
+    True
     """
 
     moments_: ClassMoments
+    features_: Any
+    _fold_coefs: np.ndarray | None
     _parameter_constraints: dict = {
         "l2s": [StrOptions({"auto"}), "array-like"],
         "l1s": ["array-like"],
         "cv": ["cv_object"],
         "selection": [StrOptions({"best", "one-standard-error"})],
+        "features": [StrOptions(set(NAMES)), list, tuple, HasMethods(["fit", "transform"])],
         "tol": PENALTY_CONSTRAINTS["tol"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "n_jobs": [Integral, None],
@@ -121,6 +173,7 @@ class AUCClassifierCV(AUCClassifierBase):
         *,
         cv=5,
         selection="best",
+        features="linear",
         tol=1e-8,
         max_iter=1000,
         n_jobs=None,
@@ -130,12 +183,18 @@ class AUCClassifierCV(AUCClassifierBase):
         self.l1s = l1s
         self.cv = cv
         self.selection = selection
+        self.features = features
         self.tol = tol
         self.max_iter = max_iter
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = not (isinstance(self.features, str) and self.features == "linear")
+        return tags
+
+    @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y, sample_weight=None, groups=None) -> AUCClassifierCV:
         """Choose the penalties on the folds and fit them on all rows.
 
@@ -153,15 +212,49 @@ class AUCClassifierCV(AUCClassifierBase):
         -------
         self
         """
-        l1s = check_grid_axis("l1s", self.l1s)
-        l2s = None if isinstance(self.l2s, str) else check_grid_axis("l2s", self.l2s)
-        rows = self._validate_rows(X, y, sample_weight)
-        classes = self._two_classes(rows)
-        splits = make_splits(self.cv, rows, classes, groups, self.random_state)
-        solver = choose_solver(rows.X.shape[0], rows.X.shape[1], sparse.issparse(rows.X))
-        is_positive = rows.y == classes[1]
+        check_grid_axis("l1s", self.l1s)
+        if is_plain(self.features, X):
+            rows = self._validate_rows(X, y, sample_weight)
+            classes = self._two_classes(rows)
+            splits = make_splits(self.cv, rows, classes, groups, self.random_state)
+            scores = self._cross_validate(rows, splits, classes)
+            choice = scores.select(self.selection)
+            candidates, chosen, self.features_ = [Candidate("linear", rows, scores, choice)], 0, None
+        else:
+            rows = validate_table(self, X, y, sample_weight)
+            classes = self._two_classes(rows)
+            splits = make_splits(self.cv, rows, classes, groups, self.random_state)
+            maps = named_maps(self.features, check_random_state(self.random_state).randint(2**31))
+            candidates, chosen, choice = search_maps(
+                maps, rows, lambda mapped: self._cross_validate(mapped, splits, classes), self.selection
+            )
+            rows, scores = candidates[chosen].rows, candidates[chosen].scores
+            self.features_ = list(maps.values())[chosen]
+        self.selection_ = selection_table(candidates, chosen, choice)
+        self.auc_path_, self.gap_path_, self.converged_path_ = scores.auc, scores.gaps, scores.converged
+        self.l2s_, self.l1s_ = scores.l2s, scores.l1s
+        self._fold_coefs = None if scores.coefs is None else scores.coefs[:, choice.index[0], choice.index[1]]
+        self._left_out = float(np.mean([split.validation.size for split in splits])) / rows.y.size
+        self._refit(choice, rows, classes, scores.moments)
+        if self.coef_.any():
+            choice.warn(stacklevel=4)
+        else:
+            warnings.warn(
+                f"All coefficients are 0 at the chosen l1 = {self.l1_:g}: no feature ranks the validation rows better "
+                "than chance at a smaller one of the grid. Add smaller values of l1, if there is anything to find.",
+                UserWarning,
+                stacklevel=4,
+            )
+        warn_if_not_converged(self.converged_path_, stacklevel=4)
+        return self
+
+    def _cross_validate(self, rows: Rows, splits: list[Split], classes: np.ndarray) -> GridScores:
+        """Scores of the whole grid on the validation part of each split."""
+        l1s, is_positive = check_grid_axis("l1s", self.l1s), rows.y == classes[1]
+        mapped = isinstance(rows.X, MappedArray)
+        solver = _solver_for(rows)
         if solver == "moments":
-            moments, training = moments_of_splits(rows, splits, classes)
+            moments, training = moments_of_splits(rows, splits, classes, MAPPED_BYTES if mapped else KEPT_BYTES)
 
             def objective_of(number: int) -> Objective:
                 return Objective.from_moments(training(number), 0.0)
@@ -172,25 +265,26 @@ class AUCClassifierCV(AUCClassifierBase):
             def objective_of(number: int) -> Objective:
                 return _objective_from_products(rows, is_positive, splits[number], classes)
 
-        l2s = auto_l2s(moments) if l2s is None else l2s
+        l2s = auto_l2s(moments) if isinstance(self.l2s, str) else check_grid_axis("l2s", self.l2s)
 
-        def one_fold(number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        def one_fold(number: int) -> tuple[np.ndarray, GridSolution]:
             grid = solve_grid(objective_of(number), l2s, l1s, tol=self.tol, max_iter=self.max_iter)
             coefs = grid.coefs.reshape(l2s.size * l1s.size, -1)
-            auc = auc_of_coefs(rows, is_positive, splits[number].validation, coefs)
-            return auc.reshape(l2s.size, l1s.size), grid.gaps, grid.converged
+            auc = auc_of_coefs(rows, is_positive, splits[number].validation, coefs).reshape(l2s.size, l1s.size)
+            return auc, grid if mapped else grid._replace(coefs=np.empty(0))
 
         with threadpool_limits(self._blas_threads(solver, l1s), user_api="blas"):
             parts = Parallel(n_jobs=self.n_jobs, prefer="threads")(map(delayed(one_fold), range(len(splits))))
-        self.auc_path_, self.gap_path_, self.converged_path_ = (
-            np.stack(part, axis=2) for part in zip(*parts, strict=True)
+        aucs, grids = zip(*parts, strict=True)
+        return GridScores(
+            l2s,
+            l1s,
+            np.stack(aucs, axis=2),
+            np.stack([grid.gaps for grid in grids], axis=2),
+            np.stack([grid.converged for grid in grids], axis=2),
+            np.stack([grid.coefs for grid in grids]) if mapped else None,
+            moments,
         )
-        self.l2s_, self.l1s_ = l2s, l1s
-        choice = select(self.auc_path_, {"l2": l2s, "l1": l1s}, self.selection)
-        self._refit(choice, rows, is_positive, moments, solver)
-        choice.warn(stacklevel=4)
-        warn_if_not_converged(self.converged_path_, stacklevel=4)
-        return self
 
     def _blas_threads(self, solver: str, l1s: np.ndarray) -> int | None:
         """Threads for each matrix product; the many small ones of elastic nets lose by being shared out."""
@@ -199,22 +293,97 @@ class AUCClassifierCV(AUCClassifierBase):
             return 1
         return None if jobs == 1 else max(1, effective_n_jobs(-1) // jobs)
 
-    def _refit(self, choice: Choice, rows: Rows, is_positive: np.ndarray, moments: ClassMoments, solver: str) -> None:
+    def _refit(self, choice: Choice, rows: Rows, classes: np.ndarray, moments: ClassMoments | None) -> None:
         """The chosen point on all rows."""
         l2, l1 = choice.values["l2"], choice.values["l1"]
+        solver = _solver_for(rows)
+        if moments is None:
+            moments = ClassMoments(rows.X.shape[1], classes=classes).add_checked(*rows)
         self.__dict__.pop("moments_", None)
         if solver == "moments":
             objective = Objective.from_moments(moments, l2, l1)
             solution = solve_gram(objective, tol=self.tol, max_iter=self.max_iter)
             self.moments_ = moments
         else:
-            objective = Objective.from_products(rows.X, is_positive, rows.weights, moments, l2, l1)
+            objective = Objective.from_products(rows.X, rows.y == classes[1], rows.weights, moments, l2, l1)
             solution = solve_products(objective, tol=self.tol, max_iter=self.max_iter)
         self._keep(solution, moments, l2)
+        self._centre = moments.means.mean(axis=0)
         self.l1_ = l1
         self.best_score_ = float(choice.mean[choice.index])
         self.solver_ = solver
         self._warn_if_not_converged(solution)
+
+    def decision_function(self, X) -> np.ndarray:
+        """Scores of the rows of X: higher means more likely `classes_[1]`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self, "coef_")
+        if self.features_ is None:
+            return super().decision_function(X)
+        return MappedArray(validate_new_rows(self, X), self.features_) @ self.coef_[0] + self.intercept_[0]
+
+    def _groups(self) -> dict[str, slice]:
+        check_is_fitted(self, "coef_")
+        return column_groups(self.features_, _check_feature_names_in(self), self.coef_.shape[1])
+
+    @property
+    def importances_(self) -> dict[str, float]:
+        """Standard deviation of each column's part of the score over the rows, both classes weighing the same."""
+        groups = self._groups()
+        if not hasattr(self, "moments_"):
+            raise AttributeError("importances_ needs moments_, which a fit by products with X does not keep.")
+        return importances(groups, self.coef_[0], self.moments_)
+
+    @property
+    def shape_functions_(self) -> dict[str, Shape]:
+        """What each column adds to the score, as a curve with a band from the folds."""
+        check_is_fitted(self, "coef_")
+        if not can_be_drawn(self.features_) or self._fold_coefs is None:
+            raise AttributeError(
+                "shape_functions_ are there only for linear and additive maps, where the score is a sum of curves: "
+                f"features_ is {self.features_!r}. Fit with features='additive'."
+            )
+        names = _check_feature_names_in(self)
+        return shape_functions(self.features_, names, self.coef_[0], self._fold_coefs, self._left_out, self.moments_)
+
+    def explain_one(self, x) -> dict[str, float]:
+        """What each column adds to the score of one row; the parts add up to `decision_function`.
+
+        Parameters
+        ----------
+        x : one row
+            A sequence of numbers, or a frame or 2-dimensional array of one row.
+
+        Returns
+        -------
+        dict of str to float
+            0 is half-way between the class means. With kernel features the part "interactions" is what the curves
+            of single columns do not say; with other transformers the parts are features.
+        """
+        groups = self._groups()
+        X = x if getattr(x, "ndim", 0) == 2 or is_frame(x) else np.asarray(x).reshape(1, -1)
+        if X.shape[0] != 1:
+            raise ValueError(f"explain_one takes one row, got {X.shape[0]}: call it for each row.")
+        if self.features_ is None:
+            X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+            row = X.toarray() if sparse.issparse(X) else X
+        else:
+            row = MappedArray(validate_new_rows(self, X), self.features_)[:1]
+        return parts_of_score(groups, row[0], self.coef_[0], self._centre)
+
+
+def _solver_for(rows: Rows) -> str:
+    if isinstance(rows.X, MappedArray):
+        return "moments"
+    return choose_solver(rows.X.shape[0], rows.X.shape[1], sparse.issparse(rows.X))
 
 
 def _objective_from_products(rows: Rows, is_positive: np.ndarray, split: Split, classes: np.ndarray) -> Objective:

@@ -55,12 +55,13 @@ def make_splits(cv, rows: Rows, classes: np.ndarray, groups=None, random_state=N
 
 
 def moments_of_splits(
-    rows: Rows, splits: list[Split], classes: np.ndarray
+    rows: Rows, splits: list[Split], classes: np.ndarray, kept_bytes: int = KEPT_BYTES
 ) -> tuple[ClassMoments, Callable[[int], ClassMoments]]:
     """The moments of all rows, and a function that gives the training moments of a split by its number.
 
     Where a split leaves out just its validation rows, its moments are total minus validation; where the
-    validation parts are a partition of the rows, their moments add up to the total and X is read once.
+    validation parts are a partition of the rows, their moments add up to the total and X is read once (twice if
+    keeping them all would take more than `kept_bytes`).
     """
     n, d = rows.X.shape
 
@@ -70,7 +71,7 @@ def moments_of_splits(
     once = np.ones(n, dtype=np.intp)
     uses = sum((np.bincount(split.validation, minlength=n) for split in splits), np.zeros(n, dtype=np.intp))
     folds: list[ClassMoments] = []
-    if np.array_equal(uses, once) and len(splits) * 16 * d * d <= KEPT_BYTES:
+    if np.array_equal(uses, once) and len(splits) * 16 * d * d <= kept_bytes:
         folds = [gather(split.validation) for split in splits]
         total = folds[0]
         for fold in folds[1:]:

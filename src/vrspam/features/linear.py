@@ -49,5 +49,6 @@ class LinearFeatures(FeatureMap):
     def _curves(self, seen: Distribution, missing: bool) -> Curves:
         if seen.deviation == 0.0:
             return Curves(seen.values[:1], np.zeros((1, 1)), ("",), missing)
-        nodes = np.array([seen.mean - seen.deviation, seen.mean + seen.deviation])
-        return Curves(nodes, np.array([[-1.0], [1.0]]), ("",), missing, extend=True)
+        ends = seen.values[[0, -1]]
+        table = ((ends - seen.mean) / seen.deviation)[:, np.newaxis]
+        return Curves(ends, table, ("",), missing, extend=True)

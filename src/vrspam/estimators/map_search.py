@@ -1,0 +1,104 @@
+"""Choose a feature map and its penalties together, by cross-validation of the whole grid of each map."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from vrspam.estimators.base import Rows
+from vrspam.estimators.mapped import MappedArray
+from vrspam.moments import ClassMoments
+from vrspam.selection import TIE, Choice, SelectionRule, select, simplest
+
+
+@dataclass
+class GridScores:
+    """What cross-validation of one grid gave; `auc`, `gaps` and `converged` have the axes l2s, l1s, folds.
+
+    `coefs` (folds, l2s, l1s, features) are those of the folds, kept for feature maps; `moments` those of all rows,
+    given up when another map is better.
+    """
+
+    l2s: np.ndarray
+    l1s: np.ndarray
+    auc: np.ndarray
+    gaps: np.ndarray
+    converged: np.ndarray
+    coefs: np.ndarray | None
+    moments: ClassMoments | None
+
+    def select(self, rule: SelectionRule) -> Choice:
+        """The best point, or the simplest within one standard error of it."""
+        return select(self.auc, {"l2": self.l2s, "l1": self.l1s}, rule)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One fitted map, the scores of its grid, and the point of the grid that would be taken."""
+
+    name: str
+    rows: Rows
+    scores: GridScores
+    choice: Choice
+
+    @property
+    def best(self) -> tuple[float, float]:
+        """The best mean AUC over the folds, and its standard error."""
+        place = np.unravel_index(int(np.argmax(self.choice.mean)), self.choice.mean.shape)
+        return float(self.choice.mean[place]), float(self.choice.standard_error[place])
+
+
+def search_maps(
+    maps: dict[str, Any], rows: Rows, evaluate: Callable[[Rows], GridScores], rule: SelectionRule
+) -> tuple[list[Candidate], int, Choice]:
+    """Fit each map, without labels, and cross-validate its grid.
+
+    With the rule "one-standard-error" the first map, in the given order, that has a point within one standard
+    error of the best point of all maps is taken, with its simplest such point.
+
+    Returns
+    -------
+    list of Candidate, number of the chosen one, its point
+    """
+    candidates: list[Candidate] = []
+    for name, features in maps.items():
+        mapped = Rows(MappedArray(rows.X, features.fit(rows.X)), rows.y, rows.weights)  # type: ignore[arg-type]
+        scores = evaluate(mapped)
+        candidates.append(Candidate(name, mapped, scores, scores.select(rule)))
+        leader = max(candidates, key=lambda candidate: candidate.best[0])
+        for candidate in candidates:
+            if candidate is not leader:
+                candidate.scores.moments = None
+    best = max(range(len(candidates)), key=lambda number: candidates[number].best[0])
+    if rule == "best":
+        return candidates, best, candidates[best].choice
+    mean, error = candidates[best].best
+    enough = [candidate.choice.mean >= mean - max(error, TIE) for candidate in candidates]
+    chosen = next(number for number, allowed in enumerate(enough) if allowed.any())
+    scores, choice = candidates[chosen].scores, candidates[chosen].choice
+    index = simplest(enough[chosen], {"l2": scores.l2s, "l1": scores.l1s})
+    values = {"l2": float(scores.l2s[index[0]]), "l1": float(scores.l1s[index[1]])}
+    return candidates, chosen, replace(choice, index=index, values=values)
+
+
+def selection_table(candidates: list[Candidate], chosen: int, choice: Choice) -> dict[str, list]:
+    """Candidates with their CV AUC ± standard error, one list for each column of the table."""
+    table: dict[str, list] = {
+        key: [] for key in ("features", "n_features", "l2", "l1", "auc", "standard_error", "chosen")
+    }
+    for number, candidate in enumerate(candidates):
+        point = choice if number == chosen else candidate.choice
+        row = (
+            candidate.name,
+            candidate.rows.X.shape[1],
+            *point.values.values(),
+            float(point.mean[point.index]),
+            float(point.standard_error[point.index]),
+            number == chosen,
+        )
+        for key, value in zip(table, row, strict=True):
+            table[key].append(value)
+    return table

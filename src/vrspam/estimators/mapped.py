@@ -1,0 +1,137 @@
+"""Rows seen through a feature map: their features are computed when they are read, a block at a time.
+
+A `MappedArray` has the shape and dtype of the features and hands out rows, which is all that the steps of
+cross-validation ask of X (`vrspam.estimators.splits`). The features of all rows are never held at once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_consistent_length, validate_data
+
+from vrspam.estimators.base import Rows
+from vrspam.features import AdditiveFeatures, FeatureMap, KernelFeatures, LinearFeatures
+from vrspam.features.table import is_frame, rows_of
+
+BANDWIDTHS = (0.3, 1.0, 3.0)
+NAMES = ("linear", "additive", "kernel", "auto")
+BLOCK_ENTRIES = 1 << 21
+MAX_FEATURES = 5_000
+
+
+class MappedArray:
+    """The features of the rows of X under a fitted map, computed when rows are taken."""
+
+    def __init__(self, X: Any, features: Any):
+        self.X, self.features = X, features
+        first = self[:1]
+        self.shape, self.dtype = (X.shape[0], first.shape[1]), first.dtype
+        if self.shape[1] > MAX_FEATURES:
+            raise ValueError(
+                f"{type(features).__name__} gives {self.shape[1]} features, and the solver keeps a square matrix of "
+                f"them: at most {MAX_FEATURES} are possible. Drop columns or choose a smaller map."
+            )
+
+    def __getitem__(self, rows: slice | np.ndarray) -> np.ndarray:
+        block = self.features.transform(rows_of(self.X, rows))
+        block = block.toarray() if sparse.issparse(block) else np.asarray(block)
+        if block.dtype not in (np.float32, np.float64):
+            block = block.astype(np.float64)
+        if not isinstance(self.features, FeatureMap) and not np.isfinite(block).all():
+            raise ValueError(f"{type(self.features).__name__} gave features that are not finite: impute first.")
+        return block
+
+    def take(self, rows: np.ndarray, axis: int = 0, out=None, mode: str = "raise") -> np.ndarray:
+        """Return some rows; `numpy.take` calls this."""
+        return self[rows] if rows.size else np.empty((0, self.shape[1]), dtype=self.dtype)
+
+    def __matmul__(self, coef: np.ndarray) -> np.ndarray:
+        coef = coef.astype(self.dtype, copy=False)
+        step = max(64, BLOCK_ENTRIES // max(self.shape[1], 1))
+        parts = [self[start : start + step] @ coef for start in range(0, self.shape[0], step)]
+        return np.concatenate(parts)
+
+
+def named_maps(features: Any, seed: int) -> dict[str, Any]:
+    """The maps that `features` asks for, unfitted, from simple to complex; names as in `selection_`.
+
+    >>> list(named_maps("auto", seed=0))
+    ['linear', 'additive', 'kernel 0.3', 'kernel 1', 'kernel 3']
+    """
+    maps: dict[str, Any] = {}
+    if isinstance(features, str):
+        if features not in NAMES:
+            raise ValueError(f"features is {features!r}, but must be one of {NAMES}, a transformer or a list of them.")
+        if features in ("linear", "auto"):
+            maps["linear"] = LinearFeatures(random_state=seed)
+        if features in ("additive", "auto"):
+            maps["additive"] = AdditiveFeatures(random_state=seed)
+        if features in ("kernel", "auto"):
+            for width in BANDWIDTHS:
+                maps[f"kernel {width:g}"] = KernelFeatures(bandwidth=width, random_state=seed)
+        return maps
+    several = list(features) if isinstance(features, (list, tuple)) else [features]
+    if not several:
+        raise ValueError("features is an empty list: give at least one transformer, or 'auto'.")
+    for item in several:
+        if isinstance(item, str):
+            maps.update(named_maps(item, seed))
+        elif hasattr(item, "fit") and hasattr(item, "transform"):
+            name = " ".join(repr(item).split())
+            maps[name if name not in maps else f"{name} ({len(maps) + 1})"] = clone(item)
+        else:
+            raise ValueError(f"features holds {item!r}, but must hold transformers or names out of {NAMES}.")
+    return maps
+
+
+def is_plain(features: Any, X: Any) -> bool:
+    """Whether the columns are taken as they are: "linear", and "auto" on a table too wide for any map."""
+    if not isinstance(features, str):
+        return False
+    wide = len(getattr(X, "shape", ())) == 2 and X.shape[1] > MAX_FEATURES
+    return features == "linear" or (features == "auto" and wide)
+
+
+def validate_table(estimator, X, y, sample_weight) -> Rows:
+    """Check training data of which X may be a frame with categories, and may have missing values."""
+    if is_frame(X):
+        X, y = validate_data(estimator, X, y, skip_check_array=True)
+        if min(X.shape) == 0:
+            raise ValueError(f"Found a frame of shape {X.shape}: at least one row and one column are needed.")
+        check_consistent_length(X, y)
+    else:
+        X, y = validate_data(
+            estimator,
+            X,
+            y,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            ensure_all_finite="allow-nan",
+            multi_output=True,  # y is checked below: here it must not be turned into numbers
+        )
+    y = column_or_1d(y, warn=True)
+    check_classification_targets(y)
+    if sample_weight is not None:
+        sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    return Rows(X, y, sample_weight)
+
+
+def validate_new_rows(estimator, X) -> Any:
+    """Check rows to be scored by a model on a feature map."""
+    if is_frame(X):
+        validate_data(estimator, X, reset=False, skip_check_array=True)
+        return X
+    return validate_data(
+        estimator,
+        X,
+        reset=False,
+        accept_sparse="csr",
+        dtype=[np.float64, np.float32],
+        ensure_all_finite="allow-nan",
+    )
