@@ -193,7 +193,7 @@ def test_blocks_and_lazy_folds_change_nothing(monkeypatch):
     X, y = make_data(300, 6)
     expected = AUCClassifierCV(L2S, L1S, cv=3, tol=TOL).fit(X, y)
     monkeypatch.setattr(splits_module, "BLOCK_BYTES", 1)
-    monkeypatch.setattr(splits_module, "KEPT_BYTES", 0)
+    monkeypatch.setattr(cv_module, "KEPT_BYTES", 0)
     model = AUCClassifierCV(L2S, L1S, cv=3, tol=TOL, n_jobs=2).fit(X, y)
     assert_allclose(model.auc_path_, expected.auc_path_, atol=1e-9)
     assert_allclose(model.coef_, expected.coef_, atol=1e-9)
