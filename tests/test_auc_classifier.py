@@ -92,6 +92,33 @@ def test_weights_are_repetitions(route):
     assert weighted.objective_ == pytest.approx(repeated.objective_)
 
 
+@pytest.mark.parametrize("heavy", [0, 1])
+@pytest.mark.parametrize("ratio", [1e17, 1e200])
+def test_one_class_may_outweigh_the_other(heavy, ratio, route):
+    X, y = make_data(80, 4)
+    moments_pq = 1.0 / ratio * (y != heavy).sum() / (y == heavy).sum()
+    even = AUCClassifier(tol=1e-14).fit(X, y)  # F depends on the classes' weights only through its factor pq
+    model = AUCClassifier(tol=1e-14).fit(X, y, sample_weight=np.where(y == heavy, ratio, 1.0))
+    np.testing.assert_allclose(model.coef_, even.coef_, rtol=1e-6)
+    assert 0.0 <= model.gap_ <= 1e-14 * moments_pq
+
+
+@pytest.mark.parametrize("container", ["dense", "csr_array"])
+@pytest.mark.parametrize("l1", [0.0, 0.1])
+@pytest.mark.parametrize("scale", [1e30, 1e-37])
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_float32_of_any_scale(container, l1, scale, route):
+    X, y = make_data(80, 4)
+    X32 = (X * scale).astype(np.float32)
+    moments = ClassMoments.from_data(X32.astype(np.float64), y)
+    l1 *= 2 * moments.p * (1 - moments.p) * np.abs(moments.delta).max()
+    expected = AUCClassifier(l1=l1).fit_moments(moments)
+    model = AUCClassifier(l1=l1).fit(CONTAINERS[container](X32), y)
+    np.testing.assert_allclose(model.coef_, expected.coef_, atol=1e-4 * np.abs(expected.coef_).max())
+    scores = X32.astype(np.float64) @ model.coef_[0] + model.intercept_[0]
+    np.testing.assert_allclose(model.decision_function(CONTAINERS[container](X32)), scores, rtol=1e-4, atol=1e-4)
+
+
 def test_partial_fit_is_fit(route):
     X, y = make_data(90, 5)
     weights = np.random.default_rng(0).uniform(0.5, 2, 90)

@@ -83,3 +83,31 @@ def test_unit_of_l2_follows_scale_and_ignores_offset():
     assert unit == pytest.approx(2 * p * (1 - p) * np.mean(pairs**2))  # mean diagonal of H, by all pairs
     assert auto_l2(ClassMoments.from_data(3 * X + 7, y)) == pytest.approx(9 * unit)
     assert auto_l2(ClassMoments.from_data(np.ones_like(X), y)) == pytest.approx(2 * p * (1 - p))
+
+
+@pytest.mark.parametrize("heavy", [0, 1])
+@pytest.mark.parametrize("ratio", [1e3, 1e17, 1e100])
+def test_one_class_may_outweigh_the_other(heavy, ratio):
+    """q = 1 - p rounds to 0 when the positives outweigh; F(0) = pq must not."""
+    X, y = make_data(40, 3)
+    weights = np.where(y == heavy, ratio, 1.0)
+    small = np.sum(y != heavy) / (ratio * np.sum(y == heavy))
+    even = ClassMoments.from_data(X, y)
+    unit = np.mean(even.within_diagonal + even.delta**2)
+    for objective in both_forms(X, y, 0.1 * small, 0.0, weights).values():
+        assert objective.pq == pytest.approx(small / (1 + small) ** 2, rel=1e-12, abs=0.0)
+        assert objective.with_penalty(0.1).pq == objective.pq
+    assert auto_l2(ClassMoments.from_data(X, y, weights)) == pytest.approx(2 * small / (1 + small) ** 2 * unit, rel=1e-9, abs=0.0)
+
+
+@pytest.mark.parametrize("scale", [1e30, 1e-30, 1e-37])
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_products_with_float32_keep_within_its_range(scale, container):
+    """w is as large as X is small: neither may leave float32 on the way."""
+    X, y = make_data(60, 4)
+    w = np.random.default_rng(0).standard_normal(4)
+    X32 = (X * scale).astype(np.float32)
+    moments = ClassMoments.from_data(X32.astype(np.float64), y)
+    products = Objective.from_products(container(X32), y == 1, None, moments, 0.0).within @ (w / scale**2)
+    expected = moments.within @ (w / scale**2)
+    np.testing.assert_allclose(products, expected, atol=1e-4 * np.abs(expected).max())

@@ -253,6 +253,12 @@ class ClassMoments:
         return positive.weight / (negative.weight + positive.weight)
 
     @property
+    def q(self) -> float:
+        """Weighted share of the negative class: 1 - p without its rounding."""
+        negative, positive = self._both()
+        return negative.weight / (negative.weight + positive.weight)
+
+    @property
     def delta(self) -> np.ndarray:
         """Mean of the positive class minus mean of the negative."""
         negative, positive = self._both()
@@ -342,7 +348,9 @@ def union_of_labels(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     union = np.union1d(a, b) if a.size and b.size else np.unique(b if b.size else a)
     if union.size > 2:
         known = f" (so far {a.tolist()})" if a.size else ""
-        raise ValueError(f"Only two classes are possible, got labels {union.tolist()}{known}.")
+        raise ValueError(
+            f"Only two classes are possible, got labels {union.tolist()}{known}: the target must be binary."
+        )
     return union
 
 

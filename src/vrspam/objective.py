@@ -16,7 +16,7 @@ multiply by Σ: a d×d matrix out of `vrspam.moments.ClassMoments`, or two produ
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
@@ -25,13 +25,21 @@ import numpy as np
 from vrspam.moments import ClassMoments
 from vrspam.penalties import ElasticNet
 
-__all__ = ["ClassMoments", "Evaluation", "Objective", "WithinProducts", "auto_l2"]
+__all__ = ["ClassMoments", "Evaluation", "Objective", "WithinProducts", "auto_l2", "multiply"]
 
 
 class Operator(Protocol):
     """Anything that multiplies a vector by Σ."""
 
     def __matmul__(self, w: np.ndarray, /) -> np.ndarray: ...
+
+
+def multiply(X, v: np.ndarray) -> np.ndarray:
+    """X @ v in the precision of X; for float32 a power of two keeps v within its range and changes no digit."""
+    if X.dtype != np.float32:
+        return X @ v
+    exponent = int(np.frexp(np.max(np.abs(v), initial=0.0))[1])
+    return np.ldexp((X @ np.ldexp(v, -exponent).astype(np.float32)).astype(np.float64), exponent)
 
 
 class WithinProducts:
@@ -53,9 +61,8 @@ class WithinProducts:
         self.means = means
 
     def __matmul__(self, w: np.ndarray, /) -> np.ndarray:
-        v = w.astype(self.X.dtype, copy=False)
-        residual = self.share * (self.X @ v - (self.means @ w)[self.side])
-        back = self._transposed @ residual.astype(self.X.dtype, copy=False)
+        residual = self.share * (multiply(self.X, w) - (self.means @ w)[self.side])
+        back = multiply(self._transposed, residual)
         return back - np.bincount(self.side, weights=residual, minlength=2) @ self.means
 
 
@@ -82,6 +89,8 @@ class Objective:
     penalty : ElasticNet
     diagonal : ndarray of shape (d,)
         Diagonal of Σ₊ + Σ₋.
+    q : float, optional
+        Share of the negative class, where 1 - p would round it away.
 
     Examples
     --------
@@ -97,11 +106,12 @@ class Objective:
     within: Operator
     penalty: ElasticNet
     diagonal: np.ndarray
+    q: float | None = None
 
     @classmethod
     def from_moments(cls, moments: ClassMoments, l2: float, l1: float = 0.0) -> Objective:
         """F from sufficient statistics alone."""
-        return cls(moments.p, moments.delta, moments.within, ElasticNet(l2, l1), moments.within_diagonal)
+        return cls.from_operator(moments.within, moments, l2, l1)
 
     @classmethod
     def from_products(
@@ -109,12 +119,17 @@ class Objective:
     ) -> Objective:
         """F with Σ as products with X; `moments` needs no scatter matrices."""
         within = WithinProducts(X, is_positive, sample_weight, moments.means)
-        return cls(moments.p, moments.delta, within, ElasticNet(l2, l1), moments.within_diagonal)
+        return cls.from_operator(within, moments, l2, l1)
+
+    @classmethod
+    def from_operator(cls, within: Operator, moments: ClassMoments, l2: float, l1: float = 0.0) -> Objective:
+        """F with any way to multiply by Σ; `moments` needs no scatter matrices."""
+        return cls(moments.p, moments.delta, within, ElasticNet(l2, l1), moments.within_diagonal, moments.q)
 
     @property
     def pq(self) -> float:
         """F(0)."""
-        return self.p * (1.0 - self.p)
+        return self.p * (1.0 - self.p if self.q is None else self.q)
 
     @property
     def k(self) -> float:
@@ -128,7 +143,7 @@ class Objective:
 
     def with_penalty(self, l2: float, l1: float = 0.0) -> Objective:
         """The same data with another penalty."""
-        return Objective(self.p, self.delta, self.within, ElasticNet(l2, l1), self.diagonal)
+        return replace(self, penalty=ElasticNet(l2, l1))
 
     def smooth(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """f(w) and ∇f(w) from one multiplication by Σ."""
@@ -161,4 +176,4 @@ def auto_l2(moments: ClassMoments) -> float:
     `l2="auto"` is 1e-3 of it. Columns that carry nothing at all give the unit 2pq.
     """
     mean_diagonal = float(np.mean(moments.within_diagonal + moments.delta**2))
-    return 2.0 * moments.p * (1.0 - moments.p) * (mean_diagonal if mean_diagonal > 0.0 else 1.0)
+    return 2.0 * moments.p * moments.q * (mean_diagonal if mean_diagonal > 0.0 else 1.0)

@@ -7,7 +7,6 @@ from numbers import Real
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, column_or_1d
@@ -17,7 +16,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from vrspam import arrays, metrics
 from vrspam.moments import ClassMoments
-from vrspam.objective import auto_l2
+from vrspam.objective import auto_l2, multiply
 from vrspam.solvers.base import Solution
 
 PENALTY_CONSTRAINTS: dict = {
@@ -164,12 +163,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
             validate_data(self, X, reset=False, skip_check_array=True)
             return arrays.scores(X, arrays.beside(self.coef_, X)[0, :]) + float(self.intercept_[0])
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
-        coef = arrays.on_host(self.coef_)[0].astype(X.dtype, copy=False)
-        scores = X @ coef
-        return (
-            np.asarray(scores if not sparse.issparse(scores) else scores.toarray()).ravel()
-            + arrays.on_host(self.intercept_)[0]
-        )
+        return multiply(X, arrays.on_host(self.coef_)[0]) + arrays.on_host(self.intercept_)[0]
 
     def predict(self, X) -> np.ndarray:
         """`classes_[1]` where the score is positive, else `classes_[0]`.

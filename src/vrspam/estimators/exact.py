@@ -15,7 +15,6 @@ from vrspam.estimators.base import PENALTY_CONSTRAINTS, AUCClassifierBase
 from vrspam.estimators.chunks import BlockProducts, RowBlocks
 from vrspam.moments import ClassMoments
 from vrspam.objective import Objective, Operator
-from vrspam.penalties import ElasticNet
 from vrspam.solvers.base import Solution, Solver, run
 from vrspam.solvers.exact import ConjugateGradient, solve_gram, solve_products
 from vrspam.solvers.proximal import ProximalGradient
@@ -295,9 +294,8 @@ class AUCClassifier(AUCClassifierBase):
     def _fit_by_passes(self, within: Operator, moments: ClassMoments) -> None:
         """Solve with products by Σ alone, each of which reads all the data once."""
         l2 = self._resolve_l2(moments)
-        penalty = ElasticNet(l2, float(self.l1))
-        objective = Objective(moments.p, moments.delta, within, penalty, moments.within_diagonal)
-        solver: Solver = ConjugateGradient() if penalty.l1 == 0.0 else ProximalGradient()
+        objective = Objective.from_operator(within, moments, l2, float(self.l1))
+        solver: Solver = ConjugateGradient() if self.l1 == 0.0 else ProximalGradient()
         solution = run(solver, objective, tol=self.tol, max_iter=self.max_iter)
         self.__dict__.pop("moments_", None)
         self._finish(solution, moments, l2, "products")

@@ -10,6 +10,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from scipy import linalg, sparse
 
@@ -297,8 +299,7 @@ class ColumnDescent:
         """The same problem on some of the columns, with Σ as a matrix."""
         within = self._gram(support)
         within -= self._means[:, support].T @ self._means[:, support]
-        part = Objective(objective.p, objective.delta[support], within, objective.penalty, objective.diagonal[support])
-        return part
+        return replace(objective, delta=objective.delta[support], within=within, diagonal=objective.diagonal[support])
 
     def _gram(self, support: np.ndarray) -> np.ndarray:
         if isinstance(self._columns, np.ndarray):
