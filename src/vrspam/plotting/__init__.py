@@ -1,6 +1,7 @@
 """Pictures of scores, curves and paths: functions from numbers to matplotlib axes. Needs the extra `plots`."""
 
 from vrspam.plotting.convergence import plot_convergence
+from vrspam.plotting.grid import plot_cv, plot_path
 from vrspam.plotting.ranking import (
     plot_coefficients,
     plot_lift,
@@ -13,7 +14,9 @@ from vrspam.plotting.ranking import (
 __all__ = [
     "plot_coefficients",
     "plot_convergence",
+    "plot_cv",
     "plot_lift",
+    "plot_path",
     "plot_precision_recall",
     "plot_reliability",
     "plot_roc",

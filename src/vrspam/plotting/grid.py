@@ -1,0 +1,185 @@
+"""Pictures of a grid of penalties: cross-validated AUC, and coefficients along a path."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from numpy.typing import ArrayLike
+
+from vrspam.plotting.style import BLACK, COLOURS, DASHES, GREY, axes_or_new
+from vrspam.selection import select
+
+MOST_LINES = 6  # as many as there are colours
+MOST_BANDS = 3
+OTHERS = "#c8c8c8"
+
+
+def plot_cv(
+    auc_path: ArrayLike,
+    l2s: ArrayLike,
+    l1s: ArrayLike = (0.0,),
+    *,
+    chosen: tuple[float, float] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the mean AUC over folds against l2, with a band of one standard error, a line for each l1.
+
+    Beyond three values of l1 only the best has its band; beyond six the lines run from dark (small l1) to light.
+    What is far below the line of the best l1 may leave the frame.
+
+    Parameters
+    ----------
+    auc_path : array of shape (len(l2s), len(l1s), folds), or (len(l2s), folds)
+        As `AUCClassifierCV.auc_path_`.
+    l2s, l1s : lists of numbers
+        As `AUCClassifierCV.l2s_` and `l1s_`.
+    chosen : (l2, l1), optional
+        Marked by a ring; by default the point of the best mean.
+    ax : matplotlib Axes, optional
+        By default a new figure.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from vrspam.plotting import plot_cv
+    >>> auc = [[0.80, 0.84, 0.82], [0.89, 0.93, 0.91], [0.86, 0.91, 0.90]]
+    >>> ax = plot_cv(auc, l2s=[0.01, 0.1, 1.0])
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('l2', 'AUC on validation folds')
+    """
+    l2s, l1s = np.asarray(l2s, dtype=float), np.asarray(l1s, dtype=float)
+    auc = np.asarray(auc_path, dtype=float)
+    auc = auc[:, np.newaxis, :] if auc.ndim == 2 else auc
+    choice = select(auc, {"l2": l2s, "l1": l1s})
+    ax = axes_or_new(ax)
+    places, order = _log_places(l2s), np.argsort(l2s)
+    best = choice.index[1]
+    many = l1s.size > MOST_LINES
+    shades = mpl.colormaps["cividis"](np.linspace(0.0, 0.9, l1s.size))
+    for number, j in enumerate(np.argsort(l1s, kind="stable")):
+        mean, error = choice.mean[order, j], choice.standard_error[order, j]
+        colour = shades[number] if many else COLOURS[number]
+        ax.plot(
+            places[order], mean, color=colour, linestyle="-" if many else DASHES[number % len(DASHES)], marker="o",
+            label=f"l1 = {l1s[j]:g}", zorder=3 if j == best else 2,
+        )  # fmt: skip
+        if np.isfinite(error).all() and (l1s.size <= MOST_BANDS or j == best):
+            ax.fill_between(places[order], mean - error, mean + error, color=colour, alpha=0.15, linewidth=0)
+    point = choice.index if chosen is None else (_position(l2s, chosen[0], "l2"), _position(l1s, chosen[1], "l1"))
+    ax.plot(
+        places[point[0]], choice.mean[point], "o", color=BLACK, fillstyle="none", markersize=11, markeredgewidth=2,
+        label="best" if chosen is None else "chosen", zorder=4,
+    )  # fmt: skip
+    _frame(ax, choice.mean[:, best], choice.standard_error[:, best])
+    _penalty_axis(ax, l2s, "l2")
+    ax.set_ylabel("AUC on validation folds")
+    ax.legend(fontsize="small", ncols=2 if many else 1)
+    return ax
+
+
+def plot_path(
+    penalties: ArrayLike,
+    coefs: ArrayLike,
+    *,
+    names: Sequence[str] | None = None,
+    chosen: float | None = None,
+    label: str = "l2",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw coefficients along a path of penalties; the six largest have colours and names, the others are grey.
+
+    Parameters
+    ----------
+    penalties : array of n numbers
+    coefs : array of shape (n, n_features)
+        One axis of what `vrspam.coef_path` gives: `coefs[:, j]` along l2, `coefs[i]` along l1.
+    names : names of the features, optional
+    chosen : float, optional
+        Marked by a vertical line.
+    label : str, default="l2"
+        Of the axis of penalties.
+    ax : matplotlib Axes, optional
+        By default a new figure.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from vrspam.plotting import plot_path
+    >>> ax = plot_path([0.01, 0.1, 1.0], [[2.0, -1.0], [1.0, -0.8], [0.2, 0.0]], names=["age", "dose"])
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['age', 'dose']
+    """
+    values, coefs = np.asarray(penalties, dtype=float), np.asarray(coefs, dtype=float)
+    if coefs.ndim != 2 or values.ndim != 1 or coefs.shape[0] != values.size or values.size == 0:
+        raise ValueError(
+            f"coefs of shape {coefs.shape} need one row for each of {values.size} penalties: pass one axis of "
+            "coef_path, coefs[:, j] along l2 or coefs[i] along l1."
+        )
+    if names is not None and len(names) != coefs.shape[1]:
+        raise ValueError(f"{len(names)} names were given for {coefs.shape[1]} features.")
+    ax = axes_or_new(ax)
+    places, order = _log_places(values), np.argsort(values)
+    size = np.abs(coefs).max(axis=0)
+    shown = np.argsort(-size, kind="stable")[:MOST_LINES]
+    others = np.setdiff1d(np.arange(coefs.shape[1]), shown)
+    ax.plot(places[order], coefs[np.ix_(order, others)], color=OTHERS, linewidth=0.8, zorder=1)
+    for number, j in enumerate(shown):
+        ax.plot(
+            places[order], coefs[order, j], color=COLOURS[number], linestyle=DASHES[number % len(DASHES)],
+            label=names[j] if names is not None else f"feature {j}", zorder=3,
+        )  # fmt: skip
+    ax.axhline(0.0, color=GREY, linewidth=0.8, zorder=2)
+    if chosen is not None:
+        place = places[_position(values, chosen, label)]
+        ax.axvline(place, color=GREY, linewidth=1.2, linestyle=(0, (4, 2)), label="chosen", zorder=2)
+    _penalty_axis(ax, values, label)
+    ax.set_ylabel("coefficient")
+    ax.legend(fontsize="small")
+    return ax
+
+
+def _frame(ax: Axes, mean: np.ndarray, error: np.ndarray) -> None:
+    """Let the line of the best l1 and its band fill most of the height."""
+    band = np.nan_to_num(error)
+    low, high = float((mean - band).min()), float((mean + band).max())
+    span = max(high - low, 1e-3)
+    lowest = max(low - 0.5 * span, min(low, ax.dataLim.ymin) - 0.05 * span)
+    ax.set_ylim(lowest, high + 0.08 * span)
+
+
+def _position(values: np.ndarray, value: float, name: str) -> int:
+    nearest = int(np.argmin(np.abs(values - value)))
+    if not np.isclose(values[nearest], value, rtol=1e-9, atol=0.0):
+        raise ValueError(f"{name} = {value:g} is no point of the grid {values.tolist()}.")
+    return nearest
+
+
+def _log_places(values: np.ndarray) -> np.ndarray:
+    """Where penalties stand on a logarithmic axis: 0 one decade below the least positive one."""
+    positive = values[values > 0.0]
+    return np.where(values > 0.0, values, positive.min() / 10.0 if positive.size else 1.0)
+
+
+def _penalty_axis(ax: Axes, values: np.ndarray, name: str) -> None:
+    zero = float(_log_places(values).min()) if (values == 0.0).any() else None
+    ax.set_xscale("log")
+    ax.xaxis.set_major_locator(LogLocator(numticks=8))
+    ax.xaxis.set_minor_formatter(NullFormatter())
+    ax.set_xlabel(name)
+    if zero is not None and values.any():  # a tick of its own
+        low, high = values[values > 0.0].min(), values.max()
+        decades = 10.0 ** np.arange(np.ceil(np.log10(low) - 1e-9), np.floor(np.log10(high) + 1e-9) + 1)
+        ax.set_xticks([zero, *decades[:: max(1, -(-decades.size // 7))]])
+        ax.xaxis.set_major_formatter(
+            FuncFormatter(lambda x, _: "0" if x <= zero * 1.001 else f"$10^{{{np.log10(x):.0f}}}$")
+        )

@@ -1,0 +1,87 @@
+"""The pictures of a grid show the numbers they were given."""
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from numpy.testing import assert_allclose
+
+from vrspam.plotting import plot_cv, plot_path
+
+L2S = np.array([1.0, 0.01, 0.1])
+
+
+def new_axes():
+    return Figure().subplots()
+
+
+def lines(ax):
+    return {line.get_label(): line for line in ax.get_lines()}
+
+
+def test_cv_draws_means_in_the_order_of_l2_with_a_band_of_one_standard_error():
+    auc = np.random.default_rng(0).uniform(0.6, 0.9, (3, 2, 4))
+    ax = plot_cv(auc, L2S, [0.0, 0.5], ax=new_axes())
+    for j, name in enumerate(("l1 = 0", "l1 = 0.5")):
+        x, y = lines(ax)[name].get_data()
+        assert_allclose(x, [0.01, 0.1, 1.0])
+        assert_allclose(y, auc[[1, 2, 0], j].mean(axis=1))
+        band = ax.collections[j].get_paths()[0].vertices
+        error = auc[:, j].std(axis=1, ddof=1) / 2.0
+        for l2, mean, half in zip(L2S, auc[:, j].mean(axis=1), error, strict=True):
+            heights = band[np.isclose(band[:, 0], l2), 1]
+            assert_allclose([heights.min(), heights.max()], [mean - half, mean + half])
+    best = np.unravel_index(auc.mean(axis=2).argmax(), (3, 2))
+    assert_allclose(lines(ax)["best"].get_data(), [[L2S[best[0]]], [auc[best].mean()]])
+    assert ax.get_xscale() == "log"
+    assert ax.get_xlabel() == "l2"
+    assert "AUC" in ax.get_ylabel()
+
+
+def test_cv_marks_the_chosen_point_and_refuses_one_off_the_grid():
+    auc = np.random.default_rng(0).uniform(0.6, 0.9, (3, 1, 4))
+    ax = plot_cv(auc, L2S, chosen=(0.1, 0.0), ax=new_axes())
+    assert_allclose(lines(ax)["chosen"].get_data(), [[0.1], [auc[2, 0].mean()]])
+    with pytest.raises(ValueError, match=r"l2 = 0\.3 is no point of the grid"):
+        plot_cv(auc, L2S, chosen=(0.3, 0.0), ax=new_axes())
+    with pytest.raises(ValueError, match="do not fit a grid"):
+        plot_cv(auc, [1.0, 2.0], ax=new_axes())
+
+
+def test_cv_takes_many_l1_and_a_single_fold():
+    many = plot_cv(np.random.default_rng(0).uniform(0.6, 0.9, (3, 9, 4)), L2S, np.arange(9.0), ax=new_axes())
+    assert len({tuple(np.ravel(mpl.colors.to_rgb(line.get_color()))) for line in many.get_lines()[:9]}) == 9
+    assert len(many.collections) == 1  # the band of the best alone
+    single = plot_cv(np.array([[0.7], [0.8], [0.9]]), L2S, ax=new_axes())
+    assert not single.collections
+    assert np.isfinite(single.get_ylim()).all()
+
+
+def test_path_draws_every_coefficient_and_names_the_largest():
+    rng = np.random.default_rng(1)
+    coefs = rng.standard_normal((3, 9))
+    names = [f"x{j}" for j in range(9)]
+    ax = plot_path(L2S, coefs, names=names, chosen=0.1, ax=new_axes())
+    largest = np.argsort(-np.abs(coefs).max(axis=0))[:6]
+    texts = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert texts == [names[j] for j in largest] + ["chosen"]
+    for j in largest:
+        assert_allclose(lines(ax)[names[j]].get_data(), [[0.01, 0.1, 1.0], coefs[[1, 2, 0], j]])
+    drawn = [line.get_ydata() for line in ax.get_lines() if len(line.get_ydata()) == 3]
+    assert sorted(map(tuple, drawn)) == sorted(map(tuple, coefs[[1, 2, 0]].T))
+
+
+def test_zero_has_a_tick_of_its_own_on_the_logarithmic_axis():
+    ax = plot_path([0.0, 0.01, 0.1], np.ones((3, 2)), label="l1", ax=new_axes())
+    x = ax.get_lines()[0].get_xdata()
+    assert_allclose(x, [0.001, 0.01, 0.1])
+    ax.figure.canvas.draw()
+    assert next(tick.get_text() for tick in ax.get_xticklabels()) == "0"
+    assert np.isfinite(plot_path([0.0], np.ones((1, 2)), ax=new_axes()).get_xlim()).all()
+
+
+def test_bad_input_is_refused():
+    with pytest.raises(ValueError, match="one row for each of 3 penalties"):
+        plot_path(L2S, np.ones((2, 3)), ax=new_axes())
+    with pytest.raises(ValueError, match="2 names were given for 3 features"):
+        plot_path(L2S, np.ones((3, 3)), names=["a", "b"], ax=new_axes())
