@@ -1,0 +1,51 @@
+"""The commands on files: `predict` beside merely reading and writing the same CSV."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as arrow_csv
+
+from benchmarks.common import Table, interleaved
+from vrspam.tool.predicting import predict
+from vrspam.tool.training import train
+
+ROWS, NUMBERS = 1_000_000, 10
+
+
+def write_table(path: Path, rows: int, seed: int = 0) -> None:
+    """A table of patients: an identifier, numbers of five digits, a category, a label."""
+    rng = np.random.default_rng(seed)
+    sick = rng.random(rows) < 0.2
+    columns = {"patient": pa.array(np.char.add("P", np.arange(rows).astype(str)))}
+    for j in range(NUMBERS):
+        columns[f"value{j}"] = pa.array(np.round(rng.normal(50, 10, rows) + 3 * sick * (j < 3), 3))
+    columns["town"] = pa.array(rng.choice(["Graz", "Köln", "Łódź"], rows))
+    columns["sick"] = pa.array(np.where(sick, "yes", "no"))
+    arrow_csv.write_csv(pa.table(columns), path)
+
+
+def predicting(table: Table) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_table(folder / "small.csv", 5_000)
+        write_table(folder / "large.csv", ROWS, seed=1)
+        model = train(folder / "small.csv", "sick")
+
+        def floor() -> None:
+            arrow_csv.write_csv(arrow_csv.read_csv(folder / "large.csv"), folder / "copy.csv")
+
+        seconds = interleaved(
+            {"ours": lambda: predict(model, folder / "large.csv", folder / "scores.csv"), "floor": floor}, repeats=5
+        )
+        size = (folder / "large.csv").stat().st_size / 1e6
+        note = f"({seconds['ours']:.2f} s / {seconds['floor']:.2f} s, {size:.0f} MB)"
+        ratio = seconds["ours"] / seconds["floor"]
+        table.at_most(f"predict {ROWS:,} rows of CSV ÷ pyarrow reading and writing it", ratio, 2.0, note)
+
+
+def main() -> None:
+    predicting(Table("The commands on files"))

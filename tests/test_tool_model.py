@@ -1,0 +1,309 @@
+"""Models from files: against a scikit-learn pipeline of the same steps; calibration; streams; what is noticed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import make_column_transformer
+from sklearn.datasets import load_svmlight_file
+from sklearn.impute import SimpleImputer
+from sklearn.model_selection import StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from tool_data import NAMES, patients, write, write_libsvm
+
+from vrspam import AUCClassifier
+from vrspam.metrics import roc_auc, roc_auc_ci
+from vrspam.tool import evaluation
+from vrspam.tool.calibration import calibrate
+from vrspam.tool.crossfit import fold_auc_ci, fold_numbers
+from vrspam.tool.explaining import by_column, explain
+from vrspam.tool.opening import choose_positive, open_labelled
+from vrspam.tool.predicting import predict
+from vrspam.tool.streaming import RowSample
+from vrspam.tool.training import train
+
+NUMBERS, TOWN, SICK = NAMES[1:4], "town", "sick"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("tool")
+
+
+@pytest.fixture(scope="module")
+def table(folder):
+    return write(patients(), folder / "patients.csv.gz")
+
+
+@pytest.fixture(scope="module")
+def model(table):
+    return train(table, SICK)
+
+
+def pipeline(model):
+    """The same steps by scikit-learn."""
+    columns = make_column_transformer(
+        (SimpleImputer(), [*NUMBERS, "ward"]),
+        (OneHotEncoder(sparse_output=False), [TOWN]),
+        verbose_feature_names_out=False,
+    )
+    fitted = AUCClassifier(model.training["l2"], model.training["l1"])
+    return make_pipeline(columns, StandardScaler(), fitted)
+
+
+def scores_of(model, path):
+    return np.concatenate([block.scores for block in model.score_chunks(model.open(path, labels=False))])
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+def test_scores_are_those_of_a_pipeline(table, folder, streaming):
+    model = train(table, SICK, streaming=streaming)
+    frame, new = patients(), patients(seed=1)
+    oracle = pipeline(model).fit(frame, frame[SICK] == "yes")
+    expected = oracle.decision_function(new)
+    found = scores_of(model, write(new, folder / "new.csv"))
+    np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-9)
+    assert model.positive == "yes"
+    assert model.identifiers == ("patient",)
+    assert model.training["rows"] == 400
+    assert model.training["positives"] == (frame[SICK] == "yes").sum()
+    assert 0 <= model.training["relative_gap"] < 1e-8
+
+
+def test_cross_validated_auc_is_that_of_the_folds(model):
+    frame = patients()
+    y = (frame[SICK] == "yes").to_numpy()
+    X = pipeline(model)[:-1].fit_transform(frame)
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    fitted = AUCClassifier(model.training["l2"])
+    by_hand = [
+        roc_auc(y[test], fitted.fit(X[train], y[train]).decision_function(X[test])) for train, test in folds.split(X, y)
+    ]
+    assert model.training["cv_auc"] == pytest.approx(np.mean(by_hand), abs=1e-12)
+    assert model.training["cv_auc_low"] < np.mean(by_hand) < model.training["cv_auc_high"]
+
+
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
+def test_probabilities_are_those_of_calibrated_classifier_cv(table, method):
+    model = train(table, SICK, calibration=method)
+    frame = patients()
+    X, y = pipeline(model)[:-1].fit_transform(frame), (frame[SICK] == "yes").to_numpy()
+    fitted = AUCClassifier(model.training["l2"])
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    oracle = CalibratedClassifierCV(fitted, method=method, cv=folds, ensemble=False).fit(X, y)
+    np.testing.assert_allclose(model.calibration(scores_of(model, table)), oracle.predict_proba(X)[:, 1], rtol=1e-6)
+
+
+def test_weights_of_a_calibration_stand_for_repeated_rows():
+    rng = np.random.default_rng(0)
+    scores = rng.standard_normal(300)
+    positive = rng.random(300) < 1 / (1 + np.exp(-scores))
+    times = np.where(positive, 1, 3)
+    weighted = calibrate(scores, positive, "isotonic", times.astype(float))
+    repeated = calibrate(np.repeat(scores, times), np.repeat(positive, times), "isotonic")
+    grid = np.linspace(-2, 2, 50)
+    np.testing.assert_allclose(weighted(grid), repeated(grid), atol=1e-12)
+
+
+def test_interval_over_folds_by_hand():
+    rng = np.random.default_rng(1)
+    positive, fold = rng.random(500) < 0.4, rng.integers(0, 4, 500)
+    scores = rng.standard_normal(500) + positive + 100 * fold  # only comparisons within a fold count
+    parts = [roc_auc_ci(positive[fold == k], scores[fold == k]) for k in range(4)]
+    found = fold_auc_ci(positive, scores, fold)
+    assert found.auc == pytest.approx(np.mean([p.auc for p in parts]))
+    assert found.standard_error == pytest.approx(np.sqrt(sum(p.standard_error**2 for p in parts)) / 4)
+    assert found.low < found.auc < found.high < parts[0].high + 0.1
+    alone = fold_auc_ci(positive, scores, np.zeros(500))
+    assert (alone.low, alone.high) == pytest.approx(
+        (roc_auc_ci(positive, scores).low, roc_auc_ci(positive, scores).high)
+    )
+    perfect = fold_auc_ci(positive, positive * 1.0, fold)
+    assert perfect.auc == perfect.high == 1.0
+    assert perfect.low < 1.0
+
+
+def test_fold_numbers_name_the_held_out_rows():
+    y = np.arange(40) % 3 == 0
+    folds = StratifiedKFold(4, shuffle=True, random_state=3)
+    numbers = fold_numbers(folds, np.zeros((40, 1)), y)
+    for number, (_, held_out) in enumerate(folds.split(np.zeros((40, 1)), y)):
+        assert set(np.flatnonzero(numbers == number)) == set(held_out)
+
+
+def test_libsvm_and_its_stream(folder):
+    path = write_libsvm(folder / "rows.libsvm")
+    X, y = load_svmlight_file(str(path), n_features=8)
+    for streaming in (False, True):
+        model = train(path, streaming=streaming, l1="auto")
+        scaled = StandardScaler(with_mean=False).fit_transform(X)
+        oracle = AUCClassifier(model.training["l2"], model.training["l1"], tol=1e-12).fit(scaled, y)
+        np.testing.assert_allclose(scores_of(model, path), oracle.decision_function(scaled), atol=1e-4)
+        assert model.positive == 1.0
+        assert model.schema.target is None
+
+
+def test_stream_chooses_as_cross_validation_in_memory_with_its_folds(folder):
+    """The stream's mean AUC over folds is that of fits on the rows outside each fold."""
+    from vrspam.estimators.folds import HashFolds
+
+    path = write_libsvm(folder / "chosen.libsvm", rows=400)
+    model = train(path, streaming=True)
+    X, y = load_svmlight_file(str(path), n_features=8)
+    folds = HashFolds(5, 0)
+    scaled = StandardScaler(with_mean=False).fit_transform(X).tocsr()
+    number = folds.fold_of(X.tocsr())
+    aucs = []
+    for fold in range(5):
+        inside = number == fold
+        fitted = AUCClassifier(model.training["l2"]).fit(scaled[~inside], y[~inside])
+        aucs.append(roc_auc(y[inside], fitted.decision_function(scaled[inside])))
+    assert model.training["cv_auc"] == pytest.approx(np.mean(aucs), abs=1e-9)
+
+
+def test_row_sample_is_fair():
+    counts = np.zeros(50)
+    for seed in range(400):
+        sample = RowSample(10, np.random.default_rng(seed))
+        for start in range(0, 50, 7):
+            rows = np.arange(start, min(start + 7, 50))
+            sample.add(rows[:, None].astype(float), rows % 2 == 0)
+        assert sample.X.shape == (10, 1)
+        assert ((sample.X[:, 0] % 2 == 0) == sample.y).all()
+        counts[sample.X[:, 0].astype(int)] += 1
+    assert counts.min() > 40  # 80 expected, standard deviation 8
+    assert counts.max() < 120
+
+
+def test_one_label_against_all_others(folder):
+    frame = patients()
+    frame["town2"] = frame.pop(TOWN)
+    path = write(frame.drop(columns=["patient"]), folder / "towns.csv")
+    with pytest.raises(ValueError, match=r"3 different values.*--positive"):
+        train(path, "town2")
+    model = train(path, "town2", "Köln")
+    labels, scores = evaluation.score_file(model, path)
+    assert (labels == (frame["town2"] == "Köln")).all()
+    assert roc_auc(labels, scores) > 0.5
+
+
+@pytest.mark.parametrize(
+    ("labels", "wanted", "found"),
+    [
+        ((0, 1), None, 1),
+        ((0, 1), "0", 0),
+        (("no", "yes"), "YES", "yes"),
+        ((False, True), "true", True),
+        ((1.0, 2.0), "2", 2.0),
+    ],
+)
+def test_positive_label(labels, wanted, found):
+    assert choose_positive(labels, wanted) == found
+
+
+@pytest.mark.parametrize(
+    ("labels", "wanted", "words"), [((), None, "two classes"), ((1,), None, "only 1"), ((0, 1), "2", "no row has")]
+)
+def test_positive_label_that_cannot_be(labels, wanted, words):
+    with pytest.raises(ValueError, match=words):
+        choose_positive(labels, wanted)
+
+
+def noticed(folder, frame, **options):
+    path = write(frame, folder / "noticed.parquet")
+    return open_labelled(path, SICK, **options)
+
+
+def test_columns_that_are_left_out_and_why(folder):
+    frame = patients()
+    frame["number"] = np.arange(400) + 1000
+    frame["visited"] = pd.date_range("2020-01-01", periods=400)
+    frame["empty"] = pd.Series([None] * 400, dtype=object)
+    frame["code"] = [f"c{k % 150}" for k in range(400)]
+    opened = noticed(folder, frame, max_categories=100)
+    assert opened.identifiers == ("patient", "number")
+    assert opened.schema.feature_names[:4] == (*NUMBERS, "ward")
+    assert list(opened.schema.categorical) == [TOWN]
+    notes = " | ".join(opened.notes)
+    for words in (
+        "'patient' differs",
+        "'number' numbers the rows",
+        "'visited' is of type",
+        "'empty' has no",
+        "'code' has more than 100",
+    ):
+        assert words in notes
+    included = noticed(folder, frame, include=["number"], drop=["visited", "patient"], max_categories=200)
+    assert "number" in included.schema.numeric
+    assert len(included.schema.categorical["code"]) == 150
+    assert included.identifiers == ()
+
+
+def test_suspicious_data_are_named(folder):
+    frame = patients(rows=150).drop(columns="patient")
+    sick = (frame[SICK] == "yes").to_numpy()
+    frame["outcome"] = sick * 2.0 + np.random.default_rng(0).random(150)
+    frame["discharge"] = np.where(sick, np.where(np.arange(150) % 2, "ward", "morgue"), "home")
+    for streaming in (False, True):
+        warned = train(write(frame, folder / "leak.csv"), SICK, streaming=streaming, n_splits=3).training["warnings"]
+        text = " | ".join(warned)
+        assert "'outcome' alone separates the classes (AUC 1.0000)" in text
+        assert "'discharge' alone separates" in text
+        assert "without effect: 'ward'" in text
+        assert f"only {sick.sum()} rows are positive" in text
+        assert "'age' alone" not in text
+    calm = train(write(patients(rows=400).drop(columns=["patient", "ward"]), folder / "calm.csv"), SICK)
+    assert calm.training["warnings"] == []
+
+
+def test_too_few_rows_to_learn_from(folder):
+    frame = patients(rows=60)
+    frame[SICK] = np.where(np.arange(60) < 3, "yes", "no")
+    with pytest.raises(ValueError, match="only 3 rows"):
+        train(write(frame, folder / "few.csv"), SICK)
+
+
+def test_contributions_add_up_to_the_difference_of_mean_scores(model, table):
+    labels, scores = evaluation.score_file(model, table)
+    effects = explain(model)
+    assert sum(effect.contribution for effect in effects) == pytest.approx(
+        scores[labels].mean() - scores[~labels].mean()
+    )
+    assert sum(share for _, share in by_column(effects)) == pytest.approx(1.0)
+    assert {effect.column for effect in effects} == {*NUMBERS, TOWN, "ward"}
+    age = next(effect for effect in effects if effect.feature == "age")
+    assert age.effect == pytest.approx(age.coefficient * patients()["age"].std(ddof=0))
+
+
+@pytest.mark.parametrize("end", ["csv", "csv.gz", "parquet"])
+def test_predict_keeps_order_and_identifiers(model, folder, end):
+    new = patients(rows=300, seed=5).drop(columns=SICK).sample(frac=1.0, random_state=0)
+    path = write(new, folder / "unlabelled.csv")
+    assert predict(model, path, folder / f"scores.{end}") == 300
+    found = pd.read_parquet(folder / f"scores.{end}") if end == "parquet" else pd.read_csv(folder / f"scores.{end}")
+    assert list(found.columns) == ["patient", "score", "probability"]
+    assert found["patient"].tolist() == new["patient"].tolist()
+    np.testing.assert_array_equal(found["score"], scores_of(model, path))
+    np.testing.assert_array_equal(found["probability"], model.calibration(scores_of(model, path)))
+    chosen = predict(model, path, folder / f"chosen.{end}", ids=["town", "age"])
+    assert chosen == 300
+
+
+def test_predict_that_fails_leaves_nothing(model, tmp_path):
+    new = patients(rows=300, seed=5).astype({"age": object})
+    new.loc[299, "age"] = "old"
+    path = write(new, tmp_path / "broken.csv")
+    (tmp_path / "scores.csv").write_text("as before")
+    with pytest.raises(ValueError, match="line 301: column 'age' holds 'old'"):
+        predict(model, path, tmp_path / "scores.csv")
+    assert {p.name for p in tmp_path.iterdir()} == {"broken.csv", "scores.csv"}
+    assert (tmp_path / "scores.csv").read_text() == "as before"
+
+
+def test_unknown_categories_and_gaps_are_scored(model, folder):
+    new = patients(rows=40, seed=2)
+    plain = scores_of(model, write(new.assign(town=None), folder / "none.csv"))
+    np.testing.assert_array_equal(scores_of(model, write(new.assign(town="Wien"), folder / "wien.csv")), plain)

@@ -1,0 +1,56 @@
+"""Tables of patients for the tests of the commands: awkward on purpose, with a known way of falling ill."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+NAMES = ["patient", "größe", "age", "cholesterol, mg/dl", "town", "ward", "sick"]
+
+
+def patients(rows: int = 400, seed: int = 0) -> pd.DataFrame:
+    """Numbers with gaps, categories, an identifier, a constant, non-ASCII names and a comma in one."""
+    rng = np.random.default_rng(seed)
+    sick = rng.random(rows) < 0.25
+    cholesterol = np.round(rng.normal(200, 30, rows) + 15 * sick, 1)
+    cholesterol[rng.random(rows) < 0.1] = np.nan
+    values = [
+        [f"P{number:05d}" for number in range(rows)],
+        np.round(rng.normal(170, 10, rows)),
+        np.round(rng.normal(55, 12, rows) + 10 * sick, 1),
+        cholesterol,
+        np.where(sick & (rng.random(rows) < 0.5), "Köln", rng.choice(["Graz", 'Łódź "old"', "Köln"], rows)),
+        np.full(rows, 7),
+        np.where(sick, "yes", "no"),
+    ]
+    return pd.DataFrame(dict(zip(NAMES, values, strict=True)))
+
+
+def write(frame: pd.DataFrame, path: Path) -> Path:
+    """As Parquet, or as a Windows CSV (CRLF, quotes where needed), packed if the name says so."""
+    if path.suffix == ".parquet":
+        frame.to_parquet(path)
+        return path
+    text = io.StringIO()
+    frame.to_csv(text, index=False, lineterminator="\r\n", quoting=csv.QUOTE_MINIMAL)
+    data = text.getvalue().encode("utf-8")
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+    return path
+
+
+def write_libsvm(path: Path, rows: int = 300, features: int = 8, seed: int = 0) -> Path:
+    """Labels -1 and +1, a few values in each row."""
+    rng = np.random.default_rng(seed)
+    lines = []
+    for _ in range(rows):
+        label = int(rng.random() < 0.3)
+        values = rng.standard_normal(features) + label * np.linspace(0, 1, features)
+        chosen = np.flatnonzero(rng.random(features) < 0.6)
+        lines.append(f"{'+1' if label else '-1'} " + " ".join(f"{j + 1}:{values[j]:.4f}" for j in chosen))
+    path.write_text("\n".join(lines) + "\n")
+    return path
