@@ -290,3 +290,24 @@ def test_verbose_shows_the_gap(capsys):
 def test_import_compiles_nothing():
     program = "import sys; from vrspam import VRSPAMClassifier; VRSPAMClassifier(); sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program]).returncode == 0
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+def test_guard_recovers_in_the_middle_of_a_run(container, variant):
+    from vrspam.solvers.rows import TrainingRows
+    from vrspam.solvers.vrspam import VRSPAM, objective_on_rows
+
+    X, y = make_data(200, 6, correlated=False)
+    rows = TrainingRows(container(X), y == 1, None, ClassMoments.from_data(X, y))
+    objective = objective_on_rows(rows, 0.01, 0.0)
+    solver = VRSPAM(variant, rng=np.random.default_rng(0))
+    state = solver.init(objective)
+    solver.epoch(objective, state)
+    before = objective.gap(state.w)
+    solver.step *= 1e4
+    solver.epoch(objective, state)
+    assert 0 < state.extra["retries"] < 30
+    for _ in range(100):
+        solver.epoch(objective, state)
+    assert objective.gap(state.w) < 1e-6 * before

@@ -77,7 +77,9 @@ class RowGradient:
         else:
             largest = max(float(constants.max()), np.finfo(float).tiny)
             relative = constants / largest  # its squares neither overflow nor vanish
-            self.lipschitz = largest * float(self.probability @ relative**2) / max(float(self.probability @ relative), 1e-300)
+            self.lipschitz = (
+                largest * float(self.probability @ relative**2) / max(float(self.probability @ relative), 1e-300)
+            )
 
     @cached_property
     def _sampler(self) -> _Sampler:
