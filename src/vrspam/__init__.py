@@ -18,6 +18,7 @@ _HOME = {
     "AUCClassifier": "vrspam.estimators.exact",
     "AUCClassifierCV": "vrspam.estimators.cv",
     "ClassMoments": "vrspam.moments",
+    "HashFolds": "vrspam.estimators.folds",
     "SlidingMoments": "vrspam.sliding",
     "coef_path": "vrspam.solvers.grid",
 }
@@ -26,6 +27,7 @@ __all__ = [
     "AUCClassifier",
     "AUCClassifierCV",
     "ClassMoments",
+    "HashFolds",
     "OPAUCClassifier",
     "SOLAMClassifier",
     "SPAMClassifier",
@@ -38,6 +40,7 @@ __all__ = [
 if TYPE_CHECKING:
     from vrspam.estimators.cv import AUCClassifierCV
     from vrspam.estimators.exact import AUCClassifier
+    from vrspam.estimators.folds import HashFolds
     from vrspam.estimators.opauc import OPAUCClassifier
     from vrspam.estimators.solam import SOLAMClassifier
     from vrspam.estimators.spam import SPAMClassifier

@@ -127,6 +127,8 @@ def _statistics(X: Any, index: Any, weights: Any, full: bool) -> ClassStatistics
     from sklearn.utils._array_api import device
 
     xp, there, d = device_namespace(X), device(X), X.shape[1]
+    if index.shape[0] == 0:
+        return ClassStatistics.empty(d, full)
     sums, gram = (xp.zeros(shape, dtype=xp.float64, device=there) for shape in ((d,), (d, d) if full else (d,)))
     total, centre = 0.0, None
     for number, (where, rows) in enumerate(_blocks(X, index)):

@@ -29,10 +29,10 @@ def validated_rows(estimator: AUCClassifierBase, number: int, X, y, weights=None
         raise ValueError(f"Block {number}: {error}") from error
 
 
-def add_block(moments: ClassMoments, rows: Rows, number: int) -> None:
-    """Take in a block; a refusal names it."""
+def add_block(moments: ClassMoments, rows: Rows, number: int, index: np.ndarray | None = None) -> None:
+    """Take in a block, or the rows of it numbered by `index`; a refusal names it."""
     try:
-        moments.add_checked(*rows)
+        moments.add_checked(*rows, index=index)
     except ValueError as error:
         raise ValueError(f"Block {number}: {error}") from error
 

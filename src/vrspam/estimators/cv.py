@@ -15,7 +15,8 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
-from vrspam.estimators.base import PENALTY_CONSTRAINTS, AUCClassifierBase, Rows
+from vrspam.estimators.base import PENALTY_CONSTRAINTS, Rows
+from vrspam.estimators.cv_blocks import CVByBlocks
 from vrspam.estimators.exact import choose_solver
 from vrspam.estimators.map_search import Candidate, GridScores, search_maps, selection_table
 from vrspam.estimators.mapped import NAMES, MappedArray, is_plain, named_maps, validate_new_rows, validate_table
@@ -47,7 +48,7 @@ __all__ = ["AUCClassifierCV", "coef_path"]
 MAPPED_BYTES = 1 << 27  # moments of all folds in feature space are kept up to this size
 
 
-class AUCClassifierCV(AUCClassifierBase):
+class AUCClassifierCV(CVByBlocks):
     """The linear scorer that minimises the pairwise squared AUC loss, its penalties chosen by cross-validation.
 
     At each point of the grid and on the training part of each fold it minimises, exactly,
@@ -230,23 +231,35 @@ class AUCClassifierCV(AUCClassifierBase):
             )
             rows, scores = candidates[chosen].rows, candidates[chosen].scores
             self.features_ = list(maps.values())[chosen]
+        left_out = float(np.mean([split.validation.size for split in splits])) / rows.y.size
+        self._conclude(candidates, chosen, choice, left_out)
+        self._refit(choice, rows, classes, scores.moments)
+        self._advise(choice)
+        return self
+
+    def _conclude(self, candidates: list[Candidate], chosen: int, choice: Choice, left_out: float) -> None:
+        """Keep what cross-validation found."""
+        scores = candidates[chosen].scores
         self.selection_ = selection_table(candidates, chosen, choice)
         self.auc_path_, self.gap_path_, self.converged_path_ = scores.auc, scores.gaps, scores.converged
         self.l2s_, self.l1s_ = scores.l2s, scores.l1s
         self._fold_coefs = None if scores.coefs is None else scores.coefs[:, choice.index[0], choice.index[1]]
-        self._left_out = float(np.mean([split.validation.size for split in splits])) / rows.y.size
-        self._refit(choice, rows, classes, scores.moments)
+        self._left_out = left_out
+
+    def _advise(self, choice: Choice) -> None:
+        """Warn of a grid that ends too early, or that was not solved to `tol`."""
         if self.coef_.any():
-            choice.warn(stacklevel=4)
+            choice.warn(stacklevel=5)
         else:
             warnings.warn(
                 f"All coefficients are 0 at the chosen l1 = {self.l1_:g}: no feature ranks the validation rows better "
                 "than chance at a smaller one of the grid. Add smaller values of l1, if there is anything to find.",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
-        warn_if_not_converged(self.converged_path_, stacklevel=4)
-        return self
+        # A map's grid is ours as well as its scale: what was not chosen need not trouble anyone.
+        solved = self.converged_path_ if self.features_ is None else self.converged_path_[choice.index]
+        warn_if_not_converged(solved, stacklevel=5)
 
     def _cross_validate(self, rows: Rows, splits: list[Split], classes: np.ndarray) -> GridScores:
         """Scores of the whole grid on the validation part of each split."""
@@ -296,7 +309,7 @@ class AUCClassifierCV(AUCClassifierBase):
     def _refit(self, choice: Choice, rows: Rows, classes: np.ndarray, moments: ClassMoments | None) -> None:
         """The chosen point on all rows."""
         l2, l1 = choice.values["l2"], choice.values["l1"]
-        solver = _solver_for(rows)
+        solver = "moments" if moments is not None and moments.has_scatter else _solver_for(rows)
         if moments is None:
             moments = ClassMoments(rows.X.shape[1], classes=classes).add_checked(*rows)
         self.__dict__.pop("moments_", None)

@@ -1,0 +1,143 @@
+"""Cross-validation over blocks: the choice and the coefficients of the in-memory estimator with the same folds."""
+
+import warnings
+
+import numpy as np
+import pytest
+from helpers import make_data
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from vrspam import AUCClassifierCV, HashFolds
+from vrspam.estimators.base import Rows
+from vrspam.estimators.cv_blocks import ValidationScores
+from vrspam.estimators.folds import row_hashes
+from vrspam.metrics import pairwise_auc
+
+
+@pytest.fixture(autouse=True)
+def quiet():
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The best l", UserWarning)
+        yield
+
+
+def cut(X, y, size, weights=None):
+    parts = (X, y) if weights is None else (X, y, weights)
+    return [tuple(part[a : a + size] for part in parts) for a in range(0, len(y), size)]
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("l1s", [(0.0,), (0.0, 1e-3, 1e-2)])
+def test_same_choice_as_in_memory(container, weighted, l1s):
+    X, y = make_data(600, 5, seed=4)
+    X[np.random.default_rng(1).random(X.shape) < 0.3] = 0.0
+    weights = np.random.default_rng(0).integers(0, 3, 600).astype(float) if weighted else None
+    folds = HashFolds(4, seed=7)
+    whole = AUCClassifierCV(l1s=l1s, cv=folds, tol=1e-13).fit(X, y, sample_weight=weights)
+    blocks = cut(container(X), y, 83, weights)
+    for cv in ({"cv": folds}, {"cv": 4, "random_state": 7}):
+        streamed = AUCClassifierCV(l1s=l1s, **cv, tol=1e-13).fit_stream(blocks)
+        assert (streamed.l2_, streamed.l1_) == pytest.approx((whole.l2_, whole.l1_), rel=1e-12)
+        np.testing.assert_allclose(streamed.coef_, whole.coef_, rtol=1e-8, atol=1e-11)
+        np.testing.assert_allclose(streamed.auc_path_, whole.auc_path_, atol=1e-6)
+        assert streamed.selection_["n_features"] == whole.selection_["n_features"]
+        assert streamed.moments_ == whole.moments_
+        assert streamed.n_features_in_ == 5
+        np.testing.assert_allclose(streamed.decision_function(X), whole.decision_function(X), atol=1e-8)
+
+
+def test_folds_follow_the_content_alone():
+    X = make_data(500, 4, seed=1)[0].astype(np.float32)
+    X[::3, 1] = 0.0
+    fold = HashFolds(5).fold_of(X)
+    order = np.random.default_rng(0).permutation(500)
+    np.testing.assert_array_equal(HashFolds(5).fold_of(X[order]), fold[order])
+    np.testing.assert_array_equal(HashFolds(5).fold_of(X.astype(np.float64)), fold)
+    np.testing.assert_array_equal(HashFolds(5).fold_of(np.asfortranarray(X)), fold)
+    np.testing.assert_array_equal(HashFolds(5).fold_of(sparse.csr_array(X)), fold)
+    negative_zero = X.copy()
+    negative_zero[::3, 1] = -0.0
+    np.testing.assert_array_equal(HashFolds(5).fold_of(negative_zero), fold)
+    assert (HashFolds(5, seed=1).fold_of(X) != fold).mean() > 0.5
+    train, validation = next(iter(HashFolds(5).split(X)))
+    np.testing.assert_array_equal(np.sort(np.concatenate([train, validation])), np.arange(500))
+    with pytest.raises(ValueError, match="n_splits"):
+        HashFolds(1)
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 10_000), kind=st.sampled_from(["normal", "small integers", "pairs of ones", "signs"]))
+def test_hashes_spread_rows_evenly(seed, kind):
+    rng = np.random.default_rng(seed)
+    X = {
+        "normal": lambda: rng.standard_normal((4000, 3)),
+        "small integers": lambda: rng.integers(0, 50, (4000, 4)).astype(float),
+        "pairs of ones": lambda: (
+            np.eye(4000, 400)[rng.permutation(4000) % 400] + np.eye(4000, 400)[rng.permutation(4000) % 400]
+        ),
+        "signs": lambda: np.sign(rng.standard_normal((4000, 30))),
+    }[kind]()
+    distinct = np.unique(X, axis=0)
+    hashes = row_hashes(distinct, seed)
+    assert np.unique(hashes).size == len(distinct)
+    expected = len(distinct) / 5
+    counts = np.bincount((hashes % np.uint64(5)).astype(int), minlength=5)
+    assert np.all(np.abs(counts - expected) < 6 * np.sqrt(expected))
+
+
+def test_long_streams_take_a_sample_of_each_class():
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((6000, 3))
+    y = (X[:, 0] + rng.standard_normal(6000) > 2.0).astype(int)  # about 8 % positives
+    folds, coefs = HashFolds(3), rng.standard_normal((3, 4, 3))
+    most = 700
+    total = ValidationScores(most)
+    for a, b in ((0, 100), (100, 2500), (2500, 6000)):
+        total.add(ValidationScores.of(Rows(X[a:b], y[a:b], None), 1, coefs, folds, most))
+    aucs = total.auc(3)
+    assert total.seen == [int((y == 0).sum()), int((y == 1).sum())]
+    assert not total.complete
+    # The rows that must have been kept, by sorting all hashes.
+    hashes, fold = row_hashes(X), folds.fold_of(X)
+    kept = np.concatenate([np.flatnonzero(y == c)[np.argsort(hashes[y == c])[:most]] for c in (0, 1)])
+    for number in range(3):
+        rows = kept[fold[kept] == number]
+        for point in range(4):
+            expected = pairwise_auc(y[rows], X[rows] @ coefs[number, point])
+            assert aucs[point, number] == pytest.approx(expected, abs=1e-12)
+    blocks = cut(X, y, 500)
+    sampled = AUCClassifierCV(cv=3).fit_stream(blocks, validation_rows=400)
+    whole = AUCClassifierCV(cv=HashFolds(3)).fit(X, y)
+    np.testing.assert_allclose(sampled.auc_path_, whole.auc_path_, atol=0.06)  # about four standard errors
+    np.testing.assert_allclose(sampled.gap_path_, whole.gap_path_, atol=1e-8)
+
+
+def test_refusals_leave_the_model_alone():
+    X, y = make_data(200, 3)
+    model = AUCClassifierCV().fit(X, y)
+    before = model.coef_.copy()
+    blocks = cut(X, y, 60)
+    bad = X[:60].copy()
+    bad[0, 0] = np.nan
+    for chunks, message in (
+        (iter(blocks), "twice"),
+        ([*blocks, (bad, y[:60])], "Block 4: Input X contains NaN"),
+        ([(X[y == 0], y[y == 0])], "Fold 0 has rows of 1 classes"),
+        ([], "no rows"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            model.fit_stream(chunks)
+        np.testing.assert_array_equal(model.coef_, before)
+    for settings_, message in (
+        ({"cv": [(np.arange(100), np.arange(100, 200))]}, "split by their hash"),
+        ({"features": "additive"}, "as they are"),
+        ({"random_state": np.random.RandomState(0)}, "None or an integer"),
+        ({"cv": 180}, "Fold"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            AUCClassifierCV(**settings_).fit_stream(blocks)
+    with pytest.raises(ValueError, match="validation_rows"):
+        model.fit_stream(blocks, validation_rows=0)
