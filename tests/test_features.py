@@ -20,7 +20,15 @@ MAPS = [LinearFeatures(), AdditiveFeatures(), KernelFeatures(n_landmarks=40, ran
 IDS = [type(m).__name__ for m in MAPS]
 
 
-@parametrize_with_checks([*MAPS, KernelFeatures(additive=False, random_state=0)])
+def random_landmarks(estimator):
+    """Landmarks are rows drawn at random: repeated rows and weights give different ones."""
+    kinds = ("dense", "sparse") if isinstance(estimator, KernelFeatures) else ()
+    return {f"check_sample_weight_equivalence_on_{kind}_data": "landmarks are drawn rows" for kind in kinds}
+
+
+@parametrize_with_checks(
+    [*MAPS, KernelFeatures(additive=False, random_state=0)], expected_failed_checks=random_landmarks
+)
 def test_sklearn_checks(estimator, check):
     check(estimator)
 
@@ -68,6 +76,15 @@ def test_ranks_of_many_values_are_close():
     error = np.interp(column, seen.values, seen.ranks) - (rankdata(column) - 0.5) / column.size
     assert np.abs(error).max() < 2.0 / N_NODES
     assert np.isclose(seen.shares.sum(), 1.0)
+
+
+@pytest.mark.parametrize("features", MAPS[:2], ids=IDS[:2])
+def test_weights_count_as_repeated_rows(features, rows):
+    X = np.vstack([rows, np.full((1, 4), np.nan)])
+    counts = np.random.default_rng(0).integers(0, 4, 401)
+    counts[-1] = 0
+    weighted = features.fit(X, sample_weight=counts).transform(rows)
+    assert np.allclose(weighted, features.fit(np.repeat(X, counts, axis=0)).transform(rows), atol=1e-6)
 
 
 def test_linear_features_are_standard_scores(rows):

@@ -10,6 +10,7 @@ import numpy as np
 
 from vrspam.estimators.base import Rows
 from vrspam.estimators.mapped import MappedArray
+from vrspam.features import FeatureMap
 from vrspam.moments import ClassMoments
 from vrspam.selection import TIE, Choice, SelectionRule, select, simplest
 
@@ -65,7 +66,11 @@ def search_maps(
     """
     candidates: list[Candidate] = []
     for name, features in maps.items():
-        mapped = Rows(MappedArray(rows.X, features.fit(rows.X)), rows.y, rows.weights)  # type: ignore[arg-type]
+        if isinstance(features, FeatureMap):
+            features.fit(rows.X, sample_weight=rows.weights)
+        else:
+            features.fit(rows.X)
+        mapped = Rows(MappedArray(rows.X, features), rows.y, rows.weights)  # type: ignore[arg-type]
         scores = evaluate(mapped)
         candidates.append(Candidate(name, mapped, scores, scores.select(rule)))
         leader = max(candidates, key=lambda candidate: candidate.best[0])

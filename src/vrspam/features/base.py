@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_feature_names_in, _check_sample_weight, check_is_fitted, validate_data
 
 from vrspam.features import table
 from vrspam.features.encoders import Curves, Encoder, Indicators, encoder_from_dict
@@ -58,7 +58,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
     # What all of them do.
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None) -> Self:
+    def fit(self, X, y=None, sample_weight=None) -> Self:
         """Learn the map from the rows of X; labels are not looked at.
 
         Parameters
@@ -66,6 +66,8 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
             NaN is a missing value. Columns of a frame that do not hold numbers are categories.
         y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of rows in means and ranks; rows of weight 0 are left out.
 
         Returns
         -------
@@ -73,11 +75,20 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         """
         X = self._check(X, reset=True)
         rng = check_random_state(self.random_state)
-        if X.shape[0] > self.max_rows:
-            X = table.rows_of(X, np.sort(rng.choice(X.shape[0], self.max_rows, replace=False)))
+        weights, rows = None, np.arange(X.shape[0])
+        if sample_weight is not None:
+            weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+            rows = np.flatnonzero(weights)
+            if rows.size == 0:
+                raise ValueError("All sample weights are 0: at least one row must count.")
+        if rows.size > self.max_rows:
+            rows = np.sort(rng.choice(rows, self.max_rows, replace=False))
+        if rows.size < X.shape[0]:
+            X = table.rows_of(X, rows)
+        weights = None if weights is None else weights[rows]
         columns = sparse.csc_array(X) if sparse.issparse(X) else X
         self.encoders_ = [
-            self._numeric_encoder(table.numbers(columns, j)) if numeric else self._category_encoder(X, j)
+            self._numeric_encoder(table.numbers(columns, j), weights) if numeric else self._category_encoder(X, j)
             for j, numeric in enumerate(table.numeric_flags(X))
         ]
         self._fit_further(X, rng)
@@ -118,10 +129,11 @@ class FeatureMap(TransformerMixin, BaseEstimator):
             self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite="allow-nan"
         )
 
-    def _numeric_encoder(self, values: np.ndarray) -> Curves:
-        absent = np.isnan(values)
-        missing = bool(absent.any())
-        return self._curves(distribution(values[~absent] if missing else values), missing)
+    def _numeric_encoder(self, values: np.ndarray, weights: np.ndarray | None) -> Curves:
+        present = ~np.isnan(values)
+        if present.all():
+            return self._curves(distribution(values, weights), missing=False)
+        return self._curves(distribution(values[present], None if weights is None else weights[present]), missing=True)
 
     def _category_encoder(self, X, j: int) -> Indicators:
         found = set(table.words(X, j).tolist())

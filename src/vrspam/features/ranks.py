@@ -15,7 +15,7 @@ class Distribution(NamedTuple):
     Attributes
     ----------
     values : ndarray of shape (k,)
-        Increasing: all values that occur, or `N_NODES` quantiles where there are more.
+        Increasing: all values that occur, or about `N_NODES` quantiles where there are more.
     ranks : ndarray of shape (k,)
         (rows below + half the rows that are equal) / rows, strictly between 0 and 1.
     shares : ndarray of shape (k,)
@@ -31,8 +31,8 @@ class Distribution(NamedTuple):
     deviation: float
 
 
-def distribution(column: np.ndarray) -> Distribution:
-    """Summarise the numbers of a column (no NaN).
+def distribution(column: np.ndarray, weights: np.ndarray | None = None) -> Distribution:
+    """Summarise the numbers of a column (no NaN), with positive weights of its rows if they are given.
 
     Examples
     --------
@@ -43,17 +43,20 @@ def distribution(column: np.ndarray) -> Distribution:
     """
     if column.size == 0:
         return Distribution(np.zeros(1), np.full(1, 0.5), np.ones(1), 0.0, 0.0)
-    ordered = np.sort(column).astype(np.float64)
-    n = ordered.size
-    values = ordered[np.concatenate([[True], np.diff(ordered) > 0.0])]
-    quantiles = values.size > N_NODES
-    if quantiles:
-        values = np.unique(ordered[np.round(np.linspace(0.0, n - 1.0, N_NODES)).astype(np.intp)])
-    below, not_above = np.searchsorted(ordered, values, "left"), np.searchsorted(ordered, values, "right")
-    ranks = (below + not_above) / (2.0 * n)
-    if quantiles:  # the rows between two of them are shared out half and half
+    order = np.argsort(column)
+    ordered = column[order].astype(np.float64)
+    mass = np.ones(column.size) if weights is None else weights[order]
+    mass /= mass.sum()
+    mean = float(mass @ ordered)
+    deviation = float(np.sqrt(mass @ (ordered - mean) ** 2))
+    first = np.flatnonzero(np.concatenate([[True], np.diff(ordered) > 0.0]))
+    values, shares = ordered[first], np.add.reduceat(mass, first)
+    upto = np.cumsum(shares)
+    ranks = upto - shares / 2.0
+    if values.size > N_NODES:
+        some = np.searchsorted(upto, np.linspace(0.0, upto[-1], N_NODES) * (1.0 - 1e-9))
+        some = np.unique(np.concatenate([some, [values.size - 1]]))
+        values, ranks = values[some], ranks[some]
+        # the rows between two of them are shared out half and half
         shares = np.diff(np.concatenate([[0.0], (ranks[1:] + ranks[:-1]) / 2.0, [1.0]]))
-    else:
-        shares = (not_above - below) / n
-    deviation = float(ordered.std()) if values.size > 1 else 0.0
-    return Distribution(values, ranks, shares, float(ordered.mean()), deviation)
+    return Distribution(values, ranks, shares, mean, deviation if values.size > 1 else 0.0)

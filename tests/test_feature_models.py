@@ -1,0 +1,274 @@
+"""Scorers on feature maps: against fits on materialised features, known additive truths, and their own parts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from helpers import make_data
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import GroupKFold, RepeatedStratifiedKFold, StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from vrspam import AUCClassifier, AUCClassifierCV
+from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures, map_from_dict
+
+SMALL_KERNEL = KernelFeatures(n_landmarks=30, random_state=0)
+FEATURES = {
+    "additive": "additive",
+    "kernel": SMALL_KERNEL,
+    "list": ["linear", AdditiveFeatures(n_knots=5), SMALL_KERNEL],
+    "foreign": make_pipeline(StandardScaler(), PolynomialFeatures(2)),
+}
+
+
+@parametrize_with_checks([AUCClassifierCV(features="additive", cv=3)])
+def test_sklearn_checks(estimator, check):
+    check(estimator)
+
+
+def curved_data(n=3000, seed=0, noise=0.5):
+    """Score = sin + step-like + nothing, labels by a noisy threshold."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-2, 2, (n, 3))
+    truth = np.stack([np.sin(2 * X[:, 0]), np.tanh(3 * X[:, 1]), np.zeros(n)], axis=1)
+    return X, (truth.sum(axis=1) + noise * rng.standard_normal(n) > 0.8).astype(int), truth
+
+
+@pytest.mark.parametrize("features", FEATURES.values(), ids=FEATURES)
+def test_scores_equal_a_fit_on_materialised_features(features):
+    X, y = make_data(300, 5)
+    model = AUCClassifierCV(features=features, random_state=0).fit(X, y)
+    F = model.features_.transform(X)
+    explicit = AUCClassifier(l2=model.l2_, tol=1e-12).fit(F, y)
+    scale = np.abs(explicit.decision_function(F)).max()
+    assert np.abs(model.decision_function(X) - explicit.decision_function(F)).max() < 1e-8 * scale
+    assert model.n_features_in_ == 5
+    assert model.coef_.shape == (1, F.shape[1])
+    assert model.score(X, y) == pytest.approx(roc_auc_score(y, model.decision_function(X)))
+
+
+@pytest.mark.parametrize(
+    "cv",
+    [StratifiedKFold(3), RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=0), GroupKFold(4)],
+    ids=["partition", "repeated", "groups"],
+)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_grid_equals_that_of_materialised_features(cv, weighted):
+    X, y = make_data(200, 4)
+    rng = np.random.default_rng(0)
+    weights = rng.integers(0, 3, 200).astype(float) if weighted else None
+    groups = rng.integers(0, 8, 200)
+    model = AUCClassifierCV(features="additive", cv=cv, l1s=[0.0, 1e-3], random_state=0)
+    groups = groups if isinstance(cv, GroupKFold) else None
+    model.fit(X, y, sample_weight=weights, groups=groups)
+    plain = AUCClassifierCV(cv=cv, l2s=model.l2s_, l1s=[0.0, 1e-3])
+    plain.fit(model.features_.transform(X), y, sample_weight=weights, groups=groups)
+    assert np.allclose(model.auc_path_, plain.auc_path_, atol=1e-6)
+    assert (model.l2_, model.l1_) == (plain.l2_, plain.l1_)
+    assert np.allclose(model.coef_, plain.coef_, atol=1e-6 * np.abs(plain.coef_).max())
+
+
+class Watched(TransformerMixin, BaseEstimator):
+    """Remembers the most rows it was asked to transform at once."""
+
+    def fit(self, X, y=None):
+        assert y is None
+        self.most_ = 0
+        return self
+
+    def transform(self, X):
+        self.most_ = max(self.most_, X.shape[0])
+        return np.hstack([X, X**2])
+
+
+def test_features_of_all_rows_are_never_held(monkeypatch):
+    X, y = make_data(2000, 4)
+    whole = AUCClassifierCV(features=Watched()).fit(X, y)
+    for module in ("scatter", "estimators.splits"):
+        monkeypatch.setattr(f"vrspam.{module}.BLOCK_BYTES", 100 * 8 * 8)
+    monkeypatch.setattr("vrspam.estimators.mapped.BLOCK_ENTRIES", 100 * 8)
+    monkeypatch.setattr("vrspam.estimators.cv.MAPPED_BYTES", 0)  # folds gathered again instead of kept
+    model = AUCClassifierCV(features=Watched()).fit(X, y)
+    scores = model.decision_function(X)
+    assert 1 < model.features_.most_ <= 100
+    assert np.allclose(scores, whole.decision_function(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("features", ["linear", *FEATURES.values()], ids=["columns", *FEATURES])
+def test_parts_add_up_to_the_score(features):
+    X, y = make_data(200, 4)
+    model = AUCClassifierCV(features=features, random_state=0).fit(X, y)
+    for row in X[:5]:
+        parts = model.explain_one(row)
+        assert sum(parts.values()) == pytest.approx(model.decision_function([row])[0], abs=1e-9)
+    assert set(model.importances_) == set(model.explain_one(X[0]))
+
+
+def test_importance_is_the_spread_of_the_part():
+    X, y, _ = curved_data(800)
+    model = AUCClassifierCV(features="additive").fit(X, y)
+    parts = pd.DataFrame([model.explain_one(row) for row in X])
+    for name, importance in model.importances_.items():
+        both = [parts[name][y == label] for label in (0, 1)]
+        variance = np.mean([p.var(ddof=0) for p in both]) + np.var([p.mean() for p in both])
+        assert importance == pytest.approx(np.sqrt(variance), rel=1e-6)
+    assert min(model.importances_, key=model.importances_.get) == "x2"
+    assert {name: s.importance for name, s in model.shape_functions_.items()} == model.importances_
+
+
+def test_shape_functions_recover_a_known_additive_model():
+    """P(y = 1 | x) is a sum of curves, so the best additive score is that sum up to one factor."""
+    rng = np.random.default_rng(1)
+    X = rng.uniform(-2, 2, (5000, 3))
+    y = rng.random(5000) < 0.5 + 0.24 * np.sin(2 * X[:, 0]) + 0.24 * np.tanh(3 * X[:, 1])
+    shapes = AUCClassifierCV(features="additive", random_state=0).fit(X, y).shape_functions_
+    assert list(shapes) == ["x0", "x1", "x2"]
+    grids = [shape.grid for shape in shapes.values()]
+    truth = np.concatenate([np.sin(2 * grids[0]), np.tanh(3 * grids[1]), np.zeros(grids[2].size)])
+    found = np.concatenate([shape.contribution - shape.contribution.mean() for shape in shapes.values()])
+    half = np.concatenate([(shape.high - shape.low) / 2 for shape in shapes.values()])
+    factor = (found @ truth) / (truth @ truth)
+    assert np.corrcoef(found, truth)[0, 1] > 0.99
+    assert np.mean(np.abs(found - factor * truth) <= half) > 0.85
+    assert half.mean() < 0.2 * factor
+
+
+def test_shapes_agree_with_the_parts_of_rows():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"size": rng.integers(0, 6, 300).astype(float), "city": rng.choice(["a", "b", "c"], 300)})
+    frame.loc[::9, "size"] = np.nan
+    frame.loc[::13, "city"] = None
+    y = (frame["size"].fillna(5) + 2 * (frame["city"] == "b") + rng.standard_normal(300)) > 4
+    model = AUCClassifierCV(features="additive").fit(frame, y)
+    shapes = model.shape_functions_
+    assert shapes["size"].numeric
+    assert not shapes["city"].numeric
+    for row in (0, 1, 13, 20):
+        parts = model.explain_one(frame.iloc[[row]])
+        for name, shape in shapes.items():
+            value = frame[name].iloc[row]
+            if pd.isna(value):
+                expected = shape.missing[0]
+            else:
+                expected = shape.contribution[np.flatnonzero(shape.grid == value)[0]]
+            assert parts[name] == pytest.approx(expected, abs=1e-12)
+    assert all((s.low <= s.contribution).all() and (s.contribution <= s.high).all() for s in shapes.values())
+
+
+def test_a_linear_truth_is_not_made_worse():
+    """Mean test AUC over splits within .002 of the linear scorer's."""
+    losses = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((2400, 6))
+        y = X @ [1.0, -1.0, 0.5, 0.5, 0.0, 0.0] + rng.standard_normal(2400) > 0
+        linear, auto = (
+            AUCClassifierCV(features=features, random_state=0).fit(X[:400], y[:400]) for features in ("linear", "auto")
+        )
+        losses.append(linear.score(X[400:], y[400:]) - auto.score(X[400:], y[400:]))
+    assert np.mean(losses) < 0.002
+
+
+def test_auto_finds_curves_and_interactions():
+    X, y, _ = curved_data(800)
+    model = AUCClassifierCV(features="auto", random_state=0).fit(X, y)
+    table = pd.DataFrame(model.selection_)
+    assert table["features"].tolist() == ["linear", "additive", "kernel 0.3", "kernel 1", "kernel 3"]
+    assert table["auc"][1] > table["auc"][0] + 0.05
+    chosen = table[table["chosen"]]
+    assert chosen["auc"].tolist() == [model.best_score_] == [table["auc"].max()]
+    assert chosen["n_features"].tolist() == [model.coef_.shape[1]]
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((800, 4))
+    y = X[:, 0] * X[:, 1] > 0
+    model = AUCClassifierCV(features="auto", random_state=0).fit(X, y)
+    assert isinstance(model.features_, KernelFeatures)
+    assert model.best_score_ > 0.9
+    with pytest.raises(AttributeError, match="sum of curves"):
+        _ = model.shape_functions_
+
+
+def test_one_standard_error_prefers_the_simpler_map():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((400, 4))
+    y = X @ [1.0, 1.0, 0.0, 0.0] + rng.standard_normal(400) > 0
+    maps = [AdditiveFeatures(), LinearFeatures()]
+    for features in (maps, maps[::-1]):
+        model = AUCClassifierCV(features=features, selection="one-standard-error", random_state=0).fit(X, y)
+        best = AUCClassifierCV(features=features, random_state=0).fit(X, y)
+        means = [s for s, c in zip(best.selection_["auc"], best.selection_["chosen"], strict=True) if c]
+        error = best.selection_["standard_error"][best.selection_["chosen"].index(True)]
+        assert model.selection_["chosen"] == [True, False]
+        assert model.best_score_ >= means[0] - error - 1e-12
+        F = model.features_.transform(X)
+        assert np.allclose(model.moments_.means, [F[~y].mean(axis=0), F[y].mean(axis=0)])
+
+
+def test_random_state_decides_the_landmarks():
+    X, y = make_data(300, 4)
+    make = AUCClassifierCV(features="kernel", random_state=3)
+    one, two = (clone(make).fit(X, y).decision_function(X) for _ in range(2))
+    assert np.array_equal(one, two)
+
+
+@pytest.mark.parametrize("features", ["additive", "auto"])
+def test_containers_and_dtypes_agree(features):
+    X, y = make_data(240, 4)
+    X *= np.random.default_rng(0).random(X.shape) < 0.6
+    model = AUCClassifierCV(features=features, random_state=0, cv=3)
+    dense = clone(model).fit(X, y).decision_function(X)
+    assert np.allclose(clone(model).fit(sparse.csr_array(X), y).decision_function(sparse.csr_array(X)), dense)
+    frame = pl.DataFrame(X, schema=list("abcd"))
+    assert np.allclose(clone(model).fit(frame, y).decision_function(frame), dense)
+    narrow = clone(model).fit(X.astype(np.float32), y)
+    assert narrow.features_.transform(X.astype(np.float32)).dtype == np.float32
+    assert narrow.best_score_ == pytest.approx(clone(model).fit(X, y).best_score_, abs=5e-3)
+
+
+def test_foreign_transformers_with_sparse_output():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 4, (300, 3)).astype(float)
+    y = (X[:, 0] == 2) | (X[:, 1] == 1)
+    model = AUCClassifierCV(features=OneHotEncoder()).fit(X, y)
+    assert model.best_score_ > 0.99
+    assert "x0_2.0" in model.explain_one(X[0])
+
+
+def test_a_stored_map_scores_the_same():
+    X, y = make_data(200, 4)
+    model = AUCClassifierCV(features=SMALL_KERNEL).fit(X, y)
+    again = map_from_dict(model.features_.to_dict())
+    assert np.array_equal(again.transform(X) @ model.coef_[0] + model.intercept_, model.decision_function(X))
+
+
+def test_bad_input_is_refused():
+    X, y = make_data(60, 3)
+    with pytest.raises(ValueError, match="features"):
+        AUCClassifierCV(features="curved").fit(X, y)
+    with pytest.raises(ValueError, match="must hold transformers"):
+        AUCClassifierCV(features=[3]).fit(X, y)
+    with pytest.raises(ValueError, match="empty list"):
+        AUCClassifierCV(features=[]).fit(X, y)
+    with pytest.raises(ValueError, match="at most 5000"):
+        AUCClassifierCV(features=LinearFeatures()).fit(np.random.default_rng(0).random((20, 5001)), np.arange(20) % 2)
+    X[0, 0] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        AUCClassifierCV().fit(X, y)
+    with pytest.raises(ValueError, match="not finite: impute"):
+        AUCClassifierCV(features=StandardScaler()).fit(X, y)
+    with pytest.raises(ValueError, match="takes one row"):
+        AUCClassifierCV(features="additive").fit(X, y).explain_one(X[:2])
+
+
+def test_auto_on_very_wide_tables_is_linear():
+    X, y = make_data(60, 5)
+    wide = sparse.hstack([sparse.csr_array(X), sparse.csr_array((60, 5000))]).tocsr()
+    model = AUCClassifierCV(features="auto", l2s=[0.1]).fit(wide, y)
+    assert model.features_ is None
+    assert model.selection_["features"] == ["linear"]
