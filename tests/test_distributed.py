@@ -10,7 +10,7 @@ import pytest
 from helpers import make_data, scaled_penalty
 from scipy import sparse
 
-from vrspam import AUCClassifier, ClassMoments
+from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments, HashFolds
 
 dask = pytest.importorskip("dask")
 pytest.importorskip("distributed")
@@ -19,7 +19,7 @@ import dask.dataframe as dd  # noqa: E402
 import pandas as pd  # noqa: E402
 from dask.distributed import Client, LocalCluster  # noqa: E402
 
-from vrspam.distributed import DaskAUCClassifier  # noqa: E402
+from vrspam.distributed import DaskAUCClassifier, DaskAUCClassifierCV  # noqa: E402
 from vrspam.estimators import chunks  # noqa: E402
 
 
@@ -85,6 +85,22 @@ def test_wide_data_by_one_pass_for_each_product(penalty, data, monkeypatch):
     assert model.gap_ <= 1e-9 * 0.25
 
 
+@pytest.mark.filterwarnings("ignore:The best l")
+@pytest.mark.parametrize("kind", ["array", "frame", "unknown", "csr"])
+def test_cross_validation_as_in_memory(kind, data):
+    X, y = data
+    weights = np.random.default_rng(2).integers(0, 3, 300).astype(float)
+    folds, l1s = HashFolds(3, seed=1), [0.0, 1e-3, 1e-2]
+    local = AUCClassifierCV(l1s=l1s, cv=folds, tol=1e-13).fit(X, y, sample_weight=weights)
+    lazy = containers(X)[kind]
+    model = DaskAUCClassifierCV(l1s=l1s, cv=folds, tol=1e-13)
+    model.fit(lazy, labels_for(lazy, y), sample_weight=labels_for(lazy, weights))
+    assert (model.l2_, model.l1_) == pytest.approx((local.l2_, local.l1_), rel=1e-12)
+    np.testing.assert_allclose(model.coef_, local.coef_, rtol=1e-8, atol=1e-11)
+    np.testing.assert_allclose(model.auc_path_, local.auc_path_, atol=1e-6)
+    np.testing.assert_allclose(model.decision_function(lazy).compute(), local.decision_function(X), atol=1e-9)
+
+
 def test_empty_partitions_are_passed_over(data):
     X, y = data
     frame = pd.DataFrame(X, columns=list("abcde")).assign(y=y, keep=np.arange(300) < 200)
@@ -94,8 +110,9 @@ def test_empty_partitions_are_passed_over(data):
     np.testing.assert_allclose(model.coef_, AUCClassifier().fit(X[:200], y[:200]).coef_, rtol=1e-9)
     assert model.predict(lazy[list("abcde")]).compute().dtype == y.dtype
     nothing = lazy[lazy["a"] > 1e9]
-    with pytest.raises(ValueError, match="every block of X is empty"):
-        DaskAUCClassifier().fit(nothing[list("abcde")], nothing["y"])
+    for estimator in (DaskAUCClassifier(), DaskAUCClassifierCV()):
+        with pytest.raises(ValueError, match="every block of X is empty"):
+            estimator.fit(nothing[list("abcde")], nothing["y"])
 
 
 def test_refusals(data):

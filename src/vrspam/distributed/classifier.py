@@ -75,7 +75,7 @@ class DaskScores(AUCClassifierBase):
             X = X.to_dask_array()  # block sizes stay unknown
         if X.numblocks[1] != 1:
             X = X.rechunk({1: -1})
-        light = clone(self)  # without the d×d moments
+        light = AUCClassifier()  # a linear scorer like self, without its d×d moments
         light.coef_, light.intercept_, light.classes_ = self.coef_, self.intercept_, self.classes_
         light.n_features_in_ = self.n_features_in_
         return X.map_blocks(_apply, light, function.__name__, dtype=dtype, drop_axis=1, meta=np.empty(0, dtype=dtype))
