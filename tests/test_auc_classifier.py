@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 import sklearn
 from helpers import CONTAINERS, DTYPES, make_data
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError, UndefinedMetricWarning
 from sklearn.metrics import roc_auc_score
@@ -117,6 +118,43 @@ def test_float32_of_any_scale(container, l1, scale, route):
     np.testing.assert_allclose(model.coef_, expected.coef_, atol=1e-4 * np.abs(expected.coef_).max())
     scores = X32.astype(np.float64) @ model.coef_[0] + model.intercept_[0]
     np.testing.assert_allclose(model.decision_function(CONTAINERS[container](X32)), scores, rtol=1e-4, atol=1e-4)
+
+
+def ill_conditioned(spread, seed=0):
+    """float32 rows whose principal axes are from 1 to 1/spread long, and the Hessian and ∇f(0) of F in float64."""
+    rng = np.random.default_rng(seed)
+    axes, _ = np.linalg.qr(rng.standard_normal((6, 6)))
+    lengths = np.geomspace(1.0, 1.0 / spread, 6)
+    y = (rng.random(200) < 0.3).astype(int)
+    X = (((rng.standard_normal((200, 6)) + 0.3 * y[:, None]) * lengths) @ axes).astype(np.float32)
+    groups = [X[y == c].astype(np.float64) for c in (0, 1)]
+    delta, k = groups[1].mean(0) - groups[0].mean(0), 2 * y.mean() * (1 - y.mean())
+    hessian = k * (sum(np.cov(g.T, bias=True) for g in groups) + np.outer(delta, delta))
+    return X, y, hessian, k * delta
+
+
+@pytest.mark.parametrize("spread", [1e2, 1e4])
+@pytest.mark.parametrize("l2", [1e-4, 1e-6, 1e-9])
+@pytest.mark.parametrize("how", ["fit", "fit_sparse", "partial_fit", "fit_moments"])
+def test_the_certificate_holds_for_the_data_in_float32(spread, l2, how, route):
+    """F(coef_) - F* of the rows themselves, by NumPy in float64, is at most gap_ although products are rounded."""
+    X, y, hessian, linear = ill_conditioned(spread)
+    model = AUCClassifier(l2=l2)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        if how == "fit_moments":
+            model.fit_moments(ClassMoments.from_data(X, y))
+        elif how == "partial_fit":
+            model.partial_fit(X[:100], y[:100]).partial_fit(X[100:], y[100:])
+        else:
+            model.fit(X if how == "fit" else sparse.csr_array(X), y)
+    matrix = hessian + l2 * np.eye(6)
+    error = model.coef_[0] - np.linalg.solve(matrix, linear)
+    assert error @ matrix @ error / 2 <= model.gap_ + 1e-14
+    converged = not any(issubclass(w.category, ConvergenceWarning) for w in caught)
+    assert converged == (model.gap_ <= 1e-8 * y.mean() * (1 - y.mean()))
+    if how in ("fit", "fit_sparse") and route == "moments":
+        assert converged  # where float32 was too coarse they were gathered again in float64
 
 
 def test_partial_fit_is_fit(route):

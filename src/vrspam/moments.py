@@ -85,11 +85,18 @@ class ClassMoments:
         return self.add_checked(*check_rows(X, y, sample_weight))
 
     def add_checked(
-        self, X, y: np.ndarray, weights: np.ndarray | None = None, *, index: np.ndarray | None = None
+        self,
+        X,
+        y: np.ndarray,
+        weights: np.ndarray | None = None,
+        *,
+        index: np.ndarray | None = None,
+        precise: bool = False,
     ) -> ClassMoments:
         """`update` for data that an estimator has validated already: no second look for NaN.
 
-        With `index` only the rows of those numbers are taken in; they are copied block by block.
+        With `index` only the rows of those numbers are taken in; they are copied block by block. With `precise`
+        blocks of float32 rows multiply in float64.
         """
         if self.n_features is not None and X.shape[1] != self.n_features:
             raise ValueError(f"X has {X.shape[1]} features, but these moments have {self.n_features}.")
@@ -100,7 +107,7 @@ class ClassMoments:
         classes = union_of_labels(self._known, labels)
         if arrays.device_namespace(X) is None:
             with np.errstate(over="ignore", invalid="ignore"):  # reported in words
-                fresh = self._statistics(X, y, weights, index, labels)
+                fresh = self._statistics(X, y, weights, index, labels, precise)
         else:
             fresh = arrays.class_statistics(X, y, weights, index, labels, self.has_scatter)
         for statistics in fresh:
@@ -119,12 +126,13 @@ class ClassMoments:
                 self._stats[slot].merge(statistics)
         return self
 
-    def _statistics(self, X, y, weights, index, labels: np.ndarray) -> list[ClassStatistics]:
+    def _statistics(self, X, y, weights, index, labels: np.ndarray, precise: bool) -> list[ClassStatistics]:
         """Statistics of the rows of each label, block by block."""
         found = [ClassStatistics.empty(X.shape[1], self.has_scatter) for _ in labels]
         # Rows of weight zero count for nothing, not even as rows.
         members = [(y == label) if weights is None else (y == label) & (weights > 0) for label in labels]
         for slot, chosen, block in row_blocks(X, index, members, self.has_scatter):
+            block = block.astype(np.float64) if precise else block
             found[slot].add_rows(block, None if weights is None else weights[chosen])
         return found
 
@@ -242,6 +250,11 @@ class ClassMoments:
         return np.array([s.weight for s in self._stats])
 
     @property
+    def rounding(self) -> float:
+        """Relative rounding of the scatters: that of float32 if any rows came in float32, else 0."""
+        return max((s.rounding for s in self._stats), default=0.0)
+
+    @property
     def means(self) -> np.ndarray:
         """Class means, shape (2, d)."""
         return np.stack([s.mean for s in self._both()])
@@ -319,6 +332,7 @@ class ClassMoments:
                 "means": np.stack([s.mean for s in self._stats]),
                 "scatters": np.stack([s.scatter for s in self._stats]),
                 "peaks": np.stack([s.peak for s in self._stats]),
+                "roundings": np.array([s.rounding for s in self._stats]),
                 "half_life": np.inf if self.half_life is None else float(self.half_life),
             },
         )
@@ -333,9 +347,9 @@ class ClassMoments:
         )
         new.classes = content["classes"]
         new._stats = [
-            ClassStatistics(int(r), float(c), m.astype(np.float64), np.asfortranarray(s, dtype=np.float64), t)
-            for r, c, m, s, t in zip(
-                content["rows"], content["weights"], content["means"], scatters, content["peaks"], strict=True
+            ClassStatistics(int(r), float(c), m.astype(np.float64), np.asfortranarray(s, dtype=np.float64), t, float(e))
+            for r, c, m, s, t, e in zip(
+                *(content[name] for name in ("rows", "weights", "means", "scatters", "peaks", "roundings")), strict=True
             )
         ]
         return new

@@ -10,7 +10,15 @@ import numpy as np
 
 FILE_FORMAT = "vrspam.ClassMoments"
 FILE_VERSION = 1
-_KINDS = {"classes": "biufUS", "rows": "iu", "weights": "f", "means": "f", "scatters": "f", "peaks": "f"}
+_KINDS = {
+    "classes": "biufUS",
+    "rows": "iu",
+    "weights": "f",
+    "means": "f",
+    "scatters": "f",
+    "peaks": "f",
+    "roundings": "f",
+}
 
 
 def write(path: str | os.PathLike, content: dict[str, np.ndarray | float]) -> None:
@@ -51,12 +59,12 @@ def _whole(content: dict[str, np.ndarray]) -> bool:
     """Whether these can be the statistics of some rows."""
     if any(name not in content or content[name].dtype.kind not in kinds for name, kinds in _KINDS.items()):
         return False
-    classes, rows, weights, means, scatters, peaks = (content[name] for name in _KINDS)
+    classes, rows, weights, means, scatters, peaks, roundings = (content[name] for name in _KINDS)
     if means.ndim != 2 or not 1 <= means.shape[0] <= 2 or means.shape[1] == 0:
         return False
     count, d = means.shape
     shapes = (
-        classes.shape == rows.shape == weights.shape == (count,)
+        classes.shape == rows.shape == weights.shape == roundings.shape == (count,)
         and peaks.shape == (count, d)
         and scatters.shape in ((count, d), (count, d, d))
     )
@@ -69,6 +77,7 @@ def _whole(content: dict[str, np.ndarray]) -> bool:
         np.array_equal(np.unique(classes), classes)
         and not (classes != classes).any()  # NaN
         and (rows >= 0).all()
+        and (roundings >= 0).all()
         and ((weights > 0) == (rows > 0)).all()
         and (diagonals >= -1e-9 * peaks).all()
         and (not full or np.allclose(scatters, scatters.transpose(0, 2, 1), rtol=1e-9, atol=0.0))

@@ -91,6 +91,8 @@ class Objective:
         Diagonal of Σ₊ + Σ₋.
     q : float, optional
         Share of the negative class, where 1 - p would round it away.
+    rounding : float
+        Relative error of the entries of Σ, if it was not gathered in float64; the certificate makes room for it.
 
     Examples
     --------
@@ -107,11 +109,12 @@ class Objective:
     penalty: ElasticNet
     diagonal: np.ndarray
     q: float | None = None
+    rounding: float = 0.0
 
     @classmethod
     def from_moments(cls, moments: ClassMoments, l2: float, l1: float = 0.0) -> Objective:
         """F from sufficient statistics alone."""
-        return cls.from_operator(moments.within, moments, l2, l1)
+        return replace(cls.from_operator(moments.within, moments, l2, l1), rounding=moments.rounding)
 
     @classmethod
     def from_products(

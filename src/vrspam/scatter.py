@@ -12,7 +12,7 @@ would lose them all.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from scipy import sparse
 
 BLOCK_BYTES = 1 << 26  # rows are gathered in dense blocks of about this size
 FORGOTTEN_WEIGHT = 1e-150  # a class that faded below it is gone: smaller numbers lose digits
+FLOAT32_ROUNDING = 2.0**-23  # relative error of a float32 product, with room to spare
 SPARSE_PRODUCT_DENSITY = 0.05  # below it a product of sparse blocks beats a dense one
 
 
@@ -28,6 +29,7 @@ class ClassStatistics:
     """Size, mean and scatter of one class; `scatter` is (d, d), or only its diagonal, of shape (d,).
 
     `peak` is the largest diagonal the scatter ever had: rounding is relative to it, also after rows were taken out.
+    `rounding` is the relative error of the coarsest product in the scatter, 0 for float64.
     """
 
     rows: int
@@ -35,6 +37,7 @@ class ClassStatistics:
     mean: np.ndarray
     scatter: np.ndarray
     peak: np.ndarray
+    rounding: float = 0.0
 
     @classmethod
     def empty(cls, n_features: int, full: bool) -> ClassStatistics:
@@ -42,7 +45,7 @@ class ClassStatistics:
         return cls(0, 0.0, np.zeros(n_features), np.zeros(shape, order="F"), np.zeros(n_features))
 
     def copy(self) -> ClassStatistics:
-        return ClassStatistics(self.rows, self.weight, self.mean.copy(), self.scatter.copy(order="F"), self.peak.copy())
+        return replace(self, mean=self.mean.copy(), scatter=self.scatter.copy(order="F"), peak=self.peak.copy())
 
     @property
     def diagonal(self) -> np.ndarray:
@@ -68,6 +71,7 @@ class ClassStatistics:
         self.rows += other.rows
         self.weight = total
         self.peak = np.maximum(np.maximum(self.peak, other.peak), self.diagonal)
+        self.rounding = max(self.rounding, other.rounding)
 
     def remove(self, other: ClassStatistics) -> None:
         """Take rows out again that were merged before."""
@@ -95,7 +99,7 @@ class ClassStatistics:
             self._clear()
 
     def _clear(self) -> None:
-        self.rows, self.weight = 0, 0.0
+        self.rows, self.weight, self.rounding = 0, 0.0, 0.0
         for array in (self.mean, self.scatter, self.peak):
             array[:] = 0.0
 
@@ -132,6 +136,8 @@ class ClassStatistics:
         self.weight += total
         self.rows += m
         self.peak = np.maximum(self.peak, self.diagonal)
+        if self.scatter.ndim == 2 and rows.dtype == np.float32 and not sparse.issparse(rows):
+            self.rounding = FLOAT32_ROUNDING
 
 
 def _gram(centred) -> np.ndarray:

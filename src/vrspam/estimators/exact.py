@@ -81,7 +81,8 @@ class AUCClassifier(AUCClassifierBase):
     classes_ : ndarray of shape (2,)
         The labels; the larger one is ranked above.
     gap_ : float
-        Certificate: F(coef_) is at most this far above the optimum.
+        Certificate: F(coef_) is at most this far above the optimum. It makes room for the rounding of float32
+        rows, which multiply in float32; where that is too coarse for `tol`, `fit` gathers them again in float64.
     objective_ : float
         F(coef_).
     l2_ : float
@@ -158,7 +159,11 @@ class AUCClassifier(AUCClassifierBase):
         moments = ClassMoments(rows.X.shape[1], classes=classes, scatter=solver == "moments")
         moments.add_checked(*rows)
         if solver == "moments":
-            return self._fit_from(moments)._settle(rows.X)
+            solution = self._solve(moments)
+            if not solution.converged and moments.rounding > 0.0:  # float32 products are too coarse for this l2
+                moments = ClassMoments(rows.X.shape[1], classes=classes).add_checked(*rows, precise=True)
+                solution = self._solve(moments)
+            return self._keep_moments(solution, moments)._settle(rows.X)
         if arrays.device_namespace(rows.X) is not None:
             positive = arrays.is_label(rows.y, classes[1], rows.X)
             within = arrays.DeviceProducts(rows.X, positive, rows.weights, moments.means, moments.weights)
@@ -278,11 +283,15 @@ class AUCClassifier(AUCClassifierBase):
         return self
 
     def _fit_from(self, moments: ClassMoments) -> AUCClassifier:
-        l2 = self._resolve_l2(moments)
-        objective = Objective.from_moments(moments, l2, float(self.l1))
-        solution = solve_gram(objective, tol=self.tol, max_iter=self.max_iter)
+        return self._keep_moments(self._solve(moments), moments)
+
+    def _solve(self, moments: ClassMoments) -> Solution:
+        objective = Objective.from_moments(moments, self._resolve_l2(moments), float(self.l1))
+        return solve_gram(objective, tol=self.tol, max_iter=self.max_iter)
+
+    def _keep_moments(self, solution: Solution, moments: ClassMoments) -> AUCClassifier:
         self.moments_ = moments
-        self._finish(solution, moments, l2, "moments")
+        self._finish(solution, moments, self._resolve_l2(moments), "moments")
         return self
 
     def _settle(self, X) -> AUCClassifier:

@@ -77,9 +77,23 @@ def gap_curvature(objective: Objective) -> float:
 
 def certify(objective: Objective, w: np.ndarray, n_iter: int, tol: float) -> Solution:
     """Wrap a point that was found directly, with a freshly computed certificate."""
-    value, grad, gap = objective.evaluate(w)
-    converged = stopping_gap(objective, w, grad) <= target_gap(objective, tol)
-    return Solution(w, value, gap, n_iter, bool(converged))
+    value, grad, _ = objective.evaluate(w)
+    gap = stopping_gap(objective, w, grad)
+    if objective.rounding > 0.0:
+        gap = (np.sqrt(gap) + _rounding_of_gap(objective, w)) ** 2
+    reported = float(gap) if objective.penalty.l2 > 0.0 else float("nan")
+    return Solution(w, value, reported, n_iter, bool(gap <= target_gap(objective, tol)))
+
+
+def _rounding_of_gap(objective: Objective, w: np.ndarray) -> float:
+    """What rounding of Σ may add to the root of the certificate, which is a norm of the gradient.
+
+    An entry of kH is wrong by about `rounding` · √(h_i h_j), h its diagonal, so that the gradient at w is wrong by
+    rounding · √(Σ h_i) · √(Σ h_j w_j²), if the errors are independent.
+    """
+    h = objective.gram_diagonal
+    error = objective.rounding * np.sqrt(h.sum()) * np.linalg.norm(np.sqrt(h) * w)
+    return float(error / np.sqrt(2.0 * gap_curvature(objective)))
 
 
 def proximal_point(objective: Objective, w: np.ndarray, grad: np.ndarray) -> np.ndarray:
