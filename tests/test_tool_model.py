@@ -17,7 +17,7 @@ from tool_data import NAMES, patients, write, write_libsvm
 from vrspam import AUCClassifier
 from vrspam.metrics import roc_auc, roc_auc_ci
 from vrspam.tool import evaluation
-from vrspam.tool.calibration import calibrate
+from vrspam.tool.calibrating import calibrate
 from vrspam.tool.crossfit import fold_auc_ci, fold_numbers
 from vrspam.tool.explaining import by_column, explain
 from vrspam.tool.opening import choose_positive, open_labelled

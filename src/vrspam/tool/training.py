@@ -14,7 +14,8 @@ from sklearn.model_selection import cross_val_predict
 from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments
 from vrspam.estimators.folds import HashFolds
 from vrspam.tool import suspicions
-from vrspam.tool.calibration import METHODS, Calibration, calibrate
+from vrspam.tool.calibrating import METHODS, calibrate
+from vrspam.tool.calibration import Calibration
 from vrspam.tool.crossfit import FOLDS, OutOfFold, check_size, fold_auc_ci, fold_numbers, stratified_folds
 from vrspam.tool.model import Model
 from vrspam.tool.opening import Opened, open_labelled

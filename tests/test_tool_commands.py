@@ -1,0 +1,248 @@
+"""The commands as a user runs them, on generated files; the page in a real browser."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from browsing import requests
+from sklearn.metrics import roc_auc_score
+from tool_data import patients, write, write_libsvm
+
+from vrspam.cli import main
+from vrspam.tool import load_model
+
+INSTALLED = Path(sys.executable).with_name("vrspam")
+COMMAND = [str(INSTALLED)] if INSTALLED.exists() else [sys.executable, "-m", "vrspam.cli"]
+COMMANDS = ["train", "evaluate", "compare", "predict", "explain", "theory"]
+
+
+def run(folder, *arguments, code=0):
+    done = subprocess.run(
+        [*COMMAND, *map(str, arguments)], cwd=folder, capture_output=True, text=True, encoding="utf-8"
+    )
+    assert done.returncode == code, done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Two models trained by the installed command, and rows they have not seen."""
+    folder = tmp_path_factory.mktemp("commands")
+    write(patients(), folder / "patients.csv")
+    write(patients(seed=1), folder / "new.csv.gz")
+    write(patients(seed=1), folder / "new.parquet")
+    trained = run(folder, "train", "patients.csv", "--target", "sick", "--positive", "yes", "--model", "m.json")
+    (folder / "train.out").write_text(trained.stdout, "utf-8")
+    (folder / "train.err").write_text(trained.stderr, "utf-8")
+    assert (
+        main(
+            [
+                "train",
+                str(folder / "patients.csv"),
+                "--target",
+                "sick",
+                "--model",
+                str(folder / "b.json"),
+                "--drop",
+                "age",
+            ]
+        )
+        == 0
+    )
+    return folder
+
+
+def test_train_says_what_it_did(folder):
+    out, err = (folder / "train.out").read_text("utf-8"), (folder / "train.err").read_text("utf-8")
+    positives = int((patients()["sick"] == "yes").sum())
+    assert f"400, of which {positives} positive ({positives / 400:.2%}: sick = yes)" in out
+    for words in ("cross-validated AUC", "95 % interval", "certificate", "strongest features", "m.json", "größe"):
+        assert words in out
+    assert "choosing the penalty by 5 folds" in err
+    assert "warning: column 'patient' differs in nearly every row" in err
+    assert "without effect: 'ward'" in err
+
+
+def test_three_commands_end_to_end(folder):
+    run(folder, "evaluate", "m.json", "new.csv.gz", "--html", "page.html", "--cost-ratio", "5")
+    run(folder, "predict", "m.json", "new.csv.gz", "--out", "scores.csv")
+    flat = json.loads(run(folder, "evaluate", "m.json", "new.parquet", "--json").stdout)
+    new, scores = patients(seed=1), pd.read_csv(folder / "scores.csv")
+    assert scores["patient"].tolist() == new["patient"].tolist()
+    assert flat["auc"] == pytest.approx(roc_auc_score(new["sick"] == "yes", scores["score"]), abs=1e-12)
+    assert flat["auc_low"] < flat["auc"] < flat["auc_high"]
+    assert (flat["n"], flat["positives"]) == (400, (new["sick"] == "yes").sum())
+    assert scores["probability"].between(0, 1).all()
+
+
+def test_compare_explain_and_theory(folder, capsys):
+    new = str(folder / "new.parquet")
+    both = ["compare", str(folder / "m.json"), str(folder / "b.json"), new]
+    assert main([*both, "--picture", str(folder / "both.svg"), "--html", str(folder / "both.html")]) == 0
+    out = capsys.readouterr().out
+    assert "DeLong" in out
+    assert "m.json ranks better than b.json" in out
+    assert main([*both, "--json"]) == 0
+    test = json.loads(capsys.readouterr().out)
+    assert test["difference"] == pytest.approx(test["auc_a"] - test["auc_b"])
+    assert 0 < test["p_value"] < 0.05
+    svg = (folder / "both.svg").read_text()
+    assert svg.startswith("<?xml")
+    assert "DeLong" in (folder / "both.html").read_text()
+    assert main(["explain", str(folder / "m.json"), "--picture", str(folder / "features.png")]) == 0
+    out = capsys.readouterr().out
+    assert "cholesterol, mg/dl" in out
+    assert "column town" in out
+    assert (folder / "features.png").read_bytes().startswith(b"\x89PNG")
+    assert main(["explain", str(folder / "m.json"), "--json"]) == 0
+    explained = json.loads(capsys.readouterr().out)
+    assert sum(explained["columns"].values()) == pytest.approx(1.0)
+    coefficient = {f["feature"]: f["coefficient"] for f in explained["features"]}
+    assert coefficient["age"] == load_model(folder / "m.json").coef[1]
+    assert main(["theory", str(folder / "patients.csv"), "--target", "sick", "--json"]) == 0
+    constants = json.loads(capsys.readouterr().out)
+    assert constants["n"] == 400
+    assert constants["lipschitz_printed"] == pytest.approx(8 * constants["M"] ** 2)
+    assert main(["theory", str(folder / "patients.csv"), "--target", "sick", "--l2", "0.1", "--raw"]) == 0
+    assert "largest norm of a row" in capsys.readouterr().out
+
+
+def test_libsvm_with_streaming(tmp_path):
+    write_libsvm(tmp_path / "rows.libsvm")
+    trained = json.loads(run(tmp_path, "train", "rows.libsvm", "--streaming", "--json", "--model", "m.json").stdout)
+    assert trained["cv_auc_low"] < trained["cv_auc"] < trained["cv_auc_high"]
+    assert trained["rows"] == 300
+    assert (
+        main(["predict", str(tmp_path / "m.json"), str(tmp_path / "rows.libsvm"), "--out", str(tmp_path / "s.parquet")])
+        == 0
+    )
+    assert len(pd.read_parquet(tmp_path / "s.parquet")) == 300
+
+
+def test_page_in_a_browser(folder, browser):
+    if not (folder / "page.html").exists():
+        main(
+            [
+                "evaluate",
+                str(folder / "m.json"),
+                str(folder / "new.parquet"),
+                "--html",
+                str(folder / "page.html"),
+                "--cost-ratio",
+                "5",
+            ]
+        )
+    page = (folder / "page.html").as_uri()
+    browser.get_log("performance")
+    browser.get(page)
+    sections = [heading.text for heading in browser.find_elements("tag name", "h2")]
+    assert sections == ["Ranking", "Scores", "Thresholds", "Probabilities", "What the model looks at", "The model"]
+    sizes = browser.execute_script("return [...document.images].map(i => [i.complete, i.naturalWidth])")
+    assert len(sizes) == 4
+    assert all(complete and width > 0 for complete, width in sizes)
+    text = browser.find_element("tag name", "main").text
+    for words in ("cholesterol, mg/dl", "Youden", "one miss worth 5 false alarms", "Brier", "taken for an identifier"):
+        assert words in text
+    assert [url for url in requests(browser, page) if url != page and not url.startswith("data:")] == []
+    assert [entry for entry in browser.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")] == []
+    for width in (390, 1600):
+        metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        browser.get(page)
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_has_an_example(command, capsys):
+    assert main([command, "--help"]) == 0
+    assert f"Example:  vrspam {command}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["train"], "Missing argument"),
+        (["train", "x.csv", "--l1", "some"], "--l1"),
+        (["train", "x.csv", "--l1", "-1"], "--l1"),
+        (["train", "x.csv", "--folds", "1"], "--folds"),
+        (["train", "x.csv", "--calibration", "magic"], "--calibration"),
+        (["train", "x.csv", "--model", "/no/such/directory/m.json"], "make it first"),
+        (["evaluate", "m.json", "x.csv", "--confidence", "95"], "--confidence"),
+        (["evaluate", "m.json", "x.csv", "--recall", "0"], "--recall"),
+        (["evaluate", "m.json", "x.csv", "--cost-ratio", "-1"], "--cost-ratio"),
+        (["predict", "m.json", "x.csv"], "--out"),
+        (["predict", "m.json", "x.csv", "--out", "x.xlsx"], ".parquet"),
+        (["compare", "a.json", "b.json", "x.csv", "--picture", "x.bmp"], "--picture"),
+        (["theory", "x.csv", "--theta", "2"], "--theta"),
+    ],
+)
+def test_misuse_is_one_sentence_and_exit_code_2(arguments, words, capsys):
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert words in captured.err
+    assert captured.err.count("\n") == 1
+    assert captured.out == ""
+
+
+def failing(folder, capsys, *arguments):
+    assert main([str(folder / a) if a.endswith((".csv", ".json")) else a for a in arguments]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    (line,) = [x for x in captured.err.splitlines() if not x.endswith("...")]
+    return line
+
+
+def test_failures_are_one_sentence_and_exit_code_1(folder, capsys):
+    assert "no file is found" in failing(folder, capsys, "train", "none.csv", "--target", "sick")
+    assert "--target" in failing(folder, capsys, "train", "patients.csv")
+    assert "has no column 'ill'" in failing(folder, capsys, "train", "patients.csv", "--target", "ill")
+    assert "no row has the label 'maybe'" in failing(
+        folder, capsys, "train", "patients.csv", "--target", "sick", "--positive", "maybe"
+    )
+    assert "cannot be read" in failing(folder, capsys, "evaluate", "none.json", "patients.csv")
+    assert "no vrspam model file" in failing(folder, capsys, "evaluate", "patients.csv", "patients.csv")
+    assert not (folder / "model.json").exists()
+    frame = patients(rows=50)
+    write(frame.drop(columns="age"), folder / "short.csv")
+    assert "there is no column 'age'" in failing(folder, capsys, "evaluate", "m.json", "short.csv")
+    write(frame.assign(sick="no"), folder / "one.csv")
+    assert "at least two positive rows" in failing(folder, capsys, "evaluate", "m.json", "one.csv")
+    assert "no column 'name'" in failing(
+        folder, capsys, "predict", "m.json", "patients.csv", "--id", "name", "--out", "s.csv"
+    )
+    with pytest.raises(ValueError, match="has no column 'ill'"):
+        main(["train", str(folder / "patients.csv"), "--target", "ill", "--debug"])
+
+
+def test_broken_rows_are_named_or_left_out(folder, capsys):
+    frame = patients(seed=1).astype({"age": object})
+    frame.loc[7, "age"] = "old"
+    frame.loc[9, "sick"] = None
+    write(frame, folder / "broken.csv")
+    words = failing(folder, capsys, "evaluate", "m.json", "broken.csv")
+    assert "line 9: column 'age' holds 'old'" in words
+    assert "give --skip-errors to leave it out" in words
+    assert main(["evaluate", str(folder / "m.json"), str(folder / "broken.csv"), "--skip-errors", "--json"]) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["n"] == 398
+    assert "warning: left out 2 broken part(s)" in captured.err
+
+
+def test_models_of_different_labels_cannot_be_compared(folder, capsys):
+    other = folder / "other.json"
+    assert (
+        main(["train", str(folder / "patients.csv"), "--target", "sick", "--positive", "no", "--model", str(other)])
+        == 0
+    )
+    capsys.readouterr()
+    words = failing(folder, capsys, "compare", "m.json", "other.json", "patients.csv")
+    assert "do not agree on which rows are positive" in words
+    a, b = load_model(folder / "m.json"), load_model(other)
+    np.testing.assert_allclose(a.coef, -b.coef, rtol=1e-6, atol=1e-12)

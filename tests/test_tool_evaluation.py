@@ -1,0 +1,181 @@
+"""Numbers of an evaluation against brute force and scikit-learn, and what the pictures show."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.calibration import calibration_curve
+from sklearn.metrics import average_precision_score, brier_score_loss, precision_score, roc_auc_score
+from test_tool_modelfile import make_model
+
+from vrspam import VRSPAMClassifier, plotting
+from vrspam.metrics import delong_test
+from vrspam.plotting.style import new_figure, save_figure
+from vrspam.tool.evaluation import evaluate, lift, reliability, verdict
+
+RNG = np.random.default_rng(0)
+POSITIVE = RNG.random(300) < 0.3
+SCORES = np.round(RNG.standard_normal(300) + POSITIVE, 1)  # with ties
+FOUND = evaluate(make_model(), POSITIVE, SCORES, cost_ratio=3.0, recall=0.8)
+
+
+def outcomes(threshold):
+    called = threshold <= SCORES
+    return (called & POSITIVE).sum(), (called & ~POSITIVE).sum()
+
+
+CUTS = [*np.unique(SCORES), SCORES.max() + 1]
+
+
+def test_thresholds_by_brute_force():
+    def youden(cut):
+        hits, alarms = outcomes(cut)
+        return hits / POSITIVE.sum() - alarms / (~POSITIVE).sum()
+
+    def cost(cut):
+        hits, alarms = outcomes(cut)
+        return alarms + 3.0 * (POSITIVE.sum() - hits)
+
+    chosen = FOUND.thresholds
+    assert youden(chosen["youden"].threshold) == pytest.approx(max(map(youden, CUTS)))
+    assert cost(chosen["cost"].threshold) == min(map(cost, CUTS))
+    enough = [cut for cut in CUTS if outcomes(cut)[0] >= 0.8 * POSITIVE.sum()]
+    assert chosen["recall"].threshold == max(enough)
+    for at in chosen.values():
+        hits, alarms = outcomes(at.threshold)
+        assert at.sensitivity == pytest.approx(hits / POSITIVE.sum())
+        assert at.specificity == pytest.approx(1 - alarms / (~POSITIVE).sum())
+        assert at.precision == pytest.approx(precision_score(POSITIVE, at.threshold <= SCORES))
+        assert at.share == pytest.approx((hits + alarms) / 300)
+
+
+def test_calling_no_row_positive_can_cost_least():
+    at = evaluate(make_model(), POSITIVE, -SCORES, cost_ratio=1e-3).thresholds["cost"]
+    assert at.threshold > -SCORES.min()
+    assert (at.sensitivity, at.share, at.precision) == (0.0, 0.0, None)
+
+
+def test_flat_numbers():
+    flat = FOUND.flat()
+    assert flat["auc"] == pytest.approx(roc_auc_score(POSITIVE, SCORES))
+    assert flat["auc_low"] < flat["auc"] < flat["auc_high"]
+    assert (flat["n"], flat["positives"]) == (300, POSITIVE.sum())
+    assert flat["average_precision"] == pytest.approx(average_precision_score(POSITIVE, SCORES))
+    probabilities = 1 / (1 + np.exp(-(2.5 * SCORES - 0.1)))
+    assert flat["brier"] == pytest.approx(brier_score_loss(POSITIVE, probabilities))
+    assert all(not isinstance(value, (dict, list, np.generic)) for value in flat.values())
+    assert not any(
+        key.startswith(("brier", "calibration"))
+        for key in evaluate(make_model(calibration=None), POSITIVE, SCORES).flat()
+    )
+
+
+@pytest.mark.parametrize("share", [0.01, 0.1, 0.25, 1.0])
+def test_lift_is_the_mean_over_ways_to_break_ties(share):
+    count = int(share * 300)
+    rng = np.random.default_rng(1)
+    found = []
+    for _ in range(2000 if share < 1 else 1):
+        order = np.lexsort((rng.random(300), -SCORES))[:count]
+        found.append(POSITIVE[order].mean() / POSITIVE.mean())
+    assert lift(POSITIVE, SCORES, count / 300) == pytest.approx(np.mean(found), abs=4 * np.std(found) / 44 + 1e-9)
+
+
+def test_reliability_groups_are_those_of_scikit_learn():
+    probabilities = np.random.default_rng(2).random(500)
+    positive = np.random.default_rng(3).random(500) < probabilities
+    bins = reliability(positive, probabilities)
+    observed, predicted = calibration_curve(positive, probabilities, n_bins=10, strategy="quantile")
+    np.testing.assert_allclose([b.observed for b in bins], observed)
+    np.testing.assert_allclose([b.predicted for b in bins], predicted)
+    assert sum(b.rows for b in bins) == 500
+    assert len(reliability(positive, np.full(500, 0.5))) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [({"recall": 0.0}, "recall"), ({"cost_ratio": -1.0}, "cost_ratio"), ({"confidence": 2}, "conf")],
+)
+def test_bad_options(options, words):
+    with pytest.raises(ValueError, match=words):
+        evaluate(make_model(), POSITIVE, SCORES, **options)
+
+
+def test_verdicts():
+    better = delong_test(POSITIVE, SCORES, np.random.default_rng(4).random(300))
+    assert verdict(better, "a", "b").startswith("a ranks better than b")
+    assert verdict(delong_test(POSITIVE, np.random.default_rng(4).random(300), SCORES), "a", "b").startswith("b ranks")
+    assert verdict(delong_test(POSITIVE, SCORES, SCORES), "a", "b").startswith("No difference")
+    perfect = delong_test(POSITIVE, POSITIVE * 1.0, 1.0 - POSITIVE)
+    assert "no test is possible" in verdict(perfect, "a", "b")
+
+
+# -- pictures -----------------------------------------------------------------------------------------------------
+
+
+def axes():
+    return new_figure(1, 1, (4, 4))[1][0, 0]
+
+
+def area(line):
+    x, y = line.get_data()
+    return float(np.sum(np.diff(x) * (y[1:] + y[:-1])) / 2)
+
+
+def test_roc_curve_encloses_the_auc():
+    ax = plotting.plot_roc(POSITIVE, {"one": SCORES, "two": -SCORES}, ax=axes())
+    curves = [line for line in ax.lines if not line.get_label().startswith("_")]
+    assert [area(line) for line in curves] == pytest.approx(
+        [roc_auc_score(POSITIVE, SCORES), roc_auc_score(POSITIVE, -SCORES)]
+    )
+    assert curves[0].get_label().startswith(f"one: AUC {roc_auc_score(POSITIVE, SCORES):.3f} [")
+
+
+def test_long_curves_are_thinned():
+    rng = np.random.default_rng(5)
+    positive = rng.random(50_000) < 0.5
+    scores = rng.standard_normal(50_000) + positive
+    ax = plotting.plot_roc(positive, scores, ax=axes())
+    assert len(ax.lines[1].get_xdata()) <= 2000
+    assert area(ax.lines[1]) == pytest.approx(roc_auc_score(positive, scores), abs=1e-3)
+
+
+def test_histograms_hold_all_rows():
+    ax = plotting.plot_scores(POSITIVE, SCORES, threshold=0.3, ax=axes())
+    for patch in ax.patches[1::2]:  # the outlines
+        heights = patch.get_path().vertices[:, 1]
+        assert heights[1:-1:2].sum() == pytest.approx(1.0)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["others", "positives", "threshold"]
+
+
+def test_lift_curve_ends_at_one():
+    line = plotting.plot_lift(POSITIVE, SCORES, ax=axes()).lines[0]
+    assert (line.get_xdata()[-1], line.get_ydata()[-1]) == (1.0, 1.0)
+
+
+def test_convergence_of_a_fit():
+    X = RNG.standard_normal((200, 3)) + POSITIVE[:200, None]
+    one = VRSPAMClassifier(random_state=0).fit(X, POSITIVE[:200]).history_
+    ax = plotting.plot_convergence(one, ax=axes())
+    np.testing.assert_array_equal(ax.lines[0].get_xdata(), one["passes"])
+    assert ax.get_yscale() == "log"
+    assert ax.get_legend() is None
+    with pytest.raises(ValueError, match="history_"):
+        plotting.plot_convergence({"passes": [1]}, ax=axes())
+
+
+@pytest.mark.parametrize("bad", [{"y_true": [1, 1], "scores": [1, 2]}, {"y_true": [0, 1], "scores": [[1], [2]]}])
+def test_bad_curves(bad):
+    with pytest.raises(ValueError, match=r"two classes|one number for each row"):
+        plotting.plot_roc(**bad, ax=axes())
+
+
+def test_pictures_are_the_same_bytes_each_time(tmp_path):
+    for end in ("png", "svg", "pdf"):
+        contents = []
+        for _ in range(2):
+            ax = plotting.plot_roc(POSITIVE, SCORES, ax=axes())
+            contents.append(save_figure(ax.figure, tmp_path / f"p.{end}").read_bytes())
+        assert contents[0] == contents[1]
+    with pytest.raises(ValueError, match=r"\.png, \.svg or \.pdf"):
+        save_figure(ax.figure, tmp_path / "p.bmp")
