@@ -1,0 +1,72 @@
+"""Rows and labels as a user may give them, checked before anything is computed."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from vrspam import arrays
+
+
+def union_of_labels(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The sorted labels of a and b; an error if there are more than two, or numbers and strings."""
+    if a.size and b.size and (a.dtype.kind in "OUS") != (b.dtype.kind in "OUS"):
+        raise ValueError(f"Labels {a.tolist()} and {b.tolist()} are of different types.")
+    union = np.union1d(a, b) if a.size and b.size else np.unique(b if b.size else a)
+    if union.size > 2:
+        known = f" (so far {a.tolist()})" if a.size else ""
+        raise ValueError(
+            f"Only two classes are possible, got labels {union.tolist()}{known}: the target must be binary."
+        )
+    return union
+
+
+def check_rows(X, y, sample_weight):
+    """X as float array or CSR/CSC, y as a vector, weights as float64 or None."""
+    if arrays.device_namespace(X) is not None:
+        return arrays.checked_rows(X, y, sample_weight)
+    X = X if sparse.issparse(X) else np.asarray(X)
+    if X.ndim != 2:
+        raise ValueError(f"X must have two dimensions, got {X.ndim}.")
+    if X.shape[1] == 0:
+        raise ValueError(f"X has no features: its shape is {X.shape}.")
+    if X.dtype.kind == "c":
+        raise ValueError("Complex data is not supported: X must be real.")
+    X = X.tocsr() if sparse.issparse(X) and X.format != "csc" else X
+    if X.dtype not in (np.float32, np.float64):
+        try:
+            X = X.astype(np.float64, casting="unsafe" if X.dtype.kind in "OUSiub" else "same_kind")
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"X is not numeric: encode it as numbers, without missing values ({error}).") from error
+    y = np.asarray(y)
+    if y.ndim != 1 or y.shape[0] != X.shape[0]:
+        raise ValueError(f"y must be one label for each of the {X.shape[0]} rows, got shape {y.shape}.")
+    _check_labels(y)
+    if (
+        not np.isfinite((X.data if sparse.issparse(X) else X).sum(dtype=np.float64))
+        and not np.isfinite(X.data if sparse.issparse(X) else X).all()
+    ):
+        raise ValueError("X contains NaN or infinity: impute or drop those rows first.")
+    if sample_weight is None:
+        return X, y, None
+    weights = np.asarray(sample_weight)
+    weights = weights if weights.dtype.kind == "c" else weights.astype(np.float64)
+    if weights.shape != y.shape:
+        raise ValueError(f"sample_weight must have one entry per row, got shape {weights.shape} for {y.shape[0]} rows.")
+    if weights.dtype.kind == "c" or not np.isfinite(weights).all() or (weights < 0).any():
+        raise ValueError("sample_weight must be real, finite and not negative.")
+    return X, y, weights
+
+
+def _check_labels(y: np.ndarray) -> None:
+    if y.dtype.kind not in "biufUSOM":
+        raise ValueError(f"The labels must be numbers, booleans or strings, got {y.dtype}.")
+    try:
+        labels = np.unique(y)
+        missing = bool((labels != labels).any())  # NaN
+    except TypeError:
+        raise ValueError("y holds labels of different types, or missing ones: give all labels one type.") from None
+    if missing:
+        raise ValueError("y contains NaN: drop the rows that have no label.")
+    if labels.size > 2:
+        raise ValueError(f"Only two classes are possible, got labels {labels.tolist()[:5]}.")
