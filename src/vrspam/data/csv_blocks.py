@@ -118,7 +118,11 @@ def _header(path: str, file: TextFile, delimiter: str | None) -> tuple[_Dialect,
         raise DataError(f"{path} is not UTF-8 text (line {lines}); save it as UTF-8") from error
     if delimiter is None:
         delimiter = max(",;\t|", key=text.count)
-    names = next(csv.reader([text], delimiter=delimiter))
+    try:
+        names = next(csv.reader([text], delimiter=delimiter))
+    except csv.Error as error:
+        reason = "a stray carriage return, or a name beyond all bounds"
+        raise DataError(f"{path}: line {lines} is no line of column names ({reason}); correct it") from error
     twice = [name for name in names if names.count(name) > 1]
     if twice:
         raise DataError(f"{path} names the column {twice[0]!r} twice; rename one")
