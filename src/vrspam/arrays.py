@@ -39,9 +39,9 @@ def on_host(array: Any) -> np.ndarray:
     """The array as NumPy's."""
     if isinstance(array, np.ndarray):
         return array
-    for method in ("cpu", "get"):  # PyTorch, CuPy: also where dispatch is off
-        if hasattr(array, method) and hasattr(array, "ndim"):
-            array = getattr(array, method)()
+    library = type(array).__module__.split(".")[0]
+    if library in ("torch", "cupy"):  # also where dispatch is off
+        return array.cpu().numpy() if library == "torch" else array.get()
     xp = device_namespace(array)
     if xp is None:
         return np.asarray(array)
