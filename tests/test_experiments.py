@@ -208,6 +208,14 @@ def test_table_means_marks_and_reasons(tmp_path):
     assert str(german.ours) == ".8000 ± .0100"
 
 
+def test_one_run_has_no_deviation_and_no_mark(tmp_path):
+    fill(tmp_path)
+    first = [row for row in read_all(tmp_path / "rows")[0] if row["split"] == 0]
+    cells = table.summarise(first)
+    assert {cell.mark for cell in cells} == {""}
+    assert {str(cell.ours) for cell in cells} == {".7900", ".9200"}
+
+
 def test_disagreement_is_measured_run_by_run(tmp_path):
     fill(tmp_path, far=True)
     rows = read_all(tmp_path / "rows")[0]

@@ -41,7 +41,7 @@ class Summary:
         return self.std / math.sqrt(self.runs)
 
     def __str__(self) -> str:
-        return f"{format_auc(self.mean)} ± {format_auc(self.std)}"
+        return f"{format_auc(self.mean)} ± {format_auc(self.std)}" if self.runs > 1 else format_auc(self.mean)
 
 
 @dataclass(frozen=True)
@@ -142,8 +142,8 @@ def _cell(name: str, algorithm: str, rows: list[Row], ceilings: dict[str, Summar
 
 def _judge(paper: Summary | None, optimum: Summary | None, ceiling: Summary | None) -> tuple[str, str]:
     """Whether the paper's cell can come from its objective, allowing for two standard errors of either mean."""
-    if paper is None or optimum is None or ceiling is None:
-        return "", ""
+    if paper is None or optimum is None or ceiling is None or min(optimum.runs, ceiling.runs) < 2:
+        return "", ""  # one run has no standard error
     if paper.mean > ceiling.mean + max(2 * math.hypot(paper.error, ceiling.error), AGREEMENT):
         best = format_auc(ceiling.mean)
         return "above", f"no penalty of the grid reaches it: {best} is the best even if chosen on the test part"
