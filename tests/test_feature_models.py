@@ -272,3 +272,26 @@ def test_auto_on_very_wide_tables_is_linear():
     model = AUCClassifierCV(features="auto", l2s=[0.1]).fit(wide, y)
     assert model.features_ is None
     assert model.selection_["features"] == ["linear"]
+
+
+def test_plot_of_shapes_shows_what_they_are():
+    pytest.importorskip("matplotlib")
+    from vrspam.plotting import plot_shapes
+
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"age": rng.normal(50, 9, 200), "city": rng.choice(["a", "b"], 200), "flat": np.ones(200)})
+    frame.loc[::9, "age"] = np.nan
+    y = frame["age"].fillna(50) + 9 * (frame["city"] == "b") + rng.normal(0, 3, 200) > 55
+    model = AUCClassifierCV(features="additive").fit(frame, y)
+    shapes = model.shape_functions_
+    axes = plot_shapes(model).axes
+    assert [ax.get_title() for ax in axes] == sorted(shapes, key=lambda name: -shapes[name].importance)
+    age = next(ax for ax in axes if ax.get_title() == "age")
+    x, drawn = age.get_lines()[1].get_data()
+    assert np.array_equal(np.interp(x, shapes["age"].grid, shapes["age"].contribution), drawn)
+    assert [text.get_text() for text in age.texts] == ["missing"]
+    city = next(ax for ax in axes if ax.get_title() == "city")
+    assert sorted(label.get_text() for label in city.get_xticklabels()) == ["a", "b"]
+    assert len(plot_shapes(shapes, most=2).axes) == 2
+    with pytest.raises(ValueError, match="takes a fitted"):
+        plot_shapes({})

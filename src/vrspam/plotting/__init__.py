@@ -10,6 +10,7 @@ from vrspam.plotting.ranking import (
     plot_roc,
     plot_scores,
 )
+from vrspam.plotting.shapes import plot_shapes
 
 __all__ = [
     "plot_coefficients",
@@ -21,4 +22,5 @@ __all__ = [
     "plot_reliability",
     "plot_roc",
     "plot_scores",
+    "plot_shapes",
 ]

@@ -1,0 +1,130 @@
+"""The picture of an additive model: what each column adds to the score."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import ceil
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from vrspam.estimators.shapes import Shape
+from vrspam.plotting.style import BLUE, GREY, ORANGE, new_figure
+
+PANEL = (3.2, 2.4)
+MOST_CATEGORIES = 12
+LONGEST_LABEL = 10
+FEW_VALUES = 8  # so many are drawn as points
+MANY_VALUES = 100  # of so many the outermost ones are left out, which may lie far off
+
+
+def plot_shapes(shapes: Any, *, most: int = 12, columns: int = 3) -> Figure:
+    """Draw what each column adds to the score, the most important columns first.
+
+    A number's curve is drawn over the range that was seen (without the outermost half percent), with its 95 %
+    band from the folds; ticks along the bottom are quantiles of the column, so that a stretch without ticks rests
+    on few rows. Categories, and numbers of few values, are points with bars. A missing value is the orange point
+    at the right. All panels have the same height: a flat panel is a column that hardly matters.
+
+    Parameters
+    ----------
+    shapes : fitted AUCClassifierCV, or its `shape_functions_`
+    most : int, default=12
+        Most columns drawn.
+    columns : int, default=3
+        Panels beside each other.
+
+    Returns
+    -------
+    matplotlib Figure
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from vrspam import AUCClassifierCV
+    >>> from vrspam.plotting import plot_shapes
+    >>> data = load_breast_cancer(as_frame=True)
+    >>> model = AUCClassifierCV(features="additive").fit(data.data[["mean radius", "mean texture"]], data.target)
+    >>> [ax.get_title() for ax in plot_shapes(model).axes]
+    ['mean radius', 'mean texture']
+    """
+    found: Mapping[str, Shape] = shapes.shape_functions_ if hasattr(shapes, "shape_functions_") else shapes
+    if not isinstance(found, Mapping) or not found:
+        raise ValueError("plot_shapes takes a fitted AUCClassifierCV with additive features, or its shape_functions_.")
+    if most < 1 or columns < 1:
+        raise ValueError(f"most and columns must be at least 1, got {most} and {columns}.")
+    shown = sorted(found.values(), key=lambda shape: -shape.importance)[:most]
+    columns = min(columns, len(shown))
+    rows = ceil(len(shown) / columns)
+    figure, panels = new_figure(rows, columns, (PANEL[0] * columns, PANEL[1] * rows))
+    every = list(panels.ravel())
+    for ax, shape in zip(every, shown, strict=False):
+        _draw(ax, shape)
+    lowest, highest = _range(shown)
+    for number, ax in enumerate(every):
+        if number >= len(shown):
+            ax.remove()
+            continue
+        ax.set_ylim(lowest, highest)
+        if number % columns == 0:
+            ax.set_ylabel("added to the score")
+        else:
+            ax.tick_params(labelleft=False)
+    return figure
+
+
+def _draw(ax: Axes, shape: Shape) -> None:
+    ax.axhline(0.0, color=GREY, linewidth=0.8, zorder=1)
+    draw = _draw_curve if shape.numeric and shape.grid.size > FEW_VALUES else _draw_values
+    end = draw(ax, shape)
+    if shape.missing is not None:
+        value, low, high = (np.array([part]) for part in shape.missing)
+        _points(ax, np.array([end]), value, low, high, ORANGE)
+        ax.annotate(
+            "missing", (end, low[0]), (0, -11), textcoords="offset points", ha="right", color=ORANGE, fontsize=8
+        )
+    ax.set_title(_short(shape.name, 34))
+
+
+def _draw_curve(ax: Axes, shape: Shape) -> float:
+    """A curve over all but the outermost values; returns the place for missing ones."""
+    inner = slice(1, -1) if shape.grid.size > MANY_VALUES else slice(None)
+    grid = shape.grid[inner]
+    ax.fill_between(grid, shape.low[inner], shape.high[inner], color=BLUE, alpha=0.2, linewidth=0)
+    ax.plot(grid, shape.contribution[inner], color=BLUE)
+    marks = grid[np.linspace(0, grid.size - 1, min(grid.size, 21)).astype(int)]
+    ax.plot(marks, np.full(marks.size, 0.015), "|", color=GREY, transform=ax.get_xaxis_transform(), clip_on=False)
+    return float(grid[-1] + 0.08 * np.ptp(grid))
+
+
+def _draw_values(ax: Axes, shape: Shape) -> float:
+    """Points with bars for categories, and for numbers of which there are few."""
+    order = np.arange(shape.grid.size)
+    if not shape.numeric:
+        order = np.argsort(-np.abs(shape.contribution), kind="stable")[:MOST_CATEGORIES]
+        order = order[np.argsort(shape.contribution[order], kind="stable")]
+    places = np.arange(order.size)
+    _points(ax, places, shape.contribution[order], shape.low[order], shape.high[order], BLUE)
+    labels = [f"{shape.grid[i]:.4g}" if shape.numeric else _short(str(shape.grid[i])) for i in order]
+    slanted = sum(map(len, labels)) > 24
+    ax.set_xticks(places, labels, rotation=45 if slanted else 0, ha="right" if slanted else "center")
+    ax.margins(x=0.15)
+    return float(order.size)
+
+
+def _points(ax: Axes, x: np.ndarray, value: np.ndarray, low: np.ndarray, high: np.ndarray, colour: str) -> None:
+    ax.errorbar(x, value, yerr=[value - low, high - value], fmt="o", color=colour, linewidth=1.2, capsize=2.5)
+
+
+def _range(shapes: list[Shape]) -> tuple[float, float]:
+    lows = [float(shape.low.min()) for shape in shapes] + [s.missing[1] for s in shapes if s.missing is not None]
+    highs = [float(shape.high.max()) for shape in shapes] + [s.missing[2] for s in shapes if s.missing is not None]
+    low, high = min(lows), max(highs)
+    margin = 0.06 * (high - low) or 1.0
+    return low - margin, high + margin
+
+
+def _short(text: str, most: int = LONGEST_LABEL) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
