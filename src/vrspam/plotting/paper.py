@@ -107,7 +107,7 @@ def _axes(rows: int, columns: int, width: float = PANEL) -> tuple[Figure, np.nda
 
 def _legend(figure: Figure, axes: Axes) -> None:
     handles, labels = axes.get_legend_handles_labels()
-    room = int(figure.get_figwidth() * 11 / (max(map(len, labels)) + 7))  # characters in a line, and those of a label
+    room = int(figure.get_figwidth() * 12.5 / (max(map(len, labels)) + 7))  # characters in a line, and those of a label
     figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), max(room, 1)), frameon=False)
 
 
@@ -121,10 +121,10 @@ def _frame_auc(axes: Axes, algorithms: Mapping[str, Sequence[Mapping[str, Any]]]
 
 
 def _log_x(axes: Axes) -> None:
-    """Few and plain labels: 1, 2, 5, 10 ... within two decades, else the decades."""
+    """Few and plain labels: 1, 2, 5, 10 ... within a decade and a half, else the decades."""
     axes.set_xscale("log")
     low, high = axes.get_xlim()
-    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 200 * low else (1,)))
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 40 * low else (1,)))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
 
