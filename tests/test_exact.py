@@ -182,6 +182,18 @@ def test_ill_conditioned_elastic_net_is_certified():
     assert np.all(np.abs(grad[zeros]) <= 1.01e-7)
 
 
+@pytest.mark.parametrize("l2", [1e-300, 1e-40, 1e-20])
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_an_l2_below_rounding_is_like_none(l2):
+    """Nothing may be divided by it: the answer stays near the one of least norm, whatever the certificate says."""
+    X, y = make_data(80, 4)
+    X = np.hstack([X, X[:, :1], np.ones((80, 1)), X @ np.ones((4, 1))])
+    moments = ClassMoments.from_data(X, y)
+    least = solve_gram(Objective.from_moments(moments, 0.0), tol=1e-8, max_iter=1)
+    solution = solve_gram(Objective.from_moments(moments, l2), tol=1e-8, max_iter=1)
+    np.testing.assert_allclose(solution.w, least.w, rtol=1e-3, atol=1e-3)
+
+
 def test_warm_start_gives_the_same_answer_sooner():
     X, y = make_data(200, 30, seed=7)
     moments = ClassMoments.from_data(X, y)

@@ -63,6 +63,9 @@ def _solve_cholesky(objective: Objective, tol: float) -> Solution:
         if not better.gap < solution.gap:
             break
         solution = better
+    if not solution.converged:  # perhaps l2 is too small for Cholesky, and only luck let it pass
+        spectral = certify(objective, GramPath(objective).coef(objective.penalty.l2), 1, tol)
+        solution = spectral if spectral.gap < solution.gap or not np.isfinite(solution.gap) else solution
     return solution
 
 
@@ -83,18 +86,22 @@ class GramPath:
             self.values, self.vectors = arrays.eigh(H, like)
         np.maximum(self.values, 0.0, out=self.values)
         self.rotated = self.vectors.T @ objective.delta
+        self._cut = (
+            float(self.values.max(initial=0.0)) * self.values.size * np.finfo(float).eps
+        )  # what eigh can resolve
 
     def coefs(self, l2s: np.ndarray) -> np.ndarray:
-        """One row of coefficients for each (positive) l2."""
-        return (self.rotated / (self.values + np.asarray(l2s)[:, np.newaxis] / self.objective.k)) @ self.vectors.T
+        """One row of coefficients for each (positive) l2; where l2 and H both vanish in rounding, so do they."""
+        shifted = self.values + np.asarray(l2s)[:, np.newaxis] / self.objective.k
+        known = shifted > self._cut
+        return np.where(known, self.rotated / np.where(known, shifted, 1.0), 0.0) @ self.vectors.T
 
     def coef(self, l2: float) -> np.ndarray:
         return self.coefs(np.array([l2]))[0]
 
     def least_norm(self) -> np.ndarray:
         """The shortest minimiser when l2 = 0: directions in which the data do not vary get nothing."""
-        cut = self.values.max(initial=0.0) * self.values.size * np.finfo(float).eps
-        keep = self.values > cut
+        keep = self.values > self._cut
         return self.vectors[:, keep] @ (self.rotated[keep] / self.values[keep])
 
     def solve(self, l2: float, tol: float) -> Solution:
@@ -189,10 +196,10 @@ class ConjugateGradient:
 
     def init(self, objective: Objective) -> State:
         l2, k = objective.penalty.l2, objective.k
-        diagonal = (objective.gram_diagonal + l2) / k
+        diagonal = objective.gram_diagonal + l2
         if l2 == 0.0:
             diagonal = np.full_like(diagonal, diagonal.mean())
-        self._inverse_diagonal = 1.0 / np.where(diagonal > 0.0, diagonal, 1.0)
+        self._inverse_diagonal = k / np.where(diagonal > 0.0, diagonal, k)
         if self.w0 is None:
             return State(np.zeros_like(objective.delta), -k * objective.delta, objective.pq, passes=1.0)
         w = np.array(self.w0, dtype=np.float64)
