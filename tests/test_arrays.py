@@ -163,3 +163,24 @@ def test_path_on_the_device(xp, data):
     coefs = GramPath(Objective.from_moments(moments, 1.0), like=xp.asarray(X)).coefs(l2s)
     for l2, coef in zip(l2s, coefs, strict=True):
         np.testing.assert_allclose(coef, AUCClassifier(l2).fit(X, y).coef_[0], rtol=1e-8)
+
+
+@pytest.mark.filterwarnings("ignore:The best l")
+@pytest.mark.parametrize("l1s", [(0.0,), (0.0, 1e-3)])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_cross_validation(xp, data, l1s, weighted):
+    from vrspam import AUCClassifierCV, HashFolds
+
+    X, y = data
+    weights = np.random.default_rng(2).integers(1, 3, 400).astype(float) if weighted else None
+    there = None if weights is None else xp.asarray(weights)
+    for cv, jobs in ((3, None), (HashFolds(3), 2)):
+        host = AUCClassifierCV(l1s=l1s, cv=cv, tol=1e-13).fit(X, y, sample_weight=weights)
+        model = AUCClassifierCV(l1s=l1s, cv=cv, tol=1e-13, n_jobs=jobs)
+        model.fit(xp.asarray(X), xp.asarray(y), sample_weight=there)
+        assert (model.l2_, model.l1_) == pytest.approx((host.l2_, host.l1_), rel=1e-10)
+        np.testing.assert_allclose(model.auc_path_, host.auc_path_, atol=1e-6)
+        assert is_native(model.coef_, xp)
+        np.testing.assert_allclose(np.asarray(model.coef_), host.coef_, rtol=1e-7, atol=1e-10)
+        assert is_native(model.predict(xp.asarray(X)), xp)
+        assert model.score(xp.asarray(X), xp.asarray(y)) == pytest.approx(host.score(X, y), abs=1e-9)

@@ -96,7 +96,8 @@ def labels_of(y: Any, weights: Any = None) -> np.ndarray:
 def is_label(y: Any, label: Any, X: Any) -> Any:
     """Where y equals a label, as a boolean array beside X; y may lie on the host, and hold text."""
     if device_namespace(y) is None:
-        return beside(np.asarray(y) == label, X)
+        member = np.asarray(y) == label
+        return member if device_namespace(X) is None else beside(member, X)
     return beside(y == (label.item() if hasattr(label, "item") else label), X)
 
 
@@ -192,11 +193,25 @@ class DeviceProducts:
         return on_host(total - sums @ self.means)
 
 
-def scores(X: Any, coef: Any) -> Any:
-    """X @ coef in float64 where X lies; `coef` of shape (d,) or (d, m)."""
+def scores(X: Any, coef: Any, index: Any = None) -> Any:
+    """X @ coef (of the rows numbered by `index`) in float64 where X lies; `coef` of shape (d,) or (d, m)."""
     xp = device_namespace(X)
     coef = beside(coef, X)
-    return xp.concat([rows @ coef for _, rows in _blocks(X)])
+    return xp.concat([rows @ coef for _, rows in _blocks(X, index)])
+
+
+def auc_of_rows(X: Any, is_positive: Any, weights: Any, index: np.ndarray, coefs: np.ndarray) -> np.ndarray:
+    """The (weighted) AUC, on the rows `index`, of the scores by each row of `coefs`, a few at a time."""
+    xp = device_namespace(X)
+    where = beside(index, X)
+    positive = xp.take(beside(is_positive, X), where)
+    c = None if weights is None else xp.take(beside(weights, X), where)
+    step = max(1, BLOCK_BYTES // (8 * max(index.size, 1)))
+    parts = [
+        auc_columns(positive, scores(X, np.ascontiguousarray(coefs[start : start + step].T), where), c)
+        for start in range(0, len(coefs), step)
+    ]
+    return np.concatenate([np.empty(0), *parts])
 
 
 def eigh(matrix: np.ndarray, like: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -138,6 +138,12 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         if solution.history:
             self.history_ = solution.history
 
+    def _settle(self, X):
+        """Put the coefficients beside X where it lies on a device."""
+        if arrays.device_namespace(X) is not None:
+            self.coef_, self.intercept_ = arrays.beside(self.coef_, X), arrays.beside(self.intercept_, X)
+        return self
+
     def _warn_if_not_converged(self, solution: Solution) -> None:
         if not solution.converged:
             warnings.warn(

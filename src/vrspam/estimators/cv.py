@@ -7,14 +7,16 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import effective_n_jobs
 from scipy import sparse
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.parallel import Parallel, delayed  # these hand scikit-learn's settings on to the threads
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
+from vrspam import arrays
 from vrspam.estimators.base import PENALTY_CONSTRAINTS, Rows
 from vrspam.estimators.cv_blocks import CVByBlocks
 from vrspam.estimators.exact import choose_solver
@@ -153,6 +155,7 @@ class AUCClassifierCV(CVByBlocks):
     """
 
     moments_: ClassMoments
+    _works_on_devices = True
     features_: Any
     _fold_coefs: np.ndarray | None
     _parameter_constraints: dict = {
@@ -231,10 +234,11 @@ class AUCClassifierCV(CVByBlocks):
             )
             rows, scores = candidates[chosen].rows, candidates[chosen].scores
             self.features_ = list(maps.values())[chosen]
-        left_out = float(np.mean([split.validation.size for split in splits])) / rows.y.size
+        left_out = float(np.mean([split.validation.size for split in splits])) / rows.X.shape[0]
         self._conclude(candidates, chosen, choice, left_out)
         self._refit(choice, rows, classes, scores.moments)
         self._advise(choice)
+        self._settle(rows.X)
         return self
 
     def _conclude(self, candidates: list[Candidate], chosen: int, choice: Choice, left_out: float) -> None:
@@ -263,9 +267,14 @@ class AUCClassifierCV(CVByBlocks):
 
     def _cross_validate(self, rows: Rows, splits: list[Split], classes: np.ndarray) -> GridScores:
         """Scores of the whole grid on the validation part of each split."""
-        l1s, is_positive = check_grid_axis("l1s", self.l1s), rows.y == classes[1]
+        l1s, is_positive = check_grid_axis("l1s", self.l1s), arrays.is_label(rows.y, classes[1], rows.X)
         mapped = isinstance(rows.X, MappedArray)
         solver = _solver_for(rows)
+        if solver == "products" and arrays.device_namespace(rows.X) is not None:
+            raise ValueError(
+                f"On a device the grid is solved from moments, not for {rows.X.shape[1]:,} features: use AUCClassifier "
+                "at a few l2, or give NumPy arrays."
+            )
         if solver == "moments":
             moments, training = moments_of_splits(rows, splits, classes, MAPPED_BYTES if mapped else KEPT_BYTES)
 
@@ -281,7 +290,7 @@ class AUCClassifierCV(CVByBlocks):
         l2s = auto_l2s(moments) if isinstance(self.l2s, str) else check_grid_axis("l2s", self.l2s)
 
         def one_fold(number: int) -> tuple[np.ndarray, GridSolution]:
-            grid = solve_grid(objective_of(number), l2s, l1s, tol=self.tol, max_iter=self.max_iter)
+            grid = solve_grid(objective_of(number), l2s, l1s, tol=self.tol, max_iter=self.max_iter, like=rows.X)
             coefs = grid.coefs.reshape(l2s.size * l1s.size, -1)
             auc = auc_of_coefs(rows, is_positive, splits[number].validation, coefs).reshape(l2s.size, l1s.size)
             return auc, grid if mapped else grid._replace(coefs=np.empty(0))

@@ -294,12 +294,6 @@ class AUCClassifier(AUCClassifierBase):
         self._finish(solution, moments, self._resolve_l2(moments), "moments")
         return self
 
-    def _settle(self, X) -> AUCClassifier:
-        """Put the coefficients beside X where it lies on a device."""
-        if arrays.device_namespace(X) is not None:
-            self.coef_, self.intercept_ = arrays.beside(self.coef_, X), arrays.beside(self.intercept_, X)
-        return self
-
     def _fit_by_passes(self, within: Operator, moments: ClassMoments) -> None:
         """Solve with products by Σ alone, each of which reads all the data once."""
         l2 = self._resolve_l2(moments)

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 from scipy import sparse
 
+from vrspam import arrays
+
 BLOCK_VALUES = 1 << 15  # values hashed at once: they stay in the processor's cache
 
 
@@ -93,6 +95,6 @@ class HashFolds:
 
     def split(self, X, y=None, groups=None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """(rows to train on, rows to validate on) for each fold, as scikit-learn's splitters."""
-        fold = self.fold_of(X if sparse.issparse(X) else np.asarray(X))
+        fold = self.fold_of(X if sparse.issparse(X) else arrays.on_host(X))
         for number in range(self.n_splits):
             yield np.flatnonzero(fold != number), np.flatnonzero(fold == number)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.model_selection import StratifiedKFold, check_cv
 
-from vrspam import metrics
+from vrspam import arrays, metrics
 from vrspam.estimators.base import Rows
 from vrspam.moments import ClassMoments
 
@@ -35,20 +35,21 @@ def make_splits(cv, rows: Rows, classes: np.ndarray, groups=None, random_state=N
     """
     if isinstance(cv, Integral) and random_state is not None:
         cv = StratifiedKFold(int(cv), shuffle=True, random_state=random_state)
-    every = np.arange(rows.y.size)
-    pairs = check_cv(cv, rows.y, classifier=True).split(rows.X, rows.y, groups)
+    y, weights = arrays.on_host(rows.y), None if rows.weights is None else arrays.on_host(rows.weights)
+    every = np.arange(y.size)
+    pairs = check_cv(cv, y, classifier=True).split(rows.X, y, groups)
     splits = [Split(every[train], every[validation]) for train, validation in pairs]
     if not splits:
         raise ValueError("cv gives no split at all.")
-    counts = rows.weights is None or rows.weights > 0
+    counts = weights is None or weights > 0
     for label in classes:
-        member = (rows.y == label) & counts
+        member = (y == label) & counts
         for number, split in enumerate(splits):
             for part, index in zip(("training", "validation"), split, strict=True):
                 if not member[index].any():
                     raise ValueError(
                         f"Fold {number}: its {part} part has no row of class {label!r}"
-                        f"{'' if rows.weights is None else ' with positive weight'}: use fewer folds, or a splitter "
+                        f"{'' if weights is None else ' with positive weight'}: use fewer folds, or a splitter "
                         "that spreads the classes over the folds (sklearn.model_selection.StratifiedKFold)."
                     )
     return splits
@@ -95,8 +96,11 @@ def moments_of_splits(
 def auc_of_coefs(rows: Rows, is_positive: np.ndarray, index: np.ndarray, coefs: np.ndarray) -> np.ndarray:
     """The (weighted) AUC, on the rows `index`, of the scores by each row of `coefs`."""
     auc = np.full(len(coefs), 0.5)
-    weights = None if rows.weights is None else rows.weights[index]
     used = np.flatnonzero(coefs.any(axis=1))  # without coefficients all scores are tied
+    if arrays.device_namespace(rows.X) is not None:
+        auc[used] = arrays.auc_of_rows(rows.X, is_positive, rows.weights, index, coefs[used])
+        return auc
+    weights = None if rows.weights is None else rows.weights[index]
     dtype = rows.X.dtype
     columns = max(1, BLOCK_BYTES // (dtype.itemsize * max(index.size, 1)))
     step = max(64, BLOCK_BYTES // (dtype.itemsize * max(coefs.shape[1], 1)))

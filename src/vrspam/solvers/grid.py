@@ -48,10 +48,13 @@ def check_grid_axis(name: str, values: ArrayLike) -> np.ndarray:
     return axis
 
 
-def solve_grid(objective: Objective, l2s: np.ndarray, l1s: np.ndarray, *, tol: float, max_iter: int) -> GridSolution:
+def solve_grid(
+    objective: Objective, l2s: np.ndarray, l1s: np.ndarray, *, tol: float, max_iter: int, like=None
+) -> GridSolution:
     """The minimisers of F for all pairs of l2 and l1; the penalty of `objective` is ignored.
 
-    Works on Σ as a matrix as well as on products with X.
+    Works on Σ as a matrix as well as on products with X. With `like`, an array on a device, eigenvectors are
+    computed there.
     """
     shape = (len(l2s), len(l1s))
     grid = GridSolution(np.zeros((*shape, objective.delta.size)), np.zeros(shape), np.ones(shape, dtype=bool))
@@ -59,7 +62,7 @@ def solve_grid(objective: Objective, l2s: np.ndarray, l1s: np.ndarray, *, tol: f
     def keep(i: int, j: int, solution: Solution) -> None:
         grid.coefs[i, j], grid.gaps[i, j], grid.converged[i, j] = solution.w, solution.gap, solution.converged
 
-    solver = _MatrixSolver(objective, len(l2s)) if isinstance(objective.within, np.ndarray) else _ProductSolver()
+    solver = _MatrixSolver(objective, len(l2s), like) if isinstance(objective.within, np.ndarray) else _ProductSolver()
     nothing = float(np.max(np.abs(objective.k * objective.delta), initial=0.0))
     first = None
     for j in np.argsort(-l1s, kind="stable"):
@@ -78,12 +81,12 @@ def solve_grid(objective: Objective, l2s: np.ndarray, l1s: np.ndarray, *, tol: f
 class _MatrixSolver:
     """One eigendecomposition for all points with l1 = 0 (unless they are few), one Gram matrix for all others."""
 
-    def __init__(self, objective: Objective, points: int):
-        self._objective, self._few = objective, points < EIGEN_MIN_POINTS
+    def __init__(self, objective: Objective, points: int, like=None):
+        self._objective, self._few, self._like = objective, points < EIGEN_MIN_POINTS, like
 
     @cached_property
     def _path(self) -> GramPath:
-        return GramPath(self._objective)
+        return GramPath(self._objective, self._like)
 
     @cached_property
     def _descent(self) -> GramDescent:
@@ -118,6 +121,7 @@ def coef_path(
     *,
     tol: float = 1e-8,
     max_iter: int = 1000,
+    like=None,
 ) -> np.ndarray:
     """Coefficients along a grid of penalties, from moments alone.
 
@@ -137,6 +141,8 @@ def coef_path(
         how many.
     max_iter : int, default=1000
         Most sweeps at a point with l1 > 0.
+    like : array, optional
+        An array on a device (`vrspam.arrays`), to compute the eigenvectors there.
 
     Returns
     -------
@@ -157,7 +163,7 @@ def coef_path(
     l1_axis = check_grid_axis("l1s", l1s)
     objective = Objective.from_moments(moments, 0.0)
     l2_axis = auto_l2s(moments) if isinstance(l2s, str) and l2s == "auto" else check_grid_axis("l2s", l2s)
-    grid = solve_grid(objective, l2_axis, l1_axis, tol=tol, max_iter=max_iter)
+    grid = solve_grid(objective, l2_axis, l1_axis, tol=tol, max_iter=max_iter, like=like)
     warn_if_not_converged(grid.converged, stacklevel=3)
     return grid.coefs
 
