@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from vrspam import AUCClassifierCV, HashFolds
+from vrspam import AUCClassifier, AUCClassifierCV, HashFolds
 from vrspam.estimators.base import Rows
 from vrspam.estimators.cv_blocks import ValidationScores
 from vrspam.estimators.folds import row_hashes
@@ -141,3 +141,22 @@ def test_refusals_leave_the_model_alone():
             AUCClassifierCV(**settings_).fit_stream(blocks)
     with pytest.raises(ValueError, match="validation_rows"):
         model.fit_stream(blocks, validation_rows=0)
+
+
+@pytest.mark.parametrize("most", [10_000, 40])
+def test_held_out_scores_are_those_of_models_of_the_other_folds(most):
+    X, y = make_data(500, 4, seed=2)
+    folds = HashFolds(3)
+    streamed = AUCClassifierCV(cv=folds).fit_stream(cut(X, y, 70), validation_rows=most)
+    found, fold = streamed.held_out_, folds.fold_of(X)
+    expected = np.empty(500)
+    for number in range(3):
+        other = AUCClassifier(streamed.l2_).fit(X[fold != number], y[fold != number])
+        expected[fold == number] = other.decision_function(X[fold == number])
+    rows = [int(np.argmin(np.abs(expected - score))) for score in found.scores]
+    np.testing.assert_allclose(found.scores, expected[rows], atol=1e-9)
+    np.testing.assert_array_equal(found.positive, y[rows] == 1)
+    np.testing.assert_array_equal(found.fold, fold[rows])
+    assert len(set(rows)) == len(rows) == min(most, (y == 0).sum()) + min(most, (y == 1).sum())
+    for label in (0, 1):  # each sampled row stands for as many as its class has for one of them
+        assert found.weights[found.positive == label].sum() == pytest.approx((y == label).sum())

@@ -244,6 +244,7 @@ class AUCClassifierCV(CVByBlocks):
     def _conclude(self, candidates: list[Candidate], chosen: int, choice: Choice, left_out: float) -> None:
         """Keep what cross-validation found."""
         scores = candidates[chosen].scores
+        self.__dict__.pop("held_out_", None)  # of an earlier fit_stream
         self.selection_ = selection_table(candidates, chosen, choice)
         self.auc_path_, self.gap_path_, self.converged_path_ = scores.auc, scores.gaps, scores.converged
         self.l2s_, self.l1s_ = scores.l2s, scores.l1s

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import _fit_context
@@ -15,7 +15,7 @@ from vrspam.estimators.folds import HashFolds
 from vrspam.estimators.map_search import Candidate, GridScores
 from vrspam.moments import ClassMoments
 from vrspam.objective import Objective
-from vrspam.selection import SelectionRule
+from vrspam.selection import Choice, SelectionRule
 from vrspam.solvers.grid import auto_l2s, check_grid_axis, solve_grid
 
 
@@ -45,6 +45,15 @@ def add_to_folds(moments: list[ClassMoments], rows: Rows, number: int, folds: Ha
         index = np.flatnonzero(fold == side)
         if index.size:
             add_block(part, rows, number, index)
+
+
+class HeldOut(NamedTuple):
+    """Validation rows: scores by a model of the other folds, and how many rows each stands for."""
+
+    positive: np.ndarray
+    scores: np.ndarray
+    fold: np.ndarray
+    weights: np.ndarray
 
 
 class ValidationScores:
@@ -111,10 +120,33 @@ class ValidationScores:
             aucs.append(metrics.roc_auc_columns(positive, scores, None if np.all(weights == 1.0) else weights))
         return np.stack(aucs, axis=1)
 
+    def at(self, point: int, intercepts: np.ndarray) -> HeldOut:
+        """The scores at one point of the grid, plus the intercept of each fold's model."""
+        sides = []
+        for side in (0, 1):
+            self._trim(side, self.most)
+            _, fold, weights, scores = (np.concatenate(column) for column in zip(*self._parts[side], strict=True))
+            sampled = self.seen[side] / fold.size
+            sides.append((np.full(fold.size, side == 1), scores[:, point] + intercepts[fold], fold, weights * sampled))
+        return HeldOut(*(np.concatenate(column) for column in zip(*sides, strict=True)))
+
+
+class BlockScores(NamedTuple):
+    """What cross-validation over blocks gave: the grid, the validation scores, (folds, points) intercepts."""
+
+    grid: GridScores
+    validation: ValidationScores
+    intercepts: np.ndarray
+
+    def held_out(self, choice: Choice) -> HeldOut:
+        """The validation scores at the chosen point."""
+        point = int(np.ravel_multi_index(choice.index, self.grid.auc.shape[:2]))
+        return self.validation.at(point, self.intercepts[:, point])
+
 
 def cross_validate(
     estimator, moments: list[ClassMoments], score: Callable[[np.ndarray, Any], ValidationScores]
-) -> GridScores:
+) -> BlockScores:
     """Scores of the estimator's grid: `moments` of each fold, `score(coefs, positive label)` of all blocks."""
     for number, fold in enumerate(moments):
         if not fold.complete:
@@ -125,14 +157,16 @@ def cross_validate(
     total = sum(moments[1:], moments[0])
     l1s = check_grid_axis("l1s", estimator.l1s)
     l2s = auto_l2s(total) if isinstance(estimator.l2s, str) else check_grid_axis("l2s", estimator.l2s)
-    grids = []
+    grids, intercepts = [], []
     for number in range(len(moments)):
         others = [fold for other, fold in enumerate(moments) if other != number]
-        objective = Objective.from_moments(sum(others[1:], others[0]), 0.0)
+        training = sum(others[1:], others[0])
+        objective = Objective.from_moments(training, 0.0)
         grids.append(solve_grid(objective, l2s, l1s, tol=estimator.tol, max_iter=estimator.max_iter))
+        intercepts.append(-grids[-1].coefs.reshape(l2s.size * l1s.size, -1) @ training.means.sum(axis=0) / 2.0)
     coefs = np.stack([grid.coefs.reshape(l2s.size * l1s.size, -1) for grid in grids])
     scored = score(coefs, total.classes[1])
-    return GridScores(
+    grid_scores = GridScores(
         l2s,
         l1s,
         scored.auc(len(moments)).reshape(l2s.size, l1s.size, len(moments)),
@@ -141,6 +175,7 @@ def cross_validate(
         None,
         total,
     )
+    return BlockScores(grid_scores, scored, np.stack(intercepts))
 
 
 class CVByBlocks(AUCClassifierBase):
@@ -151,6 +186,7 @@ class CVByBlocks(AUCClassifierBase):
     selection: SelectionRule
     random_state: Any
     features_: Any
+    held_out_: HeldOut
     n_features_in_: int
     _conclude: Callable
     _refit: Callable
@@ -165,7 +201,8 @@ class CVByBlocks(AUCClassifierBase):
         number of folds or a `HashFolds`; the result is that of `fit` with this splitter. Of long streams the AUC is
         taken on the `validation_rows` rows of each class with the smallest hashes, a random sample: its standard
         error is at most 0.5 / √(rows of the rarer class in a fold), and the same rows rank all points of the grid.
-        Moments and coefficients always use all rows.
+        Moments and coefficients always use all rows. `held_out_` keeps the scores of the validation rows at the
+        chosen point (positive, scores, fold, weights): for intervals, and for calibration.
 
         Parameters
         ----------
@@ -221,12 +258,14 @@ class CVByBlocks(AUCClassifierBase):
 
     def _fit_folds(self, moments: list[ClassMoments], score: Callable[[np.ndarray, Any], ValidationScores]):
         """Cross-validate, select, and solve on all rows."""
-        scores = cross_validate(self, moments, score)
+        blocks = cross_validate(self, moments, score)
+        scores = blocks.grid
         total = scores.moments
         assert total is not None
         choice = scores.select(self.selection)
         nothing = Rows(np.empty((0, int(total.n_features or 0))), np.empty(0), None)
         self._conclude([Candidate("linear", nothing, scores, choice)], 0, choice, 1.0 / len(moments))
+        self.held_out_ = blocks.held_out(choice)
         self.features_ = None
         self._refit(choice, nothing, total.classes, total)
         self.n_features_in_ = int(total.n_features or 0)
