@@ -157,6 +157,12 @@ def test_the_certificate_holds_for_the_data_in_float32(spread, l2, how, route):
         assert converged  # where float32 was too coarse they were gathered again in float64
 
 
+def test_a_warning_says_when_float32_is_to_blame():
+    X, y, *_ = ill_conditioned(1e4)
+    with pytest.warns(ConvergenceWarning, match="float64"):
+        AUCClassifier(l2=1e-9).fit_moments(ClassMoments.from_data(X, y))
+
+
 def test_partial_fit_is_fit(route):
     X, y = make_data(90, 5)
     weights = np.random.default_rng(0).uniform(0.5, 2, 90)
@@ -257,8 +263,9 @@ def test_one_class_scores_nan_with_a_warning():
     model = AUCClassifier().fit(X, y)
     with pytest.warns(UndefinedMetricWarning):
         assert np.isnan(model.score(X[y == 1], y[y == 1]))
-    with pytest.raises(ValueError, match="not seen in fit"):
-        model.score(X, y + 5)
+    for unknown in (y + 5, np.array(["a", 1], dtype=object)[y]):
+        with pytest.raises(ValueError, match="not seen in fit"):
+            model.score(X, unknown)
 
 
 def test_stopping_early_warns():

@@ -129,6 +129,17 @@ def test_save_and_load(tmp_path, labels):
     assert [p.name for p in tmp_path.iterdir()] == ["moments.npz"]
 
 
+def test_moments_remember_that_rows_came_in_float32(tmp_path):
+    X, y = make_data(60, 3)
+    single, double = ClassMoments.from_data(X[:30].astype(np.float32), y[:30]), ClassMoments.from_data(X[30:], y[30:])
+    assert double.rounding == 0.0
+    assert single.rounding == (single + double).rounding == (double + single).rounding == 2.0**-23
+    assert (single + double - single).rounding == single.rounding
+    single.save(tmp_path / "moments.npz")
+    assert ClassMoments.load(tmp_path / "moments.npz").rounding == single.rounding
+    assert ClassMoments.from_data(sparse.random_array((50, 90), density=0.01, dtype=np.float32), y[:50]).rounding == 0.0
+
+
 def test_damaged_and_foreign_files_are_refused(tmp_path):
     X, y = make_data(30, 3)
     path = tmp_path / "moments.npz"

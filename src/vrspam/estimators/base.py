@@ -144,11 +144,11 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
             self.coef_, self.intercept_ = arrays.beside(self.coef_, X), arrays.beside(self.intercept_, X)
         return self
 
-    def _warn_if_not_converged(self, solution: Solution) -> None:
+    def _warn_if_not_converged(self, solution: Solution, hint: str = "") -> None:
         if not solution.converged:
             warnings.warn(
                 f"{type(self).__name__} stopped after {solution.n_iter} iterations with gap_ = {solution.gap:.3g}, "
-                f"above tol * F(0): raise max_iter, standardise the features, or give a larger l2.",
+                f"above tol * F(0): raise max_iter, standardise the features, or give a larger l2{hint}.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -204,9 +204,12 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         scores = self.decision_function(X)
         on_device = arrays.device_namespace(scores) is not None
         y = y if on_device else column_or_1d(y)
-        unknown = np.setdiff1d(arrays.labels_of(y), self.classes_)
-        if unknown.size:
-            raise ValueError(f"y holds labels {unknown.tolist()[:3]} that were not seen in fit.")
+        labels = (
+            arrays.labels_of(y) if on_device or y.dtype != object else np.array(sorted(set(y), key=str), dtype=object)
+        )
+        unknown = [label for label in labels.tolist() if label not in self.classes_.tolist()]
+        if unknown:
+            raise ValueError(f"y holds labels {unknown[:3]} that were not seen in fit.")
         if on_device:
             positive = arrays.is_label(y, self.classes_[1], scores)
             return float(metrics.roc_auc_columns(positive, scores[:, None], sample_weight)[0])

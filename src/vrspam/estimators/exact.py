@@ -306,4 +306,4 @@ class AUCClassifier(AUCClassifierBase):
     def _finish(self, solution: Solution, moments: ClassMoments, l2: float, solver: str) -> None:
         self._keep(solution, moments, l2)
         self.solver_ = solver
-        self._warn_if_not_converged(solution)
+        self._warn_if_not_converged(solution, " or rows in float64" if moments.rounding > 0.0 else "")
