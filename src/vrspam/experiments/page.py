@@ -22,7 +22,7 @@ LEGEND = (
 )
 COPIED = (
     "The paper took its SPAM, SOLAM and OPAUC cells from Natole, Ying and Lyu (2018) and did not run those algorithms "
-    "again; its VRSPAM cells and those come from different splits."
+    "again; nothing says that they share splits or scaling with its VRSPAM cells."
 )
 W8A = (
     "w8a: in the 64,700 rows of the paper (w8a and w8a.t) the 14,951 rows of w8a.t occur twice, so a test part "
@@ -62,7 +62,10 @@ def remarks(cells: Cells, sets: Sequence[str]) -> list[Bullets]:
         if cell.paper
     ]
     missing = [name for name in sets if all(cell.ours is None for key, cell in cells.items() if key[0] == name)]
-    notes = [f"{name} was not run: no copy of the data at hand." for name in missing]
+    notes = [
+        f"{name}: no results here (its data were not at hand, or its runs failed or are still to come)."
+        for name in missing
+    ]
     if any((name, "OPAUC") in paper_cells() for name in sets):
         notes.append(COPIED)
     if "w8a" in sets:
