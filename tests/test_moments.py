@@ -1,6 +1,7 @@
 """ClassMoments against two-pass statistics and the pairwise definition in long double."""
 
 import contextlib
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -48,6 +49,28 @@ def test_equal_to_two_pass_statistics(dtype, container, weighted, block_bytes, m
     np.testing.assert_allclose(moments.within_diagonal, np.diagonal(within), rtol=rtol)
     kept = np.ones(len(y), bool) if weights is None else weights > 0
     assert moments.rows.tolist() == [np.sum(kept & (y == 0)), np.sum(kept & (y == 1))]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("layout", ["C", "fortran", "every second row", "backwards", "csr"])
+def test_no_copy_of_the_data_is_made(dtype, layout, monkeypatch):
+    monkeypatch.setattr(vrspam.scatter, "BLOCK_BYTES", 1 << 16)
+    X = np.random.default_rng(0).standard_normal((20_000, 20)).astype(dtype)
+    y = np.arange(20_000) % 3 == 0
+    views = {
+        "C": lambda: X,
+        "fortran": lambda: np.asfortranarray(X),
+        "every second row": lambda: np.repeat(X, 2, axis=0)[::2],
+        "backwards": lambda: X[::-1],
+        "csr": lambda: sparse.csr_array(X),
+    }
+    data = views[layout]()
+    tracemalloc.start()
+    moments = ClassMoments.from_data(data, y)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < X.nbytes / 2
+    assert moments.rows.sum() == 20_000
 
 
 @pytest.mark.parametrize("density", [0.01, 0.3])

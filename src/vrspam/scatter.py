@@ -212,7 +212,7 @@ def row_blocks(
         window = np.arange(start, min(start + step, n)) if index is None else index[start : start + step]
         for group, member in enumerate(groups):
             chosen = window[member[window]]
-            rows = X[chosen] if sparse.issparse(X) else np.take(X, chosen, axis=0)
+            rows = X[chosen]  # np.take would first copy all of an X that is not C-ordered
             yield group, chosen, rows.toarray() if sparse.issparse(X) and not sparse_blocks else rows
 
 
