@@ -48,6 +48,7 @@ from vrspam.solvers.grid import (
 __all__ = ["AUCClassifierCV", "coef_path"]
 
 MAPPED_BYTES = 1 << 27  # moments of all folds in feature space are kept up to this size
+SMALL_MATRICES = 1_000  # an eigendecomposition up to this size is as fast on one core as on several
 
 
 class AUCClassifierCV(CVByBlocks):
@@ -296,7 +297,7 @@ class AUCClassifierCV(CVByBlocks):
             auc = auc_of_coefs(rows, is_positive, splits[number].validation, coefs).reshape(l2s.size, l1s.size)
             return auc, grid if mapped else grid._replace(coefs=np.empty(0))
 
-        with threadpool_limits(self._blas_threads(solver, l1s), user_api="blas"):
+        with threadpool_limits(self._blas_threads(solver, rows.X.shape[1], l1s), user_api="blas"):
             parts = Parallel(n_jobs=self.n_jobs, prefer="threads")(map(delayed(one_fold), range(len(splits))))
         aucs, grids = zip(*parts, strict=True)
         return GridScores(
@@ -309,10 +310,10 @@ class AUCClassifierCV(CVByBlocks):
             moments,
         )
 
-    def _blas_threads(self, solver: str, l1s: np.ndarray) -> int | None:
-        """Threads for each matrix product; the many small ones of elastic nets lose by being shared out."""
+    def _blas_threads(self, solver: str, n_features: int, l1s: np.ndarray) -> int | None:
+        """Threads for each matrix product; the small ones, and the many of elastic nets, lose by being shared out."""
         jobs = effective_n_jobs(self.n_jobs)
-        if solver == "moments" and l1s.any():
+        if solver == "moments" and (l1s.any() or n_features <= SMALL_MATRICES):
             return 1
         return None if jobs == 1 else max(1, effective_n_jobs(-1) // jobs)
 
