@@ -16,6 +16,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
 from vrspam import AUCClassifier, ClassMoments, VRSPAMClassifier
+from vrspam.solvers import vrspam as solver
+from vrspam.solvers.rows import TrainingRows
+from vrspam.solvers.vrspam import VRSPAM, objective_on_rows
 
 VARIANTS = ["paper", "centred", "accelerated"]
 
@@ -181,8 +184,6 @@ def test_rows_that_do_not_vary():
 
 
 def test_guard_undoes_epochs_that_raise_the_objective(monkeypatch):
-    from vrspam.solvers import vrspam as solver
-
     X, y = make_data(200, 6, correlated=False)
     for variant in VARIANTS:
         monkeypatch.setitem(solver.AUTO_STEP, variant, 300.0)
@@ -272,6 +273,8 @@ def test_mapped_file_is_used_in_place(tmp_path):
     file[:] = X
     file.flush()
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    rows = TrainingRows(mapped, y == 1, None, ClassMoments.from_data(X, y, scatter=False))
+    assert np.shares_memory(rows.kernel, mapped)
     model = fit(mapped, y, l2=0.1)
     np.testing.assert_array_equal(model.coef_, fit(np.array(mapped), y, l2=0.1).coef_)
 
@@ -295,19 +298,37 @@ def test_import_compiles_nothing():
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
 def test_guard_recovers_in_the_middle_of_a_run(container, variant):
-    from vrspam.solvers.rows import TrainingRows
-    from vrspam.solvers.vrspam import VRSPAM, objective_on_rows
-
     X, y = make_data(200, 6, correlated=False)
     rows = TrainingRows(container(X), y == 1, None, ClassMoments.from_data(X, y))
     objective = objective_on_rows(rows, 0.01, 0.0)
-    solver = VRSPAM(variant, rng=np.random.default_rng(0))
-    state = solver.init(objective)
-    solver.epoch(objective, state)
+    method = VRSPAM(variant, rng=np.random.default_rng(0))
+    state = method.init(objective)
+    method.epoch(objective, state)
     before = objective.gap(state.w)
-    solver.step *= 1e4
-    solver.epoch(objective, state)
+    method.step *= 1e4
+    method.epoch(objective, state)
     assert 0 < state.extra["retries"] < 30
     for _ in range(100):
-        solver.epoch(objective, state)
+        method.epoch(objective, state)
     assert objective.gap(state.w) < 1e-6 * before
+
+
+@pytest.mark.parametrize("l2", [1e-300, 1e-15, 1e10, 1e200])
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+def test_absurd_penalties_give_no_garbage(container, l2):
+    X, y = make_data(100, 4)
+    for l1 in (0.0, 0.01):
+        for variant in VARIANTS:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                model = VRSPAMClassifier(l2=l2, l1=l1, variant=variant, max_iter=20, random_state=0).fit(
+                    container(X), y
+                )
+            assert np.isfinite(model.coef_).all()
+            assert model.objective_ <= 0.21
+
+
+def test_theoretical_step_of_absurd_rows_is_refused():
+    X, y = make_data(40, 3)
+    with pytest.raises(ValueError, match="rescale X"):
+        VRSPAMClassifier(step_size="theory").fit(1e100 * X, y)

@@ -574,6 +574,13 @@ def within_product(X, side, share, mean_scores, w, out, left):
         add_row(X, i, residual, out)
 
 
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def all_row_dots(X, w, out):
+    """out = Xw, in double precision and without a copy of X."""
+    for i in range(out.shape[0]):
+        out[i] = row_dot(X, i, w)
+
+
 def row_distances(X, i, means, mean_squares, out):
     """out[i] = ‖x_i‖², ‖x_i - μ₋‖², ‖x_i - μ₊‖²."""
     raise NotImplementedError("only compiled code calls this")

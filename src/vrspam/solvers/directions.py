@@ -105,7 +105,7 @@ class RowGradient:
         rows = self.rows
         mean_scores = rows.means @ u
         centre = rows.side if self.centred else 1 - rows.side
-        slope = self.scale * (rows.X @ u - mean_scores[centre])
+        slope = self.scale * (rows.scores(u) - mean_scores[centre])
         squares = rows.own_distances if self.centred else rows.distances[:, 0]
         mean = rows.k * (rows @ u) if self.centred else rows.hessian_product(u)
         return max(0.0, float(self.probability @ (slope**2 * squares)) - float(mean @ mean))
@@ -150,7 +150,7 @@ class PairGradient:
         of sums over positives (i) with sums over negatives (j).
         """
         rows = self.rows
-        scores, squares = rows.X @ u, rows.distances[:, 0]
+        scores, squares = rows.scores(u), rows.distances[:, 0]
         a = rows.share * self.weight
         # Row r, column c of each: sums of a·s^r over class c, alone, times ‖x‖², and times x.
         plain, squared, vectors = np.empty((3, 2)), np.empty((3, 2)), np.empty((3, 2, u.size))

@@ -59,6 +59,14 @@ class TrainingRows:
         kernels.within_product(self.kernel, self.side, self.share, self.means @ w, w, out, left)
         return out - left @ self.means  # `left` is 0 but for the rounding of large means
 
+    def scores(self, w: np.ndarray) -> np.ndarray:
+        """w·x of each row."""
+        from vrspam import kernels
+
+        out = np.empty(self.side.size)
+        kernels.all_row_dots(self.kernel, w, out)
+        return out
+
     def hessian_product(self, u: np.ndarray) -> np.ndarray:
         """k (Σ + δδᵀ) u, the change of ∇f along u."""
         return self.k * (self @ u + float(self.delta @ u) * self.delta)

@@ -15,7 +15,7 @@ from scipy import sparse
 
 from vrspam.moments import ClassMoments
 from vrspam.objective import Objective
-from vrspam.solvers.base import State
+from vrspam.solvers.base import State, proximal_point
 
 if TYPE_CHECKING:
     from vrspam import kernels
@@ -169,8 +169,7 @@ class ShuffledEpochs:
         state.value, state.grad, _ = objective.evaluate(w)
         state.passes += 2.0  # the steps, and the evaluation
         if self.sparsify:
-            step = 1.0 / max(float(objective.gram_diagonal.sum()), np.finfo(float).tiny)
-            w = objective.penalty.prox(w - step * state.grad, step)
+            w = proximal_point(objective, w, state.grad)
             state.value, state.grad, _ = objective.evaluate(w)
             state.passes += 1.0
         state.w = w

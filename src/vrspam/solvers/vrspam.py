@@ -104,7 +104,13 @@ class VRSPAM:
     def _first_step(self, objective: Objective) -> float:
         if self.step_size == "theory":
             largest_norm = float(np.sqrt(self.rows.distances[self.rows.mass > 0.0, 0].max()))
-            return step_bound(objective.penalty.l2, noise_printed(largest_norm))
+            try:
+                return step_bound(objective.penalty.l2, noise_printed(largest_norm))
+            except (OverflowError, ValueError):
+                raise ValueError(
+                    f"The paper's step l2/(128 M⁴) is no usable number for M = max‖x‖ = {largest_norm:.3g}: rescale X, "
+                    'or use step_size="auto".'
+                ) from None
         if self.step_size == "auto":
             # Rows that do not vary at all set no limit; then the penalty does.
             return AUTO_STEP[self.variant] / max(self.gradient.lipschitz, 1e-6 * objective.penalty.l2)
@@ -205,7 +211,7 @@ class VRSPAM:
         gradient, rows, anchor = self._row_gradient(), self.rows, state.w
         if self._anchor is not anchor:  # the first epoch, or one after the point was moved from outside
             self._y, self._z = anchor.copy(), anchor.copy()
-        tau1 = min(np.sqrt(self.steps * l2 * self.step / 3.0), 0.5)
+        tau1 = float(np.clip(np.sqrt(self.steps * l2 * self.step / 3.0), 1e-6, 0.5))
         tau2, step = 0.5, self.step / (3.0 * tau1)
         tau3 = 1.0 - tau1 - tau2
         order = gradient.draw(self.rng, self.steps)
