@@ -173,6 +173,8 @@ def test_help_has_an_example(command, capsys):
         (["train", "x.csv", "--l1", "-1"], "--l1"),
         (["train", "x.csv", "--folds", "1"], "--folds"),
         (["train", "x.csv", "--calibration", "magic"], "--calibration"),
+        (["train", "x.csv", "--features", "magic"], "--features"),
+        (["train", "x.csv", "--features", "auto", "--streaming"], "--features"),
         (["train", "x.csv", "--model", "/no/such/directory/m.json"], "make it first"),
         (["evaluate", "m.json", "x.csv", "--confidence", "95"], "--confidence"),
         (["evaluate", "m.json", "x.csv", "--recall", "0"], "--recall"),

@@ -14,9 +14,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from tool_data import NAMES, patients, write, write_libsvm
 
-from vrspam import AUCClassifier
+from vrspam import AUCClassifier, AUCClassifierCV, HashFolds
+from vrspam.features import LinearFeatures
 from vrspam.metrics import roc_auc, roc_auc_ci
-from vrspam.tool import evaluation
+from vrspam.tool import evaluation, load_model, save_model
 from vrspam.tool.calibrating import calibrate
 from vrspam.tool.crossfit import fold_auc_ci, fold_numbers
 from vrspam.tool.explaining import by_column, explain
@@ -148,14 +149,12 @@ def test_libsvm_and_its_stream(folder):
 
 def test_stream_chooses_as_cross_validation_in_memory_with_its_folds(folder):
     """The stream's mean AUC over folds is that of fits on the rows outside each fold."""
-    from vrspam.estimators.folds import HashFolds
-
     path = write_libsvm(folder / "chosen.libsvm", rows=400)
     model = train(path, streaming=True)
     X, y = load_svmlight_file(str(path), n_features=8)
     folds = HashFolds(5, 0)
     scaled = StandardScaler(with_mean=False).fit_transform(X).tocsr()
-    number = folds.fold_of(X.tocsr())
+    number = folds.fold_of(X.multiply(1.0 / model.deviations).tocsr())
     aucs = []
     for fold in range(5):
         inside = number == fold
@@ -307,3 +306,53 @@ def test_unknown_categories_and_gaps_are_scored(model, folder):
     new = patients(rows=40, seed=2)
     plain = scores_of(model, write(new.assign(town=None), folder / "none.csv"))
     np.testing.assert_array_equal(scores_of(model, write(new.assign(town="Wien"), folder / "wien.csv")), plain)
+
+
+@pytest.mark.parametrize("kind", ["additive", "kernel"])
+def test_curves_are_those_of_the_estimator(folder, kind):
+    frame, new = patients(rows=300).drop(columns=["patient", "ward"]), patients(rows=80, seed=3)
+    path = write(frame, folder / "curves.csv")
+    model = train(path, SICK, features=kind, n_splits=3, l1=[0.0])
+    steps = make_column_transformer((SimpleImputer(), NUMBERS), (OneHotEncoder(sparse_output=False), [TOWN]))
+    prepared = make_pipeline(steps, StandardScaler()).fit(frame)
+    X, y = prepared.transform(frame), (frame[SICK] == "yes").to_numpy()
+    folds = StratifiedKFold(3, shuffle=True, random_state=0)
+    oracle = AUCClassifierCV(features=kind, cv=folds, random_state=0).fit(X, y)
+    expected = oracle.decision_function(prepared.transform(new))
+    save_model(model, folder / "curves.json")
+    again = load_model(folder / "curves.json")
+    new_path = write(new, folder / "new-curves.csv")
+    np.testing.assert_allclose(scores_of(again, new_path), expected, atol=1e-7)
+    np.testing.assert_array_equal(scores_of(again, new_path), scores_of(model, new_path))
+    labels, scores = evaluation.score_file(model, path)
+    effects = explain(model)
+    difference = scores[labels].mean() - scores[~labels].mean()
+    assert sum(effect.contribution for effect in effects) == pytest.approx(difference)
+    assert {effect.column for effect in effects} == {*NUMBERS, TOWN} | ({"interactions"} if kind == "kernel" else set())
+    assert {effect.coefficient for effect in effects} == {None}
+
+
+def test_a_map_that_is_linear_gives_a_plain_model(folder):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(5, 2, 300), "b": rng.normal(-1, 30, 300)})
+    frame[SICK] = np.where(frame["a"] + 0.1 * frame["b"] + rng.standard_normal(300) > 6, "yes", "no")
+    path = write(frame, folder / "straight.csv")
+    model = train(path, SICK, features=LinearFeatures(), n_splits=3)  # what "auto" takes when lines rank best
+    assert model.features is None
+    scaled = StandardScaler().fit_transform(frame[["a", "b"]])
+    direction = AUCClassifier(model.training["l2"]).fit(scaled, frame[SICK]).coef_[0]
+    cosine = direction @ model.standardised / np.linalg.norm(direction) / np.linalg.norm(model.standardised)
+    assert cosine == pytest.approx(1.0, abs=1e-6)
+    middle = frame.groupby(SICK)[["a", "b"]].mean().mean().to_numpy()
+    assert model.score(middle[np.newaxis])[0] == pytest.approx(0.0, abs=1e-9)  # half-way between the class means
+
+
+def test_streams_are_straight(table):
+    with pytest.raises(ValueError, match="--features"):
+        train(table, SICK, streaming=True, features="additive")
+
+
+def test_nothing_to_learn_from(folder):
+    frame = pd.DataFrame({"a": np.ones(60), SICK: ["yes", "no"] * 30})
+    with pytest.raises(ValueError, match="every feature is constant"):
+        train(write(frame, folder / "nothing.csv"), SICK)

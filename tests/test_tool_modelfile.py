@@ -165,6 +165,8 @@ def changed(path, **changes):
         ({"training": []}, "must be a dict"),
         ({"schema": {}}, "no schema"),
         ({"identifiers": None}, "contradicts itself"),
+        ({"features": {"map": {"map": "AdditiveFeatures"}}}, "contradicts itself"),
+        ({"features": {"centre": [0, 0], "deviations": [1, 1], "map": {"map": "os.system"}}}, "no stored feature map"),
     ],
 )
 def test_contradictions_are_named(tmp_path, changes, words):

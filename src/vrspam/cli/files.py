@@ -51,6 +51,7 @@ _IN_OPTIONS = [
     (re.compile(r"pass on_error='skip'"), "give --skip-errors"),
     (re.compile(r"(drop|categorical)=\[('[^']*'|\"[^\"]*\")\]"), r"--\1 \2"),
     (re.compile(r"\bmax_categories\b"), "--max-categories"),
+    (re.compile(r"use fewer folds, or another seed of HashFolds"), "use fewer --folds, or another --seed"),
 ]
 
 

@@ -100,7 +100,9 @@ def explain(
     width = max(len("feature"), *(len(effect.feature) for effect in effects[:top]))
     say(f"{'feature':{width}}  {'coefficient':>12}  {'one deviation':>13}  {'share':>7}")
     for effect in effects[:top]:
-        say(f"{effect.feature:{width}}  {effect.coefficient:>12.5g}  {effect.effect:>+13.4f}  {effect.share:>7.1%}")
+        coefficient = "curve" if effect.coefficient is None else f"{effect.coefficient:.5g}"
+        change = "" if effect.effect is None else f"{effect.effect:+.4f}"
+        say(f"{effect.feature:{width}}  {coefficient:>12}  {change:>13}  {effect.share:>7.1%}")
     if len(effects) > top:
         say(f"and {len(effects) - top:,} more (--top)")
     say(f"{'intercept':{width}}  {loaded.intercept:>12.5g}")

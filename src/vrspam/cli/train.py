@@ -21,6 +21,13 @@ class Calibrate(StrEnum):
     none = "none"
 
 
+class Features(StrEnum):
+    linear = "linear"
+    additive = "additive"
+    kernel = "kernel"
+    auto = "auto"
+
+
 STRONGEST = 10
 
 
@@ -36,6 +43,10 @@ def train(
     l1: Annotated[
         str, typer.Option(help="'auto' looks for a model with few features; or numbers to try, separated by commas.")
     ] = "0",
+    features: Annotated[
+        Features,
+        typer.Option(help="Straight lines, a curve for each column, curves and interactions, or whatever ranks best."),
+    ] = Features.linear,
     calibration: Annotated[
         Calibrate, typer.Option(help="How scores become probabilities: isotonic wants thousands of rows.")
     ] = Calibrate.sigmoid,
@@ -58,11 +69,15 @@ def train(
 
     Example:  vrspam train patients.csv --target sick --positive yes --model patients.json
 
+    Example:  vrspam train patients.csv --target sick --features auto
+
     Example:  vrspam train "part-*.parquet" --target churned --l1 auto --drop signup,notes
 
     Example:  vrspam train clicks.libsvm.gz --streaming --model clicks.json
     """
     require("data", "pyarrow")
+    if streaming and features is not Features.linear:
+        raise typer.BadParameter("--streaming takes the columns as they are", param_hint="--features")
     chosen = files.columns(drop, include, categorical)
     files.check_folder(model)
     grid = _l1(l1)
@@ -75,6 +90,7 @@ def train(
             target,
             positive,
             l1=grid,
+            features=features.value,
             calibration=calibration.value,
             n_splits=folds,
             seed=seed,
@@ -105,20 +121,21 @@ def _l1(text: str) -> Any:
 
 
 def _describe(model: Model, path: Path) -> None:
-    from vrspam.tool.training import strongest
+    from vrspam.tool.explaining import strongest
 
     facts = model.training
     share = facts["positives"] / facts["rows"]
     name = f"{model.schema.target} = " if model.schema.target else ""
     balance = f"{facts['positives']:,} positive ({share:.2%}: {name}{model.positive})"
     say(f"rows                 {facts['rows']:,}, of which {balance}")
-    say(f"features             {facts['features']:,}, {facts['nonzero']:,} in use")
+    say(f"features             {facts['features']:,} ({facts['map']}), {facts['nonzero']:,} in use")
     interval = f"{facts['cv_auc_low']:.4f} to {facts['cv_auc_high']:.4f}"
     say(f"cross-validated AUC  {facts['cv_auc']:.4f}, 95 % interval {interval} ({facts['folds']} folds)")
     say(f"penalty              l2 = {facts['l2']:.3g}, l1 = {facts['l1']:.3g}")
     say(f"certificate          at most {facts['relative_gap']:.1e} of F(0) above the optimum")
-    say("strongest features   change of the score for one standard deviation:")
-    found = list(strongest(model, STRONGEST))
+    what = "change of the score for one standard deviation"
+    say(f"strongest features   {what if model.features is None else 'part of the difference of the mean scores'}:")
+    found = strongest(model, STRONGEST)
     width = max((len(feature) for feature, _ in found), default=0)
     for feature, effect in found:
         say(f"  {feature:{width}}  {effect:+.4f}")

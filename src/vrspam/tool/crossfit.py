@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,16 +12,6 @@ from vrspam.metrics import AUCInterval, roc_auc_ci
 
 FOLDS = 5
 LEAST = 4  # rows of each class: two folds of two
-
-
-@dataclass(frozen=True)
-class OutOfFold:
-    """Labels, scores by models that have not seen the row, the fold of each row, and what it stands for."""
-
-    positive: np.ndarray
-    scores: np.ndarray
-    fold: np.ndarray
-    weights: np.ndarray | None = None
 
 
 def check_size(counts: Any) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 from vrspam.data import Chunks, Schema, read_chunks
 from vrspam.data.schema import Label
 from vrspam.tool.calibration import Calibration
+from vrspam.tool.scaling import Map
 
 
 class Scored(NamedTuple):
@@ -29,7 +30,8 @@ class Model:
 
     where x are the columns as `schema` encodes them: numbers with missing ones replaced by the training mean, and
     one 0/1 feature for each category. The standardisation that was used in training is folded into `coef`;
-    `deviations` turns it back: coef · deviations is the change of the score for one standard deviation.
+    `deviations` turns it back: coef · deviations is the change of the score for one standard deviation. With
+    `features` the score is linear in these features of x instead, and `coef`, `means` and `deviations` are theirs.
 
     Attributes
     ----------
@@ -45,6 +47,8 @@ class Model:
         Class means of the training rows: others first, then positives.
     deviations : ndarray of d
         Standard deviations of the training rows (1 for a constant column).
+    features : Map or None
+        A feature map of the columns, for curves and interactions.
     calibration : Sigmoid, Isotonic or None
         From scores to probabilities of the positive label.
     identifiers : tuple of str
@@ -59,12 +63,17 @@ class Model:
     intercept: float
     means: np.ndarray
     deviations: np.ndarray
+    features: Map | None = None
     calibration: Calibration | None = None
     identifiers: tuple[str, ...] = ()
     training: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         d = self.schema.n_features
+        if self.features is not None:
+            if self.features.n_features_in != d:
+                raise ValueError(f"the feature map takes {self.features.n_features_in} columns where there are {d}")
+            d = self.features.n_features_out
         for name, shape in (("coef", (d,)), ("means", (2, d)), ("deviations", (d,))):
             values = getattr(self, name)
             if values.shape != shape:
@@ -90,7 +99,8 @@ class Model:
 
     def score(self, X: Any) -> np.ndarray:
         """Scores of encoded rows (dense or CSR)."""
-        return np.asarray(X @ self.coef).ravel() + self.intercept
+        features = X if self.features is None else self.features.transform(X)
+        return np.asarray(features @ self.coef).ravel() + self.intercept
 
     def open(
         self,

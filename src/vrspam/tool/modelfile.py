@@ -17,6 +17,7 @@ from vrspam.data import DataError, Schema
 from vrspam.report import write_whole
 from vrspam.tool.calibration import calibration_from_dict
 from vrspam.tool.model import Model
+from vrspam.tool.scaling import Map
 
 FORMAT = "vrspam-model"
 VERSION = 1
@@ -44,6 +45,7 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
         "intercept": model.intercept,
         "means": model.means.tolist(),
         "deviations": model.deviations.tolist(),
+        "features": None if model.features is None else _plain(model.features.to_dict()),
         "calibration": None if model.calibration is None else model.calibration.to_dict(),
         "identifiers": list(model.identifiers),
         "training": dict(model.training),
@@ -113,6 +115,7 @@ def _model(content: dict[str, Any]) -> Model:
         intercept=float(content["intercept"]),
         means=_floats(content["means"]),
         deviations=_floats(content["deviations"]),
+        features=None if content["features"] is None else Map.from_dict(content["features"]),
         calibration=None if calibration is None else calibration_from_dict(calibration),
         identifiers=tuple(str(name) for name in content["identifiers"]),
         training=content["training"],
@@ -136,6 +139,15 @@ def _floats(values: Any) -> np.ndarray:
     if array.dtype.kind not in "fi":
         raise TypeError("an array holds something else than numbers")
     return array.astype(np.float64)
+
+
+def _plain(value: Any) -> Any:
+    """Arrays as lists."""
+    if isinstance(value, dict):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
 
 
 def _checksum(content: dict[str, Any]) -> str:

@@ -21,7 +21,7 @@ from vrspam.plotting import (
 from vrspam.plotting.style import new_figure, save_figure
 from vrspam.report import Bullets, Cell, Facts, Figure, Page, Table, Text
 from vrspam.tool.evaluation import Evaluation, calibration_error, described, verdict
-from vrspam.tool.explaining import by_column, explain
+from vrspam.tool.explaining import by_column, explain, strongest
 from vrspam.tool.model import Model
 
 MOST_FEATURES = 20
@@ -96,14 +96,11 @@ def comparison_page(
 
 def features_picture(model: Model) -> Picture:
     """The features with the largest contributions."""
-    effects = [effect for effect in explain(model) if effect.effect][:MOST_FEATURES]
-    figure, axes = new_figure(1, 1, (8.0, 1.1 + 0.27 * max(len(effects), 2)))
-    plot_coefficients(
-        [effect.feature for effect in effects],
-        [effect.effect for effect in effects],
-        label="change of the score for one standard deviation",
-        ax=axes[0, 0],
-    )
+    found = strongest(model, MOST_FEATURES)
+    figure, axes = new_figure(1, 1, (8.0, 1.1 + 0.27 * max(len(found), 2)))
+    what = "change of the score for one standard deviation"
+    label = what if model.features is None else "part of the difference between the mean scores of the classes"
+    plot_coefficients([name for name, _ in found], [size for _, size in found], label=label, ax=axes[0, 0])
     return figure
 
 
@@ -208,8 +205,8 @@ def _feature_table(model: Model) -> Table:
     rows: list[list[Cell | str]] = [
         [
             effect.feature,
-            _cell(effect.coefficient, digits=4),
-            _cell(effect.effect, digits=3),
+            "curve" if effect.coefficient is None else _cell(effect.coefficient, digits=4),
+            "" if effect.effect is None else _cell(effect.effect, digits=3),
             Cell(f"{effect.share:.1%}", effect.share),
             Cell(f"{shares[effect.column]:.1%}", shares[effect.column]),
         ]
@@ -225,7 +222,7 @@ def _training_facts(model: Model) -> Facts:
     words = {
         "trained on": ", ".join(facts["data"]),
         "rows": f"{facts['rows']:,}, {facts['positives']:,} positive",
-        "features": f"{facts['features']:,}, {facts['nonzero']:,} in use",
+        "features": f"{facts['features']:,} ({facts['map']}), {facts['nonzero']:,} in use",
         "cross-validated AUC": f"{facts['cv_auc']:.4f} ({facts['cv_auc_low']:.4f} to {facts['cv_auc_high']:.4f})",
         "l2, l1": f"{facts['l2']:.3g}, {facts['l1']:.3g}",
         "certificate": f"at most {facts['relative_gap']:.1e} of F(0) above the optimum",

@@ -1,7 +1,8 @@
-"""Standardised features, and coefficients back on the original scale."""
+"""Standardised features, coefficients back on the original scale, and feature maps behind the standardisation."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,16 @@ import numpy as np
 from scipy import sparse
 
 from vrspam.moments import ClassMoments
-from vrspam.tool.suspicions import spread
+
+
+def spread(moments: ClassMoments) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and standard deviation of each feature over all rows; the deviation of a constant feature is 0."""
+    share = moments.weights[:, np.newaxis] / moments.weights.sum()
+    mean = (share * moments.means).sum(axis=0)
+    variance = (share * (moments.variances + (moments.means - mean) ** 2)).sum(axis=0)
+    deviation = np.sqrt(variance)
+    deviation[deviation <= 1e-10 * np.abs(mean)] = 0.0  # rounding, not spread
+    return mean, deviation
 
 
 @dataclass(frozen=True)
@@ -33,3 +43,50 @@ class Scaling:
         """Coefficients and intercept for rows as they are."""
         original = coef / self.deviations
         return original, intercept - float(original @ self.centre)
+
+
+@dataclass(frozen=True)
+class Map:
+    """A fitted feature map (`vrspam.features`) of standardised rows."""
+
+    scaling: Scaling
+    features: Any
+
+    @property
+    def n_features_in(self) -> int:
+        return self.scaling.centre.size
+
+    @property
+    def n_features_out(self) -> int:
+        return self.features.n_features_out_
+
+    def transform(self, X: Any) -> np.ndarray:
+        return self.features.transform(self.scaling(X))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, lists and arrays."""
+        parts = {"centre": self.scaling.centre, "deviations": self.scaling.deviations}
+        return {**parts, "map": self.features.to_dict()}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Map:
+        """Return the map that `to_dict` wrote; one row goes through it to see that its parts fit."""
+        from vrspam.features import map_from_dict
+
+        centre, deviations = (np.array(plain[name], dtype=np.float64) for name in ("centre", "deviations"))
+        new = cls(Scaling(centre, deviations), map_from_dict(plain["map"]))
+        try:
+            whole = centre.ndim == 1 and new.transform(centre[np.newaxis]).shape == (1, new.n_features_out)
+        except Exception as error:
+            raise ValueError(f"the feature map is broken: {error}") from error
+        if not whole:
+            raise ValueError("the feature map is broken")
+        return new
+
+
+def as_linear(features: Any, coef: np.ndarray, intercept: float) -> tuple[np.ndarray, float]:
+    """Coefficients and intercept on the columns themselves, of a scorer on a map that only standardises them."""
+    d = features.n_features_in_
+    origin = features.transform(np.zeros((1, d)))[0]
+    slopes = np.diagonal(features.transform(np.eye(d))) - origin
+    return coef * slopes, intercept + float(coef @ origin)

@@ -18,16 +18,6 @@ ROWS_PER_CATEGORY = 50  # with fewer, categories fit the labels by chance
 SHOWN = 5  # names in one warning
 
 
-def spread(moments: ClassMoments) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and standard deviation of each feature over all rows; the deviation of a constant feature is 0."""
-    share = moments.weights[:, np.newaxis] / moments.weights.sum()
-    mean = (share * moments.means).sum(axis=0)
-    variance = (share * (moments.variances + (moments.means - mean) ** 2)).sum(axis=0)
-    deviation = np.sqrt(variance)
-    deviation[deviation <= 1e-10 * np.abs(mean)] = 0.0  # rounding, not spread
-    return mean, deviation
-
-
 def few_rows(moments: ClassMoments) -> list[str]:
     """Warnings about the size of the classes."""
     return [

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.model_selection import cross_val_predict
 
-from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments
-from vrspam.estimators.folds import HashFolds
+from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments, HashFolds
+from vrspam.estimators.cv_blocks import HeldOut
+from vrspam.features import LinearFeatures
 from vrspam.tool import suspicions
 from vrspam.tool.calibrating import METHODS, calibrate
 from vrspam.tool.calibration import Calibration
-from vrspam.tool.crossfit import FOLDS, OutOfFold, check_size, fold_auc_ci, fold_numbers, stratified_folds
+from vrspam.tool.crossfit import FOLDS, check_size, fold_auc_ci, fold_numbers, stratified_folds
 from vrspam.tool.model import Model
 from vrspam.tool.opening import Opened, open_labelled
-from vrspam.tool.scaling import Scaling
-from vrspam.tool.streaming import fit_stream, gather
+from vrspam.tool.scaling import Map, Scaling, as_linear, spread
+from vrspam.tool.streaming import Standardised, gather
 
 L1_SHARES = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3)  # of the least l1 that makes every coefficient 0
 
@@ -31,6 +34,7 @@ def train(
     positive: str | None = None,
     *,
     l1: str | Sequence[float] = (0.0,),
+    features: str = "linear",
     calibration: str = "sigmoid",
     n_splits: int = FOLDS,
     seed: int = 0,
@@ -48,6 +52,8 @@ def train(
         The label column, and the label to rank above the others (see `vrspam.tool.opening.open_labelled`).
     l1 : "auto" or sequence of numbers, default=(0.0,)
         Candidates for the absolute norm, for standardised features; "auto" tries six from 0 upwards.
+    features : {"linear", "additive", "kernel", "auto"}, default="linear"
+        Curves for the columns, or curves and interactions, as in `AUCClassifierCV`; "auto" chooses.
     calibration : {"sigmoid", "isotonic", "none"}, default="sigmoid"
         How scores become probabilities.
     n_splits : int, default=5
@@ -85,47 +91,70 @@ def train(
     opened = open_labelled(path, target, positive, **opening)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        fit = _fit_blocks if streaming else _fit_rows
-        fitted, moments, scaling, held_out, notes = fit(opened, l1, n_splits, seed, say)
+        plan = Plan(l1, features, n_splits, seed, say)
+        fitted, moments, scaling, held_out, notes = (_fit_blocks if streaming else _fit_rows)(opened, plan)
     notes = [*opened.notes, *suspicions.few_rows(moments), *notes]
-    notes += suspicions.constant_features(opened.schema, suspicions.spread(moments)[1])
+    notes += suspicions.constant_features(opened.schema, spread(moments)[1])
     notes += list(dict.fromkeys(str(warning.message) for warning in caught))
     return _model(opened, fitted, moments, scaling, held_out, calibration, notes)
 
 
-Fitted = tuple[Any, ClassMoments, Scaling, OutOfFold, list[str]]
+@dataclass(frozen=True)
+class Plan:
+    """How to fit."""
+
+    l1: str | Sequence[float]
+    features: str
+    n_splits: int
+    seed: int
+    say: Callable[[str], None]
 
 
-def _fit_rows(opened: Opened, l1: Any, n_splits: int, seed: int, say: Callable[[str], None]) -> Fitted:
+Fitted = tuple[AUCClassifierCV, ClassMoments, Scaling, HeldOut, list[str]]
+
+
+def _fit_rows(opened: Opened, plan: Plan) -> Fitted:
     """All rows in memory."""
     X, labels = opened.load()
     moments = ClassMoments(X.shape[1], classes=[False, True], scatter=False).update(X, labels)
-    folds = stratified_folds(labels, n_splits, seed)
+    folds = stratified_folds(labels, plan.n_splits, plan.seed)
     notes = suspicions.leaking_features(X, labels, moments, opened.schema)
-    scaling = Scaling.of(moments, sparse.issparse(X))
+    scaling = _scaling(moments, sparse.issparse(X))
     X = scaling(X)
-    say(f"choosing the penalty by {folds.get_n_splits()} folds")
-    fitted = AUCClassifierCV(l1s=l1_grid(l1, moments, scaling), cv=folds).fit(X, labels)
-    say("scoring each fold by a model of the others")
-    chosen = AUCClassifier(fitted.l2_, fitted.l1_)
+    l1s = l1_grid(plan.l1, moments, scaling)
+    plan.say(f"choosing the penalty by {folds.get_n_splits()} folds")
+    search = AUCClassifierCV(l1s=l1s, features=plan.features, cv=folds, random_state=plan.seed)
+    fitted = search.fit(X, labels)
+    plan.say("scoring each fold by a model of the others")
+    chosen: Any = AUCClassifier(fitted.l2_, fitted.l1_)
+    if fitted.features_ is not None:  # the map learns from the other folds alone; features are made block by block
+        chosen = AUCClassifierCV([fitted.l2_], [fitted.l1_], features=clone(fitted.features_), cv=2)
     scores = cross_val_predict(chosen, X, labels, cv=folds, method="decision_function")
-    return fitted, moments, scaling, OutOfFold(labels, scores, fold_numbers(folds, X, labels)), notes
-
-
-def _fit_blocks(opened: Opened, l1: Any, n_splits: int, seed: int, say: Callable[[str], None]) -> Fitted:
-    """Block by block, for files larger than memory."""
-    say("first reading of the blocks: spread of the features")
-    moments, sample = gather(opened, seed)
-    check_size(moments.rows)
-    notes = suspicions.leaking_features(
-        sample.X, sample.y, ClassMoments(classes=[False, True], scatter=False).update(sample.X, sample.y), opened.schema
-    )
-    scaling = Scaling.of(moments, sparse.issparse(sample.X))
-    say(f"second and third reading: moments and scores of {n_splits} folds")
-    grid = np.array(l1_grid(l1, moments, scaling))
-    fitted, held_out = fit_stream(opened, scaling, moments, grid, HashFolds(n_splits, seed), seed)
-    fitted.l1_ = fitted.l1
+    held_out = HeldOut(labels, scores, fold_numbers(folds, X, labels), np.ones(labels.size))
     return fitted, moments, scaling, held_out, notes
+
+
+def _fit_blocks(opened: Opened, plan: Plan) -> Fitted:
+    """Block by block, for files larger than memory."""
+    if plan.features != "linear":
+        raise ValueError("--streaming takes the columns as they are: leave --features out")
+    plan.say("first reading of the blocks: spread of the features")
+    moments, sample = gather(opened, plan.seed)
+    check_size(moments.rows)
+    seen = ClassMoments(classes=[False, True], scatter=False).update(sample.X, sample.y)
+    notes = suspicions.leaking_features(sample.X, sample.y, seen, opened.schema) if seen.complete else []
+    scaling = _scaling(moments, sparse.issparse(sample.X))
+    l1s = l1_grid(plan.l1, moments, scaling)
+    plan.say(f"second and third reading: moments and scores of {plan.n_splits} folds")
+    search = AUCClassifierCV(l1s=l1s, cv=HashFolds(plan.n_splits, plan.seed))
+    fitted = search.fit_stream(Standardised(opened, scaling))
+    return fitted, moments, scaling, fitted.held_out_, notes
+
+
+def _scaling(moments: ClassMoments, is_sparse: bool) -> Scaling:
+    if not spread(moments)[1].any():
+        raise ValueError("every feature is constant: there is nothing to learn from")
+    return Scaling.of(moments, is_sparse)
 
 
 def l1_grid(l1: str | Sequence[float], moments: ClassMoments, scaling: Scaling) -> Sequence[float]:
@@ -141,13 +170,22 @@ def _model(
     fitted: Any,
     moments: ClassMoments,
     scaling: Scaling,
-    held_out: OutOfFold,
+    held_out: HeldOut,
     calibration: str,
     notes: list[str],
 ) -> Model:
     """Put the model together, on the original scale of the columns."""
     interval = fold_auc_ci(held_out.positive, held_out.scores, held_out.fold)
-    coef, intercept = scaling.undo(fitted.coef_[0], float(fitted.intercept_[0]))
+    coef, intercept, features = fitted.coef_[0], float(fitted.intercept_[0]), None
+    if isinstance(fitted.features_, LinearFeatures):
+        coef, intercept = as_linear(fitted.features_, coef, intercept)
+    elif fitted.features_ is not None:
+        features = Map(scaling, fitted.features_)
+    if features is None:
+        coef, intercept = scaling.undo(coef, intercept)
+        means, deviations = moments.means, scaling.deviations
+    else:
+        means, deviations = fitted.moments_.means, Scaling.of(fitted.moments_, False).deviations
     pq = moments.p * (1.0 - moments.p)
     calibrated: Calibration | None = None
     if calibration != "none":
@@ -157,15 +195,18 @@ def _model(
         positive=opened.positive,
         coef=coef,
         intercept=intercept,
-        means=moments.means,
-        deviations=scaling.deviations,
+        means=means,
+        deviations=deviations,
+        features=features,
         calibration=calibrated,
         identifiers=opened.identifiers,
         training={
             "data": [Path(name).name for name in opened.chunks.source.paths],
             "rows": int(moments.rows.sum()),
             "positives": int(moments.rows[1]),
+            "columns": len(opened.schema.numeric) + len(opened.schema.categorical) or opened.schema.n_features,
             "features": len(coef),
+            "map": "linear" if features is None else type(fitted.features_).__name__,
             "nonzero": int(np.count_nonzero(coef)),
             "l2": float(fitted.l2_),
             "l1": float(fitted.l1_),
@@ -179,11 +220,3 @@ def _model(
             "warnings": notes,
         },
     )
-
-
-def strongest(model: Model, count: int) -> Iterator[tuple[str, float]]:
-    """The features that move the score most for one standard deviation, with that change."""
-    names, effect = model.schema.feature_names, model.standardised
-    for j in np.argsort(-np.abs(effect), kind="stable")[:count]:
-        if effect[j] != 0.0:
-            yield names[j], float(effect[j])
