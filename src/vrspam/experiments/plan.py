@@ -82,4 +82,4 @@ def needs(run: Run, protocol: Protocol) -> list[Run]:
 def cost(run: Run) -> float:
     """A rough guess of the work, for the time left; only ratios matter."""
     info = set_info(run.set)
-    return info.n * info.d * {"choose": 2.0, "tune": 20.0, "convergence": 4.0}.get(run.task, 1.0) + 2e5
+    return info.n * info.d * {"choose": 2.0, "tune": 40.0, "convergence": 4.0}.get(run.task, 1.0) + 2e5
