@@ -237,6 +237,15 @@ def test_broken_rows_are_named_or_left_out(folder, capsys):
     assert "warning: left out 2 broken part(s)" in captured.err
 
 
+def test_columns_with_commas_in_their_names(folder, capsys):
+    out = str(folder / "chosen.csv")
+    named = ["--id", 'town,"cholesterol, mg/dl"']
+    assert main(["predict", str(folder / "m.json"), str(folder / "new.parquet"), "--out", out, *named]) == 0
+    assert list(pd.read_csv(out)) == ["town", "cholesterol, mg/dl", "score", "probability"]
+    assert main(["predict", str(folder / "m.json"), str(folder / "new.parquet"), "--out", out, "--id", " "]) == 2
+    assert "at least one column" in capsys.readouterr().err
+
+
 def test_models_of_different_labels_cannot_be_compared(folder, capsys):
     other = folder / "other.json"
     assert (

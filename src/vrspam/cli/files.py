@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 import warnings
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from vrspam.cli.common import err, names, warn
+from vrspam.cli.common import err, warn
 
 Data = Annotated[
     str,
@@ -34,7 +35,9 @@ Positive = Annotated[
 SkipErrors = Annotated[
     bool, typer.Option("--skip-errors", help="Leave out broken lines and rows without a label, and say how many.")
 ]
-Drop = Annotated[str | None, typer.Option(help="Columns to leave out, separated by commas.")]
+Drop = Annotated[
+    str | None, typer.Option(help="Columns to leave out, separated by commas; in quotes a name that holds a comma.")
+]
 Include = Annotated[str | None, typer.Option(help="Columns to take in although they look like identifiers.")]
 Categorical = Annotated[str | None, typer.Option(help="Columns of numbers to take as categories.")]
 MaxCategories = Annotated[int, typer.Option(min=2, help="A text column with more different values is left out.")]
@@ -58,7 +61,21 @@ _IN_OPTIONS = [
 def columns(drop: str | None, include: str | None, categorical: str | None) -> dict[str, tuple[str, ...]]:
     """The options that name columns."""
     given = {"drop": drop, "include": include, "categorical": categorical}
-    return {name: names(value) or () for name, value in given.items()}
+    return {name: column_names(value) or () for name, value in given.items()}
+
+
+def column_names(value: str | None) -> tuple[str, ...] | None:
+    """Names as in a line of a CSV file.
+
+    >>> column_names('age, "cholesterol, mg/dl"')
+    ('age', 'cholesterol, mg/dl')
+    """
+    if value is None:
+        return None
+    found = tuple(name for name in next(csv.reader([value], skipinitialspace=True), []) if name)
+    if not found:
+        raise typer.BadParameter("give at least one column")
+    return found
 
 
 def check_share(name: str, value: float) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from vrspam.cli import files
-from vrspam.cli.common import AsJson, names, print_json, require, say
+from vrspam.cli.common import AsJson, print_json, require, say
 
 
 def register(app: typer.Typer) -> None:
@@ -44,7 +44,7 @@ def predict(
     from vrspam.tool.predicting import check_out
     from vrspam.tool.predicting import predict as predict_file
 
-    chosen = names(ids)
+    chosen = files.column_names(ids)
     try:
         check_out(out)
     except ValueError as error:

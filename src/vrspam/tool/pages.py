@@ -44,10 +44,11 @@ def evaluation_page(
         f"AUC {auc.auc:.3f}, {_percent(auc.confidence)} interval {auc.low:.3f} to {auc.high:.3f} (DeLong), on "
         f"{evaluation.n:,} rows of which {evaluation.positives:,} are positive ({model.positive}).",
     )
+    looks_at = "features" if model.features is None else "curves"
     figures = {
         "ROC and precision": _curves_picture(evaluation),
         "scores": _scores_picture(model, evaluation),
-        "features": features_picture(model),
+        looks_at: features_picture(model),
     }
     if evaluation.bins:
         figures["reliability"] = _reliability_picture(evaluation)
@@ -57,7 +58,7 @@ def evaluation_page(
     page.add("Thresholds", _threshold_table(evaluation, cost_ratio, recall), *_sensitivity_table(evaluation))
     if evaluation.bins:
         page.add("Probabilities", *_reliability_words(evaluation), shown["reliability"])
-    page.add("What the model looks at", shown["features"], _feature_table(model))
+    page.add("What the model looks at", shown[looks_at], _feature_table(model))
     page.add("The model", _training_facts(model), *_warnings(model))
     return page
 
@@ -132,6 +133,7 @@ _CAPTIONS = {
     "scores": "Left: scores of both classes, with Youden's threshold; the outermost bars hold all rows beyond them. "
     "Right: how many times more positives the highest scores hold than rows drawn by chance.",
     "features": "The features that tell the classes apart most; one that raises the score points to the right.",
+    "curves": "What the curve of each column adds to the difference between the mean scores of the classes.",
     "reliability": "Groups of rows by their probability: what was said, and what came true with its 95 % interval. "
     "On the dashed line both agree.",
     "curves of both models": "Left: ROC curves. Right: precision against recall. Dashed: what chance reaches.",
@@ -202,17 +204,16 @@ def _reliability_words(evaluation: Evaluation) -> list[Text | Facts]:
 def _feature_table(model: Model) -> Table:
     effects = explain(model)
     shares = dict(by_column(effects))
-    rows: list[list[Cell | str]] = [
-        [
-            effect.feature,
-            "curve" if effect.coefficient is None else _cell(effect.coefficient, digits=4),
-            "" if effect.effect is None else _cell(effect.effect, digits=3),
-            Cell(f"{effect.share:.1%}", effect.share),
-            Cell(f"{shares[effect.column]:.1%}", shares[effect.column]),
-        ]
-        for effect in effects[:MOST_FEATURES]
-    ]
     names = ["feature", "coefficient", "effect of one deviation", "share", "share of its column"]
+    rows: list[list[Cell | str]] = []
+    for effect in effects[:MOST_FEATURES]:
+        row: list[Cell | str] = [effect.feature]
+        if effect.coefficient is not None and effect.effect is not None:
+            row += [_cell(effect.coefficient, digits=4), _cell(effect.effect, digits=3)]
+        row += [Cell(f"{share:.1%}", share) for share in (effect.share, shares[effect.column])]
+        rows.append(row)
+    if model.features is not None:
+        names = [names[0], *names[3:]]
     more = f"The first {MOST_FEATURES} of {len(effects)} features" if len(effects) > MOST_FEATURES else "All features"
     return Table(names, rows, f"{more}; share: part of the difference of the mean scores of the classes")
 
