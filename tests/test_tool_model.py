@@ -15,7 +15,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from tool_data import NAMES, patients, write, write_libsvm
 
 from vrspam import AUCClassifier, AUCClassifierCV, HashFolds
-from vrspam.features import LinearFeatures
+from vrspam.features import KernelFeatures, LinearFeatures
 from vrspam.metrics import roc_auc, roc_auc_ci
 from vrspam.tool import evaluation, load_model, save_model
 from vrspam.tool.calibrating import calibrate
@@ -308,7 +308,9 @@ def test_unknown_categories_and_gaps_are_scored(model, folder):
     np.testing.assert_array_equal(scores_of(model, write(new.assign(town="Wien"), folder / "wien.csv")), plain)
 
 
-@pytest.mark.parametrize("kind", ["additive", "kernel"])
+@pytest.mark.parametrize(
+    "kind", ["additive", KernelFeatures(n_landmarks=40, random_state=0)], ids=["additive", "kernel"]
+)
 def test_curves_are_those_of_the_estimator(folder, kind):
     frame, new = patients(rows=300).drop(columns=["patient", "ward"]), patients(rows=80, seed=3)
     path = write(frame, folder / "curves.csv")
@@ -328,7 +330,9 @@ def test_curves_are_those_of_the_estimator(folder, kind):
     effects = explain(model)
     difference = scores[labels].mean() - scores[~labels].mean()
     assert sum(effect.contribution for effect in effects) == pytest.approx(difference)
-    assert {effect.column for effect in effects} == {*NUMBERS, TOWN} | ({"interactions"} if kind == "kernel" else set())
+    assert {effect.column for effect in effects} == {*NUMBERS, TOWN} | (
+        set() if kind == "additive" else {"interactions"}
+    )
     assert {effect.coefficient for effect in effects} == {None}
 
 
