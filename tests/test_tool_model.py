@@ -19,6 +19,7 @@ from vrspam.features import KernelFeatures, LinearFeatures
 from vrspam.metrics import roc_auc, roc_auc_ci
 from vrspam.tool import evaluation, load_model, save_model
 from vrspam.tool.calibrating import calibrate
+from vrspam.tool.columns import look
 from vrspam.tool.crossfit import fold_auc_ci, fold_numbers
 from vrspam.tool.explaining import by_column, explain
 from vrspam.tool.opening import choose_positive, open_labelled
@@ -239,6 +240,13 @@ def test_columns_that_are_left_out_and_why(folder):
     assert "number" in included.schema.numeric
     assert len(included.schema.categorical["code"]) == 150
     assert included.identifiers == ()
+
+
+def test_identifiers_are_known_from_the_first_blocks(folder):
+    path = write(patients(), folder / "blocks.csv")
+    found = look(path, SICK, max_categories=50, chunk_bytes=2000)
+    assert found.identifiers == ["patient"]
+    assert found.categories[TOWN] == ("Graz", "Köln", 'Łódź "old"')
 
 
 def test_suspicious_data_are_named(folder):

@@ -85,13 +85,13 @@ def _look_at_texts(
     reading: dict[str, Any],
 ) -> None:
     seen: dict[str, set[str]] = {name: set() for name in names}
-    filled = dict.fromkeys(names, 0)
+    filled = dict.fromkeys(names, 0)  # values among which those of `seen` were found
     chunks = read_chunks(path, schema=Schema(), keep=names, sparse=False, on_error=on_error, **reading)
     for _, _, table in chunks:
         for name in names:
             column = table.column(name)
-            filled[name] += len(column) - column.null_count
             if len(seen[name]) <= most:
+                filled[name] += len(column) - column.null_count
                 seen[name].update(str(value) for value in column.unique().drop_null().to_pylist())
     for name in names:
         different = len(seen[name])
