@@ -696,6 +696,14 @@ def svrg_epoch(X, order, draws, means, anchor, grad, w, step, l1, l2):
         following = order[min(t + 1, last)]
         following_row = whole_row(X, following, buffers[(t + 1) & 1])
         score, lower, upper = 0.0, 0.0, 0.0
+        if not draws.centred:  # no part along the means, and the one product that `row_direction` will ask for
+            other_mean = means[1 - draws.side[following]]
+            for j in range(w.shape[0]):
+                v = w[j] - a * row[j] - step * grad[j]
+                v = shrink * (max(v - threshold, 0.0) + min(v + threshold, 0.0))
+                w[j] = v
+                score += (v - anchor[j]) * (following_row[j] - other_mean[j])
+            continue
         for j in range(w.shape[0]):
             v = w[j] - a * row[j] - e_lower * lower_mean[j] - e_upper * upper_mean[j] - step * grad[j]
             v = shrink * (max(v - threshold, 0.0) + min(v + threshold, 0.0))

@@ -119,7 +119,7 @@ class VRSPAM:
     def _start_from_spam(self, objective: Objective, state: State) -> None:
         """The end of one pass of SPAM, as the paper starts; 0 in the rare case that it is no better than 0."""
         rows = self.rows
-        order = rng_order(self.rng, rows.mass, rows.n)
+        order = pass_order(self.rng, rows.mass, rows.n)
         sums = known_sums(rows.moments)
         w = spam_pass(rows.kernel, rows.side == 1, order, sums, objective.penalty, state.w)
         state.passes += 2.0
@@ -268,7 +268,7 @@ class VRSPAM:
         return self.gradient
 
 
-def rng_order(rng: np.random.Generator, mass: np.ndarray, size: int) -> np.ndarray:
+def pass_order(rng: np.random.Generator, mass: np.ndarray, size: int) -> np.ndarray:
     """The rows of one pass: a permutation if all weigh the same, else draws by weight."""
     if np.ptp(mass) == 0.0:
         return rng.permutation(mass.size)
