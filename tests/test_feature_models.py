@@ -244,7 +244,7 @@ def test_a_stored_map_scores_the_same():
     X, y = make_data(200, 4)
     model = AUCClassifierCV(features=SMALL_KERNEL).fit(X, y)
     again = map_from_dict(model.features_.to_dict())
-    assert np.array_equal(again.transform(X) @ model.coef_[0] + model.intercept_, model.decision_function(X))
+    assert np.array_equal(again.products(X, model.coef_[0]) + model.intercept_, model.decision_function(X))
 
 
 def test_bad_input_is_refused():

@@ -209,6 +209,15 @@ def test_blocks_and_rows_do_not_matter(features, rows, monkeypatch):
     assert np.allclose(parts, whole, atol=1e-12)
 
 
+@pytest.mark.parametrize("features", [*MAPS, KernelFeatures(additive=False, random_state=0)])
+def test_products_are_those_of_the_features(features, rows, monkeypatch):
+    F = features.fit(rows).transform(rows)
+    monkeypatch.setattr("vrspam.features.table.BLOCK_ENTRIES", 4096)
+    coefs = np.random.default_rng(0).standard_normal((F.shape[1], 3))
+    assert np.allclose(features.products(rows, coefs), F @ coefs, atol=1e-9)
+    assert np.allclose(features.products(rows, coefs[:, 0]), F @ coefs[:, 0], atol=1e-9)
+
+
 @pytest.mark.parametrize("features", MAPS, ids=IDS)
 def test_sparse_equals_dense(features, rows):
     X = rows * (np.random.default_rng(2).random(rows.shape) < 0.4)

@@ -51,11 +51,15 @@ class MappedArray:
         """Return some rows; `numpy.take` calls this."""
         return self[rows] if rows.size else np.empty((0, self.shape[1]), dtype=self.dtype)
 
-    def __matmul__(self, coef: np.ndarray) -> np.ndarray:
-        coef = coef.astype(self.dtype, copy=False)
+    def products(self, rows: slice | np.ndarray, coefs: np.ndarray) -> np.ndarray:
+        """Return the features of some rows times `coefs`."""
+        if isinstance(self.features, FeatureMap):
+            return self.features.products(rows_of(self.X, rows), coefs)
+        return self[rows] @ coefs.astype(self.dtype, copy=False)
+
+    def __matmul__(self, coefs: np.ndarray) -> np.ndarray:
         step = max(64, BLOCK_ENTRIES // max(self.shape[1], 1))
-        parts = [self[start : start + step] @ coef for start in range(0, self.shape[0], step)]
-        return np.concatenate(parts)
+        return np.concatenate([self.products(slice(i, i + step), coefs) for i in range(0, self.shape[0], step)])
 
 
 def named_maps(features: Any, seed: int) -> dict[str, Any]:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Integral
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.model_selection import StratifiedKFold, check_cv
 
 from vrspam import arrays, metrics
 from vrspam.estimators.base import Rows
+from vrspam.estimators.mapped import MappedArray
 from vrspam.moments import ClassMoments
 
 BLOCK_BYTES = 1 << 25  # rows gathered, and scores held, at once
@@ -101,7 +102,8 @@ def auc_of_coefs(rows: Rows, is_positive: np.ndarray, index: np.ndarray, coefs: 
         auc[used] = arrays.auc_of_rows(rows.X, is_positive, rows.weights, index, coefs[used])
         return auc
     weights = None if rows.weights is None else rows.weights[index]
-    dtype = rows.X.dtype
+    X: Any = rows.X
+    dtype = X.dtype
     columns = max(1, BLOCK_BYTES // (dtype.itemsize * max(index.size, 1)))
     step = max(64, BLOCK_BYTES // (dtype.itemsize * max(coefs.shape[1], 1)))
     for first in range(0, used.size, columns):
@@ -109,6 +111,8 @@ def auc_of_coefs(rows: Rows, is_positive: np.ndarray, index: np.ndarray, coefs: 
         transposed = np.ascontiguousarray(coefs[which].T, dtype=dtype)
         scores = np.empty((which.size, index.size), dtype=dtype)
         for start in range(0, index.size, step):
-            scores[:, start : start + step] = (rows.X[index[start : start + step]] @ transposed).T
+            some = index[start : start + step]
+            product = X.products(some, transposed) if isinstance(X, MappedArray) else X[some] @ transposed
+            scores[:, start : start + step] = product.T
         auc[which] = metrics.roc_auc_columns(is_positive[index], scores.T, weights)
     return auc

@@ -119,6 +119,29 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         assert out is not None  # `_check` refuses X without rows
         return out
 
+    def products(self, X, coefs: np.ndarray) -> np.ndarray:
+        """Return transform(X) @ coefs, block by block and by a shorter way where there is one.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+        coefs : array of shape (n_features_out_,) or (n_features_out_, m)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, m)
+        """
+        check_is_fitted(self, "encoders_")
+        X = self._check(X, reset=False)
+        parts = [
+            self._block_products(table.rows_of(X, rows), coefs) for rows in table.blocks(X.shape[0], self._width())
+        ]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def _block_products(self, X, coefs: np.ndarray) -> np.ndarray:
+        block = self._transform_block(X)
+        return block @ coefs.astype(block.dtype, copy=False)
+
     def _check(self, X, *, reset: bool):
         if table.is_frame(X):
             validate_data(self, X, reset=reset, skip_check_array=True)

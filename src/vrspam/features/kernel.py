@@ -41,7 +41,7 @@ class KernelFeatures(FeatureMap):
         Rows drawn as landmarks (all, if there are fewer).
     additive : bool, default=True
         Put the additive features beside those of the kernel.
-    max_additive : int, default=500
+    max_additive : int, default=250
         `max_features` of the additive features.
     max_rows : int, default=50_000
         Ranks and landmarks come from at most this many rows.
@@ -92,7 +92,7 @@ class KernelFeatures(FeatureMap):
         bandwidth=1.0,
         n_landmarks=600,
         additive=True,
-        max_additive=500,
+        max_additive=250,
         max_rows=50_000,
         random_state=None,
     ):
@@ -124,12 +124,16 @@ class KernelFeatures(FeatureMap):
             self.whitening_ *= _unit(self._kernel_part(sample))
             self.additive_scale_ = _unit(self.additive_.transform(sample))
 
-    def _kernel_part(self, X) -> np.ndarray:
+    def _kernel(self, X) -> np.ndarray:
+        """k(x, z) for the rows x of X and the landmarks z."""
         ranks = self._encode(X)
         kernel = squared_distances(ranks, self.landmarks_.astype(ranks.dtype))
         kernel *= -self.gamma_
-        np.exp(kernel, out=kernel)
-        return kernel @ self.whitening_.astype(ranks.dtype)
+        return np.exp(kernel, out=kernel)
+
+    def _kernel_part(self, X) -> np.ndarray:
+        kernel = self._kernel(X)
+        return kernel @ self.whitening_.astype(kernel.dtype)
 
     def _transform_block(self, X) -> np.ndarray:
         kernel = self._kernel_part(X)
@@ -138,6 +142,15 @@ class KernelFeatures(FeatureMap):
         additive = self.additive_.transform(X)
         additive *= self.additive_scale_
         return np.hstack([additive, kernel])
+
+    def _block_products(self, X, coefs: np.ndarray) -> np.ndarray:
+        # (K W) c = K (W c): a square product less
+        split = self.n_features_out_ - self.whitening_.shape[1]
+        kernel = self._kernel(X)
+        scores = kernel @ (self.whitening_ @ coefs[split:]).astype(kernel.dtype)
+        if self.additive_ is not None:
+            scores += self.additive_.products(X, self.additive_scale_ * coefs[:split])
+        return scores
 
     def _width(self) -> int:
         return max(self.landmarks_.shape[0], self.n_features_out_)

@@ -1,0 +1,53 @@
+"""Scorers on feature maps: time beside gradient boosting, memory beside what the features would take."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.ensemble import HistGradientBoostingClassifier
+
+from benchmarks.common import Table, interleaved, peak_extra_megabytes
+from vrspam import AUCClassifierCV
+
+DATA = """
+import numpy as np
+from vrspam import AUCClassifierCV
+from vrspam.features import KernelFeatures
+from benchmarks.bench_features import curved
+X, y = curved({rows}, 30)
+AUCClassifierCV(features="auto", random_state=0).fit(X[:500], y[:500])
+"""
+
+
+def curved(n: int, d: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Numeric columns of which some have curved effects and two act together."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    score = np.sin(2 * X[:, 0]) + np.abs(X[:, 1]) + X[:, 2] * X[:, 3] + X[:, 4] + 0.5 * rng.standard_normal(n)
+    return X, score > np.quantile(score, 0.8)
+
+
+def main() -> None:
+    table = Table("features: linear scorers on feature maps")
+    X, y = curved(20_000, 30)
+    seconds = interleaved(
+        {
+            "auto": lambda: AUCClassifierCV(features="auto", random_state=0).fit(X, y),
+            "boosting": lambda: HistGradientBoostingClassifier(random_state=0).fit(X, y),
+        },
+        repeats=3,
+    )
+    note = f"({seconds['auto']:.2f} s against {seconds['boosting']:.2f} s)"
+    ratio = seconds["auto"] / seconds["boosting"]
+    table.at_most("20,000 × 30, auto, 5 folds, in default gradient boostings", ratio, 10, note)
+    auto = 'AUCClassifierCV(features="auto", random_state=0).fit(X, y)'
+    extra = peak_extra_megabytes(DATA.format(rows=20_000), auto)
+    table.at_most("20,000 × 30, auto: extra megabytes", extra, 500)
+    wide = "KernelFeatures(bandwidth=0.3, n_landmarks=1020, max_additive=500, random_state=0)"
+    fit = f"model = AUCClassifierCV(features={wide}, random_state=0).fit(X, y)"
+    check = "; assert 1490 <= model.coef_.shape[1] <= 1510, model.coef_.shape"
+    extra = peak_extra_megabytes(DATA.format(rows=60_000), fit + check)
+    table.at_most("60,000 rows × 1,500 features: extra megabytes", extra, 300, "(they would take 720 MB)")
+
+
+if __name__ == "__main__":
+    main()
