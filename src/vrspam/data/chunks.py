@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from vrspam.data.ahead import ahead
 from vrspam.data.array_blocks import open_npy
 from vrspam.data.arrow_blocks import arrow_rows
 from vrspam.data.blocks import Block
@@ -121,12 +122,15 @@ class Chunks:
         self._problems = problems = Problems(self.on_error)
         rows = self._rows_of_a_block()
         with Progress("reading", self.n_bytes, "rows", self.progress) as bar:
-            for block in self._blocks(rows, problems, bar):
-                for piece in block.pieces(rows):
-                    encoded = self._encode(piece, problems)
-                    if encoded is not None:
-                        yield encoded if self.keep else encoded[:2]
+            yield from ahead(self._encoded(rows, problems, bar))
         problems.warn()
+
+    def _encoded(self, rows: int, problems: Problems, bar: Progress) -> Generator[tuple[Any, ...], None, None]:
+        for block in self._blocks(rows, problems, bar):
+            for piece in block.pieces(rows):
+                encoded = self._encode(piece, problems)
+                if encoded is not None:
+                    yield encoded if self.keep else encoded[:2]
 
     def _rows_of_a_block(self) -> int:
         """Return how many rows keep a block of X within `chunk_bytes`."""

@@ -1,0 +1,89 @@
+"""The cost model of docs/scale.md: its constants from small runs, its predictions against larger ones.
+
+A fit of n × d costs  r·n + a·n·d + b·n·d² + c·d³ + o : labels and weights of rows, gathering and centring values,
+their products, one Cholesky factorisation, and what does not depend on the data.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from benchmarks.common import Table
+from vrspam import AUCClassifier, ClassMoments
+from vrspam.objective import Objective
+from vrspam.solvers.exact import GramPath, solve_gram
+
+SIZES = [(2_000_000, 50), (400_000, 200), (100_000, 600)]  # not those the constants come from
+
+
+class Constants(NamedTuple):
+    """Seconds for each unit of work."""
+
+    per_row: float
+    per_value: float
+    per_product: float
+    per_cube: float
+    fixed: float
+
+    def fit(self, n: int, d: int) -> float:
+        each = self.per_row + self.per_value * d + self.per_product * d * d
+        return each * n + self.per_cube * d**3 + self.fixed
+
+
+def seconds(function: Callable[[], object], repeats: int = 5) -> float:
+    """Least of a few runs, after one for warmth: a noisy neighbour only adds."""
+    function()
+    found = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        function()
+        found.append(time.perf_counter() - start)
+    return min(found)
+
+
+def rows(n: int, d: int, dtype=np.float64) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of a few thousand different ones: how long a fit takes does not depend on the numbers."""
+    rng = np.random.default_rng(0)
+    X = np.tile(rng.standard_normal((min(n, 5_000), d)).astype(dtype), (max(1, n // 5_000), 1))
+    return X, (rng.random(len(X)) < 0.3).astype(int)
+
+
+def calibrate(dtype=np.float64) -> Constants:
+    """Constants from three small fits, a solve of 1,000 × 1,000 and a fit of next to nothing."""
+    fixed = seconds(lambda: AUCClassifier().fit(*rows(20, 2)))
+    shapes = [(400_000, 2), (400_000, 60), (40_000, 1_000)]
+    objective = Objective.from_moments(ClassMoments.from_data(*rows(5_000, 1_000)), 1e-3)
+    per_cube = seconds(lambda: solve_gram(objective, tol=1e-8, max_iter=10)) / 1e9
+    each = []  # seconds a row
+    for n, d in shapes:
+        data = rows(n, d, dtype)
+        each.append((seconds(lambda data=data: AUCClassifier().fit(*data)) - per_cube * d**3 - fixed) / n)
+    r, a, b = np.linalg.solve([[1.0, d, d * d] for _, d in shapes], each)
+    return Constants(r, a, b, per_cube, fixed)
+
+
+def main() -> None:
+    table = Table("cost model: constants")
+    constants = calibrate()
+    single = calibrate(np.float32)
+    objective = Objective.from_moments(ClassMoments.from_data(*rows(20_000, 1_000)), 1e-3)
+    t_path = seconds(lambda: GramPath(objective), repeats=3)
+    table.row("r, labels", f"{1e9 * constants.per_row:.0f} ns a row")
+    table.row("a, gathering and centring", f"{1e9 * constants.per_value:.2f} ns a value")
+    table.row("b, products", f"{1e-9 / constants.per_product:.0f} G multiply-adds/s (n d²)")
+    table.row("b, float32", f"{1e-9 / single.per_product:.0f} G multiply-adds/s")
+    table.row(
+        "c, solve",
+        f"{1e9 * constants.per_cube * 1e3:.0f} ns · (d/10)³: {1e12 * constants.per_cube:.0f} ms at d = 1,000",
+    )
+    table.row("l2 path (eigendecomposition) ÷ solve, d = 1,000", f"{t_path / (1e9 * constants.per_cube):.1f}")
+    table.row("o, fixed", f"{1e3 * constants.fixed:.1f} ms")
+    table = Table("cost model: prediction against measurement")
+    for n, d in SIZES:
+        data = rows(n, d)
+        measured, predicted = seconds(lambda data=data: AUCClassifier().fit(*data), 3), constants.fit(n, d)
+        table.row(f"fit {n:,} × {d}", f"{measured:.2f} s; predicted {predicted:.2f} s ({predicted / measured:.2f})")
