@@ -97,7 +97,9 @@ def test_one_class_may_outweigh_the_other(heavy, ratio):
     for objective in both_forms(X, y, 0.1 * small, 0.0, weights).values():
         assert objective.pq == pytest.approx(small / (1 + small) ** 2, rel=1e-12, abs=0.0)
         assert objective.with_penalty(0.1).pq == objective.pq
-    assert auto_l2(ClassMoments.from_data(X, y, weights)) == pytest.approx(2 * small / (1 + small) ** 2 * unit, rel=1e-9, abs=0.0)
+    assert auto_l2(ClassMoments.from_data(X, y, weights)) == pytest.approx(
+        2 * small / (1 + small) ** 2 * unit, rel=1e-9, abs=0.0
+    )
 
 
 @pytest.mark.parametrize("scale", [1e30, 1e-30, 1e-37])

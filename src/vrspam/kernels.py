@@ -28,12 +28,12 @@ class CSR(NamedTuple):
 
 def row_dot(X, i, w):
     """x_i · w."""
-    raise NotImplementedError("only compiled code calls this")
+    raise TypeError("only compiled code calls this")
 
 
 def add_row(X, i, scale, out):
     """out += scale · x_i."""
-    raise NotImplementedError("only compiled code calls this")
+    raise TypeError("only compiled code calls this")
 
 
 @njit(cache=True, nogil=True, fastmath=FASTMATH)
@@ -221,7 +221,7 @@ def _sparse_row_square(X, i):
 
 def row_square(X, i):
     """‖x_i‖²."""
-    raise NotImplementedError("only compiled code calls this")
+    raise TypeError("only compiled code calls this")
 
 
 @overload(row_square, inline="always")
@@ -583,7 +583,7 @@ def all_row_dots(X, w, out):
 
 def row_distances(X, i, means, mean_squares, out):
     """out[i] = ‖x_i‖², ‖x_i - μ₋‖², ‖x_i - μ₊‖²."""
-    raise NotImplementedError("only compiled code calls this")
+    raise TypeError("only compiled code calls this")
 
 
 @njit(cache=True, nogil=True, fastmath=FASTMATH)
@@ -625,7 +625,7 @@ def all_row_distances(X, means, mean_squares, out):
 
 def whole_row(X, i, buffer):
     """Row i as an array of length d: a view of a dense X, `buffer` filled in for a CSR."""
-    raise NotImplementedError("only compiled code calls this")
+    raise TypeError("only compiled code calls this")
 
 
 @njit(cache=True, nogil=True, fastmath=FASTMATH)
