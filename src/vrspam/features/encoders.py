@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,12 @@ class Curves:
         """Number of features."""
         return self.table.shape[1] + self.missing
 
+    @cached_property
+    def _tables(self) -> dict[np.dtype, tuple[np.ndarray, np.ndarray]]:
+        """The table and its steps from node to node, in both precisions."""
+        kinds = (np.dtype(np.float64), np.dtype(np.float32))
+        return {kind: (self.table.astype(kind), np.diff(self.table, axis=0).astype(kind)) for kind in kinds}
+
     def names(self, column: str) -> list[str]:
         """Name of each feature."""
         shown = [f"{column}_{label}" if label else column for label in self.labels]
@@ -49,17 +56,16 @@ class Curves:
         q = self.table.shape[1]
         absent = np.isnan(values)
         gone = bool(absent.any())
-        nodes, table = self.nodes.astype(values.dtype), self.table.astype(out.dtype)
+        nodes, (table, step) = self.nodes.astype(values.dtype, copy=False), self._tables[out.dtype]
         if gone:
             values = np.where(absent, nodes[0], values)
         if nodes.size == 1:
             out[:, :q] = table[0]
         else:
-            place = np.clip(np.searchsorted(nodes, values, side="right") - 1, 0, nodes.size - 2)
+            place = np.searchsorted(nodes[1:-1], values, side="right")
             share = ((values - nodes[place]) / (nodes[place + 1] - nodes[place])).astype(out.dtype)
             if not self.extend:
                 np.clip(share, 0.0, 1.0, out=share)
-            step = np.diff(table, axis=0)
             np.multiply(step[place], share[:, np.newaxis], out=out[:, :q])
             out[:, :q] += table[place]
         if gone:

@@ -37,7 +37,7 @@ class KernelFeatures(FeatureMap):
     ----------
     bandwidth : float, default=1.0
         Width of the kernel in units of the median distance.
-    n_landmarks : int, default=600
+    n_landmarks : int, default=500
         Rows drawn as landmarks (all, if there are fewer).
     additive : bool, default=True
         Put the additive features beside those of the kernel.
@@ -90,7 +90,7 @@ class KernelFeatures(FeatureMap):
         self,
         *,
         bandwidth=1.0,
-        n_landmarks=600,
+        n_landmarks=500,
         additive=True,
         max_additive=250,
         max_rows=50_000,

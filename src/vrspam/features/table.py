@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-BLOCK_ENTRIES = 1 << 20
+BLOCK_ENTRIES = 1 << 21
 
 
 def is_frame(X: Any) -> bool:
@@ -60,7 +60,7 @@ def words(X: Any, index: int) -> np.ndarray:
 
 
 def blocks(n_rows: int, width: int) -> Iterator[slice]:
-    """Slices of rows such that `width` columns of each hold about a million entries."""
+    """Slices of rows such that `width` columns of each hold about two million entries."""
     step = max(64, BLOCK_ENTRIES // max(width, 1))
     for start in range(0, n_rows, step):
         yield slice(start, min(start + step, n_rows))
