@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from browsing import start_browser
+from hypothesis import settings
+
+# The same examples every time, so that a red run is a change of the code; HYPOTHESIS_PROFILE=explore looks for new.
+settings.register_profile("fixed", derandomize=True)
+settings.register_profile("explore", settings.get_profile("default"))
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 
 
 @pytest.fixture(scope="session")

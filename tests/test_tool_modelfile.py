@@ -262,6 +262,7 @@ def test_damaged_model_files_are_refused_or_unharmed(files, hits):
 @example(hits=[(0, "cut", b"")], skip=False)
 @example(hits=[(60, "cut", b"")], skip=True)
 @example(hits=[(8, "insert", b"\r")], skip=False)
+@example(hits=[(3495, "insert", b"\x1c")], skip=False)
 def test_damaged_tables_end_in_a_result_or_a_sentence(files, capsys, hits, skip):
     path = files / "damaged.csv"
     path.write_bytes(damaged((files / "patients.csv").read_bytes(), hits))

@@ -71,5 +71,6 @@ def run(arguments: list[str]) -> int:
         unexpected = not isinstance(error, (ValueError, OSError, RuntimeError))
         kind = f"unexpected {type(error).__name__}: " if unexpected else ""
         hint = " (--debug shows where)" if unexpected else ""
-        warn(f"vrspam: {kind}{error}{hint}")
+        sentence = " ".join(str(error).split())  # one line, whatever bytes of a damaged file it quotes
+        warn(f"vrspam: {kind}{sentence}{hint}")
         return 1

@@ -32,7 +32,9 @@ def download(url: str, path: str | os.PathLike[str], *, timeout: float = 30.0, p
 
 def _fetch(url: str, path: Path, timeout: float, progress: bool) -> None:
     request = urllib.request.Request(url, headers={"User-Agent": f"vrspam/{__version__}"})
-    with urllib.request.urlopen(request, timeout=timeout) as answer, open(path, "wb") as file:
+    # An opener of its own: the global one keeps the proxies that were set when it was first used.
+    opener = urllib.request.build_opener()
+    with opener.open(request, timeout=timeout) as answer, open(path, "wb") as file:
         length = answer.headers.get("Content-Length")
         total = int(length) if length else None
         done = 0
