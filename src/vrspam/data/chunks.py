@@ -122,7 +122,9 @@ class Chunks:
         self._problems = problems = Problems(self.on_error)
         rows = self._rows_of_a_block()
         with Progress("reading", self.n_bytes, "rows", self.progress) as bar:
-            yield from ahead(self._encoded(rows, problems, bar))
+            blocks = self._encoded(rows, problems, bar)
+            # Arrow reads without Python's lock; the LIBSVM parser holds it, and would be in its reader's way.
+            yield from ahead(blocks) if self._table else blocks
         problems.warn()
 
     def _encoded(self, rows: int, problems: Problems, bar: Progress) -> Generator[tuple[Any, ...], None, None]:
