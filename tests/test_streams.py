@@ -200,6 +200,12 @@ def test_bad_parameters(estimator, bad):
     for begin in ("fit", "partial_fit"):
         with pytest.raises(ValueError, match=next(iter(bad))):
             getattr(estimator(**bad), begin)(X, y)
+    model = estimator().partial_fit(X, y)
+    before = pickle.dumps(model)
+    good = {name: model.get_params()[name] for name in bad}
+    with pytest.raises(ValueError, match=next(iter(bad))):  # in the middle of a stream as well
+        model.set_params(**bad).partial_fit(X, y)
+    assert pickle.dumps(model.set_params(**good)) == before
 
 
 def standardised(name):
@@ -274,6 +280,16 @@ def test_a_step_too_large_is_named_with_one_that_is_not(model):
         with pytest.raises(ValueError, match="diverge"):
             streaming.partial_fit(X, y)
     np.testing.assert_array_equal(streaming.coef_, before)
+
+
+@pytest.mark.parametrize("estimator", [SPAMClassifier(schedule="theory"), SOLAMClassifier()], ids=str)
+def test_rows_beyond_any_scale_are_not_blamed_on_the_step(estimator):
+    X, y = make_data(50, 3)
+    unit = 1e100 if isinstance(estimator, SPAMClassifier) else 1e-100
+    for begin in ("fit", "partial_fit"):
+        with pytest.raises(ValueError, match="rescale the features") as error:
+            getattr(clone(estimator), begin)(unit * X, y)
+        assert "step_size" not in str(error.value)
 
 
 def test_example_runs(capsys):

@@ -332,3 +332,31 @@ def test_theoretical_step_of_absurd_rows_is_refused():
     X, y = make_data(40, 3)
     with pytest.raises(ValueError, match="rescale X"):
         VRSPAMClassifier(step_size="theory").fit(1e100 * X, y)
+
+
+@pytest.mark.parametrize("heavy", [0, 1])
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_class_that_outweighs_the_other_beyond_rounding(variant, container, heavy):
+    """With l2 in units of 2pq the optimum does not depend on p, even where 1 - p rounds to 0."""
+    X, y = make_data(150, 4, correlated=False)
+    for l1 in (0.0, 0.1):
+        plain = ClassMoments.from_data(X, y)
+        k = 2 * plain.p * (1 - plain.p)
+        exact = AUCClassifier(l2=0.1 * k, l1=l1 * k, tol=1e-13).fit(X, y)
+        weights = np.where(y == heavy, 1e20, 1.0)
+        tiny = 2 * (y != heavy).sum() / (1e20 * (y == heavy).sum())
+        model = fit(container(X), y, weights, l2=0.1 * tiny, l1=l1 * tiny, variant=variant, tol=1e-10)
+        np.testing.assert_allclose(model.coef_, exact.coef_, atol=1e-4)
+        assert model.n_iter_ > 0
+        assert model.objective_ == pytest.approx(exact.objective_ * tiny / k, rel=1e-6)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_unit_of_weights_does_not_matter(variant):
+    """A power of two changes no bit."""
+    X, y = make_data(60, 3)
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, 60)
+    expected = fit(X, y, weights, variant=variant)
+    for unit in (2.0**-900, 2.0**900):
+        np.testing.assert_array_equal(fit(X, y, weights * unit, variant=variant).coef_, expected.coef_)

@@ -107,21 +107,21 @@ class StreamClassifierBase(AUCClassifierBase):
         X, side = kernel_rows(rows.X), (rows.y == classes[1]).astype(np.int64)
         rng = generator(self.random_state)
 
-        def safe_step() -> float:
-            return self._safe_step(largest_square(rows.X), l2, moments.p)
+        def error() -> ValueError:
+            return diverged(self.step_size, self._safe_step(largest_square(rows.X), l2, moments.p))
 
         epochs = ShuffledEpochs(
             method,
             lambda order: self._advance(method, X, order, side, l2, False),
             side.size,
             rng,
-            safe_step=safe_step,
+            diverged=error,
             sparsify=self._sparsify,
         )
         with np.errstate(over="ignore", invalid="ignore"):  # a divergence is reported in words
             solution = run(epochs, objective, tol=self.tol or 0.0, max_iter=self.max_iter)
         if not solution.value <= DIVERGED * objective.pq:
-            raise diverged(safe_step())
+            raise error()
         self._keep(solution, moments, l2)
         self._keep_extras(method)
         self.n_steps_ = method.n_steps
@@ -152,6 +152,7 @@ class StreamClassifierBase(AUCClassifierBase):
         """
         first = not hasattr(self, "_stream")
         try:
+            self._validate_params()  # `_fit_context` does so only for the first call
             rows = self._validate_rows(X, y, None, reset=first, order="C")
             stream = _Stream(self._new_method(rows.X.shape[1])) if first else self._stream
             labels = stream.labels_with(rows.y, classes)
@@ -175,7 +176,7 @@ class StreamClassifierBase(AUCClassifierBase):
         l2 = AUTO_L2_SHARE * method.auto_l2 if isinstance(self.l2, str) else float(self.l2)
         w, p = method.coef, float(method.counts[1] / method.counts.sum())
         if not np.isfinite(w).all():
-            raise diverged(self._safe_step(largest_square(rows.X), l2, p))
+            raise diverged(self.step_size, self._safe_step(largest_square(rows.X), l2, p))
         value, gap = self._certificate(method, l2)
         self._keep(Solution(w, value, gap, 1, True), _StreamMoments(stream.labels, method.means), l2)
         self._keep_extras(method)

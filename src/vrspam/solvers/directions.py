@@ -58,7 +58,7 @@ class RowGradient:
 
     def __init__(self, rows: TrainingRows, centred: bool):
         self.rows, self.centred = rows, centred
-        factor = 2.0 * np.where(rows.side == 1, 1.0 - rows.p, rows.p)
+        factor = 2.0 * np.where(rows.side == 1, rows.q, rows.p)
         if centred:
             constants = factor * rows.own_distances
             balanced = rows.share / 2.0

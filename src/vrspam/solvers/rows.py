@@ -48,8 +48,8 @@ class TrainingRows:
         self.mass = weight / weight.sum()
         self.share = weight / np.bincount(self.side, weights=weight, minlength=2)[self.side]
         self.n = int(np.count_nonzero(weight))
-        self.p, self.means, self.delta = moments.p, moments.means, moments.delta
-        self.k = 2.0 * self.p * (1.0 - self.p)
+        self.p, self.q, self.means, self.delta = moments.p, moments.q, moments.means, moments.delta
+        self.k = 2.0 * self.p * self.q
         self.moments = moments
 
     def __matmul__(self, w: np.ndarray, /) -> np.ndarray:

@@ -87,11 +87,17 @@ def empty_sums(n_features: int) -> kernels.ClassSums:
     return kernels.ClassSums(np.zeros(2), np.zeros((2, n_features)), np.zeros(6))
 
 
-def known_sums(moments: ClassMoments, largest_square: float = 0.0) -> kernels.ClassSums:
-    """The statistics of a complete data set; `largest_square` = max ‖x‖² matters to the theoretical step only."""
+def known_sums(moments: ClassMoments, largest_square: float = 0.0, *, relative: bool = False) -> kernels.ClassSums:
+    """The statistics of a complete data set; `largest_square` = max ‖x‖² matters to the theoretical step only.
+
+    With `relative` the class sizes are divided by a power of two, so that squares of weights stay within range. A
+    stream that is to go on needs them as they are.
+    """
     from vrspam import kernels
 
     counts, means = moments.weights, moments.means
+    if relative:
+        counts = np.ldexp(counts, -int(np.frexp(counts.max())[1]))
     sums = counts[:, np.newaxis] * means
     squares = counts * (moments.variances.sum(axis=1) + np.einsum("cj,cj->c", means, means))
     cross = sums @ sums.T
@@ -138,8 +144,8 @@ class ShuffledEpochs:
         Takes an array of row numbers and lets the method visit them.
     n_rows : int
     rng : numpy Generator
-    safe_step : callable
-        Returns a step size that would not diverge, for the message when one does.
+    diverged : callable
+        Returns the error to raise when the steps diverge.
     sparsify : bool
         Return the proximal-gradient point of the coefficients instead of the coefficients: an average of sparse
         vectors has tiny entries where the optimum has zeros. F is not larger there.
@@ -152,11 +158,11 @@ class ShuffledEpochs:
         n_rows: int,
         rng: np.random.Generator,
         *,
-        safe_step: Callable[[], float],
+        diverged: Callable[[], ValueError],
         sparsify: bool = False,
     ):
         self.method, self.advance, self.n_rows, self.rng = method, advance, n_rows, rng
-        self.safe_step, self.sparsify = safe_step, sparsify
+        self.diverged, self.sparsify = diverged, sparsify
 
     def init(self, objective: Objective) -> State:
         return State(np.zeros_like(objective.delta), -objective.k * objective.delta, objective.pq, passes=1.0)
@@ -165,7 +171,7 @@ class ShuffledEpochs:
         self.advance(self.rng.permutation(self.n_rows))
         w = self.method.coef
         if not np.isfinite(w).all():
-            raise diverged(self.safe_step())
+            raise self.diverged()
         state.value, state.grad, _ = objective.evaluate(w)
         state.passes += 2.0  # the steps, and the evaluation
         if self.sparsify:
@@ -175,8 +181,13 @@ class ShuffledEpochs:
         state.w = w
 
 
-def diverged(safe_step: float) -> ValueError:
-    """The error of a step size that is too large."""
+def diverged(step_size: float | str, safe_step: float) -> ValueError:
+    """The error of a step size that is too large; an automatic one is too large for absurd scales only."""
+    if isinstance(step_size, str):
+        return ValueError(
+            "The coefficients leave the range of floating-point numbers: rescale the features "
+            "(sklearn.preprocessing.StandardScaler)."
+        )
     return ValueError(
         f'The steps diverge: use step_size="auto", standardise the features, or give a smaller step_size, '
         f"such as {safe_step:.1g}."

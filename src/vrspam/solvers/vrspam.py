@@ -21,7 +21,6 @@ from typing import Literal
 import numpy as np
 
 from vrspam.objective import Objective
-from vrspam.penalties import ElasticNet
 from vrspam.solvers.base import State, proximal_point, run
 from vrspam.solvers.directions import PairGradient, RowGradient
 from vrspam.solvers.rows import TrainingRows
@@ -52,7 +51,7 @@ def variant_that_runs(variant: Variant, l1: float, is_sparse: bool) -> Variant:
 
 def objective_on_rows(rows: TrainingRows, l2: float, l1: float) -> Objective:
     """F, each evaluation of which reads every row once."""
-    return Objective(rows.p, rows.delta, rows, ElasticNet(l2, l1), rows.moments.within_diagonal)
+    return Objective.from_operator(rows, rows.moments, l2, l1)
 
 
 class VRSPAM:
@@ -120,7 +119,7 @@ class VRSPAM:
         """The end of one pass of SPAM, as the paper starts; 0 in the rare case that it is no better than 0."""
         rows = self.rows
         order = pass_order(self.rng, rows.mass, rows.n)
-        sums = known_sums(rows.moments)
+        sums = known_sums(rows.moments, relative=True)
         w = spam_pass(rows.kernel, rows.side == 1, order, sums, objective.penalty, state.w)
         state.passes += 2.0
         if np.isfinite(w).all():
