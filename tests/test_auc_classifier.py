@@ -195,6 +195,8 @@ def test_partial_fit_refuses_and_stays_as_it_was():
         assert pickle.dumps(model) == before
     with pytest.raises(ValueError, match="differs from the labels so far"):
         model.partial_fit(X, y, classes=[1, 2])
+    with pytest.raises(ValueError, match="l2"):
+        model.set_params(l2=-1.0).partial_fit(X, y)
     fresh = AUCClassifier()
     with pytest.raises(ValueError, match="Only two classes"):
         fresh.partial_fit(X, np.arange(60) % 3)

@@ -359,6 +359,7 @@ def test_the_unit_of_the_weights_does_not_matter(dtype, unit):
     ("scale", "weight", "match"),
     [
         (1.0, 1e308, "adds up to infinity"),
+        (1.0, 8e306, "adds up to infinity"),  # each class fits, both together do not
         (1e100, 1e200, "overflow"),
         (1e-170, 1.0, "underflow"),
         (1e-100, 1e-200, "underflow"),

@@ -218,7 +218,7 @@ def row_blocks(
 
 def check_range(statistics: ClassStatistics, forgets: bool) -> None:
     """Refuse rows whose weighted squares left the range of float64."""
-    if not np.isfinite(statistics.weight):
+    if not statistics.weight <= np.finfo(float).max / 4.0:  # the other class comes on top
         raise ValueError("sample_weight adds up to infinity: divide it by its largest entry.")
     if not (np.isfinite(statistics.scatter).all() and np.isfinite(statistics.mean).all()):
         raise ValueError(

@@ -201,6 +201,7 @@ class AUCClassifier(AUCClassifierBase):
                 "start with partial_fit instead of fit."
             )
         try:
+            self._validate_params()  # `_fit_context` does so only for the first call
             rows = self._validate_rows(X, y, sample_weight, reset=first)
             d = rows.X.shape[1]
             if d > PARTIAL_FIT_MAX_FEATURES:
