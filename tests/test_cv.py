@@ -150,12 +150,24 @@ def test_a_part_without_a_class_is_named(part, label):
     only, both = np.flatnonzero(y != label), np.arange(60)
     good = (both[::2], both[1::2])
     bad = (only, both) if part == "training" else (both, only)
-    with pytest.raises(ValueError, match=rf"Fold 1: its {part} part has no row of class .*{label}"):
+    with pytest.raises(ValueError, match=rf"Fold 1: its {part} part has no row of class {label}:"):
         AUCClassifierCV(cv=[good, bad]).fit(X, y)
     weights = np.where(y == label, 0.0, 1.0)
     weights[np.flatnonzero(y == label)[0]] = 1.0
     with pytest.raises(ValueError, match=r"Fold \d: its .* part has no row of class .* with positive weight"):
         AUCClassifierCV(cv=2).fit(X, y, sample_weight=weights)
+
+
+@pytest.mark.parametrize("bad", [[500], [-500], [0.5, 1.0], ["a"], [[0], [1]], 7, None])
+def test_rows_that_do_not_exist_are_named(bad):
+    X, y = make_data(60, 3)
+    good = (np.arange(0, 60, 2), np.arange(1, 60, 2))
+    for broken in ((good[0], bad), (bad, good[1])):
+        with pytest.raises(ValueError, match=r"Fold 1: .* row numbers"):
+            AUCClassifierCV(cv=[good, broken]).fit(X, y)
+    for broken in (3, (good[0],), (*good, good[0])):
+        with pytest.raises(ValueError, match=r"Fold 1: .* pair"):
+            AUCClassifierCV(cv=[good, broken]).fit(X, y)
 
 
 def test_products_equal_moments(monkeypatch):
@@ -187,6 +199,14 @@ def test_float32_is_close_to_float64():
     single = AUCClassifierCV(L2S, L1S, cv=4).fit(X.astype(np.float32), y)
     assert_allclose(single.auc_path_, double.auc_path_, atol=2e-3)
     assert_allclose(single.coef_, double.coef_, rtol=1e-3, atol=1e-5)
+
+
+def test_float32_scores_of_coefficients_out_of_its_range():
+    X, y = make_data(100, 4)
+    X = X.astype(np.float32)
+    l2s = [1e20, 1e45, 1e200]  # coefficients of 1e-20, 1e-45 and 1e-200 times those of the class means
+    model = check(X, y, StratifiedKFold(3), l2s=l2s, l1s=[0.0])
+    assert_allclose(model.auc_path_[1:], model.auc_path_[[0, 0]], atol=1e-6)
 
 
 def test_blocks_and_lazy_folds_change_nothing(monkeypatch):

@@ -37,13 +37,13 @@ def make_splits(cv, rows: Rows, classes: np.ndarray, groups=None, random_state=N
     if isinstance(cv, Integral) and random_state is not None:
         cv = StratifiedKFold(int(cv), shuffle=True, random_state=random_state)
     y, weights = arrays.on_host(rows.y), None if rows.weights is None else arrays.on_host(rows.weights)
-    every = np.arange(y.size)
-    pairs = check_cv(cv, y, classifier=True).split(rows.X, y, groups)
-    splits = [Split(every[train], every[validation]) for train, validation in pairs]
+    is_list = not (cv is None or isinstance(cv, Integral) or hasattr(cv, "split"))
+    pairs = cv if is_list else check_cv(cv, y, classifier=True).split(rows.X, y, groups)
+    splits = [_checked_split(number, pair, y.size) for number, pair in enumerate(pairs)]
     if not splits:
         raise ValueError("cv gives no split at all.")
     counts = weights is None or weights > 0
-    for label in classes:
+    for label in classes.tolist():
         member = (y == label) & counts
         for number, split in enumerate(splits):
             for part, index in zip(("training", "validation"), split, strict=True):
@@ -54,6 +54,26 @@ def make_splits(cv, rows: Rows, classes: np.ndarray, groups=None, random_state=N
                         "that spreads the classes over the folds (sklearn.model_selection.StratifiedKFold)."
                     )
     return splits
+
+
+def _checked_split(number: int, pair: Any, n: int) -> Split:
+    """The row numbers of one pair, which may be given as masks."""
+    try:
+        train, validation = pair
+    except (TypeError, ValueError):
+        raise ValueError(f"Fold {number}: cv must give pairs (training rows, validation rows), got no pair.") from None
+    parts = []
+    for part, index in (("training", train), ("validation", validation)):
+        index = np.asarray(index)
+        try:
+            parts.append(np.arange(n)[index if index.size else index.astype(np.intp)])
+        except (IndexError, TypeError, ValueError):
+            parts.append(np.empty((0, 0)))
+        if parts[-1].ndim != 1:
+            raise ValueError(
+                f"Fold {number}: its {part} part must be a list of row numbers below {n}, or a mask of {n} rows."
+            )
+    return Split(*parts)
 
 
 def moments_of_splits(
@@ -108,7 +128,10 @@ def auc_of_coefs(rows: Rows, is_positive: np.ndarray, index: np.ndarray, coefs: 
     step = max(64, BLOCK_BYTES // (dtype.itemsize * max(coefs.shape[1], 1)))
     for first in range(0, used.size, columns):
         which = used[first : first + columns]
-        transposed = np.ascontiguousarray(coefs[which].T, dtype=dtype)
+        chosen = coefs[which]
+        if dtype == np.float32:  # a power of two keeps each row within range; ranks do not see it
+            chosen = np.ldexp(chosen, -np.frexp(np.abs(chosen).max(axis=1, keepdims=True))[1])
+        transposed = np.ascontiguousarray(chosen.T, dtype=dtype)
         scores = np.empty((which.size, index.size), dtype=dtype)
         for start in range(0, index.size, step):
             some = index[start : start + step]
