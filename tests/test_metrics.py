@@ -91,6 +91,16 @@ def test_one_class_is_nan_with_a_warning(y):
         assert np.isnan(roc_auc(y, [1, 2, 3]))
 
 
+@pytest.mark.parametrize("unit", [2.0**-1000, 2.0**1000])
+@pytest.mark.filterwarnings("error")
+def test_the_unit_of_weights_does_not_matter(unit):
+    rng = np.random.default_rng(0)
+    y, score, weight = rng.random(40) < 0.4, rng.integers(0, 9, 40), rng.uniform(0.1, 9.0, 40)
+    expected = roc_auc_score(y, score, sample_weight=weight)
+    assert roc_auc(y, score, unit * weight) == pytest.approx(expected, abs=1e-13)
+    assert roc_auc(y, score, np.where(y, unit, 1.0) * weight) == pytest.approx(expected, abs=1e-13)
+
+
 def test_class_without_weight_is_absent():
     with pytest.warns(UndefinedMetricWarning, match="one class"):
         assert np.isnan(roc_auc([0, 1, 1], [1, 2, 3], [0, 1, 1]))

@@ -124,6 +124,10 @@ def roc_auc_columns(
         return np.full(scores.shape[1], np.nan)
     if swapped := few.size > many.size:
         few, many = many, few
+    if weight is not None:  # a power of two for each class keeps products of weights within range
+        weight = weight.copy()
+        for side in (few, many):
+            weight[side] = np.ldexp(weight[side], -int(np.frexp(weight[side].max())[1]))
 
     wins = np.empty(scores.shape[1])
     for j in range(scores.shape[1]):
