@@ -372,6 +372,7 @@ def test_describe_without_the_optimum_uses_bounds():
     [
         ({"l2": 0.0}, "l2 must be positive"),
         ({"l2": np.nan}, "l2 must be positive"),
+        ({"l2": "auto"}, "l2 must be positive"),
         ({"theta": 1.0}, "theta must lie strictly between"),
         ({"epsilon": 0.0}, "epsilon must lie strictly between"),
         ({"y": [0, 0, 0, 0]}, "1 different labels"),

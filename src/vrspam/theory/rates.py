@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -247,11 +248,11 @@ def _progress(l2: float, step: float, inner_steps: float, noise: float) -> float
 
 def require_positive(**values: float) -> None:
     for name, value in values.items():
-        if not 0.0 < value < math.inf:
+        if not isinstance(value, Real) or not 0.0 < value < math.inf:
             raise ValueError(f"{name} must be positive and finite, got {value!r}.")
 
 
 def require_fraction(**values: float) -> None:
     for name, value in values.items():
-        if not 0.0 < value < 1.0:
+        if not isinstance(value, Real) or not 0.0 < value < 1.0:
             raise ValueError(f"{name} must lie strictly between 0 and 1, got {value!r}.")
