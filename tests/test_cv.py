@@ -375,3 +375,6 @@ def test_coef_path_needs_moments():
         coef_path(X, [1.0])
     with pytest.raises(ValueError, match="scatter=False"):
         coef_path(ClassMoments.from_data(X, y, scatter=False), [1.0])
+    for bad in ({"tol": -1.0}, {"tol": np.nan}, {"max_iter": 0}):
+        with pytest.raises(ValueError, match=next(iter(bad))):
+            coef_path(ClassMoments.from_data(X, y), [1.0], **bad)

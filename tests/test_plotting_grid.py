@@ -83,5 +83,8 @@ def test_zero_has_a_tick_of_its_own_on_the_logarithmic_axis():
 def test_bad_input_is_refused():
     with pytest.raises(ValueError, match="one row for each of 3 penalties"):
         plot_path(L2S, np.ones((2, 3)), ax=new_axes())
+    for penalties, coefs in (([-1.0], [[1.0]]), ([np.nan], [[1.0]]), ([1.0], [[np.nan]]), ([1.0], np.ones((1, 0)))):
+        with pytest.raises(ValueError, match="finite coefficients of at least one"):
+            plot_path(penalties, coefs, ax=new_axes())
     with pytest.raises(ValueError, match="2 names were given for 3 features"):
         plot_path(L2S, np.ones((3, 3)), names=["a", "b"], ax=new_axes())

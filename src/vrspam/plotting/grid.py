@@ -125,6 +125,8 @@ def plot_path(
             f"coefs of shape {coefs.shape} need one row for each of {values.size} penalties: pass one axis of "
             "coef_path, coefs[:, j] along l2 or coefs[i] along l1."
         )
+    if not (np.isfinite(values).all() and (values >= 0.0).all() and np.isfinite(coefs).all() and coefs.shape[1]):
+        raise ValueError("plot_path needs finite coefficients of at least one feature, and penalties of 0 or more.")
     if names is not None and len(names) != coefs.shape[1]:
         raise ValueError(f"{len(names)} names were given for {coefs.shape[1]} features.")
     ax = axes_or_new(ax)

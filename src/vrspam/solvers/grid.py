@@ -160,6 +160,8 @@ def coef_path(
     """
     if not isinstance(moments, ClassMoments):
         raise ValueError(f"coef_path takes a ClassMoments, got {type(moments).__name__}.")
+    if not tol >= 0.0 or max_iter < 1:
+        raise ValueError(f"coef_path needs tol ≥ 0 and max_iter ≥ 1, got tol={tol!r} and max_iter={max_iter!r}.")
     l1_axis = check_grid_axis("l1s", l1s)
     objective = Objective.from_moments(moments, 0.0)
     l2_axis = auto_l2s(moments) if isinstance(l2s, str) and l2s == "auto" else check_grid_axis("l2s", l2s)
