@@ -496,7 +496,7 @@ def test_damaged_row_group(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"target": "sik"}, "has no column 'sik'; it has 'höhe', 'count'"),
+        ({"target": "sik"}, "has no column 'sik'.*it has 'höhe', 'count'"),
         ({"columns": ["höhe"], "target": "höhe"}, "no feature column is left"),
         ({"missing": "median"}, "give 'error', 'mean' or a number"),
         ({"unknown": "zero"}, "give 'error' or 'ignore'"),
@@ -577,3 +577,50 @@ def test_progress_and_no_warning_when_all_is_well(tmp_path, capsys):
     assert "reading" in shown
     assert "100 %" in shown
     assert "rows/s" in shown
+
+
+@pytest.mark.parametrize("separator", [";", "\t", "|"])
+def test_decimal_commas_equal_pandas(tmp_path, separator):
+    path = tmp_path / "t.csv"
+    rows = [f"{i},{i % 10}{separator}{i}{separator}{'a,1' if i % 2 else 'b'}{separator}{i % 2}" for i in range(500)]
+    path.write_text("\n".join([separator.join(["x", "n", "code", "y"]), *rows]) + "\n")
+    expected = pd.read_csv(path, sep=separator, decimal=",")
+    X, y = next(iter(read_chunks(path, target="y", sparse=False)))
+    np.testing.assert_array_equal(X[:, :2], expected[["x", "n"]])
+    np.testing.assert_array_equal(X[:, 2] == 1.0, expected["code"] == "a,1")
+    np.testing.assert_array_equal(y, expected["y"])
+    path.write_text(path.read_text() + f"12.5{separator}1{separator}b{separator}1\n")
+    with pytest.raises(DataError, match=r"line 502: column 'x' holds '12\.5' where a number is expected"):
+        list(read_chunks(path, target="y", chunk_bytes=1000))
+
+
+def test_commas_are_no_fractions_where_points_are(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("dose;codes;y\n" + "".join(f"{i}.5;{i % 3},{i % 2};{i % 2}\n" for i in range(60)))
+    schema = Schema.infer(path, target="y")
+    assert schema.numeric == ("dose",)
+    assert schema.categorical["codes"] == ("0,0", "0,1", "1,0", "1,1", "2,0", "2,1")
+
+
+def test_text_that_is_not_utf8_is_named_in_a_first_look_too(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes("town,y\nGraz,1\nKöln,0\n".encode("latin-1"))
+    with pytest.raises(DataError, match=r"line 3: not UTF-8 text \(save the file as UTF-8\)"):
+        Schema.infer(path, target="y")
+    path.write_bytes("town,y\nKöln,1\nKöln,0\n".encode("latin-1"))
+    with pytest.raises(DataError, match="line 2: not UTF-8 text"):
+        Schema.infer(path, target="y")
+
+
+def test_rows_that_all_have_a_field_too_many_are_named(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,y\n1,0,\n2,1,\n")
+    with pytest.raises(DataError, match="line 2: 3 fields where the header has 2"):
+        Schema.infer(path, target="y")
+
+
+def test_a_workbook_is_called_one(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"PK\x03\x04\xff\xfe" * 10)
+    with pytest.raises(DataError, match=r"Excel workbook .* save the table as CSV"):
+        Schema.infer(path, target="y")

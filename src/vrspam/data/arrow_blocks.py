@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from vrspam.data.blocks import Block
-from vrspam.data.errors import DataError
+from vrspam.data.errors import DataError, similar
 from vrspam.data.problems import Problems
 
 
@@ -137,7 +137,7 @@ def _mismatch(schema: Any, name: str, kind: Any) -> str | None:
     import pyarrow as pa
 
     if name not in schema.names:
-        return f"there is no column {name!r}"
+        return f"there is no column {name!r}{similar(name, schema.names)}"
     found = schema.field(name).type
     found_kind, wanted_kind = type_kind(found), type_kind(kind)
     if found == kind or found_kind == wanted_kind or pa.types.is_null(found):

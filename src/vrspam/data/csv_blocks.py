@@ -6,11 +6,13 @@ Parsing block by block, not with pyarrow's streaming reader, is as fast and lets
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 from vrspam.data.blocks import Block
-from vrspam.data.errors import DataError
+from vrspam.data.errors import DataError, similar
 from vrspam.data.problems import Problems
 from vrspam.data.source import Source
 from vrspam.data.textfile import DAMAGED, TextFile, count_lines, line_blocks
@@ -18,11 +20,14 @@ from vrspam.data.textfile import DAMAGED, TextFile, count_lines, line_blocks
 _PEEK = 1 << 18  # bytes from which the types of columns are guessed
 _FEW = 0.1  # share of cells that may be out of type there
 _NULLS = ["", "#N/A", "#NA", "N/A", "NA", "NaN", "nan", "-nan", "-NaN", "NULL", "null", "None", "n/a"]
+_SAMPLE = 200  # rows by which points and commas are told apart
+_POINT, _COMMA, _WHOLE = (re.compile(rf"[+-]?\d+{part}") for part in (r"\.\d+", r",\d+", ""))
 
 
 class _Dialect(NamedTuple):
     names: list[str]
     delimiter: str
+    decimal: str = "."
 
 
 def csv_types(path: str, source: Source) -> dict[str, Any]:
@@ -39,9 +44,15 @@ def csv_types(path: str, source: Source) -> dict[str, Any]:
         raise DataError(f"{path} has a header but no rows")
     try:
         table = _parse(text, dialect, {})
+        whole = not any(pa.types.is_binary(column.type) for column in table.columns)  # binary: text, but not UTF-8
     except pa.ArrowInvalid:
-        table = _parse(_examine(text, line, dialect, {})[0], dialect, {})
-    return {name: _mostly(table.column(name)) for name in dialect.names}
+        whole = False
+    if not whole:  # go by the other lines; those that are wrong are named when they are read
+        good, bad = _examine(text, line, dialect, {})
+        if good.isspace() and bad:
+            raise DataError(f"{path}, line {bad[0][0]}: {bad[0][2]}; no row there is right, correct them")
+        table = _parse(good, dialect, {})
+    return {name: _mostly(table.column(name), dialect.decimal) for name in dialect.names}
 
 
 def _first_lines(file: TextFile) -> bytes:
@@ -58,7 +69,7 @@ def _first_lines(file: TextFile) -> bytes:
     return b"".join(blocks)
 
 
-def _mostly(column: Any) -> Any:
+def _mostly(column: Any, decimal: str = ".") -> Any:
     """Return a column's type; text that is numbers, or true and false, but for a few cells counts as such.
 
     So a bad cell among the first rows is named as one, and does not make its column a categorical one.
@@ -70,7 +81,7 @@ def _mostly(column: Any) -> Any:
     cells = column.drop_null().to_pylist()
     cells = cells[:: len(cells) // 300 + 1]  # a sample is enough, and quick
     for kind in (pa.float64(), pa.bool_()):
-        if cells and len(_not_castable(cells, kind)) <= _FEW * len(cells):
+        if cells and len(_not_castable(cells, kind, decimal)) <= _FEW * len(cells):
             return kind
     return column.type
 
@@ -86,7 +97,8 @@ def csv_blocks(path: str, source: Source, wanted: Mapping[str, Any], problems: P
             dialect, start = _header(path, file, source.delimiter)
             missing = [name for name in wanted if name not in dialect.names]
             if missing:
-                problems.report(path, None, "line 1", f"there is no column {missing[0]!r}", rows=None)
+                reason = f"there is no column {missing[0]!r}{similar(missing[0], dialect.names)}"
+                problems.report(path, None, "line 1", reason, rows=None)
                 return
             types = _text_types(path, source, wanted)
             for text, line in line_blocks(file.stream, source.chunk_bytes, first_line=start, quoted=True):
@@ -115,7 +127,9 @@ def _header(path: str, file: TextFile, delimiter: str | None) -> tuple[_Dialect,
     try:
         text = raw.decode("utf-8-sig").strip("\r\n")
     except UnicodeDecodeError as error:
-        raise DataError(f"{path} is not UTF-8 text (line {lines}); save it as UTF-8") from error
+        book = raw.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0"))
+        advice = "it may be an Excel workbook or an archive: save the table as CSV" if book else "save it as UTF-8"
+        raise DataError(f"{path} is not UTF-8 text (line {lines}); {advice}") from error
     if delimiter is None:
         delimiter = max(",;\t|", key=text.count)
     try:
@@ -126,7 +140,27 @@ def _header(path: str, file: TextFile, delimiter: str | None) -> tuple[_Dialect,
     twice = [name for name in names if names.count(name) > 1]
     if twice:
         raise DataError(f"{path} names the column {twice[0]!r} twice; rename one")
-    return _Dialect(names, delimiter), lines + 1
+    return _Dialect(names, delimiter, _decimal(path, delimiter, lines)), lines + 1
+
+
+def _decimal(path: str, delimiter: str, header_lines: int) -> str:
+    """The sign before a fraction: a comma where whole columns of the first rows have one, a point otherwise."""
+    if delimiter == ",":
+        return "."
+    with TextFile(path) as file:
+        for _ in range(header_lines):
+            file.stream.readline()
+        rows = _rows(_first_lines(file), _Dialect([], delimiter))
+        cells = [row for _, _, row in islice(rows, _SAMPLE)]
+    columns = [[cell.strip() for cell in column if cell not in _NULLS] for column in zip(*cells, strict=False)]
+    if any(_POINT.fullmatch(cell) for column in columns for cell in column):
+        return "."
+    for column in columns:
+        commas = sum(_COMMA.fullmatch(cell) is not None for cell in column)
+        whole = sum(_WHOLE.fullmatch(cell) is not None for cell in column)
+        if commas and commas + whole >= (1.0 - _FEW) * len(column):
+            return ","
+    return "."
 
 
 def _text_types(path: str, source: Source, wanted: Mapping[str, Any]) -> dict[str, Any]:
@@ -149,7 +183,11 @@ def _parse(text: bytes, dialect: _Dialect, types: Mapping[str, Any]) -> Any:
         read_options=arrow_csv.ReadOptions(column_names=dialect.names),
         parse_options=arrow_csv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=b'"' in text),
         convert_options=arrow_csv.ConvertOptions(
-            column_types=dict(types), include_columns=list(types), null_values=_NULLS, strings_can_be_null=True
+            column_types=dict(types),
+            include_columns=list(types),
+            null_values=_NULLS,
+            strings_can_be_null=True,
+            decimal_point=dialect.decimal,
         ),
     )
 
@@ -186,11 +224,11 @@ def _examine(
         if len(cells) != len(dialect.names):
             reasons[i] = f"{len(cells)} fields where the header has {len(dialect.names)}"
         elif not _is_utf8(b"\n".join(lines[start:stop])):
-            reasons[i] = "not UTF-8 text"
+            reasons[i] = "not UTF-8 text (save the file as UTF-8)"
     for name, kind in types.items():
         column = dialect.names.index(name)
         good = [i for i in range(len(rows)) if i not in reasons]
-        for i in _not_castable([rows[i][2][column] for i in good], kind):
+        for i in _not_castable([rows[i][2][column] for i in good], kind, dialect.decimal):
             value = rows[good[i]][2][column]
             reasons[good[i]] = f"column {name!r} holds {value!r} where {_word(kind)} is expected"
     bad = []
@@ -221,13 +259,14 @@ def _line_of_row(text: bytes, first_line: int, dialect: _Dialect, row: int) -> i
     return first_line + next((start for i, start in enumerate(starts) if i == row), row)
 
 
-def _not_castable(values: Sequence[str], kind: Any) -> list[int]:
+def _not_castable(values: Sequence[str], kind: Any, decimal: str = ".") -> list[int]:
     """Return the positions of the values that pyarrow cannot turn into this type."""
     import pyarrow as pa
 
     if pa.types.is_string(kind):
         return []
-    cleaned = [None if value in _NULLS else value.strip() for value in values]
+    swapped = str.maketrans(",.", ".,") if decimal == "," else {}
+    cleaned = [None if value in _NULLS else value.strip().translate(swapped) for value in values]
 
     def fits(part: list[str | None]) -> bool:
         try:

@@ -12,7 +12,7 @@ from vrspam.data.array_blocks import libsvm_text, open_npy, scan_libsvm
 from vrspam.data.arrow_blocks import type_kind
 from vrspam.data.blocks import Block
 from vrspam.data.encode import numeric_values
-from vrspam.data.errors import DataError
+from vrspam.data.errors import DataError, no_column
 from vrspam.data.problems import Problems
 from vrspam.data.schema import Label, Schema
 from vrspam.data.source import Source
@@ -79,8 +79,7 @@ def _table_schema(
     asked = [*(columns or ()), *drop, *categorical, *categories, *([] if target is None else [target])]
     for name in asked:
         if name not in types:
-            shown = ", ".join(map(repr, list(types)[:20])) + (", ..." if len(types) > 20 else "")
-            raise DataError(f"{path} has no column {name!r}; it has {shown}")
+            raise DataError(no_column(str(path), str(name), types))
     features = [n for n in (columns if columns is not None else types) if n not in drop and n != target]
     if not features:
         raise DataError(f"{path}: no feature column is left")
