@@ -18,7 +18,8 @@ def check_size(counts: Any) -> int:
     """The rows of the smaller class, if they are enough to learn from and to check with."""
     smaller = int(min(counts))
     if smaller < LEAST:
-        raise ValueError(f"a class has only {smaller} rows: learning and checking need at least {LEAST}")
+        rows = f"{smaller} row{'s' if smaller != 1 else ''}"
+        raise ValueError(f"one of the two classes has only {rows}: collect more, at least {LEAST} of each are needed")
     return smaller
 
 
@@ -65,16 +66,19 @@ def fold_auc_ci(positive: np.ndarray, scores: np.ndarray, fold: np.ndarray, conf
     >>> print(f"{interval.auc:.2f} [{interval.low:.2f}, {interval.high:.2f}]")
     0.77 [0.74, 0.80]
     """
-    parts = []
+    parts, smaller = [], 0
     for number in np.unique(fold):
         rows = fold == number
-        if min(positive[rows].sum(), (~positive[rows]).sum()) >= 2:
+        count = int(min(positive[rows].sum(), (~positive[rows]).sum()))
+        if count >= 2:
+            smaller += count
             parts.append(roc_auc_ci(positive[rows], scores[rows], confidence=confidence))
     if not parts:
         raise ValueError("no fold has two rows of each class: take fewer folds or more rows")
     auc = float(np.mean([part.auc for part in parts]))
     error = float(np.sqrt(np.sum([part.standard_error**2 for part in parts]))) / len(parts)
-    if error == 0.0 or not 0.0 < auc < 1.0:  # complete separation: no fold knows better than its own bound
-        return AUCInterval(auc, min(p.low for p in parts), max(p.high for p in parts), error, confidence)
+    if error == 0.0 or not 0.0 < auc < 1.0:  # complete separation: the bound of `roc_auc_ci`, for all folds together
+        shrink = ((1.0 - confidence) / 2.0) ** (1.0 / smaller)
+        return AUCInterval(auc, auc * shrink, 1.0 - (1.0 - auc) * shrink, error, confidence)
     half = float(ndtri(0.5 + confidence / 2)) * error / (auc * (1.0 - auc))
     return AUCInterval(auc, float(expit(logit(auc) - half)), float(expit(logit(auc) + half)), error, confidence)
