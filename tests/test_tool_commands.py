@@ -203,7 +203,6 @@ def failing(folder, capsys, *arguments):
 
 def test_failures_are_one_sentence_and_exit_code_1(folder, capsys):
     assert "no file is found" in failing(folder, capsys, "train", "none.csv", "--target", "sick")
-    assert "--target" in failing(folder, capsys, "train", "patients.csv")
     assert "has no column 'ill'" in failing(folder, capsys, "train", "patients.csv", "--target", "ill")
     assert "no row has the label 'maybe'" in failing(
         folder, capsys, "train", "patients.csv", "--target", "sick", "--positive", "maybe"
@@ -219,8 +218,80 @@ def test_failures_are_one_sentence_and_exit_code_1(folder, capsys):
     assert "no column 'name'" in failing(
         folder, capsys, "predict", "m.json", "patients.csv", "--id", "name", "--out", "s.csv"
     )
+    for option in ("--include", "--categorical", "--drop"):
+        words = failing(folder, capsys, "train", "patients.csv", "--target", "sick", option, "agee")
+        assert "has no column 'agee' (did you mean 'age'?)" in words
+    words = failing(folder, capsys, "train", "patients.csv", "--target", "sick", "--drop", "sick")
+    assert "holds the labels" in words
     with pytest.raises(ValueError, match="has no column 'ill'"):
         main(["train", str(folder / "patients.csv"), "--target", "ill", "--debug"])
+
+
+def test_what_is_read_is_never_replaced(folder, capsys):
+    data, model = folder / "patients.csv", folder / "m.json"
+    before = data.read_bytes(), model.read_bytes()
+    commands = [
+        ["train", data, "--target", "sick", "--model", data],
+        ["train", folder / "pat*.csv", "--target", "sick", "--model", data],
+        ["predict", model, data, "--out", data],
+        ["predict", model, folder, "--out", data],
+        ["evaluate", model, data, "--html", model],
+        ["train", data, "--target", "sick", "--model", folder],
+        ["evaluate", model, data, "--html", folder],
+        ["train", data],
+        ["theory", data],
+        ["demo", "--out", data],
+    ]
+    for command in commands:
+        assert main([str(part) for part in command]) == 2
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert len(captured.err.splitlines()) == 1
+    assert (data.read_bytes(), model.read_bytes()) == before
+    assert not list(folder.glob("*.part"))
+
+
+def test_a_file_of_which_nothing_can_be_scored_gives_no_result(folder, capsys):
+    write(patients(rows=50).drop(columns="age"), folder / "short.csv")
+    out = folder / "nothing.csv"
+    assert main(["predict", str(folder / "m.json"), str(folder / "short.csv"), "--out", str(out), "--skip-errors"]) == 1
+    assert "could be scored" in capsys.readouterr().err
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("cells", "words"),
+    [
+        (lambda age: f"1 {age:03.0f}", "looks like numbers"),
+        (lambda age: f"{1 + age % 28:.0f}.3.2024", "looks like dates"),
+        (lambda age: "?" if age % 2 else f"{age:.0f}", "looks like numbers"),
+        (lambda age: "ABCDEFG"[int(age) % 7], None),
+    ],
+)
+def test_text_that_should_be_numbers_is_warned_about(tmp_path, capsys, cells, words):
+    frame = patients(rows=300)
+    frame["age"] = [cells(int(age)) for age in frame["age"].fillna(40)]
+    write(frame, tmp_path / "t.csv")
+    command = ["train", str(tmp_path / "t.csv"), "--target", "sick", "--model", str(tmp_path / "m.json")]
+    assert main(command) == 0
+    warned = capsys.readouterr().err
+    assert (words in warned) if words else ("looks like" not in warned)
+    assert main([*command, "--categorical", "age"]) == 0
+    assert "looks like" not in capsys.readouterr().err
+
+
+def test_decimal_commas_give_the_same_model(tmp_path, capsys):
+    frame = patients(rows=300)
+    frame["age"] = frame["age"] + 0.25
+    frame.to_csv(tmp_path / "point.csv", index=False)
+    frame.to_csv(tmp_path / "comma.csv", index=False, sep=";", decimal=",")
+    for name in ("point", "comma"):
+        data, model = str(tmp_path / f"{name}.csv"), str(tmp_path / f"{name}.json")
+        assert main(["train", data, "--target", "sick", "--model", model]) == 0
+        assert main(["predict", model, data, "--out", str(tmp_path / f"scores-{name}.csv")]) == 0
+    point, comma = (load_model(tmp_path / f"{name}.json") for name in ("point", "comma"))
+    np.testing.assert_array_equal(point.coef, comma.coef)
+    assert (tmp_path / "scores-point.csv").read_bytes() == (tmp_path / "scores-comma.csv").read_bytes()
 
 
 def test_broken_rows_are_named_or_left_out(folder, capsys):

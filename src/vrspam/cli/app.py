@@ -57,7 +57,8 @@ def run(arguments: list[str]) -> int:
         return error.exit_code
     except Misuse as error:
         command = getattr(getattr(error, "ctx", None), "command_path", "vrspam")
-        warn(f"vrspam: {error.format_message()}  (see {command} --help)")
+        if message := error.format_message():  # without a command, the help was shown and says it all
+            warn(f"vrspam: {message}  (see {command} --help)")
         return 2
     except (KeyboardInterrupt, typer.Abort):
         warn("vrspam: stopped")

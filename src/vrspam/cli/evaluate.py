@@ -48,7 +48,7 @@ def evaluate(
         raise typer.BadParameter(f"{recall:g} is not above 0 and at most 1", param_hint="--recall")
     if cost_ratio is not None and not 0.0 < cost_ratio < float("inf"):
         raise typer.BadParameter(f"{cost_ratio:g} is no positive number", param_hint="--cost-ratio")
-    files.check_folder(html)
+    files.check_output("--html", html, model, data)
     if html is not None:
         require("plots", "matplotlib")
     from vrspam.tool import evaluation, load_model
@@ -97,8 +97,8 @@ def compare(
     require("data", "pyarrow")
     files.check_share("--confidence", confidence)
     files.check_picture(picture)
-    files.check_folder(picture)
-    files.check_folder(html)
+    files.check_output("--picture", picture, model_a, model_b, data)
+    files.check_output("--html", html, model_a, model_b, data)
     if picture is not None or html is not None:
         require("plots", "matplotlib")
     from vrspam.tool import evaluation, load_model

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vrspam.cli.common import INTERRUPTED, AsJson, names, print_json, require, say, warn
+from vrspam.cli.files import in_options
 
 if TYPE_CHECKING:
     from vrspam.experiments.protocol import Protocol
@@ -80,7 +81,7 @@ def reproduce(
         protocol = paper_protocol(runs=runs, cv=cv.value, scaling=scaling.value, **({"sets": chosen} if chosen else {}))
         protocol = protocol.with_algorithms(wanted) if wanted else protocol
     except (DataError, ValueError) as error:
-        raise typer.BadParameter(str(error)) from error
+        raise typer.BadParameter(in_options(str(error))) from error
     _run(protocol, directory, jobs, as_json, skip_missing=chosen is None)
 
 
@@ -101,6 +102,8 @@ def report(
 
 
 def _run(protocol: Protocol, directory: Path, jobs: int | None, as_json: bool, skip_missing: bool) -> None:
+    if directory.exists() and not directory.is_dir():
+        raise typer.BadParameter(f"{directory} is a file: give the name of a directory", param_hint="--out")
     from vrspam.cli.progress import duration, watching
     from vrspam.experiments.harness import run_experiment
     from vrspam.experiments.publish import publish

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import glob
+import os
 import re
 import warnings
 from collections.abc import Iterator
@@ -53,6 +55,7 @@ Picture = Annotated[
 _IN_OPTIONS = [
     (re.compile(r"pass on_error='skip'"), "give --skip-errors"),
     (re.compile(r"(drop|categorical)=\[('[^']*'|\"[^\"]*\")\]"), r"--\1 \2"),
+    (re.compile(r"available\(\) lists"), "vrspam datasets lists"),
     (re.compile(r"\bmax_categories\b"), "--max-categories"),
     (re.compile(r"use fewer folds, or another seed of HashFolds"), "use fewer --folds, or another --seed"),
 ]
@@ -84,16 +87,44 @@ def check_share(name: str, value: float) -> None:
         raise typer.BadParameter(f"{value:g} is not between 0 and 1", param_hint=name)
 
 
+def check_target(data: str, target: str | None) -> None:
+    """Ask for the label column of a table that has one."""
+    from vrspam.data.source import Source
+
+    if target is None and (source := Source.open(data)).format != "libsvm":
+        raise typer.BadParameter(f"which column of {source.paths[0]} holds the labels? Name it", param_hint="--target")
+
+
 def check_picture(path: Path | None) -> None:
     """Refuse a picture of unknown kind before any work is done."""
     if path is not None and path.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise typer.BadParameter(f"{path} must end in .png, .svg or .pdf", param_hint="--picture")
 
 
-def check_folder(path: Path | None) -> None:
-    """Refuse a file in a directory that is not there before any work is done."""
-    if path is not None and not path.parent.is_dir():
-        raise typer.BadParameter(f"{path.parent} is no directory: make it first")
+def check_output(option: str, path: Path | None, *inputs: str | Path) -> None:
+    """Refuse a file that could not be written, or that would replace what is read, before any work is done."""
+    if path is None:
+        return
+    reason = None
+    if not path.parent.is_dir():
+        reason = f"{path.parent} is no directory: make it first"
+    elif path.is_dir():
+        reason = f"{path} is a directory: give the name of a file"
+    elif not os.access(path.parent, os.W_OK):
+        reason = f"{path.parent} may not be written to: choose another directory"
+    elif any(_is_among(path, str(data)) for data in inputs):
+        reason = f"{path} would be replaced, and it is read: give another name"
+    if reason:
+        raise typer.BadParameter(reason, param_hint=option)
+
+
+def _is_among(path: Path, data: str) -> bool:
+    """Whether a file is one of those that a file name, a directory or a pattern stands for."""
+    if not path.exists():
+        return False
+    given = Path(data)
+    found = given.iterdir() if given.is_dir() else [given] if given.exists() else map(Path, glob.glob(data))
+    return any(file.exists() and file.samefile(path) for file in found)
 
 
 def on_terminal() -> bool:
@@ -106,7 +137,14 @@ def plain_words() -> Iterator[None]:
     """Errors and warnings in terms of the command line, each one sentence."""
     with warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)
-        warnings.showwarning = _show_warning
+        shown: set[str] = set()  # a file that is read twice has the same broken lines twice
+
+        def show(message: Any, *_: Any, **__: Any) -> None:
+            if (text := in_options(str(message))) not in shown:
+                shown.add(text)
+                warn(f"warning: {text}")
+
+        warnings.showwarning = show
         try:
             yield
         except ValueError as error:
@@ -122,7 +160,3 @@ def in_options(message: str) -> str:
     for pattern, words in _IN_OPTIONS:
         message = pattern.sub(words, message)
     return message
-
-
-def _show_warning(message: Any, *_: Any, **__: Any) -> None:
-    warn(f"warning: {in_options(str(message))}")

@@ -49,6 +49,7 @@ def predict(
         check_out(out)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--out") from error
+    files.check_output("--out", out, model, data)
     with files.plain_words():
         rows = predict_file(
             load_model(model), data, out, ids=chosen, skip_errors=skip_errors, progress=files.on_terminal()
@@ -72,7 +73,7 @@ def explain(
     Example:  vrspam explain patients.json --picture features.png
     """
     files.check_picture(picture)
-    files.check_folder(picture)
+    files.check_output("--picture", picture, model)
     from vrspam.tool import load_model
     from vrspam.tool.explaining import by_column
     from vrspam.tool.explaining import explain as explain_model

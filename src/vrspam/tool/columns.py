@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,11 +11,14 @@ import numpy as np
 
 from vrspam.data import Schema, read_chunks
 from vrspam.data.arrow_blocks import type_kind
+from vrspam.data.errors import DataError, no_column
 from vrspam.data.source import Source
 from vrspam.data.streams import table_types
 
 ENOUGH_ROWS = 20  # with fewer rows even a true category may differ in all of them
 NEARLY_ALL = 0.9  # share of different values that makes a text an identifier
+_NUMBER = re.compile(r"[<>~]?[+-]?\d+([ ,.'\u00a0\u202f]\d+)*\s?%?")  # 57,5  1 237  <5  20 %
+_DATE = re.compile(r"\d{1,4}([./-])\d{1,2}\1\d{1,4}([ T].*)?")
 TABLES = ("csv", "parquet", "feather")
 
 
@@ -29,7 +33,7 @@ class Columns:
 
     def leave_out(self, name: str, reason: str) -> None:
         self.dropped.append(name)
-        self.notes.append(f"column {name!r} {reason}")
+        self.notes.append(f"{_called(name)} {reason}")
 
 
 def look(
@@ -54,6 +58,11 @@ def look(
     if source.format not in TABLES:
         return columns
     types = table_types(source)
+    for name in (*include, *categorical):
+        if name not in types:
+            raise DataError(no_column(str(source.paths[0]), name, types))
+    if target in drop:
+        raise DataError(f"column {target!r} holds the labels and cannot be left out: name another with --drop")
     names = [name for name in types if name not in drop and name != target]
     texts = [name for name in names if name in categorical or type_kind(types[name]) == "string"]
     numbers = []
@@ -68,7 +77,7 @@ def look(
         else:
             numbers.append(name)
     if texts:
-        _look_at_texts(path, texts, include, max_categories, columns, on_error, reading)
+        _look_at_texts(path, texts, include, categorical, max_categories, columns, on_error, reading)
     asked = [name for name in numbers if name not in include]
     if asked:
         _look_at_numbers(path, asked, columns, on_error, reading)
@@ -79,6 +88,7 @@ def _look_at_texts(
     path: Any,
     names: list[str],
     include: Iterable[str],
+    categorical: Iterable[str],
     most: int,
     columns: Columns,
     on_error: str,
@@ -97,15 +107,18 @@ def _look_at_texts(
         different = len(seen[name])
         if name not in include and different > max(NEARLY_ALL * filled[name], ENOUGH_ROWS):
             columns.identifiers.append(name)
-            columns.leave_out(
-                name, f"differs in nearly every row: taken for an identifier and left out (--include {name})"
-            )
+            columns.leave_out(name, f"differs in nearly every row: taken for an identifier and left out{_way_in(name)}")
         elif different > most:
             columns.leave_out(name, f"has more than {most:,} categories; left out (--max-categories)")
         elif different == 0:
             columns.leave_out(name, "has no values; left out")
         else:
             columns.categories[name] = tuple(sorted(seen[name]))
+            if name not in categorical and (what := looks_like(seen[name])):
+                columns.notes.append(
+                    f"{_called(name)} holds text that looks like {what}, taken as {different} categories: write plain "
+                    "numbers, with nothing where one is missing, leave it out (--drop) or confirm it (--categorical)"
+                )
 
 
 def _look_at_numbers(path: Any, names: list[str], columns: Columns, on_error: str, reading: dict[str, Any]) -> None:
@@ -117,7 +130,28 @@ def _look_at_numbers(path: Any, names: list[str], columns: Columns, on_error: st
     for name, values in zip(names, first[0].T, strict=True):
         if counts_rows(values):
             columns.identifiers.append(name)
-            columns.leave_out(name, f"numbers the rows: taken for an identifier and left out (--include {name})")
+            columns.leave_out(name, f"numbers the rows: taken for an identifier and left out{_way_in(name)}")
+
+
+def looks_like(values: Iterable[str]) -> str | None:
+    """What most of the different values of a text column are, if not words.
+
+    >>> looks_like(["57,5", "61", "?"]), looks_like(["13.01.2024", "2.5.2024"]), looks_like(["Graz", "Linz 1"])
+    ('numbers', 'dates', None)
+    """
+    texts = [value.strip() for value in values]
+    for what, pattern in (("dates", _DATE), ("numbers", _NUMBER)):
+        if len(texts) > 1 and sum(pattern.fullmatch(text) is not None for text in texts) > len(texts) / 2:
+            return what
+    return None
+
+
+def _called(name: str) -> str:
+    return f"column {name!r}" if name else "the column without a name"
+
+
+def _way_in(name: str) -> str:
+    return f" (--include {name})" if name else ""
 
 
 def counts_rows(values: np.ndarray) -> bool:

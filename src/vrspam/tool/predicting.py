@@ -64,6 +64,8 @@ def predict(
                 columns[PROBABILITY] = pa.array(model.calibration(scores))
             write(pa.record_batch(columns))
             rows += scores.size
+        if rows == 0 and chunks.skipped_:
+            raise DataError(f"no row of {path} could be scored: {chunks.skipped_[0].reason}")
         if rows == 0:
             names = [*keep, SCORE] + ([PROBABILITY] if model.calibration is not None else [])
             write(pa.record_batch({name: pa.array(np.empty(0)) for name in names}))

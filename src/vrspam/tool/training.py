@@ -88,9 +88,9 @@ def train(
     if calibration not in (*METHODS, "none"):
         raise ValueError(f"calibration {calibration!r} is not known; give sigmoid, isotonic or none")
     say("reading")
-    opened = open_labelled(path, target, positive, **opening)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
+        opened = open_labelled(path, target, positive, **opening)
         plan = Plan(l1, features, n_splits, seed, say)
         fitted, moments, scaling, held_out, notes = (_fit_blocks if streaming else _fit_rows)(opened, plan)
     notes = [*opened.notes, *suspicions.few_rows(moments), *notes]
