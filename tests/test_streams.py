@@ -292,6 +292,16 @@ def test_rows_beyond_any_scale_are_not_blamed_on_the_step(estimator):
         assert "step_size" not in str(error.value)
 
 
+def test_a_stream_that_is_lost_says_so():
+    X, y = make_data(60, 6, correlated=False)
+    model = SPAMClassifier()
+    with pytest.raises(ValueError, match="rescale the features"):
+        model.partial_fit(X + 1e8, y)
+    w = model._stream.method.coef  # finite, but F(w) ≥ l2/2 ‖w‖² is far above F(0) = pq
+    assert np.isfinite(w).all()
+    assert np.linalg.norm(w) > 1e10
+
+
 def test_example_runs(capsys):
     path = Path(__file__).parent.parent / "examples" / "stream.py"
     runpy.run_path(str(path))["main"](n=500, warm_up=200)

@@ -24,6 +24,7 @@ STREAM_CONSTRAINTS: dict = {
     "random_state": ["random_state"],
 }
 DIVERGED = 10.0  # an F above this many times F(0) at the end of `fit` is no result
+LOST = 1e6  # nor is one so far above F(0) in a stream, which may yet return from less
 
 
 class Known(NamedTuple):
@@ -175,7 +176,9 @@ class StreamClassifierBase(AUCClassifierBase):
         method = stream.method
         l2 = AUTO_L2_SHARE * method.auto_l2 if isinstance(self.l2, str) else float(self.l2)
         w, p = method.coef, float(method.counts[1] / method.counts.sum())
-        if not np.isfinite(w).all():
+        with np.errstate(over="ignore"):  # F itself is not known in a stream, but it is at least l2/2 ‖w‖²
+            lost = l2 / 2.0 * float(w @ w) > LOST * p * (1.0 - p)
+        if lost or not np.isfinite(w).all():
             raise diverged(self.step_size, self._safe_step(largest_square(rows.X), l2, p))
         value, gap = self._certificate(method, l2)
         self._keep(Solution(w, value, gap, 1, True), _StreamMoments(stream.labels, method.means), l2)

@@ -184,10 +184,7 @@ class ShuffledEpochs:
 def diverged(step_size: float | str, safe_step: float) -> ValueError:
     """The error of a step size that is too large; an automatic one is too large for absurd scales only."""
     if isinstance(step_size, str):
-        return ValueError(
-            "The coefficients leave the range of floating-point numbers: rescale the features "
-            "(sklearn.preprocessing.StandardScaler)."
-        )
+        return ValueError("The steps diverge: rescale the features (sklearn.preprocessing.StandardScaler).")
     return ValueError(
         f'The steps diverge: use step_size="auto", standardise the features, or give a smaller step_size, '
         f"such as {safe_step:.1g}."
