@@ -74,8 +74,7 @@ class SPAMClassifier(StreamClassifierBase):
     There is no `sample_weight`: each row is one draw. The gradient depends on the origin: standardise the features
     first, for far from it many rows pass before the method ranks better than chance. A step costs O(nonzeros of the
     row) with l1 = 0, and O(d) with l1 > 0. A stream that diverged (possible with a given step size, or on absurd
-    scales) says so at every further call, and
-    the attributes stay those from before.
+    scales) says so at every further call, and the attributes stay those from before.
 
     References
     ----------
