@@ -592,6 +592,9 @@ def test_decimal_commas_equal_pandas(tmp_path, separator):
     path.write_text(path.read_text() + f"12.5{separator}1{separator}b{separator}1\n")
     with pytest.raises(DataError, match=r"line 502: column 'x' holds '12\.5' where a number is expected"):
         list(read_chunks(path, target="y", chunk_bytes=1000))
+    path.write_text(path.read_text().replace("\n", "\nbroken\n", 1))
+    with pytest.warns(UserWarning, match="left out 2"):
+        assert sum(len(X) for X, _ in read_chunks(path, target="y", on_error="skip")) == 500
 
 
 def test_commas_are_no_fractions_where_points_are(tmp_path):

@@ -40,8 +40,8 @@ def theory(
     files.check_share("--epsilon", epsilon)
     if l2 is not None and not 0.0 < l2 < float("inf"):
         raise typer.BadParameter(f"{l2:g} is no positive number", param_hint="--l2")
-    files.check_target(data, target)
     chosen = files.columns(drop, include, categorical)
+    files.check_target(data, target)
     from vrspam.tool.constants import constants
 
     with files.plain_words():

@@ -79,9 +79,9 @@ def train(
     if streaming and features is not Features.linear:
         raise typer.BadParameter("--streaming takes the columns as they are", param_hint="--features")
     chosen = files.columns(drop, include, categorical)
-    files.check_target(data, target)
     files.check_output("--model", model, data)
     grid = _l1(l1)
+    files.check_target(data, target)
     from vrspam.tool.modelfile import save_model
     from vrspam.tool.training import train as train_model
 

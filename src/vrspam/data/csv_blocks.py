@@ -140,10 +140,10 @@ def _header(path: str, file: TextFile, delimiter: str | None) -> tuple[_Dialect,
     twice = [name for name in names if names.count(name) > 1]
     if twice:
         raise DataError(f"{path} names the column {twice[0]!r} twice; rename one")
-    return _Dialect(names, delimiter, _decimal(path, delimiter, lines)), lines + 1
+    return _Dialect(names, delimiter, _decimal(path, delimiter, lines, len(names))), lines + 1
 
 
-def _decimal(path: str, delimiter: str, header_lines: int) -> str:
+def _decimal(path: str, delimiter: str, header_lines: int, width: int) -> str:
     """The sign before a fraction: a comma where whole columns of the first rows have one, a point otherwise."""
     if delimiter == ",":
         return "."
@@ -151,7 +151,7 @@ def _decimal(path: str, delimiter: str, header_lines: int) -> str:
         for _ in range(header_lines):
             file.stream.readline()
         rows = _rows(_first_lines(file), _Dialect([], delimiter))
-        cells = [row for _, _, row in islice(rows, _SAMPLE)]
+        cells = [row for _, _, row in islice(rows, _SAMPLE) if len(row) == width]
     columns = [[cell.strip() for cell in column if cell not in _NULLS] for column in zip(*cells, strict=False)]
     if any(_POINT.fullmatch(cell) for column in columns for cell in column):
         return "."

@@ -167,7 +167,7 @@ def plot_reliability(
     top = min(1.0, 1.08 * max(said.max(), (middle + half).max()))
     ax.plot([0, top], [0, top], color=GREY, linewidth=1.0, linestyle=(0, (4, 2)), zorder=1)
     ax.vlines(said, np.maximum(middle - half, 0.0), middle + half, color=BLUE, linewidth=1.2)
-    ax.plot(said, came, color=BLUE, marker="o", linestyle="")
+    ax.plot(said, came, color=BLUE, marker="o", linestyle="", clip_on=False)  # whole dots on the axis too
     ax.set_xlim(0, top)
     ax.set_ylim(0, top)
     ax.set_xlabel("probability said")

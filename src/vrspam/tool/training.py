@@ -206,7 +206,7 @@ def _model(
             "positives": int(moments.rows[1]),
             "columns": len(opened.schema.numeric) + len(opened.schema.categorical) or opened.schema.n_features,
             "features": len(coef),
-            "map": "linear" if features is None else type(fitted.features_).__name__,
+            "map": "linear" if features is None else type(fitted.features_).__name__.removesuffix("Features").lower(),
             "nonzero": int(np.count_nonzero(coef)),
             "l2": float(fitted.l2_),
             "l1": float(fitted.l1_),
