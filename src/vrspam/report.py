@@ -52,7 +52,7 @@ class Table:
             for name in self.columns
         )
         body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in self.rows)
-        caption = f"<caption>{escape(self.caption)}</caption>" if self.caption else ""
+        caption = f"<caption><span>{escape(self.caption)}</span></caption>" if self.caption else ""
         return (
             f'<div class="wide" tabindex="0"><table class="sortable">{caption}'
             f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
