@@ -201,6 +201,22 @@ def test_float32_is_close_to_float64():
     assert_allclose(single.coef_, double.coef_, rtol=1e-3, atol=1e-5)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("columns", [1, 3, 17])
+def test_equal_rows_have_equal_scores(columns, dtype):
+    """A product may sum the last few rows in another order: their ties must not be broken by that."""
+    rng = np.random.default_rng(0)
+    patterns, coefs = rng.standard_normal((20, 33)).astype(dtype), rng.standard_normal((columns, 33))
+    for n in (37, 334, 1003):
+        which = rng.integers(0, 20, n)
+        positive = rng.random(n) < 0.2 + 0.5 * (which % 3 == 0)
+        rows = Rows(patterns[which], positive.astype(int), None)
+        aucs = splits_module.auc_of_coefs(rows, positive, np.arange(n), coefs)
+        for w, auc in zip(coefs, aucs, strict=True):
+            expected = roc_auc_score(positive, (patterns.astype(float) @ w)[which])
+            assert auc == pytest.approx(expected, abs=1e-12)
+
+
 def test_float32_scores_of_coefficients_out_of_its_range():
     X, y = make_data(100, 4)
     X = X.astype(np.float32)
