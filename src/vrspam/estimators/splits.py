@@ -136,8 +136,11 @@ def auc_of_coefs(rows: Rows, is_positive: np.ndarray, index: np.ndarray, coefs: 
         scores = np.empty((which.size, index.size), dtype=dtype)
         for start in range(0, index.size, step):
             some = index[start : start + step]
-            whole = np.pad(some, (0, -some.size % WHOLE_ROWS), mode="edge")  # equal rows, equal scores: ties count
-            product = X.products(whole, transposed) if isinstance(X, MappedArray) else X[whole] @ transposed
-            scores[:, start : start + step] = product[: some.size].T
+            if isinstance(X, MappedArray):
+                product = X.products(some, transposed)
+            else:  # equal rows must have equal scores, for ties to count as ties
+                whole = np.pad(some, (0, -some.size % WHOLE_ROWS), mode="edge")
+                product = (X[whole] @ transposed)[: some.size]
+            scores[:, start : start + step] = product.T
         auc[which] = metrics.roc_auc_columns(is_positive[index], scores.T, weights)
     return auc
