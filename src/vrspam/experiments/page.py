@@ -81,9 +81,8 @@ def agreement(rows: Sequence[Row]) -> list[Text | Table]:
         return [Text("No run of VRSPAM is here.")]
     if not far:
         worst = max(abs(row["auc"] - row["auc_exact"]) for row in runs)
-        return [
-            Text(f"Yes: in all {len(runs)} runs its test AUC is within {worst:.1e} of that of the exact minimiser.")
-        ]
+        near = f"within {worst:.1e} of" if worst else "equal to"
+        return [Text(f"Yes: in all {len(runs)} runs its test AUC is {near} that of the exact minimiser.")]
     text = (
         f"In {len(runs) - len(far)} of {len(runs)} runs its test AUC is within {table.AGREEMENT} of that of the exact "
         "minimiser with the same penalties. In the runs below it stopped, after its last epoch, further away."
