@@ -19,6 +19,7 @@ from vrspam.tool import load_model
 
 INSTALLED = Path(sys.executable).with_name("vrspam")
 COMMAND = [str(INSTALLED)] if INSTALLED.exists() else [sys.executable, "-m", "vrspam.cli"]
+LINEAR = ["--features", "linear"]
 COMMANDS = ["train", "evaluate", "compare", "predict", "explain", "theory"]
 
 
@@ -37,7 +38,9 @@ def folder(tmp_path_factory):
     write(patients(), folder / "patients.csv")
     write(patients(seed=1), folder / "new.csv.gz")
     write(patients(seed=1), folder / "new.parquet")
-    trained = run(folder, "train", "patients.csv", "--target", "sick", "--positive", "yes", "--model", "m.json")
+    trained = run(
+        folder, "train", "patients.csv", "--target", "sick", "--positive", "yes", "--model", "m.json", *LINEAR
+    )
     (folder / "train.out").write_text(trained.stdout, "utf-8")
     (folder / "train.err").write_text(trained.stderr, "utf-8")
     assert (
@@ -51,6 +54,7 @@ def folder(tmp_path_factory):
                 str(folder / "b.json"),
                 "--drop",
                 "age",
+                *LINEAR,
             ]
         )
         == 0
@@ -272,7 +276,7 @@ def test_text_that_should_be_numbers_is_warned_about(tmp_path, capsys, cells, wo
     frame = patients(rows=300)
     frame["age"] = [cells(int(age)) for age in frame["age"].fillna(40)]
     write(frame, tmp_path / "t.csv")
-    command = ["train", str(tmp_path / "t.csv"), "--target", "sick", "--model", str(tmp_path / "m.json")]
+    command = ["train", str(tmp_path / "t.csv"), "--target", "sick", "--model", str(tmp_path / "m.json"), *LINEAR]
     assert main(command) == 0
     warned = capsys.readouterr().err
     assert (words in warned) if words else ("looks like" not in warned)
@@ -287,7 +291,7 @@ def test_decimal_commas_give_the_same_model(tmp_path, capsys):
     frame.to_csv(tmp_path / "comma.csv", index=False, sep=";", decimal=",")
     for name in ("point", "comma"):
         data, model = str(tmp_path / f"{name}.csv"), str(tmp_path / f"{name}.json")
-        assert main(["train", data, "--target", "sick", "--model", model]) == 0
+        assert main(["train", data, "--target", "sick", "--model", model, *LINEAR]) == 0
         assert main(["predict", model, data, "--out", str(tmp_path / f"scores-{name}.csv")]) == 0
     point, comma = (load_model(tmp_path / f"{name}.json") for name in ("point", "comma"))
     np.testing.assert_array_equal(point.coef, comma.coef)
@@ -319,10 +323,8 @@ def test_columns_with_commas_in_their_names(folder, capsys):
 
 def test_models_of_different_labels_cannot_be_compared(folder, capsys):
     other = folder / "other.json"
-    assert (
-        main(["train", str(folder / "patients.csv"), "--target", "sick", "--positive", "no", "--model", str(other)])
-        == 0
-    )
+    command = ["train", str(folder / "patients.csv"), "--target", "sick", "--positive", "no", "--model", str(other)]
+    assert main([*command, *LINEAR]) == 0
     capsys.readouterr()
     words = failing(folder, capsys, "compare", "m.json", "other.json", "patients.csv")
     assert "do not agree on which rows are positive" in words

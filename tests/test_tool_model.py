@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -25,9 +27,10 @@ from vrspam.tool.explaining import by_column, explain
 from vrspam.tool.opening import choose_positive, open_labelled
 from vrspam.tool.predicting import predict
 from vrspam.tool.streaming import RowSample
-from vrspam.tool.training import train
+from vrspam.tool.training import train as train_by_default
 
 NUMBERS, TOWN, SICK = NAMES[1:4], "town", "sick"
+train = partial(train_by_default, features="linear")
 
 
 @pytest.fixture(scope="module")
@@ -324,7 +327,7 @@ def test_curves_are_those_of_the_estimator(folder, kind):
     frame, new = patients(rows=300).drop(columns=["patient", "ward"]), patients(rows=80, seed=3)
     path = write(frame, folder / "curves.csv")
     model = train(path, SICK, features=kind, n_splits=3, l1=[0.0])
-    steps = make_column_transformer((SimpleImputer(), NUMBERS), (OneHotEncoder(sparse_output=False), [TOWN]))
+    steps = make_column_transformer(("passthrough", NUMBERS), (OneHotEncoder(sparse_output=False), [TOWN]))
     prepared = make_pipeline(steps, StandardScaler()).fit(frame)
     X, y = prepared.transform(frame), (frame[SICK] == "yes").to_numpy()
     folds = StratifiedKFold(3, shuffle=True, random_state=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -64,28 +65,39 @@ def explain(
     model: files.ModelFile,
     top: Annotated[int, typer.Option(min=1, help="How many features to show.")] = 20,
     picture: files.Picture = None,
+    html: files.HtmlOut = None,
     as_json: AsJson = False,
 ) -> None:
-    """What a model looks at: coefficients on the original scale, and what each feature adds.
+    """What a model looks at: the curve of each column, or coefficients, on the original scale.
 
-    The share of a feature is its part of the difference between the mean scores of the two classes.
+    The picture and the page draw what each column adds to the score. The share of a feature is its part of the
+    difference between the mean scores of the two classes.
 
-    Example:  vrspam explain patients.json --picture features.png
+    Example:  vrspam explain patients.json --picture curves.png
+
+    Example:  vrspam explain patients.json --html patients.html
     """
     files.check_picture(picture)
     files.check_output("--picture", picture, model)
+    files.check_output("--html", html, model)
+    if picture is not None or html is not None:
+        require("plots", "matplotlib")
     from vrspam.tool import load_model
-    from vrspam.tool.explaining import by_column
+    from vrspam.tool.explaining import by_column, curve_words
     from vrspam.tool.explaining import explain as explain_model
 
     with files.plain_words():
         loaded = load_model(model)
     if picture is not None:
-        require("plots", "matplotlib")
         from vrspam.plotting.style import save_figure
         from vrspam.tool.pages import features_picture
 
         save_figure(features_picture(loaded), picture)
+    if html is not None:
+        from vrspam.tool.pages import explanation_page
+
+        with tempfile.TemporaryDirectory() as folder:
+            explanation_page(loaded, Path(folder), model_name=model.name).write(html)
     effects = explain_model(loaded)
     columns = dict(by_column(effects))
     if as_json:
@@ -95,21 +107,32 @@ def explain(
                 "intercept": loaded.intercept,
                 "features": [asdict(effect) for effect in effects],
                 "columns": columns,
+                "shapes": None if loaded.shapes is None else loaded.shapes.to_dict(),
             }
         )
         return
     width = max(len("feature"), *(len(effect.feature) for effect in effects[:top]))
-    say(f"{'feature':{width}}  {'coefficient':>12}  {'one deviation':>13}  {'share':>7}")
+    if loaded.features is None:
+        say(f"{'feature':{width}}  {'coefficient':>12}  {'one deviation':>13}  {'share':>7}")
+    else:
+        say(f"{'column':{width}}  {'spread':>12}  {'share':>7}")
     for effect in effects[:top]:
-        coefficient = "curve" if effect.coefficient is None else f"{effect.coefficient:.5g}"
-        change = "" if effect.effect is None else f"{effect.effect:+.4f}"
-        say(f"{effect.feature:{width}}  {coefficient:>12}  {change:>13}  {effect.share:>7.1%}")
+        if effect.coefficient is None or effect.effect is None:
+            numbers = f"{'' if effect.importance is None else f'{effect.importance:.4f}':>12}"
+        else:
+            numbers = f"{effect.coefficient:>12.5g}  {effect.effect:>+13.4f}"
+        say(f"{effect.feature:{width}}  {numbers}  {effect.share:>7.1%}")
     if len(effects) > top:
         say(f"and {len(effects) - top:,} more (--top)")
-    say(f"{'intercept':{width}}  {loaded.intercept:>12.5g}")
-    if loaded.schema.categorical:
-        say("")
-        for column, share in list(columns.items())[:top]:
-            say(f"column {column:{width}}  {share:>7.1%}")
+    if loaded.features is None:
+        say(f"{'intercept':{width}}  {loaded.intercept:>12.5g}")
+        if loaded.schema.categorical:
+            say("")
+            for column, share in list(columns.items())[:top]:
+                say(f"column {column:{width}}  {share:>7.1%}")
+    else:
+        say("spread: standard deviation of what the column adds to the score")
     if picture is not None:
-        say(str(picture))
+        say(f"{picture}: {curve_words(loaded)}")
+    if html is not None:
+        say(str(html))

@@ -44,9 +44,13 @@ def train(
         str, typer.Option(help="'auto' looks for a model with few features; or numbers to try, separated by commas.")
     ] = "0",
     features: Annotated[
-        Features,
-        typer.Option(help="Straight lines, a curve for each column, curves and interactions, or whatever ranks best."),
-    ] = Features.linear,
+        Features | None,
+        typer.Option(
+            help="Straight lines, a curve for each column, curves and interactions, or (auto) whatever ranks best. By "
+            "default auto; linear with --streaming or --l1, and for more than 1,000 features.",
+            show_default=False,
+        ),
+    ] = None,
     calibration: Annotated[
         Calibrate, typer.Option(help="How scores become probabilities: isotonic wants thousands of rows.")
     ] = Calibrate.sigmoid,
@@ -64,19 +68,19 @@ def train(
 ) -> None:
     """Train a model on a file: columns, penalty and calibration are found, checked and stored with it.
 
-    Text columns become one feature for each value, gaps get the mean, everything is standardised. The penalty is
-    chosen by cross-validation; identifiers are left out; what looks wrong with the data is said.
+    Text columns become one feature for each value, everything is standardised. Straight lines, curves or interactions
+    and the penalty are chosen by cross-validation; identifiers are left out; what looks wrong with the data is said.
 
     Example:  vrspam train patients.csv --target sick --positive yes --model patients.json
 
-    Example:  vrspam train patients.csv --target sick --features auto
+    Example:  vrspam train patients.csv --target sick --features additive
 
     Example:  vrspam train "part-*.parquet" --target churned --l1 auto --drop signup,notes
 
     Example:  vrspam train clicks.libsvm.gz --streaming --model clicks.json
     """
     require("data", "pyarrow")
-    if streaming and features is not Features.linear:
+    if streaming and features not in (None, Features.linear):
         raise typer.BadParameter("--streaming takes the columns as they are", param_hint="--features")
     chosen = files.columns(drop, include, categorical)
     files.check_output("--model", model, data)
@@ -91,7 +95,7 @@ def train(
             target,
             positive,
             l1=grid,
-            features=features.value,
+            features=None if features is None else features.value,
             calibration=calibration.value,
             n_splits=folds,
             seed=seed,
@@ -122,24 +126,29 @@ def _l1(text: str) -> Any:
 
 
 def _describe(model: Model, path: Path) -> None:
-    from vrspam.tool.explaining import strongest
+    from vrspam.tool.explaining import size_words, strongest
 
     facts = model.training
     share = facts["positives"] / facts["rows"]
     name = f"{model.schema.target} = " if model.schema.target else ""
     balance = f"{facts['positives']:,} positive ({share:.2%}: {name}{model.positive})"
     say(f"rows                 {facts['rows']:,}, of which {balance}")
+    if len(facts["selection"]) > 1:
+        say("maps tried           AUC of the folds ± standard error:")
+        for row in facts["selection"]:
+            mark = "  chosen" if row["chosen"] else ""
+            say(f"  {row['features']:17}  {row['auc']:.4f} ± {row['standard_error']:.4f}{mark}")
     say(f"features             {facts['features']:,} ({facts['map']}), {facts['nonzero']:,} in use")
     interval = f"{facts['cv_auc_low']:.4f} to {facts['cv_auc_high']:.4f}"
     say(f"cross-validated AUC  {facts['cv_auc']:.4f}, 95 % interval {interval} ({facts['folds']} folds)")
     say(f"penalty              l2 = {facts['l2']:.3g}, l1 = {facts['l1']:.3g}")
     say(f"certificate          at most {facts['relative_gap']:.1e} of F(0) above the optimum")
-    what = "change of the score for one standard deviation"
-    say(f"strongest features   {what if model.features is None else 'part of the difference of the mean scores'}:")
+    say(f"strongest features   {size_words(model)}:")
     found = strongest(model, STRONGEST)
     width = max((len(feature) for feature, _ in found), default=0)
+    sign = "+" if model.shapes is None else ""
     for feature, effect in found:
-        say(f"  {feature:{width}}  {effect:+.4f}")
+        say(f"  {feature:{width}}  {effect:{sign}.4f}")
     for note in facts["warnings"]:
         warn(f"warning: {note}")
     say(f"model                {path}")

@@ -23,7 +23,7 @@ class Schema:
     categorical : dict of str to tuple of str
         Categories of each categorical column; each category is one 0/1 feature.
     fill : tuple of float or None
-        What stands for a missing value in each numeric column; None refuses missing values. Where it is given, a
+        What stands for a missing value in each numeric column (NaN keeps it); None refuses them. Where it is given, a
         missing category is a row of zeros in its indicators.
     target : str or None
         The label column (None: no labels are read).
@@ -66,6 +66,12 @@ class Schema:
         if self.width is not None and not self.numeric:
             return self.width
         return len(self.numeric) + sum(len(values) for values in self.categorical.values())
+
+    def keeping_gaps(self) -> Schema:
+        """Return the schema that hands missing numbers on as NaN (absent values of LIBSVM files stay zeros)."""
+        if self.fill is None or self.width is not None:
+            return self
+        return replace(self, fill=(float("nan"),) * len(self.numeric))
 
     def without_target(self) -> Schema:
         """Return the schema for files that carry no labels (prediction)."""

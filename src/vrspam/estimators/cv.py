@@ -23,6 +23,7 @@ from vrspam.estimators.exact import choose_solver
 from vrspam.estimators.map_search import Candidate, GridScores, search_maps, selection_table
 from vrspam.estimators.mapped import NAMES, MappedArray, is_plain, named_maps, validate_new_rows, validate_table
 from vrspam.estimators.shapes import (
+    Reading,
     Shape,
     can_be_drawn,
     column_groups,
@@ -375,8 +376,12 @@ class AUCClassifierCV(CVByBlocks):
                 "shape_functions_ are there only for linear and additive maps, where the score is a sum of curves: "
                 f"features_ is {self.features_!r}. Fit with features='additive'."
             )
-        names = _check_feature_names_in(self)
-        return shape_functions(self.features_, names, self.coef_[0], self._fold_coefs, self._left_out, self.moments_)
+        return shape_functions(self.features_, _check_feature_names_in(self), self._reading())
+
+    def _reading(self) -> Reading:
+        """What curves are drawn from, where the fit was on a feature map."""
+        assert self._fold_coefs is not None
+        return Reading(self.coef_[0], self._fold_coefs, self._left_out, self.moments_)
 
     def explain_one(self, x) -> dict[str, float]:
         """What each column adds to the score of one row; the parts add up to `decision_function`.

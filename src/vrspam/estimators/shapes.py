@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import t as student
 
 from vrspam.features import FeatureMap, KernelFeatures
-from vrspam.features.encoders import Curves
+from vrspam.features.encoders import Curves, Encoder
 from vrspam.moments import ClassMoments
 
 INTERACTIONS = "interactions"
@@ -82,51 +83,76 @@ def parts_of_score(groups: dict[str, slice], row: np.ndarray, coef: np.ndarray, 
     return {name: float(coef[where] @ (row[where] - centre[where])) for name, where in groups.items()}
 
 
-def shape_functions(
-    features: FeatureMap,
-    names: Sequence[str],
-    coef: np.ndarray,
-    fold_coefs: np.ndarray,
-    left_out: float,
-    moments: ClassMoments,
-) -> dict[str, Shape]:
-    """Return the curve of each column, with its band.
+@dataclass(frozen=True)
+class Reading:
+    """What curves are drawn from: coefficients of all rows and of each fold, and the moments of the features.
 
-    The coefficients of K folds, each without a share v of the rows, give the standard error at every point by the
-    delete-a-group jackknife, se² = (1 - v)/v · mean of the squared differences from their mean; the band is
-    ± t(K - 1) · se.
-
-    Parameters
+    Attributes
     ----------
-    features : LinearFeatures or AdditiveFeatures
-    names : columns of X
-    coef : array (D,)
-    fold_coefs : array (K, D)
+    coef : ndarray of shape (D,)
+    fold_coefs : ndarray of shape (K, D)
     left_out : float
         Share of the rows that each fold leaves out.
     moments : ClassMoments
         Of the features, all rows.
     """
-    centre = moments.means.mean(axis=0)
-    groups = column_groups(features, names, coef.size)
-    spread = importances(groups, coef, moments)
-    folds = fold_coefs.shape[0]
-    factor = np.sqrt((1.0 - left_out) / left_out) * student.ppf(0.5 + CONFIDENCE / 2.0, folds - 1)
+
+    coef: np.ndarray
+    fold_coefs: np.ndarray
+    left_out: float
+    moments: ClassMoments
+
+    def curve(self, design: np.ndarray, where: slice) -> tuple[np.ndarray, np.ndarray]:
+        """What a group of features adds to the score at some points, and half the width of the 95 % band there.
+
+        The coefficients of K folds, each without a share v of the rows, give the standard error at every point by
+        the delete-a-group jackknife, se² = (1 - v)/v · mean of the squared differences from their mean; the band
+        is ± t(K - 1) · se.
+
+        Parameters
+        ----------
+        design : ndarray of shape (points, features of the group)
+        where : slice
+            The group.
+        """
+        centred = design - self.moments.means[:, where].mean(axis=0)
+        each = centred @ self.fold_coefs[:, where].T
+        quantile = student.ppf(0.5 + CONFIDENCE / 2.0, self.fold_coefs.shape[0] - 1)
+        half = np.sqrt((1.0 - self.left_out) / self.left_out) * quantile * each.std(axis=1)
+        return centred @ self.coef[where], half
+
+
+def make_shape(
+    name: str, grid: np.ndarray, curve: tuple[np.ndarray, np.ndarray], missing: bool, importance: float
+) -> Shape:
+    """A `Shape` of what `Reading.curve` gave at the grid and, if `missing`, at one more point for missing values."""
+    value, half = curve
+    absent = None
+    if missing:
+        absent = (float(value[-1]), float(value[-1] - half[-1]), float(value[-1] + half[-1]))
+        value, half = value[:-1], half[:-1]
+    return Shape(name, grid, value, value - half, value + half, absent, importance)
+
+
+def shape_functions(features: FeatureMap, names: Sequence[str], reading: Reading) -> dict[str, Shape]:
+    """Return the curve of each column, with its band.
+
+    Parameters
+    ----------
+    features : LinearFeatures or AdditiveFeatures
+    names : columns of X
+    reading : Reading
+    """
+    groups = column_groups(features, names, reading.coef.size)
+    spread = importances(groups, reading.coef, reading.moments)
     shapes = {}
     for encoder, (name, where) in zip(features.encoders_, groups.items(), strict=True):
-        grid, design = _points(encoder)
-        value = (design - centre[where]) @ coef[where]
-        each = (design - centre[where]) @ fold_coefs[:, where].T
-        half = factor * each.std(axis=1)
-        missing = None
-        if encoder.missing:
-            missing = (float(value[-1]), float(value[-1] - half[-1]), float(value[-1] + half[-1]))
-            value, half = value[:-1], half[:-1]
-        shapes[name] = Shape(name, grid, value, value - half, value + half, missing, spread[name])
+        grid, design = points(encoder)
+        shapes[name] = make_shape(name, grid, reading.curve(design, where), encoder.missing, spread[name])
     return shapes
 
 
-def _points(encoder) -> tuple[np.ndarray, np.ndarray]:
+def points(encoder: Encoder) -> tuple[np.ndarray, np.ndarray]:
     """The points at which a column's curve is drawn and their features; a missing value is the last row."""
     if not isinstance(encoder, Curves):
         grid = np.array(encoder.categories, dtype=object)

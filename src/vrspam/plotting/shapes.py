@@ -94,8 +94,10 @@ def _draw_curve(ax: Axes, shape: Shape) -> float:
     grid = shape.grid[inner]
     ax.fill_between(grid, shape.low[inner], shape.high[inner], color=BLUE, alpha=0.2, linewidth=0)
     ax.plot(grid, shape.contribution[inner], color=BLUE)
-    marks = grid[np.linspace(0, grid.size - 1, min(grid.size, 21)).astype(int)]
-    ax.plot(marks, np.full(marks.size, 0.015), "|", color=GREY, transform=ax.get_xaxis_transform(), clip_on=False)
+    steps = np.diff(grid)
+    if np.ptp(steps) > 1e-9 * steps.max():  # evenly spaced points are no quantiles: a straight line
+        marks = grid[np.linspace(0, grid.size - 1, min(grid.size, 21)).astype(int)]
+        ax.plot(marks, np.full(marks.size, 0.015), "|", color=GREY, transform=ax.get_xaxis_transform(), clip_on=False)
     return float(grid[-1] + 0.08 * np.ptp(grid))
 
 

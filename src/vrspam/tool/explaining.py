@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from vrspam.estimators.shapes import INTERACTIONS, column_groups
 from vrspam.tool.model import Model
 
 
 @dataclass(frozen=True)
 class Effect:
-    """One feature of a model.
+    """One feature of a model, or one column where the model has curves.
 
     `coefficient` is the change of the score for one unit of the column, `effect` that for one standard deviation;
-    both are None for a curve, which has no one slope. `contribution` is what the feature adds to the difference
-    between the mean scores of the two classes; `share` is its part of that difference. Shares add up to 1; a
-    feature that others make up for can have a negative one.
+    both are None for a curve, which has no one slope. `importance` is the spread (standard deviation) of what it
+    adds to the score. `contribution` is what it adds to the difference between the mean scores of the two classes;
+    `share` is its part of that difference. Shares add up to 1; a feature that others make up for can have a
+    negative one.
     """
 
     feature: str
     column: str
     coefficient: float | None
     effect: float | None
+    importance: float | None
     contribution: float
     share: float
 
@@ -28,7 +31,8 @@ class Effect:
 def explain(model: Model) -> list[Effect]:
     """All features of a model, the largest contribution first.
 
-    With a feature map the parts are the curves of the columns, and "interactions" for what they do not say.
+    With a feature map the parts are the curves of the columns, and "interactions" for what they do not say;
+    `importance` is None where the model file is older than curves in them.
 
     Parameters
     ----------
@@ -38,35 +42,72 @@ def explain(model: Model) -> list[Effect]:
     -------
     list of Effect
     """
+    total = model.contributions.sum()
+
+    def share(part: float) -> float:
+        return part / total if total else 0.0
+
+    if model.features is None:
+        names = zip(model.schema.feature_names, feature_columns(model), strict=True)
+        parts = zip(model.coef.tolist(), model.standardised.tolist(), model.contributions.tolist(), strict=True)
+        found = [
+            Effect(name, column, coefficient, effect, abs(effect), part, share(part))
+            for (name, column), (coefficient, effect, part) in zip(names, parts, strict=True)
+        ]
+    else:
+        spread = _importances(model)
+        found = [
+            Effect(name, name, None, None, spread.get(name), part, share(part))
+            for name, part in _column_contributions(model).items()
+        ]
+    return sorted(found, key=lambda effect: (-abs(effect.contribution), -(effect.importance or 0.0)))
+
+
+def _column_contributions(model: Model) -> dict[str, float]:
+    """What the curve of each column, and interactions, add to the difference of the mean scores."""
+    assert model.features is not None
     names = model.schema.feature_names
     columns = dict(zip(names, feature_columns(model), strict=True))
-    groups = {name: slice(j, j + 1) for j, name in enumerate(names)}
-    if model.features is not None:
-        from vrspam.estimators.shapes import column_groups
+    parts: dict[str, float] = {}
+    for name, where in column_groups(model.features.features, names, model.coef.size).items():
+        column = columns.get(name, name)
+        parts[column] = parts.get(column, 0.0) + float(model.contributions[where].sum())
+    return parts
 
-        groups = column_groups(model.features.features, names, model.coef.size)
-    total = model.contributions.sum()
-    found = []
-    for name, where in groups.items():
-        part = float(model.contributions[where].sum())
-        linear = model.features is None
-        found.append(
-            Effect(
-                feature=name,
-                column=columns.get(name, name),
-                coefficient=float(model.coef[where][0]) if linear else None,
-                effect=float(model.standardised[where][0]) if linear else None,
-                contribution=part,
-                share=part / total if total else 0.0,
-            )
-        )
-    return sorted(found, key=lambda effect: (-abs(effect.contribution), -abs(effect.effect or 0.0)))
+
+def _importances(model: Model) -> dict[str, float]:
+    if model.shapes is None:
+        return {}
+    spread = {shape.name: shape.importance for shape in model.shapes.columns}
+    return spread if model.shapes.interactions is None else {**spread, INTERACTIONS: model.shapes.interactions}
 
 
 def strongest(model: Model, count: int) -> list[tuple[str, float]]:
-    """The features that move the score most for one standard deviation, or add most where they are curves."""
-    sizes = [(e.feature, e.contribution if e.effect is None else e.effect) for e in explain(model)]
+    """The features that move the score most: by one standard deviation, or by the spread of what a curve adds."""
+    sizes = []
+    for e in explain(model):
+        spread = e.contribution if e.importance is None else e.importance
+        sizes.append((e.feature, spread if e.effect is None else e.effect))
     return [item for item in sorted(sizes, key=lambda item: -abs(item[1]))[:count] if item[1]]
+
+
+def size_words(model: Model) -> str:
+    """What the numbers of `strongest` are."""
+    if model.features is None:
+        return "change of the score for one standard deviation"
+    if model.shapes is None:
+        return "part of the difference between the mean scores of the classes"
+    return "standard deviation of what each column adds to the score"
+
+
+def curve_words(model: Model) -> str:
+    """What the picture of a model shows, in one sentence."""
+    if model.features is None or model.shapes is None:
+        return f"The features of the largest effect: {size_words(model)}."
+    what = "What each column adds to the score, the most important first, with a 95 % band from the folds"
+    if model.shapes.interactions is None:
+        return f"{what}; together they are the score."
+    return f"{what}; interactions, which no curve of one column can show, come on top."
 
 
 def by_column(effects: list[Effect]) -> list[tuple[str, float]]:

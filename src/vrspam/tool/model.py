@@ -12,6 +12,7 @@ from vrspam.data import Chunks, Schema, read_chunks
 from vrspam.data.schema import Label
 from vrspam.tool.calibration import Calibration
 from vrspam.tool.scaling import Map
+from vrspam.tool.shapes import Shapes
 
 
 class Scored(NamedTuple):
@@ -31,7 +32,8 @@ class Model:
     where x are the columns as `schema` encodes them: numbers with missing ones replaced by the training mean, and
     one 0/1 feature for each category. The standardisation that was used in training is folded into `coef`;
     `deviations` turns it back: coef · deviations is the change of the score for one standard deviation. With
-    `features` the score is linear in these features of x instead, and `coef`, `means` and `deviations` are theirs.
+    `features` the score is linear in these features of x instead, and `coef`, `means` and `deviations` are theirs;
+    missing numbers then are features of their own.
 
     Attributes
     ----------
@@ -49,6 +51,8 @@ class Model:
         Standard deviations of the training rows (1 for a constant column).
     features : Map or None
         A feature map of the columns, for curves and interactions.
+    shapes : Shapes or None
+        What each column adds to the score, where there is a feature map with curves.
     calibration : Sigmoid, Isotonic or None
         From scores to probabilities of the positive label.
     identifiers : tuple of str
@@ -64,6 +68,7 @@ class Model:
     means: np.ndarray
     deviations: np.ndarray
     features: Map | None = None
+    shapes: Shapes | None = None
     calibration: Calibration | None = None
     identifiers: tuple[str, ...] = ()
     training: Mapping[str, Any] = field(default_factory=dict)
@@ -112,9 +117,12 @@ class Model:
         progress: bool = False,
     ) -> Chunks:
         """Open a file with the columns of this model; categories not met in training count as none."""
+        schema = self.schema if labels else self.schema.without_target()
+        if self.features is not None and self.features.gaps:
+            schema = schema.keeping_gaps()
         return read_chunks(
             path,
-            schema=self.schema if labels else self.schema.without_target(),
+            schema=schema,
             unknown="ignore",
             keep=keep,
             on_error="skip" if skip_errors else "raise",

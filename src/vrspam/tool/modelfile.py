@@ -18,6 +18,7 @@ from vrspam.report import write_whole
 from vrspam.tool.calibration import calibration_from_dict
 from vrspam.tool.model import Model
 from vrspam.tool.scaling import Map
+from vrspam.tool.shapes import Shapes
 
 FORMAT = "vrspam-model"
 VERSION = 1
@@ -46,6 +47,7 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
         "means": model.means.tolist(),
         "deviations": model.deviations.tolist(),
         "features": None if model.features is None else _plain(model.features.to_dict()),
+        "shapes": None if model.shapes is None else model.shapes.to_dict(),
         "calibration": None if model.calibration is None else model.calibration.to_dict(),
         "identifiers": list(model.identifiers),
         "training": dict(model.training),
@@ -116,6 +118,7 @@ def _model(content: dict[str, Any]) -> Model:
         means=_floats(content["means"]),
         deviations=_floats(content["deviations"]),
         features=None if content["features"] is None else Map.from_dict(content["features"]),
+        shapes=None if content.get("shapes") is None else Shapes.from_dict(content["shapes"]),
         calibration=None if calibration is None else calibration_from_dict(calibration),
         identifiers=tuple(str(name) for name in content["identifiers"]),
         training=content["training"],

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,12 @@ class Opened:
     def __iter__(self) -> Iterator[tuple[Any, np.ndarray]]:
         for X, y in self.chunks:
             yield X, y == self.positive
+
+    def keeping_gaps(self) -> Opened:
+        """The same rows with missing numbers as NaN."""
+        chunks = copy(self.chunks)
+        chunks.schema = self.schema.keeping_gaps()
+        return replace(self, chunks=chunks)
 
     def load(self) -> tuple[Any, np.ndarray]:
         """All rows at once."""

@@ -17,11 +17,12 @@ from vrspam.plotting import (
     plot_reliability,
     plot_roc,
     plot_scores,
+    plot_shapes,
 )
 from vrspam.plotting.style import new_figure, save_figure
 from vrspam.report import Bullets, Cell, Facts, Figure, Page, Table, Text
 from vrspam.tool.evaluation import Evaluation, calibration_error, described, verdict
-from vrspam.tool.explaining import by_column, explain, strongest
+from vrspam.tool.explaining import by_column, curve_words, explain, size_words, strongest
 from vrspam.tool.model import Model
 
 MOST_FEATURES = 20
@@ -44,12 +45,7 @@ def evaluation_page(
         f"AUC {auc.auc:.3f}, {_percent(auc.confidence)} interval {auc.low:.3f} to {auc.high:.3f} (DeLong), on "
         f"{evaluation.n:,} rows of which {evaluation.positives:,} are positive ({model.positive}).",
     )
-    looks_at = "features" if model.features is None else "curves"
-    figures = {
-        "ROC and precision": _curves_picture(evaluation),
-        "scores": _scores_picture(model, evaluation),
-        looks_at: features_picture(model),
-    }
+    figures = {"ROC and precision": _curves_picture(evaluation), "scores": _scores_picture(model, evaluation)}
     if evaluation.bins:
         figures["reliability"] = _reliability_picture(evaluation)
     shown = {name: _embedded(figure, folder, name) for name, figure in figures.items()}
@@ -58,9 +54,27 @@ def evaluation_page(
     page.add("Thresholds", _threshold_table(evaluation, cost_ratio, recall), *_sensitivity_table(evaluation))
     if evaluation.bins:
         page.add("Probabilities", *_reliability_words(evaluation), shown["reliability"])
-    page.add("What the model looks at", shown[looks_at], _feature_table(model))
-    page.add("The model", _training_facts(model), *_warnings(model))
+    _describe_model(page, model, folder)
     return page
+
+
+def explanation_page(model: Model, folder: Path, *, model_name: str) -> Page:
+    """What a model looks at, on one page; its picture is written to `folder`."""
+    facts = model.training
+    name = f"{model.schema.target} = " if model.schema.target else ""
+    page = Page(
+        model_name,
+        f"Cross-validated AUC {facts['cv_auc']:.3f}, 95 % interval {facts['cv_auc_low']:.3f} to "
+        f"{facts['cv_auc_high']:.3f}. A higher score speaks for {name}{model.positive}.",
+    )
+    _describe_model(page, model, folder)
+    return page
+
+
+def _describe_model(page: Page, model: Model, folder: Path) -> None:
+    picture = _embedded(features_picture(model), folder, "what the model looks at", curve_words(model))
+    page.add("What the model looks at", picture, _feature_table(model))
+    page.add("The model", _training_facts(model), *_selection_table(model), *_warnings(model))
 
 
 def comparison_picture(positive: np.ndarray, scores: Mapping[str, np.ndarray]) -> Picture:
@@ -96,12 +110,14 @@ def comparison_page(
 
 
 def features_picture(model: Model) -> Picture:
-    """The features with the largest contributions."""
+    """The curves of the most important columns; for a model without curves, the features of the largest effect."""
+    if model.shapes is not None:
+        shapes = {shape.name: shape for shape in model.shapes.columns}
+        return plot_shapes({name: shape for name, shape in shapes.items() if shape.importance > 0.0} or shapes)
     found = strongest(model, MOST_FEATURES)
     figure, axes = new_figure(1, 1, (8.0, 1.1 + 0.27 * max(len(found), 2)))
-    what = "change of the score for one standard deviation"
-    label = what if model.features is None else "part of the difference between the mean scores of the classes"
-    plot_coefficients([name for name, _ in found], [size for _, size in found], label=label, ax=axes[0, 0])
+    names, sizes = [name for name, _ in found], [size for _, size in found]
+    plot_coefficients(names, sizes, label=size_words(model), ax=axes[0, 0])
     return figure
 
 
@@ -132,17 +148,15 @@ _CAPTIONS = {
     "ROC and precision": "Left: ROC curve. Right: precision against recall. Dashed: what chance reaches.",
     "scores": "Left: scores of both classes, with Youden's threshold; the outermost bars hold all rows beyond them. "
     "Right: how many times more positives the highest scores hold than rows drawn by chance.",
-    "features": "The features that tell the classes apart most; one that raises the score points to the right.",
-    "curves": "What the curve of each column adds to the difference between the mean scores of the classes.",
     "reliability": "Groups of rows by their probability: what was said, and what came true with its 95 % interval. "
     "On the dashed line both agree.",
     "curves of both models": "Left: ROC curves. Right: precision against recall. Dashed: what chance reaches.",
 }
 
 
-def _embedded(figure: Picture, folder: Path, name: str) -> Figure:
+def _embedded(figure: Picture, folder: Path, name: str, caption: str | None = None) -> Figure:
     path = save_figure(figure, folder / f"{name.replace(' ', '-')}.svg")
-    return Figure(path, _CAPTIONS[name], f"Picture: {name}")
+    return Figure(path, caption or _CAPTIONS[name], f"Picture: {name}")
 
 
 def _ranking(evaluation: Evaluation) -> list[Text | Facts]:
@@ -204,18 +218,39 @@ def _reliability_words(evaluation: Evaluation) -> list[Text | Facts]:
 def _feature_table(model: Model) -> Table:
     effects = explain(model)
     shares = dict(by_column(effects))
-    names = ["feature", "coefficient", "effect of one deviation", "share", "share of its column"]
+    what, names = "features", ["feature", "coefficient", "effect of one deviation", "share", "share of its column"]
+    if model.features is not None:
+        what, names = "columns", ["column", "spread of its part", "share"]
     rows: list[list[Cell | str]] = []
     for effect in effects[:MOST_FEATURES]:
         row: list[Cell | str] = [effect.feature]
         if effect.coefficient is not None and effect.effect is not None:
             row += [_cell(effect.coefficient, digits=4), _cell(effect.effect, digits=3)]
-        row += [Cell(f"{share:.1%}", share) for share in (effect.share, shares[effect.column])]
+            row += [Cell(f"{share:.1%}", share) for share in (effect.share, shares[effect.column])]
+        else:
+            row += ["" if effect.importance is None else _cell(effect.importance)]
+            row += [Cell(f"{effect.share:.1%}", effect.share)]
         rows.append(row)
-    if model.features is not None:
-        names = [names[0], *names[3:]]
-    more = f"The first {MOST_FEATURES} of {len(effects)} features" if len(effects) > MOST_FEATURES else "All features"
-    return Table(names, rows, f"{more}; share: part of the difference of the mean scores of the classes")
+    more = f"The first {MOST_FEATURES} of {len(effects)} {what}" if len(effects) > MOST_FEATURES else f"All {what}"
+    spread = "" if model.features is None else "; spread: standard deviation of what the column adds to the score"
+    return Table(names, rows, f"{more}{spread}; share: part of the difference of the mean scores of the classes")
+
+
+def _selection_table(model: Model) -> list[Table]:
+    """The feature maps that were tried, where there were several."""
+    tried = model.training.get("selection", ())
+    if len(tried) < 2:
+        return []
+    rows = [
+        [
+            row["features"],
+            Cell(f"{row['n_features']:,}", row["n_features"]),
+            Cell(f"{row['auc']:.4f} ± {row['standard_error']:.4f}", row["auc"]),
+            "chosen" if row["chosen"] else "",
+        ]
+        for row in tried
+    ]
+    return [Table(["map", "features", "AUC of the folds", ""], rows, "Maps tried: mean AUC ± standard error")]
 
 
 def _training_facts(model: Model) -> Facts:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,12 +45,28 @@ class Scaling:
         return original, intercept - float(original @ self.centre)
 
 
+def fill_gaps(X: Any, values: Sequence[float]) -> Any:
+    """A copy of X with its missing values replaced by those of their columns (the first columns of X).
+
+    >>> fill_gaps(np.array([[np.nan, 1.0], [2.0, 0.0]]), [5.0])
+    array([[5., 1.],
+           [2., 0.]])
+    """
+    new = X.copy()
+    numbers = new.data if sparse.issparse(X) else new
+    gone = np.isnan(numbers)
+    if gone.any():
+        numbers[gone] = np.asarray(values)[new.indices[gone] if sparse.issparse(X) else np.nonzero(gone)[1]]
+    return new
+
+
 @dataclass(frozen=True)
 class Map:
-    """A fitted feature map (`vrspam.features`) of standardised rows."""
+    """A fitted feature map (`vrspam.features`) of standardised rows; with `gaps` it takes missing numbers as NaN."""
 
     scaling: Scaling
     features: Any
+    gaps: bool = False
 
     @property
     def n_features_in(self) -> int:
@@ -66,7 +82,7 @@ class Map:
     def to_dict(self) -> dict[str, Any]:
         """Plain values, lists and arrays."""
         parts = {"centre": self.scaling.centre, "deviations": self.scaling.deviations}
-        return {**parts, "map": self.features.to_dict()}
+        return {**parts, "gaps": self.gaps, "map": self.features.to_dict()}
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Map:
@@ -74,7 +90,7 @@ class Map:
         from vrspam.features import map_from_dict
 
         centre, deviations = (np.array(plain[name], dtype=np.float64) for name in ("centre", "deviations"))
-        new = cls(Scaling(centre, deviations), map_from_dict(plain["map"]))
+        new = cls(Scaling(centre, deviations), map_from_dict(plain["map"]), bool(plain.get("gaps", False)))
         try:
             whole = centre.ndim == 1 and new.transform(centre[np.newaxis]).shape == (1, new.n_features_out)
         except Exception as error:
@@ -82,6 +98,13 @@ class Map:
         if not whole:
             raise ValueError("the feature map is broken")
         return new
+
+
+def is_linear(features: Any) -> bool:
+    """Whether a map only standardises: columns without gaps as they are."""
+    from vrspam.features import LinearFeatures
+
+    return isinstance(features, LinearFeatures) and not any(encoder.missing for encoder in features.encoders_)
 
 
 def as_linear(features: Any, coef: np.ndarray, intercept: float) -> tuple[np.ndarray, float]:

@@ -12,19 +12,22 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_predict
+from threadpoolctl import threadpool_limits
 
 from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments, HashFolds
 from vrspam.estimators.cv_blocks import HeldOut
-from vrspam.features import LinearFeatures
 from vrspam.tool import suspicions
 from vrspam.tool.calibrating import METHODS, calibrate
 from vrspam.tool.calibration import Calibration
 from vrspam.tool.crossfit import FOLDS, check_size, fold_auc_ci, fold_numbers, stratified_folds
 from vrspam.tool.model import Model
 from vrspam.tool.opening import Opened, open_labelled
-from vrspam.tool.scaling import Map, Scaling, as_linear, spread
+from vrspam.tool.scaling import Map, Scaling, as_linear, fill_gaps, is_linear, spread
+from vrspam.tool.shapes import shapes_of
 from vrspam.tool.streaming import Standardised, gather
 
+MOST_COLUMNS = 1_000  # encoded; maps of wider tables take long and seldom help
+SMALL_ROWS = 5_000  # of so few, matrices are too small to be shared out over cores: that only waits on a busy machine
 L1_SHARES = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3)  # of the least l1 that makes every coefficient 0
 
 
@@ -34,7 +37,7 @@ def train(
     positive: str | None = None,
     *,
     l1: str | Sequence[float] = (0.0,),
-    features: str = "linear",
+    features: Any = None,
     calibration: str = "sigmoid",
     n_splits: int = FOLDS,
     seed: int = 0,
@@ -52,8 +55,9 @@ def train(
         The label column, and the label to rank above the others (see `vrspam.tool.opening.open_labelled`).
     l1 : "auto" or sequence of numbers, default=(0.0,)
         Candidates for the absolute norm, for standardised features; "auto" tries six from 0 upwards.
-    features : {"linear", "additive", "kernel", "auto"}, default="linear"
-        Curves for the columns, or curves and interactions, as in `AUCClassifierCV`; "auto" chooses.
+    features : {"linear", "additive", "kernel", "auto"} or transformer, optional
+        Curves for the columns, or curves and interactions, as in `AUCClassifierCV`; "auto" chooses. By default
+        "auto", but "linear" for streams, more than 1,000 features, and where l1 is to choose some of them.
     calibration : {"sigmoid", "isotonic", "none"}, default="sigmoid"
         How scores become probabilities.
     n_splits : int, default=5
@@ -81,7 +85,7 @@ def train(
     >>> lines = [f"{a:.0f},{'yes' if s else 'no'}" for a, s in zip(age + 10 * sick, sick)]
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "patients.csv"
     >>> _ = path.write_text("\\n".join(["age,sick", *lines]))
-    >>> model = train(path, "sick")
+    >>> model = train(path, "sick", features="linear")
     >>> model.positive, model.schema.feature_names, bool(model.coef[0] > 0)
     ('yes', ('age',), True)
     """
@@ -91,6 +95,9 @@ def train(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         opened = open_labelled(path, target, positive, **opening)
+        if features is None:
+            straight = streaming or opened.schema.n_features > MOST_COLUMNS or l1 == "auto" or any(l1)
+            features = "linear" if straight else "auto"
         plan = Plan(l1, features, n_splits, seed, say)
         fitted, moments, scaling, held_out, notes = (_fit_blocks if streaming else _fit_rows)(opened, plan)
     notes = [*opened.notes, *suspicions.few_rows(moments), *notes]
@@ -104,7 +111,7 @@ class Plan:
     """How to fit."""
 
     l1: str | Sequence[float]
-    features: str
+    features: Any
     n_splits: int
     seed: int
     say: Callable[[str], None]
@@ -115,21 +122,27 @@ Fitted = tuple[AUCClassifierCV, ClassMoments, Scaling, HeldOut, list[str]]
 
 def _fit_rows(opened: Opened, plan: Plan) -> Fitted:
     """All rows in memory."""
-    X, labels = opened.load()
+    straight = isinstance(plan.features, str) and plan.features == "linear"
+    X, labels = (opened if straight else opened.keeping_gaps()).load()
+    holed = X  # maps see gaps as gaps, everything else sees means
+    if not straight:
+        X = fill_gaps(X, opened.schema.fill or ())
     moments = ClassMoments(X.shape[1], classes=[False, True], scatter=False).update(X, labels)
     folds = stratified_folds(labels, plan.n_splits, plan.seed)
     notes = suspicions.leaking_features(X, labels, moments, opened.schema)
     scaling = _scaling(moments, sparse.issparse(X))
-    X = scaling(X)
+    X = scaling(holed)
     l1s = l1_grid(plan.l1, moments, scaling)
-    plan.say(f"choosing the penalty by {folds.get_n_splits()} folds")
+    what = "penalty" if straight else "curves and the penalty"
+    plan.say(f"choosing the {what} by {folds.get_n_splits()} folds")
     search = AUCClassifierCV(l1s=l1s, features=plan.features, cv=folds, random_state=plan.seed)
-    fitted = search.fit(X, labels)
-    plan.say("scoring each fold by a model of the others")
-    chosen: Any = AUCClassifier(fitted.l2_, fitted.l1_)
-    if fitted.features_ is not None:  # the map learns from the other folds alone; features are made block by block
-        chosen = AUCClassifierCV([fitted.l2_], [fitted.l1_], features=clone(fitted.features_), cv=2)
-    scores = cross_val_predict(chosen, X, labels, cv=folds, method="decision_function")
+    with threadpool_limits(1 if labels.size <= SMALL_ROWS else None, user_api="blas"):
+        fitted = search.fit(X, labels)
+        plan.say("scoring each fold by a model of the others")
+        chosen: Any = AUCClassifier(fitted.l2_, fitted.l1_)
+        if fitted.features_ is not None:  # the map learns from the other folds alone
+            chosen = AUCClassifierCV([fitted.l2_], [fitted.l1_], features=clone(fitted.features_), cv=2)
+        scores = cross_val_predict(chosen, X, labels, cv=folds, method="decision_function")
     held_out = HeldOut(labels, scores, fold_numbers(folds, X, labels), np.ones(labels.size))
     return fitted, moments, scaling, held_out, notes
 
@@ -176,11 +189,12 @@ def _model(
 ) -> Model:
     """Put the model together, on the original scale of the columns."""
     interval = fold_auc_ci(held_out.positive, held_out.scores, held_out.fold)
-    coef, intercept, features = fitted.coef_[0], float(fitted.intercept_[0]), None
-    if isinstance(fitted.features_, LinearFeatures):
+    coef, intercept, features, shapes = fitted.coef_[0], float(fitted.intercept_[0]), None, None
+    if is_linear(fitted.features_):
         coef, intercept = as_linear(fitted.features_, coef, intercept)
     elif fitted.features_ is not None:
-        features = Map(scaling, fitted.features_)
+        features = Map(scaling, fitted.features_, gaps=True)
+        shapes = shapes_of(fitted, opened.schema, scaling, moments)
     if features is None:
         coef, intercept = scaling.undo(coef, intercept)
         means, deviations = moments.means, scaling.deviations
@@ -198,6 +212,7 @@ def _model(
         means=means,
         deviations=deviations,
         features=features,
+        shapes=shapes,
         calibration=calibrated,
         identifiers=opened.identifiers,
         training={
@@ -207,6 +222,7 @@ def _model(
             "columns": len(opened.schema.numeric) + len(opened.schema.categorical) or opened.schema.n_features,
             "features": len(coef),
             "map": "linear" if features is None else type(fitted.features_).__name__.removesuffix("Features").lower(),
+            "selection": _candidates(fitted.selection_),
             "nonzero": int(np.count_nonzero(coef)),
             "l2": float(fitted.l2_),
             "l1": float(fitted.l1_),
@@ -220,3 +236,8 @@ def _model(
             "warnings": notes,
         },
     )
+
+
+def _candidates(table: dict[str, list]) -> list[dict[str, Any]]:
+    """The table of candidates, row by row."""
+    return [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
