@@ -33,7 +33,7 @@ def predicting(table: Table) -> None:
         folder = Path(name)
         write_table(folder / "small.csv", 5_000)
         write_table(folder / "large.csv", ROWS, seed=1)
-        model = train(folder / "small.csv", "sick")
+        model = train(folder / "small.csv", "sick", features="linear")
 
         def floor() -> None:
             arrow_csv.write_csv(arrow_csv.read_csv(folder / "large.csv"), folder / "copy.csv")
