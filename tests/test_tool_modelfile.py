@@ -51,6 +51,7 @@ def bits(model):
         None if model.calibration is None else model.calibration.to_dict(),
         model.identifiers,
         dict(model.training),
+        None if model.shapes is None else model.shapes.to_dict(),
     )
 
 
@@ -236,7 +237,7 @@ def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("fuzz")
     frame = patients(rows=120)
     table = write(frame, folder / "patients.csv")
-    save_model(train(table, "sick"), folder / "m.json")
+    save_model(train(table, "sick", features="additive"), folder / "m.json")
     return folder
 
 

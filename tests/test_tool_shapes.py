@@ -1,0 +1,271 @@
+"""Curves in model files, against the estimator, sums by hand and folds fitted one by one; gaps; what `train` tries."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import t as student
+from sklearn.model_selection import StratifiedKFold
+from tool_data import patients, write, write_libsvm
+
+from vrspam import AUCClassifier, AUCClassifierCV
+from vrspam.cli import main
+from vrspam.features import KernelFeatures, LinearFeatures
+from vrspam.metrics import roc_auc
+from vrspam.tool import ModelFileError, evaluation, load_model, save_model
+from vrspam.tool.explaining import explain
+from vrspam.tool.modelfile import _checksum
+from vrspam.tool.opening import open_labelled
+from vrspam.tool.training import train
+
+INSTALLED = Path(sys.executable).with_name("vrspam")
+COMMAND = [str(INSTALLED)] if INSTALLED.exists() else [sys.executable, "-m", "vrspam.cli"]
+FOLDS = StratifiedKFold(3, shuffle=True, random_state=0)
+KINDS = {"additive": "additive", "lines": LinearFeatures(), "kernel": KernelFeatures(n_landmarks=30, random_state=0)}
+
+
+def ill(rows=400, seed=0):
+    """Patients some of whose towns are missing."""
+    frame = patients(rows, seed).drop(columns=["patient"])
+    frame.loc[np.random.default_rng(seed).random(rows) < 0.1, "town"] = None
+    return frame
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("shapes")
+    write(ill(), folder / "patients.csv")
+    write(ill(rows=150, seed=1).assign(town=lambda f: f["town"].replace("Graz", "Wien")), folder / "new.csv")
+    return folder
+
+
+@pytest.fixture(scope="module", params=KINDS, ids=list(KINDS))
+def model(folder, request):
+    """Through the file."""
+    trained = train(folder / "patients.csv", "sick", features=KINDS[request.param], n_splits=3)
+    save_model(trained, folder / f"{request.param}.json")
+    again = load_model(folder / f"{request.param}.json")
+    assert again.shapes.to_dict() == trained.shapes.to_dict()  # floats compare by value: the same bits
+    return again
+
+
+def parts(model, frame):
+    """What each column adds to the score of each row, read off the stored curves alone."""
+    found = {}
+    for shape in model.shapes.columns:
+        if shape.numeric:
+            found[shape.name] = np.interp(frame[shape.name], shape.grid, shape.contribution)
+            if shape.missing is not None:
+                found[shape.name][frame[shape.name].isna()] = shape.missing[0]
+        else:
+            table = dict(zip(shape.grid, shape.contribution, strict=True))
+            found[shape.name] = np.array([table.get(value, shape.missing[0]) for value in frame[shape.name]])
+    return found
+
+
+def test_curves_are_those_of_the_estimator_on_the_original_scale(tmp_path):
+    frame = patients(300)[["größe", "age", "cholesterol, mg/dl", "sick"]]
+    path = write(frame, tmp_path / "numbers.csv")
+    save_model(train(path, "sick", features="additive", n_splits=3), tmp_path / "m.json")
+    found = {shape.name: shape for shape in load_model(tmp_path / "m.json").shapes.columns}
+    y = frame.pop("sick") == "yes"
+    expected = AUCClassifierCV(features="additive", cv=FOLDS, random_state=0).fit(frame, y).shape_functions_
+    assert list(found) == list(expected)
+    assert expected["cholesterol, mg/dl"].missing is not None
+    for name, shape in expected.items():
+        np.testing.assert_allclose(found[name].grid, shape.grid, rtol=1e-12)
+        for key in ("contribution", "low", "high", "importance"):
+            np.testing.assert_allclose(getattr(found[name], key), getattr(shape, key), atol=1e-9)
+        assert (found[name].missing is None) == (shape.missing is None)
+        if shape.missing is not None:
+            np.testing.assert_allclose(found[name].missing, shape.missing, atol=1e-9)
+
+
+def test_curves_add_up_to_the_score(model, folder):
+    frame = pd.read_csv(folder / "patients.csv")
+    _, scores = evaluation.score_file(model, folder / "patients.csv")
+    total = sum(parts(model, frame).values())
+    if model.shapes.interactions is None:
+        np.testing.assert_allclose(total, scores, atol=1e-10)
+    else:  # the rest is the kernel's part
+        encoded, _ = open_labelled(folder / "patients.csv", "sick").keeping_gaps().load()
+        features = model.features.transform(encoded)
+        own = slice(model.features.features.additive_.n_features_out_, None)
+        rest = (features[:, own] - model.means[:, own].mean(axis=0)) @ model.coef[own]
+        np.testing.assert_allclose(total + rest, scores, atol=1e-10)
+        sick = (frame["sick"] == "yes").to_numpy()
+        assert model.shapes.interactions == pytest.approx(balanced_deviation(rest, sick))
+
+
+def test_curves_add_up_on_new_rows_with_unknown_categories(model, folder):
+    if model.shapes.interactions is not None:
+        pytest.skip("the kernel has more than curves")
+    frame = pd.read_csv(folder / "new.csv")
+    inside = np.ones(len(frame), dtype=bool)
+    if isinstance(model.features.features, LinearFeatures):  # lines go on outside the values seen
+        for shape in model.shapes.columns:
+            if shape.numeric:
+                inside &= frame[shape.name].isna() | frame[shape.name].between(shape.grid[0], shape.grid[-1])
+    _, scores = evaluation.score_file(model, folder / "new.csv")
+    np.testing.assert_allclose(sum(parts(model, frame).values())[inside], scores[inside], atol=1e-10)
+
+
+def balanced_deviation(values, positive):
+    """Standard deviation where both classes weigh the same."""
+    centre = (values[positive].mean() + values[~positive].mean()) / 2
+    return np.sqrt(sum(np.mean((values[rows] - centre) ** 2) for rows in (positive, ~positive)) / 2)
+
+
+def test_importance_is_the_spread_of_the_parts(model, folder):
+    frame = pd.read_csv(folder / "patients.csv")
+    positive = (frame["sick"] == "yes").to_numpy()
+    by_hand = {name: balanced_deviation(part, positive) for name, part in parts(model, frame).items()}
+    assert {shape.name: shape.importance for shape in model.shapes.columns} == pytest.approx(by_hand, abs=1e-10)
+    effects = {effect.feature: effect for effect in explain(model)}
+    assert set(effects) == set(by_hand) | (set() if model.shapes.interactions is None else {"interactions"})
+    for name, part in parts(model, frame).items():
+        assert effects[name].importance == pytest.approx(by_hand[name], abs=1e-10)
+        assert effects[name].contribution == pytest.approx(part[positive].mean() - part[~positive].mean(), abs=1e-10)
+
+
+def test_band_of_a_category_is_the_jackknife_of_folds_fitted_one_by_one(model, folder):
+    encoded, y = open_labelled(folder / "patients.csv", "sick").keeping_gaps().load()
+    features = model.features.transform(encoded)
+    town = next(shape for shape in model.shapes.columns if shape.name == "town")
+    first = len(model.schema.numeric)
+    rows = np.zeros((4, model.schema.n_features))
+    rows[[0, 1, 2], first + np.arange(3)] = 1.0  # the last has no town; all have the same numbers, which cancel
+    additive = getattr(model.features.features, "additive_", model.features.features)
+    slices = additive.column_slices_
+    own = slice(slices[first].start, slices[first + 2].stop)
+    design = model.features.transform(rows)[:, own] - model.means[:, own].mean(axis=0)
+    each = []
+    for inside, _ in FOLDS.split(features, y):
+        fitted = AUCClassifier(model.training["l2"], tol=1e-12).fit(features[inside], y[inside])
+        each.append(design @ fitted.coef_[0][own])
+    half = student.ppf(0.975, 2) * np.sqrt(2) * np.std(each, axis=0)  # (1 - v)/v = 2 for thirds
+    middle = design @ model.coef[own]
+    np.testing.assert_allclose([*town.contribution, town.missing[0]], middle, atol=1e-10)
+    np.testing.assert_allclose([*town.low, town.missing[1]], middle - half, atol=1e-5)
+    np.testing.assert_allclose([*town.high, town.missing[2]], middle + half, atol=1e-5)
+
+
+def test_a_gap_that_means_something_is_used(tmp_path):
+    rng = np.random.default_rng(0)
+    sick = rng.random(400) < 0.4
+    frame = pd.DataFrame({"test": rng.standard_normal(400), "age": rng.normal(50, 9, 400)})
+    frame.loc[sick & (rng.random(400) < 0.9), "test"] = np.nan  # not measured where there was no need to ask
+    frame["sick"] = np.where(sick, "yes", "no")
+    path = write(frame, tmp_path / "gaps.csv")
+    aucs = {}
+    for kind in ("linear", "additive"):
+        model = train(path, "sick", features=kind, n_splits=3)
+        aucs[kind] = roc_auc(*evaluation.score_file(model, path))
+    assert aucs["linear"] < 0.8
+    assert aucs["additive"] > 0.93
+
+
+def test_what_is_tried_by_default(folder, tmp_path):
+    tried = train(folder / "patients.csv", "sick", n_splits=2).training
+    names = ["linear", "additive", "kernel 0.3", "kernel 1", "kernel 3"]
+    assert [row["features"] for row in tried["selection"]] == names
+    best = max(tried["selection"], key=lambda row: row["auc"])
+    assert [row for row in tried["selection"] if row["chosen"]] == [best]
+    assert best["features"].startswith(tried["map"])
+    for options in ({"l1": "auto"}, {"l1": [0.0, 0.01]}, {"streaming": True}):
+        tried = train(folder / "patients.csv", "sick", n_splits=2, **options).training
+        assert (tried["map"], len(tried["selection"])) == ("linear", 1)
+    wide = write_libsvm(tmp_path / "wide.libsvm", rows=60, features=1001)
+    assert len(train(wide, n_splits=2).training["selection"]) == 1
+    assert len(train(write_libsvm(tmp_path / "rows.libsvm", rows=60), n_splits=2).training["selection"]) == 5
+
+
+def rewritten(path, to, change):
+    whole = json.loads(path.read_text("utf-8"))
+    change(whole["model"])
+    whole["checksum"] = _checksum(whole["model"])
+    to.write_text(json.dumps(whole), "utf-8")
+
+
+def test_files_from_before_curves_still_work(folder, tmp_path, capsys):
+    path = folder / "additive.json"
+    save_model(train(folder / "patients.csv", "sick", features="additive", n_splits=3), path)
+
+    def older(content):
+        del content["shapes"], content["features"]["gaps"], content["training"]["selection"]
+
+    rewritten(path, tmp_path / "old.json", older)
+    old, new = load_model(tmp_path / "old.json"), load_model(path)
+    assert old.shapes is None
+    frame = pd.read_csv(folder / "patients.csv")
+    full = frame.notna().all(axis=1).to_numpy()
+    scores = [evaluation.score_file(model, folder / "patients.csv")[1] for model in (old, new)]
+    np.testing.assert_array_equal(scores[0][full], scores[1][full])  # gaps had the mean
+    for command in (["explain", "--picture"], ["explain", "--html"], ["evaluate", "--html"]):
+        rows = [str(folder / "new.csv")] if command[0] == "evaluate" else []
+        out = tmp_path / ("a.png" if command[1] == "--picture" else "a.html")
+        assert main([command[0], str(tmp_path / "old.json"), *rows, command[1], str(out)]) == 0
+        assert out.stat().st_size > 1000
+    assert "age" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda shape: shape["low"].pop(), "different sizes"),
+        (lambda shape: shape.update(grid=[]), "different sizes"),
+        (lambda shape: shape["contribution"].__setitem__(0, "1e999"), "not finite"),
+        (lambda shape: shape.update(missing=[1.0]), "contradicts itself"),
+        (lambda shape: shape.pop("high"), "contradicts itself"),
+        (lambda shape: shape.update(importance="nan"), "not finite"),
+    ],
+)
+def test_damaged_curves_are_named(folder, tmp_path, change, words):
+    path = folder / "small.json"
+    if not path.exists():
+        save_model(train(folder / "patients.csv", "sick", features=LinearFeatures(), n_splits=2), path)
+    rewritten(path, tmp_path / "m.json", lambda content: change(content["shapes"]["columns"][0]))
+    with pytest.raises(ModelFileError, match=words):
+        load_model(tmp_path / "m.json")
+
+
+def test_from_a_table_to_curves_by_the_installed_command(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"dose": rng.uniform(0, 10, 400), "sex": rng.choice(["f", "m"], 400)})
+    good = np.sin(frame["dose"]) + 0.8 * (frame["sex"] == "m") + 0.5 * rng.standard_normal(400) > 0.5
+    write(frame.assign(well=np.where(good, "yes", "no")), tmp_path / "doses.csv")
+
+    def run(*arguments):
+        done = subprocess.run([*COMMAND, *arguments], cwd=tmp_path, capture_output=True, text=True, encoding="utf-8")
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    out = run("train", "doses.csv", "--target", "well", "--folds", "3")
+    rows = [line.split() for line in out.splitlines() if "±" in line and line.startswith("  ")]
+    assert [row[0] for row in rows] == ["linear", "additive", "kernel", "kernel", "kernel"]
+    aucs = [float(row[row.index("±") - 1]) for row in rows]
+    (chosen,) = [number for number, row in enumerate(rows) if row[-1] == "chosen"]
+    assert aucs[chosen] == max(aucs)
+    assert max(aucs[1:]) > aucs[0] + 0.1  # a wave is no line
+    run("train", "doses.csv", "--target", "well", "--folds", "3", "--features", "additive")
+    out = run("explain", "model.json", "--picture", "curves.svg", "--html", "model.html")
+    assert "dose" in out
+    assert "together they are the score" in out
+    explained = json.loads(run("explain", "model.json", "--json"))
+    dose, sex = explained["shapes"]["columns"]
+    assert (dose["name"], sex["name"], sex["grid"]) == ("dose", "sex", ["f", "m"])
+    assert sex["contribution"][1] > sex["contribution"][0]
+    assert dose["grid"][0] == pytest.approx(frame["dose"].min())
+    assert np.corrcoef(dose["contribution"], np.sin(dose["grid"]))[0, 1] > 0.95
+    assert (tmp_path / "curves.svg").read_text("utf-8").startswith("<?xml")
+    run("evaluate", "model.json", "doses.csv", "--html", "report.html")
+    for name in ("model.html", "report.html"):
+        page = (tmp_path / name).read_text("utf-8")
+        assert "What each column adds to the score" in page
+        assert "Picture: what the model looks at" in page
