@@ -16,8 +16,10 @@ from tool_data import patients, write, write_libsvm
 
 from vrspam import AUCClassifier, AUCClassifierCV
 from vrspam.cli import main
+from vrspam.estimators.shapes import Shape
 from vrspam.features import KernelFeatures, LinearFeatures
 from vrspam.metrics import roc_auc
+from vrspam.plotting import plot_shapes
 from vrspam.tool import ModelFileError, evaluation, load_model, save_model
 from vrspam.tool.explaining import explain
 from vrspam.tool.modelfile import _checksum
@@ -184,6 +186,14 @@ def test_what_is_tried_by_default(folder, tmp_path):
     wide = write_libsvm(tmp_path / "wide.libsvm", rows=60, features=1001)
     assert len(train(wide, n_splits=2).training["selection"]) == 1
     assert len(train(write_libsvm(tmp_path / "rows.libsvm", rows=60), n_splits=2).training["selection"]) == 5
+
+
+@pytest.mark.parametrize(("grid", "marked"), [(np.linspace(0, 1, 11), False), (np.linspace(0, 1, 11) ** 2, True)])
+def test_only_quantiles_are_marked_under_a_curve(grid, marked):
+    shape = Shape("a", grid, grid, grid - 0.1, grid + 0.1, None, 1.0)
+    (ax,) = plot_shapes({"a": shape}).axes
+    marks = [line for line in ax.lines if line.get_marker() == "|"]
+    assert [line.get_xdata().tolist() for line in marks] == ([grid.tolist()] if marked else [])
 
 
 def rewritten(path, to, change):

@@ -246,11 +246,11 @@ def _selection_table(model: Model) -> list[Table]:
             row["features"],
             Cell(f"{row['n_features']:,}", row["n_features"]),
             Cell(f"{row['auc']:.4f} ± {row['standard_error']:.4f}", row["auc"]),
-            "chosen" if row["chosen"] else "",
+            "yes" if row["chosen"] else "",
         ]
         for row in tried
     ]
-    return [Table(["map", "features", "AUC of the folds", ""], rows, "Maps tried: mean AUC ± standard error")]
+    return [Table(["map", "features", "AUC of the folds", "chosen"], rows, "Maps tried: mean AUC ± standard error")]
 
 
 def _training_facts(model: Model) -> Facts:
