@@ -21,6 +21,7 @@ from scipy import sparse
 BLOCK_BYTES = 1 << 26  # rows are gathered in dense blocks of about this size
 FORGOTTEN_WEIGHT = 1e-150  # a class that faded below it is gone: smaller numbers lose digits
 FLOAT32_ROUNDING = 2.0**-23  # relative error of a float32 product, with room to spare
+CENTRE_ROWS = 64  # of a block, whose mean is subtracted before rows are multiplied
 SPARSE_PRODUCT_DENSITY = 0.05  # below it a product of sparse blocks beats a dense one
 
 
@@ -113,12 +114,11 @@ class ClassStatistics:
             unit = int(np.frexp(weights.max())[1])
             weights = np.ldexp(weights, -unit)
         total = float(m if weights is None else weights.sum())
-        share = np.full(m, 1.0 / total) if weights is None else weights / total
-        centre, centred = _centre(rows, share)
+        centre, centred = _centre(rows)
         root = None if weights is None else np.sqrt(weights).astype(rows.dtype, copy=False)
         if root is not None:
             centred = _scale_rows(centred, root)
-        # `centre` is the mean only up to rounding in the precision of the block: correct for what is left.
+        # `centre` is near the mean but not it: correct for what is left.
         left = np.ones(m, dtype=rows.dtype) if root is None else root
         residual = np.asarray(left @ centred, dtype=np.float64).ravel() / total
         own = _column_squares(centred) if self.scatter.ndim == 1 else _gram(centred).T  # T: the same memory order
@@ -159,14 +159,16 @@ def _gram(centred) -> np.ndarray:
     return centred.T @ centred
 
 
-def _centre(rows, share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _centre(rows) -> tuple[np.ndarray, np.ndarray]:
     """(centre, rows - centre) for a block; the result is dense unless a sparse product will be cheaper.
 
+    The centre is the mean of some of the rows, which lies within a fraction of the spread of the mean of all:
+    enough to keep the digits, and no second reading of the block.
     A sparse block is centred only in columns that are more than half full: in the others the mean is small
     against the root mean square, and subtracting it afterwards loses at most one bit.
     """
-    share = share.astype(rows.dtype, copy=False)
-    centre = np.asarray(share @ rows, dtype=rows.dtype).ravel()
+    some = rows[:: -(-rows.shape[0] // CENTRE_ROWS)]
+    centre = np.asarray(some.mean(axis=0), dtype=rows.dtype).ravel()
     if sparse.issparse(rows):
         full = np.bincount(rows.indices, minlength=rows.shape[1]) > rows.shape[0] / 2
         centre = np.where(full, centre, 0).astype(rows.dtype)
@@ -198,6 +200,8 @@ def row_blocks(
 ) -> Iterator[tuple[int, np.ndarray, Any]]:
     """(group, row numbers, those rows copied) for the rows of `index`, or all, in blocks of bounded size.
 
+    The copy may be overwritten, by the caller and by the next block.
+
     `groups` are boolean masks over the rows of X. Rows come as an array, or as CSR if a sparse product is cheaper.
     """
     n, d = X.shape
@@ -208,10 +212,15 @@ def row_blocks(
     step = max(64, BLOCK_BYTES // (X.dtype.itemsize * max(d, 1)))
     if sparse_blocks:
         step = max(step, int(n * BLOCK_BYTES / (12 * (X.nnz + 1))))
+    # One buffer for all blocks of a C-ordered X: fresh memory for each would cost as much as the copy.
+    buffer = None if sparse.issparse(X) or not X.flags.c_contiguous else np.empty((min(step, n), d), X.dtype)
     for start in range(0, n if index is None else index.size, step):
         window = np.arange(start, min(start + step, n)) if index is None else index[start : start + step]
         for group, member in enumerate(groups):
             chosen = window[member[window]]
+            if buffer is not None:
+                yield group, chosen, np.take(X, chosen, axis=0, out=buffer[: chosen.size], mode="clip")
+                continue
             rows = X[chosen]  # np.take would first copy all of an X that is not C-ordered
             yield group, chosen, rows.toarray() if sparse.issparse(X) and not sparse_blocks else rows
 
