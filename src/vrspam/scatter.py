@@ -213,7 +213,8 @@ def row_blocks(
     if sparse_blocks:
         step = max(step, int(n * BLOCK_BYTES / (12 * (X.nnz + 1))))
     # One buffer for all blocks of a C-ordered X: fresh memory for each would cost as much as the copy.
-    buffer = None if sparse.issparse(X) or not X.flags.c_contiguous else np.empty((min(step, n), d), X.dtype)
+    in_order = isinstance(X, np.ndarray) and X.flags.c_contiguous
+    buffer = np.empty((min(step, n), d), X.dtype) if in_order else None
     for start in range(0, n if index is None else index.size, step):
         window = np.arange(start, min(start + step, n)) if index is None else index[start : start + step]
         for group, member in enumerate(groups):
