@@ -20,7 +20,7 @@ from sklearn.model_selection import (
 )
 
 from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments, coef_path
-from vrspam.estimators import cv as cv_module
+from vrspam.estimators import grid_search as search_module
 from vrspam.estimators import splits as splits_module
 from vrspam.estimators.base import Rows
 from vrspam.estimators.splits import Split, moments_of_splits
@@ -175,7 +175,7 @@ def test_products_equal_moments(monkeypatch):
     X, y = make_data(200, 8)
     weights = np.random.default_rng(1).uniform(0, 2, 200)
     expected = AUCClassifierCV(L2S, L1S, cv=3, tol=TOL).fit(X, y, sample_weight=weights)
-    monkeypatch.setattr(cv_module, "choose_solver", lambda *args, **kwargs: "products")
+    monkeypatch.setattr(search_module, "choose_solver", lambda *args, **kwargs: "products")
     for data in (X, sparse.csr_array(X)):
         model = AUCClassifierCV(L2S, L1S, cv=3, tol=TOL).fit(data, y, sample_weight=weights)
         assert model.solver_ == "products"
@@ -229,7 +229,7 @@ def test_blocks_and_lazy_folds_change_nothing(monkeypatch):
     X, y = make_data(300, 6)
     expected = AUCClassifierCV(L2S, L1S, cv=3, tol=TOL).fit(X, y)
     monkeypatch.setattr(splits_module, "BLOCK_BYTES", 1)
-    monkeypatch.setattr(cv_module, "KEPT_BYTES", 0)
+    monkeypatch.setattr(search_module, "KEPT_BYTES", 0)
     model = AUCClassifierCV(L2S, L1S, cv=3, tol=TOL, n_jobs=2).fit(X, y)
     assert_allclose(model.auc_path_, expected.auc_path_, atol=1e-9)
     assert_allclose(model.coef_, expected.coef_, atol=1e-9)
@@ -288,7 +288,7 @@ def test_ill_conditioned_points_are_certified_or_flagged(kind, how, monkeypatch)
         X = np.hstack([X, np.random.default_rng(0).standard_normal((90, 120))])
     else:
         X = X * 10.0 ** np.arange(-4, 4)
-    monkeypatch.setattr(cv_module, "choose_solver", lambda *args, **kwargs: how)
+    monkeypatch.setattr(search_module, "choose_solver", lambda *args, **kwargs: how)
     l2s, l1s = [1e-5, 1e-2, 1.0], [0.0, 1e-5, 1e-2]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

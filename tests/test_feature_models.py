@@ -93,7 +93,7 @@ def test_features_of_all_rows_are_never_held(monkeypatch):
     for module in ("scatter", "estimators.splits"):
         monkeypatch.setattr(f"vrspam.{module}.BLOCK_BYTES", 100 * 8 * 8)
     monkeypatch.setattr("vrspam.estimators.mapped.BLOCK_ENTRIES", 100 * 8)
-    monkeypatch.setattr("vrspam.estimators.cv.MAPPED_BYTES", 0)  # folds gathered again instead of kept
+    monkeypatch.setattr("vrspam.estimators.grid_search.MAPPED_BYTES", 0)  # folds gathered again instead of kept
     model = AUCClassifierCV(features=Watched()).fit(X, y)
     scores = model.decision_function(X)
     assert 1 < model.features_.most_ <= 100

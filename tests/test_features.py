@@ -14,6 +14,7 @@ from sklearn.preprocessing import OneHotEncoder, SplineTransformer, StandardScal
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures, map_from_dict
+from vrspam.features.encoders import Curves
 from vrspam.features.ranks import N_NODES, distribution
 
 MAPS = [LinearFeatures(), AdditiveFeatures(), KernelFeatures(n_landmarks=40, random_state=0)]
@@ -280,3 +281,20 @@ def test_constant_and_empty_columns_are_harmless():
         F = features.fit(X).transform(X)
         assert np.isfinite(F).all()
     assert LinearFeatures().fit(X).transform(X)[0].tolist()[1:] == [0.0, 0.0, 1.0]
+
+
+def test_nodes_that_are_one_in_float32():
+    """A clipping bound may lie so near a value that float32 cannot tell them apart."""
+    curves = Curves(np.array([0.0, 1.0 - 1e-12, 1.0]), np.array([[0.0], [2.0], [2.0]]), ("",), missing=False)
+    out = np.empty((3, 1), dtype=np.float32)
+    curves.write(np.array([0.0, 0.5, 1.0], dtype=np.float32), out)
+    assert out.ravel().tolist() == [0.0, 1.0, 2.0]
+
+
+def test_weights_reach_the_additive_part_of_a_kernel(rows):
+    weights = np.linspace(0.5, 3.0, len(rows))
+    kernel = KernelFeatures(n_landmarks=40, random_state=0).fit(rows, sample_weight=weights)
+    alone = AdditiveFeatures(max_features=250).fit(rows, sample_weight=weights)
+    assert np.array_equal(kernel.additive_.transform(rows), alone.transform(rows))
+    unweighted = AdditiveFeatures(max_features=250).fit(rows)
+    assert not np.allclose(alone.transform(rows), unweighted.transform(rows))

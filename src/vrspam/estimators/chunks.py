@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Iterator
 
 import numpy as np
 from sklearn.base import clone
-from threadpoolctl import ThreadpoolController
 
 from vrspam import arrays
 from vrspam.estimators.base import AUCClassifierBase, Rows
 from vrspam.moments import ClassMoments
 from vrspam.objective import WithinProducts
 from vrspam.progress import Progress
+from vrspam.threads import blas_threads_for
 
-# Products of blocks with fewer columns are over before threads have woken up, and the reader wants the other cores.
-NARROW = 200
 # Up to this many features two d×d matrices are kept and the data is read once; beyond, once for each product.
 MOMENTS_MAX_FEATURES = 5_000
 
@@ -33,16 +30,10 @@ def validated_rows(estimator: AUCClassifierBase, number: int, X, y, weights=None
         raise ValueError(f"Block {number}: {error}") from error
 
 
-@functools.cache
-def _thread_pools() -> ThreadpoolController:
-    """Looking for the thread pools of a process takes milliseconds: once is enough."""
-    return ThreadpoolController()
-
-
 def add_block(moments: ClassMoments, rows: Rows, number: int, index: np.ndarray | None = None) -> None:
     """Take in a block, or the rows of it numbered by `index`; a refusal names it."""
     try:
-        with _thread_pools().limit(limits=1 if rows.X.shape[1] <= NARROW else None, user_api="blas"):
+        with blas_threads_for(rows.X.shape[1]):
             moments.add_checked(*rows, index=index)
     except ValueError as error:
         raise ValueError(f"Block {number}: {error}") from error

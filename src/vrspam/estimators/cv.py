@@ -7,20 +7,16 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from scipy import sparse
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.parallel import Parallel, delayed  # these hand scikit-learn's settings on to the threads
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
-from threadpoolctl import threadpool_limits
 
-from vrspam import arrays
 from vrspam.estimators.base import PENALTY_CONSTRAINTS, Rows
 from vrspam.estimators.cv_blocks import CVByBlocks
-from vrspam.estimators.exact import choose_solver
-from vrspam.estimators.map_search import Candidate, GridScores, search_maps, selection_table
+from vrspam.estimators.grid_search import GridSearch, solver_for
+from vrspam.estimators.map_search import Candidate, search_maps, selection_table
 from vrspam.estimators.mapped import NAMES, MappedArray, is_plain, named_maps, validate_new_rows, validate_table
 from vrspam.estimators.shapes import (
     Reading,
@@ -31,25 +27,15 @@ from vrspam.estimators.shapes import (
     parts_of_score,
     shape_functions,
 )
-from vrspam.estimators.splits import KEPT_BYTES, Split, auc_of_coefs, make_splits, moments_of_splits
+from vrspam.estimators.splits import make_splits
 from vrspam.features.table import is_frame
 from vrspam.moments import ClassMoments
 from vrspam.objective import Objective
 from vrspam.selection import Choice
 from vrspam.solvers.exact import solve_gram, solve_products
-from vrspam.solvers.grid import (
-    GridSolution,
-    auto_l2s,
-    check_grid_axis,
-    coef_path,
-    solve_grid,
-    warn_if_not_converged,
-)
+from vrspam.solvers.grid import check_grid_axis, coef_path, warn_if_not_converged
 
 __all__ = ["AUCClassifierCV", "coef_path"]
-
-MAPPED_BYTES = 1 << 27  # moments of all folds in feature space are kept up to this size
-SMALL_MATRICES = 1_000  # an eigendecomposition up to this size is as fast on one core as on several
 
 
 class AUCClassifierCV(CVByBlocks):
@@ -86,7 +72,9 @@ class AUCClassifierCV(CVByBlocks):
     max_iter : int, default=1000
         Most iterations of the iterative solvers at each point.
     n_jobs : int, default=None
-        Folds solved at the same time, in threads. None means 1 unless in a `joblib.parallel_config`; -1 all cores.
+        Folds solved at the same time, in threads; -1 means all cores. None means what a `joblib.parallel_config` says,
+        or else as many as matrix products have threads up to 1,000 features, where one decomposition gains little
+        from them, and 1 beyond.
     random_state : int, RandomState or None, default=None
         With a number of folds: None takes rows in their order, anything else shuffles them first. It also draws
         the landmarks of kernel features.
@@ -223,7 +211,7 @@ class AUCClassifierCV(CVByBlocks):
             rows = self._validate_rows(X, y, sample_weight)
             classes = self._two_classes(rows)
             splits = make_splits(self.cv, rows, classes, groups, self.random_state)
-            scores = self._cross_validate(rows, splits, classes)
+            scores = self._search.scores(rows, splits, classes)
             choice = scores.select(self.selection)
             candidates, chosen, self.features_ = [Candidate("linear", rows, scores, choice)], 0, None
         else:
@@ -232,7 +220,7 @@ class AUCClassifierCV(CVByBlocks):
             splits = make_splits(self.cv, rows, classes, groups, self.random_state)
             maps = named_maps(self.features, check_random_state(self.random_state).randint(2**31))
             candidates, chosen, choice = search_maps(
-                maps, rows, lambda mapped: self._cross_validate(mapped, splits, classes), self.selection
+                maps, rows, lambda mapped: self._search.scores(mapped, splits, classes), self.selection
             )
             rows, scores = candidates[chosen].rows, candidates[chosen].scores
             self.features_ = list(maps.values())[chosen]
@@ -242,6 +230,10 @@ class AUCClassifierCV(CVByBlocks):
         self._advise(choice)
         self._settle(rows.X)
         return self
+
+    @property
+    def _search(self) -> GridSearch:
+        return GridSearch(self.l2s, self.l1s, self.tol, self.max_iter, self.n_jobs)
 
     def _conclude(self, candidates: list[Candidate], chosen: int, choice: Choice, left_out: float) -> None:
         """Keep what cross-validation found."""
@@ -268,60 +260,10 @@ class AUCClassifierCV(CVByBlocks):
         solved = self.converged_path_ if self.features_ is None else self.converged_path_[choice.index]
         warn_if_not_converged(solved, stacklevel=5)
 
-    def _cross_validate(self, rows: Rows, splits: list[Split], classes: np.ndarray) -> GridScores:
-        """Scores of the whole grid on the validation part of each split."""
-        l1s, is_positive = check_grid_axis("l1s", self.l1s), arrays.is_label(rows.y, classes[1], rows.X)
-        mapped = isinstance(rows.X, MappedArray)
-        solver = _solver_for(rows)
-        if solver == "products" and arrays.device_namespace(rows.X) is not None:
-            raise ValueError(
-                f"On a device the grid is solved from moments, not for {rows.X.shape[1]:,} features: use AUCClassifier "
-                "at a few l2, or give NumPy arrays."
-            )
-        if solver == "moments":
-            moments, training = moments_of_splits(rows, splits, classes, MAPPED_BYTES if mapped else KEPT_BYTES)
-
-            def objective_of(number: int) -> Objective:
-                return Objective.from_moments(training(number), 0.0)
-
-        else:
-            moments = ClassMoments(rows.X.shape[1], classes=classes, scatter=False).add_checked(*rows)
-
-            def objective_of(number: int) -> Objective:
-                return _objective_from_products(rows, is_positive, splits[number], classes)
-
-        l2s = auto_l2s(moments) if isinstance(self.l2s, str) else check_grid_axis("l2s", self.l2s)
-
-        def one_fold(number: int) -> tuple[np.ndarray, GridSolution]:
-            grid = solve_grid(objective_of(number), l2s, l1s, tol=self.tol, max_iter=self.max_iter, like=rows.X)
-            coefs = grid.coefs.reshape(l2s.size * l1s.size, -1)
-            auc = auc_of_coefs(rows, is_positive, splits[number].validation, coefs).reshape(l2s.size, l1s.size)
-            return auc, grid if mapped else grid._replace(coefs=np.empty(0))
-
-        with threadpool_limits(self._blas_threads(solver, rows.X.shape[1], l1s), user_api="blas"):
-            parts = Parallel(n_jobs=self.n_jobs, prefer="threads")(map(delayed(one_fold), range(len(splits))))
-        aucs, grids = zip(*parts, strict=True)
-        return GridScores(
-            l2s,
-            l1s,
-            np.stack(aucs, axis=2),
-            np.stack([grid.gaps for grid in grids], axis=2),
-            np.stack([grid.converged for grid in grids], axis=2),
-            np.stack([grid.coefs for grid in grids]) if mapped else None,
-            moments,
-        )
-
-    def _blas_threads(self, solver: str, n_features: int, l1s: np.ndarray) -> int | None:
-        """Threads for each matrix product; the small ones, and the many of elastic nets, lose by being shared out."""
-        jobs = effective_n_jobs(self.n_jobs)
-        if solver == "moments" and (l1s.any() or n_features <= SMALL_MATRICES):
-            return 1
-        return None if jobs == 1 else max(1, effective_n_jobs(-1) // jobs)
-
     def _refit(self, choice: Choice, rows: Rows, classes: np.ndarray, moments: ClassMoments | None) -> None:
         """The chosen point on all rows."""
         l2, l1 = choice.values["l2"], choice.values["l1"]
-        solver = "moments" if moments is not None and moments.has_scatter else _solver_for(rows)
+        solver = "moments" if moments is not None and moments.has_scatter else solver_for(rows)
         if moments is None:
             moments = ClassMoments(rows.X.shape[1], classes=classes).add_checked(*rows)
         self.__dict__.pop("moments_", None)
@@ -407,18 +349,3 @@ class AUCClassifierCV(CVByBlocks):
         else:
             row = MappedArray(validate_new_rows(self, X), self.features_)[:1]
         return parts_of_score(groups, row[0], self.coef_[0], self._centre)
-
-
-def _solver_for(rows: Rows) -> str:
-    if isinstance(rows.X, MappedArray):
-        return "moments"
-    return choose_solver(rows.X.shape[0], rows.X.shape[1], sparse.issparse(rows.X))
-
-
-def _objective_from_products(rows: Rows, is_positive: np.ndarray, split: Split, classes: np.ndarray) -> Objective:
-    """F on a training part, with X as it is: rows outside have weight 0."""
-    weights = np.bincount(split.train, minlength=rows.y.size).astype(np.float64)
-    if rows.weights is not None:
-        weights *= rows.weights
-    moments = ClassMoments(rows.X.shape[1], classes=classes, scatter=False).add_checked(rows.X, rows.y, weights)
-    return Objective.from_products(rows.X, is_positive, weights, moments, 0.0)

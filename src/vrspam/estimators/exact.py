@@ -18,6 +18,7 @@ from vrspam.objective import Objective, Operator
 from vrspam.solvers.base import Solution, Solver, run
 from vrspam.solvers.exact import ConjugateGradient, solve_gram, solve_products
 from vrspam.solvers.proximal import ProximalGradient
+from vrspam.threads import blas_threads_for
 
 MOMENTS_MAX_FEATURES_DENSE = 5_000
 MOMENTS_MAX_FEATURES_SPARSE = 2_000
@@ -156,14 +157,15 @@ class AUCClassifier(AUCClassifierBase):
         rows = self._validate_rows(X, y, sample_weight)
         classes = self._two_classes(rows)
         solver = choose_solver(rows.X.shape[0], rows.X.shape[1], sparse.issparse(rows.X))
-        moments = ClassMoments(rows.X.shape[1], classes=classes, scatter=solver == "moments")
-        moments.add_checked(*rows)
         if solver == "moments":
-            solution = self._solve(moments)
-            if not solution.converged and moments.rounding > 0.0:  # float32 products are too coarse for this l2
-                moments = ClassMoments(rows.X.shape[1], classes=classes).add_checked(*rows, precise=True)
+            with blas_threads_for(rows.X.shape[1]):
+                moments = ClassMoments(rows.X.shape[1], classes=classes).add_checked(*rows)
                 solution = self._solve(moments)
+                if not solution.converged and moments.rounding > 0.0:  # float32 products are too coarse for this l2
+                    moments = ClassMoments(rows.X.shape[1], classes=classes).add_checked(*rows, precise=True)
+                    solution = self._solve(moments)
             return self._keep_moments(solution, moments)._settle(rows.X)
+        moments = ClassMoments(rows.X.shape[1], classes=classes, scatter=False).add_checked(*rows)
         if arrays.device_namespace(rows.X) is not None:
             positive = arrays.is_label(rows.y, classes[1], rows.X)
             within = arrays.DeviceProducts(rows.X, positive, rows.weights, moments.means, moments.weights)

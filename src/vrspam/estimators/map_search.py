@@ -9,31 +9,10 @@ from typing import Any
 import numpy as np
 
 from vrspam.estimators.base import Rows
+from vrspam.estimators.grid_search import GridScores
 from vrspam.estimators.mapped import MappedArray
 from vrspam.features import FeatureMap
-from vrspam.moments import ClassMoments
-from vrspam.selection import TIE, Choice, SelectionRule, select, simplest
-
-
-@dataclass
-class GridScores:
-    """What cross-validation of one grid gave; `auc`, `gaps` and `converged` have the axes l2s, l1s, folds.
-
-    `coefs` (folds, l2s, l1s, features) are those of the folds, kept for feature maps; `moments` those of all rows,
-    given up when another map is better.
-    """
-
-    l2s: np.ndarray
-    l1s: np.ndarray
-    auc: np.ndarray
-    gaps: np.ndarray
-    converged: np.ndarray
-    coefs: np.ndarray | None
-    moments: ClassMoments | None
-
-    def select(self, rule: SelectionRule) -> Choice:
-        """The best point, or the simplest within one standard error of it."""
-        return select(self.auc, {"l2": self.l2s, "l1": self.l1s}, rule)
+from vrspam.selection import TIE, Choice, SelectionRule, simplest
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ from importlib.metadata import version
 from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import threadpool_limits
 
 from vrspam import __version__
 from vrspam.experiments import figure_tasks, tasks
@@ -22,6 +21,7 @@ from vrspam.experiments.plan import Run, needs
 from vrspam.experiments.protocol import Protocol
 from vrspam.experiments.splits import load_set
 from vrspam.experiments.store import Row, Store
+from vrspam.threads import blas_threads
 
 TASKS: dict[str, Callable[[Run, Protocol, list[Row]], list[Row]]] = {
     "choose": tasks.choose,
@@ -59,7 +59,7 @@ class Worker:
             if rows is None or rows[0]["kind"] == "failed":
                 raise RuntimeError(f"it needs {other.key}, which failed")
             needed += rows
-        with threadpool_limits(1), warnings.catch_warnings():
+        with blas_threads(1), warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # the gap is in the rows
             return TASKS[run.task](run, self.protocol, needed)
 

@@ -21,6 +21,27 @@ from vrspam.features.ranks import Distribution, distribution
 MAX_CATEGORIES = 1_000
 
 
+# What fit keeps of a column: its distribution and whether values are missing, or its categories.
+Seen = tuple[Distribution, bool] | Indicators
+
+
+def _numbers_seen(values: np.ndarray, weights: np.ndarray | None) -> Seen:
+    present = ~np.isnan(values)
+    if present.all():
+        return distribution(values, weights), False
+    return distribution(values[present], None if weights is None else weights[present]), True
+
+
+def _categories_seen(X, j: int) -> Seen:
+    found = set(table.words(X, j).tolist())
+    if len(found) > MAX_CATEGORIES:
+        raise ValueError(
+            f"Column {X.columns[j]!r} has more than {MAX_CATEGORIES} different values that are not numbers: "
+            "drop it if it is a name, convert it if it holds numbers as text, or group its rare values."
+        )
+    return Indicators(tuple(sorted(found - {None})), None in found)
+
+
 class FeatureMap(TransformerMixin, BaseEstimator):
     """Base of the maps: each column is encoded by itself, `_curves` says how; labels are never looked at."""
 
@@ -45,7 +66,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         """Return the functions of a numeric column with this distribution."""
         raise NotImplementedError
 
-    def _fit_further(self, X, rng: np.random.RandomState) -> None:
+    def _fit_further(self, X, seen: list[Seen], rng: np.random.RandomState) -> None:
         """Learn what goes beyond single columns."""
 
     def _transform_block(self, X) -> np.ndarray:
@@ -87,11 +108,12 @@ class FeatureMap(TransformerMixin, BaseEstimator):
             X = table.rows_of(X, rows)
         weights = None if weights is None else weights[rows]
         columns = sparse.csc_array(X) if sparse.issparse(X) else X
-        self.encoders_ = [
-            self._numeric_encoder(table.numbers(columns, j), weights) if numeric else self._category_encoder(X, j)
+        seen = [
+            _numbers_seen(table.numbers(columns, j), weights) if numeric else _categories_seen(X, j)
             for j, numeric in enumerate(table.numeric_flags(X))
         ]
-        self._fit_further(X, rng)
+        self._fit_columns(seen)
+        self._fit_further(X, seen, rng)
         return self
 
     def transform(self, X) -> np.ndarray:
@@ -152,20 +174,8 @@ class FeatureMap(TransformerMixin, BaseEstimator):
             self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite="allow-nan"
         )
 
-    def _numeric_encoder(self, values: np.ndarray, weights: np.ndarray | None) -> Curves:
-        present = ~np.isnan(values)
-        if present.all():
-            return self._curves(distribution(values, weights), missing=False)
-        return self._curves(distribution(values[present], None if weights is None else weights[present]), missing=True)
-
-    def _category_encoder(self, X, j: int) -> Indicators:
-        found = set(table.words(X, j).tolist())
-        if len(found) > MAX_CATEGORIES:
-            raise ValueError(
-                f"Column {X.columns[j]!r} has more than {MAX_CATEGORIES} different values that are not numbers: "
-                "drop it if it is a name, convert it if it holds numbers as text, or group its rare values."
-            )
-        return Indicators(tuple(sorted(found - {None})), None in found)
+    def _fit_columns(self, seen: list[Seen]) -> None:
+        self.encoders_ = [column if isinstance(column, Indicators) else self._curves(*column) for column in seen]
 
     @property
     def column_slices_(self) -> list[slice]:

@@ -63,11 +63,13 @@ class Curves:
             out[:, :q] = table[0]
         else:
             place = np.searchsorted(nodes[1:-1], values, side="right")
-            share = ((values - nodes[place]) / (nodes[place + 1] - nodes[place])).astype(out.dtype)
+            steps = np.diff(nodes)
+            steps[steps == 0.0] = 1.0  # two nodes may be one in float32
+            share = ((values - nodes.take(place)) / steps.take(place)).astype(out.dtype)
             if not self.extend:
                 np.clip(share, 0.0, 1.0, out=share)
-            np.multiply(step[place], share[:, np.newaxis], out=out[:, :q])
-            out[:, :q] += table[place]
+            np.multiply(step.take(place, axis=0), share[:, np.newaxis], out=out[:, :q])
+            out[:, :q] += table.take(place, axis=0)
         if gone:
             out[absent, :q] = 0.0
         if self.missing:

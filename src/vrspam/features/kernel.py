@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval
 
 from vrspam.features import table
 from vrspam.features.additive import AdditiveFeatures
-from vrspam.features.base import FeatureMap
+from vrspam.features.base import FeatureMap, Seen
 from vrspam.features.encoders import Curves
 from vrspam.features.ranks import Distribution
 
@@ -106,7 +106,7 @@ class KernelFeatures(FeatureMap):
     def _curves(self, seen: Distribution, missing: bool) -> Curves:
         return Curves(seen.values, (seen.ranks - 0.5)[:, np.newaxis], ("",), missing)
 
-    def _fit_further(self, X, rng: np.random.RandomState) -> None:
+    def _fit_further(self, X, seen: list[Seen], rng: np.random.RandomState) -> None:
         chosen = rng.permutation(X.shape[0])[: self.n_landmarks]
         self.landmarks_ = self._encode(table.rows_of(X, chosen)).astype(np.float64)
         distances = squared_distances(self.landmarks_, self.landmarks_)
@@ -117,9 +117,9 @@ class KernelFeatures(FeatureMap):
         self.whitening_ = np.ascontiguousarray(vectors[:, keep] / np.sqrt(values[keep]))
         self.additive_, self.additive_scale_ = None, 1.0
         if self.additive:
-            self.additive_ = AdditiveFeatures(
-                max_features=self.max_additive, max_rows=self.max_rows, random_state=0
-            ).fit(X)
+            self.additive_ = AdditiveFeatures(max_features=self.max_additive, max_rows=self.max_rows, random_state=0)
+            self.additive_._check(X, reset=True)
+            self.additive_._fit_columns(seen)
             sample = table.rows_of(X, chosen[:SCALE_ROWS])
             self.whitening_ *= _unit(self._kernel_part(sample))
             self.additive_scale_ = _unit(self.additive_.transform(sample))

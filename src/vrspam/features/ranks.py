@@ -43,10 +43,11 @@ def distribution(column: np.ndarray, weights: np.ndarray | None = None) -> Distr
     """
     if column.size == 0:
         return Distribution(np.zeros(1), np.full(1, 0.5), np.ones(1), 0.0, 0.0)
-    order = np.argsort(column)
-    ordered = column[order].astype(np.float64)
-    mass = np.ones(column.size) if weights is None else weights[order]
-    mass /= mass.sum()
+    if weights is None:
+        ordered, mass = np.sort(column).astype(np.float64), np.full(column.size, 1.0 / column.size)
+    else:
+        order = np.argsort(column)
+        ordered, mass = column[order].astype(np.float64), weights[order] / weights.sum()
     mean = float(mass @ ordered)
     deviation = float(np.sqrt(mass @ (ordered - mean) ** 2))
     first = np.flatnonzero(np.concatenate([[True], np.diff(ordered) > 0.0]))

@@ -10,27 +10,21 @@ deterministic, never indefinite, and exact when τ is at least the rank of the d
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import linalg
-from threadpoolctl import ThreadpoolController
 
 from vrspam.moments import ClassMoments
 from vrspam.objective import Objective
 from vrspam.penalties import ElasticNet
+from vrspam.threads import blas_threads
 
 if TYPE_CHECKING:
     from vrspam import kernels
 
 BUFFERED_ROWS = 32  # rows gathered before they are added to a d×d matrix
 BLOCK = 1024  # rows of the matrix that are updated at a time
-
-
-@cache
-def _blas() -> ThreadpoolController:
-    return ThreadpoolController()
 
 
 class OPAUC:
@@ -78,7 +72,7 @@ class OPAUC:
         from vrspam import kernels
 
         # The products here are small: threads would wait for each other longer than they work.
-        with _blas().limit(limits=1, user_api="blas"):
+        with blas_threads(1):
             start = 0
             while start < order.size:
                 start += kernels.opauc_steps(

@@ -12,10 +12,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_predict
-from threadpoolctl import threadpool_limits
 
 from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments, HashFolds
 from vrspam.estimators.cv_blocks import HeldOut
+from vrspam.threads import blas_threads
 from vrspam.tool import suspicions
 from vrspam.tool.calibrating import METHODS, calibrate
 from vrspam.tool.calibration import Calibration
@@ -136,7 +136,7 @@ def _fit_rows(opened: Opened, plan: Plan) -> Fitted:
     what = "penalty" if straight else "curves and the penalty"
     plan.say(f"choosing the {what} by {folds.get_n_splits()} folds")
     search = AUCClassifierCV(l1s=l1s, features=plan.features, cv=folds, random_state=plan.seed)
-    with threadpool_limits(1 if labels.size <= SMALL_ROWS else None, user_api="blas"):
+    with blas_threads(1 if labels.size <= SMALL_ROWS else None):
         fitted = search.fit(X, labels)
         plan.say("scoring each fold by a model of the others")
         chosen: Any = AUCClassifier(fitted.l2_, fitted.l1_)

@@ -1,0 +1,131 @@
+"""Cross-validate a grid of penalties on given splits: each solution certified and scored on the rows left out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from scipy import sparse
+from sklearn.utils.parallel import Parallel, delayed  # these hand scikit-learn's settings on to the threads
+
+from vrspam import arrays
+from vrspam.estimators.base import Rows
+from vrspam.estimators.exact import choose_solver
+from vrspam.estimators.mapped import MappedArray
+from vrspam.estimators.splits import KEPT_BYTES, Split, auc_of_coefs, moments_of_splits
+from vrspam.moments import ClassMoments
+from vrspam.objective import Objective
+from vrspam.selection import Choice, SelectionRule, select
+from vrspam.solvers.grid import GridSolution, auto_l2s, check_grid_axis, solve_grid
+from vrspam.threads import blas_thread_count, blas_threads
+
+MAPPED_BYTES = 1 << 27  # moments of all folds in feature space are kept up to this size
+SMALL_MATRICES = 1_000  # up to this size threads do more for folds side by side than within one decomposition
+
+
+@dataclass
+class GridScores:
+    """What cross-validation of one grid gave; `auc`, `gaps` and `converged` have the axes l2s, l1s, folds.
+
+    `coefs` (folds, l2s, l1s, features) are those of the folds, kept for feature maps; `moments` those of all rows,
+    given up when another map is better.
+    """
+
+    l2s: np.ndarray
+    l1s: np.ndarray
+    auc: np.ndarray
+    gaps: np.ndarray
+    converged: np.ndarray
+    coefs: np.ndarray | None
+    moments: ClassMoments | None
+
+    def select(self, rule: SelectionRule) -> Choice:
+        """The best point, or the simplest within one standard error of it."""
+        return select(self.auc, {"l2": self.l2s, "l1": self.l1s}, rule)
+
+
+@dataclass(frozen=True)
+class GridSearch:
+    """What is searched, and how; the parameters are those of `AUCClassifierCV`."""
+
+    l2s: Any
+    l1s: Any
+    tol: float
+    max_iter: int
+    n_jobs: int | None
+
+    def scores(self, rows: Rows, splits: list[Split], classes: np.ndarray) -> GridScores:
+        """Scores of the whole grid on the validation part of each split."""
+        l1s, is_positive = check_grid_axis("l1s", self.l1s), arrays.is_label(rows.y, classes[1], rows.X)
+        mapped = isinstance(rows.X, MappedArray)
+        solver = solver_for(rows)
+        if solver == "products" and arrays.device_namespace(rows.X) is not None:
+            raise ValueError(
+                f"On a device the grid is solved from moments, not for {rows.X.shape[1]:,} features: use AUCClassifier "
+                "at a few l2, or give NumPy arrays."
+            )
+        if solver == "moments":
+            moments, training = moments_of_splits(rows, splits, classes, MAPPED_BYTES if mapped else KEPT_BYTES)
+
+            def objective_of(number: int) -> Objective:
+                return Objective.from_moments(training(number), 0.0)
+
+        else:
+            moments = ClassMoments(rows.X.shape[1], classes=classes, scatter=False).add_checked(*rows)
+
+            def objective_of(number: int) -> Objective:
+                return _objective_from_products(rows, is_positive, splits[number], classes)
+
+        l2s = auto_l2s(moments) if isinstance(self.l2s, str) else check_grid_axis("l2s", self.l2s)
+
+        def one_fold(number: int) -> tuple[np.ndarray, GridSolution]:
+            grid = solve_grid(objective_of(number), l2s, l1s, tol=self.tol, max_iter=self.max_iter, like=rows.X)
+            coefs = grid.coefs.reshape(l2s.size * l1s.size, -1)
+            auc = auc_of_coefs(rows, is_positive, splits[number].validation, coefs).reshape(l2s.size, l1s.size)
+            return auc, grid if mapped else grid._replace(coefs=np.empty(0))
+
+        jobs, threads = self._threads(rows, solver, l1s, len(splits))
+        with blas_threads(threads):
+            parts = Parallel(n_jobs=jobs, prefer="threads")(map(delayed(one_fold), range(len(splits))))
+        aucs, grids = zip(*parts, strict=True)
+        return GridScores(
+            l2s,
+            l1s,
+            np.stack(aucs, axis=2),
+            np.stack([grid.gaps for grid in grids], axis=2),
+            np.stack([grid.converged for grid in grids], axis=2),
+            np.stack([grid.coefs for grid in grids]) if mapped else None,
+            moments,
+        )
+
+    def _threads(self, rows: Rows, solver: str, l1s: np.ndarray, folds: int) -> tuple[int, int | None]:
+        """Folds at the same time, and threads for each matrix product.
+
+        Small products, and the many of elastic nets, lose by being shared out. The threads that small ones would
+        have had go to the folds, unless the caller says how many folds at a time.
+        """
+        jobs = min(effective_n_jobs(self.n_jobs), folds)
+        small = solver == "moments" and rows.X.shape[1] <= SMALL_MATRICES
+        if small and self.n_jobs is None and jobs == 1 and arrays.device_namespace(rows.X) is None:
+            jobs = min(blas_thread_count(), folds)
+        if small or (solver == "moments" and l1s.any()):
+            return jobs, 1
+        return jobs, None if jobs == 1 else max(1, effective_n_jobs(-1) // jobs)
+
+
+def solver_for(rows: Rows) -> str:
+    """How the grid is solved on these rows: "moments" or "products"."""
+    if isinstance(rows.X, MappedArray):
+        return "moments"
+    return choose_solver(rows.X.shape[0], rows.X.shape[1], sparse.issparse(rows.X))
+
+
+def _objective_from_products(rows: Rows, is_positive: np.ndarray, split: Split, classes: np.ndarray) -> Objective:
+    """F on a training part, with X as it is: rows outside have weight 0."""
+    weights = np.bincount(split.train, minlength=rows.y.size).astype(np.float64)
+    if rows.weights is not None:
+        weights *= rows.weights
+    moments = ClassMoments(rows.X.shape[1], classes=classes, scatter=False).add_checked(rows.X, rows.y, weights)
+    return Objective.from_products(rows.X, is_positive, weights, moments, 0.0)

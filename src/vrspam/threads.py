@@ -1,0 +1,34 @@
+"""How many threads the BLAS libraries of this process may use."""
+
+from __future__ import annotations
+
+import functools
+from contextlib import AbstractContextManager
+from typing import Any
+
+from threadpoolctl import ThreadpoolController
+
+NARROW = 200  # columns
+
+
+@functools.cache
+def _libraries() -> ThreadpoolController:
+    """Looking for them takes milliseconds: once is enough, when NumPy's and SciPy's are both there."""
+    from scipy import linalg  # noqa: F401  (brings a BLAS of its own)
+
+    return ThreadpoolController().select(user_api="blas")
+
+
+def blas_threads(most: int | None) -> AbstractContextManager[Any]:
+    """A context in which matrix products use at most so many threads; None leaves them as they are."""
+    return _libraries().limit(limits=most)
+
+
+def blas_threads_for(n_columns: int) -> AbstractContextManager[Any]:
+    """A context for products of so many columns: narrow ones are over before other threads have woken up."""
+    return blas_threads(1 if n_columns <= NARROW else None)
+
+
+def blas_thread_count() -> int:
+    """Threads that a matrix product may use now."""
+    return max((library["num_threads"] for library in _libraries().info()), default=1)
