@@ -73,8 +73,8 @@ class AUCClassifierCV(CVByBlocks):
         Most iterations of the iterative solvers at each point.
     n_jobs : int, default=None
         Folds solved at the same time, in threads; -1 means all cores. None means what a `joblib.parallel_config` says,
-        or else as many as matrix products have threads up to 1,000 features, where one decomposition gains little
-        from them, and 1 beyond.
+        or else, up to 1,000 features, as many as matrix products have threads (one decomposition gains little
+        from them) and fit into 256 MB; beyond, 1.
     random_state : int, RandomState or None, default=None
         With a number of folds: None takes rows in their order, anything else shuffles them first. It also draws
         the landmarks of kernel features.

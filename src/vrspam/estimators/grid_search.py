@@ -14,7 +14,7 @@ from vrspam import arrays
 from vrspam.estimators.base import Rows
 from vrspam.estimators.exact import choose_solver
 from vrspam.estimators.mapped import MappedArray
-from vrspam.estimators.splits import KEPT_BYTES, Split, auc_of_coefs, moments_of_splits
+from vrspam.estimators.splits import BLOCK_BYTES, KEPT_BYTES, Split, auc_of_coefs, moments_of_splits
 from vrspam.moments import ClassMoments
 from vrspam.objective import Objective
 from vrspam.selection import Choice, SelectionRule, select
@@ -22,6 +22,7 @@ from vrspam.solvers.grid import GridSolution, auto_l2s, check_grid_axis, solve_g
 from vrspam.threads import blas_thread_count, blas_threads
 
 MAPPED_BYTES = 1 << 27  # moments of all folds in feature space are kept up to this size
+SIDE_BY_SIDE_BYTES = 1 << 28  # what folds that are solved at the same time, unasked, may need
 SMALL_MATRICES = 1_000  # up to this size threads do more for folds side by side than within one decomposition
 
 
@@ -104,12 +105,14 @@ class GridSearch:
         """Folds at the same time, and threads for each matrix product.
 
         Small products, and the many of elastic nets, lose by being shared out. The threads that small ones would
-        have had go to the folds, unless the caller says how many folds at a time.
+        have had go to the folds, as far as memory allows, unless the caller says how many folds at a time.
         """
         jobs = min(effective_n_jobs(self.n_jobs), folds)
         small = solver == "moments" and rows.X.shape[1] <= SMALL_MATRICES
         if small and self.n_jobs is None and jobs == 1 and arrays.device_namespace(rows.X) is None:
-            jobs = min(blas_thread_count(), folds)
+            n, d = rows.X.shape
+            needed = 2 * min(BLOCK_BYTES, 8 * n * d) + 10 * 8 * d * d  # blocks of rows and of scores, matrices
+            jobs = min(blas_thread_count(), folds, max(1, SIDE_BY_SIDE_BYTES // needed))
         if small or (solver == "moments" and l1s.any()):
             return jobs, 1
         return jobs, None if jobs == 1 else max(1, effective_n_jobs(-1) // jobs)
