@@ -1,8 +1,8 @@
 """Ranking quality on twelve data sets: `make bench-quality`, or `python -m benchmarks.quality [set ...]`.
 
 Five stratified 70/30 splits of each set; every choice (penalty, features, settings of boosting) is made inside the
-training part. Sets larger than 30,000 rows are cut to 30,000 first, stratified, with a fixed seed; the list of sets
-and the settings were fixed before any result was seen, and every set is printed.
+training part. Of ijcnn1 and celeba-ad 30,000 rows are drawn first, stratified, with a fixed seed; the list of sets and
+the settings were fixed before any result was seen, and every set is printed.
 """
 
 from __future__ import annotations
