@@ -47,6 +47,17 @@ def make_data(n=120, d=6, share=0.3, seed=0, correlated=True):
     return X, y
 
 
+def pairwise_auc(y, scores, weights=None):
+    """AUC straight from its definition over all pairs: a positive above a negative counts 1, a tie one half."""
+    positive = np.asarray(y) == np.max(y)
+    scores = np.asarray(scores, dtype=float)
+    weights = np.ones(len(scores)) if weights is None else np.asarray(weights, dtype=float)
+    above = scores[positive][:, None] > scores[~positive]
+    equal = scores[positive][:, None] == scores[~positive]
+    pair_weights = np.outer(weights[positive], weights[~positive])
+    return float((pair_weights * (above + 0.5 * equal)).sum() / pair_weights.sum())
+
+
 def pairwise_objective(X, y, w, l2, l1=0.0, weights=None):
     """F by its definition, over all pairs, in long double."""
     X, w = np.asarray(X, dtype=np.longdouble), np.asarray(w, dtype=np.longdouble)

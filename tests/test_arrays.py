@@ -4,13 +4,13 @@ import pickle
 
 import numpy as np
 import pytest
-from helpers import make_data, scaled_penalty
+from helpers import make_data, pairwise_auc, scaled_penalty
 from sklearn import config_context
 
 import vrspam.arrays
 from vrspam import AUCClassifier, ClassMoments
 from vrspam.estimators import exact
-from vrspam.metrics import pairwise_auc, roc_auc_columns
+from vrspam.metrics import roc_auc_columns
 
 
 def library(name):

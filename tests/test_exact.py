@@ -229,3 +229,12 @@ def test_a_million_sparse_features(l1_share):
     assert model.solver_ == "products"
     assert model.gap_ <= 1e-6 * moments.p * (1 - moments.p)
     assert model.score(X, y) > 0.9
+
+
+@pytest.mark.parametrize("l2", [1e-3, 1.0])
+def test_the_closed_form_is_right_before_any_refinement(l2):
+    """On well-conditioned data one Cholesky solve is already certified: nothing is left for refinement to repair."""
+    X, y = make_data(400, 6, seed=3)
+    solution = solve_gram(Objective.from_moments(ClassMoments.from_data(X, y), l2, 0.0), tol=1e-13, max_iter=100)
+    assert solution.converged
+    assert solution.n_iter == 1

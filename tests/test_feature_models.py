@@ -10,13 +10,15 @@ from helpers import make_data
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import GroupKFold, RepeatedStratifiedKFold, StratifiedKFold
+from sklearn.model_selection import GroupKFold, RepeatedStratifiedKFold, ShuffleSplit, StratifiedKFold
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, PolynomialFeatures, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from vrspam import AUCClassifier, AUCClassifierCV
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures, map_from_dict
+from vrspam.features.table import WHOLE_ROWS
+from vrspam.plotting import plot_shapes
 
 SMALL_KERNEL = KernelFeatures(n_landmarks=30, random_state=0)
 FEATURES = {
@@ -96,7 +98,7 @@ def test_features_of_all_rows_are_never_held(monkeypatch):
     monkeypatch.setattr("vrspam.estimators.grid_search.MAPPED_BYTES", 0)  # folds gathered again instead of kept
     model = AUCClassifierCV(features=Watched()).fit(X, y)
     scores = model.decision_function(X)
-    assert 1 < model.features_.most_ <= 100
+    assert 1 < model.features_.most_ <= WHOLE_ROWS
     assert np.allclose(scores, whole.decision_function(X), atol=1e-9)
 
 
@@ -179,7 +181,7 @@ def test_auto_finds_curves_and_interactions():
     X, y, _ = curved_data(800)
     model = AUCClassifierCV(features="auto", random_state=0).fit(X, y)
     table = pd.DataFrame(model.selection_)
-    assert table["features"].tolist() == ["linear", "additive", "kernel 0.3", "kernel 1", "kernel 3"]
+    assert table["features"].tolist() == ["linear", "additive", "kernel 3", "kernel 1", "kernel 0.3"]
     assert table["auc"][1] > table["auc"][0] + 0.05
     chosen = table[table["chosen"]]
     assert chosen["auc"].tolist() == [model.best_score_] == [table["auc"].max()]
@@ -190,8 +192,6 @@ def test_auto_finds_curves_and_interactions():
     model = AUCClassifierCV(features="auto", random_state=0).fit(X, y)
     assert isinstance(model.features_, KernelFeatures)
     assert model.best_score_ > 0.9
-    with pytest.raises(AttributeError, match="sum of curves"):
-        _ = model.shape_functions_
 
 
 def test_one_standard_error_prefers_the_simpler_map():
@@ -295,3 +295,122 @@ def test_plot_of_shapes_shows_what_they_are():
     assert len(plot_shapes(shapes, most=2).axes) == 2
     with pytest.raises(ValueError, match="takes a fitted"):
         plot_shapes({})
+
+
+def test_a_column_may_be_called_interactions():
+    """The part of the kernel gets another name, and the parts still add up."""
+    X, y = make_data(120, 2)
+    frame = pd.DataFrame(X, columns=["interactions", "age"])
+    model = AUCClassifierCV(features=KernelFeatures(n_landmarks=20, random_state=0)).fit(frame, y)
+    parts = model.explain_one(frame.iloc[[0]])
+    assert list(parts) == ["interactions", "age", "interactions (2)"] == list(model.importances_)
+    assert np.isclose(sum(parts.values()), model.decision_function(frame.iloc[[0]])[0])
+
+
+@pytest.mark.parametrize("features", ["additive", "kernel"])
+def test_rows_sorted_by_label(features, monkeypatch):
+    """Blocks without a row of one class are nothing special."""
+    X, y = make_data(900, 3)
+    monkeypatch.setattr("vrspam.scatter.BLOCK_BYTES", 1)  # the least block: 64 rows
+    shuffled = AUCClassifierCV([1e-2], features=features, random_state=0, cv=StratifiedKFold(3))
+    order = np.argsort(y, kind="stable")
+    model = shuffled.fit(X[order], y[order])
+    assert model.score(X, y) > 0.7
+
+
+def test_maps_that_are_too_wide_are_passed_over(monkeypatch):
+    X, y = make_data(200, 4)
+    monkeypatch.setattr("vrspam.estimators.mapped.MAX_FEATURES", 80)
+    model = AUCClassifierCV(features="auto", cv=3, random_state=0).fit(X, y)
+    assert model.selection_["features"] == ["linear", "additive"]
+    assert type(model.features_).__name__.removesuffix("Features").lower() in ("linear", "additive")
+    with pytest.raises(ValueError, match="at most 80 are possible"):
+        AUCClassifierCV(features="kernel", cv=3).fit(X, y)
+
+
+def test_a_transformer_that_gives_frames():
+    X, y = make_data(200, 4)
+    framed = AUCClassifierCV([1e-2], features=StandardScaler().set_output(transform="pandas")).fit(X, y)
+    plain = AUCClassifierCV([1e-2], features=StandardScaler()).fit(X, y)
+    assert np.allclose(framed.coef_, plain.coef_, rtol=1e-10)
+
+
+def test_a_pipeline_that_names_no_features():
+    X, y = make_data(200, 3)
+    pipeline = make_pipeline(FunctionTransformer(np.arctan), StandardScaler())
+    model = AUCClassifierCV([1e-2], features=pipeline).fit(X, y)
+    parts = model.explain_one(X[0])
+    assert list(parts) == ["feature0", "feature1", "feature2"] == list(model.importances_)
+    assert np.isclose(sum(parts.values()), model.decision_function(X[:1])[0])
+
+
+def test_random_state_reaches_given_transformers():
+    X, y = make_data(300, 3)
+    own = KernelFeatures(n_landmarks=20)
+
+    def landmarks(seed, features):
+        return AUCClassifierCV([1e-2], features=features, random_state=seed).fit(X, y).features_.landmarks_
+
+    assert np.array_equal(landmarks(0, own), landmarks(0, own))
+    assert not np.array_equal(landmarks(0, own), landmarks(1, own))
+    fixed = KernelFeatures(n_landmarks=20, random_state=5)
+    assert np.array_equal(landmarks(0, fixed), landmarks(1, fixed))
+    assert own.random_state is None
+
+
+def test_ties_are_ties_for_maps():
+    """Eight different rows: AUC from the counts of each, which no rounding of scores may change."""
+    rng = np.random.default_rng(0)
+    X = (rng.random((1003, 3)) < 0.5).astype(float)
+    y = rng.random(1003) < 0.2 + 0.4 * X[:, 0] * X[:, 1]
+    model = AUCClassifierCV([1e-2], features="additive", cv=StratifiedKFold(3)).fit(X, y)
+    for number, (train, validation) in enumerate(StratifiedKFold(3).split(X, y)):
+        F = model.features_.transform(X)
+        alone = AUCClassifier(1e-2).fit(F[train], y[train])
+        scores = np.round(alone.decision_function(F[validation]), 9)
+        assert model.auc_path_[0, 0, number] == pytest.approx(roc_auc_score(y[validation], scores), abs=1e-12)
+
+
+def test_bands_of_other_splitters():
+    X, y = make_data(400, 2)
+    half = ShuffleSplit(10, train_size=0.5, test_size=0.1, random_state=0)
+    model = AUCClassifierCV([1e-2], features="additive", cv=half).fit(X, y)
+    assert model._left_out == pytest.approx(0.5)
+    one = AUCClassifierCV([1e-2], features="additive", cv=ShuffleSplit(1, random_state=0)).fit(X, y)
+    shape = one.shape_functions_["x0"]
+    assert np.isfinite(shape.contribution).all()
+    assert np.isnan(shape.low).all()
+    plot_shapes(one)  # without bands
+
+
+def test_curves_beside_a_kernel_and_interactions_add_up():
+    X, y = make_data(300, 2)
+    model = AUCClassifierCV([1e-2], features=KernelFeatures(n_landmarks=30, random_state=0)).fit(X, y)
+    shapes, parts = model.shape_functions_, model.explain_one(X[7])
+    for j, name in enumerate(("x0", "x1")):
+        at = np.interp(X[7, j], shapes[name].grid, shapes[name].contribution)
+        assert at == pytest.approx(parts[name], abs=1e-9)
+        assert (shapes[name].low <= shapes[name].contribution).all()
+    alone = AUCClassifierCV([1e-2], features=KernelFeatures(additive=False, random_state=0)).fit(X, y)
+    with pytest.raises(AttributeError, match="the curves of a feature map"):
+        _ = alone.shape_functions_
+
+
+def test_explain_a_row_of_a_frame():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"age": rng.normal(50, 9, 200), "town": rng.choice(["Rome", "Oslo"], 200)})
+    y = frame["age"] + 5 * (frame["town"] == "Oslo") + rng.normal(0, 5, 200) > 55
+    model = AUCClassifierCV(features="additive").fit(frame, y)
+    assert model.explain_one(frame.iloc[3]) == model.explain_one(frame.iloc[[3]])
+
+
+def test_one_standard_error_prefers_the_smoother_kernel():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 2))
+    y = X[:, 0] * X[:, 1] + rng.standard_normal(300) > 0
+    model = AUCClassifierCV(features="auto", selection="one-standard-error", random_state=0).fit(X, y)
+    table = pd.DataFrame(model.selection_)
+    best = table.loc[table["auc"].idxmax()]
+    enough = table[table["auc"] >= best["auc"] - best["standard_error"]]["features"].tolist()
+    assert {"kernel 3", "kernel 1"} <= set(enough)
+    assert table.loc[table["chosen"], "features"].item() == "kernel 3"

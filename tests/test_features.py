@@ -9,9 +9,11 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
+from sklearn import config_context
+from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.preprocessing import OneHotEncoder, SplineTransformer, StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import check_global_output_transform_pandas, parametrize_with_checks
 
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures, map_from_dict
 from vrspam.features.encoders import Curves
@@ -188,9 +190,113 @@ def test_categories_and_missing_values(mixed):
     ]  # fmt: skip
     new = pd.DataFrame({"age": [np.nan], "city": ["Bern"], "smokes": [True], "weight": [70.0]})
     assert features.transform(new)[0, :6].tolist() == [0.0, 1.0, 0.0, 0.0, 0.0, 0.0]
-    new["city"] = None
-    with pytest.raises(ValueError, match="'smokes' held numbers in fit and holds categories"):
+    with pytest.raises(ValueError, match="'smokes' held numbers in fit and holds text"):
         features.transform(new.assign(smokes="yes"))
+    with pytest.raises(ValueError, match="'city' held categories in fit and holds numbers"):
+        features.transform(new.assign(city=3.5))
+    with pytest.raises(ValueError, match="held categories in fit: give a frame"), pytest.warns(match="feature names"):
+        features.transform(np.zeros((1, 4)))
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_the_rows_at_hand_do_not_decide_what_a_column_is(mixed, kind):
+    """A row whose only age is missing has a column without numbers, and the like."""
+    features = LinearFeatures().fit(pd.DataFrame(mixed))
+    row = {"age": None, "city": None, "smokes": None, "weight": 70.0}
+    gone = pd.DataFrame([row]) if kind == "pandas" else pl.DataFrame([row])
+    assert features.transform(gone)[0, :7].tolist() == [0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0]
+    if kind == "pandas":
+        row = pd.DataFrame(mixed).iloc[[1]]
+        as_objects = row.astype(object)
+        assert np.array_equal(features.transform(as_objects), features.transform(row))
+        assert features.transform(row.assign(city=np.nan))[0, 5] == 1.0
+
+
+def test_booleans_with_gaps_stay_what_they_were():
+    frame = pd.DataFrame({"a": np.array([True, False, None, True], dtype=object)})
+    features = LinearFeatures().fit(frame)
+    names = features.get_feature_names_out().tolist()
+    whole = features.transform(pd.DataFrame({"a": [True, False]}))
+    assert names == ["a=False", "a=True", "a_missing"]
+    assert whole.tolist() == [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]
+
+
+@pytest.mark.filterwarnings("ignore:X .*feature names")  # scikit-learn's check asks for it
+@pytest.mark.parametrize("features", MAPS, ids=IDS)
+def test_output_as_frames_changes_no_number(features, rows):
+    F = clone(features).fit(rows).transform(rows)
+    with config_context(transform_output="pandas"):
+        framed = clone(features).fit(rows)
+        table = framed.transform(rows)
+        assert isinstance(table, pd.DataFrame)
+        assert table.columns.tolist() == framed.get_feature_names_out().tolist()
+        assert np.array_equal(table.to_numpy(), F)
+    check_global_output_transform_pandas("map", clone(features))
+
+
+def test_curves_are_not_rationed_by_categories(rows):
+    """Many columns of two values leave the others their curves."""
+    rng = np.random.default_rng(0)
+    X = np.hstack([rows, rng.random((len(rows), 300)) < 0.3])
+    features = AdditiveFeatures(max_features=100).fit(X)
+    widths = [encoder.width for encoder in features.encoders_]
+    alone = [encoder.width for encoder in AdditiveFeatures(max_features=100).fit(rows).encoders_]
+    assert widths == alone + [1] * 300
+    assert max(alone) > 5
+
+
+def test_what_is_rare_is_seen_beyond_max_rows():
+    """Ranks come from some rows; categories, gaps and values of columns that have few come from all."""
+    n = 3000
+    frame = pd.DataFrame({"flag": np.zeros(n), "kind": ["a"] * n, "dense": np.random.default_rng(0).random(n)})
+    frame.loc[17, ["flag", "kind"]] = 1.0, "b"
+    frame.loc[18, "dense"] = np.nan
+    for seed in range(5):  # whichever rows are drawn
+        features = AdditiveFeatures(max_rows=100, random_state=seed).fit(frame)
+        names = features.get_feature_names_out().tolist()
+        assert "kind=b" in names
+        assert "dense_missing" in names
+        F = features.transform(frame.iloc[[16, 17]])
+        assert F[0, 0] != F[1, 0]
+
+
+def test_shares_of_a_heavy_value():
+    """Nine rows of ten are 0: so much weight must that node have, whatever lies beside it."""
+    rng = np.random.default_rng(0)
+    column = np.concatenate([np.zeros(9000), rng.lognormal(size=1000)])
+    seen = distribution(column)
+    assert seen.values.size <= N_NODES + 1
+    assert seen.shares[0] == pytest.approx(0.9, abs=0.003)
+    assert seen.shares.sum() == pytest.approx(1.0)
+    F = AdditiveFeatures().fit(column[:, None]).transform(column[:, None])[:, 1:]
+    assert np.abs(F.mean(axis=0)).max() < 0.02
+    assert F[:, 0].var() == pytest.approx(1.0, abs=0.05)
+
+
+def test_ranks_under_very_unequal_weights():
+    column = np.arange(5000.0)
+    seen = distribution(column, 0.99**column)
+    assert seen.ranks.min() >= 0.0
+    assert seen.ranks.max() <= 1.0
+    AdditiveFeatures().fit(column[:, None], sample_weight=0.99**column)
+
+
+def test_kernel_products_stay_small_on_wide_categories(monkeypatch):
+    """Blocks are as wide as the encoded columns, of which categories have many."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"town": rng.integers(0, 300, 2000).astype(str), "age": rng.random(2000)})
+    features = KernelFeatures(n_landmarks=20, random_state=0).fit(frame)
+    sizes = []
+    encode = KernelFeatures._encode
+
+    def watched(self, X):
+        sizes.append(encode(self, X).size)
+        return encode(self, X)
+
+    monkeypatch.setattr(KernelFeatures, "_encode", watched)
+    monkeypatch.setattr("vrspam.features.table.BLOCK_ENTRIES", 301 * 192 * 2)
+    features.products(frame, np.ones(features.n_features_out_))
+    assert max(sizes) <= 301 * 192 * 2
 
 
 def test_categorical_dtype_and_nullable_integers():
@@ -211,7 +317,7 @@ def test_blocks_and_rows_do_not_matter(features, rows, monkeypatch):
 
 
 @pytest.mark.parametrize("features", [*MAPS, KernelFeatures(additive=False, random_state=0)])
-def test_products_are_those_of_the_features(features, rows, monkeypatch):
+def test_products_by_blocks(features, rows, monkeypatch):
     F = features.fit(rows).transform(rows)
     monkeypatch.setattr("vrspam.features.table.BLOCK_ENTRIES", 4096)
     coefs = np.random.default_rng(0).standard_normal((F.shape[1], 3))
@@ -298,3 +404,21 @@ def test_weights_reach_the_additive_part_of_a_kernel(rows):
     assert np.array_equal(kernel.additive_.transform(rows), alone.transform(rows))
     unweighted = AdditiveFeatures(max_features=250).fit(rows)
     assert not np.allclose(alone.transform(rows), unweighted.transform(rows))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("m", [None, 1, 3, 9])
+@pytest.mark.parametrize("features", MAPS, ids=IDS)
+def test_products_are_those_of_the_features(features, m, dtype, mixed):
+    """Whatever the shorter way: curves summed up first, the kernel in small blocks."""
+    frame = pd.DataFrame({**mixed, "age": mixed["age"].astype(dtype)})
+    numbers = frame.select_dtypes("number")
+    for X in (numbers.astype(dtype), frame):
+        fitted = features.fit(X)
+        coefs = np.random.default_rng(0).standard_normal((fitted.n_features_out_, m or 1))
+        coefs = coefs[:, 0] if m is None else coefs
+        F = fitted.transform(X)
+        products = fitted.products(X, coefs)
+        assert products.dtype == F.dtype
+        tolerance = 1e-10 if F.dtype == np.float64 else 2e-4
+        assert np.allclose(products, F.astype(np.float64) @ coefs, rtol=0, atol=tolerance)

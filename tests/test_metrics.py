@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from helpers import pairwise_auc
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
@@ -10,7 +11,6 @@ from sklearn.metrics import roc_auc_score, roc_curve
 
 from vrspam.metrics import (
     delong_test,
-    pairwise_auc,
     roc_auc,
     roc_auc_ci,
     roc_auc_columns,

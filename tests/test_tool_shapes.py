@@ -175,7 +175,7 @@ def test_a_gap_that_means_something_is_used(tmp_path):
 
 def test_what_is_tried_by_default(folder, tmp_path):
     tried = train(folder / "patients.csv", "sick", n_splits=2).training
-    names = ["linear", "additive", "kernel 0.3", "kernel 1", "kernel 3"]
+    names = ["linear", "additive", "kernel 3", "kernel 1", "kernel 0.3"]
     assert [row["features"] for row in tried["selection"]] == names
     best = max(tried["selection"], key=lambda row: row["auc"])
     assert [row for row in tried["selection"] if row["chosen"]] == [best]

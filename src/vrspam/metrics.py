@@ -4,12 +4,11 @@ AUC is the probability that a random positive scores above a random negative, ti
 
     AUC = mean over pairs (i in +, j in -) of  1[s_i > s_j] + 1/2 · 1[s_i = s_j]
 
-`pairwise_auc` is that sentence in O(n₊n₋), kept as the oracle of the tests; everything else sorts once.
+in O(n log n): scores are sorted once.
 """
 
 from __future__ import annotations
 
-import warnings
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -20,6 +19,7 @@ from scipy.special import expit, logit, ndtr, ndtri
 from sklearn.exceptions import UndefinedMetricWarning
 
 from vrspam import arrays
+from vrspam.notices import warn
 
 ONE_CLASS = "Only one class is present in y_true (with positive weight): ROC AUC is not defined."
 
@@ -107,7 +107,7 @@ def roc_auc_columns(
     if arrays.device_namespace(scores) is not None:
         aucs = arrays.auc_columns(positive, scores, sample_weight)
         if np.isnan(aucs).all():
-            warnings.warn(ONE_CLASS, UndefinedMetricWarning, stacklevel=2)
+            warn(ONE_CLASS, UndefinedMetricWarning)
         return aucs
     positive, scores = np.asarray(positive), np.asarray(scores)
     if positive.dtype != bool or positive.ndim != 1:
@@ -120,7 +120,7 @@ def roc_auc_columns(
     present = np.ones(positive.size, dtype=bool) if weight is None else weight > 0
     few, many = np.flatnonzero(positive & present), np.flatnonzero(~positive & present)
     if few.size == 0 or many.size == 0:
-        warnings.warn(ONE_CLASS, UndefinedMetricWarning, stacklevel=2)
+        warn(ONE_CLASS, UndefinedMetricWarning)
         return np.full(scores.shape[1], np.nan)
     if swapped := few.size > many.size:
         few, many = many, few
@@ -138,26 +138,6 @@ def roc_auc_columns(
             wins[j] = weight[few] @ _twice_below(column[few], column[many], weight[many])
     pairs = 2.0 * (few.size * many.size if weight is None else weight[few].sum() * weight[many].sum())
     return np.clip((pairs - wins if swapped else wins) / pairs, 0.0, 1.0)
-
-
-def pairwise_auc(y_true: ArrayLike, y_score: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-    """AUC straight from its definition over all pairs: O(n₊n₋) time and memory, the oracle for the tests.
-
-    Parameters and result are those of :func:`roc_auc`, which is the one to use; one class only gives NaN.
-
-    Examples
-    --------
-    >>> pairwise_auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
-    0.75
-    """
-    positive = _positive(y_true)
-    score = _score(y_score, positive.size, "y_score")
-    weight = np.ones(positive.size) if sample_weight is None else _weight(sample_weight, positive.size)
-    above = score[positive][:, None] > score[~positive]
-    equal = score[positive][:, None] == score[~positive]
-    pair_weight = np.outer(weight[positive], weight[~positive])
-    total = pair_weight.sum()
-    return float((pair_weight * (above + 0.5 * equal)).sum() / total) if total > 0 else float("nan")
 
 
 def roc_auc_ci(

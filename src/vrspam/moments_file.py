@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import tempfile
-from pathlib import Path
 
 import numpy as np
+
+from vrspam.whole_files import replacing
 
 FILE_FORMAT = "vrspam.ClassMoments"
 FILE_VERSION = 1
@@ -23,18 +23,8 @@ _KINDS = {
 
 def write(path: str | os.PathLike, content: dict[str, np.ndarray | float]) -> None:
     """Write the arrays; until they are all written an older file stays what it was."""
-    target = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".tmp")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            np.savez(file, format=FILE_FORMAT, version=FILE_VERSION, **content)  # type: ignore[arg-type]
-        mask = os.umask(0)  # there is no other way to read it
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)  # a temporary file is its owner's alone
-        os.replace(temporary, target)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    with replacing(path) as temporary, temporary.open("wb") as file:
+        np.savez(file, format=FILE_FORMAT, version=FILE_VERSION, **content)  # type: ignore[arg-type]
 
 
 def read(path: str | os.PathLike) -> dict[str, np.ndarray]:

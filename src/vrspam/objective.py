@@ -173,10 +173,13 @@ class Objective:
         return Evaluation(value + self.penalty.value(w), grad, self.penalty.gap(w, grad))
 
 
+AUTO_L2_SHARE = 1e-3  # `l2="auto"` is this share of the unit
+
+
 def auto_l2(moments: ClassMoments) -> float:
     """The unit of l2: 2pq · mean of the diagonal of H = Σ + δδᵀ, so neither imbalance nor scale makes it absurd.
 
-    `l2="auto"` is 1e-3 of it. Columns that carry nothing at all give the unit 2pq.
+    Columns that carry nothing at all give the unit 2pq.
     """
     mean_diagonal = float(np.mean(moments.within_diagonal + moments.delta**2))
     return 2.0 * moments.p * moments.q * (mean_diagonal if mean_diagonal > 0.0 else 1.0)

@@ -9,12 +9,13 @@ from __future__ import annotations
 import base64
 import os
 import re
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from importlib.resources import files
 from pathlib import Path
+
+from vrspam.whole_files import write_text
 
 
 @dataclass(frozen=True)
@@ -145,22 +146,7 @@ class Page:
 
     def write(self, path: str | os.PathLike[str]) -> Path:
         """Write the page; an old one is replaced whole."""
-        return write_whole(path, self.html())
-
-
-def write_whole(path: str | os.PathLike[str], text: str) -> Path:
-    """Write a text file so that a reader sees the old one or the new one."""
-    path = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
-    return path
+        return write_text(path, self.html())
 
 
 def markdown_table(columns: Iterable[str], rows: Iterable[Sequence[Cell | str]]) -> str:

@@ -219,6 +219,8 @@ def row_blocks(
         window = np.arange(start, min(start + step, n)) if index is None else index[start : start + step]
         for group, member in enumerate(groups):
             chosen = window[member[window]]
+            if chosen.size == 0:
+                continue
             if buffer is not None:
                 yield group, chosen, np.take(X, chosen, axis=0, out=buffer[: chosen.size], mode="clip")
                 continue

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
+
+from vrspam.notices import warn
 
 SelectionRule = Literal["best", "one-standard-error"]
 TIE = 1e-12  # mean scores that differ by less are equal but for rounding
@@ -29,10 +30,10 @@ class Choice:
     standard_error: np.ndarray
     advice: tuple[str, ...]
 
-    def warn(self, stacklevel: int = 2) -> None:
+    def warn(self) -> None:
         """Give the advice, if there is any, as a `UserWarning`."""
         for advice in self.advice:
-            warnings.warn(advice, UserWarning, stacklevel=stacklevel + 1)
+            warn(advice)
 
 
 def select(scores: ArrayLike, grid: Mapping[str, ArrayLike], rule: SelectionRule = "best") -> Choice:
@@ -75,7 +76,7 @@ def select(scores: ArrayLike, grid: Mapping[str, ArrayLike], rule: SelectionRule
     axes = {name: np.asarray(values, dtype=np.float64) for name, values in grid.items()}
     if rule not in ("best", "one-standard-error"):
         raise ValueError(f"rule must be 'best' or 'one-standard-error', got {rule!r}.")
-    if scores.shape[:-1] != tuple(values.size for values in axes.values()) or scores.size == 0:
+    if not axes or scores.shape[:-1] != tuple(values.size for values in axes.values()) or scores.size == 0:
         raise ValueError(
             f"scores of shape {scores.shape} do not fit a grid of {[v.size for v in axes.values()]} points."
         )

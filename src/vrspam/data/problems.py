@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import NamedTuple
 
 from vrspam.data.errors import DataError
+from vrspam.notices import warn
 
 _KEPT = 1000  # notes kept in full; all are counted
 
@@ -46,8 +46,7 @@ class Problems:
         if self.count:
             first = self.notes[0]
             place = ", ".join(filter(None, [first.file, first.where]))
-            warnings.warn(
+            warn(
                 f"left out {self.count} broken part(s) holding {self.rows} known row(s), the first at {place}: "
-                f"{first.reason}",
-                stacklevel=3,
+                f"{first.reason}"
             )

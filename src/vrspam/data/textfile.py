@@ -44,7 +44,6 @@ class TextFile:
         start = self._raw.read(6)
         self._raw.seek(0)
         opener = next((o for magic, o in _OPENERS.items() if start.startswith(magic)), None)
-        self.packed = opener is not None
         self.stream = cast(BinaryIO, opener(self._raw)) if opener else cast(BinaryIO, self._raw)
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Real
 from typing import NamedTuple, Protocol
 
@@ -16,7 +15,8 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from vrspam import arrays, metrics
 from vrspam.moments import ClassMoments
-from vrspam.objective import auto_l2, multiply
+from vrspam.notices import warn
+from vrspam.objective import AUTO_L2_SHARE, auto_l2, multiply
 from vrspam.solvers.base import Solution
 
 PENALTY_CONSTRAINTS: dict = {
@@ -118,7 +118,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
 
     def _resolve_l2(self, moments: ClassMoments) -> float:
         """The number used for `l2`."""
-        return 1e-3 * auto_l2(moments) if isinstance(self.l2, str) else float(self.l2)
+        return AUTO_L2_SHARE * auto_l2(moments) if isinstance(self.l2, str) else float(self.l2)
 
     def _keep(self, solution: Solution, moments: LabelledMeans, l2: float) -> None:
         """Store a solution; the score is 0 half-way between the class means."""
@@ -146,11 +146,10 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
 
     def _warn_if_not_converged(self, solution: Solution, hint: str = "") -> None:
         if not solution.converged:
-            warnings.warn(
+            warn(
                 f"{type(self).__name__} stopped after {solution.n_iter} iterations with gap_ = {solution.gap:.3g}, "
                 f"above tol * F(0): raise max_iter, standardise the features, or give a larger l2{hint}.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
 
     def decision_function(self, X) -> np.ndarray:
@@ -209,7 +208,10 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         )
         unknown = [label for label in labels.tolist() if label not in self.classes_.tolist()]
         if unknown:
-            raise ValueError(f"y holds labels {unknown[:3]} that were not seen in fit.")
+            raise ValueError(
+                f"y holds labels {unknown[:3]} that were not seen in fit: leave their rows out, or write them as "
+                f"one of {self.classes_.tolist()}."
+            )
         if on_device:
             positive = arrays.is_label(y, self.classes_[1], scores)
             return float(metrics.roc_auc_columns(positive, scores[:, None], sample_weight)[0])

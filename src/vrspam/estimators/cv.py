@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral
 from typing import Any
 
@@ -21,8 +20,8 @@ from vrspam.estimators.mapped import NAMES, MappedArray, is_plain, named_maps, v
 from vrspam.estimators.shapes import (
     Reading,
     Shape,
-    can_be_drawn,
     column_groups,
+    drawn_part,
     importances,
     parts_of_score,
     shape_functions,
@@ -30,12 +29,11 @@ from vrspam.estimators.shapes import (
 from vrspam.estimators.splits import make_splits
 from vrspam.features.table import is_frame
 from vrspam.moments import ClassMoments
+from vrspam.notices import warn
 from vrspam.objective import Objective
 from vrspam.selection import Choice
 from vrspam.solvers.exact import solve_gram, solve_products
-from vrspam.solvers.grid import check_grid_axis, coef_path, warn_if_not_converged
-
-__all__ = ["AUCClassifierCV", "coef_path"]
+from vrspam.solvers.grid import check_grid_axis, warn_if_not_converged
 
 
 class AUCClassifierCV(CVByBlocks):
@@ -66,7 +64,8 @@ class AUCClassifierCV(CVByBlocks):
         by a transformer that never sees labels (`vrspam.features`); the map and the penalties are chosen
         together. "additive": a smooth curve for each column. "kernel": curves and interactions, with bandwidths
         0.3, 1 and 3. "auto": all of these and standardised columns (but as "linear" on more than 5,000
-        columns). With a map X may be a frame with categories, and have missing values.
+        columns, and without maps of more than 5,000 features). With a map X may be a frame with categories, and have
+        missing values. In a list, and in "auto", "linear" means standardised columns.
     tol : float, default=1e-8
         Relative accuracy of every solution: its gap is at most tol·F(0).
     max_iter : int, default=1000
@@ -77,7 +76,7 @@ class AUCClassifierCV(CVByBlocks):
         from them) and fit into 256 MB; beyond, 1.
     random_state : int, RandomState or None, default=None
         With a number of folds: None takes rows in their order, anything else shuffles them first. It also draws
-        the landmarks of kernel features.
+        the landmarks of kernel features, and is handed to transformers that have no `random_state` of their own.
 
     Attributes
     ----------
@@ -102,7 +101,8 @@ class AUCClassifierCV(CVByBlocks):
         For each candidate its name, number of features, penalties, CV AUC and standard error
         (`pandas.DataFrame(model.selection_)`).
     shape_functions_ : dict of str to Shape
-        For linear and additive maps: what each column adds to the score, with a band from the folds.
+        With a feature map of this package: what each column adds to the score, with a band from the folds. The
+        curves add up to the score; those of a kernel do so together with its interactions (`explain_one`).
     importances_ : dict of str to float
         Spread of each column's part of the score (of each feature's, for other transformers).
     classes_ : ndarray of shape (2,)
@@ -223,8 +223,8 @@ class AUCClassifierCV(CVByBlocks):
                 maps, rows, lambda mapped: self._search.scores(mapped, splits, classes), self.selection
             )
             rows, scores = candidates[chosen].rows, candidates[chosen].scores
-            self.features_ = list(maps.values())[chosen]
-        left_out = float(np.mean([split.validation.size for split in splits])) / rows.X.shape[0]
+            self.features_ = maps[candidates[chosen].name]
+        left_out = 1.0 - float(np.mean([split.train.size for split in splits])) / rows.X.shape[0]
         self._conclude(candidates, chosen, choice, left_out)
         self._refit(choice, rows, classes, scores.moments)
         self._advise(choice)
@@ -248,17 +248,15 @@ class AUCClassifierCV(CVByBlocks):
     def _advise(self, choice: Choice) -> None:
         """Warn of a grid that ends too early, or that was not solved to `tol`."""
         if self.coef_.any():
-            choice.warn(stacklevel=5)
+            choice.warn()
         else:
-            warnings.warn(
+            warn(
                 f"All coefficients are 0 at the chosen l1 = {self.l1_:g}: no feature ranks the validation rows better "
-                "than chance at a smaller one of the grid. Add smaller values of l1, if there is anything to find.",
-                UserWarning,
-                stacklevel=5,
+                "than chance at a smaller one of the grid. Add smaller values of l1, if there is anything to find."
             )
         # A map's grid is ours as well as its scale: what was not chosen need not trouble anyone.
         solved = self.converged_path_ if self.features_ is None else self.converged_path_[choice.index]
-        warn_if_not_converged(solved, stacklevel=5)
+        warn_if_not_converged(solved)
 
     def _refit(self, choice: Choice, rows: Rows, classes: np.ndarray, moments: ClassMoments | None) -> None:
         """The chosen point on all rows."""
@@ -311,12 +309,12 @@ class AUCClassifierCV(CVByBlocks):
 
     @property
     def shape_functions_(self) -> dict[str, Shape]:
-        """What each column adds to the score, as a curve with a band from the folds."""
+        """What each column adds to the score, as a curve with a band from the folds; interactions come on top."""
         check_is_fitted(self, "coef_")
-        if not can_be_drawn(self.features_) or self._fold_coefs is None:
+        if drawn_part(self.features_) is None or self._fold_coefs is None:
             raise AttributeError(
-                "shape_functions_ are there only for linear and additive maps, where the score is a sum of curves: "
-                f"features_ is {self.features_!r}. Fit with features='additive'."
+                f"shape_functions_ are the curves of a feature map, and features_ is {self.features_!r}: fit with "
+                "features='additive', or 'auto'."
             )
         return shape_functions(self.features_, _check_feature_names_in(self), self._reading())
 
@@ -331,7 +329,8 @@ class AUCClassifierCV(CVByBlocks):
         Parameters
         ----------
         x : one row
-            A sequence of numbers, or a frame or 2-dimensional array of one row.
+            A sequence of numbers, a row of a pandas frame (``frame.iloc[0]``), or a frame or 2-dimensional array of
+            one row.
 
         Returns
         -------
@@ -340,6 +339,8 @@ class AUCClassifierCV(CVByBlocks):
             of single columns do not say; with other transformers the parts are features.
         """
         groups = self._groups()
+        if hasattr(x, "to_frame") and getattr(x, "ndim", 0) == 1:  # a row of a pandas frame
+            x = x.to_frame().T
         X = x if getattr(x, "ndim", 0) == 2 or is_frame(x) else np.asarray(x).reshape(1, -1)
         if X.shape[0] != 1:
             raise ValueError(f"explain_one takes one row, got {X.shape[0]}: call it for each row.")

@@ -12,11 +12,12 @@ from vrspam import metrics
 from vrspam.estimators.base import AUCClassifierBase, Rows
 from vrspam.estimators.chunks import MOMENTS_MAX_FEATURES, RowBlocks, add_block
 from vrspam.estimators.folds import HashFolds
-from vrspam.estimators.map_search import Candidate, GridScores
+from vrspam.estimators.grid_search import FoldProblem, GridScores, over_folds
+from vrspam.estimators.map_search import Candidate
 from vrspam.moments import ClassMoments
 from vrspam.objective import Objective
 from vrspam.selection import Choice, SelectionRule
-from vrspam.solvers.grid import auto_l2s, check_grid_axis, solve_grid
+from vrspam.solvers.grid import GridSolution, auto_l2s, check_grid_axis, solve_grid
 
 
 def hash_folds(cv: Any, random_state: Any) -> HashFolds:
@@ -101,11 +102,6 @@ class ValidationScores:
             kept = np.argpartition(joined[0], self.most - 1)[: self.most]
             self._parts[side] = [tuple(column[kept] for column in joined)]
 
-    @property
-    def complete(self) -> bool:
-        """Whether every row is here."""
-        return max(self.seen) <= self.most
-
     def auc(self, n_folds: int) -> np.ndarray:
         """AUC of each point on each fold, shape (points, folds)."""
         for side in (0, 1):
@@ -157,13 +153,16 @@ def cross_validate(
     total = sum(moments[1:], moments[0])
     l1s = check_grid_axis("l1s", estimator.l1s)
     l2s = auto_l2s(total) if isinstance(estimator.l2s, str) else check_grid_axis("l2s", estimator.l2s)
-    grids, intercepts = [], []
-    for number in range(len(moments)):
+
+    def one_fold(number: int) -> tuple[GridSolution, np.ndarray]:
         others = [fold for other, fold in enumerate(moments) if other != number]
         training = sum(others[1:], others[0])
         objective = Objective.from_moments(training, 0.0)
-        grids.append(solve_grid(objective, l2s, l1s, tol=estimator.tol, max_iter=estimator.max_iter))
-        intercepts.append(-grids[-1].coefs.reshape(l2s.size * l1s.size, -1) @ training.means.sum(axis=0) / 2.0)
+        grid = solve_grid(objective, l2s, l1s, tol=estimator.tol, max_iter=estimator.max_iter)
+        return grid, -grid.coefs.reshape(l2s.size * l1s.size, -1) @ training.means.sum(axis=0) / 2.0
+
+    problem = FoldProblem.from_moments(len(moments), total.means.shape[1], l1s)
+    grids, intercepts = zip(*over_folds(one_fold, problem, estimator.n_jobs), strict=True)
     coefs = np.stack([grid.coefs.reshape(l2s.size * l1s.size, -1) for grid in grids])
     scored = score(coefs, total.classes[1])
     grid_scores = GridScores(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -21,6 +22,7 @@ from vrspam.selection import Choice, SelectionRule, select
 from vrspam.solvers.grid import GridSolution, auto_l2s, check_grid_axis, solve_grid
 from vrspam.threads import blas_thread_count, blas_threads
 
+T = TypeVar("T")
 MAPPED_BYTES = 1 << 27  # moments of all folds in feature space are kept up to this size
 SIDE_BY_SIDE_BYTES = 1 << 28  # what folds that are solved at the same time, unasked, may need
 SMALL_MATRICES = 1_000  # up to this size threads do more for folds side by side than within one decomposition
@@ -87,9 +89,7 @@ class GridSearch:
             auc = auc_of_coefs(rows, is_positive, splits[number].validation, coefs).reshape(l2s.size, l1s.size)
             return auc, grid if mapped else grid._replace(coefs=np.empty(0))
 
-        jobs, threads = self._threads(rows, solver, l1s, len(splits))
-        with blas_threads(threads):
-            parts = Parallel(n_jobs=jobs, prefer="threads")(map(delayed(one_fold), range(len(splits))))
+        parts = over_folds(one_fold, FoldProblem.of(rows, solver, len(splits), l1s), self.n_jobs)
         aucs, grids = zip(*parts, strict=True)
         return GridScores(
             l2s,
@@ -101,21 +101,57 @@ class GridSearch:
             moments,
         )
 
-    def _threads(self, rows: Rows, solver: str, l1s: np.ndarray, folds: int) -> tuple[int, int | None]:
-        """Folds at the same time, and threads for each matrix product.
 
-        Small products, and the many of elastic nets, lose by being shared out. The threads that small ones would
-        have had go to the folds, as far as memory allows, unless the caller says how many folds at a time.
-        """
-        jobs = min(effective_n_jobs(self.n_jobs), folds)
-        small = solver == "moments" and rows.X.shape[1] <= SMALL_MATRICES
-        if small and self.n_jobs is None and jobs == 1 and arrays.device_namespace(rows.X) is None:
-            n, d = rows.X.shape
-            needed = 2 * min(BLOCK_BYTES, 8 * n * d) + 10 * 8 * d * d  # blocks of rows and of scores, matrices
-            jobs = min(blas_thread_count(), folds, max(1, SIDE_BY_SIDE_BYTES // needed))
-        if small or (solver == "moments" and l1s.any()):
-            return jobs, 1
-        return jobs, None if jobs == 1 else max(1, effective_n_jobs(-1) // jobs)
+@dataclass(frozen=True)
+class FoldProblem:
+    """What decides how folds share the threads.
+
+    Attributes
+    ----------
+    folds : int
+    small : bool
+        Whether each fold is solved from small matrices on the host.
+    many_products : bool
+        Whether there are very many small products, as for elastic nets.
+    bytes_each : int
+        What one fold needs.
+    """
+
+    folds: int
+    small: bool
+    many_products: bool
+    bytes_each: int
+
+    @classmethod
+    def from_moments(cls, folds: int, n_features: int, l1s: np.ndarray, block_bytes: int = 0) -> FoldProblem:
+        """Folds that are solved from matrices of n_features², and then score blocks of rows."""
+        needed = 2 * block_bytes + 10 * 8 * n_features**2
+        return cls(folds, n_features <= SMALL_MATRICES, bool(l1s.any()), needed)
+
+    @classmethod
+    def of(cls, rows: Rows, solver: str, folds: int, l1s: np.ndarray) -> FoldProblem:
+        """Folds of rows in memory or on a device."""
+        n, d = rows.X.shape
+        if solver == "products":
+            return cls(folds, False, False, 0)
+        problem = cls.from_moments(folds, d, l1s, min(BLOCK_BYTES, 8 * n * d))
+        return problem if arrays.device_namespace(rows.X) is None else replace(problem, small=False)
+
+
+def over_folds(function: Callable[[int], T], problem: FoldProblem, n_jobs: int | None) -> list[T]:
+    """What `function` gives for the number of each fold, some of them at the same time, in threads.
+
+    Small products, and the many of elastic nets, lose by being shared out. The threads that small ones would have
+    had go to the folds, as far as memory allows, unless the caller says how many folds at a time.
+    """
+    jobs = min(effective_n_jobs(n_jobs), problem.folds)
+    if problem.small and n_jobs is None and jobs == 1:
+        jobs = min(blas_thread_count(), problem.folds, max(1, SIDE_BY_SIDE_BYTES // problem.bytes_each))
+    threads = None if jobs == 1 else max(1, effective_n_jobs(-1) // jobs)
+    if problem.small or problem.many_products:
+        threads = 1
+    with blas_threads(threads):
+        return Parallel(n_jobs=jobs, prefer="threads")(map(delayed(function), range(problem.folds)))
 
 
 def solver_for(rows: Rows) -> str:

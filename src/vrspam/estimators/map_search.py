@@ -10,7 +10,7 @@ import numpy as np
 
 from vrspam.estimators.base import Rows
 from vrspam.estimators.grid_search import GridScores
-from vrspam.estimators.mapped import MappedArray
+from vrspam.estimators.mapped import MappedArray, TooManyFeatures
 from vrspam.features import FeatureMap
 from vrspam.selection import TIE, Choice, SelectionRule, simplest
 
@@ -36,26 +36,35 @@ def search_maps(
 ) -> tuple[list[Candidate], int, Choice]:
     """Fit each map, without labels, and cross-validate its grid.
 
-    With the rule "one-standard-error" the first map, in the given order, that has a point within one standard
-    error of the best point of all maps is taken, with its simplest such point.
+    Maps that give too many features are passed over, unless all do. With the rule "one-standard-error" the first
+    map, in the given order, that has a point within one standard error of the best point of all maps is taken, with
+    its simplest such point.
 
     Returns
     -------
     list of Candidate, number of the chosen one, its point
     """
     candidates: list[Candidate] = []
+    too_many: TooManyFeatures | None = None
     for name, features in maps.items():
         if isinstance(features, FeatureMap):
             features.fit(rows.X, sample_weight=rows.weights)
         else:
             features.fit(rows.X)
-        mapped = Rows(MappedArray(rows.X, features), rows.y, rows.weights)  # type: ignore[arg-type]
+        try:
+            mapped = Rows(MappedArray(rows.X, features), rows.y, rows.weights)  # type: ignore[arg-type]
+        except TooManyFeatures as refusal:
+            too_many = refusal
+            continue
         scores = evaluate(mapped)
         candidates.append(Candidate(name, mapped, scores, scores.select(rule)))
         leader = max(candidates, key=lambda candidate: candidate.best[0])
         for candidate in candidates:
             if candidate is not leader:
                 candidate.scores.moments = None
+    if not candidates:
+        assert too_many is not None
+        raise too_many
     best = max(range(len(candidates)), key=lambda number: candidates[number].best[0])
     if rule == "best":
         return candidates, best, candidates[best].choice

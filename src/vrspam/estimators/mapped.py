@@ -19,10 +19,14 @@ from vrspam.estimators.base import Rows
 from vrspam.features import AdditiveFeatures, FeatureMap, KernelFeatures, LinearFeatures
 from vrspam.features.table import is_frame, rows_of
 
-BANDWIDTHS = (0.3, 1.0, 3.0)
+BANDWIDTHS = (3.0, 1.0, 0.3)  # from nearly quadratic to fine detail
 NAMES = ("linear", "additive", "kernel", "auto")
 BLOCK_ENTRIES = 1 << 21
 MAX_FEATURES = 5_000
+
+
+class TooManyFeatures(ValueError):
+    """A map gives more features than the solver can take."""
 
 
 class MappedArray:
@@ -33,23 +37,21 @@ class MappedArray:
         first = self[:1]
         self.shape, self.dtype = (X.shape[0], first.shape[1]), first.dtype
         if self.shape[1] > MAX_FEATURES:
-            raise ValueError(
+            raise TooManyFeatures(
                 f"{type(features).__name__} gives {self.shape[1]} features, and the solver keeps a square matrix of "
                 f"them: at most {MAX_FEATURES} are possible. Drop columns or choose a smaller map."
             )
 
     def __getitem__(self, rows: slice | np.ndarray) -> np.ndarray:
+        if isinstance(self.features, FeatureMap):
+            return self.features.features_of(rows_of(self.X, rows))
         block = self.features.transform(rows_of(self.X, rows))
-        block = block.toarray() if sparse.issparse(block) else np.asarray(block)
+        block = block.toarray() if sparse.issparse(block) else np.array(block)  # a copy: it may be a frame's
         if block.dtype not in (np.float32, np.float64):
             block = block.astype(np.float64)
-        if not isinstance(self.features, FeatureMap) and not np.isfinite(block).all():
+        if not np.isfinite(block).all():
             raise ValueError(f"{type(self.features).__name__} gave features that are not finite: impute first.")
         return block
-
-    def take(self, rows: np.ndarray, axis: int = 0, out=None, mode: str = "raise") -> np.ndarray:
-        """Return some rows; `numpy.take` calls this."""
-        return self[rows] if rows.size else np.empty((0, self.shape[1]), dtype=self.dtype)
 
     def products(self, rows: slice | np.ndarray, coefs: np.ndarray) -> np.ndarray:
         """Return the features of some rows times `coefs`."""
@@ -58,6 +60,8 @@ class MappedArray:
         return self[rows] @ coefs.astype(self.dtype, copy=False)
 
     def __matmul__(self, coefs: np.ndarray) -> np.ndarray:
+        if isinstance(self.features, FeatureMap):  # goes by blocks itself
+            return self.features.products(self.X, coefs)
         step = max(64, BLOCK_ENTRIES // max(self.shape[1], 1))
         return np.concatenate([self.products(slice(i, i + step), coefs) for i in range(0, self.shape[0], step)])
 
@@ -66,7 +70,7 @@ def named_maps(features: Any, seed: int) -> dict[str, Any]:
     """The maps that `features` asks for, unfitted, from simple to complex; names as in `selection_`.
 
     >>> list(named_maps("auto", seed=0))
-    ['linear', 'additive', 'kernel 0.3', 'kernel 1', 'kernel 3']
+    ['linear', 'additive', 'kernel 3', 'kernel 1', 'kernel 0.3']
     """
     maps: dict[str, Any] = {}
     if isinstance(features, str):
@@ -88,10 +92,17 @@ def named_maps(features: Any, seed: int) -> dict[str, Any]:
             maps.update(named_maps(item, seed))
         elif hasattr(item, "fit") and hasattr(item, "transform"):
             name = " ".join(repr(item).split())
-            maps[name if name not in maps else f"{name} ({len(maps) + 1})"] = clone(item)
+            maps[name if name not in maps else f"{name} ({len(maps) + 1})"] = _seeded(clone(item), seed)
         else:
             raise ValueError(f"features holds {item!r}, but must hold transformers or names out of {NAMES}.")
     return maps
+
+
+def _seeded(transformer: Any, seed: int) -> Any:
+    """The transformer with `seed` wherever it, or a part of it, has no `random_state` of its own."""
+    params = transformer.get_params() if hasattr(transformer, "get_params") else {}
+    unset = [key for key, value in params.items() if value is None and key.split("__")[-1] == "random_state"]
+    return transformer.set_params(**dict.fromkeys(unset, seed)) if unset else transformer
 
 
 def is_plain(features: Any, X: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ from vrspam.moments import ClassMoments
 
 INTERACTIONS = "interactions"
 CONFIDENCE = 0.95
+LINE_POINTS = 11  # at which a straight line is drawn, as a line and not as two points
 
 
 class Shape(NamedTuple):
@@ -29,7 +30,7 @@ class Shape(NamedTuple):
     contribution : ndarray
         What each of them adds to the score; 0 is half-way between the class means.
     low, high : ndarray
-        Pointwise 95 % band from the folds.
+        Pointwise 95 % band from the folds; NaN where there was only one.
     missing : tuple of float or None
         (contribution, low, high) of a missing value, None when none was seen.
     importance : float
@@ -50,21 +51,38 @@ class Shape(NamedTuple):
         return self.grid.dtype.kind == "f"
 
 
+def distinct(names: Iterable[Any]) -> list[str]:
+    """Names of parts, each only once: those that were there before get a number.
+
+    >>> distinct(["age", "age", 3])
+    ['age', 'age (2)', '3']
+    """
+    found: dict[str, None] = {}
+    for name in map(str, names):
+        number, free = 2, name
+        while free in found:
+            number, free = number + 1, f"{name} ({number})"
+        found[free] = None
+    return list(found)
+
+
 def column_groups(features: Any, names: Sequence[str], n_features: int) -> dict[str, slice]:
     """Where the features of each part of the score are: by column where the map keeps columns apart."""
     if features is None:
-        return {str(name): slice(j, j + 1) for j, name in enumerate(names)}
+        return {name: slice(j, j + 1) for j, name in enumerate(distinct(names))}
     if isinstance(features, KernelFeatures):
         groups = {}
         if features.additive_ is not None:
             groups = column_groups(features.additive_, names, n_features)
         start = max((where.stop for where in groups.values()), default=0)
-        return {**groups, INTERACTIONS: slice(start, n_features)}
+        return {**groups, distinct([*groups, INTERACTIONS])[-1]: slice(start, n_features)}
     if isinstance(features, FeatureMap):
-        return dict(zip(map(str, names), features.column_slices_, strict=True))
-    if hasattr(features, "get_feature_names_out"):
-        return {str(name): slice(j, j + 1) for j, name in enumerate(features.get_feature_names_out())}
-    return {f"feature{j}": slice(j, j + 1) for j in range(n_features)}
+        return dict(zip(distinct(names), features.column_slices_, strict=True))
+    try:
+        parts = distinct(features.get_feature_names_out())
+    except Exception:  # a transformer, or a step of a pipeline, that names nothing
+        parts = [f"feature{j}" for j in range(n_features)]
+    return {name: slice(j, j + 1) for j, name in enumerate(parts)}
 
 
 def importances(groups: dict[str, slice], coef: np.ndarray, moments: ClassMoments) -> dict[str, float]:
@@ -107,7 +125,7 @@ class Reading:
 
         The coefficients of K folds, each without a share v of the rows, give the standard error at every point by
         the delete-a-group jackknife, se² = (1 - v)/v · mean of the squared differences from their mean; the band
-        is ± t(K - 1) · se.
+        is ± t(K - 1) · se, NaN for a single fold.
 
         Parameters
         ----------
@@ -117,7 +135,7 @@ class Reading:
         """
         centred = design - self.moments.means[:, where].mean(axis=0)
         each = centred @ self.fold_coefs[:, where].T
-        quantile = student.ppf(0.5 + CONFIDENCE / 2.0, self.fold_coefs.shape[0] - 1)
+        quantile = student.ppf(0.5 + CONFIDENCE / 2.0, self.fold_coefs.shape[0] - 1)  # NaN for one
         half = np.sqrt((1.0 - self.left_out) / self.left_out) * quantile * each.std(axis=1)
         return centred @ self.coef[where], half
 
@@ -139,16 +157,20 @@ def shape_functions(features: FeatureMap, names: Sequence[str], reading: Reading
 
     Parameters
     ----------
-    features : LinearFeatures or AdditiveFeatures
+    features : FeatureMap
+        One that `drawn_part` finds curves in.
     names : columns of X
     reading : Reading
     """
-    groups = column_groups(features, names, reading.coef.size)
+    drawn = drawn_part(features)
+    assert drawn is not None
+    additive, scale = drawn
+    groups = column_groups(additive, names, reading.coef.size)
     spread = importances(groups, reading.coef, reading.moments)
     shapes = {}
-    for encoder, (name, where) in zip(features.encoders_, groups.items(), strict=True):
+    for encoder, (name, where) in zip(additive.encoders_, groups.items(), strict=True):
         grid, design = points(encoder)
-        shapes[name] = make_shape(name, grid, reading.curve(design, where), encoder.missing, spread[name])
+        shapes[name] = make_shape(name, grid, reading.curve(scale * design, where), encoder.missing, spread[name])
     return shapes
 
 
@@ -158,6 +180,9 @@ def points(encoder: Encoder) -> tuple[np.ndarray, np.ndarray]:
         grid = np.array(encoder.categories, dtype=object)
         return grid, np.eye(encoder.width)
     grid, table = encoder.nodes, encoder.table
+    if encoder.extend and grid.size == 2:
+        share = np.linspace(0.0, 1.0, LINE_POINTS)[:, np.newaxis]
+        grid, table = grid[0] + share[:, 0] * np.ptp(grid), table[0] + share * (table[1] - table[0])
     if not encoder.missing:
         return grid, table
     design = np.zeros((grid.size + 1, encoder.width))
@@ -165,6 +190,11 @@ def points(encoder: Encoder) -> tuple[np.ndarray, np.ndarray]:
     return grid, design
 
 
-def can_be_drawn(features: Any) -> bool:
-    """Whether the score is a sum of one curve for each column."""
-    return isinstance(features, FeatureMap) and not isinstance(features, KernelFeatures)
+def drawn_part(features: Any) -> tuple[FeatureMap, float] | None:
+    """The map whose features make one curve for each column, and a factor of them; None where there is none.
+
+    It is the map itself, or the additive part of a kernel: interactions then come on top of the curves.
+    """
+    if isinstance(features, KernelFeatures):
+        return None if features.additive_ is None else (features.additive_, features.additive_scale_)
+    return (features, 1.0) if isinstance(features, FeatureMap) else None

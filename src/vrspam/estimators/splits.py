@@ -15,11 +15,11 @@ from sklearn.model_selection import StratifiedKFold, check_cv
 from vrspam import arrays, metrics
 from vrspam.estimators.base import Rows
 from vrspam.estimators.mapped import MappedArray
+from vrspam.features.table import WHOLE_ROWS
 from vrspam.moments import ClassMoments
 
 BLOCK_BYTES = 1 << 25  # rows gathered, and scores held, at once
 KEPT_BYTES = 1 << 30  # moments of all folds are kept up to this size
-WHOLE_ROWS = 192  # products with a multiple of so many rows sum all of them in the same order
 MOST_CANCELLATION = 1e6  # of the sixteen digits subtraction may cost six
 
 
@@ -136,11 +136,9 @@ def auc_of_coefs(rows: Rows, is_positive: np.ndarray, index: np.ndarray, coefs: 
         scores = np.empty((which.size, index.size), dtype=dtype)
         for start in range(0, index.size, step):
             some = index[start : start + step]
-            if isinstance(X, MappedArray):
-                product = X.products(some, transposed)
-            else:  # equal rows must have equal scores, for ties to count as ties
-                whole = np.pad(some, (0, -some.size % WHOLE_ROWS), mode="edge")
-                product = (X[whole] @ transposed)[: some.size]
-            scores[:, start : start + step] = product.T
+            # equal rows must have equal scores, for ties to count as ties
+            whole = np.pad(some, (0, -some.size % WHOLE_ROWS), mode="edge")
+            product = X.products(whole, transposed) if isinstance(X, MappedArray) else X[whole] @ transposed
+            scores[:, start : start + step] = product[: some.size].T
         auc[which] = metrics.roc_auc_columns(is_positive[index], scores.T, weights)
     return auc

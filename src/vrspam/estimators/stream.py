@@ -12,9 +12,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from vrspam.estimators.base import PENALTY_CONSTRAINTS, AUCClassifierBase, Rows, generator
 from vrspam.moments import ClassMoments, union_of_labels
-from vrspam.objective import Objective
+from vrspam.objective import AUTO_L2_SHARE, Objective
 from vrspam.solvers.base import Solution, run
-from vrspam.solvers.stream import AUTO_L2_SHARE, OnlineMethod, ShuffledEpochs, diverged, kernel_rows, largest_square
+from vrspam.solvers.stream import OnlineMethod, ShuffledEpochs, diverged, kernel_rows, largest_square
 
 STREAM_CONSTRAINTS: dict = {
     "l2": PENALTY_CONSTRAINTS["l2"],

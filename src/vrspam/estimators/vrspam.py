@@ -6,13 +6,11 @@ import sys
 from numbers import Integral, Real
 from typing import Any
 
-import numpy as np
 from scipy import sparse
 from sklearn.base import _fit_context
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from vrspam.estimators.base import PENALTY_CONSTRAINTS, AUCClassifierBase
+from vrspam.estimators.base import PENALTY_CONSTRAINTS, AUCClassifierBase, generator
 from vrspam.moments import ClassMoments
 from vrspam.solvers.base import run, target_gap
 from vrspam.solvers.rows import TrainingRows
@@ -179,7 +177,7 @@ class VRSPAMClassifier(AUCClassifierBase):
             variant,
             step_size=self.step_size,
             inner_steps=self.inner_steps,
-            rng=np.random.default_rng(check_random_state(self.random_state).randint(2**31, size=4)),
+            rng=generator(self.random_state),
             record_variance=self.record_variance,
         )
         progress = _ProgressLine(variant, target_gap(objective, self.tol)) if self.verbose else None

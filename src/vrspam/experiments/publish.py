@@ -15,7 +15,8 @@ from vrspam.experiments.figures import draw_all
 from vrspam.experiments.harness import ROWS
 from vrspam.experiments.protocol import Protocol, paper_protocol
 from vrspam.experiments.store import read_all
-from vrspam.report import Bullets, Facts, Figure, Page, Table, Text, markdown_table, write_whole
+from vrspam.report import Bullets, Facts, Figure, Page, Table, Text, markdown_table
+from vrspam.whole_files import write_text
 
 
 def publish(directory: str | os.PathLike[str]) -> dict[str, list[Path]]:
@@ -45,8 +46,8 @@ def publish(directory: str | os.PathLike[str]) -> dict[str, list[Path]]:
     columns, grid = page_parts.auc_table(cells, sets, algorithms)
     written = {
         "table": [
-            write_whole(folder / "table.md", markdown_table(columns, grid) + f"\n\n{page_parts.LEGEND}\n"),
-            write_whole(folder / "table.csv", _csv(list(cells.values()))),
+            write_text(folder / "table.md", markdown_table(columns, grid) + f"\n\n{page_parts.LEGEND}\n"),
+            write_text(folder / "table.csv", _csv(list(cells.values()))),
         ]
     }
     figures = draw_all(rows, protocol, folder)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import time
-import uuid
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
@@ -20,6 +19,7 @@ import pyarrow.parquet as pq
 
 from vrspam import __version__
 from vrspam.experiments.plan import Run
+from vrspam.whole_files import replacing
 
 Row = dict[str, Any]
 
@@ -61,15 +61,10 @@ class Store:
         schema = SCHEMA.with_metadata({_ABOUT: json.dumps(about)})
         table = pa.Table.from_pylist([_without_nan(row) | key for row in rows], schema=schema)
         self.directory.mkdir(parents=True, exist_ok=True)
-        temporary = self.directory / f".{uuid.uuid4().hex}.part"
-        try:
-            with open(temporary, "wb") as file:
-                pq.write_table(table, file, write_page_checksum=True)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, self.path(run))
-        finally:
-            temporary.unlink(missing_ok=True)
+        with replacing(self.path(run)) as temporary, temporary.open("wb") as file:
+            pq.write_table(table, file, write_page_checksum=True)
+            file.flush()
+            os.fsync(file.fileno())
 
     def write_failure(self, run: Run, message: str, about: dict[str, Any]) -> None:
         """Keep that a run failed, and why."""

@@ -13,7 +13,6 @@ from vrspam.experiments.protocol import paper_cells
 from vrspam.experiments.store import Row
 
 AGREEMENT = 0.001  # VRSPAM's test AUC is to be this close to the optimum's
-COPIED = ("SPAM-L2", "SPAM-NET", "SOLAM", "OPAUC")  # the paper took these columns from Natole et al. (2018)
 
 
 @dataclass(frozen=True)

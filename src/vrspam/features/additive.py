@@ -9,8 +9,8 @@ from scipy import linalg
 from scipy.interpolate import BSpline
 from sklearn.utils._param_validation import Interval
 
-from vrspam.features.base import FeatureMap
-from vrspam.features.encoders import Curves
+from vrspam.features.base import FeatureMap, Seen
+from vrspam.features.encoders import Curves, Indicators
 from vrspam.features.ranks import Distribution
 
 DEGREE = 3
@@ -59,10 +59,10 @@ class AdditiveFeatures(FeatureMap):
     clip : float, default=3.0
         The standardised column is cut off at this many deviations.
     max_features : int, default=1000
-        Wide tables get fewer functions a column, such that there are about this many features; columns themselves
-        and categories are always there.
+        With many columns of more than two values each gets fewer functions, such that those columns have about this
+        many features; columns themselves and categories are always there.
     max_rows : int, default=50_000
-        Ranks come from at most this many rows.
+        The ranks of a column of many values come from at most this many rows.
     random_state : int, RandomState or None, default=None
         Draws those rows.
 
@@ -108,6 +108,11 @@ class AdditiveFeatures(FeatureMap):
         self.max_rows = max_rows
         self.random_state = random_state
 
+    def _fit_columns(self, seen: list[Seen]) -> None:
+        curved = sum(not isinstance(column, Indicators) and column[0].values.size > 2 for column in seen)
+        self._most_functions = self.max_features // max(curved, 1) - 1
+        super()._fit_columns(seen)
+
     def _curves(self, seen: Distribution, missing: bool) -> Curves:
         if seen.deviation == 0.0:
             return Curves(seen.values[:1], np.zeros((1, 1)), ("",), missing)
@@ -115,9 +120,8 @@ class AdditiveFeatures(FeatureMap):
         inside = bounds[(bounds > seen.values[0]) & (bounds < seen.values[-1])]
         nodes = np.union1d(seen.values, inside)
         curves = [np.clip((nodes - seen.mean) / seen.deviation, -self.clip, self.clip)]
-        most = self.max_features // self.n_features_in_ - 1
-        if seen.values.size > 2 and most > 0:
-            smooth = smooth_functions(seen.ranks, seen.shares, self.n_knots)[:, :most]
+        if seen.values.size > 2 and self._most_functions > 0:
+            smooth = smooth_functions(seen.ranks, seen.shares, self.n_knots)[:, : self._most_functions]
             weights = np.arange(1.0, smooth.shape[1] + 1.0) ** -self.decay
             curves += [np.interp(nodes, seen.values, function) for function in (smooth * weights).T]
         labels = ("", *(f"smooth{r}" for r in range(1, len(curves))))

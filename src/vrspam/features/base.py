@@ -16,30 +16,37 @@ from sklearn.utils.validation import _check_feature_names_in, _check_sample_weig
 
 from vrspam.features import table
 from vrspam.features.encoders import Curves, Encoder, Indicators, encoder_from_dict
-from vrspam.features.ranks import Distribution, distribution
+from vrspam.features.ranks import N_NODES, Distribution, distribution
 
 MAX_CATEGORIES = 1_000
+FEW_COEFS = 4  # up to so many products of a feature its column costs less than the features themselves
 
 
 # What fit keeps of a column: its distribution and whether values are missing, or its categories.
 Seen = tuple[Distribution, bool] | Indicators
 
 
-def _numbers_seen(values: np.ndarray, weights: np.ndarray | None) -> Seen:
+def _numbers_seen(values: np.ndarray, weights: np.ndarray | None, some: np.ndarray | None) -> Seen:
+    """The distribution of all rows or, where even `some` rows have many different values, of those."""
     present = ~np.isnan(values)
-    if present.all():
-        return distribution(values, weights), False
-    return distribution(values[present], None if weights is None else weights[present]), True
+    missing = not present.all()
+    if some is not None:
+        chosen = some[present[some]]
+        if np.unique(values[chosen]).size > N_NODES:
+            return distribution(values[chosen], None if weights is None else weights[chosen]), missing
+    if missing:
+        values, weights = values[present], None if weights is None else weights[present]
+    return distribution(values, weights), missing
 
 
 def _categories_seen(X, j: int) -> Seen:
-    found = set(table.words(X, j).tolist())
+    found = table.categories(X, j)
     if len(found) > MAX_CATEGORIES:
         raise ValueError(
             f"Column {X.columns[j]!r} has more than {MAX_CATEGORIES} different values that are not numbers: "
             "drop it if it is a name, convert it if it holds numbers as text, or group its rare values."
         )
-    return Indicators(tuple(sorted(found - {None})), None in found)
+    return Indicators(tuple(sorted(value for value in found if value is not None)), None in found)
 
 
 class FeatureMap(TransformerMixin, BaseEstimator):
@@ -76,6 +83,10 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         """Columns of the widest array that a block needs."""
         return self.n_features_out_
 
+    def _few_width(self) -> int:
+        """The same for `_few_products`."""
+        return self.n_features_in_
+
     # What all of them do.
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -96,24 +107,24 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         """
         X = self._check(X, reset=True)
         rng = check_random_state(self.random_state)
-        weights, rows = None, np.arange(X.shape[0])
+        weights = None
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
             rows = np.flatnonzero(weights)
             if rows.size == 0:
                 raise ValueError("All sample weights are 0: at least one row must count.")
-        if rows.size > self.max_rows:
-            rows = np.sort(rng.choice(rows, self.max_rows, replace=False))
-        if rows.size < X.shape[0]:
-            X = table.rows_of(X, rows)
-        weights = None if weights is None else weights[rows]
+            if rows.size < X.shape[0]:
+                X, weights = table.rows_of(X, rows), weights[rows]
+        some = None
+        if X.shape[0] > self.max_rows:
+            some = np.sort(rng.choice(X.shape[0], self.max_rows, replace=False))
         columns = sparse.csc_array(X) if sparse.issparse(X) else X
         seen = [
-            _numbers_seen(table.numbers(columns, j), weights) if numeric else _categories_seen(X, j)
+            _numbers_seen(table.numbers(columns, j), weights, some) if numeric else _categories_seen(X, j)
             for j, numeric in enumerate(table.numeric_flags(X))
         ]
         self._fit_columns(seen)
-        self._fit_further(X, seen, rng)
+        self._fit_further(X if some is None else table.rows_of(X, some), seen, rng)
         return self
 
     def transform(self, X) -> np.ndarray:
@@ -128,6 +139,10 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         ndarray of shape (n_samples, n_features_out_)
             float32 if all numbers of X are.
         """
+        return self.features_of(X)
+
+    def features_of(self, X) -> np.ndarray:
+        """Return what `transform` does, as an array whatever `set_output` says."""
         check_is_fitted(self, "encoders_")
         X = self._check(X, reset=False)
         out = None
@@ -155,12 +170,22 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self, "encoders_")
         X = self._check(X, reset=False)
-        parts = [
-            self._block_products(table.rows_of(X, rows), coefs) for rows in table.blocks(X.shape[0], self._width())
-        ]
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        columns = coefs.reshape(len(coefs), -1)
+        few = columns.shape[1] <= FEW_COEFS
+        blocks = table.blocks(X.shape[0], max(self._few_width(), columns.shape[1]) if few else self._width())
+        products = self._few_products if few else self._many_products
+        parts = [products(table.rows_of(X, rows), columns) for rows in blocks]
+        return np.concatenate(parts).reshape(X.shape[0], *coefs.shape[1:])
 
-    def _block_products(self, X, coefs: np.ndarray) -> np.ndarray:
+    def _few_products(self, X, coefs: np.ndarray) -> np.ndarray:
+        """For few columns of `coefs`: the curves of each column are summed up before they are read."""
+        columns, dtype = self._columns(X)
+        out = np.zeros((X.shape[0], coefs.shape[1]), dtype=dtype)
+        for encoder, where, values in zip(self.encoders_, self.column_slices_, columns, strict=True):
+            encoder.add_products(values, coefs[where], out)
+        return out
+
+    def _many_products(self, X, coefs: np.ndarray) -> np.ndarray:
         block = self._transform_block(X)
         return block @ coefs.astype(block.dtype, copy=False)
 
@@ -188,19 +213,18 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         """Number of features."""
         return sum(encoder.width for encoder in self.encoders_)
 
-    def _encode(self, X) -> np.ndarray:
-        """Return the features of all columns for the rows of X, which is checked already and not large."""
+    def _columns(self, X) -> tuple[list[np.ndarray], np.dtype]:
+        """Return the columns of X, which is checked already and not large, and the type of their features."""
         if sparse.issparse(X):
             X = X.toarray()
-        flags = table.numeric_flags(X)
-        for j, (encoder, numeric) in enumerate(zip(self.encoders_, flags, strict=True)):
-            if numeric != isinstance(encoder, Curves):
-                was, now = ("categories", "numbers") if numeric else ("numbers", "categories")
-                name = X.columns[j] if table.is_frame(X) else j
-                raise ValueError(f"Column {name!r} held {was} in fit and holds {now} now.")
-        columns = [table.numbers(X, j) if numeric else table.words(X, j) for j, numeric in enumerate(flags)]
-        floats = {column.dtype for column, numeric in zip(columns, flags, strict=True) if numeric}
-        dtype = np.float32 if floats == {np.dtype(np.float32)} else np.float64
+        numeric = [isinstance(encoder, Curves) for encoder in self.encoders_]
+        columns = [table.as_numbers(X, j) if number else table.as_words(X, j) for j, number in enumerate(numeric)]
+        floats = {column.dtype for column, number in zip(columns, numeric, strict=True) if number}
+        return columns, np.dtype(np.float32 if floats == {np.dtype(np.float32)} else np.float64)
+
+    def _encode(self, X) -> np.ndarray:
+        """Return the features of all columns for the rows of X, which is checked already and not large."""
+        columns, dtype = self._columns(X)
         out = np.empty((X.shape[0], sum(encoder.width for encoder in self.encoders_)), dtype=dtype)
         for encoder, where, values in zip(self.encoders_, self.column_slices_, columns, strict=True):
             encoder.write(values, out[:, where])

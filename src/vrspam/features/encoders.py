@@ -75,6 +75,16 @@ class Curves:
         if self.missing:
             out[:, q] = absent
 
+    def add_products(self, values: np.ndarray, coefs: np.ndarray, out: np.ndarray) -> None:
+        """Add the features of `values` times `coefs` (width × m) to `out` (rows × m): a sum of curves is a curve."""
+        q = self.table.shape[1]
+        summed = Curves(self.nodes, self.table @ coefs[:q], self.labels, missing=False, extend=self.extend)
+        part = np.empty_like(out)
+        summed.write(values, part)
+        if self.missing:
+            part[np.isnan(values)] = coefs[q]
+        out += part
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain arrays and values."""
         return {
@@ -111,15 +121,25 @@ class Indicators:
         shown = [f"{column}={value}" for value in self.categories]
         return [*shown, f"{column}_missing"] if self.missing else shown
 
-    def write(self, values: np.ndarray, out: np.ndarray) -> None:
-        """Fill `out` (rows × width) with the indicators of `values` (strings or None)."""
+    def _codes(self, values: np.ndarray) -> np.ndarray:
+        """The number of the feature that is 1, -1 for none."""
         place: dict[str | None, int] = {value: i for i, value in enumerate(self.categories)}
         if self.missing:
             place[None] = len(self.categories)
-        codes = np.array([place.get(value, -1) for value in values], dtype=np.intp)
+        return np.array([place.get(value, -1) for value in values], dtype=np.intp)
+
+    def write(self, values: np.ndarray, out: np.ndarray) -> None:
+        """Fill `out` (rows × width) with the indicators of `values` (strings or None)."""
+        codes = self._codes(values)
         out[:] = 0.0
         known = np.flatnonzero(codes >= 0)
         out[known, codes[known]] = 1.0
+
+    def add_products(self, values: np.ndarray, coefs: np.ndarray, out: np.ndarray) -> None:
+        """Add the indicators of `values` times `coefs` (width × m) to `out` (rows × m)."""
+        codes = self._codes(values)
+        known = np.flatnonzero(codes >= 0)
+        out[known] += coefs[codes[known]]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""

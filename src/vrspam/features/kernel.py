@@ -18,6 +18,7 @@ from vrspam.features.ranks import Distribution
 
 SCALE_ROWS = 1_000
 LEAST_EIGENVALUE = 1e-6
+CACHED_ENTRIES = 1 << 16
 
 
 class KernelFeatures(FeatureMap):
@@ -109,7 +110,8 @@ class KernelFeatures(FeatureMap):
     def _fit_further(self, X, seen: list[Seen], rng: np.random.RandomState) -> None:
         chosen = rng.permutation(X.shape[0])[: self.n_landmarks]
         self.landmarks_ = self._encode(table.rows_of(X, chosen)).astype(np.float64)
-        distances = squared_distances(self.landmarks_, self.landmarks_)
+        squares = _squares(self.landmarks_)
+        distances = np.maximum(squares + squares.T - 2.0 * (self.landmarks_ @ self.landmarks_.T), 0.0)
         median = float(np.median(distances[np.triu_indices_from(distances, 1)])) if chosen.size > 1 else 0.0
         self.gamma_ = 1.0 / (2.0 * self.bandwidth**2 * (median if median > 0.0 else 1.0))
         values, vectors = linalg.eigh(np.exp(-self.gamma_ * distances), check_finite=False)
@@ -122,35 +124,45 @@ class KernelFeatures(FeatureMap):
             self.additive_._fit_columns(seen)
             sample = table.rows_of(X, chosen[:SCALE_ROWS])
             self.whitening_ *= _unit(self._kernel_part(sample))
-            self.additive_scale_ = _unit(self.additive_.transform(sample))
+            self.additive_scale_ = _unit(self.additive_.features_of(sample))
 
-    def _kernel(self, X) -> np.ndarray:
-        """k(x, z) for the rows x of X and the landmarks z."""
+    def _times_kernel(self, X, coefs: np.ndarray) -> np.ndarray:
+        """K(X, Z) @ coefs for the rows of X and the landmarks Z, in blocks of K that stay in the processor's cache."""
+        # -γ‖u - z‖² as one product: (u, ‖u‖², 1) · γ (2z, -1, -‖z‖²)
         ranks = self._encode(X)
-        kernel = squared_distances(ranks, self.landmarks_.astype(ranks.dtype))
-        kernel *= -self.gamma_
-        return np.exp(kernel, out=kernel)
+        m, ones = self.landmarks_.shape[0], np.ones((len(ranks), 1), dtype=ranks.dtype)
+        left = np.hstack([ranks, _squares(ranks), ones])
+        right = self.gamma_ * np.hstack([2.0 * self.landmarks_, -np.ones((m, 1)), -_squares(self.landmarks_)])
+        right, coefs = right.T.astype(left.dtype), coefs.astype(left.dtype)
+        out = np.empty((len(left), coefs.shape[1]), dtype=left.dtype)
+        for rows in table.blocks(len(left), m, CACHED_ENTRIES):
+            kernel = left[rows] @ right
+            out[rows] = np.exp(kernel, out=kernel) @ coefs
+        return out
 
     def _kernel_part(self, X) -> np.ndarray:
-        kernel = self._kernel(X)
-        return kernel @ self.whitening_.astype(kernel.dtype)
+        return self._times_kernel(X, self.whitening_)
 
     def _transform_block(self, X) -> np.ndarray:
         kernel = self._kernel_part(X)
         if self.additive_ is None:
             return kernel
-        additive = self.additive_.transform(X)
+        additive = self.additive_.features_of(X)
         additive *= self.additive_scale_
         return np.hstack([additive, kernel])
 
-    def _block_products(self, X, coefs: np.ndarray) -> np.ndarray:
+    def _few_products(self, X, coefs: np.ndarray) -> np.ndarray:
         # (K W) c = K (W c): a square product less
         split = self.n_features_out_ - self.whitening_.shape[1]
-        kernel = self._kernel(X)
-        scores = kernel @ (self.whitening_ @ coefs[split:]).astype(kernel.dtype)
+        scores = self._times_kernel(X, self.whitening_ @ coefs[split:])
         if self.additive_ is not None:
             scores += self.additive_.products(X, self.additive_scale_ * coefs[:split])
         return scores
+
+    _many_products = _few_products
+
+    def _few_width(self) -> int:
+        return sum(encoder.width for encoder in self.encoders_)
 
     def _width(self) -> int:
         return max(self.landmarks_.shape[0], self.n_features_out_)
@@ -191,12 +203,9 @@ class KernelFeatures(FeatureMap):
         return new
 
 
-def squared_distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """‖a - b‖² for all rows a of A and b of B."""
-    distances = A @ (-2.0 * B.T)
-    distances += np.einsum("ij,ij->i", A, A)[:, np.newaxis]
-    distances += np.einsum("ij,ij->i", B, B)
-    return np.maximum(distances, 0.0, out=distances)
+def _squares(A: np.ndarray) -> np.ndarray:
+    """‖a‖² for all rows a of A, as a column."""
+    return np.einsum("ij,ij->i", A, A)[:, np.newaxis]
 
 
 def _unit(features: np.ndarray) -> float:

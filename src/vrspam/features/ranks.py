@@ -53,11 +53,13 @@ def distribution(column: np.ndarray, weights: np.ndarray | None = None) -> Distr
     first = np.flatnonzero(np.concatenate([[True], np.diff(ordered) > 0.0]))
     values, shares = ordered[first], np.add.reduceat(mass, first)
     upto = np.cumsum(shares)
-    ranks = upto - shares / 2.0
+    ranks = np.clip(upto - shares / 2.0, 0.0, 1.0)  # rounding may lead beyond
     if values.size > N_NODES:
         some = np.searchsorted(upto, np.linspace(0.0, upto[-1], N_NODES) * (1.0 - 1e-9))
         some = np.unique(np.concatenate([some, [values.size - 1]]))
-        values, ranks = values[some], ranks[some]
+        between = np.diff(upto[some]) - shares[some[1:]]
+        values, ranks, shares = values[some], ranks[some], shares[some]
         # the rows between two of them are shared out half and half
-        shares = np.diff(np.concatenate([[0.0], (ranks[1:] + ranks[:-1]) / 2.0, [1.0]]))
+        shares[:-1] += between / 2.0
+        shares[1:] += between / 2.0
     return Distribution(values, ranks, shares, mean, deviation if values.size > 1 else 0.0)

@@ -17,16 +17,19 @@ PANEL = (3.2, 2.4)
 MOST_CATEGORIES = 12
 LONGEST_LABEL = 10
 FEW_VALUES = 8  # so many are drawn as points
-MANY_VALUES = 100  # of so many the outermost ones are left out, which may lie far off
+MANY_VALUES = 100  # of so many the outermost ones are left out where they lie
+FAR_OFF = 0.1  # of the range of the others from them
 
 
 def plot_shapes(shapes: Any, *, most: int = 12, columns: int = 3) -> Figure:
     """Draw what each column adds to the score, the most important columns first.
 
-    A number's curve is drawn over the range that was seen (without the outermost half percent), with its 95 %
-    band from the folds; ticks along the bottom are quantiles of the column, so that a stretch without ticks rests
-    on few rows. Categories, and numbers of few values, are points with bars. A missing value is the orange point
-    at the right. All panels have the same height: a flat panel is a column that hardly matters.
+    A number's curve is drawn over the range that was seen (without a value at either end that lies far off), with
+    its 95 % band from the folds. Ticks along the bottom are quantiles of the column where it has more than 256
+    different values, so that a stretch without ticks rests on few rows; otherwise they are some of its values.
+    Categories, and numbers of few values, are points with bars. A missing value is the orange point at the right. All
+    panels have the same height: a flat panel is a column that hardly matters. Of a kernel model these are the curves
+    of single columns, on top of which come interactions.
 
     Parameters
     ----------
@@ -82,23 +85,29 @@ def _draw(ax: Axes, shape: Shape) -> None:
     if shape.missing is not None:
         value, low, high = (np.array([part]) for part in shape.missing)
         _points(ax, np.array([end]), value, low, high, ORANGE)
-        ax.annotate(
-            "missing", (end, low[0]), (0, -11), textcoords="offset points", ha="right", color=ORANGE, fontsize=8
-        )
+        lowest = (end, np.fmin(value, low)[0])
+        ax.annotate("missing", lowest, (0, -11), textcoords="offset points", ha="right", color=ORANGE, fontsize=8)
     ax.set_title(_short(shape.name, 34))
 
 
 def _draw_curve(ax: Axes, shape: Shape) -> float:
     """A curve over all but the outermost values; returns the place for missing ones."""
-    inner = slice(1, -1) if shape.grid.size > MANY_VALUES else slice(None)
+    inner = _without_outliers(shape.grid) if shape.grid.size > MANY_VALUES else slice(None)
     grid = shape.grid[inner]
-    ax.fill_between(grid, shape.low[inner], shape.high[inner], color=BLUE, alpha=0.2, linewidth=0)
+    if np.isfinite(shape.low).all():
+        ax.fill_between(grid, shape.low[inner], shape.high[inner], color=BLUE, alpha=0.2, linewidth=0)
     ax.plot(grid, shape.contribution[inner], color=BLUE)
     steps = np.diff(grid)
     if np.ptp(steps) > 1e-9 * steps.max():  # evenly spaced points are no quantiles: a straight line
         marks = grid[np.linspace(0, grid.size - 1, min(grid.size, 21)).astype(int)]
         ax.plot(marks, np.full(marks.size, 0.015), "|", color=GREY, transform=ax.get_xaxis_transform(), clip_on=False)
     return float(grid[-1] + 0.08 * np.ptp(grid))
+
+
+def _without_outliers(grid: np.ndarray) -> slice:
+    """All values but the first or last where the way to it is a tenth of that between all others."""
+    steps, inner = np.diff(grid), grid[-2] - grid[1]
+    return slice(int(steps[0] > FAR_OFF * inner), grid.size - int(steps[-1] > FAR_OFF * inner))
 
 
 def _draw_values(ax: Axes, shape: Shape) -> float:
@@ -117,13 +126,14 @@ def _draw_values(ax: Axes, shape: Shape) -> float:
 
 
 def _points(ax: Axes, x: np.ndarray, value: np.ndarray, low: np.ndarray, high: np.ndarray, colour: str) -> None:
-    ax.errorbar(x, value, yerr=[value - low, high - value], fmt="o", color=colour, linewidth=1.2, capsize=2.5)
+    bars = [value - low, high - value] if np.isfinite(low).all() else None
+    ax.errorbar(x, value, yerr=bars, fmt="o", color=colour, linewidth=1.2, capsize=2.5)
 
 
 def _range(shapes: list[Shape]) -> tuple[float, float]:
-    lows = [float(shape.low.min()) for shape in shapes] + [s.missing[1] for s in shapes if s.missing is not None]
-    highs = [float(shape.high.max()) for shape in shapes] + [s.missing[2] for s in shapes if s.missing is not None]
-    low, high = min(lows), max(highs)
+    absent = [np.array(shape.missing) for shape in shapes if shape.missing is not None]
+    every = np.concatenate([part for s in shapes for part in (s.contribution, s.low, s.high)] + absent)
+    low, high = np.nanmin(every), np.nanmax(every)
     margin = 0.06 * (high - low) or 1.0
     return low - margin, high + margin
 

@@ -10,6 +10,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from vrspam.whole_files import replacing
+
 STYLE: Any = {
     "font.size": 10,
     "axes.titlesize": 11,
@@ -50,11 +52,11 @@ def axes_or_new(ax: Axes | None) -> Axes:
 
 
 def save_figure(figure: Figure, path: Path) -> Path:
-    """Write a picture (PNG, SVG or PDF by its name), the same bytes for the same picture."""
+    """Write a picture (PNG, SVG or PDF by its name), whole and the same bytes for the same picture."""
     kind = path.suffix.lower()
     if kind not in (".png", ".svg", ".pdf"):
         raise ValueError(f"{path} must end in .png, .svg or .pdf to be a picture")
     metadata: Any = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}[kind]
-    with mpl.rc_context(STYLE):
-        figure.savefig(path, metadata=metadata)
+    with mpl.rc_context(STYLE), replacing(path) as temporary:
+        figure.savefig(temporary, format=kind[1:], metadata=metadata)
     return path

@@ -6,7 +6,6 @@ small l1 and, within each, from large to small l2. From l1 = k max|δ| on the so
 
 from __future__ import annotations
 
-import warnings
 from functools import cached_property
 from typing import NamedTuple
 
@@ -15,6 +14,7 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from vrspam.moments import ClassMoments
+from vrspam.notices import warn
 from vrspam.objective import Objective, auto_l2
 from vrspam.solvers.base import Solution, run
 from vrspam.solvers.exact import ColumnDescent, ConjugateGradient, GramDescent, GramPath, solve_gram
@@ -166,17 +166,16 @@ def coef_path(
     objective = Objective.from_moments(moments, 0.0)
     l2_axis = auto_l2s(moments) if isinstance(l2s, str) and l2s == "auto" else check_grid_axis("l2s", l2s)
     grid = solve_grid(objective, l2_axis, l1_axis, tol=tol, max_iter=max_iter, like=like)
-    warn_if_not_converged(grid.converged, stacklevel=3)
+    warn_if_not_converged(grid.converged)
     return grid.coefs
 
 
-def warn_if_not_converged(converged: np.ndarray, stacklevel: int = 2) -> None:
+def warn_if_not_converged(converged: np.ndarray) -> None:
     """One warning for all points of a grid whose certificate did not reach the tolerance."""
     missed = int(np.count_nonzero(~converged))
     if missed:
-        warnings.warn(
+        warn(
             f"{missed} of {converged.size} solutions of the grid were not certified to tol: raise max_iter, "
             "standardise the features, or leave out the smallest l2.",
             ConvergenceWarning,
-            stacklevel=stacklevel,
         )

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from vrspam.moments import ClassMoments
-from vrspam.solvers.stream import kernel_rows
+from vrspam.solvers.stream import kernel_rows, without_duplicates
 
 
 class TrainingRows:
@@ -37,9 +37,7 @@ class TrainingRows:
     """
 
     def __init__(self, X, is_positive: np.ndarray, sample_weight: np.ndarray | None, moments: ClassMoments):
-        if sparse.issparse(X) and not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
+        X = without_duplicates(X)
         weight = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         self.X = X
         self.is_sparse = sparse.issparse(X)

@@ -14,14 +14,11 @@ import numpy as np
 from scipy import sparse
 
 from vrspam.moments import ClassMoments
-from vrspam.objective import Objective
+from vrspam.objective import AUTO_L2_SHARE, Objective
 from vrspam.solvers.base import State, proximal_point
 
 if TYPE_CHECKING:
     from vrspam import kernels
-
-
-AUTO_L2_SHARE = 1e-3  # l2="auto" is this share of the unit `vrspam.objective.auto_l2`
 
 
 class OnlineMethod(Protocol):
@@ -56,11 +53,17 @@ def kernel_rows(X) -> np.ndarray | kernels.CSR:
     from vrspam import kernels  # compiled code is loaded only when it is needed
 
     if sparse.issparse(X):
-        if not X.has_canonical_format:  # an entry in two parts would spoil the squares
-            X = X.copy()
-            X.sum_duplicates()
+        X = without_duplicates(X)
         return kernels.CSR(X.data, X.indices, X.indptr)
     return np.ascontiguousarray(X)
+
+
+def without_duplicates(X):
+    """X, or a copy of a CSR matrix whose entries are in several parts, which would spoil their squares."""
+    if sparse.issparse(X) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
 
 
 def largest_square(X) -> float:

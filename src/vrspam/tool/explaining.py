@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vrspam.estimators.shapes import INTERACTIONS, column_groups
+from vrspam.estimators.shapes import INTERACTIONS, column_groups, distinct
 from vrspam.tool.model import Model
 
 
@@ -79,7 +79,9 @@ def _importances(model: Model) -> dict[str, float]:
     if model.shapes is None:
         return {}
     spread = {shape.name: shape.importance for shape in model.shapes.columns}
-    return spread if model.shapes.interactions is None else {**spread, INTERACTIONS: model.shapes.interactions}
+    if model.shapes.interactions is not None:
+        spread[distinct([*spread, INTERACTIONS])[-1]] = model.shapes.interactions
+    return spread
 
 
 def strongest(model: Model, count: int) -> list[tuple[str, float]]:

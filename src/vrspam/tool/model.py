@@ -104,8 +104,8 @@ class Model:
 
     def score(self, X: Any) -> np.ndarray:
         """Scores of encoded rows (dense or CSR)."""
-        features = X if self.features is None else self.features.transform(X)
-        return np.asarray(features @ self.coef).ravel() + self.intercept
+        scores = X @ self.coef if self.features is None else self.features.products(X, self.coef)
+        return np.asarray(scores).ravel() + self.intercept
 
     def open(
         self,

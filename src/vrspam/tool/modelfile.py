@@ -14,11 +14,11 @@ import numpy as np
 
 import vrspam
 from vrspam.data import DataError, Schema
-from vrspam.report import write_whole
 from vrspam.tool.calibration import calibration_from_dict
 from vrspam.tool.model import Model
 from vrspam.tool.scaling import Map
 from vrspam.tool.shapes import Shapes
+from vrspam.whole_files import write_text
 
 FORMAT = "vrspam-model"
 VERSION = 1
@@ -54,7 +54,7 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
     }
     head = {"format": FORMAT, "version": VERSION, "written_by": f"vrspam {vrspam.__version__}"}
     whole = {**head, "checksum": _checksum(content), "model": content}
-    write_whole(path, json.dumps(whole, ensure_ascii=False, allow_nan=False, indent=1) + "\n")
+    write_text(path, json.dumps(whole, ensure_ascii=False, allow_nan=False, indent=1) + "\n")
 
 
 def load_model(path: str | os.PathLike[str]) -> Model:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ from vrspam.data.source import Source
 from vrspam.data.streams import table_types
 from vrspam.tool.columns import TABLES
 from vrspam.tool.model import Model
+from vrspam.whole_files import replacing
 
 SCORE, PROBABILITY = "score", "probability"
 KINDS = (".csv", ".csv.gz", ".parquet")
@@ -107,12 +107,9 @@ def _writer(target: Path) -> Iterator[Any]:
     import pyarrow.parquet as pq
 
     kind = check_out(target)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".part")
-    os.close(handle)
     writer: Any = None
-    sink: Any = None
-    try:
-        sink = pa.output_stream(temporary, compression="gzip" if kind == ".csv.gz" else None)
+    packing = "gzip" if kind == ".csv.gz" else None
+    with replacing(target) as temporary, pa.output_stream(str(temporary), compression=packing) as sink:
 
         def write(batch: Any) -> None:
             nonlocal writer
@@ -123,11 +120,3 @@ def _writer(target: Path) -> Iterator[Any]:
 
         yield write
         writer.close()
-        sink.close()
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, target)
-    except BaseException:
-        if sink is not None and not sink.closed:
-            sink.close()
-        os.unlink(temporary)
-        raise

@@ -77,7 +77,11 @@ class Map:
         return self.features.n_features_out_
 
     def transform(self, X: Any) -> np.ndarray:
-        return self.features.transform(self.scaling(X))
+        return self.features.features_of(self.scaling(X))
+
+    def products(self, X: Any, coef: np.ndarray) -> np.ndarray:
+        """transform(X) @ coef, without the features of all rows at once."""
+        return self.features.products(self.scaling(X), coef)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, lists and arrays."""
@@ -110,6 +114,6 @@ def is_linear(features: Any) -> bool:
 def as_linear(features: Any, coef: np.ndarray, intercept: float) -> tuple[np.ndarray, float]:
     """Coefficients and intercept on the columns themselves, of a scorer on a map that only standardises them."""
     d = features.n_features_in_
-    origin = features.transform(np.zeros((1, d)))[0]
-    slopes = np.diagonal(features.transform(np.eye(d))) - origin
+    origin = features.features_of(np.zeros((1, d)))[0]
+    slopes = np.diagonal(features.features_of(np.eye(d))) - origin
     return coef * slopes, intercept + float(coef @ origin)

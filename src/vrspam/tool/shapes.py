@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from vrspam.data import Schema
-from vrspam.estimators.shapes import INTERACTIONS, Shape, importances, make_shape, points
+from vrspam.estimators.shapes import INTERACTIONS, Shape, drawn_part, importances, make_shape, points
 from vrspam.features.encoders import Curves
 from vrspam.moments import ClassMoments
 from vrspam.tool.scaling import Scaling, spread
 
-LINE_POINTS = 11  # at which a straight line is drawn, as a line and not as two points
 _LISTS = ("contribution", "low", "high")
 
 
@@ -88,12 +87,11 @@ def shapes_of(fitted: Any, schema: Schema, scaling: Scaling, moments: ClassMomen
     Shapes or None
         None for a kernel without additive features, whose score has no curves.
     """
-    additive, scale, interactions = fitted.features_, 1.0, None
-    reading = fitted._reading()
-    if hasattr(additive, "additive_"):  # a kernel: the curves stand beside it
-        additive, scale = additive.additive_, additive.additive_scale_
-        if additive is None:
-            return None
+    drawn, reading, interactions = drawn_part(fitted.features_), fitted._reading(), None
+    if drawn is None:
+        return None
+    additive, scale = drawn
+    if additive is not fitted.features_:  # a kernel: the curves stand beside it
         rest = slice(additive.n_features_out_, reading.coef.size)
         interactions = importances({INTERACTIONS: rest}, reading.coef, reading.moments)[INTERACTIONS]
     found = []
@@ -110,10 +108,6 @@ def _columns(features: Any, schema: Schema, scaling: Scaling, mean: np.ndarray):
     for j in range(numeric):
         encoder = features.encoders_[j]
         grid, design = points(encoder)
-        if encoder.extend and grid.size == 2:
-            share = np.linspace(0.0, 1.0, LINE_POINTS)[:, np.newaxis]
-            grid = grid[0] + share[:, 0] * (grid[1] - grid[0])
-            design = np.vstack([design[0] + share * (design[1] - design[0]), design[2:]])
         yield names[j], slices[j], grid * scaling.deviations[j] + scaling.centre[j], design, encoder.missing
     start = numeric
     for name, categories in schema.categorical.items():

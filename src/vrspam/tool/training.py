@@ -15,6 +15,7 @@ from sklearn.model_selection import cross_val_predict
 
 from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments, HashFolds
 from vrspam.estimators.cv_blocks import HeldOut
+from vrspam.features import FeatureMap
 from vrspam.threads import blas_threads
 from vrspam.tool import suspicions
 from vrspam.tool.calibrating import METHODS, calibrate
@@ -55,7 +56,7 @@ def train(
         The label column, and the label to rank above the others (see `vrspam.tool.opening.open_labelled`).
     l1 : "auto" or sequence of numbers, default=(0.0,)
         Candidates for the absolute norm, for standardised features; "auto" tries six from 0 upwards.
-    features : {"linear", "additive", "kernel", "auto"} or transformer, optional
+    features : {"linear", "additive", "kernel", "auto"} or a map of `vrspam.features`, optional
         Curves for the columns, or curves and interactions, as in `AUCClassifierCV`; "auto" chooses. By default
         "auto", but "linear" for streams, more than 1,000 features, and where l1 is to choose some of them.
     calibration : {"sigmoid", "isotonic", "none"}, default="sigmoid"
@@ -89,6 +90,8 @@ def train(
     >>> model.positive, model.schema.feature_names, bool(model.coef[0] > 0)
     ('yes', ('age',), True)
     """
+    if not (features is None or isinstance(features, (str, FeatureMap))):
+        raise ValueError(f"no model file can hold {features!r}: give a name, or a map of vrspam.features")
     if calibration not in (*METHODS, "none"):
         raise ValueError(f"calibration {calibration!r} is not known; give sigmoid, isotonic or none")
     say("reading")
@@ -174,7 +177,7 @@ def l1_grid(l1: str | Sequence[float], moments: ClassMoments, scaling: Scaling) 
     """Candidates for l1; "auto" spreads them below the value 2pq·max|δ| from which all coefficients are 0."""
     if l1 != "auto":
         return tuple(float(value) for value in l1)
-    largest = 2.0 * moments.p * (1.0 - moments.p) * float(np.abs(moments.delta / scaling.deviations).max())
+    largest = 2.0 * moments.p * moments.q * float(np.abs(moments.delta / scaling.deviations).max())
     return tuple(share * largest for share in L1_SHARES)
 
 
@@ -200,7 +203,7 @@ def _model(
         means, deviations = moments.means, scaling.deviations
     else:
         means, deviations = fitted.moments_.means, Scaling.of(fitted.moments_, False).deviations
-    pq = moments.p * (1.0 - moments.p)
+    pq = moments.p * moments.q
     calibrated: Calibration | None = None
     if calibration != "none":
         calibrated = calibrate(held_out.scores, held_out.positive, calibration, held_out.weights)
