@@ -72,6 +72,19 @@ def test_weights_and_labels_in_memory(data):
         np.testing.assert_allclose(model.coef_, local.coef_, rtol=1e-10)
 
 
+@pytest.mark.parametrize("kind", ["array", "frame"])
+def test_score_refuses_labels_that_fit_has_not_seen(kind, data):
+    X, y = data
+    lazy = containers(X)[kind]
+    model = DaskAUCClassifier().fit(lazy, labels_for(lazy, np.where(y == 1, "yes", "no")))
+    other = np.where(y == 1, "yes", "no").astype(object)
+    other[7] = "maybe"
+    with pytest.raises(ValueError, match=r"labels \['maybe'\] that were not seen in fit"):
+        model.score(lazy, labels_for(lazy, other))
+    with pytest.raises(ValueError, match="not seen in fit"):  # 0 and 1 are no "no" and "yes"
+        model.score(lazy, y)
+
+
 @pytest.mark.parametrize("penalty", ["ridge", "net"])
 def test_wide_data_by_one_pass_for_each_product(penalty, data, monkeypatch):
     X, y = data

@@ -10,6 +10,7 @@ import numpy as np
 from dask import array as da
 from dask.base import is_dask_collection
 from sklearn.base import _fit_context, clone
+from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from vrspam import metrics
@@ -63,9 +64,12 @@ class DaskScores(AUCClassifierBase):
         Returns
         -------
         float
+            NaN, with a warning, when y holds one class only.
         """
         scores, y, weights = (dask.compute(part)[0] for part in (self.decision_function(X), y, sample_weight))
-        return metrics.roc_auc(np.asarray(y) == self.classes_[1], scores, weights)
+        y = column_or_1d(y)
+        self._refuse_unknown_labels(y)
+        return metrics.roc_auc(y == self.classes_[1], scores, weights)
 
     def _by_block(self, X, function, dtype):
         check_is_fitted(self, "coef_")

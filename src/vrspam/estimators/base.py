@@ -203,16 +203,19 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         scores = self.decision_function(X)
         on_device = arrays.device_namespace(scores) is not None
         y = y if on_device else column_or_1d(y)
-        labels = (
-            arrays.labels_of(y) if on_device or y.dtype != object else np.array(sorted(set(y), key=str), dtype=object)
-        )
+        self._refuse_unknown_labels(y)
+        if on_device:
+            positive = arrays.is_label(y, self.classes_[1], scores)
+            return float(metrics.roc_auc_columns(positive, scores[:, None], sample_weight)[0])
+        return metrics.roc_auc(y == self.classes_[1], scores, sample_weight)
+
+    def _refuse_unknown_labels(self, y) -> None:
+        """An error if y, a vector, holds labels that fit has not seen: they are neither positive nor negative."""
+        text = getattr(y, "dtype", None) == object  # may mix types, which do not sort
+        labels = np.array(sorted(set(y), key=str), dtype=object) if text else arrays.labels_of(y)
         unknown = [label for label in labels.tolist() if label not in self.classes_.tolist()]
         if unknown:
             raise ValueError(
                 f"y holds labels {unknown[:3]} that were not seen in fit: leave their rows out, or write them as "
                 f"one of {self.classes_.tolist()}."
             )
-        if on_device:
-            positive = arrays.is_label(y, self.classes_[1], scores)
-            return float(metrics.roc_auc_columns(positive, scores[:, None], sample_weight)[0])
-        return metrics.roc_auc(y == self.classes_[1], scores, sample_weight)
