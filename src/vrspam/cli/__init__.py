@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 
+from vrspam.extras import how_to_install
+
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; return the exit code."""
     try:
         from vrspam.cli.app import run
     except ModuleNotFoundError as error:
-        print(f"vrspam: {error.name} is missing: install the commands with  pip install 'vrspam[cli]'", file=sys.stderr)
+        print(f"vrspam: {how_to_install(str(error.name).partition('.')[0], 'cli')}", file=sys.stderr)
         return 1
     return run(sys.argv[1:] if arguments is None else arguments)

@@ -11,6 +11,7 @@ import typer
 from vrspam import __version__
 from vrspam.cli import datasets, evaluate, experiments, predict, theory, train
 from vrspam.cli.common import INTERRUPTED, say, warn
+from vrspam.extras import MissingExtra
 
 # typer has it from click, or from its own copy of click
 Misuse: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException")
@@ -69,7 +70,7 @@ def run(arguments: list[str]) -> int:
     except Exception as error:
         if debug:
             raise
-        unexpected = not isinstance(error, (ValueError, OSError, RuntimeError))
+        unexpected = not isinstance(error, (ValueError, OSError, RuntimeError, MissingExtra))
         kind = f"unexpected {type(error).__name__}: " if unexpected else ""
         hint = " (--debug shows where)" if unexpected else ""
         sentence = " ".join(str(error).split())  # one line, whatever bytes of a damaged file it quotes

@@ -1,8 +1,7 @@
-"""What all commands share: where they print, and the extras they need."""
+"""What all commands share: where they print."""
 
 from __future__ import annotations
 
-import importlib
 import json
 import sys
 from typing import Annotated, Any
@@ -32,15 +31,6 @@ def warn(text: str) -> None:
 def print_json(value: Any) -> None:
     """Print one JSON document on the standard output."""
     typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
-
-
-def require(extra: str, *modules: str) -> None:
-    """Say which extra to install when one of its modules is missing."""
-    for name in modules:
-        try:
-            importlib.import_module(name)
-        except ModuleNotFoundError as error:
-            raise RuntimeError(f"this command needs {name}: install it with  pip install 'vrspam[{extra}]'") from error
 
 
 def names(value: str | None) -> tuple[str, ...] | None:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vrspam.cli import files
-from vrspam.cli.common import AsJson, print_json, require, say
+from vrspam.cli.common import AsJson, print_json, say
+from vrspam.extras import require
 
 if TYPE_CHECKING:
     from vrspam.tool.evaluation import Evaluation

@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from vrspam.cli import files
-from vrspam.cli.common import AsJson, print_json, require, say
+from vrspam.cli.common import AsJson, print_json, say
+from vrspam.extras import require
 
 
 def register(app: typer.Typer) -> None:

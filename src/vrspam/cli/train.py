@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vrspam.cli import files
-from vrspam.cli.common import AsJson, print_json, require, say, warn
+from vrspam.cli.common import AsJson, print_json, say, warn
+from vrspam.extras import require
 
 if TYPE_CHECKING:
     from vrspam.tool import Model

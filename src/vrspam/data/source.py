@@ -13,6 +13,7 @@ from typing import Any
 
 from vrspam.data.errors import DataError
 from vrspam.data.textfile import DAMAGED, TextFile
+from vrspam.extras import how_to_install
 
 PathLike = str | os.PathLike[str]
 
@@ -42,7 +43,7 @@ class Source:
             raise DataError(f"format={format!r} is not known; give one of {', '.join(FORMATS)}")
         source = cls(paths, format or guess_format(paths[0]), **options)
         if source.format in ("csv", "parquet", "feather") and find_spec("pyarrow") is None:
-            raise DataError(f"{paths[0]} needs pyarrow: install vrspam[data]")
+            raise DataError(f"{paths[0]}: {how_to_install('pyarrow', 'data')}")
         if source.chunk_bytes < 1:
             raise DataError(f"chunk_bytes={source.chunk_bytes} must be at least 1")
         if source.delimiter is not None and len(source.delimiter.encode()) != 1:

@@ -1,5 +1,10 @@
-"""Exact fits on Dask clusters: moments of each block, added up in a tree, solved locally."""
+"""Exact fits on Dask clusters: moments of each block, added up in a tree, solved locally. Needs the extra `dask`."""
 
+from vrspam.extras import require
+
+require("dask", "dask")  # before the imports below fail without a word on what to do
+
+# ruff: noqa: E402
 from vrspam.distributed.classifier import DaskAUCClassifier
 from vrspam.distributed.search import DaskAUCClassifierCV
 

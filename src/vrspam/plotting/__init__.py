@@ -1,5 +1,10 @@
 """Pictures of scores, curves and paths: functions from numbers to matplotlib axes. Needs the extra `plots`."""
 
+from vrspam.extras import require
+
+require("plots", "matplotlib")  # before the imports below fail without a word on what to do
+
+# ruff: noqa: E402
 from vrspam.plotting.convergence import plot_convergence
 from vrspam.plotting.grid import plot_cv, plot_path
 from vrspam.plotting.ranking import (

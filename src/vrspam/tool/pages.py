@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.figure import Figure as Picture
 
 from vrspam import __version__
 from vrspam.metrics import DeLongTest
@@ -24,6 +24,9 @@ from vrspam.report import Bullets, Cell, Facts, Figure, Page, Table, Text
 from vrspam.tool.evaluation import Evaluation, calibration_error, described, verdict
 from vrspam.tool.explaining import by_column, curve_words, explain, size_words, strongest
 from vrspam.tool.model import Model
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
 
 MOST_FEATURES = 20
 
