@@ -11,7 +11,7 @@ from vrspam import arrays
 def union_of_labels(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """The sorted labels of a and b; an error if there are more than two, or numbers and strings."""
     if a.size and b.size and (a.dtype.kind in "OUS") != (b.dtype.kind in "OUS"):
-        raise ValueError(f"Labels {a.tolist()} and {b.tolist()} are of different types.")
+        raise ValueError(f"Labels {a.tolist()} and {b.tolist()} are of different types: give all labels one type.")
     union = np.union1d(a, b) if a.size and b.size else np.unique(b if b.size else a)
     if union.size > 2:
         known = f" (so far {a.tolist()})" if a.size else ""

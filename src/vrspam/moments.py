@@ -74,13 +74,37 @@ class ClassMoments:
 
     @classmethod
     def from_data(cls, X, y, sample_weight=None, classes=None, scatter: bool = True) -> ClassMoments:
-        """Moments of the rows of X (dense or sparse, float32 or float64) with labels y."""
+        """Moments of the rows of X.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            float32 or float64; arrays on a device are worked on there (`vrspam.arrays`).
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+            Rows of weight 0 count for nothing.
+        classes, scatter
+            As in `ClassMoments`.
+
+        Returns
+        -------
+        ClassMoments
+        """
         return cls(classes=classes, scatter=scatter).update(X, y, sample_weight)
 
     def update(self, X, y, sample_weight=None) -> ClassMoments:
         """Take in more rows, in place; bad input changes nothing.
 
-        Arrays on a device are worked on there (`vrspam.arrays`); the statistics themselves are NumPy's.
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Arrays on a device are worked on there (`vrspam.arrays`); the statistics themselves are NumPy's.
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
         """
         return self.add_checked(*check_rows(X, y, sample_weight))
 
@@ -155,9 +179,14 @@ class ClassMoments:
 
     def _check_alike(self, other: ClassMoments) -> np.ndarray:
         if None not in (self.n_features, other.n_features) and self.n_features != other.n_features:
-            raise ValueError(f"Moments of {self.n_features} and of {other.n_features} features cannot be combined.")
+            raise ValueError(
+                f"Moments of {self.n_features} and of {other.n_features} features cannot be combined: gather both from "
+                "the same columns."
+            )
         if self.has_scatter != other.has_scatter:
-            raise ValueError("Moments with and without scatter matrices cannot be combined.")
+            raise ValueError(
+                "Moments with and without scatter matrices cannot be combined: gather both with the same scatter=."
+            )
         if self.half_life is not None or other.half_life is not None:
             raise ValueError("Moments that forget depend on the order of rows: add rows by update, not by + or -.")
         union_of_labels(self._known, other._known)
@@ -186,7 +215,17 @@ class ClassMoments:
         return self.copy().take_out(other)
 
     def take_out(self, other: ClassMoments) -> ClassMoments:
-        """Take out rows that were added before, in place: `self - other` without a copy."""
+        """Take out rows that were added before, in place: `self - other` without a copy.
+
+        Parameters
+        ----------
+        other : ClassMoments
+            Of a part of the rows in these moments; a refusal changes nothing.
+
+        Returns
+        -------
+        self
+        """
         classes = self._check_alike(other)
         if other.n_features is None:
             return self
@@ -240,6 +279,13 @@ class ClassMoments:
         return self._stats[0], self._stats[1]
 
     @property
+    def _require_scatter(self) -> None:
+        if not self.has_scatter:
+            raise ValueError(
+                "These moments were gathered with scatter=False and hold no d×d matrix: gather them again with "
+                "scatter=True, or fit the rows themselves."
+            )
+
     def rows(self) -> np.ndarray:
         """Number of rows of each class (rows of weight 0 are not counted)."""
         return np.array([s.rows for s in self._stats])
@@ -280,8 +326,7 @@ class ClassMoments:
     @property
     def within(self) -> np.ndarray:
         """Σ₊ + Σ₋, the sum of the class covariances, shape (d, d)."""
-        if not self.has_scatter:
-            raise ValueError("These moments were gathered with scatter=False: they hold no d×d matrix.")
+        self._require_scatter()
         negative, positive = self._both()
         within = negative.scatter / negative.weight
         within += positive.scatter / positive.weight
@@ -290,8 +335,7 @@ class ClassMoments:
     @property
     def scatters(self) -> np.ndarray:
         """A copy of the two scatter matrices n_c Σ_c, shape (2, d, d)."""
-        if not self.has_scatter:
-            raise ValueError("These moments were gathered with scatter=False: they hold no d×d matrix.")
+        self._require_scatter()
         return np.stack([s.scatter for s in self._both()])
 
     @property
@@ -315,7 +359,13 @@ class ClassMoments:
         return worst
 
     def save(self, path: str | os.PathLike) -> None:
-        """Write to a NumPy archive (no pickle); an existing file is replaced only by a whole one."""
+        """Write to a NumPy archive (no pickle); an existing file is replaced only by a whole one.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Used as it is: no ending is added.
+        """
         labels = self.classes
         if labels.dtype == object and all(isinstance(label, str) for label in labels.tolist()):
             labels = labels.astype(str)
@@ -339,7 +389,16 @@ class ClassMoments:
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> ClassMoments:
-        """Read what `save` wrote; anything else is refused."""
+        """Read what `save` wrote; anything else is refused.
+
+        Parameters
+        ----------
+        path : str or path-like
+
+        Returns
+        -------
+        ClassMoments
+        """
         content = moments_file.read(path)
         half_life, scatters = float(content["half_life"]), content["scatters"]
         new = cls(

@@ -60,7 +60,19 @@ class SlidingMoments:
         self._replaced = 0
 
     def update(self, X, y, sample_weight=None) -> SlidingMoments:
-        """Take in more rows and drop the oldest beyond the window; bad input changes nothing."""
+        """Take in more rows and drop the oldest beyond the window; bad input changes nothing.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Oldest row first.
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+        """
         block = check_rows(sparse.csr_array(X) if sparse.issparse(X) else X, y, sample_weight)
         if not block[1].size:
             return self

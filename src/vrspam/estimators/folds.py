@@ -86,7 +86,18 @@ class HashFolds:
         return (hashes % np.uint64(self.n_splits)).astype(np.intp)
 
     def fold_of(self, X) -> np.ndarray:
-        """The fold of each row, 0 to n_splits - 1."""
+        """The fold of each row.
+
+        Parameters
+        ----------
+        X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+            Numbers; float32 and float64 rows of the same values are in the same fold.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            0 to n_splits - 1.
+        """
         return self.fold_of_hashes(self.hashes(X))
 
     def get_n_splits(self, X=None, y=None, groups=None) -> int:
@@ -94,7 +105,19 @@ class HashFolds:
         return self.n_splits
 
     def split(self, X, y=None, groups=None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """(rows to train on, rows to validate on) for each fold, as scikit-learn's splitters."""
+        """The rows of each fold, as scikit-learn's splitters give them.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y, groups
+            Ignored.
+
+        Yields
+        ------
+        tuple of ndarray
+            Numbers of the rows to train on, and of those to validate on.
+        """
         fold = self.fold_of(X if sparse.issparse(X) else arrays.on_host(X))
         for number in range(self.n_splits):
             yield np.flatnonzero(fold != number), np.flatnonzero(fold == number)

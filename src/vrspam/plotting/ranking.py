@@ -60,7 +60,24 @@ def plot_precision_recall(
 ) -> Axes:
     """Draw precision against recall; the dashed line is what chance reaches.
 
-    Parameters and result as in :func:`plot_roc`.
+    Parameters
+    ----------
+    y_true : array of n labels
+        Two values, the positive one sorting last, or booleans.
+    scores : array of n numbers, or dict of names to such arrays
+    ax : matplotlib Axes, optional
+        By default a new figure.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from vrspam.plotting import plot_precision_recall
+    >>> ax = plot_precision_recall([0, 0, 1, 1], {"first": [1, 3, 2, 4], "second": [1, 2, 3, 4]})
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['first', 'second']
     """
     positive, several = _labels(y_true), _several(scores)
     ax = axes_or_new(ax)
@@ -127,7 +144,27 @@ def plot_scores(
 
 
 def plot_lift(y_true: ArrayLike, scores: ArrayLike, *, ax: Axes | None = None) -> Axes:
-    """Draw how many times more positives the top rows hold than rows drawn by chance."""
+    """Draw how many times more positives the top rows hold than rows drawn by chance.
+
+    Parameters
+    ----------
+    y_true : array of n labels
+        Two values, the positive one sorting last, or booleans.
+    scores : array of n numbers
+    ax : matplotlib Axes, optional
+        By default a new figure.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from vrspam.plotting import plot_lift
+    >>> ax = plot_lift([0, 0, 0, 1], [1, 2, 3, 4])  # the top quarter of the rows is all positive
+    >>> ax.lines[0].get_ydata().tolist()
+    [4.0, 2.0, 1.33..., 1.0]
+    """
     positive, values = _labels(y_true), np.asarray(scores, dtype=float)
     false, true, _ = roc_curve(positive, values, drop_intermediate=False)
     share = (true * positive.sum() + false * (~positive).sum()) / positive.size
@@ -176,7 +213,30 @@ def plot_reliability(
 
 
 def plot_coefficients(names: Sequence[str], values: Sequence[float], *, label: str, ax: Axes | None = None) -> Axes:
-    """Draw one bar for each name, the first on top; raising and lowering bars differ in colour."""
+    """Draw one bar for each name, the first on top; raising and lowering bars differ in colour.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Cut off after 40 characters.
+    values : sequence of numbers
+        One for each name, in the same order: coefficients, or importances.
+    label : str
+        What the values are; written below the axis.
+    ax : matplotlib Axes, optional
+        By default a new figure.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from vrspam.plotting import plot_coefficients
+    >>> ax = plot_coefficients(["age", "dose"], [0.4, -0.1], label="added to the score by one standard deviation")
+    >>> [text.get_text() for text in ax.get_yticklabels()]
+    ['age', 'dose']
+    """
     sizes = np.asarray(values, dtype=float)
     ax = axes_or_new(ax)
     places = np.arange(sizes.size)[::-1]

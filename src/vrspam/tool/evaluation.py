@@ -85,7 +85,24 @@ class Evaluation:
 def score_file(
     model: Model, path: Any, *, skip_errors: bool = False, progress: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Labels (true for positive) and scores of a labelled file, in its order."""
+    """Labels and scores of the rows of a labelled file, in its order.
+
+    Parameters
+    ----------
+    model : Model
+        From `vrspam.tool.load_model`.
+    path : path
+        Of any kind that `vrspam.tool.training.train` reads, with the columns and the target of the training file.
+    skip_errors : bool, default=False
+        Leave out rows that cannot be read, instead of refusing the file.
+    progress : bool, default=False
+        Show rows per second on the standard error stream.
+
+    Returns
+    -------
+    positive : boolean array of n
+    scores : array of n
+    """
     chunks = model.open(path, labels=True, skip_errors=skip_errors, progress=progress)
     blocks = [(block.positive, block.scores) for block in model.score_chunks(chunks)]
     if not blocks:
@@ -224,7 +241,26 @@ def calibration_error(bins: tuple[Bin, ...]) -> float:
 def compare(
     models: tuple[Model, Model], path: Any, *, confidence: float = 0.95, skip_errors: bool = False
 ) -> tuple[DeLongTest, np.ndarray, tuple[np.ndarray, np.ndarray]]:
-    """DeLong's paired test of two models on the same rows; the labels and both scores as well."""
+    """DeLong's paired test of two models on the same rows.
+
+    Parameters
+    ----------
+    models : pair of Model
+        Trained for the same target; they may use different columns of the file.
+    path : path
+        A labelled file, see `score_file`.
+    confidence : float in (0, 1)
+        Of the interval of the difference between the AUCs.
+    skip_errors : bool, default=False
+        Leave out rows that cannot be read, instead of refusing the file.
+
+    Returns
+    -------
+    test : DeLongTest
+        First model minus second.
+    positive : boolean array of n
+    scores : pair of arrays of n
+    """
     (labels_a, a), (labels_b, b) = (score_file(model, path, skip_errors=skip_errors) for model in models)
     if not np.array_equal(labels_a, labels_b):
         raise DataError(
