@@ -13,7 +13,9 @@ from pathlib import Path
 import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent
-os.environ.setdefault("VRSPAM_DATA", str(ROOT.parent / "shared" / "data"))
+BESIDE = ROOT.parent / "shared" / "data"  # a folder of data beside the checkout is used where there is one
+if BESIDE.is_dir():
+    os.environ.setdefault("VRSPAM_DATA", str(BESIDE))
 
 
 def interleaved(functions: dict[str, Callable[[], object]], repeats: int = 5, warm_up: int = 1) -> dict[str, float]:

@@ -394,3 +394,17 @@ def test_coef_path_needs_moments():
     for bad in ({"tol": -1.0}, {"tol": np.nan}, {"max_iter": 0}):
         with pytest.raises(ValueError, match=next(iter(bad))):
             coef_path(ClassMoments.from_data(X, y), [1.0], **bad)
+
+
+@pytest.mark.parametrize("how", ["moments", "products"])
+@pytest.mark.parametrize("l1s", [[0.0], [0.0, 1e-3]])
+def test_float32_rows_are_certified_on_the_whole_grid(how, l1s, monkeypatch, recwarn):
+    """The smallest penalties of the automatic grid are below what products in float32 can resolve."""
+    monkeypatch.setattr(search_module, "choose_solver", lambda *args, **kwargs: how)
+    X, y = make_data(300, 8)
+    X = X.astype(np.float32)
+    model = AUCClassifierCV(l1s=l1s, cv=3).fit(X, y)
+    exact = AUCClassifierCV(l1s=l1s, cv=3, l2s=model.l2s_).fit(X.astype(np.float64), y)
+    assert model.converged_path_.all()
+    assert not [w for w in recwarn if issubclass(w.category, ConvergenceWarning)]
+    assert np.allclose(model.coef_, exact.coef_, rtol=1e-3, atol=1e-6)

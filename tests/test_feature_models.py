@@ -9,6 +9,7 @@ import pytest
 from helpers import make_data
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GroupKFold, RepeatedStratifiedKFold, ShuffleSplit, StratifiedKFold
 from sklearn.pipeline import make_pipeline
@@ -94,7 +95,7 @@ def test_features_of_all_rows_are_never_held(monkeypatch):
     whole = AUCClassifierCV(features=Watched()).fit(X, y)
     for module in ("scatter", "estimators.splits"):
         monkeypatch.setattr(f"vrspam.{module}.BLOCK_BYTES", 100 * 8 * 8)
-    monkeypatch.setattr("vrspam.estimators.mapped.BLOCK_ENTRIES", 100 * 8)
+    monkeypatch.setattr("vrspam.features.table.BLOCK_ENTRIES", 100 * 8)
     monkeypatch.setattr("vrspam.estimators.grid_search.MAPPED_BYTES", 0)  # folds gathered again instead of kept
     model = AUCClassifierCV(features=Watched()).fit(X, y)
     scores = model.decision_function(X)
@@ -414,3 +415,14 @@ def test_one_standard_error_prefers_the_smoother_kernel():
     enough = table[table["auc"] >= best["auc"] - best["standard_error"]]["features"].tolist()
     assert {"kernel 3", "kernel 1"} <= set(enough)
     assert table.loc[table["chosen"], "features"].item() == "kernel 3"
+
+
+def test_the_chosen_point_of_a_map_is_certified_in_float32(recwarn):
+    """Features of float32 rows are multiplied in float32, and again in float64 where that is too coarse."""
+    X, y = make_data(300, 3)
+    model = AUCClassifierCV([1e-7], features="additive").fit(X.astype(np.float32), y)
+    assert model.moments_.rounding == 0.0
+    assert model.gap_ <= 1e-8 * model.moments_.p * model.moments_.q
+    assert not [w for w in recwarn if issubclass(w.category, ConvergenceWarning)]
+    coarse = AUCClassifierCV([1.0], features="additive").fit(X.astype(np.float32), y)
+    assert coarse.moments_.rounding > 0.0

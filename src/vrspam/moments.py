@@ -156,7 +156,8 @@ class ClassMoments:
         # Rows of weight zero count for nothing, not even as rows.
         members = [(y == label) if weights is None else (y == label) & (weights > 0) for label in labels]
         for slot, chosen, block in row_blocks(X, index, members, self.has_scatter):
-            block = block.astype(np.float64) if precise else block
+            # Without a scatter there are no large products that float32 would make cheaper.
+            block = block.astype(np.float64, copy=False) if precise or not self.has_scatter else block
             found[slot].add_rows(block, None if weights is None else weights[chosen])
         return found
 
@@ -278,7 +279,6 @@ class ClassMoments:
             )
         return self._stats[0], self._stats[1]
 
-    @property
     def _require_scatter(self) -> None:
         if not self.has_scatter:
             raise ValueError(
@@ -286,6 +286,7 @@ class ClassMoments:
                 "scatter=True, or fit the rows themselves."
             )
 
+    @property
     def rows(self) -> np.ndarray:
         """Number of rows of each class (rows of weight 0 are not counted)."""
         return np.array([s.rows for s in self._stats])

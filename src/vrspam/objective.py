@@ -21,11 +21,14 @@ from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
+from scipy import sparse
 
 from vrspam.moments import ClassMoments
 from vrspam.penalties import ElasticNet
 
 __all__ = ["ClassMoments", "Evaluation", "Objective", "WithinProducts", "auto_l2", "multiply"]
+
+BLOCK_BYTES = 1 << 22  # float32 rows converted at once
 
 
 class Operator(Protocol):
@@ -48,22 +51,32 @@ class WithinProducts:
     With a_i = weight_i / n_(class of i) and scores s = Xw, Σw = Xᵀr - Σ_c μ_c Σ_(i in c) r_i, where
     r_i = a_i (s_i - μ_(class of i)·w). The sums over r are 0 but for rounding; taking them off keeps the
     rounding of large means out of the result. With `sizes`, the class weights of a larger data set of which X is
-    one block of rows, the result is the block's part of Σw: the parts add up.
+    one block of rows, the result is the block's part of Σw: the parts add up. Products are those of float64 also for
+    float32 rows, which are converted block by block: certificates hold to its rounding.
     """
 
     def __init__(self, X, is_positive: np.ndarray, sample_weight: np.ndarray | None, means: np.ndarray, sizes=None):
         share = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         self.X = X
-        self._transposed = X.T
+        self._blocks = [slice(None)]
+        if X.dtype == np.float32 and not sparse.issparse(X):
+            step = max(1, BLOCK_BYTES // (8 * max(X.shape[1], 1)))
+            self._blocks = [slice(start, start + step) for start in range(0, X.shape[0], step)]
         self.side = is_positive.astype(np.intp)
         sizes = np.bincount(self.side, weights=share, minlength=2) if sizes is None else np.asarray(sizes)
         self.share = share / sizes[self.side]
         self.means = means
 
     def __matmul__(self, w: np.ndarray, /) -> np.ndarray:
-        residual = self.share * (multiply(self.X, w) - (self.means @ w)[self.side])
-        back = multiply(self._transposed, residual)
-        return back - np.bincount(self.side, weights=residual, minlength=2) @ self.means
+        back, left, shift = np.zeros(self.X.shape[1]), np.zeros(2), self.means @ w
+        for rows in self._blocks:
+            X = self.X if len(self._blocks) == 1 else self.X[rows]
+            X = X if sparse.issparse(X) else X.astype(np.float64, copy=False)
+            side = self.side[rows]
+            residual = self.share[rows] * (X @ w - shift[side])
+            back += X.T @ residual
+            left += np.bincount(side, weights=residual, minlength=2)
+        return back - left @ self.means
 
 
 class Evaluation(NamedTuple):

@@ -30,11 +30,13 @@ def validated_rows(estimator: AUCClassifierBase, number: int, X, y, weights=None
         raise ValueError(f"Block {number}: {error}") from error
 
 
-def add_block(moments: ClassMoments, rows: Rows, number: int, index: np.ndarray | None = None) -> None:
+def add_block(
+    moments: ClassMoments, rows: Rows, number: int, index: np.ndarray | None = None, *, precise: bool = False
+) -> None:
     """Take in a block, or the rows of it numbered by `index`; a refusal names it."""
     try:
         with blas_threads_for(rows.X.shape[1]):
-            moments.add_checked(*rows, index=index)
+            moments.add_checked(*rows, index=index, precise=precise)
     except ValueError as error:
         raise ValueError(f"Block {number}: {error}") from error
 

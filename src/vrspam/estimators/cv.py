@@ -110,6 +110,11 @@ class AUCClassifierCV(CVByBlocks):
         See `vrspam.estimators.exact.choose_solver`.
     moments_ : ClassMoments
         Of all rows, when `solver_` is "moments".
+    history_ : dict of ndarray
+        Of the last fit, on all rows, when `solver_` is "products": `epoch`, `passes`, `seconds`, `objective` and `gap`.
+    held_out_ : HeldOut
+        After `fit_stream` only: `positive`, `scores`, `fold` and `weights` of the validation rows that were kept, each
+        scored at the chosen point by the model of the other folds; `weights` say how many rows each stands for.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Only if X had string column names.
@@ -254,9 +259,8 @@ class AUCClassifierCV(CVByBlocks):
                 f"All coefficients are 0 at the chosen l1 = {self.l1_:g}: no feature ranks the validation rows better "
                 "than chance at a smaller one of the grid. Add smaller values of l1, if there is anything to find."
             )
-        # A map's grid is ours as well as its scale: what was not chosen need not trouble anyone.
-        solved = self.converged_path_ if self.features_ is None else self.converged_path_[choice.index]
-        warn_if_not_converged(solved)
+        if self.features_ is None:  # a map's grid is ours as well as its scale: only what was chosen matters
+            warn_if_not_converged(self.converged_path_)
 
     def _refit(self, choice: Choice, rows: Rows, classes: np.ndarray, moments: ClassMoments | None) -> None:
         """The chosen point on all rows."""
@@ -268,6 +272,10 @@ class AUCClassifierCV(CVByBlocks):
         if solver == "moments":
             objective = Objective.from_moments(moments, l2, l1)
             solution = solve_gram(objective, tol=self.tol, max_iter=self.max_iter)
+            if not solution.converged and moments.rounding > 0.0:  # float32 was too coarse
+                moments = ClassMoments(rows.X.shape[1], classes=classes).add_checked(*rows, precise=True)
+                objective = Objective.from_moments(moments, l2, l1)
+                solution = solve_gram(objective, tol=self.tol, max_iter=self.max_iter)
             self.moments_ = moments
         else:
             objective = Objective.from_products(rows.X, rows.y == classes[1], rows.weights, moments, l2, l1)

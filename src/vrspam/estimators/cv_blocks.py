@@ -45,7 +45,7 @@ def add_to_folds(moments: list[ClassMoments], rows: Rows, number: int, folds: Ha
     for side, part in enumerate(moments):
         index = np.flatnonzero(fold == side)
         if index.size:
-            add_block(part, rows, number, index)
+            add_block(part, rows, number, index, precise=True)
 
 
 class HeldOut(NamedTuple):

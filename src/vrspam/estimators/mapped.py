@@ -17,11 +17,10 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 
 from vrspam.estimators.base import Rows
 from vrspam.features import AdditiveFeatures, FeatureMap, KernelFeatures, LinearFeatures
-from vrspam.features.table import is_frame, rows_of
+from vrspam.features.table import blocks, is_frame, rows_of
 
 BANDWIDTHS = (3.0, 1.0, 0.3)  # from nearly quadratic to fine detail
 NAMES = ("linear", "additive", "kernel", "auto")
-BLOCK_ENTRIES = 1 << 21
 MAX_FEATURES = 5_000
 
 
@@ -62,8 +61,7 @@ class MappedArray:
     def __matmul__(self, coefs: np.ndarray) -> np.ndarray:
         if isinstance(self.features, FeatureMap):  # goes by blocks itself
             return self.features.products(self.X, coefs)
-        step = max(64, BLOCK_ENTRIES // max(self.shape[1], 1))
-        return np.concatenate([self.products(slice(i, i + step), coefs) for i in range(0, self.shape[0], step)])
+        return np.concatenate([self.products(rows, coefs) for rows in blocks(*self.shape)])
 
 
 def named_maps(features: Any, seed: int) -> dict[str, Any]:

@@ -42,7 +42,7 @@ def make_splits(cv, rows: Rows, classes: np.ndarray, groups=None, random_state=N
     pairs = cv if is_list else check_cv(cv, y, classifier=True).split(rows.X, y, groups)
     splits = [_checked_split(number, pair, y.size) for number, pair in enumerate(pairs)]
     if not splits:
-        raise ValueError("cv gives no split at all.")
+        raise ValueError("cv gives no split at all: give a number of folds, a splitter, or a list that is not empty.")
     counts = weights is None or weights > 0
     for label in classes.tolist():
         member = (y == label) & counts
@@ -89,7 +89,9 @@ def moments_of_splits(
     n, d = rows.X.shape
 
     def gather(index: np.ndarray | None) -> ClassMoments:
-        return ClassMoments(d, classes=classes).add_checked(*rows, index=index)
+        # Of a map only the chosen point need be certified, so float32 will often do.
+        precise = not isinstance(rows.X, MappedArray)
+        return ClassMoments(d, classes=classes).add_checked(*rows, index=index, precise=precise)
 
     once = np.ones(n, dtype=np.intp)
     uses = sum((np.bincount(split.validation, minlength=n) for split in splits), np.zeros(n, dtype=np.intp))
