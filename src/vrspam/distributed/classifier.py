@@ -102,7 +102,7 @@ class DaskAUCClassifier(DaskScores, AUCClassifier):
 
     Attributes
     ----------
-    coef_, intercept_, classes_, l2_, objective_, gap_, n_iter_, solver_, moments_, n_features_in_
+    coef_, intercept_, classes_, l2_, objective_, gap_, n_iter_, solver_, moments_, history_, n_features_in_
         As in `vrspam.AUCClassifier`.
 
     Examples

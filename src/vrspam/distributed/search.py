@@ -40,6 +40,8 @@ class DaskAUCClassifierCV(DaskScores, AUCClassifierCV):
     ----------
     l2_, l1_, best_score_, l2s_, l1s_, auc_path_, gap_path_, converged_path_, coef_, intercept_, classes_, moments_
         As in `vrspam.AUCClassifierCV`.
+    held_out_ : HeldOut
+        As after `vrspam.AUCClassifierCV.fit_stream`.
 
     Examples
     --------

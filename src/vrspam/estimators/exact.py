@@ -94,6 +94,9 @@ class AUCClassifier(AUCClassifierBase):
         What ran, see `vrspam.estimators.exact.choose_solver`.
     moments_ : ClassMoments
         The statistics the solution came from, when `solver_` is "moments".
+    history_ : dict of ndarray
+        When `solver_` is "products": `epoch`, `passes`, `seconds`, `objective` and `gap` for each iteration, the start
+        included.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Only if X had string column names.

@@ -42,7 +42,10 @@ def make_splits(cv, rows: Rows, classes: np.ndarray, groups=None, random_state=N
     pairs = cv if is_list else check_cv(cv, y, classifier=True).split(rows.X, y, groups)
     splits = [_checked_split(number, pair, y.size) for number, pair in enumerate(pairs)]
     if not splits:
-        raise ValueError("cv gives no split at all: give a number of folds, a splitter, or a list that is not empty.")
+        raise ValueError(
+            "cv gives no split at all: give a number of folds, a splitter, or a list of splits (a generator is empty "
+            "once it was read)."
+        )
     counts = weights is None or weights > 0
     for label in classes.tolist():
         member = (y == label) & counts
