@@ -211,8 +211,8 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
 
     def _refuse_unknown_labels(self, y) -> None:
         """An error if y, a vector, holds labels that fit has not seen: they are neither positive nor negative."""
-        text = getattr(y, "dtype", None) == object  # may mix types, which do not sort
-        labels = np.array(sorted(set(y), key=str), dtype=object) if text else arrays.labels_of(y)
+        mixed = isinstance(y, np.ndarray) and y.dtype == object  # labels of several types cannot be sorted
+        labels = np.array(sorted(set(y), key=str), dtype=object) if mixed else arrays.labels_of(y)
         unknown = [label for label in labels.tolist() if label not in self.classes_.tolist()]
         if unknown:
             raise ValueError(
