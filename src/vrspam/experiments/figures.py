@@ -30,23 +30,24 @@ def draw_all(rows: Sequence[Row], protocol: Protocol, folder: Path) -> list[Draw
 def _passes(rows: Sequence[Row], protocol: Protocol, folder: Path) -> Drawn | None:
     caption = (
         "Test AUC (above; dashed: the optimum) and distance of the objective from its minimum (below, logarithmic) "
-        "against passes over the training rows; set-up and anchor gradients are counted."
+        "against passes over the training rows: set-up, anchor gradients and inner steps / n are counted, and for "
+        "SPAM, SOLAM and OPAUC two an epoch, the steps and the evaluation of the objective."
     )
     panels = _convergence_panels(rows, protocol)
     return _save("convergence-passes", folder, caption, panels, lambda: paper.plot_convergence(panels, "passes"))
 
 
 def _seconds(rows: Sequence[Row], protocol: Protocol, folder: Path) -> Drawn | None:
-    caption = "The same against seconds of the solver, on one core."
+    caption = "The same against seconds of the solver, the same evaluations included, on one core."
     panels = _convergence_panels(rows, protocol)
     return _save("convergence-seconds", folder, caption, panels, lambda: paper.plot_convergence(panels, "seconds"))
 
 
 def _variance(rows: Sequence[Row], protocol: Protocol, folder: Path) -> Drawn | None:
     caption = (
-        "Variance of the direction of an update, over the draw of the row, against passes (logarithmic): SPAM's stays, "
-        "VRSPAM's goes to zero. Grey: the paper's bound on the latter, by the distances to the optimum, with its "
-        "constant 128 M⁴ and with that of the rows themselves."
+        "Variance of the direction of an update, over the draw of the row (logarithmic), against passes, counted as "
+        "above: SPAM's stays, VRSPAM's goes to zero. Grey: the paper's bound on the latter, by the distances to the "
+        "optimum, with its constant 128 M⁴ and with that of the rows themselves."
     )
     panels = _panels(rows, "variance", protocol.variance.sets)
     return _save("variance", folder, caption, panels, lambda: paper.plot_variance(panels))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -59,7 +60,7 @@ def run_experiment(
     n_jobs : int, optional
         Processes; all cores by default.
     skip_missing : bool, default=False
-        Leave out sets that are neither on this machine nor can be downloaded, instead of an error.
+        Leave out sets that are damaged, or neither on this machine nor to be downloaded, instead of an error.
     watcher : Watcher, optional
 
     Returns
@@ -76,12 +77,16 @@ def run_experiment(
             f"{directory} holds results of another protocol (scaling, cv, seed or grid differ): "
             "give another directory, or remove it."
         )
-    missing = _missing_sets(protocol, watcher)
-    if missing and (not skip_missing or len(missing) == len(protocol.sets)):
-        raise DataError("; ".join(missing.values()))
-    store.remove_leftovers()
-    plan = make_plan(replace(protocol, sets=tuple(name for name in protocol.sets if name not in missing)))
+    plan = make_plan(protocol)
     done = {run for run in plan if store.done(run, protocol.run_digest(run.algorithm, run.task))}
+    missing = _missing_sets(dict.fromkeys(run.set for run in plan if run not in done), watcher)
+    plan = [run for run in plan if run.set not in missing]
+    if missing and (not skip_missing or not plan):
+        raise DataError("; ".join(missing.values()))
+    for name, reason in missing.items():
+        watcher.message(f"{name} is left out: {reason}")
+    store.remove_leftovers()
+    done &= set(plan)
     experiment = Experiment(Path(directory), 0, len(done), missing=missing)
     watcher.start([run for run in plan if run not in done], len(done))
     work = Worker(protocol, str(store.directory))
@@ -95,17 +100,15 @@ def run_experiment(
     return experiment
 
 
-def _missing_sets(protocol: Protocol, watcher: Watcher) -> dict[str, str]:
-    """Fetch what is not on this machine; return what cannot be had, and why."""
+def _missing_sets(names: Iterable[str], watcher: Watcher) -> dict[str, str]:
+    """Fetch what is not on this machine; return what cannot be had or is damaged, and why."""
     where = {row["name"]: row["where"] for row in available()}
     missing = {}
-    for name in protocol.sets:
-        if where[name] != "download":
-            continue
-        watcher.message(f"{name} is not on this machine: downloading it")
+    for name in names:
+        if where[name] == "download":
+            watcher.message(f"{name} is not on this machine: downloading it")
         try:
             load(name)
         except DataError as error:
-            missing[name] = f"{name} is left out: {error}"
-            watcher.message(missing[name])
+            missing[name] = str(error)
     return missing
