@@ -90,6 +90,22 @@ def test_set_that_cannot_be_had_is_named(tmp_path, capsys, monkeypatch):
     assert not (tmp_path / "out").exists()
 
 
+def test_set_with_a_garbage_file_is_named_once_before_any_run(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("VRSPAM_DATA", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "mammography").write_bytes(b"\x00\xff garbage\n" * 100)
+    command = ["reproduce", "--sets", "mammography,breast-cancer", "--runs", "1", "--out", str(tmp_path / "out")]
+    assert main(command) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    path = tmp_path / "mammography"
+    advice = "delete it and load again, or put the right file in its place"
+    assert captured.err == f"vrspam: {path} is cut off or no LIBSVM text; {advice}\n"
+    assert not (tmp_path / "out").exists()
+    assert main(["datasets"]) == 0
+    assert capsys.readouterr().err == ""
+
+
 def test_datasets_for_scripts(capsys):
     assert main(["datasets", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)

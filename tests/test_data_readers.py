@@ -268,7 +268,7 @@ def test_a_label_not_met_before(tmp_path):
     "spoil", [{"numeric": "abc"}, {"categorical": []}, {"width": "x"}, {"more": 1}, {"fill": [None]}]
 )
 def test_damaged_schema(spoil):
-    with pytest.raises(DataError, match="this is no schema"):
+    with pytest.raises(DataError, match=r"this is no schema.*; give what Schema\.to_dict wrote"):
         Schema.from_dict(Schema(numeric=("a",)).to_dict() | spoil)
 
 
@@ -497,7 +497,7 @@ def test_damaged_row_group(tmp_path):
     ("options", "message"),
     [
         ({"target": "sik"}, "has no column 'sik'.*it has 'höhe', 'count'"),
-        ({"columns": ["höhe"], "target": "höhe"}, "no feature column is left"),
+        ({"columns": ["höhe"], "target": "höhe"}, "no feature column is left.*at least one"),
         ({"missing": "median"}, "give 'error', 'mean' or a number"),
         ({"unknown": "zero"}, "give 'error' or 'ignore'"),
         ({"on_error": "ignore"}, "give 'raise' or 'skip'"),
@@ -519,7 +519,7 @@ def test_misuse_of_files(tmp_path):
     with pytest.raises(DataError, match="no file is found"):
         read_chunks(tmp_path / "nothing.csv")
     (tmp_path / "empty").touch()
-    with pytest.raises(DataError, match="is empty"):
+    with pytest.raises(DataError, match=r"is empty.*get it again"):
         read_chunks(tmp_path / "empty")
     (tmp_path / "twice.csv").write_text("a,a\n1,2\n")
     with pytest.raises(DataError, match="'a' twice"):

@@ -189,6 +189,41 @@ def test_rebuilt_file_is_checked_by_counts(tmp_path, monkeypatch, text, message)
             load("toy")
 
 
+GARBAGE = {
+    "random": np.random.default_rng(0).bytes(4000),
+    "zeros": b"\0" * 1000,
+    "nothing": b"",
+    "a long line": b"x" * 100_000,
+    "a page": b"<html>\n<body>404\n",
+    "an archive": b"PK\x03\x04" + b"\xff" * 200,
+    "labels without end": b"inf 1:2\n1 1:1\n",
+    "labels that are none": b"nan 1:2\n1 1:1\n",
+    "an index beyond all bounds": b"1 99999999999999999999:1\n",
+    "a value without end": TEXT.replace(b"2.5", b"inf"),
+    "half labels": TEXT.replace(b"\n4 ", b"\n4.5 "),
+    "Latin-1": "größe\n".encode("latin-1"),
+}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("kind", GARBAGE)
+@pytest.mark.parametrize("format", ["libsvm", "npz", "columns"])
+def test_garbage_is_one_short_sentence(tmp_path, monkeypatch, format, kind):
+    name = "toy" if format == "libsvm" else f"published.{format}"
+    use(monkeypatch, toy_file(publisher_bytes=False, format=format, url=f"http://127.0.0.1:9/{name}"))
+    (tmp_path / name).write_bytes(GARBAGE[kind])
+    monkeypatch.setenv("VRSPAM_DATA", str(tmp_path))
+    with pytest.raises(DataError) as caught:
+        load("toy")
+    sentence = str(caught.value).replace(str(tmp_path), "")
+    assert sentence.startswith(f"/{name} ")
+    assert sentence.endswith("; delete it and load again, or put the right file in its place")
+    assert sentence.isascii()
+    assert sentence.isprintable()
+    assert "\\x" not in sentence
+    assert len(sentence) < 200
+
+
 def test_publishers_formats(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((20, 4)), np.arange(20) % 5 == 0

@@ -132,7 +132,7 @@ def open_npy(path: str) -> np.ndarray:
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError) as error:
-        raise DataError(f"{path} is no whole .npy file ({error}); get it again") from error
+        raise DataError(f"{path} is no whole .npy file of numbers; get it again") from error
     if array.ndim not in (1, 2) or array.dtype.kind not in "biuf":
         raise DataError(f"{path} holds {array.ndim} dimensions of {array.dtype}; an array of numbers is needed")
     return array

@@ -41,7 +41,7 @@ def csv_types(path: str, source: Source) -> dict[str, Any]:
         except DAMAGED as error:
             raise DataError(f"{path} is cut off or damaged ({error}); get it again") from error
     if not text or text.isspace():
-        raise DataError(f"{path} has a header but no rows")
+        raise DataError(f"{path} has a header but no rows; get it again, or leave it out")
     try:
         table = _parse(text, dialect, {})
         whole = not any(pa.types.is_binary(column.type) for column in table.columns)  # binary: text, but not UTF-8
@@ -122,7 +122,7 @@ def _header(path: str, file: TextFile, delimiter: str | None) -> tuple[_Dialect,
     while not raw.strip() or raw.count(b'"') % 2:
         line = file.stream.readline(1 << 24)
         if not line:
-            raise DataError(f"{path} is empty")
+            raise DataError(f"{path} is empty; get it again, or leave it out")
         raw, lines = raw + line, lines + 1
     try:
         text = raw.decode("utf-8-sig").strip("\r\n")

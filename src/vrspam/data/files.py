@@ -7,7 +7,6 @@ import io
 import os
 import sys
 import tempfile
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -107,11 +106,14 @@ def _text(path: Path, info: FileInfo, advice: str, shown: str | None = None) -> 
     try:
         with TextFile(path) as file:
             data = file.stream.read()
-        if path.name == info.published_name and info.format != "libsvm":
-            data = _converted(data, info.format)
-    except (*DAMAGED, ValueError, KeyError, zipfile.BadZipFile) as error:
+    except DAMAGED as error:
         raise DataError(f"{shown or path} is cut off or damaged ({error}); {advice}") from error
-    return data
+    if path.name != info.published_name or info.format == "libsvm":
+        return data
+    try:
+        return _converted(data, info.format)
+    except Exception as error:  # what parsers of other formats raise is beyond counting, and quotes any bytes
+        raise DataError(f"{shown or path} is cut off or damaged; {advice}") from error
 
 
 def _converted(data: bytes, format: str) -> bytes:
@@ -121,7 +123,9 @@ def _converted(data: bytes, format: str) -> bytes:
         arrays = np.load(io.BytesIO(data), allow_pickle=False)
         X, labels = arrays["X"], np.where(arrays["y"] == arrays["y"].max(), 1, -1)
     else:
-        table = np.loadtxt(io.BytesIO(data))
+        if not data.strip():
+            raise ValueError("no rows")
+        table = np.loadtxt(io.BytesIO(data), ndmin=2)
         X, labels = table[:, :-1], table[:, -1].astype(np.int64)
     text = io.BytesIO()
     dump_svmlight_file(X, labels, text, zero_based=False)
@@ -141,13 +145,16 @@ def _checked(info: FileInfo, text: bytes, source: str, advice: str) -> Part:
         )
     try:
         X, labels = load_svmlight_file(io.BytesIO(text), zero_based=False)
-    except ValueError as error:
-        raise DataError(f"{source} is cut off or no LIBSVM text ({error}); {advice}") from error
-    counts = {int(label): int(count) for label, count in zip(*np.unique(labels, return_counts=True), strict=True)}
-    if X.shape != (info.n, info.d) or (info.labels is not None and counts != info.labels):
-        found = f"{X.shape[0]} rows, {X.shape[1]} features, labels {counts}"
-        wanted = f"{info.n} rows, {info.d} features" + (f", labels {dict(info.labels)}" if info.labels else "")
+    except Exception as error:  # its words quote the bytes, whatever they are
+        raise DataError(f"{source} is cut off or no LIBSVM text; {advice}") from error
+    if X.shape != (info.n, info.d):
+        found, wanted = (f"{n} rows, {d} features" for n, d in (X.shape, (info.n, info.d)))
         raise DataError(f"{source} has {found} where {info.name} has {wanted}; {advice}")
+    if not (np.isfinite(X.data).all() and np.isfinite(labels).all() and (labels == np.rint(labels)).all()):
+        raise DataError(f"{source} has values that are not finite, or labels that are not whole; {advice}")
+    counts = {int(label): int(count) for label, count in zip(*np.unique(labels, return_counts=True), strict=True)}
+    if info.labels is not None and counts != info.labels:
+        raise DataError(f"{source} has labels {counts} where {info.name} has {dict(info.labels)}; {advice}")
     return Part(info.name, sp.csr_matrix(X), labels, digest, source)
 
 

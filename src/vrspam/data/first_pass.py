@@ -82,7 +82,7 @@ def _table_schema(
             raise DataError(no_column(str(path), str(name), types))
     features = [n for n in (columns if columns is not None else types) if n not in drop and n != target]
     if not features:
-        raise DataError(f"{path}: no feature column is left")
+        raise DataError(f"{path}: no feature column is left; take at least one beside the labels")
     numeric, found = [], {}
     for name in map(str, features):
         kind = type_kind(types[name])

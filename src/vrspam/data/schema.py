@@ -89,9 +89,9 @@ class Schema:
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Schema:
         """Return the schema that `to_dict` wrote, or say what is wrong with it."""
-        known = {f.name for f in fields(cls)}
+        known, advice = {f.name for f in fields(cls)}, "give what Schema.to_dict wrote"
         if not isinstance(plain, Mapping) or set(plain) != known:
-            raise DataError(f"this is no schema: its keys must be {', '.join(sorted(known))}")
+            raise DataError(f"this is no schema (its keys must be {', '.join(sorted(known))}); {advice}")
         try:
             return cls(
                 numeric=tuple(_strings(plain["numeric"])),
@@ -103,7 +103,7 @@ class Schema:
                 width=None if plain["width"] is None else int(plain["width"]),
             )
         except (TypeError, ValueError, AttributeError) as error:
-            raise DataError(f"this is no schema ({error})") from error
+            raise DataError(f"this is no schema ({error}); {advice}") from error
 
     @classmethod
     def infer(cls, path: Any, target: str | int | None = None, **options: Any) -> Schema:

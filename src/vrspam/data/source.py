@@ -89,6 +89,6 @@ def guess_format(path: str) -> str:
         return binary
     line = next((line for line in start.splitlines() if line.strip() and not line.startswith(b"#")), b"")
     if not line:
-        raise DataError(f"{path} is empty")
+        raise DataError(f"{path} is empty; get it again, or leave it out")
     # a cut 64 KiB line of LIBSVM text ends in a broken pair; its head still tells
     return "libsvm" if _LIBSVM_LINE.match(line[:4096].rpartition(b" ")[0] or line) else "csv"

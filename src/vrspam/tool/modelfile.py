@@ -98,7 +98,8 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     try:
         return _model(content)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise ModelFileError(f"{name} contradicts itself ({error}): train the model again") from error
+        reason = str(error).partition("; ")[0]  # without advice to those who put the parts together
+        raise ModelFileError(f"{name} contradicts itself ({reason}): train the model again") from error
 
 
 def _model(content: dict[str, Any]) -> Model:
