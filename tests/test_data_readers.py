@@ -265,7 +265,7 @@ def test_a_label_not_met_before(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "spoil", [{"numeric": "abc"}, {"categorical": []}, {"width": "x"}, {"more": 1}, {"fill": [None]}]
+    "spoil", [{"numeric": "abc"}, {"categorical": []}, {"width": "x"}, {"more": 1}, {"fill": [None]}, {"zero_based": 0}]
 )
 def test_damaged_schema(spoil):
     with pytest.raises(DataError, match=r"this is no schema.*; give what Schema\.to_dict wrote"):
@@ -316,7 +316,49 @@ def test_libsvm_comments_blank_lines_and_zero_based(tmp_path):
     with pytest.raises(DataError, match="zero_based=True"):
         list(read_chunks(path))
     X, _, _ = collect(read_chunks(path, zero_based=True, chunk_bytes=1000))
-    assert (load_svmlight_file(io.BytesIO(text), zero_based=True)[0] != X).nnz == 0
+    expected = load_svmlight_file(io.BytesIO(text), zero_based=True)[0]
+    assert (expected != X).nnz == 0
+
+
+def test_indices_that_start_at_0_keep_their_names(tmp_path):
+    text = libsvm(zero_based=True)
+    path = tmp_path / "zero.libsvm"
+    path.write_bytes(text)
+    expected = load_svmlight_file(io.BytesIO(text), zero_based=True)[0].toarray()
+    schema = Schema.infer(path, zero_based=True)
+    assert schema.feature_names == tuple(str(j) for j in range(expected.shape[1]))
+    stored = Schema.from_dict(json.loads(json.dumps(schema.to_dict())))
+    X, _, _ = collect(read_chunks(path, schema=stored))  # the schema knows
+    np.testing.assert_array_equal(X.toarray(), expected)
+    X, _, _ = collect(read_chunks(path, zero_based=True, columns=["0", "7"]))
+    np.testing.assert_array_equal(X.toarray(), expected[:, [0, 7]])
+    with pytest.raises(DataError, match="features 0 to 39, not '40'"):
+        read_chunks(path, zero_based=True, columns=["40"])
+    (tmp_path / "one.libsvm").write_bytes(libsvm())
+    X, _, _ = collect(read_chunks(tmp_path / "one.libsvm", schema=stored, zero_based=False))
+    np.testing.assert_array_equal(X.toarray(), expected)  # the same rows, counted from 1
+    path.write_text("1 0:1 3:inf\n")
+    with pytest.raises(DataError, match="the value of index 3 is infinite"):
+        list(read_chunks(path, zero_based=True))
+    older = {key: value for key, value in schema.to_dict().items() if key != "zero_based"}
+    assert not Schema.from_dict(older).zero_based
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "words"),
+    [
+        ("t.csv", {"zero_based": True}, "zero_based=True is for LIBSVM; leave it out"),
+        ("t.npy", {"delimiter": ";"}, "delimiter= is for CSV; leave it out"),
+        ("t.npy", {"schema": Schema(("a",))}, "should be those of a table"),
+        ("t.csv", {"schema": Schema(width=3, zero_based=True)}, "should be those of a LIBSVM file"),
+        ("t.csv", {"schema": Schema(("a",)), "format": "libsvm"}, "say with format= what it is"),
+    ],
+)
+def test_what_does_not_go_together(tmp_path, name, options, words):
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n")
+    np.save(tmp_path / "t.npy", np.zeros((3, 2)))
+    with pytest.raises(DataError, match=words):
+        read_chunks(tmp_path / name, **options)
 
 
 @pytest.mark.parametrize(
@@ -529,7 +571,7 @@ def test_misuse_of_files(tmp_path):
         read_chunks(tmp_path / "date.csv", target="y")
     (tmp_path / "a.libsvm").write_bytes(libsvm())
     for options, message in (
-        ({"target": "y"}, "leave target out"),
+        ({"target": "y"}, "leave target= out"),
         ({"missing": "mean"}, "give a number"),
         ({"columns": [41]}, "has features 1 to 40"),
         ({"drop": ["a"]}, "no named columns"),

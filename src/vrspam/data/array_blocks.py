@@ -115,7 +115,7 @@ def _why_bad(line: bytes, width: int, zero_based: bool) -> str | None:
         except ValueError:
             return f"{_shown(cell)} is no index:value pair"
         if number <= last:
-            hint = " (pass zero_based=True if indices start at 0)" if number == 0 else ""
+            hint = " (give zero_based=True if indices start at 0)" if number == 0 else ""
             return f"index {number} after {last}: indices must grow along a line{hint}"
         if number > width - zero_based:
             return f"index {number} where the data have {width} features"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -63,8 +64,12 @@ class Chunks:
             raise DataError(f"unknown={unknown!r} is not known; give 'error' or 'ignore'")
         if chunk_rows is not None and chunk_rows < 1:
             raise DataError(f"chunk_rows={chunk_rows} must be at least 1")
-        if (schema.width is not None) != (source.format == "libsvm"):
-            raise DataError(f"this schema is not for {source.format} files")
+        if not _fits(schema, source.format):
+            kind = "a table" if schema.width is None else "a LIBSVM file"
+            raise DataError(
+                f"{source.paths[0]} is read as {source.format}, and its columns should be those of {kind}; "
+                "give a file of that kind, or say with format= what it is"
+            )
         self.source, self.schema = source, schema
         self.unknown, self.progress, self.on_error = unknown, progress, on_error
         self.keep = list(keep)
@@ -155,10 +160,19 @@ class Chunks:
 
     def _encode(self, block: Block, problems: Problems) -> Encoded | None:
         if not self._table:
-            return encode_arrays(block, self.schema, sparse=self.sparse, problems=problems)
+            zero_based = self.source.zero_based
+            return encode_arrays(block, self.schema, sparse=self.sparse, zero_based=zero_based, problems=problems)
         return encode_table(
             block, self.schema, sparse=self.sparse, unknown=self.unknown, keep=self.keep, problems=problems
         )
+
+
+def _fits(schema: Schema, format: str) -> bool:
+    """Whether a file of this format can have these columns."""
+    if schema.width is not None:
+        return format == "libsvm"
+    numbered = all(name.isdigit() for name in schema.numeric) and not schema.categorical
+    return format != "libsvm" and (format != "npy" or numbered)
 
 
 def read_chunks(
@@ -178,7 +192,7 @@ def read_chunks(
     chunk_bytes: int = 8 << 20,
     format: str | None = None,
     delimiter: str | None = None,
-    zero_based: bool = False,
+    zero_based: bool | None = None,
     n_features: int | None = None,
     max_categories: int = 1000,
     on_error: str = "raise",
@@ -201,7 +215,7 @@ def read_chunks(
         `categorical`, `categories`, `missing` and `n_features`.
     columns, drop : sequence of str, optional
         The columns to take (default: all but `target`), and those to leave out. Column numbers from 0 for `.npy`,
-        feature indices from 1 for LIBSVM.
+        indices as in the file for LIBSVM.
     categorical : sequence of str, optional
         Columns to take as categories although they hold numbers; text always is.
     categories : dict of str to sequence of str, optional
@@ -224,8 +238,8 @@ def read_chunks(
         By default told from the name, else from the content.
     delimiter : str, optional
         Of CSV files; by default the one of comma, semicolon, tab and bar that is most frequent in the header.
-    zero_based : bool, default=False
-        LIBSVM indices start at 0.
+    zero_based : bool, optional
+        LIBSVM indices start at 0; by default they do if `schema` says so, else at 1.
     n_features : int, optional
         Of LIBSVM files; by default found in a first pass.
     max_categories : int, default=1000
@@ -255,7 +269,9 @@ def read_chunks(
     [[61.0, 1.0, 0.0], [52.0, 0.0, 1.0]] ['yes', 'no']
     [[47.0, 1.0, 0.0]] ['no']
     """
-    source = Source.open(path, format, delimiter=delimiter, zero_based=zero_based, chunk_bytes=chunk_bytes)
+    source = Source.open(path, format, delimiter=delimiter, zero_based=bool(zero_based), chunk_bytes=chunk_bytes)
+    if zero_based is None and schema is not None:
+        source = replace(source, zero_based=schema.zero_based)
     if schema is None:
         schema = infer_schema(
             source,

@@ -37,14 +37,17 @@ def encode_table(
     return (_join_sparse(X, codes, widths) if sparse else _join_dense(X, codes, widths)), y, kept
 
 
-def encode_arrays(block: Block, schema: Schema, *, sparse: bool, problems: Problems) -> Encoded | None:
+def encode_arrays(
+    block: Block, schema: Schema, *, sparse: bool, zero_based: bool, problems: Problems
+) -> Encoded | None:
     """Return (X, y, None) of a block of LIBSVM text or of a `.npy` array, without its bad rows."""
     bad: dict[int, str] = {}
     X, y = block.X, block.y
     if sp.issparse(X):
-        check_sparse(X, schema.fill, bad)
+        check_sparse(X, schema.fill, 0 if zero_based else 1, bad)
         if schema.numeric:
-            X = X[:, [int(name) - 1 for name in schema.numeric]]
+            first = 0 if schema.zero_based else 1
+            X = X[:, [int(name) - first for name in schema.numeric]]
     else:
         X = check_dense(X, schema.numeric, schema.fill, bad)
     if y is not None:
@@ -82,8 +85,8 @@ def check_dense(
     return X
 
 
-def check_sparse(X: sp.csr_matrix, fill: tuple[float, ...] | None, bad: dict[int, str]) -> None:
-    """Do the same to the stored values of a CSR matrix, in place."""
+def check_sparse(X: sp.csr_matrix, fill: tuple[float, ...] | None, first: int, bad: dict[int, str]) -> None:
+    """Do the same to the stored values of a CSR matrix, in place; `first` is the index of its first column."""
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(X.data.sum()):
             return
@@ -93,7 +96,7 @@ def check_sparse(X: sp.csr_matrix, fill: tuple[float, ...] | None, bad: dict[int
     for mask, what in ((np.isnan(X.data), "is missing (missing=0.0 would fill it)"), (np.isinf(X.data), "is infinite")):
         for place in np.flatnonzero(mask):
             row = int(np.searchsorted(X.indptr, place, side="right")) - 1
-            bad.setdefault(row, f"the value of index {X.indices[place] + 1} {what}")
+            bad.setdefault(row, f"the value of index {X.indices[place] + first} {what}")
 
 
 def report(bad: dict[int, str], block: Block, problems: Problems) -> np.ndarray | None:

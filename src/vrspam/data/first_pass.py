@@ -133,7 +133,7 @@ def _libsvm_schema(
     progress: bool,
 ) -> Schema:
     if target is not None:
-        raise DataError("a LIBSVM file has its labels at the head of each line; leave target out")
+        raise DataError("a LIBSVM file has its labels at the head of each line; leave target= out")
     if missing == "mean":
         raise DataError("missing='mean' is not for LIBSVM files, whose absent values are zeros; give a number")
     found: set[Label] | None = None
@@ -142,12 +142,13 @@ def _libsvm_schema(
         seen, found = _scan_libsvm(source, problems, progress)
         width = seen if width is None else width
     chosen = tuple(str(column) for column in columns or ())
+    first = 0 if source.zero_based else 1
     for name in chosen:
-        if not name.isdigit() or not 1 <= int(name) <= width:
-            raise DataError(f"{source.paths[0]} has features 1 to {width}, not {name!r}")
+        if not name.isdigit() or not first <= int(name) < first + width:
+            raise DataError(f"{source.paths[0]} has features {first} to {first + width - 1}, not {name!r}")
     fill = None if missing == "error" else (float(missing),)
     known = None if found is None else tuple(sorted(found))
-    return Schema(chosen, fill=fill, target_type="double", labels=known, width=width)
+    return Schema(chosen, {}, fill, None, "double", known, width, source.zero_based)
 
 
 def _scan_libsvm(source: Source, problems: Problems, progress: bool) -> tuple[int, set[Label]]:

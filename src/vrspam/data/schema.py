@@ -33,6 +33,8 @@ class Schema:
         The labels found, sorted; None where the label column has not been read through.
     width : int or None
         Number of features of a LIBSVM file.
+    zero_based : bool
+        Indices of that LIBSVM file start at 0.
 
     Examples
     --------
@@ -51,12 +53,14 @@ class Schema:
     target_type: str | None = None
     labels: tuple[Label, ...] | None = None
     width: int | None = None
+    zero_based: bool = False
 
     @property
     def feature_names(self) -> tuple[str, ...]:
         """One name for each column of X."""
         if self.width is not None and not self.numeric:
-            return tuple(str(index) for index in range(1, self.width + 1))
+            first = 0 if self.zero_based else 1
+            return tuple(str(index) for index in range(first, first + self.width))
         indicators = (f"{name}={value}" for name, values in self.categorical.items() for value in values)
         return (*self.numeric, *indicators)
 
@@ -90,6 +94,8 @@ class Schema:
     def from_dict(cls, plain: Mapping[str, Any]) -> Schema:
         """Return the schema that `to_dict` wrote, or say what is wrong with it."""
         known, advice = {f.name for f in fields(cls)}, "give what Schema.to_dict wrote"
+        if isinstance(plain, Mapping):
+            plain = {"zero_based": False, **plain}  # older ones do not say it
         if not isinstance(plain, Mapping) or set(plain) != known:
             raise DataError(f"this is no schema (its keys must be {', '.join(sorted(known))}); {advice}")
         try:
@@ -101,6 +107,7 @@ class Schema:
                 target_type=None if plain["target_type"] is None else str(plain["target_type"]),
                 labels=None if plain["labels"] is None else tuple(plain["labels"]),
                 width=None if plain["width"] is None else int(plain["width"]),
+                zero_based=_flag(plain["zero_based"]),
             )
         except (TypeError, ValueError, AttributeError) as error:
             raise DataError(f"this is no schema ({error}); {advice}") from error
@@ -141,6 +148,12 @@ class Schema:
         reading = {k: options.pop(k) for k in ("format", "delimiter", "zero_based", "chunk_bytes") if k in options}
         problems = Problems(options.pop("on_error", "raise"))
         return infer_schema(Source.open(path, **reading), target, labels=True, problems=problems, **options)
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError("zero_based must be true or false")
+    return value
 
 
 def _strings(values: Any) -> list[str]:

@@ -48,6 +48,10 @@ class Source:
             raise DataError(f"chunk_bytes={source.chunk_bytes} must be at least 1")
         if source.delimiter is not None and len(source.delimiter.encode()) != 1:
             raise DataError(f"delimiter={source.delimiter!r} must be one ASCII character")
+        if source.delimiter is not None and source.format != "csv":
+            raise DataError(f"{paths[0]} is read as {source.format}, and delimiter= is for CSV; leave it out")
+        if source.zero_based and source.format != "libsvm":
+            raise DataError(f"{paths[0]} is read as {source.format}, and zero_based=True is for LIBSVM; leave it out")
         return source
 
     @property
