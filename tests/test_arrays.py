@@ -184,3 +184,33 @@ def test_cross_validation(xp, data, l1s, weighted):
         np.testing.assert_allclose(np.asarray(model.coef_), host.coef_, rtol=1e-7, atol=1e-10)
         assert is_native(model.predict(xp.asarray(X)), xp)
         assert model.score(xp.asarray(X), xp.asarray(y)) == pytest.approx(host.score(X, y), abs=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore:The best l")
+def test_parts_of_a_model_fitted_on_a_device(xp, data):
+    from vrspam import AUCClassifierCV
+
+    X, y = data
+    host, model = AUCClassifierCV(cv=3).fit(X, y), AUCClassifierCV(cv=3).fit(xp.asarray(X), xp.asarray(y))
+    assert model.importances_ == pytest.approx(host.importances_, rel=1e-6)
+    for row in (X[0], xp.asarray(X[0]), xp.asarray(X[:1])):
+        assert model.explain_one(row) == pytest.approx(host.explain_one(X[0]), rel=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:The best l")
+def test_what_works_on_the_host_alone_says_so(xp, data):
+    from vrspam import AUCClassifierCV, HashFolds, SlidingMoments
+
+    X, y = data
+    there, labels = xp.asarray(X), xp.asarray(y)
+    np.testing.assert_array_equal(HashFolds(3).fold_of(there), HashFolds(3).fold_of(X))
+    mapped = AUCClassifierCV(features="additive", cv=3)
+    calls = [
+        lambda: mapped.fit(there, labels),
+        lambda: mapped.fit(X, y).predict(there),
+        lambda: AUCClassifierCV(cv=3).fit_stream([(there, labels)]),
+        lambda: SlidingMoments(50).update(there, labels),
+    ]
+    for call in calls:
+        with pytest.raises(ValueError, match=r"on the host: give .*NumPy arrays"):
+            call()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
+from vrspam import arrays
 from vrspam.moments import ClassMoments, check_rows
 from vrspam.scatter import ClassStatistics
 
@@ -73,6 +74,8 @@ class SlidingMoments:
         -------
         self
         """
+        if arrays.device_namespace(X) is not None:
+            raise ValueError("SlidingMoments keeps its rows on the host: give NumPy arrays, or use ClassMoments.")
         block = check_rows(sparse.csr_array(X) if sparse.issparse(X) else X, y, sample_weight)
         if not block[1].size:
             return self

@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
+from vrspam import arrays
 from vrspam.estimators.base import PENALTY_CONSTRAINTS, Rows
 from vrspam.estimators.cv_blocks import CVByBlocks
 from vrspam.estimators.grid_search import GridSearch, solver_for
@@ -313,7 +314,7 @@ class AUCClassifierCV(CVByBlocks):
         groups = self._groups()
         if not hasattr(self, "moments_"):
             raise AttributeError("importances_ needs moments_, which a fit by products with X does not keep.")
-        return importances(groups, self.coef_[0], self.moments_)
+        return importances(groups, arrays.on_host(self.coef_)[0], self.moments_)
 
     @property
     def shape_functions_(self) -> dict[str, Shape]:
@@ -347,6 +348,7 @@ class AUCClassifierCV(CVByBlocks):
             of single columns do not say; with other transformers the parts are features.
         """
         groups = self._groups()
+        x = x if arrays.device_namespace(x) is None else arrays.on_host(x)
         if hasattr(x, "to_frame") and getattr(x, "ndim", 0) == 1:  # a row of a pandas frame
             x = x.to_frame().T
         X = x if getattr(x, "ndim", 0) == 2 or is_frame(x) else np.asarray(x).reshape(1, -1)
@@ -357,4 +359,4 @@ class AUCClassifierCV(CVByBlocks):
             row = X.toarray() if sparse.issparse(X) else X
         else:
             row = MappedArray(validate_new_rows(self, X), self.features_)[:1]
-        return parts_of_score(groups, row[0], self.coef_[0], self._centre)
+        return parts_of_score(groups, row[0], arrays.on_host(self.coef_)[0], self._centre)

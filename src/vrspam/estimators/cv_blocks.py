@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import _fit_context
 
-from vrspam import metrics
+from vrspam import arrays, metrics
 from vrspam.estimators.base import AUCClassifierBase, Rows
 from vrspam.estimators.chunks import MOMENTS_MAX_FEATURES, RowBlocks, add_block
 from vrspam.estimators.folds import HashFolds
@@ -36,6 +36,11 @@ def hash_folds(cv: Any, random_state: Any) -> HashFolds:
 
 def add_to_folds(moments: list[ClassMoments], rows: Rows, number: int, folds: HashFolds) -> None:
     """Take a block into the moments of the folds of its rows."""
+    if arrays.device_namespace(rows.X) is not None:
+        raise ValueError(
+            "Cross-validation of blocks hashes and scores rows on the host: give blocks of NumPy arrays, or all rows "
+            "at once to fit."
+        )
     if rows.X.shape[1] > MOMENTS_MAX_FEATURES:
         raise ValueError(
             f"Cross-validation of blocks keeps {2 * folds.n_splits + 2} matrices of {rows.X.shape[1]} × "

@@ -79,7 +79,7 @@ class HashFolds:
 
     def hashes(self, X) -> np.ndarray:
         """The hash of each row."""
-        return row_hashes(X, self.seed)
+        return row_hashes(X if sparse.issparse(X) else arrays.on_host(X), self.seed)
 
     def fold_of_hashes(self, hashes: np.ndarray) -> np.ndarray:
         """The fold of each row, given its hash."""
@@ -90,7 +90,7 @@ class HashFolds:
 
         Parameters
         ----------
-        X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Numbers; float32 and float64 rows of the same values are in the same fold.
 
         Returns
@@ -118,6 +118,6 @@ class HashFolds:
         tuple of ndarray
             Numbers of the rows to train on, and of those to validate on.
         """
-        fold = self.fold_of(X if sparse.issparse(X) else arrays.on_host(X))
+        fold = self.fold_of(X)
         for number in range(self.n_splits):
             yield np.flatnonzero(fold != number), np.flatnonzero(fold == number)

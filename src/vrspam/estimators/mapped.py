@@ -15,6 +15,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, validate_data
 
+from vrspam import arrays
 from vrspam.estimators.base import Rows
 from vrspam.features import AdditiveFeatures, FeatureMap, KernelFeatures, LinearFeatures
 from vrspam.features.table import blocks, is_frame, rows_of
@@ -113,6 +114,7 @@ def is_plain(features: Any, X: Any) -> bool:
 
 def validate_table(estimator, X, y, sample_weight) -> Rows:
     """Check training data of which X may be a frame with categories, and may have missing values."""
+    _refuse_device(X)
     if is_frame(X):
         X, y = validate_data(estimator, X, y, skip_check_array=True)
         if min(X.shape) == 0:
@@ -135,8 +137,14 @@ def validate_table(estimator, X, y, sample_weight) -> Rows:
     return Rows(X, y, sample_weight)
 
 
+def _refuse_device(X) -> None:
+    if arrays.device_namespace(X) is not None:
+        raise ValueError("Feature maps compute on the host: give them NumPy arrays, or use features='linear'.")
+
+
 def validate_new_rows(estimator, X) -> Any:
     """Check rows to be scored by a model on a feature map."""
+    _refuse_device(X)
     if is_frame(X):
         validate_data(estimator, X, reset=False, skip_check_array=True)
         return X
