@@ -1,4 +1,4 @@
-"""`AUCClassifierCV`: penalties by cross-validation over a whole grid, for about the price of one fit."""
+"""`AUCClassifierCV`: penalties by cross-validation over a whole grid, for the price of a few fits."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class AUCClassifierCV(CVByBlocks):
 
     and takes the AUC on the validation part; the point with the best mean is fitted again on all rows. F needs
     only the means and covariances of the classes, and those of a training part are those of all rows minus those
-    of the validation part. So X is read once for all folds, all of `l2s` come from one eigendecomposition a fold,
-    and l1 > 0 from warm-started coordinate descent on a d×d matrix.
+    of the validation part. So X is read once for the moments of all folds and once for their scores, all of `l2s` come
+    from one eigendecomposition a fold, and l1 > 0 from warm-started coordinate descent on a d×d matrix.
 
     Parameters
     ----------
