@@ -7,7 +7,15 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from vrspam import AUCClassifierCV
-from vrspam.threads import NARROW, blas_thread_count, blas_threads, blas_threads_for
+from vrspam.threads import (
+    FEW,
+    NARROW,
+    SMALL,
+    blas_thread_count,
+    blas_threads,
+    blas_threads_for,
+    blas_threads_for_matrix,
+)
 
 
 def counts() -> list[int]:
@@ -27,6 +35,14 @@ def test_a_limit_holds_for_all_libraries_and_ends():
 def test_narrow_products_have_one_thread(columns, limited):
     with threadpool_limits(2, user_api="blas"), blas_threads_for(columns):
         assert set(counts()) == ({1} if limited else {2})
+
+
+@pytest.mark.parametrize(("size", "expected"), [(NARROW, 1), (NARROW + 1, FEW), (SMALL, FEW), (SMALL + 1, FEW + 2)])
+def test_small_matrices_have_few_threads(size, expected):
+    with threadpool_limits(FEW + 2, user_api="blas"), blas_threads_for_matrix(size):
+        assert set(counts()) == {expected}
+    with threadpool_limits(1, user_api="blas"), blas_threads_for_matrix(size):
+        assert set(counts()) == {1}  # never more than there were
 
 
 def test_folds_side_by_side_change_no_result():

@@ -9,6 +9,8 @@ from typing import Any
 from threadpoolctl import ThreadpoolController
 
 NARROW = 200  # columns
+SMALL = 1_000  # rows and columns of a square matrix
+FEW = 4  # threads
 
 
 @functools.cache
@@ -27,6 +29,17 @@ def blas_threads(most: int | None) -> AbstractContextManager[Any]:
 def blas_threads_for(n_columns: int) -> AbstractContextManager[Any]:
     """A context for products of so many columns: narrow ones are over before other threads have woken up."""
     return blas_threads(1 if n_columns <= NARROW else None)
+
+
+def blas_threads_for_matrix(size: int) -> AbstractContextManager[Any]:
+    """A context for factorising, and multiplying vectors by, square matrices of this size.
+
+    Beyond a few threads small ones are no faster, and where several libraries keep their idle threads spinning
+    (NumPy, SciPy, PyTorch) twice as slow.
+    """
+    if size <= NARROW:
+        return blas_threads(1)
+    return blas_threads(min(FEW, blas_thread_count()) if size <= SMALL else None)
 
 
 def blas_thread_count() -> int:

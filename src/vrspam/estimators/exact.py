@@ -18,7 +18,7 @@ from vrspam.objective import Objective, Operator
 from vrspam.solvers.base import Solution, Solver, run
 from vrspam.solvers.exact import ConjugateGradient, solve_gram, solve_products
 from vrspam.solvers.proximal import ProximalGradient
-from vrspam.threads import blas_threads_for
+from vrspam.threads import blas_threads_for, blas_threads_for_matrix
 
 MOMENTS_MAX_FEATURES_DENSE = 5_000
 MOMENTS_MAX_FEATURES_SPARSE = 2_000
@@ -293,7 +293,8 @@ class AUCClassifier(AUCClassifierBase):
 
     def _solve(self, moments: ClassMoments) -> Solution:
         objective = Objective.from_moments(moments, self._resolve_l2(moments), float(self.l1))
-        return solve_gram(objective, tol=self.tol, max_iter=self.max_iter)
+        with blas_threads_for_matrix(moments.means.shape[1]):
+            return solve_gram(objective, tol=self.tol, max_iter=self.max_iter)
 
     def _keep_moments(self, solution: Solution, moments: ClassMoments) -> AUCClassifier:
         self.moments_ = moments

@@ -20,12 +20,11 @@ from vrspam.moments import ClassMoments
 from vrspam.objective import Objective
 from vrspam.selection import Choice, SelectionRule, select
 from vrspam.solvers.grid import GridSolution, auto_l2s, check_grid_axis, solve_grid
-from vrspam.threads import blas_thread_count, blas_threads
+from vrspam.threads import FEW, SMALL, blas_thread_count, blas_threads
 
 T = TypeVar("T")
 MAPPED_BYTES = 1 << 27  # moments of all folds in feature space are kept up to this size
 SIDE_BY_SIDE_BYTES = 1 << 28  # what folds that are solved at the same time, unasked, may need
-SMALL_MATRICES = 1_000  # up to this size threads do more for folds side by side than within one decomposition
 
 
 @dataclass
@@ -110,23 +109,26 @@ class FoldProblem:
     ----------
     folds : int
     small : bool
-        Whether each fold is solved from small matrices on the host.
+        Whether each fold is solved from small matrices: threads do more for folds side by side than within one.
     many_products : bool
         Whether there are very many small products, as for elastic nets.
     bytes_each : int
         What one fold needs.
+    on_device : bool
+        Whether the rows lie on a device, where they are scored one fold after the other.
     """
 
     folds: int
     small: bool
     many_products: bool
     bytes_each: int
+    on_device: bool = False
 
     @classmethod
     def from_moments(cls, folds: int, n_features: int, l1s: np.ndarray, block_bytes: int = 0) -> FoldProblem:
         """Folds that are solved from matrices of n_features², and then score blocks of rows."""
         needed = 2 * block_bytes + 10 * 8 * n_features**2
-        return cls(folds, n_features <= SMALL_MATRICES, bool(l1s.any()), needed)
+        return cls(folds, n_features <= SMALL, bool(l1s.any()), needed)
 
     @classmethod
     def of(cls, rows: Rows, solver: str, folds: int, l1s: np.ndarray) -> FoldProblem:
@@ -135,7 +137,7 @@ class FoldProblem:
         if solver == "products":
             return cls(folds, False, False, 0)
         problem = cls.from_moments(folds, d, l1s, min(BLOCK_BYTES, 8 * n * d))
-        return problem if arrays.device_namespace(rows.X) is None else replace(problem, small=False)
+        return replace(problem, on_device=arrays.device_namespace(rows.X) is not None)
 
 
 def over_folds(function: Callable[[int], T], problem: FoldProblem, n_jobs: int | None) -> list[T]:
@@ -145,11 +147,11 @@ def over_folds(function: Callable[[int], T], problem: FoldProblem, n_jobs: int |
     had go to the folds, as far as memory allows, unless the caller says how many folds at a time.
     """
     jobs = min(effective_n_jobs(n_jobs), problem.folds)
-    if problem.small and n_jobs is None and jobs == 1:
+    if problem.small and n_jobs is None and jobs == 1 and not problem.on_device:
         jobs = min(blas_thread_count(), problem.folds, max(1, SIDE_BY_SIDE_BYTES // problem.bytes_each))
     threads = None if jobs == 1 else max(1, effective_n_jobs(-1) // jobs)
     if problem.small or problem.many_products:
-        threads = 1
+        threads = min(FEW, blas_thread_count()) if problem.on_device and jobs == 1 else 1
     with blas_threads(threads):
         return Parallel(n_jobs=jobs, prefer="threads")(map(delayed(function), range(problem.folds)))
 

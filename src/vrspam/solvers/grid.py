@@ -18,6 +18,7 @@ from vrspam.notices import warn
 from vrspam.objective import Objective, auto_l2
 from vrspam.solvers.base import Solution, run
 from vrspam.solvers.exact import ColumnDescent, ConjugateGradient, GramDescent, GramPath, solve_gram
+from vrspam.threads import blas_threads_for_matrix
 
 EIGEN_MIN_POINTS = 4  # so many Cholesky solves cost as much as one eigendecomposition
 
@@ -165,7 +166,8 @@ def coef_path(
     l1_axis = check_grid_axis("l1s", l1s)
     objective = Objective.from_moments(moments, 0.0)
     l2_axis = auto_l2s(moments) if isinstance(l2s, str) and l2s == "auto" else check_grid_axis("l2s", l2s)
-    grid = solve_grid(objective, l2_axis, l1_axis, tol=tol, max_iter=max_iter, like=like)
+    with blas_threads_for_matrix(objective.delta.size):
+        grid = solve_grid(objective, l2_axis, l1_axis, tol=tol, max_iter=max_iter, like=like)
     warn_if_not_converged(grid.converged)
     return grid.coefs
 
