@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from browsing import requests
+from sklearn.datasets import dump_svmlight_file
 from sklearn.metrics import roc_auc_score
 from tool_data import patients, write, write_libsvm
 
@@ -70,7 +72,10 @@ def test_train_says_what_it_did(folder):
         assert words in out
     assert "choosing the penalty by 5 folds" in err
     assert "warning: column 'patient' differs in nearly every row" in err
+    assert "left out (--include patient takes it in)" in err
     assert "without effect: 'ward'" in err
+    gaps = patients()["cholesterol, mg/dl"].isna().mean()
+    assert f"warning: values are missing: 'cholesterol, mg/dl' in {100 * gaps:.1f} % of the rows\n" in err
 
 
 def test_three_commands_end_to_end(folder):
@@ -127,6 +132,109 @@ def test_libsvm_with_streaming(tmp_path):
         == 0
     )
     assert len(pd.read_parquet(tmp_path / "s.parquet")) == 300
+
+
+def write_counted_from(path, first, rows=200, features=6):
+    """The same rows in LIBSVM text, indices counted from `first`; the first feature is seldom 0."""
+    rng = np.random.default_rng(0)
+    y = rng.random(rows) < 0.4
+    X = np.round(rng.standard_normal((rows, features)) + y[:, None] * np.arange(features), 3) * (
+        rng.random((rows, features)) < 0.7
+    )
+    dump_svmlight_file(X, np.where(y, 1, -1), str(path), zero_based=first == 0)
+    return path
+
+
+def test_indices_that_start_at_0(tmp_path, capsys):
+    zero, one = (str(write_counted_from(tmp_path / f"from{k}.libsvm", k)) for k in (0, 1))
+    models = {k: str(tmp_path / f"m{k}.json") for k in (0, 1)}
+    assert main(["train", zero, "--model", models[0], *LINEAR]) == 1
+    assert "give --zero-based if indices start at 0" in capsys.readouterr().err
+    for streaming in ([], ["--streaming"]):
+        assert main(["train", zero, "--zero-based", "--model", models[0], *LINEAR, *streaming]) == 0
+        assert main(["train", one, "--model", models[1], *LINEAR, *streaming]) == 0
+        np.testing.assert_array_equal(load_model(models[0]).coef, load_model(models[1]).coef)
+    assert load_model(models[0]).schema.feature_names == ("0", "1", "2", "3", "4", "5")
+    capsys.readouterr()
+    printed = []
+    for data, model, options in [
+        (zero, models[0], []),  # the model knows
+        (one, models[1], []),
+        (zero, models[1], ["--zero-based"]),
+        (one, models[0], ["--one-based"]),
+    ]:
+        out = str(tmp_path / "s.csv")
+        assert main(["predict", model, data, "--out", out, *options]) == 0
+        capsys.readouterr()
+        assert main(["evaluate", model, data, "--json", *options]) == 0
+        assert main(["compare", model, model, data, "--json", *options]) == 0
+        printed.append((capsys.readouterr().out, Path(out).read_bytes()))
+    assert printed[1:] == printed[:1] * 3
+    tables = []
+    for command in (["theory", zero, "--zero-based", "--json"], ["theory", one, "--json"]):
+        assert main(command) == 0
+        tables.append(json.loads(capsys.readouterr().out))
+    assert tables[0] == tables[1]
+
+
+def test_delimiter_and_format_can_be_said(tmp_path, capsys):
+    odd = "age" + 10 * ";"  # by the line of names alone, fields would be set apart by semicolons
+    frame = patients(rows=200).rename(columns={"age": odd})
+    frame.to_csv(tmp_path / "commas.csv", index=False)
+    frame.to_csv(tmp_path / "rows", index=False)  # no name to tell the format by
+    frame.rename(columns={odd: "age"}).to_csv(tmp_path / "tabs.svm", index=False, sep="\t")
+    scores = []
+    for name, options in [
+        ("commas.csv", ["--delimiter", ","]),
+        ("rows", ["--delimiter", ",", "--format", "csv"]),
+        ("tabs.svm", ["--delimiter", "tab", "--format", "csv"]),
+    ]:
+        data, model, out = (str(tmp_path / part) for part in (name, "m.json", "s.csv"))
+        assert main(["train", data, "--target", "sick", "--model", model, *LINEAR, *options]) == 0
+        assert main(["predict", model, data, "--out", out, *options]) == 0
+        capsys.readouterr()
+        assert main(["evaluate", model, data, "--json", *options]) == 0
+        assert main(["compare", model, model, data, "--json", *options]) == 0
+        assert main(["theory", data, "--target", "sick", "--json", *options]) == 0
+        scores.append((capsys.readouterr().out, Path(out).read_bytes()))
+    assert scores[1:] == scores[:1] * 2
+    without = ["train", str(tmp_path / "commas.csv"), "--target", "sick", "--model", str(tmp_path / "n.json")]
+    assert main(without) == 1
+    assert "say with --delimiter what stands between the fields" in capsys.readouterr().err
+    assert main([*without, "--zero-based"]) == 1
+    assert "--zero-based is for LIBSVM; leave it out" in capsys.readouterr().err
+    parquet = str(write(patients(rows=100), tmp_path / "t.parquet"))
+    assert main(["evaluate", str(tmp_path / "m.json"), parquet, "--delimiter", ";"]) == 1
+    assert "--delimiter is for CSV; leave it out" in capsys.readouterr().err
+
+
+def test_warnings_speak_of_options(tmp_path, capsys):
+    frame = patients(rows=150)
+    frame["outcome"] = (frame["sick"] == "yes") * 2.0 + np.random.default_rng(0).random(150)
+    frame["paid, EUR"] = [f"1 {k % 50:03d}" for k in range(150)]
+    frame["code"] = [f"c{k % 70}" for k in range(150)]
+    data, model = str(write(frame, tmp_path / "notes.csv")), str(tmp_path / "m.json")
+    command = ["train", data, "--target", "sick", "--model", model, *LINEAR, "--max-categories", "60", "--folds", "3"]
+    assert main(command) == 0
+    err = capsys.readouterr().err
+    assert main([*command, "--json"]) == 0
+    notes = json.loads(capsys.readouterr().out)["warnings"]
+    assert main(["explain", model, "--html", str(tmp_path / "m.html")]) == 0
+    page = html.unescape((tmp_path / "m.html").read_text("utf-8"))
+    for words in (
+        "(--include patient takes it in)",
+        "leave it out with --drop",
+        """leave it out (--drop '"paid, EUR"') or confirm it (--categorical '"paid, EUR"')""",
+        "raise --max-categories",
+    ):
+        assert words in err
+        assert any(words in note for note in notes)
+        assert words in page
+    again = [*command, "--drop", '"paid, EUR"', "--include", "patient"]  # what it says can be typed
+    assert main(again) == 0
+    err = capsys.readouterr().err
+    assert "paid" not in err
+    assert "--include patient" not in err
 
 
 def test_page_in_a_browser(folder, browser):
@@ -187,6 +295,9 @@ def test_help_has_an_example(command, capsys):
         (["predict", "m.json", "x.csv", "--out", "x.xlsx"], ".parquet"),
         (["compare", "a.json", "b.json", "x.csv", "--picture", "x.bmp"], "--picture"),
         (["theory", "x.csv", "--theta", "2"], "--theta"),
+        (["train", "x.csv", "--delimiter", ";;"], "neither one ASCII character nor tab"),
+        (["predict", "m.json", "x.csv", "--out", "s.csv", "--delimiter", "ö"], "--delimiter"),
+        (["evaluate", "m.json", "x.csv", "--format", "xlsx"], "--format"),
     ],
 )
 def test_misuse_is_one_sentence_and_exit_code_2(arguments, words, capsys):

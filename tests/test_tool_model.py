@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_svmlight_file
@@ -19,13 +20,15 @@ from tool_data import NAMES, patients, write, write_libsvm
 from vrspam import AUCClassifier, AUCClassifierCV, HashFolds
 from vrspam.features import KernelFeatures, LinearFeatures
 from vrspam.metrics import roc_auc, roc_auc_ci
-from vrspam.tool import evaluation, load_model, save_model
+from vrspam.selection import select
+from vrspam.tool import evaluation, load_model, save_model, training
 from vrspam.tool.calibrating import calibrate
 from vrspam.tool.columns import look
 from vrspam.tool.crossfit import fold_auc_ci, fold_numbers
 from vrspam.tool.explaining import by_column, explain
 from vrspam.tool.opening import choose_positive, open_labelled
 from vrspam.tool.predicting import predict
+from vrspam.tool.rewording import reworded
 from vrspam.tool.streaming import RowSample
 from vrspam.tool.training import train as train_by_default
 
@@ -186,7 +189,7 @@ def test_one_label_against_all_others(folder):
     frame = patients()
     frame["town2"] = frame.pop(TOWN)
     path = write(frame.drop(columns=["patient"]), folder / "towns.csv")
-    with pytest.raises(ValueError, match=r"3 different values.*--positive"):
+    with pytest.raises(ValueError, match=r"3 different values.*positive="):
         train(path, "town2")
     model = train(path, "town2", "Köln")
     labels, scores = evaluation.score_file(model, path)
@@ -266,8 +269,103 @@ def test_suspicious_data_are_named(folder):
         assert "without effect: 'ward'" in text
         assert f"only {sick.sum()} rows are positive" in text
         assert "'age' alone" not in text
-    calm = train(write(patients(rows=400).drop(columns=["patient", "ward"]), folder / "calm.csv"), SICK)
-    assert calm.training["warnings"] == []
+    calm = patients(rows=400).drop(columns=["patient", "ward"]).fillna({NAMES[3]: 200.0})
+    assert train(write(calm, folder / "calm.csv"), SICK).training["warnings"] == []
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+@pytest.mark.parametrize("end", ["csv", "parquet"])
+def test_gaps_are_named_with_their_share(folder, streaming, end):
+    rng = np.random.default_rng(0)
+    frame = patients(rows=400).drop(columns=["patient", "ward"]).fillna({NAMES[3]: 200.0})
+    shares = {"age": 0.3, "town": 0.2, "größe": 0.0025, "a": 0.1, "b": 0.05, "c": 0.04, "d": 0.5}
+    for name in "abcd":
+        frame[name] = rng.standard_normal(400)
+    for name, share in shares.items():
+        frame.loc[rng.permutation(400)[: round(400 * share)], name] = None
+    path = write(frame, folder / f"gaps.{end}")
+    (note,) = train(path, SICK, streaming=streaming, n_splits=3).training["warnings"]
+    parts = [
+        f"{name!r} in {100 * frame[name].isna().mean():.1f} % of the rows" for name in ("d", "age", "town", "a", "b")
+    ]
+    assert note == f"values are missing: {', '.join(parts)}, and in 2 more columns"
+
+
+def test_gaps_of_sparse_tables(folder):
+    frame = patients(rows=400).drop(columns=["patient", "ward"])
+    frame["code"] = [f"c{k % 60}" for k in range(400)]
+    frame.loc[[1, 5], "code"] = None
+    opened = open_labelled(write(frame, folder / "many.parquet"), SICK)
+    assert sparse.issparse(next(iter(opened))[0])
+    gaps = frame[NAMES[3]].isna().mean()
+    expected = f"values are missing: {NAMES[3]!r} in {100 * gaps:.1f} % of the rows, 'code' in 0.5 % of the rows"
+    for streaming in (False, True):
+        found = train(folder / "many.parquet", SICK, streaming=streaming, n_splits=3)
+        assert expected in found.training["warnings"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words", "not_there"),
+    [
+        ({"max_iter": 1, "tol": 1e-15}, "were not solved to the last digit; the certificate says", "max_iter"),
+        ({"l1s": [1e3, 1e4]}, "try still smaller numbers with l1=", "Add"),
+    ],
+)
+def test_warnings_of_the_estimator_say_what_train_can_do(folder, monkeypatch, options, words, not_there):
+    rng = np.random.default_rng(0)
+    n, d = 60, 40
+    frame = pd.DataFrame(rng.standard_normal((n, d)), columns=[f"x{j}" for j in range(d)])
+    frame[SICK] = np.where(frame["x0"] + rng.standard_normal(n) > 0, "yes", "no")
+    path = write(frame, folder / "noise.csv")
+
+    def estimator(*args, **given):
+        return AUCClassifierCV(*args, **{**given, **options})
+
+    monkeypatch.setattr(training, "AUCClassifierCV", estimator)
+    notes = train(path, SICK, l1=[0.0, 0.01] if "max_iter" in options else [0.0]).training["warnings"]
+    assert any(words in note for note in notes), notes
+    assert not any(not_there in note for note in notes)
+
+
+@pytest.mark.parametrize(("scores", "end"), [([0.8, 0.9], "larger"), ([0.9, 0.8], "smaller")])
+@pytest.mark.parametrize(("name", "words"), [("l2", "which `train` never takes"), ("l1", "numbers with l1=")])
+def test_advice_about_a_grid_says_what_train_can_do(scores, end, name, words):
+    (advice,) = select([[score, score] for score in scores], {name: [0.01, 0.1]}).advice
+    assert advice.endswith(f"add {end} values of {name}.")
+    found = reworded(advice)
+    assert "add" not in found
+    assert "grid" not in found
+    assert f"{end} " in found
+    assert words in found
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"target": None},
+        {"target": "town"},
+        {"drop": [SICK]},
+        {"streaming": True, "features": "additive"},
+        {"delimiter": ";;"},
+    ],
+)
+def test_errors_in_python_name_parameters(table, options):
+    with pytest.raises(ValueError) as caught:  # noqa: PT011
+        train_by_default(table, **{"target": SICK, **options})
+    assert "--" not in str(caught.value)
+    assert "=" in str(caught.value)
+
+
+def test_notes_in_python_name_parameters(folder):
+    frame = patients(rows=150)
+    frame["outcome"] = (frame[SICK] == "yes") * 2.0 + np.random.default_rng(0).random(150)
+    frame["paid"] = [f"1 {k % 50:03d}" for k in range(150)]
+    frame["code"] = [f"c{k % 70}" for k in range(150)]
+    path = write(frame, folder / "notes.csv")
+    text = " | ".join(train(path, SICK, n_splits=3, max_categories=60).training["warnings"])
+    assert "--" not in text
+    for words in ("include=['patient']", "with drop=", "drop=['paid']", "categorical=['paid']", "raise max_categories"):
+        assert words in text
 
 
 def test_too_few_rows_to_learn_from(folder):
@@ -364,7 +462,7 @@ def test_a_map_that_is_linear_gives_a_plain_model(folder):
 
 
 def test_streams_are_straight(table):
-    with pytest.raises(ValueError, match="--features"):
+    with pytest.raises(ValueError, match="features="):
         train(table, SICK, streaming=True, features="additive")
 
 

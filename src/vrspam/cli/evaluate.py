@@ -11,6 +11,7 @@ import typer
 
 from vrspam.cli import files
 from vrspam.cli.common import AsJson, print_json, say
+from vrspam.cli.wording import in_options
 from vrspam.extras import require
 
 if TYPE_CHECKING:
@@ -32,6 +33,9 @@ def evaluate(
         typer.Option(help="False alarms that one missed positive is worth: adds the threshold of least cost."),
     ] = None,
     recall: Annotated[float, typer.Option(help="Share of the positives that a threshold must find.")] = 0.9,
+    format: files.FileFormat = None,
+    delimiter: files.Delimiter = None,
+    zero_based: files.ZeroBased = None,
     skip_errors: files.SkipErrors = False,
     as_json: AsJson = False,
 ) -> None:
@@ -49,6 +53,7 @@ def evaluate(
         raise typer.BadParameter(f"{recall:g} is not above 0 and at most 1", param_hint="--recall")
     if cost_ratio is not None and not 0.0 < cost_ratio < float("inf"):
         raise typer.BadParameter(f"{cost_ratio:g} is no positive number", param_hint="--cost-ratio")
+    read = files.reading(format, delimiter, zero_based)
     files.check_output("--html", html, model, data)
     if html is not None:
         require("plots", "matplotlib")
@@ -56,7 +61,9 @@ def evaluate(
 
     with files.plain_words():
         loaded = load_model(model)
-        positive, scores = evaluation.score_file(loaded, data, skip_errors=skip_errors, progress=files.on_terminal())
+        positive, scores = evaluation.score_file(
+            loaded, data, skip_errors=skip_errors, progress=files.on_terminal(), **read
+        )
         found = evaluation.evaluate(
             loaded, positive, scores, confidence=confidence, cost_ratio=cost_ratio, recall=recall
         )
@@ -72,6 +79,7 @@ def evaluate(
                     data_name=Path(data).name,
                     cost_ratio=cost_ratio,
                     recall=recall,
+                    words=in_options,
                 ).write(html)
     if as_json:
         print_json(found.flat())
@@ -88,6 +96,9 @@ def compare(
     picture: files.Picture = None,
     html: files.HtmlOut = None,
     confidence: files.Confidence = 0.95,
+    format: files.FileFormat = None,
+    delimiter: files.Delimiter = None,
+    zero_based: files.ZeroBased = None,
     skip_errors: files.SkipErrors = False,
     as_json: AsJson = False,
 ) -> None:
@@ -97,6 +108,7 @@ def compare(
     """
     require("data", "pyarrow")
     files.check_share("--confidence", confidence)
+    read = files.reading(format, delimiter, zero_based)
     files.check_picture(picture)
     files.check_output("--picture", picture, model_a, model_b, data)
     files.check_output("--html", html, model_a, model_b, data)
@@ -106,7 +118,9 @@ def compare(
 
     with files.plain_words():
         models = load_model(model_a), load_model(model_b)
-        test, positive, (a, b) = evaluation.compare(models, data, confidence=confidence, skip_errors=skip_errors)
+        test, positive, (a, b) = evaluation.compare(
+            models, data, confidence=confidence, skip_errors=skip_errors, **read
+        )
     name_a, name_b = (model_a.name, model_b.name) if model_a.name != model_b.name else (str(model_a), str(model_b))
     if name_a == name_b:
         name_b += " (again)"

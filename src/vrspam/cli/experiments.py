@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vrspam.cli.common import INTERRUPTED, AsJson, names, print_json, say, warn
-from vrspam.cli.files import in_options
+from vrspam.cli.wording import in_options
 from vrspam.extras import require
 
 if TYPE_CHECKING:

@@ -1,20 +1,21 @@
-"""What the commands on files share: their options, and messages that speak of options instead of Python."""
+"""What the commands on files share: their options, and checks of what they name."""
 
 from __future__ import annotations
 
 import csv
 import glob
 import os
-import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from vrspam.cli.common import err, warn
+from vrspam.cli.wording import in_options
 
 Data = Annotated[
     str,
@@ -51,14 +52,44 @@ Picture = Annotated[
     Path | None, typer.Option("--picture", help="Write a picture (.png, .svg or .pdf).", show_default=False)
 ]
 
-# What the library says to a Python program -> what it means on the command line.
-_IN_OPTIONS = [
-    (re.compile(r"pass on_error='skip'"), "give --skip-errors"),
-    (re.compile(r"(drop|categorical)=\[('[^']*'|\"[^\"]*\")\]"), r"--\1 \2"),
-    (re.compile(r"available\(\) lists"), "vrspam datasets lists"),
-    (re.compile(r"\bmax_categories\b"), "--max-categories"),
-    (re.compile(r"use fewer folds, or another seed of HashFolds"), "use fewer --folds, or another --seed"),
+
+class Format(StrEnum):
+    csv = "csv"
+    libsvm = "libsvm"
+    parquet = "parquet"
+    feather = "feather"
+    npy = "npy"
+
+
+FileFormat = Annotated[
+    Format | None,
+    typer.Option("--format", help="What the file is, where its name or its first bytes mislead.", show_default=False),
 ]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(
+        help="Stands between the fields of CSV: one character, or tab; by default found in the line of names.",
+        show_default=False,
+    ),
+]
+ZeroBased = Annotated[
+    bool | None,
+    typer.Option(
+        "--zero-based/--one-based",
+        help="Where the indices of LIBSVM start; by default at 1, or as in the file the model was trained on.",
+        show_default=False,
+    ),
+]
+
+
+def reading(format: Format | None, delimiter: str | None, zero_based: bool | None) -> dict[str, Any]:
+    """The options that say how a file is read, those that were given."""
+    if delimiter is not None:
+        delimiter = {"tab": "\t", "\\t": "\t"}.get(delimiter, delimiter)
+        if len(delimiter.encode()) != 1:
+            raise typer.BadParameter(f"{delimiter!r} is neither one ASCII character nor tab", param_hint="--delimiter")
+    given = {"format": format and format.value, "delimiter": delimiter, "zero_based": zero_based}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def columns(drop: str | None, include: str | None, categorical: str | None) -> dict[str, tuple[str, ...]]:
@@ -87,11 +118,11 @@ def check_share(name: str, value: float) -> None:
         raise typer.BadParameter(f"{value:g} is not between 0 and 1", param_hint=name)
 
 
-def check_target(data: str, target: str | None) -> None:
+def check_target(data: str, target: str | None, reading: dict[str, Any]) -> None:
     """Ask for the label column of a table that has one."""
     from vrspam.data.source import Source
 
-    if target is None and (source := Source.open(data)).format != "libsvm":
+    if target is None and (source := Source.open(data, **reading)).format != "libsvm":
         raise typer.BadParameter(f"which column of {source.paths[0]} holds the labels? Name it", param_hint="--target")
 
 
@@ -149,14 +180,3 @@ def plain_words() -> Iterator[None]:
             yield
         except ValueError as error:
             raise ValueError(in_options(str(error))) from error
-
-
-def in_options(message: str) -> str:
-    """A message of the library in terms of options.
-
-    >>> in_options("column 'day' is no number; leave it out with drop=['day']")
-    "column 'day' is no number; leave it out with --drop 'day'"
-    """
-    for pattern, words in _IN_OPTIONS:
-        message = pattern.sub(words, message)
-    return message

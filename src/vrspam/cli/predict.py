@@ -11,6 +11,7 @@ import typer
 
 from vrspam.cli import files
 from vrspam.cli.common import AsJson, print_json, say
+from vrspam.cli.wording import in_options
 from vrspam.extras import require
 
 
@@ -32,6 +33,9 @@ def predict(
             show_default=False,
         ),
     ] = None,
+    format: files.FileFormat = None,
+    delimiter: files.Delimiter = None,
+    zero_based: files.ZeroBased = None,
     skip_errors: files.SkipErrors = False,
     as_json: AsJson = False,
 ) -> None:
@@ -46,7 +50,7 @@ def predict(
     from vrspam.tool.predicting import check_out
     from vrspam.tool.predicting import predict as predict_file
 
-    chosen = files.column_names(ids)
+    chosen, read = files.column_names(ids), files.reading(format, delimiter, zero_based)
     try:
         check_out(out)
     except ValueError as error:
@@ -54,7 +58,7 @@ def predict(
     files.check_output("--out", out, model, data)
     with files.plain_words():
         rows = predict_file(
-            load_model(model), data, out, ids=chosen, skip_errors=skip_errors, progress=files.on_terminal()
+            load_model(model), data, out, ids=chosen, skip_errors=skip_errors, progress=files.on_terminal(), **read
         )
     if as_json:
         print_json({"out": str(out), "rows": rows})
@@ -98,7 +102,7 @@ def explain(
         from vrspam.tool.pages import explanation_page
 
         with tempfile.TemporaryDirectory() as folder:
-            explanation_page(loaded, Path(folder), model_name=model.name).write(html)
+            explanation_page(loaded, Path(folder), model_name=model.name, words=in_options).write(html)
     effects = explain_model(loaded)
     columns = dict(by_column(effects))
     if as_json:

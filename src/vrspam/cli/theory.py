@@ -29,6 +29,9 @@ def theory(
     include: files.Include = None,
     categorical: files.Categorical = None,
     max_categories: files.MaxCategories = 1000,
+    format: files.FileFormat = None,
+    delimiter: files.Delimiter = None,
+    zero_based: files.ZeroBased = None,
     skip_errors: files.SkipErrors = False,
     as_json: AsJson = False,
 ) -> None:
@@ -42,7 +45,8 @@ def theory(
     if l2 is not None and not 0.0 < l2 < float("inf"):
         raise typer.BadParameter(f"{l2:g} is no positive number", param_hint="--l2")
     chosen = files.columns(drop, include, categorical)
-    files.check_target(data, target)
+    read = files.reading(format, delimiter, zero_based)
+    files.check_target(data, target, read)
     from vrspam.tool.constants import constants
 
     with files.plain_words():
@@ -58,6 +62,7 @@ def theory(
             skip_errors=skip_errors,
             progress=files.on_terminal(),
             **chosen,
+            **read,
         )
     if as_json:
         print_json({name: None if value != value else value for name, value in table.items()})

@@ -10,6 +10,7 @@ import typer
 
 from vrspam.cli import files
 from vrspam.cli.common import AsJson, print_json, say, warn
+from vrspam.cli.wording import in_options
 from vrspam.extras import require
 
 if TYPE_CHECKING:
@@ -64,6 +65,9 @@ def train(
     streaming: Annotated[
         bool, typer.Option("--streaming", help="For files larger than memory: read block by block, several times.")
     ] = False,
+    format: files.FileFormat = None,
+    delimiter: files.Delimiter = None,
+    zero_based: files.ZeroBased = None,
     skip_errors: files.SkipErrors = False,
     as_json: AsJson = False,
 ) -> None:
@@ -78,7 +82,7 @@ def train(
 
     Example:  vrspam train "part-*.parquet" --target churned --l1 auto --drop signup,notes
 
-    Example:  vrspam train clicks.libsvm.gz --streaming --model clicks.json
+    Example:  vrspam train clicks.libsvm.gz --zero-based --streaming --model clicks.json
     """
     require("data", "pyarrow")
     if streaming and features not in (None, Features.linear):
@@ -86,7 +90,8 @@ def train(
     chosen = files.columns(drop, include, categorical)
     files.check_output("--model", model, data)
     grid = _l1(l1)
-    files.check_target(data, target)
+    read = files.reading(format, delimiter, zero_based)
+    files.check_target(data, target, read)
     from vrspam.tool.modelfile import save_model
     from vrspam.tool.training import train as train_model
 
@@ -106,10 +111,12 @@ def train(
             max_categories=max_categories,
             skip_errors=skip_errors,
             **chosen,
+            **read,
         )
         save_model(trained, model)
     if as_json:
-        print_json({"model": str(model), "positive": trained.positive, **trained.training})
+        facts = {**trained.training, "warnings": [in_options(note) for note in trained.training["warnings"]]}
+        print_json({"model": str(model), "positive": trained.positive, **facts})
     else:
         _describe(trained, model)
 
@@ -151,5 +158,5 @@ def _describe(model: Model, path: Path) -> None:
     for feature, effect in found:
         say(f"  {feature:{width}}  {effect:{sign}.4f}")
     for note in facts["warnings"]:
-        warn(f"warning: {note}")
+        warn(f"warning: {in_options(note)}")
     say(f"model                {path}")

@@ -139,7 +139,8 @@ def _header(path: str, file: TextFile, delimiter: str | None) -> tuple[_Dialect,
         raise DataError(f"{path}: line {lines} is no line of column names ({reason}); correct it") from error
     twice = [name for name in names if names.count(name) > 1]
     if twice:
-        raise DataError(f"{path} names the column {twice[0]!r} twice; rename one")
+        advice = "rename one, or say with delimiter= what stands between the fields"
+        raise DataError(f"{path} names the column {twice[0]!r} twice; {advice}")
     return _Dialect(names, delimiter, _decimal(path, delimiter, lines, len(names))), lines + 1
 
 

@@ -62,7 +62,7 @@ def look(
         if name not in types:
             raise DataError(no_column(str(source.paths[0]), name, types))
     if target in drop:
-        raise DataError(f"column {target!r} holds the labels and cannot be left out: name another with --drop")
+        raise DataError(f"column {target!r} holds the labels and cannot be left out: name another with drop=")
     names = [name for name in types if name not in drop and name != target]
     texts = [name for name in names if name in categorical or type_kind(types[name]) == "string"]
     numbers = []
@@ -109,7 +109,7 @@ def _look_at_texts(
             columns.identifiers.append(name)
             columns.leave_out(name, f"differs in nearly every row: taken for an identifier and left out{_way_in(name)}")
         elif different > most:
-            columns.leave_out(name, f"has more than {most:,} categories; left out (--max-categories)")
+            columns.leave_out(name, f"has more than {most:,} categories; left out (raise max_categories to take it in)")
         elif different == 0:
             columns.leave_out(name, "has no values; left out")
         else:
@@ -117,7 +117,8 @@ def _look_at_texts(
             if name not in categorical and (what := looks_like(seen[name])):
                 columns.notes.append(
                     f"{_called(name)} holds text that looks like {what}, taken as {different} categories: write plain "
-                    "numbers, with nothing where one is missing, leave it out (--drop) or confirm it (--categorical)"
+                    f"numbers, with nothing where one is missing, leave it out (drop=[{name!r}]) or confirm it "
+                    f"(categorical=[{name!r}])"
                 )
 
 
@@ -151,7 +152,7 @@ def _called(name: str) -> str:
 
 
 def _way_in(name: str) -> str:
-    return f" (--include {name})" if name else ""
+    return f" (include=[{name!r}] takes it in)" if name else ""
 
 
 def counts_rows(values: np.ndarray) -> bool:

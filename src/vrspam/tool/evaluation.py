@@ -83,7 +83,7 @@ class Evaluation:
 
 
 def score_file(
-    model: Model, path: Any, *, skip_errors: bool = False, progress: bool = False
+    model: Model, path: Any, *, skip_errors: bool = False, progress: bool = False, **reading: Any
 ) -> tuple[np.ndarray, np.ndarray]:
     """Labels and scores of the rows of a labelled file, in its order.
 
@@ -97,16 +97,18 @@ def score_file(
         Leave out rows that cannot be read, instead of refusing the file.
     progress : bool, default=False
         Show rows per second on the standard error stream.
+    **reading
+        `format`, `delimiter` and `zero_based` of `vrspam.data.read_chunks`.
 
     Returns
     -------
     positive : boolean array of n
     scores : array of n
     """
-    chunks = model.open(path, labels=True, skip_errors=skip_errors, progress=progress)
+    chunks = model.open(path, labels=True, skip_errors=skip_errors, progress=progress, **reading)
     blocks = [(block.positive, block.scores) for block in model.score_chunks(chunks)]
     if not blocks:
-        raise DataError(f"{chunks.source.paths[0]} has no rows")
+        raise DataError(f"{chunks.source.paths[0]} has no rows; get it again")
     positive = np.concatenate([labels for labels, _ in blocks if labels is not None])
     scores = np.concatenate([block for _, block in blocks])
     for wanted, name in ((positive, "positive"), (~positive, "other")):
@@ -239,7 +241,7 @@ def calibration_error(bins: tuple[Bin, ...]) -> float:
 
 
 def compare(
-    models: tuple[Model, Model], path: Any, *, confidence: float = 0.95, skip_errors: bool = False
+    models: tuple[Model, Model], path: Any, *, confidence: float = 0.95, skip_errors: bool = False, **reading: Any
 ) -> tuple[DeLongTest, np.ndarray, tuple[np.ndarray, np.ndarray]]:
     """DeLong's paired test of two models on the same rows.
 
@@ -253,6 +255,8 @@ def compare(
         Of the interval of the difference between the AUCs.
     skip_errors : bool, default=False
         Leave out rows that cannot be read, instead of refusing the file.
+    **reading
+        As in `score_file`.
 
     Returns
     -------
@@ -261,7 +265,7 @@ def compare(
     positive : boolean array of n
     scores : pair of arrays of n
     """
-    (labels_a, a), (labels_b, b) = (score_file(model, path, skip_errors=skip_errors) for model in models)
+    (labels_a, a), (labels_b, b) = (score_file(model, path, skip_errors=skip_errors, **reading) for model in models)
     if not np.array_equal(labels_a, labels_b):
         raise DataError(
             "the two models do not agree on which rows are positive: they were trained for different labels"

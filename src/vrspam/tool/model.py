@@ -115,8 +115,12 @@ class Model:
         keep: Sequence[str] = (),
         skip_errors: bool = False,
         progress: bool = False,
+        **reading: Any,
     ) -> Chunks:
-        """Open a file with the columns of this model; categories not met in training count as none."""
+        """Open a file with the columns of this model; categories not met in training count as none.
+
+        `reading`: `format`, `delimiter` and `zero_based` of `vrspam.data.read_chunks`.
+        """
         schema = self.schema if labels else self.schema.without_target()
         if self.features is not None and self.features.gaps:
             schema = schema.keeping_gaps()
@@ -127,6 +131,7 @@ class Model:
             keep=keep,
             on_error="skip" if skip_errors else "raise",
             progress=progress,
+            **reading,
         )
 
     def score_chunks(self, chunks: Chunks) -> Iterator[Scored]:

@@ -47,10 +47,13 @@ class Opened:
         """All rows at once."""
         blocks = list(self)
         if not blocks:
-            raise DataError(f"{self.chunks.source.paths[0]} has no rows")
-        parts = [X for X, _ in blocks]
-        X = sparse.csr_array(sparse.vstack(parts, format="csr")) if sparse.issparse(parts[0]) else np.concatenate(parts)
-        return X, np.concatenate([positive for _, positive in blocks])
+            raise DataError(f"{self.chunks.source.paths[0]} has no rows; get it again")
+        return stack([X for X, _ in blocks]), np.concatenate([positive for _, positive in blocks])
+
+
+def stack(parts: list[Any]) -> Any:
+    """Blocks of rows, dense or CSR, below each other."""
+    return sparse.csr_array(sparse.vstack(parts)) if sparse.issparse(parts[0]) else np.concatenate(parts)
 
 
 def open_labelled(
@@ -84,7 +87,7 @@ def open_labelled(
     progress : bool
         Show a progress line.
     **reading
-        `format`, `delimiter` of `vrspam.data.read_chunks`.
+        `format`, `delimiter` and `zero_based` of `vrspam.data.read_chunks`.
 
     Returns
     -------
@@ -93,7 +96,7 @@ def open_labelled(
     source = Source.open(path, **reading)
     on_error = "skip" if skip_errors else "raise"
     if source.format != "libsvm" and target is None:
-        raise DataError(f"which column of {source.paths[0]} holds the labels? Name it with --target")
+        raise DataError(f"which column of {source.paths[0]} holds the labels? Name it with target=")
     found = look(
         path,
         target,
@@ -126,7 +129,7 @@ def choose_positive(labels: Sequence[Label], wanted: str | None) -> Label:
         if len(labels) > 2:
             raise DataError(
                 f"the label column holds {len(labels)} different values ({shown}): name the positive one with "
-                "--positive, all others then stand against it"
+                "positive=, all others then stand against it"
             )
         return labels[-1]
     for same in (_same_text, _same_number, _same_word):

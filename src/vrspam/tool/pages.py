@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
 MOST_FEATURES = 20
+Words = Callable[[str], str]
 
 
 def evaluation_page(
@@ -40,8 +41,12 @@ def evaluation_page(
     data_name: str,
     cost_ratio: float | None = None,
     recall: float = 0.9,
+    words: Words = str,
 ) -> Page:
-    """The whole of an evaluation on one page; its pictures are written to `folder`."""
+    """The whole of an evaluation on one page; its pictures are written to `folder`.
+
+    `words` may put what was noticed in training, which names parameters of `train`, into other words.
+    """
     auc = evaluation.auc
     page = Page(
         f"{model_name} on {data_name}",
@@ -57,11 +62,11 @@ def evaluation_page(
     page.add("Thresholds", _threshold_table(evaluation, cost_ratio, recall), *_sensitivity_table(evaluation))
     if evaluation.bins:
         page.add("Probabilities", *_reliability_words(evaluation), shown["reliability"])
-    _describe_model(page, model, folder)
+    _describe_model(page, model, folder, words)
     return page
 
 
-def explanation_page(model: Model, folder: Path, *, model_name: str) -> Page:
+def explanation_page(model: Model, folder: Path, *, model_name: str, words: Words = str) -> Page:
     """What a model looks at, on one page; its picture is written to `folder`."""
     facts = model.training
     name = f"{model.schema.target} = " if model.schema.target else ""
@@ -70,14 +75,14 @@ def explanation_page(model: Model, folder: Path, *, model_name: str) -> Page:
         f"Cross-validated AUC {facts['cv_auc']:.3f}, 95 % interval {facts['cv_auc_low']:.3f} to "
         f"{facts['cv_auc_high']:.3f}. A higher score speaks for {name}{model.positive}.",
     )
-    _describe_model(page, model, folder)
+    _describe_model(page, model, folder, words)
     return page
 
 
-def _describe_model(page: Page, model: Model, folder: Path) -> None:
+def _describe_model(page: Page, model: Model, folder: Path, words: Words) -> None:
     picture = _embedded(features_picture(model), folder, "what the model looks at", curve_words(model))
     page.add("What the model looks at", picture, _feature_table(model))
-    page.add("The model", _training_facts(model), *_selection_table(model), *_warnings(model))
+    page.add("The model", _training_facts(model), *_selection_table(model), *_warnings(model, words))
 
 
 def comparison_picture(positive: np.ndarray, scores: Mapping[str, np.ndarray]) -> Picture:
@@ -271,8 +276,8 @@ def _training_facts(model: Model) -> Facts:
     return Facts(words)
 
 
-def _warnings(model: Model) -> list[Text | Bullets]:
-    notes = model.training["warnings"]
+def _warnings(model: Model, words: Words) -> list[Text | Bullets]:
+    notes = [words(note) for note in model.training["warnings"]]
     return [Text("Noticed in training:"), Bullets(notes)] if notes else []
 
 

@@ -29,6 +29,7 @@ def predict(
     ids: Sequence[str] | None = None,
     skip_errors: bool = False,
     progress: bool = False,
+    **reading: Any,
 ) -> int:
     """Write the score, and the probability where the model has one, of every row of a file.
 
@@ -44,6 +45,8 @@ def predict(
     skip_errors : bool
         Leave out broken rows instead of stopping at the first.
     progress : bool
+    **reading
+        `format`, `delimiter` and `zero_based` of `vrspam.data.read_chunks`.
 
     Returns
     -------
@@ -53,8 +56,8 @@ def predict(
     import pyarrow as pa
 
     target = Path(out)
-    keep = _ids(model, path, ids)
-    chunks = model.open(path, labels=False, keep=keep, skip_errors=skip_errors, progress=progress)
+    keep = _ids(model, Source.open(path, **reading), ids)
+    chunks = model.open(path, labels=False, keep=keep, skip_errors=skip_errors, progress=progress, **reading)
     rows = 0
     with _writer(target) as write:
         for scores, _, kept in model.score_chunks(chunks):
@@ -72,8 +75,7 @@ def predict(
     return rows
 
 
-def _ids(model: Model, path: Any, ids: Sequence[str] | None) -> list[str]:
-    source = Source.open(path)
+def _ids(model: Model, source: Source, ids: Sequence[str] | None) -> list[str]:
     if source.format not in TABLES:
         if ids:
             raise DataError(f"a {source.format} file has no named columns, so none can be handed on as an identifier")

@@ -46,18 +46,30 @@ class Scaling:
 
 
 def fill_gaps(X: Any, values: Sequence[float]) -> Any:
-    """A copy of X with its missing values replaced by those of their columns (the first columns of X).
+    """X with its missing values replaced by those of their columns (the first columns of X); itself without any.
 
     >>> fill_gaps(np.array([[np.nan, 1.0], [2.0, 0.0]]), [5.0])
     array([[5., 1.],
            [2., 0.]])
     """
+    gone = np.isnan(X.data if sparse.issparse(X) else X)
+    if not gone.any():
+        return X
     new = X.copy()
     numbers = new.data if sparse.issparse(X) else new
-    gone = np.isnan(numbers)
-    if gone.any():
-        numbers[gone] = np.asarray(values)[new.indices[gone] if sparse.issparse(X) else np.nonzero(gone)[1]]
+    numbers[gone] = np.asarray(values)[new.indices[gone] if sparse.issparse(X) else np.nonzero(gone)[1]]
     return new
+
+
+def count_gaps(X: Any, columns: int) -> np.ndarray:
+    """How many values are missing in each of the first columns of X.
+
+    >>> count_gaps(np.array([[np.nan, 1.0, 0.0], [np.nan, 0.0, 1.0]]), 2)
+    array([2, 0])
+    """
+    if sparse.issparse(X):
+        return np.bincount(X.indices[np.isnan(X.data)], minlength=X.shape[1])[:columns]
+    return np.isnan(X[:, :columns]).sum(axis=0)
 
 
 @dataclass(frozen=True)

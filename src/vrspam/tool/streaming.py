@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from vrspam import ClassMoments
-from vrspam.tool.opening import Opened
-from vrspam.tool.scaling import Scaling
+from vrspam.tool.opening import Opened, stack
+from vrspam.tool.scaling import Scaling, count_gaps, fill_gaps
 
 SUSPECT_ROWS = 20_000  # rows in which leaking features are looked for
 
@@ -42,22 +41,22 @@ class RowSample:
     def add(self, X: Any, y: np.ndarray) -> None:
         keys = np.concatenate([self.keys, self.rng.random(y.size)])
         labels = np.concatenate([self.y, y])
-        both = X if self.X is None else _stack([self.X, X])
+        both = X if self.X is None else stack([self.X, X])
         if keys.size > self.size:
             kept = np.sort(np.argpartition(keys, self.size)[: self.size])
             keys, labels, both = keys[kept], labels[kept], both[kept]
         self.keys, self.y, self.X = keys, labels, both
 
 
-def gather(opened: Opened, seed: int) -> tuple[ClassMoments, RowSample]:
-    """The spread of each feature, and a sample of rows to look at, in one pass."""
-    moments = ClassMoments(opened.schema.n_features, classes=[False, True], scatter=False)
+def gather(opened: Opened, seed: int) -> tuple[ClassMoments, RowSample, np.ndarray]:
+    """The spread of each feature, a sample of rows to look at, and the gaps of each numeric column, in one pass."""
+    schema = opened.schema
+    moments = ClassMoments(schema.n_features, classes=[False, True], scatter=False)
     sample = RowSample(SUSPECT_ROWS, np.random.default_rng(seed))
-    for X, y in opened:
+    gaps = np.zeros(len(schema.numeric), dtype=np.int64)
+    for holed, y in opened.keeping_gaps():
+        gaps += count_gaps(holed, gaps.size)
+        X = fill_gaps(holed, schema.fill or ())
         moments.update(X, y)
         sample.add(X, y)
-    return moments, sample
-
-
-def _stack(parts: list[Any]) -> Any:
-    return sparse.csr_array(sparse.vstack(parts)) if sparse.issparse(parts[0]) else np.concatenate(parts)
+    return moments, sample, gaps

@@ -36,6 +36,25 @@ def constant_features(schema: Schema, deviation: np.ndarray) -> list[str]:
     return [f"constant and so without effect: {names}"]
 
 
+def missing_values(gaps: np.ndarray, moments: ClassMoments, schema: Schema) -> list[str]:
+    """A warning about columns with gaps, the worst first.
+
+    `gaps` counts those of the numeric columns; a row without a category is in none of its column's features.
+    """
+    rows = int(moments.rows.sum())
+    missing = dict(zip(schema.numeric, gaps.tolist(), strict=True))
+    start, counts = len(schema.numeric), moments.rows @ moments.means
+    for name, values in schema.categorical.items():
+        missing[name] = rows - round(counts[start : start + len(values)].sum())
+        start += len(values)
+    worst = sorted((name for name in missing if missing[name] > 0), key=lambda name: -missing[name])
+    if not worst:
+        return []
+    shown = ", ".join(f"{name!r} in {_percent(missing[name] / rows)} of the rows" for name in worst[:SHOWN])
+    more = f", and in {len(worst) - SHOWN} more columns" if len(worst) > SHOWN else ""
+    return [f"values are missing: {shown}{more}"]
+
+
 def leaking_features(X: Any, positive: np.ndarray, moments: ClassMoments, schema: Schema) -> list[str]:
     """Warnings about features that separate the classes all but alone: do they know the answer?"""
     suspects = []
@@ -52,7 +71,7 @@ def leaking_features(X: Any, positive: np.ndarray, moments: ClassMoments, schema
                 suspects.append((name, auc))
     return [
         f"{name!r} alone separates the classes (AUC {auc:.4f}): is it known before the outcome? "
-        f"If not, leave it out (--drop)"
+        f"If not, leave it out with drop="
         for name, auc in suspects[:SHOWN]
     ]
 
@@ -76,6 +95,10 @@ def _category_auc(indicators: Any, positive: np.ndarray) -> float:
     count = np.asarray(indicators.sum(axis=0)).ravel()
     share = np.asarray(indicators.T @ positive.astype(float)).ravel() / np.maximum(count, 1.0)
     return float(roc_auc_columns(positive, np.asarray(indicators @ share).reshape(-1, 1))[0])
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %" if share >= 0.0005 else "less than 0.1 %"
 
 
 def _shown(names: list[str]) -> str:

@@ -23,7 +23,8 @@ from vrspam.tool.calibration import Calibration
 from vrspam.tool.crossfit import FOLDS, check_size, fold_auc_ci, fold_numbers, stratified_folds
 from vrspam.tool.model import Model
 from vrspam.tool.opening import Opened, open_labelled
-from vrspam.tool.scaling import Map, Scaling, as_linear, fill_gaps, is_linear, spread
+from vrspam.tool.rewording import reworded
+from vrspam.tool.scaling import Map, Scaling, as_linear, count_gaps, fill_gaps, is_linear, spread
 from vrspam.tool.shapes import shapes_of
 from vrspam.tool.streaming import Standardised, gather
 
@@ -105,7 +106,7 @@ def train(
         fitted, moments, scaling, held_out, notes = (_fit_blocks if streaming else _fit_rows)(opened, plan)
     notes = [*opened.notes, *suspicions.few_rows(moments), *notes]
     notes += suspicions.constant_features(opened.schema, spread(moments)[1])
-    notes += list(dict.fromkeys(str(warning.message) for warning in caught))
+    notes += dict.fromkeys(reworded(str(warning.message)) for warning in caught)
     return _model(opened, fitted, moments, scaling, held_out, calibration, notes)
 
 
@@ -126,13 +127,15 @@ Fitted = tuple[AUCClassifierCV, ClassMoments, Scaling, HeldOut, list[str]]
 def _fit_rows(opened: Opened, plan: Plan) -> Fitted:
     """All rows in memory."""
     straight = isinstance(plan.features, str) and plan.features == "linear"
-    X, labels = (opened if straight else opened.keeping_gaps()).load()
-    holed = X  # maps see gaps as gaps, everything else sees means
-    if not straight:
-        X = fill_gaps(X, opened.schema.fill or ())
+    holed, labels = opened.keeping_gaps().load()  # maps see gaps as gaps, everything else sees means
+    gaps = count_gaps(holed, len(opened.schema.numeric))
+    X = fill_gaps(holed, opened.schema.fill or ())
+    if straight:
+        holed = X
     moments = ClassMoments(X.shape[1], classes=[False, True], scatter=False).update(X, labels)
     folds = stratified_folds(labels, plan.n_splits, plan.seed)
-    notes = suspicions.leaking_features(X, labels, moments, opened.schema)
+    notes = suspicions.missing_values(gaps, moments, opened.schema)
+    notes += suspicions.leaking_features(X, labels, moments, opened.schema)
     scaling = _scaling(moments, sparse.issparse(X))
     X = scaling(holed)
     l1s = l1_grid(plan.l1, moments, scaling)
@@ -153,12 +156,14 @@ def _fit_rows(opened: Opened, plan: Plan) -> Fitted:
 def _fit_blocks(opened: Opened, plan: Plan) -> Fitted:
     """Block by block, for files larger than memory."""
     if plan.features != "linear":
-        raise ValueError("--streaming takes the columns as they are: leave --features out")
+        raise ValueError("streaming=True takes the columns as they are: leave features= out")
     plan.say("first reading of the blocks: spread of the features")
-    moments, sample = gather(opened, plan.seed)
+    moments, sample, gaps = gather(opened, plan.seed)
     check_size(moments.rows)
     seen = ClassMoments(classes=[False, True], scatter=False).update(sample.X, sample.y)
-    notes = suspicions.leaking_features(sample.X, sample.y, seen, opened.schema) if seen.complete else []
+    notes = suspicions.missing_values(gaps, moments, opened.schema)
+    if seen.complete:
+        notes += suspicions.leaking_features(sample.X, sample.y, seen, opened.schema)
     scaling = _scaling(moments, sparse.issparse(sample.X))
     l1s = l1_grid(plan.l1, moments, scaling)
     plan.say(f"second and third reading: moments and scores of {plan.n_splits} folds")
