@@ -196,15 +196,40 @@ def roc_auc_ci(
     positive = _both_classes(_positive(y_true), at_least=2)
     up, down = _placements(positive, _score(y_score, positive.size, "y_score"))
     auc, error = _mean_and_error(up, down)
-    if error == 0.0:
-        shrink = ((1.0 - confidence) / 2.0) ** (1.0 / min(up.size, down.size))
-        low, high = auc * shrink, 1.0 - (1.0 - auc) * shrink
-    elif method == "plain":
-        low, high = max(0.0, auc - z * error), min(1.0, auc + z * error)
-    else:
-        half = z * error / (auc * (1.0 - auc))
-        low, high = float(expit(logit(auc) - half)), float(expit(logit(auc) + half))
-    return AUCInterval(auc, low, high, error, confidence)
+    if method == "plain" and error > 0.0:
+        return AUCInterval(auc, max(0.0, auc - z * error), min(1.0, auc + z * error), error, confidence)
+    return logit_interval(auc, error, min(up.size, down.size), confidence)
+
+
+def logit_interval(auc: float, standard_error: float, pairs: int, confidence: float = 0.95) -> AUCInterval:
+    """The interval of :func:`roc_auc_ci` around an AUC whose standard error is known.
+
+    Symmetric on the scale log(AUC/(1-AUC)); with a standard error of 0 it rests on disjoint pairs, see there.
+
+    Parameters
+    ----------
+    auc, standard_error : float
+    pairs : int
+        Disjoint pairs of a positive and a negative: for one sample, the rows of the smaller class.
+    confidence : float in (0, 1)
+
+    Returns
+    -------
+    AUCInterval
+
+    Examples
+    --------
+    >>> interval = logit_interval(0.8, 0.02, pairs=100)
+    >>> print(f"{interval.low:.3f} to {interval.high:.3f}")
+    0.758 to 0.836
+    """
+    z = _normal_quantile(confidence)
+    if standard_error == 0.0:
+        shrink = ((1.0 - confidence) / 2.0) ** (1.0 / pairs)
+        return AUCInterval(auc, auc * shrink, 1.0 - (1.0 - auc) * shrink, 0.0, confidence)
+    half = z * standard_error / (auc * (1.0 - auc))
+    low, high = float(expit(logit(auc) - half)), float(expit(logit(auc) + half))
+    return AUCInterval(auc, low, high, standard_error, confidence)
 
 
 def delong_test(y_true: ArrayLike, score_a: ArrayLike, score_b: ArrayLike, *, confidence: float = 0.95) -> DeLongTest:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, logit, ndtri
 from sklearn.model_selection import StratifiedKFold
 
-from vrspam.metrics import AUCInterval, roc_auc_ci
+from vrspam.metrics import AUCInterval, logit_interval, roc_auc_ci
 
 FOLDS = 5
 LEAST = 4  # rows of each class: two folds of two
@@ -77,8 +76,4 @@ def fold_auc_ci(positive: np.ndarray, scores: np.ndarray, fold: np.ndarray, conf
         raise ValueError("no fold has two rows of each class: take fewer folds or more rows")
     auc = float(np.mean([part.auc for part in parts]))
     error = float(np.sqrt(np.sum([part.standard_error**2 for part in parts]))) / len(parts)
-    if error == 0.0 or not 0.0 < auc < 1.0:  # complete separation: the bound of `roc_auc_ci`, for all folds together
-        shrink = ((1.0 - confidence) / 2.0) ** (1.0 / smaller)
-        return AUCInterval(auc, auc * shrink, 1.0 - (1.0 - auc) * shrink, error, confidence)
-    half = float(ndtri(0.5 + confidence / 2)) * error / (auc * (1.0 - auc))
-    return AUCInterval(auc, float(expit(logit(auc) - half)), float(expit(logit(auc) + half)), error, confidence)
+    return logit_interval(auc, error, smaller, confidence)  # of complete separation: all folds together
