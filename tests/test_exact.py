@@ -131,10 +131,13 @@ def test_path_equals_single_solves():
     moments = ClassMoments.from_data(X, y)
     objective = Objective.from_moments(moments, 1.0)
     path = GramPath(objective)
-    for l2 in 10.0 ** np.arange(-6, 4):
+    l2s = 10.0 ** np.arange(-6, 4)
+    for l2, solution in zip(l2s, path.solve(l2s, 1e-10), strict=True):
         single = solve_gram(objective.with_penalty(l2), tol=1e-14, max_iter=1)
-        np.testing.assert_allclose(path.coef(l2), single.w, rtol=1e-7)
-        assert path.solve(l2, 1e-10).converged
+        np.testing.assert_allclose(solution.w, single.w, rtol=1e-7)
+        np.testing.assert_array_equal(path.coef(l2), path.coefs(np.array([l2]))[0])
+        assert solution.converged
+        assert solution.value == pytest.approx(objective.with_penalty(l2).value(solution.w), rel=1e-13)
 
 
 @pytest.mark.parametrize("route", ROUTES)

@@ -214,10 +214,10 @@ def auc_of_rows(X: Any, is_positive: Any, weights: Any, index: np.ndarray, coefs
     return np.concatenate([np.empty(0), *parts])
 
 
-def eigh(matrix: np.ndarray, like: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenvalues and eigenvectors of a symmetric matrix, computed where `like` lies."""
+def eigh(matrix: np.ndarray, like: Any) -> tuple[np.ndarray, Any]:
+    """Eigenvalues, on the host, and eigenvectors of a symmetric matrix, computed and left where `like` lies."""
     values, vectors = device_namespace(like).linalg.eigh(beside(matrix, like))
-    return np.array(on_host(values)), on_host(vectors)
+    return np.array(on_host(values)), vectors
 
 
 def choose(labels: np.ndarray, second: Any) -> Any:

@@ -161,9 +161,9 @@ class Objective:
         """The same data with another penalty."""
         return replace(self, penalty=ElasticNet(l2, l1))
 
-    def smooth(self, w: np.ndarray) -> tuple[float, np.ndarray]:
-        """f(w) and ∇f(w) from one multiplication by Σ."""
-        product = self.within @ w
+    def smooth(self, w: np.ndarray, product: np.ndarray | None = None) -> tuple[float, np.ndarray]:
+        """f(w) and ∇f(w) from one multiplication by Σ, whose result may be given."""
+        product = self.within @ w if product is None else product
         margin = 1.0 - float(w @ self.delta)
         value = self.pq * (margin * margin + max(float(w @ product), 0.0))
         return value, self.k * (product - margin * self.delta)
@@ -180,9 +180,9 @@ class Objective:
         """Certificate: an upper bound on F(w) - F* (NaN when l2 = 0)."""
         return self.penalty.gap(w, self.gradient(w))
 
-    def evaluate(self, w: np.ndarray) -> Evaluation:
-        """F(w), ∇f(w) and the certificate from one multiplication by Σ."""
-        value, grad = self.smooth(w)
+    def evaluate(self, w: np.ndarray, product: np.ndarray | None = None) -> Evaluation:
+        """F(w), ∇f(w) and the certificate from one multiplication by Σ, whose result may be given."""
+        value, grad = self.smooth(w, product)
         return Evaluation(value + self.penalty.value(w), grad, self.penalty.gap(w, grad))
 
 

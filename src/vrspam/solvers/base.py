@@ -75,9 +75,11 @@ def gap_curvature(objective: Objective) -> float:
     return 1e-10 * max(float(np.mean(objective.gram_diagonal)), np.finfo(float).tiny)
 
 
-def certify(objective: Objective, w: np.ndarray, n_iter: int, tol: float) -> Solution:
-    """Wrap a point that was found directly, with a freshly computed certificate."""
-    value, grad, _ = objective.evaluate(w)
+def certify(
+    objective: Objective, w: np.ndarray, n_iter: int, tol: float, product: np.ndarray | None = None
+) -> Solution:
+    """Wrap a point that was found directly, with a freshly computed certificate; `product` is Σw where it is known."""
+    value, grad, _ = objective.evaluate(w, product)
     gap = stopping_gap(objective, w, grad)
     if objective.rounding > 0.0:
         gap = (np.sqrt(gap) + _rounding_of_gap(objective, w)) ** 2

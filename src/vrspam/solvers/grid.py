@@ -63,7 +63,7 @@ def solve_grid(
     def keep(i: int, j: int, solution: Solution) -> None:
         grid.coefs[i, j], grid.gaps[i, j], grid.converged[i, j] = solution.w, solution.gap, solution.converged
 
-    solver = _MatrixSolver(objective, len(l2s), like) if isinstance(objective.within, np.ndarray) else _ProductSolver()
+    solver = _MatrixSolver(objective, l2s, tol, like) if isinstance(objective.within, np.ndarray) else _ProductSolver()
     nothing = float(np.max(np.abs(objective.k * objective.delta), initial=0.0))
     first = None
     for j in np.argsort(-l1s, kind="stable"):
@@ -82,12 +82,14 @@ def solve_grid(
 class _MatrixSolver:
     """One eigendecomposition for all points with l1 = 0 (unless they are few), one Gram matrix for all others."""
 
-    def __init__(self, objective: Objective, points: int, like=None):
-        self._objective, self._few, self._like = objective, points < EIGEN_MIN_POINTS, like
+    def __init__(self, objective: Objective, l2s: np.ndarray, tol: float, like=None):
+        self._objective, self._l2s, self._tol, self._like = objective, l2s, tol, like
 
     @cached_property
-    def _path(self) -> GramPath:
-        return GramPath(self._objective, self._like)
+    def _path(self) -> dict[float, Solution]:
+        """The solutions for l1 = 0, all of them at once."""
+        solutions = GramPath(self._objective, self._like).solve(self._l2s, self._tol)
+        return dict(zip(self._l2s.tolist(), solutions, strict=True))
 
     @cached_property
     def _descent(self) -> GramDescent:
@@ -96,9 +98,9 @@ class _MatrixSolver:
     def solve(self, objective: Objective, w0: np.ndarray | None, tol: float, max_iter: int) -> Solution:
         if objective.penalty.l1 > 0.0:
             return self._descent.solve(objective, tol=tol, max_iter=max_iter, w0=w0)
-        if self._few:
+        if self._l2s.size < EIGEN_MIN_POINTS:
             return solve_gram(objective, tol=tol, max_iter=max_iter)
-        return self._path.solve(objective.penalty.l2, tol)
+        return self._path[objective.penalty.l2]
 
 
 class _ProductSolver:
