@@ -237,30 +237,16 @@ def test_warnings_speak_of_options(tmp_path, capsys):
     assert "--include patient" not in err
 
 
-def test_page_in_a_browser(folder, browser):
-    if not (folder / "page.html").exists():
-        main(
-            [
-                "evaluate",
-                str(folder / "m.json"),
-                str(folder / "new.parquet"),
-                "--html",
-                str(folder / "page.html"),
-                "--cost-ratio",
-                "5",
-            ]
-        )
-    page = (folder / "page.html").as_uri()
+def opened(browser, path, sections, pictures):
+    """Open a page, see that it is whole on a wide screen and on a phone, and return its text."""
+    page = path.as_uri()
     browser.get_log("performance")
     browser.get(page)
-    sections = [heading.text for heading in browser.find_elements("tag name", "h2")]
-    assert sections == ["Ranking", "Scores", "Thresholds", "Probabilities", "What the model looks at", "The model"]
+    assert [heading.text for heading in browser.find_elements("tag name", "h2")] == sections
     sizes = browser.execute_script("return [...document.images].map(i => [i.complete, i.naturalWidth])")
-    assert len(sizes) == 4
+    assert len(sizes) == pictures
     assert all(complete and width > 0 for complete, width in sizes)
-    text = browser.find_element("tag name", "main").text
-    for words in ("cholesterol, mg/dl", "Youden", "one miss worth 5 false alarms", "Brier", "taken for an identifier"):
-        assert words in text
+    text = browser.find_element("tag name", "body").text
     assert [url for url in requests(browser, page) if url != page and not url.startswith("data:")] == []
     assert [entry for entry in browser.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")] == []
     for width in (390, 1600):
@@ -269,6 +255,56 @@ def test_page_in_a_browser(folder, browser):
         browser.get(page)
         assert browser.execute_script("return document.documentElement.scrollWidth") <= width
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    return text
+
+
+def widths_on_a_phone(browser, path):
+    """Width of each picture there, and of the place it has."""
+    metrics = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    browser.get(path.as_uri())
+    sizes = browser.execute_script("return [...document.images].map(i => [i.clientWidth, i.parentNode.clientWidth])")
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    return sizes
+
+
+EVALUATION = ["Ranking", "Scores", "Thresholds", "Probabilities", "What the model looks at", "The model"]
+
+
+def test_evaluation_in_a_browser(folder, browser):
+    page = folder / "evaluation.html"
+    command = ["evaluate", str(folder / "m.json"), str(folder / "new.parquet"), "--html", str(page)]
+    assert main([*command, "--cost-ratio", "5"]) == 0
+    text = opened(browser, page, EVALUATION, pictures=4)
+    for words in ("cholesterol, mg/dl", "Youden", "one miss worth 5 false alarms", "Brier", "taken for an identifier"):
+        assert words in text
+    for number, (picture, place) in enumerate(widths_on_a_phone(browser, page)):
+        assert (picture > place) == (number != 2)  # reliability is narrow; others keep their size and are moved
+
+
+def test_comparison_in_a_browser(folder, browser):
+    page, second = folder / "comparison.html", folder / f"{'a-very-' * 8}long-name.json"
+    second.write_bytes((folder / "b.json").read_bytes())
+    models = [str(folder / "m.json"), str(second)]
+    assert main(["compare", *models, str(folder / "new.parquet"), "--html", str(page)]) == 0
+    text = opened(browser, page, ["AUC", "Curves"], pictures=1)
+    for words in (f"m.json and {second.name} on new.parquet", "m.json ranks better", "DeLong", "95 % interval"):
+        assert words in text
+
+
+@pytest.mark.parametrize(("kind", "words"), [("additive", "together they are the score"), ("kernel", "interactions")])
+def test_curves_in_a_browser(folder, browser, kind, words):
+    model = str(folder / f"{kind}.json")
+    data = ["train", str(folder / "patients.csv"), "--target", "sick", "--folds", "3"]
+    assert main([*data, "--features", kind, "--model", model]) == 0
+    pages = [folder / f"{kind}-{part}.html" for part in ("explained", "evaluated")]
+    assert main(["explain", model, "--html", str(pages[0])]) == 0
+    assert main(["evaluate", model, str(folder / "new.parquet"), "--html", str(pages[1])]) == 0
+    for page, sections, pictures in zip(pages, (EVALUATION[-2:], EVALUATION), (1, 4), strict=True):
+        text = opened(browser, page, sections, pictures)
+        assert words in text
+        assert "What each column adds to the score" in text
+        assert "values are missing: 'cholesterol, mg/dl'" in text
 
 
 @pytest.mark.parametrize("command", COMMANDS)

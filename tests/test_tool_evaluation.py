@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import average_precision_score, brier_score_loss, precision_score, roc_auc_score
 from test_tool_modelfile import make_model
@@ -12,6 +13,7 @@ from vrspam import VRSPAMClassifier, plotting
 from vrspam.metrics import delong_test
 from vrspam.plotting.style import new_figure, save_figure
 from vrspam.tool.evaluation import evaluate, lift, reliability, verdict
+from vrspam.tool.pages import comparison_picture
 
 RNG = np.random.default_rng(0)
 POSITIVE = RNG.random(300) < 0.3
@@ -25,6 +27,21 @@ def outcomes(threshold):
 
 
 CUTS = [*np.unique(SCORES), SCORES.max() + 1]
+
+
+@pytest.mark.parametrize("length", [5, 60, 200])
+def test_long_names_leave_room_for_the_curves(length):
+    names = ["a" * length + ".json", "b-c" * (length // 3) + ".json"]
+    figure = comparison_picture(POSITIVE, dict.fromkeys(names, SCORES))
+    FigureCanvasAgg(figure).draw()
+    whole = figure.bbox
+    for ax in figure.axes:
+        assert ax.get_window_extent().width > 0.35 * whole.width
+        legend = ax.get_legend().get_window_extent()
+        assert legend.x0 >= ax.get_window_extent().x0
+        assert legend.x1 <= ax.get_window_extent().x1
+        shown = [text.get_text().replace("\n", "") for text in ax.get_legend().get_texts()]
+        assert [text[:5] for text in shown] == [name[:5] for name in names]
 
 
 def test_thresholds_by_brute_force():

@@ -67,12 +67,14 @@ class Figure:
     path: Path
     caption: str
     alt: str
+    narrow: bool = False  # fits a phone as it is, so it is not shown larger than the screen there
 
     def html(self) -> str:
+        figure = '<figure class="narrow">' if self.narrow else "<figure>"
         kind = {".svg": "image/svg+xml", ".png": "image/png"}[self.path.suffix]
         data = base64.b64encode(self.path.read_bytes()).decode()
         return (
-            f'<figure><div class="wide" tabindex="0"><img src="data:{kind};base64,{data}" alt="{escape(self.alt)}">'
+            f'{figure}<div class="wide" tabindex="0"><img src="data:{kind};base64,{data}" alt="{escape(self.alt)}">'
             f"</div><figcaption>{escape(self.caption)}</figcaption></figure>"
         )
 

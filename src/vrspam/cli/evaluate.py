@@ -121,9 +121,11 @@ def compare(
         test, positive, (a, b) = evaluation.compare(
             models, data, confidence=confidence, skip_errors=skip_errors, **read
         )
-    name_a, name_b = (model_a.name, model_b.name) if model_a.name != model_b.name else (str(model_a), str(model_b))
-    if name_a == name_b:
+    name_a, name_b = model_a.name, model_b.name
+    if model_a == model_b:
         name_b += " (again)"
+    elif name_a == name_b:  # in different directories
+        name_a, name_b = str(model_a), str(model_b)
     scores = {name_a: a, name_b: b}
     if picture is not None:
         from vrspam.plotting.style import save_figure

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
 MOST_FEATURES = 20
+LEGEND_LINE = 20  # letters of a name in one line of a legend, before its AUC
+NARROW = 5.5  # inches: a picture that a phone has room for
 Words = Callable[[str], str]
 
 
@@ -88,9 +91,18 @@ def _describe_model(page: Page, model: Model, folder: Path, words: Words) -> Non
 def comparison_picture(positive: np.ndarray, scores: Mapping[str, np.ndarray]) -> Picture:
     """Both ROC curves, and both curves of precision and recall."""
     figure, axes = new_figure(1, 2, (10.4, 4.9))
-    plot_roc(positive, scores, ax=axes[0, 0])
-    plot_precision_recall(positive, scores, ax=axes[0, 1])
+    shown = {_wrapped(name): values for name, values in scores.items()}
+    plot_roc(positive, shown, ax=axes[0, 0])
+    plot_precision_recall(positive, shown, ax=axes[0, 1])
     return figure
+
+
+def _wrapped(name: str) -> str:
+    """A name in lines that a legend has room for; the middle of a very long one is left out."""
+    half = 3 * LEGEND_LINE // 2
+    if len(name) > 2 * half:
+        name = f"{name[: half - 1]}…{name[-half:]}"
+    return "\n".join(wrap(name, LEGEND_LINE, break_on_hyphens=False))
 
 
 def comparison_page(
@@ -164,7 +176,8 @@ _CAPTIONS = {
 
 def _embedded(figure: Picture, folder: Path, name: str, caption: str | None = None) -> Figure:
     path = save_figure(figure, folder / f"{name.replace(' ', '-')}.svg")
-    return Figure(path, caption or _CAPTIONS[name], f"Picture: {name}")
+    narrow = figure.get_size_inches()[0] <= NARROW
+    return Figure(path, caption or _CAPTIONS[name], f"Picture: {name}", bool(narrow))
 
 
 def _ranking(evaluation: Evaluation) -> list[Text | Facts]:
