@@ -58,25 +58,27 @@ class WithinProducts:
     def __init__(self, X, is_positive: np.ndarray, sample_weight: np.ndarray | None, means: np.ndarray, sizes=None):
         share = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         self.X = X
-        self._blocks = [slice(None)]
-        if X.dtype == np.float32 and not sparse.issparse(X):
-            step = max(1, BLOCK_BYTES // (8 * max(X.shape[1], 1)))
-            self._blocks = [slice(start, start + step) for start in range(0, X.shape[0], step)]
+        self._transposed = X.T
+        self._coarse = X.dtype == np.float32 and not sparse.issparse(X)  # SciPy converts by itself
         self.side = is_positive.astype(np.intp)
         sizes = np.bincount(self.side, weights=share, minlength=2) if sizes is None else np.asarray(sizes)
         self.share = share / sizes[self.side]
         self.means = means
 
     def __matmul__(self, w: np.ndarray, /) -> np.ndarray:
-        back, left, shift = np.zeros(self.X.shape[1]), np.zeros(2), self.means @ w
-        for rows in self._blocks:
-            X = self.X if len(self._blocks) == 1 else self.X[rows]
-            X = X if sparse.issparse(X) else X.astype(np.float64, copy=False)
-            side = self.side[rows]
-            residual = self.share[rows] * (X @ w - shift[side])
-            back += X.T @ residual
-            left += np.bincount(side, weights=residual, minlength=2)
-        return back - left @ self.means
+        shift = (self.means @ w)[self.side]
+        if self._coarse:
+            step = max(1, BLOCK_BYTES // (8 * max(w.size, 1)))
+            residual, back = np.empty(self.side.size), np.zeros(w.size)
+            for start in range(0, self.side.size, step):
+                rows = slice(start, start + step)
+                block = self.X[rows].astype(np.float64)
+                residual[rows] = self.share[rows] * (block @ w - shift[rows])
+                back += block.T @ residual[rows]
+        else:
+            residual = self.share * (self.X @ w - shift)
+            back = self._transposed @ residual
+        return back - np.bincount(self.side, weights=residual, minlength=2) @ self.means
 
 
 class Evaluation(NamedTuple):
