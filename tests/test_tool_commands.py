@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,12 +12,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import typer
 from browsing import requests
 from sklearn.datasets import dump_svmlight_file
 from sklearn.metrics import roc_auc_score
 from tool_data import patients, write, write_libsvm
 
 from vrspam.cli import main
+from vrspam.cli.app import app
 from vrspam.tool import load_model
 
 INSTALLED = Path(sys.executable).with_name("vrspam")
@@ -305,6 +308,26 @@ def test_curves_in_a_browser(folder, browser, kind, words):
         assert words in text
         assert "What each column adds to the score" in text
         assert "values are missing: 'cholesterol, mg/dl'" in text
+
+
+def test_table_of_options_is_that_of_the_commands():
+    commands = typer.main.get_command(app).commands
+    there = {
+        (name, option)
+        for name, command in commands.items()
+        for parameter in command.params
+        if parameter.param_type_name == "option"
+        for option in (*parameter.opts, *parameter.secondary_opts)
+    }
+    text = (Path(__file__).parents[1] / "docs" / "tool.md").read_text("utf-8")
+    table = text.partition("## Options")[2].partition("\n## ")[0]
+    said = set()
+    for row in table.splitlines():
+        if row.startswith("| `--"):
+            options, names, _ = (cell.strip() for cell in row.strip("|").split(" | "))
+            names = list(commands) if names == "all" else names.split(", ")
+            said |= {(name, option) for name in names for option in re.findall(r"--[a-z0-9-]+", options)}
+    assert said == there
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -20,7 +20,11 @@ _OPTIONS = {
         *("confidence", "recall", "cost_ratio"),
     )
 } | {"n_splits": "--folds", "ids": "--id"}
-_WHOLE = {"pass on_error='skip'": "give --skip-errors", "zero_based=True": "--zero-based", "zero_based=False": "--one-based"}
+_WHOLE = {
+    "pass on_error='skip'": "give --skip-errors",
+    "zero_based=True": "--zero-based",
+    "zero_based=False": "--one-based",
+}
 _TEXT = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
 _START = r"(?<![\w/\\'\"-])"  # not within a word, a path or a name in quotes
 _PARAMETER = re.compile(rf"{_START}({'|'.join(_OPTIONS)})=(\[(?:{_TEXT})\]|{_TEXT}|[\w+-]+(?:\.\d+)?)?")
