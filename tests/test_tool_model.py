@@ -368,6 +368,13 @@ def test_notes_in_python_name_parameters(folder):
         assert words in text
 
 
+@pytest.mark.parametrize("name", ["drop", "include", "categorical"])
+def test_columns_cannot_be_named_where_they_have_no_names(folder, name):
+    path = write_libsvm(folder / "nameless.libsvm")
+    with pytest.raises(ValueError, match=f"a libsvm file has no named columns; leave {name}= out"):
+        train(path, **{name: ["3"]})
+
+
 def test_too_few_rows_to_learn_from(folder):
     frame = patients(rows=60)
     frame[SICK] = np.where(np.arange(60) < 3, "yes", "no")

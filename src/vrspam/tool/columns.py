@@ -56,6 +56,9 @@ def look(
     columns = Columns(dropped=list(drop))
     source = Source.open(path, **reading)
     if source.format not in TABLES:
+        for option, given in {"drop": drop, "include": include, "categorical": categorical}.items():
+            if given:
+                raise DataError(f"a {source.format} file has no named columns; leave {option}= out")
         return columns
     types = table_types(source)
     for name in (*include, *categorical):
