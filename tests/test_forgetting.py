@@ -65,6 +65,29 @@ def test_a_class_unseen_for_hundreds_of_half_lives_is_forgotten():
     assert_statistics(moments, X, y, 0.5 ** np.arange(49.0, -1.0, -1.0), 1e-9)
 
 
+@pytest.mark.parametrize("unseen", [400, 600, 1050])
+def test_what_is_forgotten_does_not_depend_on_the_blocks(unseen):
+    """A row is gone after about 500 half-lives, whether they pass in one block or in many."""
+    X = np.random.default_rng(5).standard_normal((unseen + 1, 2))
+    y = np.append(0, np.ones(unseen, dtype=int))
+    whole, pieces = ClassMoments(half_life=1).update(X, y), ClassMoments(half_life=1)
+    for start in range(0, unseen + 1, 97):
+        pieces.update(X[start : start + 97], y[start : start + 97])
+    assert whole == pieces
+    assert whole.complete == (unseen < 498)  # 2^-498 is 1e-150
+
+
+def test_a_burst_that_has_faded_does_not_hide_a_difference():
+    X, y = make_data(300, 2, seed=6)
+    changed = X.copy()
+    changed[250:] *= 1.001
+    X[:20] *= 1e6
+    changed[:20] *= 1e6
+    assert ClassMoments(half_life=2).update(X[:100], y[:100]).update(X[100:], y[100:]) != ClassMoments(
+        half_life=2
+    ).update(changed[:100], y[:100]).update(changed[100:], y[100:])
+
+
 def test_decaying_moments_are_saved_copied_and_not_added(tmp_path):
     X, y = make_data(60, 3)
     moments = ClassMoments(half_life=10).update(X[:40], y[:40])

@@ -125,7 +125,41 @@ def test_update_in_place_equals_one_go_and_equality_is_not_blind():
     assert moments != ClassMoments.from_data(changed, y)
     assert moments != ClassMoments.from_data(X[:-1], y[:-1])
     assert moments != ClassMoments.from_data(X, y, scatter=False)
+    assert moments != ClassMoments(half_life=1e15).update(X, y)  # the same so far, not after more rows
     assert moments != "moments"
+
+
+def test_a_copy_knows_the_classes_it_was_given():
+    X, y = make_data(20, 2)
+    copied = ClassMoments(classes=["a", "b"]).copy()
+    with pytest.raises(ValueError, match="different types"):
+        copied.update(X, y)
+    assert copied.update(X[:3], ["b"] * 3).classes.tolist() == ["a", "b"]
+
+
+def test_one_row_that_is_left_has_no_spread_at_all():
+    X, y = make_data(40, 3, seed=2)
+    X += [1e3, -7.7, 0.3]
+    first = np.flatnonzero(y == 1)[0]
+    others = np.arange(40) != first
+    left = ClassMoments.from_data(X, y) - ClassMoments.from_data(X[others & (y == 1)], y[others & (y == 1)])
+    assert left.rows.tolist() == [np.sum(y == 0), 1]
+    np.testing.assert_array_equal(left.scatters[1], np.zeros((3, 3)))
+    np.testing.assert_allclose(left.means[1], X[first], rtol=1e-12)
+    assert left.cancellation == 1.0  # class 0 was never touched, and 0 is exact
+
+
+@pytest.mark.parametrize("scatter", [True, False])
+def test_a_column_that_is_left_constant_has_no_negative_variance(scatter):
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        X, y = rng.standard_normal((60, 4)) + 10.0 * rng.standard_normal(4), np.arange(60) % 2
+        X[30:] = X[30]
+        gone = ClassMoments.from_data(X[:30], y[:30], scatter=scatter)
+        left = ClassMoments.from_data(X, y, scatter=scatter) - gone
+        assert (left.within_diagonal >= 0.0).all()
+        if scatter:
+            assert (np.diagonal(left.within) >= 0.0).all()
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e6, -1e6])
@@ -152,12 +186,38 @@ def test_save_and_load(tmp_path, labels):
     assert [p.name for p in tmp_path.iterdir()] == ["moments.npz"]
 
 
+def test_a_file_remembers_the_digits_that_subtraction_cost(tmp_path):
+    X, y = make_data(60, 3)
+    wide = X[:30] * 1e4
+    left = ClassMoments.from_data(np.vstack([wide, X[30:]]), y) - ClassMoments.from_data(wide, y[:30])
+    assert left.cancellation > 1e6  # squares were 1e8 times as large
+    left.save(tmp_path / "moments.npz")
+    assert ClassMoments.load(tmp_path / "moments.npz").cancellation == left.cancellation
+
+
+def test_whatever_was_added_and_taken_out_can_be_saved_and_read_again(tmp_path):
+    """Columns that are uncorrelated but for rounding, whose two triangles differ by more than themselves."""
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        X = np.array(np.meshgrid(*[[-0.1, 0.1]] * 5)).reshape(5, -1).T.repeat(3, axis=0) + 1e3 / 3.0
+        X, y = rng.permutation(X), rng.integers(0, 2, 96)
+        moments = ClassMoments()
+        for start in range(0, 96, 7):
+            moments.update(X[start : start + 7], y[start : start + 7])
+        for saved in (moments, moments - ClassMoments.from_data(X[:50], y[:50])):
+            saved.save(tmp_path / "moments.npz")
+            assert ClassMoments.load(tmp_path / "moments.npz") == saved
+
+
 def test_moments_remember_that_rows_came_in_float32(tmp_path):
     X, y = make_data(60, 3)
     single, double = ClassMoments.from_data(X[:30].astype(np.float32), y[:30]), ClassMoments.from_data(X[30:], y[30:])
     assert double.rounding == 0.0
     assert single.rounding == (single + double).rounding == (double + single).rounding == 2.0**-23
     assert (single + double - single).rounding == single.rounding
+    assert (single - single + double).rounding == 0.0  # no such row is left
+    one_class = ClassMoments.from_data(X[y == 0].astype(np.float32), y[y == 0]).update(X[y == 1], y[y == 1])
+    assert one_class.rounding == single.rounding
     single.save(tmp_path / "moments.npz")
     assert ClassMoments.load(tmp_path / "moments.npz").rounding == single.rounding
     assert ClassMoments.from_data(sparse.random_array((50, 90), density=0.01, dtype=np.float32), y[:50]).rounding == 0.0
@@ -271,6 +331,11 @@ def test_mixing_what_does_not_belong_together():
         ClassMoments(classes=[5, 6]) + a
     with pytest.raises(ValueError, match="Only two classes"):
         a + ClassMoments(classes=[5, 6])
+    heavy, light = ClassMoments.from_data(X, y, np.full(30, 5.0)), ClassMoments.from_data(X[:10], y[:10])
+    for part, reason in ((heavy, "more weight"), (ClassMoments.from_data(X, y, np.full(30, 0.1)), "more rows")):
+        whole = a if reason == "more weight" else light
+        with pytest.raises(ValueError, match="negative count"):
+            whole - part
     before = a.copy()
     more = ClassMoments.from_data(np.vstack([X, X[y == 1]]), np.append(y, y[y == 1]))
     with pytest.raises(ValueError, match="negative count for class 1: 9 rows"):

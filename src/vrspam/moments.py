@@ -136,6 +136,8 @@ class ClassMoments:
             fresh = arrays.class_statistics(X, y, weights, index, labels, self.has_scatter)
         for statistics in fresh:
             check_range(statistics, forgets=self.half_life is not None)
+            if self.half_life is not None:
+                statistics.fade(1.0)  # a class may be forgotten within one long block
         self.n_features = X.shape[1]
         self._start()
         self._widen(classes)
