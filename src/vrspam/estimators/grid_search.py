@@ -16,6 +16,8 @@ from vrspam.estimators.base import Rows
 from vrspam.estimators.exact import choose_solver
 from vrspam.estimators.mapped import MappedArray
 from vrspam.estimators.splits import BLOCK_BYTES, KEPT_BYTES, Split, auc_of_coefs, moments_of_splits
+from vrspam.features import FeatureMap
+from vrspam.features.table import BLOCK_ENTRIES
 from vrspam.moments import ClassMoments
 from vrspam.objective import Objective
 from vrspam.selection import Choice, SelectionRule, select
@@ -68,8 +70,15 @@ class GridSearch:
                 f"On a device the grid is solved from moments, not for {rows.X.shape[1]:,} features: use AUCClassifier "
                 "at a few l2, or give NumPy arrays."
             )
+        problem = FoldProblem.of(rows, solver, len(splits), l1s)
+
+        def over(function: Callable[[int], T]) -> list[T]:
+            return over_folds(function, problem, self.n_jobs)
+
         if solver == "moments":
-            moments, training = moments_of_splits(rows, splits, classes, MAPPED_BYTES if mapped else KEPT_BYTES)
+            # Features are made on one core, so that folds side by side pay; products of rows use all cores anyway.
+            kept, how = (MAPPED_BYTES, over) if mapped else (KEPT_BYTES, None)
+            moments, training = moments_of_splits(rows, splits, classes, kept, how)
 
             def objective_of(number: int) -> Objective:
                 return Objective.from_moments(training(number), 0.0)
@@ -88,8 +97,7 @@ class GridSearch:
             auc = auc_of_coefs(rows, is_positive, splits[number].validation, coefs).reshape(l2s.size, l1s.size)
             return auc, grid if mapped else grid._replace(coefs=np.empty(0))
 
-        parts = over_folds(one_fold, FoldProblem.of(rows, solver, len(splits), l1s), self.n_jobs)
-        aucs, grids = zip(*parts, strict=True)
+        aucs, grids = zip(*over(one_fold), strict=True)
         return GridScores(
             l2s,
             l1s,
@@ -114,15 +122,16 @@ class FoldProblem:
         Whether there are very many small products, as for elastic nets.
     bytes_each : int
         What one fold needs.
-    on_device : bool
-        Whether the rows lie on a device, where they are scored one fold after the other.
+    in_turn : bool
+        Whether the folds come one after the other unless the caller says otherwise: on a device, and where the rows go
+        through a transformer of somebody else's, which may not expect to be called by two threads.
     """
 
     folds: int
     small: bool
     many_products: bool
     bytes_each: int
-    on_device: bool = False
+    in_turn: bool = False
 
     @classmethod
     def from_moments(cls, folds: int, n_features: int, l1s: np.ndarray, block_bytes: int = 0) -> FoldProblem:
@@ -133,11 +142,14 @@ class FoldProblem:
     @classmethod
     def of(cls, rows: Rows, solver: str, folds: int, l1s: np.ndarray) -> FoldProblem:
         """Folds of rows in memory or on a device."""
-        n, d = rows.X.shape
+        X: Any = rows.X
+        n, d = X.shape
         if solver == "products":
             return cls(folds, False, False, 0)
-        problem = cls.from_moments(folds, d, l1s, min(BLOCK_BYTES, 8 * n * d))
-        return replace(problem, on_device=arrays.device_namespace(rows.X) is not None)
+        mapped = isinstance(X, MappedArray)
+        problem = cls.from_moments(folds, d, l1s, min(8 * BLOCK_ENTRIES if mapped else BLOCK_BYTES, 8 * n * d))
+        foreign = mapped and not isinstance(X.features, FeatureMap)
+        return replace(problem, in_turn=foreign or arrays.device_namespace(X) is not None)
 
 
 def over_folds(function: Callable[[int], T], problem: FoldProblem, n_jobs: int | None) -> list[T]:
@@ -147,11 +159,11 @@ def over_folds(function: Callable[[int], T], problem: FoldProblem, n_jobs: int |
     had go to the folds, as far as memory allows, unless the caller says how many folds at a time.
     """
     jobs = min(effective_n_jobs(n_jobs), problem.folds)
-    if problem.small and n_jobs is None and jobs == 1 and not problem.on_device:
+    if problem.small and n_jobs is None and jobs == 1 and not problem.in_turn:
         jobs = min(blas_thread_count(), problem.folds, max(1, SIDE_BY_SIDE_BYTES // problem.bytes_each))
     threads = None if jobs == 1 else max(1, effective_n_jobs(-1) // jobs)
     if problem.small or problem.many_products:
-        threads = min(FEW, blas_thread_count()) if problem.on_device and jobs == 1 else 1
+        threads = min(FEW, blas_thread_count()) if problem.in_turn and jobs == 1 else 1
     with blas_threads(threads):
         return Parallel(n_jobs=jobs, prefer="threads")(map(delayed(function), range(problem.folds)))
 

@@ -81,13 +81,18 @@ def _checked_split(number: int, pair: Any, n: int) -> Split:
 
 
 def moments_of_splits(
-    rows: Rows, splits: list[Split], classes: np.ndarray, kept_bytes: int = KEPT_BYTES
+    rows: Rows,
+    splits: list[Split],
+    classes: np.ndarray,
+    kept_bytes: int = KEPT_BYTES,
+    over: Callable[[Callable[[int], ClassMoments]], list[ClassMoments]] | None = None,
 ) -> tuple[ClassMoments, Callable[[int], ClassMoments]]:
     """The moments of all rows, and a function that gives the training moments of a split by its number.
 
     Where a split leaves out just its validation rows, its moments are total minus validation; where the
     validation parts are a partition of the rows, their moments add up to the total and X is read once (twice if
-    keeping them all would take more than `kept_bytes`).
+    keeping them all would take more than `kept_bytes`). `over` calls a function for the number of each split; by
+    default one after the other.
     """
     n, d = rows.X.shape
 
@@ -100,7 +105,11 @@ def moments_of_splits(
     uses = sum((np.bincount(split.validation, minlength=n) for split in splits), np.zeros(n, dtype=np.intp))
     folds: list[ClassMoments] = []
     if np.array_equal(uses, once) and len(splits) * 16 * d * d <= kept_bytes:
-        folds = [gather(split.validation) for split in splits]
+
+        def one(number: int) -> ClassMoments:
+            return gather(splits[number].validation)
+
+        folds = [one(number) for number in range(len(splits))] if over is None else over(one)
         total = folds[0]
         for fold in folds[1:]:
             total = total + fold
