@@ -126,19 +126,21 @@ def test_window_holds_the_last_rows_and_no_others(data, seed, window, container)
 @pytest.mark.parametrize("step", [1, 7, 60])
 @pytest.mark.parametrize("columns", [[1], [0, 1, 2, 3]])
 @pytest.mark.parametrize("container", ["dense", "csr"])
-def test_a_burst_of_huge_values_leaves_no_trace(step, columns, container):
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_burst_of_huge_values_leaves_no_trace(step, columns, container, weighted):
     X, y = make_data(400, 4, share=0.4, seed=5)
     X[150:170, columns] = 1e8 * np.random.default_rng(6).standard_normal((20, len(columns)))
     rows = sparse.csr_array(X) if container == "csr" else X
+    weights = np.random.default_rng(7).uniform(0.5, 2.0, 400) if weighted else np.ones(400)
     sliding = SlidingMoments(200)
     for a in range(0, 400, step):
         b = min(a + step, 400)
-        sliding.update(rows[a:b], y[a:b])
+        sliding.update(rows[a:b], y[a:b], weights[a:b] if weighted else None)
         if b - 170 >= 200:  # the burst has just left
             break
     seen = slice(b - 200, b)
-    assert_statistics(sliding.moments, X[seen], y[seen], np.ones(200), 1e-10)
-    expected = AUCClassifier().fit(X[seen], y[seen]).coef_
+    assert_statistics(sliding.moments, X[seen], y[seen], weights[seen], 1e-10)
+    expected = AUCClassifier().fit(X[seen], y[seen], weights[seen]).coef_
     np.testing.assert_allclose(AUCClassifier().fit_moments(sliding.moments).coef_, expected, rtol=1e-8)
 
 
@@ -146,7 +148,7 @@ def test_without_repair_the_burst_would_show(monkeypatch):
     """The test above can fail: plain subtraction keeps the rounding of 1e16."""
     monkeypatch.setattr(vrspam.sliding, "TRACE", np.inf)
     with pytest.raises(AssertionError):
-        test_a_burst_of_huge_values_leaves_no_trace(7, [1], "dense")
+        test_a_burst_of_huge_values_leaves_no_trace(7, [1], "dense", False)
 
 
 def test_rare_and_constant_columns_cost_no_full_recomputation(monkeypatch):
@@ -160,6 +162,41 @@ def test_rare_and_constant_columns_cost_no_full_recomputation(monkeypatch):
         sliding.update(X[a : a + 5], y[a : a + 5])
     assert not calls
     assert_statistics(sliding.moments, X[90:190], y[90:190], np.ones(100), 1e-9)
+
+
+def test_rounding_does_not_pile_up_over_a_long_stream():
+    """Each step rounds a mean of 1e7 by 1e-9; two thousand of them would add up to more than 1e-8."""
+    X, y = 1e7 + np.random.default_rng(0).standard_normal((2011, 3)), np.arange(2011) % 2
+    sliding = SlidingMoments(8)
+    for a in range(2011):
+        sliding.update(X[a : a + 1], y[a : a + 1])
+    seen, labels = X[-8:] - 1e7, y[-8:]
+    expected = np.cov(seen[labels == 0].T, ddof=0) + np.cov(seen[labels == 1].T, ddof=0)
+    np.testing.assert_allclose(sliding.moments.within, expected, rtol=0.0, atol=1e-8)
+
+
+def test_columns_are_repaired_once(monkeypatch):
+    X, y = make_data(300, 3, share=0.5, seed=10)
+    X[:20] *= 1e8
+    sliding, repaired = SlidingMoments(100), []
+    members = vrspam.sliding._members
+    monkeypatch.setattr(vrspam.sliding, "_members", lambda *args: repaired.append(args[1]) or members(*args))
+    sliding.update(X[:100], y[:100])
+    for a in range(100, 180, 10):
+        sliding.update(X[a : a + 10], y[a : a + 10])
+    assert len(repaired) == 6  # each class once, from the three blocks held when the burst left
+
+
+@pytest.mark.parametrize("classes", [None, [0, 1]])
+def test_a_class_that_has_left_the_window_is_still_known(classes):
+    X, y = make_data(60, 2, seed=11)
+    sliding = SlidingMoments(20, classes=classes).update(X, y)
+    only = np.ones(20, dtype=int)
+    sliding.update(X[:20], only)  # the whole window is replaced, and computed anew
+    assert sliding.moments.classes.tolist() == [0, 1]
+    assert sliding.moments.rows.tolist() == [0, 20]
+    with pytest.raises(ValueError, match="Only two classes"):
+        sliding.update(X[:3], [2, 2, 2])
 
 
 def test_diagonal_only_window_and_bad_input():

@@ -101,6 +101,16 @@ def test_the_unit_of_weights_does_not_matter(unit):
     assert roc_auc(y, score, np.where(y, unit, 1.0) * weight) == pytest.approx(expected, abs=1e-13)
 
 
+def test_weights_are_left_as_they_are_and_rounding_leads_nowhere_beyond_one():
+    rng = np.random.default_rng(4)
+    for _ in range(50):
+        y, weight = np.repeat([0, 1], [13, 8]), rng.uniform(0.0, 9.0, 21)
+        given_weight = weight.copy()
+        assert 1.0 - 1e-15 <= roc_auc(y, y, weight) <= 1.0
+        assert 0.0 <= roc_auc(y, -y, weight) <= 1e-15
+        np.testing.assert_array_equal(weight, given_weight)
+
+
 def test_class_without_weight_is_absent():
     with pytest.warns(UndefinedMetricWarning, match="one class"):
         assert np.isnan(roc_auc([0, 1, 1], [1, 2, 3], [0, 1, 1]))
@@ -145,6 +155,11 @@ def test_sensitivity_equals_the_roc_curve():
     found = sensitivity_at_specificity(y, score, wanted)
     assert found.shape == (1, 41)
     np.testing.assert_allclose(found.ravel(), expected)
+
+
+def test_rows_of_weight_zero_are_no_class():
+    with pytest.raises(ValueError, match="0 positive and 2 negative"):
+        sensitivity_at_specificity([0, 0, 1, 1], [1.0, 2.0, 3.0, 4.0], 0.5, [1.0, 1.0, 0.0, 0.0])
 
 
 def test_specificity_that_a_threshold_meets_exactly():
@@ -239,6 +254,15 @@ def test_no_variance_to_learn_from():
     opposite = delong_test(y, y, -y)
     assert (opposite.difference, opposite.standard_error) == (1, 0)
     assert np.isnan([opposite.z, opposite.p_value, opposite.low, opposite.high]).all()
+
+
+def test_the_interval_of_a_difference_stays_between_minus_one_and_one():
+    y, good, bad = [0, 0, 0, 1, 1, 1], [1, 2, 3, 4, 5, 6], [6, 5, 1, 4, 2, 3]
+    better, worse = delong_test(y, good, bad, confidence=0.9999), delong_test(y, bad, good, confidence=0.9999)
+    reach = norm.ppf(0.99995) * better.standard_error
+    assert better.difference + reach > 1.0
+    assert (better.low, better.high) == pytest.approx((better.difference - reach, 1.0))
+    assert (worse.low, worse.high) == pytest.approx((-1.0, reach - better.difference))
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """ClassMoments against two-pass statistics and the pairwise definition in long double."""
 
 import contextlib
+import os
 import tracemalloc
 
 import numpy as np
@@ -296,9 +297,14 @@ def test_labels_that_a_file_cannot_hold(tmp_path):
 
 def test_a_saved_file_is_as_readable_as_any_other(tmp_path):
     X, y = make_data(30, 3)
-    ClassMoments.from_data(X, y).save(tmp_path / "moments.npz")
-    (tmp_path / "plain").touch()
-    assert (tmp_path / "moments.npz").stat().st_mode == (tmp_path / "plain").stat().st_mode
+    before = os.umask(0o027)
+    try:
+        ClassMoments.from_data(X, y).save(tmp_path / "moments.npz")
+        assert (tmp_path / "moments.npz").stat().st_mode & 0o777 == 0o640
+        (tmp_path / "plain").touch()  # what is written afterwards is no more open than before
+        assert (tmp_path / "plain").stat().st_mode & 0o777 == 0o640
+    finally:
+        os.umask(before)
 
 
 def test_a_newer_file_says_so(tmp_path, monkeypatch):

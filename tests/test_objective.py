@@ -9,7 +9,8 @@ from scipy import sparse
 from scipy.optimize import check_grad, minimize
 
 from vrspam import ClassMoments
-from vrspam.objective import Objective, auto_l2
+from vrspam.objective import Objective, auto_l2, multiply
+from vrspam.penalties import ElasticNet
 
 
 def both_forms(X, y, l2, l1, weights=None):
@@ -113,3 +114,18 @@ def test_products_with_float32_keep_within_its_range(scale, container):
     products = Objective.from_products(container(X32), y == 1, None, moments, 0.0).within @ (w / scale**2)
     expected = moments.within @ (w / scale**2)
     np.testing.assert_allclose(products, expected, atol=1e-4 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("size", [1e60, 1.0, 1e-60])
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_scores_of_float32_rows_by_coefficients_out_of_its_range(size, container):
+    X, _ = make_data(30, 4)
+    X, w = X.astype(np.float32), size * np.random.default_rng(1).standard_normal(4)
+    expected = X.astype(np.float64) @ w
+    np.testing.assert_allclose(multiply(container(X), w), expected, rtol=0.0, atol=1e-5 * np.abs(expected).max())
+
+
+def test_rounding_of_the_covariance_makes_no_value_negative():
+    """A Σ whose least eigenvalue has been rounded to -1e-17, at the w that fits δ exactly."""
+    objective = Objective(0.5, np.ones(1), np.array([[-1e-17]]), ElasticNet(0.0), np.zeros(1))
+    assert objective.value(np.ones(1)) == 0.0

@@ -53,6 +53,15 @@ def test_gap_is_the_fenchel_young_gap(w, grad, penalty):
     assert penalty.gap(w, grad) >= 0.0
 
 
+def test_gap_at_the_optimum_is_not_below_zero_by_rounding():
+    """Where w = -soft(grad, l1)/l2 each term is 0, and what is left of the kinks is rounding."""
+    rng = np.random.default_rng(0)
+    for l1 in rng.uniform(0.1, 3.0, 200):
+        grad = rng.standard_normal(5) * 10.0
+        w = -np.sign(grad) * np.maximum(np.abs(grad) - l1, 0.0) / 0.5
+        assert 0.0 <= ElasticNet(0.5, l1).gap(w, grad) < 1e-12
+
+
 def test_both_signs_shrink_and_the_step_counts():
     penalty = ElasticNet(l2=0.5, l1=1.0)
     assert penalty.prox(np.array([3.0, -3.0, 0.4, -0.4]), 0.5) == pytest.approx([2.0, -2.0, 0.0, 0.0])

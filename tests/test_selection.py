@@ -44,6 +44,18 @@ def test_one_standard_error_takes_the_sparsest_then_the_most_l2():
     assert_allclose(chosen.mean[chosen.index], 0.885)
 
 
+def test_exactly_one_standard_error_is_within_it():
+    scores = [[0.0, 2.0], [0.0, 0.0]]  # mean 1 with standard error √2/√2 = 1, and mean 0
+    chosen = select(scores, {"l2": [0.1, 1.0]}, "one-standard-error")
+    assert chosen.values == {"l2": 1.0}
+    assert chosen.advice == ()  # the smallest l2 does not lead by more than that
+
+
+def test_rounding_is_no_difference_where_folds_agree_exactly():
+    scores = [[0.9, 0.9], [0.9 - 1e-15, 0.9 - 1e-15], [0.8, 0.8]]
+    assert select(scores, {"l2": [0.1, 1.0, 10.0]}, "one-standard-error").values == {"l2": 1.0}
+
+
 def test_advice_only_where_the_edge_wins_by_more_than_an_error():
     def advice(means, values=L2S, spread=0.02):
         return select(around(means, spread), {"l2": values}).advice
@@ -59,6 +71,7 @@ def test_advice_only_where_the_edge_wins_by_more_than_an_error():
     assert advice([0.95, 0.9, 0.9, 0.8], [0.0, 0.1, 1.0, 10.0]) == ()  # there is nothing below 0
     assert advice([0.95], [1.0]) == ()  # no grid
     assert advice([0.8, 0.9, 0.92, 0.95], [10.0, 1.0, 0.1, 0.01]) != ()  # in any order
+    assert advice([0.95, 0.8, 0.9], [0.1, 0.01, 1.0]) == ()  # the first of the list, inside the range
     assert select([[0.95], [0.8]], {"l2": [1.0, 2.0]}).advice == ()  # one fold has no error
 
 
