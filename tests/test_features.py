@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -422,3 +423,77 @@ def test_products_are_those_of_the_features(features, m, dtype, mixed):
         assert products.dtype == F.dtype
         tolerance = 1e-10 if F.dtype == np.float64 else 2e-4
         assert np.allclose(products, F.astype(np.float64) @ coefs, rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize("factor", [2.0**-1060, 2.0**-600, 2.0**600, 2.0**1000])
+@pytest.mark.parametrize("features", MAPS, ids=IDS)
+def test_no_scale_is_too_large_or_too_small(features, factor):
+    """Features do not depend on the unit of a column, also where its squares leave the range of numbers."""
+    X = np.random.default_rng(0).integers(-7, 8, (200, 3)).astype(float)  # few bits: exact also in subnormal numbers
+    F = clone(features).fit(X).transform(X)
+    with np.errstate(all="raise", under="ignore"):
+        scaled = clone(features).fit(factor * X).transform(factor * X)
+    # the deviation itself is subnormal in the smallest unit, and has few digits there
+    assert np.allclose(scaled, F, rtol=0.1 if factor < 2.0**-1000 else 1e-9, atol=1e-9)
+
+
+def test_one_absurd_value_leaves_the_curves_of_the_others():
+    column = np.append(np.arange(50.0), 1e300)[:, np.newaxis]
+    with np.errstate(over="raise", invalid="raise"):
+        F = AdditiveFeatures().fit(column).transform(column)
+    other = AdditiveFeatures().fit(np.append(np.arange(50.0), 60.0)[:, np.newaxis])
+    assert np.allclose(F[:50, 1:], other.transform(column[:50])[:, 1:])
+    with pytest.raises(ValueError, match="Column 0 holds numbers beyond"):
+        LinearFeatures().fit(np.array([[-1.7e308], [1.7e308]]))
+
+
+def test_new_values_far_outside(rows):
+    features = AdditiveFeatures().fit(rows)
+    ends = features.transform(rows.max(axis=0, keepdims=True))
+    with np.errstate(over="raise", invalid="raise"):
+        assert np.allclose(features.transform(np.full((1, 4), 1.7e308)), ends)
+        far = AdditiveFeatures().fit(rows * 1e200)
+        assert np.isfinite(far.transform(rows.astype(np.float32))).all()
+
+
+@pytest.mark.parametrize("features", MAPS, ids=IDS)
+def test_numbers_in_other_dress_are_numbers(features):
+    """Objects (as gaps and databases give them), decimals and arrow's types, against plain floats."""
+    pa = pytest.importorskip("pyarrow")
+    values = [float(v) for v in np.random.default_rng(0).integers(-50, 50, 90) / 4]
+    values[::9] = [None] * 10
+    decimals = [None if v is None else Decimal(str(v)) for v in values]
+    expected = clone(features).fit(pd.DataFrame({"a": pd.Series(values, dtype=float)}))
+    F = expected.transform(pd.DataFrame({"a": pd.Series(values, dtype=float)}))
+    for frame in (
+        pd.DataFrame({"a": pd.Series(values, dtype=object)}),
+        pd.DataFrame({"a": pd.Series(decimals, dtype=object)}),
+        pd.DataFrame({"a": pd.Series(decimals, dtype=pd.ArrowDtype(pa.decimal128(10, 2)))}),
+        pd.DataFrame({"a": pd.Series(values, dtype="double[pyarrow]")}),
+        pl.DataFrame({"a": decimals}),
+    ):
+        again = clone(features).fit(frame)
+        assert again.get_feature_names_out().tolist() == expected.get_feature_names_out().tolist()
+        assert np.array_equal(again.transform(frame), F)
+        assert np.array_equal(expected.transform(frame), F)
+    narrow = pd.DataFrame({"a": pd.Series([1.0, 2.0, 3.0], dtype="float[pyarrow]")})
+    assert clone(features).fit(narrow).transform(narrow).dtype == np.float32
+    with pytest.raises(ValueError, match="'a' contains infinity"):
+        clone(features).fit(pd.DataFrame({"a": np.array([1, 2.5, np.inf], dtype=object)}))
+
+
+def test_dates_are_no_categories():
+    days = pd.date_range("2024-01-01", periods=40)
+    columns = [days, days.tz_localize("UTC"), days - days[0], days.to_period("D"), days.date, days.time]
+    for column in columns:
+        with pytest.raises(ValueError, match="'d' holds dates or times: turn them into numbers"):
+            LinearFeatures().fit(pd.DataFrame({"d": column}))
+    with pytest.raises(ValueError, match="'d' holds dates or times"):
+        LinearFeatures().fit(pl.DataFrame({"d": days.to_numpy()}))
+    assert LinearFeatures().fit(pd.DataFrame({"d": days.strftime("%A")})).n_features_out_ == 7
+
+
+@pytest.mark.filterwarnings("ignore:Determining the")  # polars: its columns are not known either
+def test_frames_whose_rows_are_elsewhere():
+    with pytest.raises(ValueError, match="rows of this LazyFrame are not in memory"):
+        LinearFeatures().fit(pl.DataFrame({"a": [1.0, 2.0]}).lazy())

@@ -16,7 +16,7 @@ from sklearn.utils.validation import _check_feature_names_in, _check_sample_weig
 
 from vrspam.features import table
 from vrspam.features.encoders import Curves, Encoder, Indicators, encoder_from_dict
-from vrspam.features.ranks import N_NODES, Distribution, distribution
+from vrspam.features.ranks import LARGEST, N_NODES, Distribution, distribution
 
 MAX_CATEGORIES = 1_000
 FEW_COEFS = 4  # up to so many products of a feature its column costs less than the features themselves
@@ -26,10 +26,12 @@ FEW_COEFS = 4  # up to so many products of a feature its column costs less than 
 Seen = tuple[Distribution, bool] | Indicators
 
 
-def _numbers_seen(values: np.ndarray, weights: np.ndarray | None, some: np.ndarray | None) -> Seen:
+def _numbers_seen(name: Any, values: np.ndarray, weights: np.ndarray | None, some: np.ndarray | None) -> Seen:
     """The distribution of all rows or, where even `some` rows have many different values, of those."""
     present = ~np.isnan(values)
     missing = not present.all()
+    if float(np.fmax.reduce(np.abs(values))) > LARGEST:
+        raise ValueError(f"Column {name!r} holds numbers beyond {LARGEST:.0e}: remove or replace them.")
     if some is not None:
         chosen = some[present[some]]
         if np.unique(values[chosen]).size > N_NODES:
@@ -96,7 +98,8 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            NaN is a missing value. Columns of a frame that do not hold numbers are categories.
+            NaN is a missing value. Columns of a frame that hold text or truth values with gaps are categories; dates
+            must be turned into numbers, or text, before.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Weights of rows in means and ranks; rows of weight 0 are left out.
@@ -120,7 +123,9 @@ class FeatureMap(TransformerMixin, BaseEstimator):
             some = np.sort(rng.choice(X.shape[0], self.max_rows, replace=False))
         columns = sparse.csc_array(X) if sparse.issparse(X) else X
         seen = [
-            _numbers_seen(table.numbers(columns, j), weights, some) if numeric else _categories_seen(X, j)
+            _numbers_seen(table.name_of(X, j), table.as_numbers(columns, j), weights, some)
+            if numeric
+            else _categories_seen(X, j)
             for j, numeric in enumerate(table.numeric_flags(X))
         ]
         self._fit_columns(seen)
@@ -191,9 +196,8 @@ class FeatureMap(TransformerMixin, BaseEstimator):
 
     def _check(self, X, *, reset: bool):
         if table.is_frame(X):
+            table.check_frame(X)
             validate_data(self, X, reset=reset, skip_check_array=True)
-            if min(X.shape) == 0:
-                raise ValueError(f"Found a frame of shape {X.shape}: at least one row and one column are needed.")
             return X
         return validate_data(
             self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite="allow-nan"

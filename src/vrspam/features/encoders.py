@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+HALF_OF_FLOAT32 = float(np.finfo(np.float32).max) / 2.0
+
 
 @dataclass(frozen=True)
 class Curves:
@@ -56,6 +58,8 @@ class Curves:
         q = self.table.shape[1]
         absent = np.isnan(values)
         gone = bool(absent.any())
+        if values.dtype == np.float32 and max(-self.nodes[0], self.nodes[-1]) > HALF_OF_FLOAT32:  # no room
+            values = values.astype(np.float64)
         nodes, (table, step) = self.nodes.astype(values.dtype, copy=False), self._tables[out.dtype]
         if gone:
             values = np.where(absent, nodes[0], values)
@@ -65,7 +69,8 @@ class Curves:
             place = np.searchsorted(nodes[1:-1], values, side="right")
             steps = np.diff(nodes)
             steps[steps == 0.0] = 1.0  # two nodes may be one in float32
-            share = ((values - nodes.take(place)) / steps.take(place)).astype(out.dtype)
+            with np.errstate(over="ignore"):  # far outside the nodes
+                share = ((values - nodes.take(place)) / steps.take(place)).astype(out.dtype)
             if not self.extend:
                 np.clip(share, 0.0, 1.0, out=share)
             np.multiply(step.take(place, axis=0), share[:, np.newaxis], out=out[:, :q])

@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 N_NODES = 256
+LARGEST = float(np.finfo(np.float64).max) / 2.0  # differences of larger numbers may be infinite
+SAFE_EXPONENT = 400  # squares of numbers below 2^400 are far from overflow
 
 
 class Distribution(NamedTuple):
@@ -48,8 +50,7 @@ def distribution(column: np.ndarray, weights: np.ndarray | None = None) -> Distr
     else:
         order = np.argsort(column)
         ordered, mass = column[order].astype(np.float64), weights[order] / weights.sum()
-    mean = float(mass @ ordered)
-    deviation = float(np.sqrt(mass @ (ordered - mean) ** 2))
+    mean, deviation = _mean_and_deviation(ordered, mass)
     first = np.flatnonzero(np.concatenate([[True], np.diff(ordered) > 0.0]))
     values, shares = ordered[first], np.add.reduceat(mass, first)
     upto = np.cumsum(shares)
@@ -63,3 +64,15 @@ def distribution(column: np.ndarray, weights: np.ndarray | None = None) -> Distr
         shares[:-1] += between / 2.0
         shares[1:] += between / 2.0
     return Distribution(values, ranks, shares, mean, deviation if values.size > 1 else 0.0)
+
+
+def _mean_and_deviation(ordered: np.ndarray, mass: np.ndarray) -> tuple[float, float]:
+    # A power of two keeps squares of very large and very small numbers within range and changes no digit.
+    largest = max(abs(ordered[0]), abs(ordered[-1]))
+    exponent = int(np.frexp(largest)[1])
+    if abs(exponent) < SAFE_EXPONENT:
+        exponent = 0
+    scaled = np.ldexp(ordered, -exponent) if exponent else ordered
+    mean = mass @ scaled
+    deviation = np.sqrt(mass @ (scaled - mean) ** 2)
+    return float(np.ldexp(mean, exponent)), float(np.ldexp(deviation, exponent))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from numbers import Number
+from datetime import date, time, timedelta
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,20 @@ def is_frame(X: Any) -> bool:
     return hasattr(X, "columns") and hasattr(X, "dtypes")
 
 
+def check_frame(X: Any) -> None:
+    """Refuse frames whose rows are elsewhere, or that have none."""
+    shape = getattr(X, "shape", (None,))
+    if not all(isinstance(size, int) for size in shape):
+        raise ValueError(f"The rows of this {type(X).__name__} are not in memory: collect() or compute() them first.")
+    if min(shape) == 0:
+        raise ValueError(f"Found a frame of shape {shape}: at least one row and one column are needed.")
+
+
+def name_of(X: Any, index: int) -> Any:
+    """What column `index` is called in messages."""
+    return X.columns[index] if is_frame(X) else index
+
+
 def rows_of(X: Any, rows: slice | np.ndarray) -> Any:
     """Return some rows of X in its own type."""
     return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
@@ -25,13 +41,21 @@ def rows_of(X: Any, rows: slice | np.ndarray) -> Any:
 
 def numeric_flags(X: Any) -> list[bool]:
     """For each column whether it holds numbers; booleans are numbers, anything else is a category."""
-    return [_is_number(dtype) for dtype in X.dtypes] if is_frame(X) else [True] * X.shape[1]
+    if not is_frame(X):
+        return [True] * X.shape[1]
+    return [_is_number(dtype) or (str(dtype) == "object" and _all_numbers(X, j)) for j, dtype in enumerate(X.dtypes)]
 
 
 def _is_number(dtype: Any) -> bool:
     if hasattr(dtype, "is_numeric"):  # polars
         return bool(dtype.is_numeric()) or str(dtype) == "Boolean"
-    return getattr(dtype, "kind", "O") in "iufb"
+    return getattr(dtype, "kind", "O") in "iufb" or str(dtype).startswith("decimal")
+
+
+def _all_numbers(X: Any, index: int) -> bool:
+    """Whether a column of Python objects holds numbers alone, and some: such come out of databases and of gaps."""
+    present = [value for value, gone in _values(_column(X, index)) if not gone]
+    return bool(present) and all(isinstance(v, (Real, Decimal)) and not isinstance(v, bool) for v in present)
 
 
 def _column(X: Any, index: int) -> Any:
@@ -43,11 +67,15 @@ def numbers(X: Any, index: int) -> np.ndarray:
     if not is_frame(X):
         return X[:, [index]].toarray().ravel() if sparse.issparse(X) else X[:, index]
     column = _column(X, index)
-    dtype = np.float32 if str(column.dtype).lower() == "float32" else np.float64
+    dtype = np.float32 if str(column.dtype).lower() in ("float32", "float[pyarrow]") else np.float64
     if hasattr(column, "iloc"):
         values = column.to_numpy(dtype=dtype, na_value=np.nan)
     else:
         values = column.to_numpy().astype(dtype)  # polars: null becomes NaN
+    return _finite(X, index, values)
+
+
+def _finite(X: Any, index: int, values: np.ndarray) -> np.ndarray:
     if np.isinf(values).any():
         raise ValueError(f"Column {X.columns[index]!r} contains infinity: remove or replace such values.")
     return values
@@ -63,7 +91,16 @@ def categories(X: Any, index: int) -> set[str | None]:
     """The different values of column `index` of a frame as strings, None for a missing one."""
     column = _column(X, index)
     different = column.drop_duplicates() if hasattr(column, "drop_duplicates") else column.unique()
-    return {None if gone else str(value) for value, gone in _values(different)}
+    found: set[str | None] = set()
+    for value, gone in _values(different):
+        # Each date would be a category, and none of them met again.
+        if not gone and (isinstance(value, (date, time, timedelta)) or type(value).__name__ == "Period"):
+            raise ValueError(
+                f"Column {X.columns[index]!r} holds dates or times: turn them into numbers (days since a day, the "
+                "month), or into text if they are to be categories, or drop the column."
+            )
+        found.add(None if gone else str(value))
+    return found
 
 
 def _values(column: Any) -> Iterator[tuple[Any, bool]]:
@@ -80,9 +117,9 @@ def as_numbers(X: Any, index: int) -> np.ndarray:
     if not is_frame(X) or _is_number(list(X.dtypes)[index]):
         return numbers(X, index)
     values = list(_values(_column(X, index)))
-    if not all(gone or isinstance(value, Number) for value, gone in values):
+    if not all(gone or isinstance(value, (Real, Decimal)) for value, gone in values):
         raise ValueError(f"Column {X.columns[index]!r} held numbers in fit and holds text now: convert it to numbers.")
-    return np.array([np.nan if gone else float(value) for value, gone in values])
+    return _finite(X, index, np.array([np.nan if gone else float(value) for value, gone in values]))
 
 
 def as_words(X: Any, index: int) -> np.ndarray:
