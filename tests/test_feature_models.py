@@ -10,13 +10,14 @@ from helpers import make_data
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_selection import SelectKBest
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GroupKFold, RepeatedStratifiedKFold, ShuffleSplit, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, PolynomialFeatures, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from vrspam import AUCClassifier, AUCClassifierCV
+from vrspam import AUCClassifier, AUCClassifierCV, HashFolds
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures, map_from_dict
 from vrspam.features.table import WHOLE_ROWS
 from vrspam.plotting import plot_shapes
@@ -426,3 +427,43 @@ def test_the_chosen_point_of_a_map_is_certified_in_float32(recwarn):
     assert not [w for w in recwarn if issubclass(w.category, ConvergenceWarning)]
     coarse = AUCClassifierCV([1.0], features="additive").fit(X.astype(np.float32), y)
     assert coarse.moments_.rounding > 0.0
+
+
+@pytest.mark.parametrize(
+    ("transformer", "message"),
+    [
+        (SelectKBest(k=1), "SelectKBest could not be fitted as a feature map, which is given X alone and no labels"),
+        (FunctionTransformer(lambda X: X[:, 0]), "a feature map gives a row of features for each row"),
+        (FunctionTransformer(lambda X: X[::2]), "FunctionTransformer turned [0-9]+ rows into an array of shape"),
+    ],
+)
+def test_transformers_that_are_no_feature_maps(transformer, message):
+    X, y = make_data(120, 3)
+    with pytest.raises(ValueError, match=message):
+        AUCClassifierCV([1e-2], features=transformer).fit(X, y)
+
+
+@pytest.mark.parametrize("features", ["linear", "additive"])
+def test_missing_labels_are_named(features):
+    X, y = make_data(60, 3)
+    words = np.where(y == y.max(), "yes", "no").astype(object)
+    for gap in (None, np.nan, float("nan"), pd.NA):
+        words[5] = gap
+        with pytest.raises(ValueError, match="y contains NaN or None: leave out the rows"):
+            AUCClassifierCV(features=features).fit(X, words)
+    words[5] = 7
+    with pytest.raises(ValueError, match="y mixes text with other labels"):
+        AUCClassifierCV(features=features).fit(X, words)
+
+
+def test_advice_on_features_that_do_not_vary():
+    """There is no smaller l1 than 0 to try."""
+    y = np.arange(40) % 2
+    with pytest.warns(UserWarning, match="the classes have the same mean in every feature"):
+        AUCClassifierCV(features="auto").fit(np.ones((40, 2)), y)
+
+
+def test_hash_folds_take_numbers():
+    frame = pd.DataFrame({"town": ["Rome", "Oslo"] * 20, "age": np.arange(40.0)})
+    with pytest.raises(ValueError, match="HashFolds takes arrays of numbers"):
+        AUCClassifierCV(features="additive", cv=HashFolds(3)).fit(frame, np.arange(40) % 2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -49,6 +49,17 @@ class Rows(NamedTuple):
     weights: np.ndarray | None
 
 
+def refuse_missing_labels(y: Any) -> None:
+    """Say so where labels that are Python objects have gaps (None, NaN, pandas' NA), or cannot be sorted."""
+    if y is None or getattr(getattr(y, "dtype", None), "kind", "O") in "biufSU":  # scikit-learn's own words will do
+        return
+    labels = np.asarray(y, dtype=object).ravel().tolist()
+    if any(label is None or type(label).__name__ == "NAType" or label != label for label in labels):
+        raise ValueError("Input y contains NaN or None: leave out the rows without a label.")
+    if len({isinstance(label, str) for label in labels}) > 1:
+        raise ValueError("y mixes text with other labels: make all of them text, or all numbers.")
+
+
 class AUCClassifierBase(ClassifierMixin, BaseEstimator):
     """Base of all estimators: linear scores, `score` is the area under the ROC curve."""
 
@@ -69,6 +80,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         """Check X, y and the weights, whatever classes y holds."""
         if arrays.device_namespace(X) is not None:
             return self._validate_on_device(X, y, sample_weight, reset)
+        refuse_missing_labels(y)
         X, y = validate_data(
             self,
             X,

@@ -255,6 +255,8 @@ class AUCClassifierCV(CVByBlocks):
         """Warn of a grid that ends too early, or that was not solved to `tol`."""
         if self.coef_.any():
             choice.warn()
+        elif self.l1_ == 0.0:
+            warn("All coefficients are 0: the classes have the same mean in every feature (or no feature varies).")
         else:
             warn(
                 f"All coefficients are 0 at the chosen l1 = {self.l1_:g}: no feature ranks the validation rows better "

@@ -79,7 +79,13 @@ class HashFolds:
 
     def hashes(self, X) -> np.ndarray:
         """The hash of each row."""
-        return row_hashes(X if sparse.issparse(X) else arrays.on_host(X), self.seed)
+        if not sparse.issparse(X):
+            X = arrays.on_host(X)
+            if X.dtype.kind not in "biuf":
+                raise ValueError(
+                    "HashFolds takes arrays of numbers: encode other columns first, or use another splitter."
+                )
+        return row_hashes(X, self.seed)
 
     def fold_of_hashes(self, hashes: np.ndarray) -> np.ndarray:
         """The fold of each row, given its hash."""

@@ -50,7 +50,7 @@ def search_maps(
         if isinstance(features, FeatureMap):
             features.fit(rows.X, sample_weight=rows.weights)
         else:
-            features.fit(rows.X)
+            _fit_without_labels(features, rows.X)
         try:
             mapped = Rows(MappedArray(rows.X, features), rows.y, rows.weights)  # type: ignore[arg-type]
         except TooManyFeatures as refusal:
@@ -75,6 +75,16 @@ def search_maps(
     index = simplest(enough[chosen], {"l2": scores.l2s, "l1": scores.l1s})
     values = {"l2": float(scores.l2s[index[0]]), "l1": float(scores.l1s[index[1]])}
     return candidates, chosen, replace(choice, index=index, values=values)
+
+
+def _fit_without_labels(features: Any, X: Any) -> None:
+    try:
+        features.fit(X)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"{type(features).__name__} could not be fitted as a feature map, which is given X alone and no labels: "
+            f"{error}"
+        ) from error
 
 
 def selection_table(candidates: list[Candidate], chosen: int, choice: Choice) -> dict[str, list]:

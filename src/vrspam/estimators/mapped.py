@@ -16,9 +16,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, validate_data
 
 from vrspam import arrays
-from vrspam.estimators.base import Rows
+from vrspam.estimators.base import Rows, refuse_missing_labels
 from vrspam.features import AdditiveFeatures, FeatureMap, KernelFeatures, LinearFeatures
-from vrspam.features.table import blocks, is_frame, rows_of
+from vrspam.features.table import blocks, check_frame, is_frame, rows_of
 
 BANDWIDTHS = (3.0, 1.0, 0.3)  # from nearly quadratic to fine detail
 NAMES = ("linear", "additive", "kernel", "auto")
@@ -45,8 +45,14 @@ class MappedArray:
     def __getitem__(self, rows: slice | np.ndarray) -> np.ndarray:
         if isinstance(self.features, FeatureMap):
             return self.features.features_of(rows_of(self.X, rows))
-        block = self.features.transform(rows_of(self.X, rows))
+        given = rows_of(self.X, rows)
+        block = self.features.transform(given)
         block = block.toarray() if sparse.issparse(block) else np.array(block)  # a copy: it may be a frame's
+        if block.ndim != 2 or block.shape[0] != given.shape[0]:
+            raise ValueError(
+                f"{type(self.features).__name__} turned {given.shape[0]} rows into an array of shape {block.shape}: a "
+                "feature map gives a row of features for each row."
+            )
         if block.dtype not in (np.float32, np.float64):
             block = block.astype(np.float64)
         if not np.isfinite(block).all():
@@ -115,10 +121,10 @@ def is_plain(features: Any, X: Any) -> bool:
 def validate_table(estimator, X, y, sample_weight) -> Rows:
     """Check training data of which X may be a frame with categories, and may have missing values."""
     _refuse_device(X)
+    refuse_missing_labels(y)
     if is_frame(X):
+        check_frame(X)
         X, y = validate_data(estimator, X, y, skip_check_array=True)
-        if min(X.shape) == 0:
-            raise ValueError(f"Found a frame of shape {X.shape}: at least one row and one column are needed.")
         check_consistent_length(X, y)
     else:
         X, y = validate_data(
@@ -146,6 +152,7 @@ def validate_new_rows(estimator, X) -> Any:
     """Check rows to be scored by a model on a feature map."""
     _refuse_device(X)
     if is_frame(X):
+        check_frame(X)
         validate_data(estimator, X, reset=False, skip_check_array=True)
         return X
     return validate_data(
