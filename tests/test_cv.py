@@ -174,10 +174,12 @@ def test_products_equal_moments(monkeypatch):
     """The route for many columns, forced on data where both are possible."""
     X, y = make_data(200, 8)
     weights = np.random.default_rng(1).uniform(0, 2, 200)
-    expected = AUCClassifierCV(L2S, L1S, cv=3, tol=TOL).fit(X, y, sample_weight=weights)
+    drawn = np.random.default_rng(2).integers(0, 150, 150)  # some rows twice
+    cv = [*StratifiedKFold(3).split(X, y), (drawn, np.arange(150, 200))]
+    expected = AUCClassifierCV(L2S, L1S, cv=cv, tol=TOL).fit(X, y, sample_weight=weights)
     monkeypatch.setattr(search_module, "choose_solver", lambda *args, **kwargs: "products")
     for data in (X, sparse.csr_array(X)):
-        model = AUCClassifierCV(L2S, L1S, cv=3, tol=TOL).fit(data, y, sample_weight=weights)
+        model = AUCClassifierCV(L2S, L1S, cv=cv, tol=TOL).fit(data, y, sample_weight=weights)
         assert model.solver_ == "products"
         assert not hasattr(model, "moments_")
         assert_allclose(model.auc_path_, expected.auc_path_, atol=1e-6)

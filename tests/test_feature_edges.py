@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import rankdata
 
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures
+from vrspam.features.ranks import distribution
 
 
 def test_clipping_is_exact_between_values_that_were_seen():
@@ -51,3 +53,53 @@ def test_a_stored_map_holds_no_generator():
     plain = features.to_dict()
     assert plain["params"]["random_state"] is None
     np.testing.assert_array_equal(KernelFeatures.from_dict(plain).transform(X), features.transform(X))
+
+
+@pytest.mark.parametrize("m", [1, 30])
+@pytest.mark.parametrize("features", [LinearFeatures(), AdditiveFeatures(), KernelFeatures(n_landmarks=20)])
+def test_products_of_rows_unlike_those_of_fit(features, m):
+    """Numbers far outside, categories never seen, gaps where there were none: as the features times coefficients."""
+    rng = np.random.default_rng(0)
+    seen = pd.DataFrame({"age": rng.normal(50, 10, 80), "city": rng.choice(["Rome", "Oslo"], 80)})
+    new = pd.DataFrame({"age": [-1e3, 50.0, 1e4, np.nan], "city": ["Oslo", "Paris", None, "Rome"]})
+    features.fit(seen)
+    coefs = rng.standard_normal((features.n_features_out_, m))
+    expected = features.transform(new) @ coefs
+    np.testing.assert_allclose(features.products(new, coefs), expected, rtol=1e-9, atol=1e-9)
+    if isinstance(features, LinearFeatures):
+        z = (1e4 - seen["age"].mean()) / seen["age"].std(ddof=0)
+        assert features.transform(new)[2, 0] == pytest.approx(z)  # straight on, not clipped
+
+
+def test_a_missing_value_is_a_middle_rank_for_the_kernel():
+    column = np.append(np.random.default_rng(0).standard_normal(30), [np.nan] * 4)[:, np.newaxis]
+    found = KernelFeatures(n_landmarks=34, additive=False, random_state=0).fit(column).landmarks_
+    present = (rankdata(column[:30, 0]) - 0.5) / 30 - 0.5
+    expected = [[0.0, 1.0]] * 4 + [[rank, 0.0] for rank in present]
+    np.testing.assert_allclose(sorted(found.tolist()), sorted(expected), atol=1e-12)
+
+
+def test_max_additive_bounds_the_curves_beside_a_kernel():
+    X = np.random.default_rng(0).standard_normal((100, 20))
+    features = KernelFeatures(max_additive=100, n_landmarks=30, random_state=0).fit(X)
+    assert features.additive_.n_features_out_ == 100
+    assert KernelFeatures(max_additive=20, n_landmarks=30).fit(X).additive_.n_features_out_ == 20
+
+
+def test_ranks_stay_below_one_where_shares_add_up_to_more():
+    column, beyond = np.arange(200.0), 0
+    for seed in range(20):
+        weights = np.append(np.random.default_rng(seed).random(199), 1e-30)
+        beyond += np.cumsum(weights / weights.sum())[-1] > 1.0
+        assert distribution(column, weights).ranks.max() <= 1.0
+        AdditiveFeatures().fit(column[:, np.newaxis], sample_weight=weights)
+    assert beyond > 0  # by rounding
+
+
+@pytest.mark.parametrize("dtype", ["bool", "boolean", object])
+def test_booleans_of_any_type_stay_the_categories_they_were(dtype):
+    features = LinearFeatures().fit(pd.DataFrame({"a": np.array([True, False, None, True], dtype=object)}))
+    assert features.transform(pd.DataFrame({"a": pd.array([True, False], dtype=dtype)})).tolist() == [
+        [0.0, 1.0, 0.0],
+        [1.0, 0.0, 0.0],
+    ]

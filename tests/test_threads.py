@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import threading
+
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from vrspam import AUCClassifierCV
+from vrspam.estimators.grid_search import SIDE_BY_SIDE_BYTES, FoldProblem, over_folds
 from vrspam.threads import (
     FEW,
     NARROW,
@@ -56,3 +60,33 @@ def test_folds_side_by_side_change_no_result():
     for model in models[1:]:
         assert np.array_equal(model.auc_path_, models[0].auc_path_)
         assert np.allclose(model.coef_, models[0].coef_, rtol=1e-10, atol=0)
+
+
+def test_as_many_folds_at_a_time_as_asked_for():
+    """Two folds wait for each other, which they could not one after the other; the threads of BLAS are shared out."""
+    meeting = threading.Barrier(2)
+
+    def fold(number):
+        meeting.wait(timeout=30)
+        return number, blas_thread_count()
+
+    problem = FoldProblem(folds=2, small=False, many_products=False, bytes_each=1)
+    with threadpool_limits(FEW, user_api="blas"):
+        found = over_folds(fold, problem, 2)
+    assert [number for number, _ in found] == [0, 1]
+    assert all(count <= max(1, os.cpu_count() // 2) for _, count in found)
+
+
+def test_folds_that_need_much_memory_run_one_after_the_other():
+    running, most = [], []
+
+    def fold(number):
+        running.append(number)
+        most.append(len(running))
+        threading.Event().wait(0.02)
+        running.remove(number)
+
+    problem = FoldProblem(folds=4, small=True, many_products=False, bytes_each=SIDE_BY_SIDE_BYTES)
+    with threadpool_limits(FEW, user_api="blas"):
+        over_folds(fold, problem, None)
+    assert max(most) == 1
