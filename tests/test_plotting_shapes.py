@@ -1,0 +1,77 @@
+"""Pictures of shapes: what is drawn is what was found, read back from the axes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from matplotlib.collections import PolyCollection
+
+from vrspam.estimators.shapes import Shape
+from vrspam.plotting import plot_shapes
+
+
+def curve(name, grid, *, importance=1.0, half=0.1, missing=None, height=1.0):
+    grid = np.asarray(grid, dtype=float)
+    value = height * np.sin(grid / np.abs(grid).max())
+    return Shape(name, grid, value, value - half, value + half, missing, importance)
+
+
+def category(name, values):
+    grid, value = np.array([f"c{i:02d}" for i in range(len(values))], dtype=object), np.asarray(values, dtype=float)
+    return Shape(name, grid, value, value - 0.1, value + 0.1, None, 1.0)
+
+
+def drawn(*shapes, **options):
+    return plot_shapes({shape.name: shape for shape in shapes}, **options).axes
+
+
+def test_the_most_important_columns_come_first_and_no_panel_is_empty():
+    shapes = [
+        curve(name, np.arange(20.0), importance=value) for name, value in zip("abcde", (1, 5, 3, 2, 4), strict=True)
+    ]
+    assert [ax.get_title() for ax in drawn(*shapes)] == ["b", "e", "c", "d", "a"]
+    assert [ax.get_title() for ax in drawn(*shapes, most=4)] == ["b", "e", "c", "d"]
+
+
+def test_the_band_reaches_from_low_to_high():
+    shape = curve("age", np.arange(1.0, 41.0), half=0.25)
+    (ax,) = drawn(shape)
+    (band,) = (part for part in ax.collections if isinstance(part, PolyCollection))
+    corners = band.get_paths()[0].vertices
+    for x, low, high in zip(shape.grid, shape.low, shape.high, strict=True):
+        y = corners[corners[:, 0] == x, 1]
+        assert (y.min(), y.max()) == pytest.approx((low, high))
+
+
+@pytest.mark.parametrize(("ends", "kept"), [((0.0, 100.0), 150), ((-500.0, 100.0), 149), ((0.0, 500.0), 149)])
+def test_a_value_far_off_at_either_end_is_left_out(ends, kept):
+    grid = np.concatenate([[ends[0]], np.linspace(0.6, 99.5, 148), [ends[1]]])
+    (ax,) = drawn(curve("x", grid))
+    x = ax.get_lines()[1].get_xdata()
+    assert x.size == kept
+    assert ((x >= 0.0) & (x <= 100.0)).all()
+
+
+def test_all_panels_have_the_same_height_and_hold_everything():
+    flat, steep = curve("flat", np.arange(20.0), height=0.1), curve("steep", np.arange(20.0), missing=(3.0, 2.5, 4.0))
+    low, high = np.min([flat.low, steep.low]), 4.0
+    limits = [ax.get_ylim() for ax in drawn(flat, steep)]
+    assert limits[0] == limits[1]
+    assert limits[0][0] < low < high < limits[0][1] < high + 0.2 * (high - low)
+
+
+def test_the_largest_categories_are_shown_in_order_of_what_they_add():
+    values = np.random.default_rng(0).permutation(np.linspace(-1.0, 1.4, 30))
+    (ax,) = drawn(category("city", values))
+    shown = np.sort(values[np.argsort(-np.abs(values))[:12]])
+    x, y = ax.containers[0].lines[0].get_data()
+    np.testing.assert_array_equal(x, np.arange(12))
+    np.testing.assert_array_equal(y, shown)
+    labels = [f"c{np.flatnonzero(values == value)[0]:02d}" for value in shown]
+    assert [label.get_text() for label in ax.get_xticklabels()] == labels
+
+
+def test_long_names_are_cut_to_their_room():
+    (ax,) = drawn(category("x" * 50, [0.1, 0.2])._replace(grid=np.array(["0123456789", "0123456789a"], dtype=object)))
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["0123456789", "012345678…"]
+    assert ax.get_title() == "x" * 33 + "…"
