@@ -25,6 +25,7 @@ from vrspam.estimators import splits as splits_module
 from vrspam.estimators.base import Rows
 from vrspam.estimators.splits import Split, moments_of_splits
 from vrspam.objective import Objective
+from vrspam.solvers.grid import solve_grid
 
 pytestmark = pytest.mark.filterwarnings("ignore:(The best|All coefficients|AUCClassifierCV stopped)")
 L2S = np.array([1e-1, 1e-3, 10.0, 1e-2, 1.0])  # in no order: positions must be kept
@@ -377,6 +378,41 @@ def test_coef_path_meets_the_optimality_conditions():
             assert_allclose(slope[w != 0], -l1 * np.sign(w[w != 0]), atol=1e-6)
             assert np.all(np.abs(slope[w == 0]) <= l1 * (1 + 1e-6))
     assert 0 < np.count_nonzero(coefs[0, 0]) < np.count_nonzero(coefs[0, 1])
+
+
+def test_the_first_coefficient_appears_below_the_largest_slope_at_zero():
+    """At w = 0 the slopes are -k δ: a larger l1 than all of them gives nothing, a smaller one something."""
+    X, y = make_data(200, 5)
+    moments = ClassMoments.from_data(X, y)
+    largest = 2 * moments.p * (1 - moments.p) * np.abs(moments.delta).max()
+    coefs = coef_path(moments, [1e-3, 1.0], [largest, 0.99 * largest, 0.6 * largest])
+    assert not coefs[:, 0].any()
+    assert (np.count_nonzero(coefs[:, 1], axis=1) == 1).all()
+    assert coefs[:, 2].any(axis=1).all()
+
+
+def test_without_l2_no_gap_is_known_also_where_nothing_is_solved():
+    X, y = make_data(100, 3)
+    model = AUCClassifierCV([0.0, 1.0], [0.0, 1e3], cv=3).fit(X, y)
+    assert np.isnan(model.gap_path_[0]).all()
+    assert (model.gap_path_[1] <= 1e-8 * 0.25).all()
+
+
+def test_coef_path_says_how_many_points_are_not_certified():
+    X, y = make_data(100, 6)
+    with pytest.warns(ConvergenceWarning, match="2 of 2 solutions"):
+        coef_path(ClassMoments.from_data(X, y), [1e-3, 1e-2], [1e-3], tol=0.0, max_iter=1)
+
+
+def test_products_without_any_penalty_give_the_least_norm_solution_after_others():
+    """On a grid each solve starts from its neighbour, from which the null space could not be left."""
+    X, y = make_data(40, 5)
+    X = np.hstack([X, 3.0 * X[:, :2]])
+    moments = ClassMoments.from_data(X, y)
+    start = Objective.from_products(X, y == 1, None, moments, 0.0)
+    grid = solve_grid(start, np.array([0.0, 1e-2, 10.0]), np.array([0.0]), tol=1e-12, max_iter=1000)
+    pairs = (X[y == 1][:, None] - X[y == 0][None]).reshape(-1, 7)
+    assert_allclose(grid.coefs[0, 0], np.linalg.pinv(pairs) @ np.ones(len(pairs)), atol=1e-6)
 
 
 def test_coef_path_without_any_penalty_is_the_least_norm_solution():

@@ -9,6 +9,7 @@ from scipy.stats import rankdata
 
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures
 from vrspam.features.ranks import distribution
+from vrspam.features.table import WHOLE_ROWS, blocks
 
 
 def test_clipping_is_exact_between_values_that_were_seen():
@@ -103,3 +104,12 @@ def test_booleans_of_any_type_stay_the_categories_they_were(dtype):
         [0.0, 1.0, 0.0],
         [1.0, 0.0, 0.0],
     ]
+
+
+@pytest.mark.parametrize("width", [0, 1, 7, 1_000, 20_000, 10**9])
+def test_blocks_are_whole_so_that_equal_rows_have_equal_scores(width):
+    """Rows of a product that are no multiple are summed in another order by some libraries."""
+    cuts = list(blocks(5_001, width, 1 << 20))
+    assert np.array_equal(np.concatenate([np.arange(5_001)[cut] for cut in cuts]), np.arange(5_001))
+    assert all((cut.stop - cut.start) % WHOLE_ROWS == 0 for cut in cuts[:-1])
+    assert all((cut.stop - cut.start) * width <= max(1 << 20, WHOLE_ROWS * width) for cut in cuts)

@@ -179,6 +179,25 @@ def test_draws_have_their_probabilities(weighted_data):
     np.testing.assert_allclose(scale, rows.k * pair.weight[positives] * pair.weight[negatives])
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_lipschitz_constants_bound_the_weighted_draws(weighted):
+    """Of one column the second derivative of a draw is a number, and the constant of centred draws their largest."""
+    X, y = make_data(60, 1, seed=3)
+    X[y == 1] += 20.0  # the classes are far apart: most of the constant is that of δ
+    weights = np.random.default_rng(0).uniform(0.2, 3.0, 60) if weighted else None
+    rows = make_rows(X, y, weights)
+    p, lower, upper = plain_statistics(X, y, weights)
+    own = (X[:, 0] - np.where(y == 1, upper, lower)) ** 2
+    k, shift = 2 * p * (1 - p), float(upper[0] - lower[0]) ** 2
+    gradient = RowGradient(rows, True)
+    draws = rows.mass / gradient.probability * 2 * np.where(y == 1, 1 - p, p) * own + k * shift
+    assert gradient.lipschitz == pytest.approx(draws.max(), rel=1e-12)
+    pair = PairGradient(rows)
+    spread = own[y == 1][:, None] + own[y == 0] + shift  # as if at right angles
+    pairs = k * np.outer(pair.weight[y == 1], pair.weight[y == 0]) * spread
+    assert pairs.max() <= pair.lipschitz <= 4 * pairs.max()
+
+
 # The saddle form of the paper.
 
 
