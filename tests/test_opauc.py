@@ -148,3 +148,41 @@ def test_the_sketch_cannot_change_in_a_stream():
     with pytest.raises(ValueError, match="begun with sketch=2"):
         model.set_params(sketch=3).partial_fit(X, y)
     np.testing.assert_array_equal(model.coef_, before)
+
+
+def test_a_sketch_is_robust_frequent_directions():
+    """By its definition with singular values: all σ² lose the first that is cut, and half of it comes back."""
+    X, y = make_data(400, 8, seed=2)
+    rank = 3
+    method = stream(X, y, rank, step=False)
+    for c in (0, 1):
+        kept, spread, mean = np.zeros((0, 8)), 0.0, np.zeros(8)
+        for n, x in enumerate(X[y == c], start=1):
+            kept = np.vstack([kept, np.sqrt((n - 1) / n) * (x - mean)])
+            mean = mean + (x - mean) / n
+            if len(kept) == 2 * rank:
+                _, values, directions = np.linalg.svd(kept, full_matrices=False)
+                cut = values[rank] ** 2
+                kept = np.sqrt(values[:rank] ** 2 - cut)[:, None] * directions[:rank]
+                spread += cut / 2
+        expected = (kept.T @ kept + spread * np.eye(8)) / np.sum(y == c)
+        np.testing.assert_allclose(covariance(method, c), expected, rtol=1e-8, atol=1e-10)
+        assert spread > 0.0
+
+
+@pytest.mark.parametrize("sketch", [None, 3])
+def test_exchanging_the_classes_changes_no_covariance(sketch):
+    X, y = make_data(200, 8, share=0.2, seed=3)
+    method, v = stream(X, y, sketch, step=False), np.random.default_rng(0).standard_normal(8)
+    before = [covariance(method, c) for c in (0, 1)]
+    total, counts = method.within(v), method.counts.copy()
+    method.swap_classes()
+    np.testing.assert_array_equal(method.counts, counts[::-1])
+    for c in (0, 1):
+        np.testing.assert_array_equal(covariance(method, c), before[1 - c])
+    np.testing.assert_allclose(method.within(v), total, rtol=1e-12)
+
+
+def test_the_unit_of_l2_where_no_column_varies():
+    y = np.array([0, 1, 1, 0, 1])
+    assert stream(np.ones((5, 2)), y, step=False).auto_l2 == pytest.approx(2 * 0.6 * 0.4)

@@ -112,6 +112,27 @@ def test_average_weighs_the_iterates_by_their_number(l1):
     np.testing.assert_allclose(averaged.coef, np.average(iterates, axis=0, weights=np.arange(1, 51)), rtol=1e-11)
 
 
+@pytest.mark.parametrize("l1", [0.0, 0.02])
+def test_an_average_may_begin_and_end_within_a_stream(l1):
+    """Steps 1 to 20 with an average, 21 to 40 without, from 41 on a new one of its own steps alone."""
+    X, y = make_data(60, 4)
+    rows, side, rule = kernel_rows(X), y.astype(np.int64), step_rule(0.05, 0.3)
+    moments = ClassMoments.from_data(X, y)
+    last, switched = SPAM(4), SPAM(4, average=True)
+    for method in (last, switched):
+        method.know(moments, 1.0)
+    iterates = []
+    for i in range(60):
+        last.advance(rows, np.array([i]), side, rule, l1, learn=False)
+        iterates.append(last.coef)
+    for average, steps in ((True, range(20)), (False, range(20, 40)), (True, range(40, 60))):
+        switched.set_average(average)
+        switched.advance(rows, np.array(steps), side, rule, l1, learn=False)
+        wanted = np.array(iterates)[steps], np.array(steps) + 1.0
+        expected = np.average(wanted[0], axis=0, weights=wanted[1]) if average else iterates[steps[-1]]
+        np.testing.assert_allclose(switched.coef, expected, rtol=1e-10)
+
+
 def test_a_very_large_penalty_does_not_underflow():
     X, y = make_data(200, 4)
     model = SPAMClassifier(l2=1e6, step_size=10.0, average=True, random_state=0).fit(X, y)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from sklearn.calibration import calibration_curve
@@ -10,10 +13,12 @@ from sklearn.metrics import average_precision_score, brier_score_loss, precision
 from test_tool_modelfile import make_model
 
 from vrspam import VRSPAMClassifier, plotting
+from vrspam.data import DataError
 from vrspam.metrics import delong_test
 from vrspam.plotting.style import new_figure, save_figure
-from vrspam.tool.evaluation import evaluate, lift, reliability, verdict
+from vrspam.tool.evaluation import Bin, calibration_error, compare, evaluate, lift, reliability, verdict
 from vrspam.tool.pages import comparison_picture
+from vrspam.tool.predicting import predict
 
 RNG = np.random.default_rng(0)
 POSITIVE = RNG.random(300) < 0.3
@@ -68,8 +73,21 @@ def test_thresholds_by_brute_force():
 
 def test_calling_no_row_positive_can_cost_least():
     at = evaluate(make_model(), POSITIVE, -SCORES, cost_ratio=1e-3).thresholds["cost"]
-    assert at.threshold > -SCORES.min()
+    assert -SCORES.min() < at.threshold < np.inf  # a number that a file can hold
     assert (at.sensitivity, at.share, at.precision) == (0.0, 0.0, None)
+
+
+@pytest.mark.parametrize(("recall", "found"), [(0.1, 1), (0.5, 5), (0.7, 7), (1.0, 10)])
+def test_no_more_rows_are_called_than_the_recall_needs(recall, found):
+    """All positives above all negatives: the curve is a straight line up, and each of its points a threshold."""
+    scores, positive = np.arange(20.0)[::-1], np.arange(20) < 10
+    at = evaluate(make_model(), positive, scores, recall=recall).thresholds["recall"]
+    assert (at.threshold, at.sensitivity) == (20.0 - found, found / 10)
+
+
+def test_calibration_error_is_a_mean_over_rows():
+    bins = (Bin(90, 0.2, 0.3), Bin(10, 0.9, 0.4))
+    assert calibration_error(bins) == pytest.approx(0.9 * 0.1 + 0.1 * 0.5)
 
 
 def test_flat_numbers():
@@ -123,8 +141,40 @@ def test_verdicts():
     assert verdict(better, "a", "b").startswith("a ranks better than b")
     assert verdict(delong_test(POSITIVE, np.random.default_rng(4).random(300), SCORES), "a", "b").startswith("b ranks")
     assert verdict(delong_test(POSITIVE, SCORES, SCORES), "a", "b").startswith("No difference")
+    for confidence, words in ((0.95, "a ranks better"), (0.99, "No difference"), (0.98, "a ranks better")):
+        doubtful = replace(better, p_value=0.015, confidence=confidence)
+        assert verdict(doubtful, "a", "b").startswith(words)
     perfect = delong_test(POSITIVE, POSITIVE * 1.0, 1.0 - POSITIVE)
     assert "no test is possible" in verdict(perfect, "a", "b")
+
+
+@pytest.fixture
+def table(tmp_path):
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame(rng.standard_normal((60, 2)), columns=["größe 0", "größe 1"])
+    frame["probability"], frame["sick"] = 0.5, np.where(rng.random(60) < 0.4, "yes", "no")
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    return tmp_path / "rows.csv", frame
+
+
+def test_two_models_are_compared_at_the_confidence_asked_for(table):
+    path, frame = table
+    X, positive = frame[["größe 0", "größe 1"]].to_numpy(), (frame["sick"] == "yes").to_numpy()
+    coefs = ((1.0, 0.5), (0.2, -1.0))
+    test, labels, scores = compare(tuple(make_model(coef) for coef in coefs), path, confidence=0.6)
+    np.testing.assert_array_equal(labels, positive)
+    for found, coef in zip(scores, coefs, strict=True):
+        np.testing.assert_allclose(found, X @ coef + 1 / 3, rtol=1e-12)
+    assert test == delong_test(positive, *scores, confidence=0.6)
+
+
+@pytest.mark.parametrize("name", ["score", "probability"])
+def test_columns_named_as_a_result_are_not_handed_on(table, tmp_path, name):
+    path, frame = table
+    frame.rename(columns={"probability": name}).to_csv(path, index=False)
+    with pytest.raises(DataError, match="cannot be handed on"):
+        predict(make_model(), path, tmp_path / "out.csv", ids=[name])
+    assert not (tmp_path / "out.csv").exists()
 
 
 # -- pictures -----------------------------------------------------------------------------------------------------
