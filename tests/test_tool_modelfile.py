@@ -99,6 +99,15 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
     assert [p.name for p in tmp_path.iterdir()] == ["m.json"]
 
 
+def test_what_could_not_be_read_again_is_not_written(tmp_path):
+    path = tmp_path / "m.json"
+    save_model(make_model(), path)
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match="JSON"):
+        save_model(make_model(training={"cv_auc": float("nan")}), path)
+    assert path.read_bytes() == before
+
+
 def refused(path, words):
     with pytest.raises(ModelFileError, match=words) as caught:
         load_model(path)
@@ -181,7 +190,12 @@ def test_contradictions_are_named(tmp_path, changes, words):
 
 @pytest.mark.parametrize(
     ("key", "value", "words"),
-    [("fill", [1.0], "1 fill values for 2"), ("target_type", "date", "'date'"), ("width", 10**15, "coef has shape")],
+    [
+        ("fill", [1.0], "1 fill values for 2"),
+        ("fill", ["1e999", 0.1], "must be finite"),
+        ("target_type", "date", "'date'"),
+        ("width", 10**15, "coef has shape"),
+    ],
 )
 def test_contradictions_in_the_schema_are_named(tmp_path, key, value, words):
     path = tmp_path / "m.json"

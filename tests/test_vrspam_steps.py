@@ -14,7 +14,7 @@ from scipy import sparse
 from vrspam import ClassMoments, kernels, theory
 from vrspam.solvers.directions import PairGradient, RowGradient
 from vrspam.solvers.rows import TrainingRows
-from vrspam.solvers.vrspam import VRSPAM, objective_on_rows
+from vrspam.solvers.vrspam import VRSPAM, objective_on_rows, pass_order
 
 
 def make_rows(X, y, weights=None):
@@ -409,3 +409,22 @@ def test_variance_vanishes_along_the_run_within_the_papers_bounds():
                 assert variances[-1] <= min(theory.variance_bounds(noise, error, anchor_error))
         assert variances[-1] < 1e-10 * variances[0]
         assert theory.gradient_variance(X, y == 1, state.w) > 1e-3  # SPAM's does not
+
+
+def test_rows_of_weight_zero_do_not_set_the_proven_step():
+    X, y = make_data(80, 3)
+    weights = np.random.default_rng(0).choice([0.0, 1.0, 3.0], 80)
+    X[weights == 0.0] *= 1e3
+    objective = objective_on_rows(make_rows(X, y, weights), 0.5, 0.0)
+    solver = VRSPAM("paper", step_size="theory", rng=np.random.default_rng(0))
+    solver.init(objective)
+    largest = np.linalg.norm(X[weights > 0.0], axis=1).max()
+    assert solver.step == pytest.approx(0.5 / (128.0 * largest**4))
+
+
+def test_one_pass_draws_rows_by_weight():
+    mass = np.array([0.0, 0.1, 0.2, 0.7])
+    shares = np.bincount(pass_order(np.random.default_rng(0), mass, 20_000), minlength=4) / 20_000
+    np.testing.assert_allclose(shares, mass, atol=5 * np.sqrt(0.25 / 20_000))
+    assert shares[0] == 0.0
+    assert sorted(pass_order(np.random.default_rng(0), np.full(9, 1 / 9), 9)) == list(range(9))
