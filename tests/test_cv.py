@@ -188,6 +188,14 @@ def test_products_equal_moments(monkeypatch):
         assert model.converged_path_.all()
 
 
+def test_no_moments_of_an_earlier_fit_are_left(monkeypatch):
+    X, y = make_data(100, 3)
+    model = AUCClassifierCV([1e-2, 1e-1], cv=3).fit(X, y)
+    assert hasattr(model, "moments_")
+    monkeypatch.setattr(search_module, "choose_solver", lambda *args, **kwargs: "products")
+    assert not hasattr(model.fit(X, y), "moments_")
+
+
 def test_wide_sparse_data_by_products():
     rng = np.random.default_rng(0)
     X = sparse.random_array((120, 2500), density=0.02, rng=rng, format="csr")

@@ -159,3 +159,29 @@ def test_held_out_scores_are_those_of_models_of_the_other_folds(most):
     assert len(set(rows)) == len(rows) == min(most, (y == 0).sum()) + min(most, (y == 1).sum())
     for label in (0, 1):  # each sampled row stands for as many as its class has for one of them
         assert found.weights[found.positive == label].sum() == pytest.approx((y == label).sum())
+
+
+def test_held_out_rows_keep_their_weights_and_those_without_are_left_out():
+    X, y = make_data(400, 3, seed=4)
+    weights = np.random.default_rng(0).choice([0.0, 0.5, 2.0], 400)
+    found = AUCClassifierCV([1e-2], cv=3).fit_stream(cut(X, y, 90, weights)).held_out_
+    for label in (0, 1):
+        kept = weights[(y == label) & (weights > 0)]
+        np.testing.assert_array_equal(np.sort(found.weights[found.positive == label]), np.sort(kept))
+
+
+def test_held_out_rows_are_those_of_the_last_fit():
+    X, y = make_data(200, 3)
+    model = AUCClassifierCV([1e-2, 1e-1], cv=3)
+    assert model.fit_stream(cut(X, y, 60)).held_out_.positive.size == 200
+    assert not hasattr(model.fit(X, y), "held_out_")
+
+
+def test_float32_blocks_are_certified_on_the_whole_grid():
+    """The smallest penalties of the automatic grid are below what products in float32 can resolve."""
+    X, y = make_data(300, 8)
+    X = X.astype(np.float32)
+    model = AUCClassifierCV(cv=3).fit_stream(cut(X, y, 70))
+    exact = AUCClassifierCV(model.l2s_, cv=3).fit_stream(cut(X.astype(np.float64), y, 70))
+    assert model.converged_path_.all()
+    np.testing.assert_allclose(model.coef_, exact.coef_, rtol=1e-3, atol=1e-6)

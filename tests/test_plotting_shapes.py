@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers import make_data
 from matplotlib.collections import PolyCollection
 
+from vrspam import AUCClassifierCV
 from vrspam.estimators.shapes import Shape
+from vrspam.features import LinearFeatures
 from vrspam.plotting import plot_shapes
 
 
@@ -75,3 +78,15 @@ def test_long_names_are_cut_to_their_room():
     (ax,) = drawn(category("x" * 50, [0.1, 0.2])._replace(grid=np.array(["0123456789", "0123456789a"], dtype=object)))
     assert [label.get_text() for label in ax.get_xticklabels()] == ["0123456789", "012345678…"]
     assert ax.get_title() == "x" * 33 + "…"
+
+
+def test_a_straight_line_is_drawn_as_one():
+    """Its table holds two points, which alone would be drawn as two values."""
+    X, y = make_data(100, 2)
+    model = AUCClassifierCV([1e-2], features=LinearFeatures(), cv=3).fit(X, y)
+    for ax in plot_shapes(model.shape_functions_).axes:
+        x, line = ax.get_lines()[1].get_data()
+        column = X[:, int(ax.get_title()[1:])]
+        assert (x[0], x[-1]) == pytest.approx((column.min(), column.max()))
+        assert x.size > 2
+        np.testing.assert_allclose(line, np.interp(x, x[[0, -1]], line[[0, -1]]), atol=1e-12)

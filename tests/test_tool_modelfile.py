@@ -123,6 +123,8 @@ def test_what_is_no_model_is_refused(tmp_path):
         refused(path, "no vrspam model file")
     path.write_bytes(b'{"a": "vrspam-model"}')
     refused(path, "no vrspam model file")
+    path.write_bytes(b'{"format": "vrspam-model", "model": ' + b"[" * 100_000)
+    refused(path, "cut off or damaged")
 
 
 class Bomb:
@@ -163,6 +165,7 @@ def changed(path, **changes):
         ({"coef": [[1.0], [1.0, 2.0]]}, "contradicts itself"),
         ({"coef": [float("inf"), 0.0]}, "damaged"),
         ({"intercept": "1e999"}, "not finite"),
+        ({"intercept": 10**400}, "contradicts itself"),
         ({"deviations": [0.0, 1.0]}, "must be positive"),
         ({"means": [[0, 0]]}, "means has shape"),
         ({"intercept": None}, "contradicts itself"),
@@ -195,6 +198,7 @@ def test_contradictions_are_named(tmp_path, changes, words):
         ("fill", ["1e999", 0.1], "must be finite"),
         ("target_type", "date", "'date'"),
         ("width", 10**15, "coef has shape"),
+        ("labels", [["no"], "yes"], "numbers or texts"),
     ],
 )
 def test_contradictions_in_the_schema_are_named(tmp_path, key, value, words):

@@ -24,6 +24,7 @@ from vrspam.tool import ModelFileError, evaluation, load_model, save_model
 from vrspam.tool.explaining import explain
 from vrspam.tool.modelfile import _checksum
 from vrspam.tool.opening import open_labelled
+from vrspam.tool.shapes import Shapes
 from vrspam.tool.training import train
 
 INSTALLED = Path(sys.executable).with_name("vrspam")
@@ -279,3 +280,19 @@ def test_from_a_table_to_curves_by_the_installed_command(tmp_path):
         page = (tmp_path / name).read_text("utf-8")
         assert "What each column adds to the score" in page
         assert "Picture: what the model looks at" in page
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+def test_a_category_is_missing_only_where_rows_were_without_one(tmp_path, gaps):
+    frame = ill(200) if gaps else patients(200).drop(columns=["patient"])
+    trained = train(write(frame, tmp_path / "p.csv"), "sick", features="additive", n_splits=3)
+    (town,) = (shape for shape in trained.shapes.columns if shape.name == "town")
+    assert (town.missing is not None) == gaps
+
+
+def test_a_curve_over_infinite_values_is_refused():
+    plain = {"name": "age", "grid": [0.0, np.inf], "missing": None, "importance": 1.0}
+    lists = dict.fromkeys(("contribution", "low", "high"), [0.0, 1.0])
+    with pytest.raises(ValueError, match="not finite"):
+        Shapes.from_dict({"columns": [{**plain, **lists}], "interactions": None})
+    Shapes.from_dict({"columns": [{**plain, **lists, "grid": [0.0, 1.0]}], "interactions": None})
