@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 from helpers import make_data, scaled_penalty
 from scipy import sparse
@@ -138,3 +139,21 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
         done = subprocess.run([sys.executable, "-c", program, count], capture_output=True, text=True, check=True)
         peaks.append(float(done.stdout))
     assert peaks[1] < peaks[0] + 16.0
+
+
+def test_columns_in_another_order_are_refused():
+    X, y = make_data(60, 2)
+    frame = pd.DataFrame(X, columns=["age", "weight"])
+    blocks = [(frame[:30], y[:30]), (frame.loc[30:, ["weight", "age"]], y[30:])]
+    with pytest.raises(ValueError, match=r"Block 1: (.|\n)*same order"):
+        AUCClassifier().fit_stream(blocks)
+
+
+def test_a_refused_stream_leaves_the_columns_of_the_model_alone():
+    X, y = make_data(60, 3)
+    model = AUCClassifier().fit(X, y)
+    scores = model.decision_function(X)
+    with pytest.raises(ValueError, match="Block 1"):
+        model.fit_stream([(X[:30, :2], y[:30]), (np.full((30, 2), np.nan), y[30:])])
+    assert model.n_features_in_ == 3
+    np.testing.assert_array_equal(model.decision_function(X), scores)

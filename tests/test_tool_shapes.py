@@ -290,9 +290,10 @@ def test_a_category_is_missing_only_where_rows_were_without_one(tmp_path, gaps):
     assert (town.missing is not None) == gaps
 
 
-def test_a_curve_over_infinite_values_is_refused():
-    plain = {"name": "age", "grid": [0.0, np.inf], "missing": None, "importance": 1.0}
-    lists = dict.fromkeys(("contribution", "low", "high"), [0.0, 1.0])
-    with pytest.raises(ValueError, match="not finite"):
-        Shapes.from_dict({"columns": [{**plain, **lists}], "interactions": None})
-    Shapes.from_dict({"columns": [{**plain, **lists, "grid": [0.0, 1.0]}], "interactions": None})
+@pytest.mark.parametrize(
+    ("grid", "values", "words"), [([0.0, np.inf], [0.0, 1.0], "not finite"), ([], [], "different sizes")]
+)
+def test_curves_over_nothing_or_infinite_values_are_refused(grid, values, words):
+    plain = {"name": "age", "missing": None, "importance": 1.0, "contribution": values, "low": values, "high": values}
+    with pytest.raises(ValueError, match=words):
+        Shapes.from_dict({"columns": [{**plain, "grid": grid}], "interactions": None})
