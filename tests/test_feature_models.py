@@ -467,3 +467,15 @@ def test_hash_folds_take_numbers():
     frame = pd.DataFrame({"town": ["Rome", "Oslo"] * 20, "age": np.arange(40.0)})
     with pytest.raises(ValueError, match="HashFolds takes arrays of numbers"):
         AUCClassifierCV(features="additive", cv=HashFolds(3)).fit(frame, np.arange(40) % 2)
+
+
+def test_names_with_dollar_signs_are_drawn_as_they_are(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"paid $ of $": rng.random(60), "kind": rng.choice(["$ $^", "x$y$"], 60)})
+    model = AUCClassifierCV([1e-2], features="additive").fit(frame, frame["paid $ of $"] + rng.random(60) > 1)
+    figure = plot_shapes(model)
+    figure.savefig(tmp_path / "curves.png")
+    texts = [ax.title for ax in figure.axes] + [t for ax in figure.axes for t in ax.get_xticklabels()]
+    named = [text for text in texts if text.get_text() in ("paid $ of $", "$ $^", "x$y$")]
+    assert len(named) == 3
+    assert not any(text.get_parse_math() for text in named)

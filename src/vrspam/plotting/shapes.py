@@ -55,7 +55,10 @@ def plot_shapes(shapes: Any, *, most: int = 12, columns: int = 3) -> Figure:
     """
     found: Mapping[str, Shape] = shapes.shape_functions_ if hasattr(shapes, "shape_functions_") else shapes
     if not isinstance(found, Mapping) or not found:
-        raise ValueError("plot_shapes takes a fitted AUCClassifierCV with additive features, or its shape_functions_.")
+        raise ValueError(
+            "plot_shapes takes a fitted AUCClassifierCV with additive or kernel features, or its shape_functions_; of a "
+            "pipeline it takes the last step, of a search best_estimator_."
+        )
     if most < 1 or columns < 1:
         raise ValueError(f"most and columns must be at least 1, got {most} and {columns}.")
     shown = sorted(found.values(), key=lambda shape: -shape.importance)[:most]
@@ -87,7 +90,7 @@ def _draw(ax: Axes, shape: Shape) -> None:
         _points(ax, np.array([end]), value, low, high, ORANGE)
         lowest = (end, np.fmin(value, low)[0])
         ax.annotate("missing", lowest, (0, -11), textcoords="offset points", ha="right", color=ORANGE, fontsize=8)
-    ax.set_title(_short(shape.name, 34))
+    ax.set_title(_short(shape.name, 34), parse_math=False)  # a name may hold dollar signs
 
 
 def _draw_curve(ax: Axes, shape: Shape) -> float:
@@ -120,7 +123,7 @@ def _draw_values(ax: Axes, shape: Shape) -> float:
     _points(ax, places, shape.contribution[order], shape.low[order], shape.high[order], BLUE)
     labels = [f"{shape.grid[i]:.4g}" if shape.numeric else _short(str(shape.grid[i])) for i in order]
     slanted = sum(map(len, labels)) > 24
-    ax.set_xticks(places, labels, rotation=45 if slanted else 0, ha="right" if slanted else "center")
+    ax.set_xticks(places, labels, rotation=45 if slanted else 0, ha="right" if slanted else "center", parse_math=False)
     ax.margins(x=0.15)
     return float(order.size)
 
