@@ -56,8 +56,8 @@ def plot_shapes(shapes: Any, *, most: int = 12, columns: int = 3) -> Figure:
     found: Mapping[str, Shape] = shapes.shape_functions_ if hasattr(shapes, "shape_functions_") else shapes
     if not isinstance(found, Mapping) or not found:
         raise ValueError(
-            "plot_shapes takes a fitted AUCClassifierCV with additive or kernel features, or its shape_functions_; of a "
-            "pipeline it takes the last step, of a search best_estimator_."
+            "plot_shapes takes a fitted AUCClassifierCV with additive or kernel features, or its shape_functions_; of "
+            "a pipeline it takes the last step, of a search best_estimator_."
         )
     if most < 1 or columns < 1:
         raise ValueError(f"most and columns must be at least 1, got {most} and {columns}.")
