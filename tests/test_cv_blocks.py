@@ -185,3 +185,10 @@ def test_float32_blocks_are_certified_on_the_whole_grid():
     exact = AUCClassifierCV(model.l2s_, cv=3).fit_stream(cut(X.astype(np.float64), y, 70))
     assert model.converged_path_.all()
     np.testing.assert_allclose(model.coef_, exact.coef_, rtol=1e-3, atol=1e-6)
+
+
+def test_entries_in_several_parts_are_in_the_fold_of_their_sum():
+    split = sparse.csr_array(([1.0, 2.0, 5.0, 3.0], [0, 0, 1, 1], [0, 3, 4]), shape=(2, 2))
+    assert not split.has_canonical_format
+    np.testing.assert_array_equal(row_hashes(split), row_hashes(np.array([[3.0, 5.0], [0.0, 3.0]])))
+    assert split.nnz == 4  # and the matrix is left as it was

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from helpers import make_data, scaled_penalty
 from scipy import sparse
+from sklearn.metrics import roc_auc_score
 
 from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments, HashFolds
 
@@ -96,6 +97,55 @@ def test_wide_data_by_one_pass_for_each_product(penalty, data, monkeypatch):
     assert model.solver_ == "products"
     assert np.linalg.norm(model.coef_ - local.coef_) <= np.sqrt(2 * model.gap_ / l2) + 1e-8
     assert model.gap_ <= 1e-9 * 0.25
+
+
+@pytest.mark.filterwarnings("ignore:The best l")
+def test_a_block_without_weight_counts_for_nothing(data, monkeypatch):
+    """In the moments, in each product, in the folds and in the scores."""
+    X, y = data
+    weights = np.random.default_rng(3).uniform(0.1, 2.0, 300)
+    weights[90:180] = 0.0
+    kept = weights > 0
+    lazy = da.from_array(X, chunks=(90, 5))
+    model = DaskAUCClassifier(0.1).fit(lazy, y, sample_weight=weights)
+    expected = roc_auc_score(y, model.decision_function(X), sample_weight=weights)
+    assert model.score(lazy, y, sample_weight=weights) == pytest.approx(expected, abs=1e-12)
+    local = AUCClassifier(0.1).fit(X[kept], y[kept], sample_weight=weights[kept])
+    np.testing.assert_allclose(model.coef_, local.coef_, rtol=1e-10)
+    searched = DaskAUCClassifierCV([0.1, 1.0], cv=3).fit(lazy, y, sample_weight=weights)
+    folds = AUCClassifierCV([0.1, 1.0], cv=HashFolds(3)).fit(X[kept], y[kept], sample_weight=weights[kept])
+    np.testing.assert_allclose(searched.auc_path_, folds.auc_path_, atol=1e-12)
+    monkeypatch.setattr(chunks, "MOMENTS_MAX_FEATURES", 4)
+    with dask.config.set(scheduler="synchronous"):
+        wide = DaskAUCClassifier(0.1, tol=1e-12).fit(lazy, y, sample_weight=weights)
+    assert wide.solver_ == "products"
+    np.testing.assert_allclose(wide.coef_, local.coef_, rtol=1e-5)
+
+
+def test_labels_of_empty_blocks_have_the_type_of_the_others(data):
+    X, y = data
+    lazy = da.from_array(X, chunks=(90, 5))
+    model = DaskAUCClassifier().fit(lazy, y)
+    found = model.predict(da.concatenate([lazy[:100], lazy[:0], lazy[100:]])).compute()
+    np.testing.assert_array_equal(found, model.predict(X))
+    assert found.dtype == y.dtype
+
+
+@pytest.mark.filterwarnings("ignore:The best l")
+def test_names_of_columns_are_those_of_the_last_fit(data):
+    X, y = data
+    lazy = containers(X)
+    for model in (DaskAUCClassifier(), DaskAUCClassifierCV([1e-2, 1e-1], cv=3)):
+        model.fit(lazy["frame"], labels_for(lazy["frame"], y))
+        assert model.feature_names_in_.tolist() == list("abcde")
+        assert not hasattr(model.fit(lazy["array"], y), "feature_names_in_")
+
+
+@pytest.mark.filterwarnings("ignore:The best l")
+def test_no_more_validation_rows_than_asked_for_come_to_the_client(data):
+    X, y = data
+    model = DaskAUCClassifierCV([1e-2, 1e-1], cv=3).fit(da.from_array(X, chunks=(90, 5)), y, validation_rows=40)
+    assert np.bincount(model.held_out_.positive).tolist() == [40, 40]
 
 
 @pytest.mark.filterwarnings("ignore:The best l")

@@ -16,7 +16,8 @@ from vrspam import VRSPAMClassifier, plotting
 from vrspam.data import DataError
 from vrspam.metrics import delong_test
 from vrspam.plotting.style import new_figure, save_figure
-from vrspam.tool.evaluation import Bin, calibration_error, compare, evaluate, lift, reliability, verdict
+from vrspam.tool.calibration import Sigmoid
+from vrspam.tool.evaluation import Bin, calibration_error, compare, evaluate, lift, reliability, score_file, verdict
 from vrspam.tool.pages import comparison_picture
 from vrspam.tool.predicting import predict
 
@@ -175,6 +176,37 @@ def test_columns_named_as_a_result_are_not_handed_on(table, tmp_path, name):
     with pytest.raises(DataError, match="cannot be handed on"):
         predict(make_model(), path, tmp_path / "out.csv", ids=[name])
     assert not (tmp_path / "out.csv").exists()
+
+
+@pytest.mark.parametrize(("label", "name"), [("yes", "positive"), ("no", "other")])
+def test_one_row_of_a_class_is_too_few(table, label, name):
+    path, frame = table
+    other = "no" if label == "yes" else "yes"
+    frame.assign(sick=[label] + [other] * 59).to_csv(path, index=False)
+    with pytest.raises(DataError, match=f"at least two {name} rows"):
+        score_file(make_model(), path)
+
+
+@pytest.mark.parametrize("calibration", [None, Sigmoid(1.0, 0.0)])
+def test_a_file_without_rows_gives_one_with_the_same_columns(table, tmp_path, calibration):
+    _, frame = table
+    model, columns = make_model(calibration=calibration), []
+    for rows in (frame, frame[:0]):
+        rows.to_parquet(tmp_path / "rows.parquet")
+        assert predict(model, tmp_path / "rows.parquet", tmp_path / "out.csv", ids=[]) == len(rows)
+        columns.append(pd.read_csv(tmp_path / "out.csv").columns.tolist())
+    assert columns[0] == columns[1] == ["score"] + (["probability"] if calibration else [])
+
+
+def test_where_scores_may_be_written(table, tmp_path):
+    path, frame = table
+    with pytest.raises(DataError, match="make it first"):
+        predict(make_model(), path, tmp_path / "nowhere" / "out.csv")
+    with pytest.raises(DataError, match="must end in"):
+        predict(make_model(), path, tmp_path / "out.txt")
+    predict(make_model((1.0, 0.5)), path, tmp_path / "OUT.CSV.GZ")
+    found = pd.read_csv(tmp_path / "OUT.CSV.GZ", compression="gzip")["score"]
+    np.testing.assert_allclose(found, frame["größe 0"] + 0.5 * frame["größe 1"] + 1 / 3, rtol=1e-12)
 
 
 # -- pictures -----------------------------------------------------------------------------------------------------
