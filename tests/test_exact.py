@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import PENALTIES, make_data, scaled_penalty
+from helpers import PENALTIES, make_data, pairwise_objective, scaled_penalty
 from scipy import sparse
 from sklearn.linear_model import ElasticNet, RidgeClassifier
 
@@ -10,7 +10,7 @@ from vrspam import AUCClassifier, ClassMoments
 from vrspam.estimators.exact import choose_solver
 from vrspam.objective import Objective
 from vrspam.penalties import ElasticNet as Penalty
-from vrspam.solvers.base import proximal_point, target_gap
+from vrspam.solvers.base import State, proximal_point, run, target_gap
 from vrspam.solvers.exact import GramDescent, GramPath, solve_gram, solve_products
 
 TOL = 1e-12
@@ -268,3 +268,30 @@ def test_the_closed_form_is_right_before_any_refinement(l2):
     solution = solve_gram(Objective.from_moments(ClassMoments.from_data(X, y), l2, 0.0), tol=1e-13, max_iter=100)
     assert solution.converged
     assert solution.n_iter == 1
+
+
+class Provisional:
+    """A solver that only offers a point to end at, with a value and a gradient that are not those of any point."""
+
+    def __init__(self, offered):
+        self.offered = offered
+
+    def init(self, objective):
+        return State(np.ones(3), np.full(3, 1e9), 1e9)
+
+    def epoch(self, objective, state):
+        state.candidate, state.fresh, state.grad = self.offered, False, np.full(3, 1e9)
+
+
+@pytest.mark.parametrize("max_iter", [1, 4])
+def test_what_is_handed_back_is_evaluated_also_when_time_is_up(max_iter):
+    X, y = make_data(60, 3)
+    objective = Objective.from_moments(ClassMoments.from_data(X, y), 0.1, 0.02)
+    offered = np.array([0.0, 0.1, 0.0])
+    solution = run(Provisional(offered), objective, tol=1e-8, max_iter=max_iter)
+    assert not solution.converged
+    assert solution.n_iter == max_iter
+    np.testing.assert_array_equal(solution.w, offered)
+    assert solution.value == pytest.approx(float(pairwise_objective(X, y, offered, 0.1, 0.02)), rel=1e-12)
+    assert solution.history["objective"][-1] == solution.value
+    assert 0.0 < solution.history["gap"][-1] == solution.gap < 1e3
