@@ -6,7 +6,7 @@ import pytest
 from matplotlib.figure import Figure
 from numpy.testing import assert_allclose
 
-from vrspam.plotting import plot_cv, plot_path
+from vrspam.plotting import plot_coefficients, plot_cv, plot_path, plot_roc
 
 L2S = np.array([1.0, 0.01, 0.1])
 
@@ -88,3 +88,16 @@ def test_bad_input_is_refused():
             plot_path(penalties, coefs, ax=new_axes())
     with pytest.raises(ValueError, match="2 names were given for 3 features"):
         plot_path(L2S, np.ones((3, 3)), names=["a", "b"], ax=new_axes())
+
+
+def test_dollar_signs_in_names_are_text(tmp_path):
+    """Between two of them stands no formula: matplotlib would refuse to draw this one."""
+    name = r"paid $\frac now$"
+    figure = Figure()
+    panels = figure.subplots(1, 3)
+    positive, scores = np.array([False, True, False, True]), np.array([0.1, 0.9, 0.2, 0.4])
+    plot_roc(positive, {name: scores}, ax=panels[0])
+    plot_coefficients([name, "age"], [0.4, -0.1], label="effect", ax=panels[1])
+    plot_path([0.1, 1.0], np.array([[1.0, 2.0], [0.5, 1.0]]), names=[name, "age"], ax=panels[2])
+    figure.savefig(tmp_path / "drawn.png")
+    assert (tmp_path / "drawn.png").stat().st_size > 0

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from vrspam.plotting.style import COLOURS, DASHES, axes_or_new
+from vrspam.plotting.style import COLOURS, DASHES, add_legend, axes_or_new
 
 SMALLEST = 1e-16  # what is left of a difference below rounding is drawn here
 NAMES = {
@@ -65,5 +65,5 @@ def plot_convergence(
     ax.set_xlabel(NAMES.get(x, x))
     ax.set_ylabel(NAMES.get(y, y))
     if len(several) > 1 or next(iter(several)):
-        ax.legend()
+        add_legend(ax)
     return ax

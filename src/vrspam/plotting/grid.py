@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numpy.typing import ArrayLike
 
-from vrspam.plotting.style import BLACK, COLOURS, DASHES, GREY, axes_or_new
+from vrspam.plotting.style import BLACK, COLOURS, DASHES, GREY, add_legend, axes_or_new
 from vrspam.selection import select
 
 MOST_LINES = 6  # as many as there are colours
@@ -80,7 +80,7 @@ def plot_cv(
     _frame(ax, choice.mean[:, best], choice.standard_error[:, best])
     _penalty_axis(ax, l2s, "l2")
     ax.set_ylabel("AUC on validation folds")
-    ax.legend(fontsize="small", ncols=2 if many else 1)
+    add_legend(ax, fontsize="small", ncols=2 if many else 1)
     return ax
 
 
@@ -146,7 +146,7 @@ def plot_path(
         ax.axvline(place, color=GREY, linewidth=1.2, linestyle=(0, (4, 2)), label="chosen", zorder=2)
     _penalty_axis(ax, values, label)
     ax.set_ylabel("coefficient")
-    ax.legend(fontsize="small")
+    add_legend(ax, fontsize="small")
     return ax
 
 

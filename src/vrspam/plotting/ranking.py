@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.metrics import precision_recall_curve, roc_curve
 
 from vrspam.metrics import roc_auc, roc_auc_ci
-from vrspam.plotting.style import BLUE, COLOURS, DASHES, GREY, ORANGE, axes_or_new
+from vrspam.plotting.style import BLUE, COLOURS, DASHES, GREY, ORANGE, add_legend, axes_or_new
 
 MOST_POINTS = 2000  # of a drawn curve: more are not seen, and make files heavy
 SEVERAL = "several models: pass a dict from names to scores"
@@ -51,7 +51,7 @@ def plot_roc(y_true: ArrayLike, scores: ArrayLike | Mapping[str, ArrayLike], *, 
     ax.set_xlabel("share of others called positive (1 - specificity)")
     ax.set_ylabel("share of positives found (sensitivity)")
     _unit_square(ax)
-    ax.legend(loc="lower right")
+    add_legend(ax, loc="lower right")
     return ax
 
 
@@ -91,7 +91,7 @@ def plot_precision_recall(
     ax.set_ylabel("positives among those called (precision)")
     _unit_square(ax)
     if any(several):
-        ax.legend(loc="best")
+        add_legend(ax, loc="best")
     return ax
 
 
@@ -139,7 +139,7 @@ def plot_scores(
         ax.axvline(threshold, color=GREY, linestyle=(0, (4, 2)), linewidth=1.2, label="threshold")
     ax.set_xlabel("score")
     ax.set_ylabel("share of the class")
-    ax.legend()
+    add_legend(ax)
     return ax
 
 
@@ -242,7 +242,7 @@ def plot_coefficients(names: Sequence[str], values: Sequence[float], *, label: s
     places = np.arange(sizes.size)[::-1]
     ax.barh(places, sizes, color=np.where(sizes > 0, ORANGE, BLUE), height=0.7)
     ax.axvline(0.0, color=GREY, linewidth=1.0)
-    ax.set_yticks(places, [name if len(name) <= 40 else name[:37] + "..." for name in names])
+    ax.set_yticks(places, [name if len(name) <= 40 else name[:37] + "..." for name in names], parse_math=False)
     ax.grid(axis="y", visible=False)
     ax.set_xlabel(label)
     return ax

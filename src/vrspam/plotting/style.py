@@ -51,6 +51,12 @@ def axes_or_new(ax: Axes | None) -> Axes:
         return plt.subplots(figsize=(5.0, 4.0), layout="constrained")[1]
 
 
+def add_legend(ax: Axes, **options: Any) -> None:
+    """A legend whose names are text: a dollar sign in one begins no formula."""
+    for text in ax.legend(**options).get_texts():
+        text.set_parse_math(False)
+
+
 def save_figure(figure: Figure, path: Path) -> Path:
     """Write a picture (PNG, SVG or PDF by its name), whole and the same bytes for the same picture."""
     kind = path.suffix.lower()
