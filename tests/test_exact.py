@@ -6,12 +6,12 @@ from helpers import PENALTIES, make_data, pairwise_objective, scaled_penalty
 from scipy import sparse
 from sklearn.linear_model import ElasticNet, RidgeClassifier
 
-from vrspam import AUCClassifier, ClassMoments
+from vrspam import AUCClassifier, ClassMoments, kernels
 from vrspam.estimators.exact import choose_solver
 from vrspam.objective import Objective
 from vrspam.penalties import ElasticNet as Penalty
 from vrspam.solvers.base import State, proximal_point, run, target_gap
-from vrspam.solvers.exact import GramDescent, GramPath, solve_gram, solve_products
+from vrspam.solvers.exact import ColumnDescent, GramDescent, GramPath, solve_gram, solve_products
 
 TOL = 1e-12
 
@@ -295,3 +295,26 @@ def test_what_is_handed_back_is_evaluated_also_when_time_is_up(max_iter):
     assert solution.value == pytest.approx(float(pairwise_objective(X, y, offered, 0.1, 0.02)), rel=1e-12)
     assert solution.history["objective"][-1] == solution.value
     assert 0.0 < solution.history["gap"][-1] == solution.gap < 1e3
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_a_sweep_over_columns_minimises_one_coordinate_after_the_other(container):
+    X, y = make_data(80, 5, seed=6)
+    X[np.random.default_rng(0).random(X.shape) < 0.4] = 0.0
+    moments = ClassMoments.from_data(X, y)
+    objective = Objective.from_products(container(X), y == 1, None, moments, 0.05, 0.02)
+    solver, start = ColumnDescent(), np.array([0.3, 0.0, -0.2, 0.1, 0.0])
+    solver.init(objective)
+    w, scores = start.copy(), np.zeros(80)
+    kernels.weighted_row_sum(solver._columns, np.arange(5), w, scores)
+    running = np.array([*(solver._means @ w), moments.delta @ w])
+    diagonal = objective.gram_diagonal
+    kernels.column_sweep(
+        solver._columns, solver._means, moments.delta, objective.k, diagonal, w, scores, running, 0.02, 0.05, False
+    )
+    expected = start.copy()
+    for j in range(5):
+        pull = diagonal[j] * expected[j] - objective.gradient(expected)[j]
+        expected[j] = np.sign(pull) * max(abs(pull) - 0.02, 0.0) / (diagonal[j] + 0.05)
+    np.testing.assert_allclose(w, expected, rtol=1e-10, atol=1e-14)
+    np.testing.assert_allclose(running, [*(solver._means @ w), moments.delta @ w], rtol=1e-10)

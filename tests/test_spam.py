@@ -244,3 +244,15 @@ def test_unscaled_data_with_zeros_from_l1():
         model = SPAMClassifier(l1=l1, average=average, random_state=0).fit(X, y)
         assert model.objective_ <= moments.p * (1 - moments.p)
         assert (model.coef_ == 0).any()
+
+
+def test_the_automatic_step_follows_the_mean_lipschitz_constant():
+    """k Σ_c √(mean ‖x‖² · mean ‖x - μ_other‖²), each mean over the rows of class c."""
+    X, y = make_data(70, 4, share=0.2, seed=8)
+    X[y == 1] *= 3.0
+    k, expected = 2 * np.mean(y) * (1 - np.mean(y)), 0.0
+    for c in (0, 1):
+        rows, other = X[y == c], X[y != c].mean(axis=0)
+        expected += k * np.sqrt((rows**2).sum(axis=1).mean() * ((rows - other) ** 2).sum(axis=1).mean())
+    found = kernels.mean_lipschitz(known_sums(ClassMoments.from_data(X, y)))
+    assert found == pytest.approx(expected, rel=1e-12)
