@@ -5,7 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from helpers import pairwise_auc
+from scipy.special import expit, logit
+from scipy.stats import norm
 
+from vrspam.metrics import roc_auc_ci
 from vrspam.tool.crossfit import fold_auc_ci, fold_numbers, stratified_folds
 
 
@@ -30,3 +33,16 @@ def test_folds_of_two_rows_count_and_those_of_one_do_not():
     only_small = np.isin(fold, [2, 3])
     with pytest.raises(ValueError, match="no fold has two rows of each class"):
         fold_auc_ci(positive[only_small], scores[only_small], fold[only_small])
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
+def test_the_interval_is_symmetric_on_the_logit_scale_and_as_wide_as_asked_for(confidence):
+    rng = np.random.default_rng(1)
+    positive, fold = rng.random(300) < 0.3, rng.integers(0, 4, 300)
+    scores = rng.standard_normal(300) + positive
+    parts = [roc_auc_ci(positive[fold == k], scores[fold == k]) for k in range(4)]
+    auc, error = np.mean([part.auc for part in parts]), np.linalg.norm([part.standard_error for part in parts]) / 4
+    half = norm.ppf(0.5 + confidence / 2) * error / (auc * (1 - auc))
+    found = fold_auc_ci(positive, scores, fold, confidence)
+    assert (found.auc, found.standard_error, found.confidence) == pytest.approx((auc, error, confidence))
+    assert (found.low, found.high) == pytest.approx((expit(logit(auc) - half), expit(logit(auc) + half)))

@@ -86,6 +86,12 @@ def test_no_more_rows_are_called_than_the_recall_needs(recall, found):
     assert (at.threshold, at.sensitivity) == (20.0 - found, found / 10)
 
 
+def test_rounding_of_a_recall_costs_no_row():
+    """0.55 · 100 is 55.00000000000001, and 55 of 100 positives are enough."""
+    scores, positive = np.arange(200.0)[::-1], np.arange(200) < 100
+    assert evaluate(make_model(), positive, scores, recall=0.55).thresholds["recall"].sensitivity == 0.55
+
+
 def test_calibration_error_is_a_mean_over_rows():
     bins = (Bin(90, 0.2, 0.3), Bin(10, 0.9, 0.4))
     assert calibration_error(bins) == pytest.approx(0.9 * 0.1 + 0.1 * 0.5)
