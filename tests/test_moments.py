@@ -442,3 +442,28 @@ def test_numbers_beyond_the_floating_point_range(scale, weight, match, scatter):
     X, y = make_data(30, 3)
     with pytest.raises(ValueError, match=match):
         ClassMoments.from_data(X * scale, y, np.full(30, weight), scatter=scatter)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_variances_of_sparse_columns_far_from_zero(weighted):
+    """Large numbers with and without zeros, a constant, an empty column, entries in two parts: as NumPy has it."""
+    rng = np.random.default_rng(0)
+    X = np.zeros((200, 5))
+    X[:, 0] = 1e6 + rng.standard_normal(200)
+    X[:190, 1] = 1e3 + rng.standard_normal(190)
+    X[:, 2] = 7.0
+    X[::9, 3] = rng.standard_normal(23)
+    y = rng.permutation(200) < 60
+    weights = rng.uniform(0.1, 3.0, 200) if weighted else None
+    whole = sparse.csr_array(X)  # and each entry as two parts of it
+    parts = np.repeat(whole.data, 2) * np.tile([0.25, 0.75], whole.nnz)
+    doubled = sparse.csr_array((parts, np.repeat(whole.indices, 2), 2 * whole.indptr), shape=X.shape)
+    assert not doubled.has_canonical_format
+    for stored in (whole, doubled):
+        moments = ClassMoments(5, scatter=False).update(stored, y, weights)
+        for side, member in enumerate((~y, y)):
+            c = np.ones(200) if weights is None else weights
+            mean = np.average(X[member], axis=0, weights=c[member])
+            variance = np.average((X[member] - mean) ** 2, axis=0, weights=c[member])
+            np.testing.assert_allclose(moments.means[side], mean, rtol=1e-13, atol=1e-15)
+            np.testing.assert_allclose(moments.variances[side], variance, rtol=1e-8, atol=1e-12)

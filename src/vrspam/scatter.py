@@ -114,14 +114,17 @@ class ClassStatistics:
             unit = int(np.frexp(weights.max())[1])
             weights = np.ldexp(weights, -unit)
         total = float(m if weights is None else weights.sum())
-        centre, centred = _centre(rows)
-        root = None if weights is None else np.sqrt(weights).astype(rows.dtype, copy=False)
-        if root is not None:
-            centred = _scale_rows(centred, root)
-        # `centre` is near the mean but not it: correct for what is left.
-        left = np.ones(m, dtype=rows.dtype) if root is None else root
-        residual = np.asarray(left @ centred, dtype=np.float64).ravel() / total
-        own = _column_squares(centred) if self.scatter.ndim == 1 else _gram(centred).T  # T: the same memory order
+        # `centre` is near the mean but not it: `residual` is what is left.
+        if sparse.issparse(rows) and self.scatter.ndim == 1:
+            centre, residual, own = _sparse_spread(rows, weights, total)
+        else:
+            centre, centred = _centre(rows)
+            root = None if weights is None else np.sqrt(weights).astype(rows.dtype, copy=False)
+            if root is not None:
+                centred = _scale_rows(centred, root)
+            left = np.ones(m, dtype=rows.dtype) if root is None else root
+            residual = np.asarray(left @ centred, dtype=np.float64).ravel() / total
+            own = _column_squares(centred) if self.scatter.ndim == 1 else _gram(centred).T  # T: the same memory order
         own = np.ldexp(own.astype(np.float64), unit) if unit else own
         total = float(np.ldexp(total, unit))
         shift = centre + residual - self.mean
@@ -188,11 +191,30 @@ def _scale_rows(rows, factor: np.ndarray):
     return rows
 
 
-def _column_squares(rows) -> np.ndarray:
-    if sparse.issparse(rows):
-        rows = rows.astype(np.float64, copy=False)
-        return np.asarray(rows.multiply(rows).sum(axis=0)).ravel()
+def _column_squares(rows: np.ndarray) -> np.ndarray:
     return np.einsum("ij,ij->j", rows, rows, dtype=np.float64)
+
+
+def _sparse_spread(rows, weights: np.ndarray | None, total: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(centre, mean - centre, sum of squares around it) of each column of a CSR block, from its entries alone.
+
+    The centre is 0 but in columns that are more than half full, see `_centre`.
+    """
+    rows.sum_duplicates()  # the block is a copy; an entry in two parts would spoil the squares
+    columns = rows.indices.astype(np.intp)  # once, for all the counting
+    d, each = rows.shape[1], None if weights is None else np.repeat(weights, np.diff(rows.indptr))
+    count = np.bincount(columns, minlength=d)
+    present = count if each is None else np.bincount(columns, each, d)
+    # The weight of zeros; where there are none, rounding would be multiplied by the square of the centre.
+    absent = np.where(count < rows.shape[0], np.maximum(total - present, 0.0), 0.0)
+    values = rows.data.astype(np.float64, copy=False)
+    sums = np.bincount(columns, values if each is None else each * values, d)
+    centre = np.where(present > total / 2, sums / total, 0.0)
+    if centre.any():
+        values = values - centre[columns]
+        sums = np.bincount(columns, values if each is None else each * values, d) - absent * centre
+    squares = np.bincount(columns, values**2 if each is None else each * values**2, d)
+    return centre, sums / total, squares + absent * centre**2
 
 
 def row_blocks(
