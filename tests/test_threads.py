@@ -35,6 +35,32 @@ def test_a_limit_holds_for_all_libraries_and_ends():
     assert blas_thread_count() == max(before)
 
 
+def test_contexts_of_two_threads_may_overlap():
+    """The first to enter leaves first; what was before both is there again when both have left."""
+    with threadpool_limits(3, user_api="blas"):
+        first, second = blas_threads(1), blas_threads(2)
+        first.__enter__()
+        assert set(counts()) == {1}
+        second.__enter__()
+        assert set(counts()) == {1}
+        first.__exit__(None, None, None)
+        assert set(counts()) == {2}
+        second.__exit__(None, None, None)
+        assert set(counts()) == {3}
+
+
+def test_a_limit_ends_with_an_error():
+    before = counts()
+    with pytest.raises(RuntimeError), blas_threads(1):
+        raise RuntimeError
+    assert counts() == before
+
+
+def test_inner_limits_never_raise_outer_ones():
+    with threadpool_limits(3, user_api="blas"), blas_threads(1), blas_threads(2):
+        assert set(counts()) == {1}
+
+
 @pytest.mark.parametrize(("columns", "limited"), [(NARROW, True), (NARROW + 1, False)])
 def test_narrow_products_have_one_thread(columns, limited):
     with threadpool_limits(2, user_api="blas"), blas_threads_for(columns):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
-from contextlib import AbstractContextManager
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
@@ -21,9 +23,48 @@ def _libraries() -> ThreadpoolController:
     return ThreadpoolController().select(user_api="blas")
 
 
-def blas_threads(most: int | None) -> AbstractContextManager[Any]:
+class _Limits:
+    """The limits in force: the least of them holds, and after the last one what was before the first.
+
+    They belong to the process. Contexts of two threads may overlap without one being inside the other, so that each
+    of them putting back what it found would leave the first one's limit behind for ever.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._active: list[int] = []
+        self._before: Any = None
+
+    def enter(self, most: int) -> None:
+        with self._lock:
+            self._active.append(most)
+            limiter = _libraries().limit(limits=min(self._active))
+            if len(self._active) == 1:
+                self._before = limiter
+
+    def leave(self, most: int) -> None:
+        with self._lock:
+            self._active.remove(most)
+            if self._active:
+                _libraries().limit(limits=min(self._active))
+            else:
+                self._before.restore_original_limits()
+
+
+_limits = _Limits()
+
+
+@contextmanager
+def blas_threads(most: int | None) -> Iterator[None]:
     """A context in which matrix products use at most so many threads; None leaves them as they are."""
-    return _libraries().limit(limits=most)
+    if most is None:
+        yield
+        return
+    _limits.enter(most)
+    try:
+        yield
+    finally:
+        _limits.leave(most)
 
 
 def blas_threads_for(n_columns: int) -> AbstractContextManager[Any]:
