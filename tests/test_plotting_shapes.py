@@ -90,3 +90,42 @@ def test_a_straight_line_is_drawn_as_one():
         assert (x[0], x[-1]) == pytest.approx((column.min(), column.max()))
         assert x.size > 2
         np.testing.assert_allclose(line, np.interp(x, x[[0, -1]], line[[0, -1]]), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "draw", "scale"),
+    [
+        ("even", lambda rng: rng.normal(50.0, 10.0, 2000), "linear"),
+        ("income", lambda rng: rng.lognormal(10.0, 2.0, 2000), "log"),
+        ("balance", lambda rng: 100.0 * rng.standard_t(1.2, 2000), "symlog"),
+        ("costs", lambda rng: np.where(rng.random(2000) < 0.5, 0.0, rng.lognormal(3.0, 2.0, 2000)), "symlog"),
+    ],
+)
+def test_heavy_tails_get_a_logarithmic_axis(name, draw, scale):
+    """On it the middle half of the rows takes up a visible part; a missing value stays at the right of the curve."""
+    rng = np.random.default_rng(0)
+    column = draw(rng)
+    y = column + rng.standard_normal(2000) * column.std() > np.median(column)
+    column[::17] = np.nan
+    model = AUCClassifierCV([1e-2], features="additive").fit(column[:, np.newaxis], y)
+    (ax,) = plot_shapes(model).axes
+    assert ax.get_xscale() == scale
+    lower, upper = np.nanquantile(column, [0.1, 0.9])
+    left, right = ax.transData.transform([[lower, 0.0], [upper, 0.0]])[:, 0]
+    assert right - left > 0.2 * ax.bbox.width
+    curve = max(ax.get_lines(), key=lambda line: len(line.get_xdata()))
+    missing = [line for line in ax.get_lines() if len(line.get_xdata()) == 1]
+    assert missing[0].get_xdata()[0] > curve.get_xdata().max()
+
+
+def test_only_values_that_were_seen_are_drawn():
+    """Where a column has few values, the bound at which it is clipped is none of them."""
+    rng = np.random.default_rng(0)
+    claims = rng.poisson(1.2, 2000).astype(float)
+    y = claims + rng.standard_normal(2000) > 2
+    model = AUCClassifierCV([1e-2], features="additive").fit(claims[:, np.newaxis], y)
+    assert model.shape_functions_["x0"].grid.tolist() == np.unique(claims).tolist()
+    z = (claims - claims.mean()) / claims.std()
+    assert z.max() > 3.0
+    first = model.features_.transform(claims[:, np.newaxis])[:, 0]
+    assert np.allclose(first, np.clip(z, -3.0, 3.0))

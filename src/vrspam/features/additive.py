@@ -14,6 +14,7 @@ from vrspam.features.encoders import Curves, Indicators
 from vrspam.features.ranks import Distribution
 
 DEGREE = 3
+HANDFUL = 20
 
 
 def smooth_functions(ranks: np.ndarray, shares: np.ndarray, n_knots: int) -> np.ndarray:
@@ -118,7 +119,8 @@ class AdditiveFeatures(FeatureMap):
             return Curves(seen.values[:1], np.zeros((1, 1)), ("",), missing)
         bounds = seen.mean + np.array([-self.clip, self.clip]) * seen.deviation
         inside = bounds[(bounds > seen.values[0]) & (bounds < seen.values[-1])]
-        nodes = np.union1d(seen.values, inside)
+        # Of few values all are nodes, and nothing lies between them.
+        nodes = np.union1d(seen.values, inside) if seen.values.size > HANDFUL else seen.values
         curves = [np.clip((nodes - seen.mean) / seen.deviation, -self.clip, self.clip)]
         if seen.values.size > 2 and self._most_functions > 0:
             smooth = smooth_functions(seen.ranks, seen.shares, self.n_knots)[:, : self._most_functions]

@@ -18,6 +18,7 @@ MOST_CATEGORIES = 12
 LONGEST_LABEL = 10
 FEW_VALUES = 8  # so many are drawn as points
 MANY_VALUES = 100  # of so many the outermost ones are left out where they lie
+SQUEEZED = 4.0  # the range of all rows over that of most
 FAR_OFF = 0.1  # of the range of the others from them
 
 
@@ -26,10 +27,11 @@ def plot_shapes(shapes: Any, *, most: int = 12, columns: int = 3) -> Figure:
 
     A number's curve is drawn over the range that was seen (without a value at either end that lies far off), with
     its 95 % band from the folds. Ticks along the bottom are quantiles of the column where it has more than 256
-    different values, so that a stretch without ticks rests on few rows; otherwise they are some of its values.
-    Categories, and numbers of few values, are points with bars. A missing value is the orange point at the right. All
-    panels have the same height: a flat panel is a column that hardly matters. Of a kernel model these are the curves
-    of single columns, on top of which come interactions.
+    different values, so that a stretch without ticks rests on few rows; otherwise they are some of its values. The
+    axis is logarithmic (beyond the middle 80 % of the rows, if there are values that are not positive) where most rows
+    would be squeezed into a corner. Categories, and numbers of few values, are points with bars. A missing value is
+    the orange point at the right. All panels have the same height: a flat panel is a column that hardly matters. Of a
+    kernel model these are the curves of single columns, on top of which come interactions.
 
     Parameters
     ----------
@@ -100,11 +102,25 @@ def _draw_curve(ax: Axes, shape: Shape) -> float:
     if np.isfinite(shape.low).all():
         ax.fill_between(grid, shape.low[inner], shape.high[inner], color=BLUE, alpha=0.2, linewidth=0)
     ax.plot(grid, shape.contribution[inner], color=BLUE)
+    _scale_axis(ax, grid)
     steps = np.diff(grid)
     if np.ptp(steps) > 1e-9 * steps.max():  # evenly spaced points are no quantiles: a straight line
         marks = grid[np.linspace(0, grid.size - 1, min(grid.size, 21)).astype(int)]
         ax.plot(marks, np.full(marks.size, 0.015), "|", color=GREY, transform=ax.get_xaxis_transform(), clip_on=False)
-    return float(grid[-1] + 0.08 * np.ptp(grid))
+    scale = ax.xaxis.get_transform()
+    first, last = scale.transform(grid[[0, -1]])
+    return float(scale.inverted().transform(np.array([last + 0.08 * (last - first)]))[0])
+
+
+def _scale_axis(ax: Axes, grid: np.ndarray) -> None:
+    """A logarithmic axis where most rows would be squeezed into a corner: beyond the middle, or from the start."""
+    low, high = grid[[grid.size // 10, -1 - grid.size // 10]]  # of quantiles: 80 % of the rows lie between
+    if grid.size <= MANY_VALUES or np.ptp(grid) <= SQUEEZED * (high - low):
+        return
+    if grid[0] > 0.0:
+        ax.set_xscale("log")
+    else:
+        ax.set_xscale("symlog", linthresh=max(abs(low), abs(high)), linscale=2.0)
 
 
 def _without_outliers(grid: np.ndarray) -> slice:
