@@ -90,25 +90,26 @@ def test_curves_are_those_of_the_estimator_on_the_original_scale(tmp_path):
             np.testing.assert_allclose(found[name].missing, shape.missing, atol=1e-9)
 
 
-def test_curves_add_up_to_the_score(model, folder):
+def kernel_part(model, path):
+    """What interactions add to the score of each row of a file: the features beside the additive ones."""
+    if model.shapes.interactions is None:
+        return 0.0
+    encoded = np.concatenate([X for X, *_ in model.open(path, labels=False)])
+    own = slice(model.features.features.additive_.n_features_out_, None)
+    return (model.features.transform(encoded)[:, own] - model.means[:, own].mean(axis=0)) @ model.coef[own]
+
+
+def test_curves_and_interactions_add_up_to_the_score(model, folder):
     frame = pd.read_csv(folder / "patients.csv")
     _, scores = evaluation.score_file(model, folder / "patients.csv")
-    total = sum(parts(model, frame).values())
-    if model.shapes.interactions is None:
-        np.testing.assert_allclose(total, scores, atol=1e-10)
-    else:  # the rest is the kernel's part
-        encoded, _ = open_labelled(folder / "patients.csv", "sick").keeping_gaps().load()
-        features = model.features.transform(encoded)
-        own = slice(model.features.features.additive_.n_features_out_, None)
-        rest = (features[:, own] - model.means[:, own].mean(axis=0)) @ model.coef[own]
-        np.testing.assert_allclose(total + rest, scores, atol=1e-10)
+    rest = kernel_part(model, folder / "patients.csv")
+    np.testing.assert_allclose(sum(parts(model, frame).values()) + rest, scores, atol=1e-10)
+    if model.shapes.interactions is not None:
         sick = (frame["sick"] == "yes").to_numpy()
         assert model.shapes.interactions == pytest.approx(balanced_deviation(rest, sick))
 
 
-def test_curves_add_up_on_new_rows_with_unknown_categories(model, folder):
-    if model.shapes.interactions is not None:
-        pytest.skip("the kernel has more than curves")
+def test_they_add_up_on_new_rows_with_unknown_categories(model, folder):
     frame = pd.read_csv(folder / "new.csv")
     inside = np.ones(len(frame), dtype=bool)
     if isinstance(model.features.features, LinearFeatures):  # lines go on outside the values seen
@@ -116,7 +117,8 @@ def test_curves_add_up_on_new_rows_with_unknown_categories(model, folder):
             if shape.numeric:
                 inside &= frame[shape.name].isna() | frame[shape.name].between(shape.grid[0], shape.grid[-1])
     _, scores = evaluation.score_file(model, folder / "new.csv")
-    np.testing.assert_allclose(sum(parts(model, frame).values())[inside], scores[inside], atol=1e-10)
+    total = sum(parts(model, frame).values()) + kernel_part(model, folder / "new.csv")
+    np.testing.assert_allclose(total[inside], scores[inside], atol=1e-10)
 
 
 def balanced_deviation(values, positive):
