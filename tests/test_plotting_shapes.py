@@ -114,6 +114,8 @@ def test_heavy_tails_get_a_logarithmic_axis(name, draw, scale):
     left, right = ax.transData.transform([[lower, 0.0], [upper, 0.0]])[:, 0]
     assert right - left > 0.2 * ax.bbox.width
     curve = max(ax.get_lines(), key=lambda line: len(line.get_xdata()))
+    ticks, x = ax.get_xticks(), curve.get_xdata()
+    assert ((ticks >= x.min()) & (ticks <= x.max())).sum() >= 3  # numbers can be read along the curve
     missing = [line for line in ax.get_lines() if len(line.get_xdata()) == 1]
     assert missing[0].get_xdata()[0] > curve.get_xdata().max()
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from vrspam.estimators.shapes import Shape
 from vrspam.plotting.style import BLUE, GREY, ORANGE, new_figure
@@ -19,6 +20,7 @@ LONGEST_LABEL = 10
 FEW_VALUES = 8  # so many are drawn as points
 MANY_VALUES = 100  # of so many the outermost ones are left out where they lie
 SQUEEZED = 4.0  # the range of all rows over that of most
+MOST_POWERS = 2  # marked on each side of the middle
 FAR_OFF = 0.1  # of the range of the others from them
 
 
@@ -120,7 +122,15 @@ def _scale_axis(ax: Axes, grid: np.ndarray) -> None:
     if grid[0] > 0.0:
         ax.set_xscale("log")
     else:
-        ax.set_xscale("symlog", linthresh=max(abs(low), abs(high)), linscale=2.0)
+        middle = max(abs(low), abs(high))
+        ax.set_xscale("symlog", linthresh=middle, linscale=2.0)
+        # By itself matplotlib marks nothing but 0 within the middle, which is linear.
+        within = MaxNLocator(3).tick_values(max(grid[0], -middle), min(grid[-1], middle))
+        powers = 10.0 ** np.arange(np.floor(np.log10(middle)) + 1.0, np.log10(np.abs(grid[[0, -1]]).max()) + 1e-9)
+        powers = powers[:: max(1, ceil(powers.size / MOST_POWERS))]
+        ticks = np.unique(np.concatenate([-powers, within[np.abs(within) <= middle], powers]))
+        ticks = ticks[(ticks >= grid[0]) & (ticks <= grid[-1])]
+        ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
 
 
 def _without_outliers(grid: np.ndarray) -> slice:
