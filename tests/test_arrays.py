@@ -7,7 +7,7 @@ import pytest
 from helpers import make_data, pairwise_auc, scaled_penalty
 from sklearn import config_context
 
-import vrspam.arrays
+import vrspam._utils.array_api
 from vrspam import AUCClassifier, ClassMoments
 from vrspam.estimators import exact
 from vrspam.metrics import roc_auc_columns
@@ -41,7 +41,7 @@ def data():
 @pytest.mark.parametrize("offset", [0.0, 1e6])
 @pytest.mark.parametrize("block_bytes", [1 << 29, 1000])
 def test_moments(xp, data, weighted, scatter, offset, block_bytes, monkeypatch):
-    monkeypatch.setattr(vrspam.arrays, "BLOCK_BYTES", block_bytes)
+    monkeypatch.setattr(vrspam._utils.array_api, "BLOCK_BYTES", block_bytes)
     X, y = data[0] + offset, data[1]
     weights = np.random.default_rng(0).integers(0, 3, 400).astype(float) if weighted else None
     expected = ClassMoments.from_data(X, y, weights, scatter=scatter)
@@ -93,7 +93,7 @@ def test_fit_and_predict_stay_with_the_data(xp, data, penalty):
 @pytest.mark.parametrize("l1", [0.0, 0.01])
 def test_wide_data_by_products(xp, data, l1, monkeypatch):
     X, y = data
-    monkeypatch.setattr(vrspam.arrays, "BLOCK_BYTES", 1000)
+    monkeypatch.setattr(vrspam._utils.array_api, "BLOCK_BYTES", 1000)
     host = AUCClassifier(l1=l1, tol=1e-13).fit(X, y)
     monkeypatch.setattr(exact, "choose_solver", lambda *_, **__: "products")
     weights = np.ones(400)

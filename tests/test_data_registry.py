@@ -360,7 +360,7 @@ def test_several_at_once_leave_one_whole_file(server, monkeypatch):
 
 
 def test_progress_names_share_rate_and_time_left(monkeypatch, capsys):
-    from vrspam import progress
+    from vrspam._utils import progress
 
     monkeypatch.setattr(progress, "_rich_bar", lambda *_: None)
     clock = iter(np.arange(0.0, 100.0, 2.0))

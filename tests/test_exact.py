@@ -9,7 +9,7 @@ from sklearn.linear_model import ElasticNet, RidgeClassifier
 from vrspam import AUCClassifier, ClassMoments, kernels
 from vrspam.estimators.exact import choose_solver
 from vrspam.objective import Objective
-from vrspam.penalties import ElasticNet as Penalty
+from vrspam.objective.penalties import ElasticNet as Penalty
 from vrspam.solvers.base import State, proximal_point, run, target_gap
 from vrspam.solvers.exact import ColumnDescent, GramDescent, GramPath, solve_gram, solve_products
 

@@ -313,7 +313,7 @@ def test_a_column_may_be_called_interactions():
 def test_rows_sorted_by_label(features, monkeypatch):
     """Blocks without a row of one class are nothing special."""
     X, y = make_data(900, 3)
-    monkeypatch.setattr("vrspam.scatter.BLOCK_BYTES", 1)  # the least block: 64 rows
+    monkeypatch.setattr("vrspam.moments._statistics.BLOCK_BYTES", 1)  # the least block: 64 rows
     shuffled = AUCClassifierCV([1e-2], features=features, random_state=0, cv=StratifiedKFold(3))
     order = np.argsort(y, kind="stable")
     model = shuffled.fit(X[order], y[order])

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-import vrspam.sliding
+import vrspam.moments.sliding
 from vrspam import AUCClassifier, ClassMoments, SlidingMoments
 
 
@@ -146,7 +146,7 @@ def test_a_burst_of_huge_values_leaves_no_trace(step, columns, container, weight
 
 def test_without_repair_the_burst_would_show(monkeypatch):
     """The test above can fail: plain subtraction keeps the rounding of 1e16."""
-    monkeypatch.setattr(vrspam.sliding, "TRACE", np.inf)
+    monkeypatch.setattr(vrspam.moments.sliding, "TRACE", np.inf)
     with pytest.raises(AssertionError):
         test_a_burst_of_huge_values_leaves_no_trace(7, [1], "dense", False)
 
@@ -179,8 +179,8 @@ def test_columns_are_repaired_once(monkeypatch):
     X, y = make_data(300, 3, share=0.5, seed=10)
     X[:20] *= 1e8
     sliding, repaired = SlidingMoments(100), []
-    members = vrspam.sliding._members
-    monkeypatch.setattr(vrspam.sliding, "_members", lambda *args: repaired.append(args[1]) or members(*args))
+    members = vrspam.moments.sliding._members
+    monkeypatch.setattr(vrspam.moments.sliding, "_members", lambda *args: repaired.append(args[1]) or members(*args))
     sliding.update(X[:100], y[:100])
     for a in range(100, 180, 10):
         sliding.update(X[a : a + 10], y[a : a + 10])

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-import vrspam.moments_file
-import vrspam.scatter
+import vrspam.moments._file
+import vrspam.moments._statistics
 from vrspam import AUCClassifier, ClassMoments
 from vrspam.objective import Objective
 
@@ -36,7 +36,7 @@ def direct(X, y, weights=None):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("block_bytes", [1 << 25, 1 << 10])
 def test_equal_to_two_pass_statistics(dtype, container, weighted, block_bytes, monkeypatch):
-    monkeypatch.setattr(vrspam.scatter, "BLOCK_BYTES", block_bytes)
+    monkeypatch.setattr(vrspam.moments._statistics, "BLOCK_BYTES", block_bytes)
     X, y = make_data(300, 5)
     X[np.random.default_rng(1).random(X.shape) < 0.5] = 0.0
     X = X.astype(dtype)
@@ -55,7 +55,7 @@ def test_equal_to_two_pass_statistics(dtype, container, weighted, block_bytes, m
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("layout", ["C", "fortran", "every second row", "backwards", "csr"])
 def test_no_copy_of_the_data_is_made(dtype, layout, monkeypatch):
-    monkeypatch.setattr(vrspam.scatter, "BLOCK_BYTES", 1 << 16)
+    monkeypatch.setattr(vrspam.moments._statistics, "BLOCK_BYTES", 1 << 16)
     X = np.random.default_rng(0).standard_normal((20_000, 20)).astype(dtype)
     y = np.arange(20_000) % 3 == 0
     views = {
@@ -309,7 +309,7 @@ def test_a_saved_file_is_as_readable_as_any_other(tmp_path):
 
 def test_a_newer_file_says_so(tmp_path, monkeypatch):
     X, y = make_data(30, 3)
-    monkeypatch.setattr(vrspam.moments_file, "FILE_VERSION", 99)
+    monkeypatch.setattr(vrspam.moments._file, "FILE_VERSION", 99)
     ClassMoments.from_data(X, y).save(tmp_path / "m.npz")
     monkeypatch.undo()
     with pytest.raises(ValueError, match="newer version"):

@@ -10,7 +10,7 @@ from scipy.optimize import check_grad, minimize
 
 from vrspam import ClassMoments
 from vrspam.objective import Objective, auto_l2, multiply
-from vrspam.penalties import ElasticNet
+from vrspam.objective.penalties import ElasticNet
 
 
 def both_forms(X, y, l2, l1, weights=None):

@@ -9,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 
 from vrspam import AUCClassifier, ClassMoments, SPAMClassifier, kernels
 from vrspam.objective import Objective
-from vrspam.penalties import ElasticNet
+from vrspam.objective.penalties import ElasticNet
 from vrspam.solvers.spam import SPAM, spam_pass
 from vrspam.solvers.stream import kernel_rows, known_sums, largest_square, step_rule
 from vrspam.theory import spam_step

@@ -10,8 +10,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from vrspam import AUCClassifierCV
-from vrspam.estimators.grid_search import SIDE_BY_SIDE_BYTES, FoldProblem, over_folds
-from vrspam.threads import (
+from vrspam._utils.blas import (
     FEW,
     NARROW,
     SMALL,
@@ -20,6 +19,7 @@ from vrspam.threads import (
     blas_threads_for,
     blas_threads_for_matrix,
 )
+from vrspam.estimators.grid_search import SIDE_BY_SIDE_BYTES, FoldProblem, over_folds
 
 
 def counts() -> list[int]:

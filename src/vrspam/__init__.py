@@ -19,7 +19,7 @@ _HOME = {
     "AUCClassifierCV": "vrspam.estimators.cv",
     "ClassMoments": "vrspam.moments",
     "HashFolds": "vrspam.estimators.folds",
-    "SlidingMoments": "vrspam.sliding",
+    "SlidingMoments": "vrspam.moments",
     "coef_path": "vrspam.solvers.grid",
 }
 
@@ -45,8 +45,7 @@ if TYPE_CHECKING:
     from vrspam.estimators.solam import SOLAMClassifier
     from vrspam.estimators.spam import SPAMClassifier
     from vrspam.estimators.vrspam import VRSPAMClassifier
-    from vrspam.moments import ClassMoments
-    from vrspam.sliding import SlidingMoments
+    from vrspam.moments import ClassMoments, SlidingMoments
     from vrspam.solvers.grid import coef_path
 
 

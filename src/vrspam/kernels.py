@@ -92,7 +92,7 @@ def soft(v, threshold):
 
 @njit(cache=True, nogil=True, fastmath=FASTMATH)
 def gap_residual(w, grad, l1, l2, curvature):
-    """As `vrspam.penalties.ElasticNet.residual`: the certificate when curvature = l2 > 0."""
+    """As `vrspam.objective.penalties.ElasticNet.residual`: the certificate when curvature = l2 > 0."""
     total = 0.0
     root = np.sqrt(2.0 * curvature)
     for j in range(w.shape[0]):

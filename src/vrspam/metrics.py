@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit, ndtr, ndtri
 from sklearn.exceptions import UndefinedMetricWarning
 
-from vrspam import arrays
-from vrspam.notices import warn
+from vrspam._utils import array_api
+from vrspam._utils.warnings import warn
 
 ONE_CLASS = "Only one class is present in y_true (with positive weight): ROC AUC is not defined."
 
@@ -104,8 +104,8 @@ def roc_auc_columns(
     >>> roc_auc_columns(np.array([False, False, True, True]), scores).tolist()
     [0.75, 0.5]
     """
-    if arrays.device_namespace(scores) is not None:
-        aucs = arrays.auc_columns(positive, scores, sample_weight)
+    if array_api.device_namespace(scores) is not None:
+        aucs = array_api.auc_columns(positive, scores, sample_weight)
         if np.isnan(aucs).all():
             warn(ONE_CLASS, UndefinedMetricWarning)
         return aucs

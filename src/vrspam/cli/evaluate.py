@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from vrspam._utils.optional import require
 from vrspam.cli import files
 from vrspam.cli.common import AsJson, print_json, say
 from vrspam.cli.wording import in_options
-from vrspam.extras import require
 
 if TYPE_CHECKING:
     from vrspam.tool.evaluation import Evaluation

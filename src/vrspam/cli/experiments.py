@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from vrspam._utils.optional import require
 from vrspam.cli.common import INTERRUPTED, AsJson, names, print_json, say, warn
 from vrspam.cli.wording import in_options
-from vrspam.extras import require
 
 if TYPE_CHECKING:
     from vrspam.experiments.protocol import Protocol

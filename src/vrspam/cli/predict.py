@@ -9,10 +9,10 @@ from typing import Annotated
 
 import typer
 
+from vrspam._utils.optional import require
 from vrspam.cli import files
 from vrspam.cli.common import AsJson, print_json, say
 from vrspam.cli.wording import in_options
-from vrspam.extras import require
 
 
 def register(app: typer.Typer) -> None:

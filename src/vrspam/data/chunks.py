@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from vrspam._utils.progress import Progress
 from vrspam.data.ahead import ahead
 from vrspam.data.array_blocks import open_npy
 from vrspam.data.arrow_blocks import arrow_rows
@@ -21,7 +22,6 @@ from vrspam.data.problems import Problems, Skipped
 from vrspam.data.schema import Label, Schema
 from vrspam.data.source import PathLike, Source
 from vrspam.data.streams import follow, libsvm_stream, npy_stream, table_blocks, table_types, wanted_types
-from vrspam.progress import Progress
 
 
 class Chunks:

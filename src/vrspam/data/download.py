@@ -9,8 +9,8 @@ import urllib.request
 from pathlib import Path
 
 from vrspam import __version__
+from vrspam._utils.progress import Progress
 from vrspam.data.errors import DataError
-from vrspam.progress import Progress
 
 _BLOCK = 1 << 16
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from vrspam._utils.progress import Progress
 from vrspam.data.array_blocks import libsvm_text, open_npy, scan_libsvm
 from vrspam.data.arrow_blocks import type_kind
 from vrspam.data.blocks import Block
@@ -18,7 +19,6 @@ from vrspam.data.schema import Label, Schema
 from vrspam.data.source import Source
 from vrspam.data.streams import follow, npy_stream, table_blocks, table_types, wanted_types
 from vrspam.data.textfile import count_lines
-from vrspam.progress import Progress
 
 _SCAN_ROWS = 1 << 15
 

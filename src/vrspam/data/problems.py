@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from vrspam._utils.warnings import warn
 from vrspam.data.errors import DataError
-from vrspam.notices import warn
 
 _KEPT = 1000  # notes kept in full; all are counted
 

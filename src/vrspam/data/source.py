@@ -11,9 +11,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from vrspam._utils.optional import how_to_install
 from vrspam.data.errors import DataError
 from vrspam.data.textfile import DAMAGED, TextFile
-from vrspam.extras import how_to_install
 
 PathLike = str | os.PathLike[str]
 

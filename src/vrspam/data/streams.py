@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from vrspam._utils.progress import Progress
 from vrspam.data.array_blocks import libsvm_blocks, npy_blocks, open_npy, with_labels
 from vrspam.data.arrow_blocks import arrow_blocks, arrow_types
 from vrspam.data.blocks import Block
@@ -14,7 +15,6 @@ from vrspam.data.errors import DataError
 from vrspam.data.problems import Problems
 from vrspam.data.schema import Schema
 from vrspam.data.source import Source
-from vrspam.progress import Progress
 
 
 def wanted_types(schema: Schema, keep: Iterable[str] = (), own: Mapping[str, Any] | None = None) -> dict[str, Any]:

@@ -13,9 +13,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from vrspam import arrays, metrics
+from vrspam import metrics
+from vrspam._utils import array_api
+from vrspam._utils.warnings import warn
 from vrspam.moments import ClassMoments
-from vrspam.notices import warn
 from vrspam.objective import AUTO_L2_SHARE, auto_l2, multiply
 from vrspam.solvers.base import Solution
 
@@ -64,7 +65,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
     """Base of all estimators: linear scores, `score` is the area under the ROC curve."""
 
     _parameter_constraints: dict = {}
-    _works_on_devices = False  # whether `fit` takes arrays that lie on a device (see `vrspam.arrays`)
+    _works_on_devices = False  # whether `fit` takes arrays that lie on a device (see `vrspam._utils.array_api`)
     coef_: np.ndarray
     intercept_: np.ndarray
     classes_: np.ndarray
@@ -78,7 +79,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
 
     def _validate_rows(self, X, y, sample_weight, *, reset: bool = True, order: str | None = None) -> Rows:
         """Check X, y and the weights, whatever classes y holds."""
-        if arrays.device_namespace(X) is not None:
+        if array_api.device_namespace(X) is not None:
             return self._validate_on_device(X, y, sample_weight, reset)
         refuse_missing_labels(y)
         X, y = validate_data(
@@ -103,24 +104,24 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
                 f"{type(self).__name__} computes on the host: give it NumPy arrays, or use AUCClassifier, which "
                 "works where the data lies."
             )
-        rows = Rows(*arrays.checked_rows(X, y, sample_weight))
+        rows = Rows(*array_api.checked_rows(X, y, sample_weight))
         if rows.X.shape[0] == 0:
             raise ValueError(f"Found array with 0 sample(s) (shape={tuple(rows.X.shape)}) while 1 is required.")
-        check_classification_targets(arrays.labels_of(rows.y))
+        check_classification_targets(array_api.labels_of(rows.y))
         validate_data(self, rows.X, reset=reset, skip_check_array=True)
         return rows
 
     def _two_classes(self, rows: Rows) -> np.ndarray:
         """The two labels of a complete training set, sorted; anything else is an error."""
-        labels = arrays.labels_of(rows.y)
-        on_device = arrays.device_namespace(rows.y) is not None
+        labels = array_api.labels_of(rows.y)
+        on_device = array_api.device_namespace(rows.y) is not None
         kind = type_of_target(labels if on_device else rows.y, input_name="y", raise_unknown=True)
         if kind != "binary" or labels.size > 2:
             raise ValueError(
                 f"Only binary classification is supported. The type of the target is {kind}. For several "
                 f"classes wrap the estimator: sklearn.multiclass.OneVsRestClassifier({type(self).__name__}())."
             )
-        classes = labels if rows.weights is None else arrays.labels_of(rows.y, rows.weights)
+        classes = labels if rows.weights is None else array_api.labels_of(rows.y, rows.weights)
         if classes.size < 2:
             raise ValueError(
                 f"AUC needs two classes, but y holds only one class"
@@ -152,8 +153,8 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
 
     def _settle(self, X):
         """Put the coefficients beside X where it lies on a device."""
-        if arrays.device_namespace(X) is not None:
-            self.coef_, self.intercept_ = arrays.beside(self.coef_, X), arrays.beside(self.intercept_, X)
+        if array_api.device_namespace(X) is not None:
+            self.coef_, self.intercept_ = array_api.beside(self.coef_, X), array_api.beside(self.intercept_, X)
         return self
 
     def _warn_if_not_converged(self, solution: Solution, hint: str = "") -> None:
@@ -176,11 +177,11 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples,)
         """
         check_is_fitted(self, "coef_")
-        if arrays.device_namespace(X) is not None:
+        if array_api.device_namespace(X) is not None:
             validate_data(self, X, reset=False, skip_check_array=True)
-            return arrays.scores(X, arrays.beside(self.coef_, X)[0, :]) + float(self.intercept_[0])
+            return array_api.scores(X, array_api.beside(self.coef_, X)[0, :]) + float(self.intercept_[0])
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
-        return multiply(X, arrays.on_host(self.coef_)[0]) + arrays.on_host(self.intercept_)[0]
+        return multiply(X, array_api.on_host(self.coef_)[0]) + array_api.on_host(self.intercept_)[0]
 
     def predict(self, X) -> np.ndarray:
         """`classes_[1]` where the score is positive, else `classes_[0]`.
@@ -194,8 +195,8 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples,)
         """
         scores = self.decision_function(X)
-        if arrays.device_namespace(scores) is not None:
-            return arrays.choose(self.classes_, scores > 0)
+        if array_api.device_namespace(scores) is not None:
+            return array_api.choose(self.classes_, scores > 0)
         return self.classes_[(scores > 0).astype(np.intp)]
 
     def score(self, X, y, sample_weight=None) -> float:
@@ -213,18 +214,18 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
             NaN, with a warning, when y holds one class only.
         """
         scores = self.decision_function(X)
-        on_device = arrays.device_namespace(scores) is not None
+        on_device = array_api.device_namespace(scores) is not None
         y = y if on_device else column_or_1d(y)
         self._refuse_unknown_labels(y)
         if on_device:
-            positive = arrays.is_label(y, self.classes_[1], scores)
+            positive = array_api.is_label(y, self.classes_[1], scores)
             return float(metrics.roc_auc_columns(positive, scores[:, None], sample_weight)[0])
         return metrics.roc_auc(y == self.classes_[1], scores, sample_weight)
 
     def _refuse_unknown_labels(self, y) -> None:
         """An error if y, a vector, holds labels that fit has not seen: they are neither positive nor negative."""
         mixed = isinstance(y, np.ndarray) and y.dtype == object  # labels of several types cannot be sorted
-        labels = np.array(sorted(set(y), key=str), dtype=object) if mixed else arrays.labels_of(y)
+        labels = np.array(sorted(set(y), key=str), dtype=object) if mixed else array_api.labels_of(y)
         unknown = [label for label in labels.tolist() if label not in self.classes_.tolist()]
         if unknown:
             raise ValueError(

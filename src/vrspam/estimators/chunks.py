@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from sklearn.base import clone
 
-from vrspam import arrays
+from vrspam._utils import array_api
+from vrspam._utils.blas import blas_threads_for
+from vrspam._utils.progress import Progress
 from vrspam.estimators.base import AUCClassifierBase, Rows
 from vrspam.moments import ClassMoments
 from vrspam.objective import WithinProducts
-from vrspam.progress import Progress
-from vrspam.threads import blas_threads_for
 
 # Up to this many features two d×d matrices are kept and the data is read once; beyond, once for each product.
 MOMENTS_MAX_FEATURES = 5_000
@@ -22,7 +22,7 @@ def validated_rows(estimator: AUCClassifierBase, number: int, X, y, weights=None
     """One block by the estimator's rules, None if there is nothing in it; a refusal names the block."""
     if y is None:
         raise ValueError(f"Block {number} has no labels: name the label column when the file is opened.")
-    if np.shape(y)[:1] == (0,) or (weights is not None and not np.any(arrays.on_host(weights))):
+    if np.shape(y)[:1] == (0,) or (weights is not None and not np.any(array_api.on_host(weights))):
         return None  # rows of weight zero count for nothing
     try:
         return estimator._validate_rows(X, y, weights, reset=reset)

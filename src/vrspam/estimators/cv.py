@@ -12,7 +12,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
-from vrspam import arrays
+from vrspam._utils import array_api
+from vrspam._utils.warnings import warn
 from vrspam.estimators.base import PENALTY_CONSTRAINTS, Rows
 from vrspam.estimators.cv_blocks import CVByBlocks
 from vrspam.estimators.grid_search import GridSearch, solver_for
@@ -29,10 +30,9 @@ from vrspam.estimators.shapes import (
 )
 from vrspam.estimators.splits import make_splits
 from vrspam.features.table import is_frame
+from vrspam.model_selection.selection import Choice
 from vrspam.moments import ClassMoments
-from vrspam.notices import warn
 from vrspam.objective import Objective
-from vrspam.selection import Choice
 from vrspam.solvers.exact import solve_gram, solve_products
 from vrspam.solvers.grid import check_grid_axis, warn_if_not_converged
 
@@ -316,7 +316,7 @@ class AUCClassifierCV(CVByBlocks):
         groups = self._groups()
         if not hasattr(self, "moments_"):
             raise AttributeError("importances_ needs moments_, which a fit by products with X does not keep.")
-        return importances(groups, arrays.on_host(self.coef_)[0], self.moments_)
+        return importances(groups, array_api.on_host(self.coef_)[0], self.moments_)
 
     @property
     def shape_functions_(self) -> dict[str, Shape]:
@@ -350,7 +350,7 @@ class AUCClassifierCV(CVByBlocks):
             of single columns do not say; with other transformers the parts are features.
         """
         groups = self._groups()
-        x = x if arrays.device_namespace(x) is None else arrays.on_host(x)
+        x = x if array_api.device_namespace(x) is None else array_api.on_host(x)
         if hasattr(x, "to_frame") and getattr(x, "ndim", 0) == 1:  # a row of a pandas frame
             x = x.to_frame().T
         X = x if getattr(x, "ndim", 0) == 2 or is_frame(x) else np.asarray(x).reshape(1, -1)
@@ -361,4 +361,4 @@ class AUCClassifierCV(CVByBlocks):
             row = X.toarray() if sparse.issparse(X) else X
         else:
             row = MappedArray(validate_new_rows(self, X), self.features_)[:1]
-        return parts_of_score(groups, row[0], arrays.on_host(self.coef_)[0], self._centre)
+        return parts_of_score(groups, row[0], array_api.on_host(self.coef_)[0], self._centre)

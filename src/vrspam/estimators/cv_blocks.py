@@ -8,15 +8,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import _fit_context
 
-from vrspam import arrays, metrics
+from vrspam import metrics
+from vrspam._utils import array_api
 from vrspam.estimators.base import AUCClassifierBase, Rows
 from vrspam.estimators.chunks import MOMENTS_MAX_FEATURES, RowBlocks, add_block
 from vrspam.estimators.folds import HashFolds
 from vrspam.estimators.grid_search import FoldProblem, GridScores, over_folds
 from vrspam.estimators.map_search import Candidate
+from vrspam.model_selection.selection import Choice, SelectionRule
 from vrspam.moments import ClassMoments
 from vrspam.objective import Objective
-from vrspam.selection import Choice, SelectionRule
 from vrspam.solvers.grid import GridSolution, auto_l2s, check_grid_axis, solve_grid
 
 
@@ -36,7 +37,7 @@ def hash_folds(cv: Any, random_state: Any) -> HashFolds:
 
 def add_to_folds(moments: list[ClassMoments], rows: Rows, number: int, folds: HashFolds) -> None:
     """Take a block into the moments of the folds of its rows."""
-    if arrays.device_namespace(rows.X) is not None:
+    if array_api.device_namespace(rows.X) is not None:
         raise ValueError(
             "Cross-validation of blocks hashes and scores rows on the host: give blocks of NumPy arrays, or all rows "
             "at once to fit."

@@ -10,15 +10,15 @@ from scipy import sparse
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
-from vrspam import arrays
+from vrspam._utils import array_api
+from vrspam._utils.blas import blas_threads_for, blas_threads_for_matrix
 from vrspam.estimators.base import PENALTY_CONSTRAINTS, AUCClassifierBase
 from vrspam.estimators.chunks import BlockProducts, RowBlocks
 from vrspam.moments import ClassMoments
-from vrspam.objective import Objective, Operator
+from vrspam.objective import DeviceProducts, Objective, Operator
 from vrspam.solvers.base import Solution, Solver, run
 from vrspam.solvers.exact import ConjugateGradient, solve_gram, solve_products
 from vrspam.solvers.proximal import ProximalGradient
-from vrspam.threads import blas_threads_for, blas_threads_for_matrix
 
 MOMENTS_MAX_FEATURES_DENSE = 5_000
 MOMENTS_MAX_FEATURES_SPARSE = 2_000
@@ -169,9 +169,9 @@ class AUCClassifier(AUCClassifierBase):
                     solution = self._solve(moments)
             return self._keep_moments(solution, moments)._settle(rows.X)
         moments = ClassMoments(rows.X.shape[1], classes=classes, scatter=False).add_checked(*rows)
-        if arrays.device_namespace(rows.X) is not None:
-            positive = arrays.is_label(rows.y, classes[1], rows.X)
-            within = arrays.DeviceProducts(rows.X, positive, rows.weights, moments.means, moments.weights)
+        if array_api.device_namespace(rows.X) is not None:
+            positive = array_api.is_label(rows.y, classes[1], rows.X)
+            within = DeviceProducts(rows.X, positive, rows.weights, moments.means, moments.weights)
             self._fit_by_passes(within, moments)
             return self._settle(rows.X)
         l2 = self._resolve_l2(moments)

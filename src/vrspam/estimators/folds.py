@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from scipy import sparse
 
-from vrspam import arrays
+from vrspam._utils import array_api
 
 BLOCK_VALUES = 1 << 15  # values hashed at once: they stay in the processor's cache
 
@@ -80,7 +80,7 @@ class HashFolds:
     def hashes(self, X) -> np.ndarray:
         """The hash of each row."""
         if not sparse.issparse(X):
-            X = arrays.on_host(X)
+            X = array_api.on_host(X)
             if X.dtype.kind not in "biuf":
                 raise ValueError(
                     "HashFolds takes arrays of numbers: encode other columns first, or use another splitter."

@@ -11,18 +11,18 @@ from joblib import effective_n_jobs
 from scipy import sparse
 from sklearn.utils.parallel import Parallel, delayed  # these hand scikit-learn's settings on to the threads
 
-from vrspam import arrays
+from vrspam._utils import array_api
+from vrspam._utils.blas import FEW, SMALL, blas_thread_count, blas_threads
 from vrspam.estimators.base import Rows
 from vrspam.estimators.exact import choose_solver
 from vrspam.estimators.mapped import MappedArray
 from vrspam.estimators.splits import BLOCK_BYTES, KEPT_BYTES, Split, auc_of_coefs, moments_of_splits
 from vrspam.features import FeatureMap
 from vrspam.features.table import BLOCK_ENTRIES
+from vrspam.model_selection.selection import Choice, SelectionRule, select
 from vrspam.moments import ClassMoments
 from vrspam.objective import Objective
-from vrspam.selection import Choice, SelectionRule, select
 from vrspam.solvers.grid import GridSolution, auto_l2s, check_grid_axis, solve_grid
-from vrspam.threads import FEW, SMALL, blas_thread_count, blas_threads
 
 T = TypeVar("T")
 MAPPED_BYTES = 1 << 27  # moments of all folds in feature space are kept up to this size
@@ -62,10 +62,10 @@ class GridSearch:
 
     def scores(self, rows: Rows, splits: list[Split], classes: np.ndarray) -> GridScores:
         """Scores of the whole grid on the validation part of each split."""
-        l1s, is_positive = check_grid_axis("l1s", self.l1s), arrays.is_label(rows.y, classes[1], rows.X)
+        l1s, is_positive = check_grid_axis("l1s", self.l1s), array_api.is_label(rows.y, classes[1], rows.X)
         mapped = isinstance(rows.X, MappedArray)
         solver = solver_for(rows)
-        if solver == "products" and arrays.device_namespace(rows.X) is not None:
+        if solver == "products" and array_api.device_namespace(rows.X) is not None:
             raise ValueError(
                 f"On a device the grid is solved from moments, not for {rows.X.shape[1]:,} features: use AUCClassifier "
                 "at a few l2, or give NumPy arrays."
@@ -149,7 +149,7 @@ class FoldProblem:
         mapped = isinstance(X, MappedArray)
         problem = cls.from_moments(folds, d, l1s, min(8 * BLOCK_ENTRIES if mapped else BLOCK_BYTES, 8 * n * d))
         foreign = mapped and not isinstance(X.features, FeatureMap)
-        return replace(problem, in_turn=foreign or arrays.device_namespace(X) is not None)
+        return replace(problem, in_turn=foreign or array_api.device_namespace(X) is not None)
 
 
 def over_folds(function: Callable[[int], T], problem: FoldProblem, n_jobs: int | None) -> list[T]:

@@ -12,7 +12,7 @@ from vrspam.estimators.base import Rows
 from vrspam.estimators.grid_search import GridScores
 from vrspam.estimators.mapped import MappedArray, TooManyFeatures
 from vrspam.features import FeatureMap
-from vrspam.selection import TIE, Choice, SelectionRule, simplest
+from vrspam.model_selection.selection import TIE, Choice, SelectionRule, simplest
 
 
 @dataclass(frozen=True)

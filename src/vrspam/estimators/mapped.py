@@ -15,7 +15,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, validate_data
 
-from vrspam import arrays
+from vrspam._utils import array_api
 from vrspam.estimators.base import Rows, refuse_missing_labels
 from vrspam.features import AdditiveFeatures, FeatureMap, KernelFeatures, LinearFeatures
 from vrspam.features.table import blocks, check_frame, is_frame, rows_of
@@ -144,7 +144,7 @@ def validate_table(estimator, X, y, sample_weight) -> Rows:
 
 
 def _refuse_device(X) -> None:
-    if arrays.device_namespace(X) is not None:
+    if array_api.device_namespace(X) is not None:
         raise ValueError("Feature maps compute on the host: give them NumPy arrays, or use features='linear'.")
 
 

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.model_selection import StratifiedKFold, check_cv
 
-from vrspam import arrays, metrics
+from vrspam import metrics
+from vrspam._utils import array_api
 from vrspam.estimators.base import Rows
 from vrspam.estimators.mapped import MappedArray
 from vrspam.features.table import WHOLE_ROWS
@@ -37,7 +38,7 @@ def make_splits(cv, rows: Rows, classes: np.ndarray, groups=None, random_state=N
     """
     if isinstance(cv, Integral) and random_state is not None:
         cv = StratifiedKFold(int(cv), shuffle=True, random_state=random_state)
-    y, weights = arrays.on_host(rows.y), None if rows.weights is None else arrays.on_host(rows.weights)
+    y, weights = array_api.on_host(rows.y), None if rows.weights is None else array_api.on_host(rows.weights)
     is_list = not (cv is None or isinstance(cv, Integral) or hasattr(cv, "split"))
     pairs = cv if is_list else check_cv(cv, y, classifier=True).split(rows.X, y, groups)
     splits = [_checked_split(number, pair, y.size) for number, pair in enumerate(pairs)]
@@ -133,8 +134,8 @@ def auc_of_coefs(rows: Rows, is_positive: np.ndarray, index: np.ndarray, coefs: 
     """The (weighted) AUC, on the rows `index`, of the scores by each row of `coefs`."""
     auc = np.full(len(coefs), 0.5)
     used = np.flatnonzero(coefs.any(axis=1))  # without coefficients all scores are tied
-    if arrays.device_namespace(rows.X) is not None:
-        auc[used] = arrays.auc_of_rows(rows.X, is_positive, rows.weights, index, coefs[used])
+    if array_api.device_namespace(rows.X) is not None:
+        auc[used] = array_api.auc_of_rows(rows.X, is_positive, rows.weights, index, coefs[used])
         return auc
     weights = None if rows.weights is None else rows.weights[index]
     X: Any = rows.X

@@ -10,8 +10,9 @@ import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from vrspam._utils.validation import union_of_labels
 from vrspam.estimators.base import PENALTY_CONSTRAINTS, AUCClassifierBase, Rows, generator
-from vrspam.moments import ClassMoments, union_of_labels
+from vrspam.moments import ClassMoments
 from vrspam.objective import AUTO_L2_SHARE, Objective
 from vrspam.solvers.base import Solution, run
 from vrspam.solvers.stream import OnlineMethod, ShuffledEpochs, diverged, kernel_rows, largest_square

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from vrspam._utils.atomic import write_text
 from vrspam.experiments import page as page_parts
 from vrspam.experiments import table
 from vrspam.experiments.figures import draw_all
@@ -16,7 +17,6 @@ from vrspam.experiments.harness import ROWS
 from vrspam.experiments.protocol import Protocol, paper_protocol
 from vrspam.experiments.store import read_all
 from vrspam.report import Bullets, Facts, Figure, Page, Table, Text, markdown_table
-from vrspam.whole_files import write_text
 
 
 def publish(directory: str | os.PathLike[str]) -> dict[str, list[Path]]:

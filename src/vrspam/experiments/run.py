@@ -15,13 +15,13 @@ from typing import Any
 from sklearn.exceptions import ConvergenceWarning
 
 from vrspam import __version__
+from vrspam._utils.blas import blas_threads
 from vrspam.experiments import figure_tasks, tasks
 from vrspam.experiments.parallel import Outcome
 from vrspam.experiments.plan import Run, needs
 from vrspam.experiments.protocol import Protocol
 from vrspam.experiments.splits import load_set
 from vrspam.experiments.store import Row, Store
-from vrspam.threads import blas_threads
 
 TASKS: dict[str, Callable[[Run, Protocol, list[Row]], list[Row]]] = {
     "choose": tasks.choose,

@@ -18,8 +18,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from vrspam import __version__
+from vrspam._utils.atomic import replacing
 from vrspam.experiments.plan import Run
-from vrspam.whole_files import replacing
 
 Row = dict[str, Any]
 

@@ -24,7 +24,7 @@ from vrspam.experiments.plan import GRID, Run
 from vrspam.experiments.protocol import Algorithm, Protocol
 from vrspam.experiments.splits import Split, prepare
 from vrspam.experiments.store import Row
-from vrspam.selection import select
+from vrspam.model_selection.selection import select
 
 NO_L1 = 0.0
 

@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numpy.typing import ArrayLike
 
+from vrspam.model_selection.selection import select
 from vrspam.plotting.style import BLACK, COLOURS, DASHES, GREY, add_legend, axes_or_new
-from vrspam.selection import select
 
 MOST_LINES = 6  # as many as there are colours
 MOST_BANDS = 3

@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from vrspam.whole_files import replacing
+from vrspam._utils.atomic import replacing
 
 STYLE: Any = {
     "font.size": 10,

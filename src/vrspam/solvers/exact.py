@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 from scipy import linalg, sparse
 
-from vrspam import arrays
+from vrspam._utils import array_api
 from vrspam.objective import Objective, WithinProducts
 from vrspam.solvers.base import Solution, State, certify, gap_curvature, run, stopping_gap, target_gap
 
@@ -80,14 +80,14 @@ class GramPath:
         self.objective = objective
         H = np.outer(objective.delta, objective.delta)
         H += np.asarray(objective.within)
-        if like is None or arrays.device_namespace(like) is None:
+        if like is None or array_api.device_namespace(like) is None:
             self.values, vectors = np.linalg.eigh(H)  # SciPy's would not let other folds run meanwhile
             self._rotate = lambda rows: rows @ vectors.T
             self.rotated = vectors.T @ objective.delta
         else:
-            self.values, vectors = arrays.eigh(H, like)
-            self._rotate = lambda rows: arrays.on_host(arrays.beside(rows, vectors) @ vectors.T)
-            self.rotated = arrays.on_host(arrays.beside(objective.delta, vectors) @ vectors)
+            self.values, vectors = array_api.eigh(H, like)
+            self._rotate = lambda rows: array_api.on_host(array_api.beside(rows, vectors) @ vectors.T)
+            self.rotated = array_api.on_host(array_api.beside(objective.delta, vectors) @ vectors)
         np.maximum(self.values, 0.0, out=self.values)
         largest = float(self.values.max(initial=0.0))
         self._cut = largest * self.values.size * np.finfo(float).eps  # what eigh can resolve

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
+from vrspam._utils.blas import blas_threads_for_matrix
+from vrspam._utils.warnings import warn
 from vrspam.moments import ClassMoments
-from vrspam.notices import warn
 from vrspam.objective import Objective, auto_l2
 from vrspam.solvers.base import Solution, run
 from vrspam.solvers.exact import ColumnDescent, ConjugateGradient, GramDescent, GramPath, solve_gram
-from vrspam.threads import blas_threads_for_matrix
 
 EIGEN_MIN_POINTS = 4  # so many Cholesky solves cost as much as one eigendecomposition
 
@@ -145,7 +145,7 @@ def coef_path(
     max_iter : int, default=1000
         Most sweeps at a point with l1 > 0.
     like : array, optional
-        An array on a device (`vrspam.arrays`), to compute the eigenvectors there.
+        An array on a device (`vrspam._utils.array_api`), to compute the eigenvectors there.
 
     Returns
     -------

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import linalg
 
+from vrspam._utils.blas import blas_threads
 from vrspam.moments import ClassMoments
 from vrspam.objective import Objective
-from vrspam.penalties import ElasticNet
-from vrspam.threads import blas_threads
+from vrspam.objective.penalties import ElasticNet
 
 if TYPE_CHECKING:
     from vrspam import kernels

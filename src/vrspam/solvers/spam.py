@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vrspam.penalties import ElasticNet
+from vrspam.objective.penalties import ElasticNet
 from vrspam.solvers.stream import SumsMethod
 
 if TYPE_CHECKING:

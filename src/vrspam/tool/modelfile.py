@@ -13,12 +13,12 @@ from typing import Any, NoReturn
 import numpy as np
 
 import vrspam
+from vrspam._utils.atomic import write_text
 from vrspam.data import DataError, Schema
 from vrspam.tool.calibration import calibration_from_dict
 from vrspam.tool.model import Model
 from vrspam.tool.scaling import Map
 from vrspam.tool.shapes import Shapes
-from vrspam.whole_files import write_text
 
 FORMAT = "vrspam-model"
 VERSION = 1

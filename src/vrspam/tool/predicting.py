@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from vrspam._utils.atomic import replacing
 from vrspam.data.errors import DataError
 from vrspam.data.source import Source
 from vrspam.data.streams import table_types
 from vrspam.tool.columns import TABLES
 from vrspam.tool.model import Model
-from vrspam.whole_files import replacing
 
 SCORE, PROBABILITY = "score", "probability"
 KINDS = (".csv", ".csv.gz", ".parquet")

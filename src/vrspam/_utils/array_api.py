@@ -15,8 +15,6 @@ import numpy as np
 from scipy import sparse
 from sklearn import get_config
 
-from vrspam.scatter import ClassStatistics
-
 BLOCK_BYTES = 1 << 29  # rows are gathered in float64 blocks of about this size
 
 
@@ -101,63 +99,7 @@ def is_label(y: Any, label: Any, X: Any) -> Any:
     return beside(y == (label.item() if hasattr(label, "item") else label), X)
 
 
-def class_statistics(
-    X: Any, y: Any, weights: Any, index: np.ndarray | None, labels: np.ndarray, full: bool
-) -> list[ClassStatistics]:
-    """Statistics of the rows of each label (of those numbered in `index`), computed where X lies."""
-    c = None if weights is None else beside(weights, X)
-    chosen = None if index is None else beside(index, X)
-    xp = device_namespace(X)
-    found = []
-    for label in labels:
-        member = is_label(y, label, X)
-        if c is not None:
-            member = member & (c > 0)
-        rows = xp.nonzero(member)[0] if chosen is None else chosen[xp.take(member, chosen)]
-        found.append(_statistics(X, rows, c, full))
-    return found
-
-
-def _statistics(X: Any, index: Any, weights: Any, full: bool) -> ClassStatistics:
-    """Size, mean and scatter of some rows.
-
-    All blocks are shifted by the mean of the first one, so that their products simply add up. The spread of
-    all rows includes how far the first block's mean is from theirs, so a bad guess costs few digits; where the
-    mean is no larger than the spread the shift is left out, it would save one bit.
-    """
-    from sklearn.utils._array_api import device
-
-    xp, there, d = device_namespace(X), device(X), X.shape[1]
-    if index.shape[0] == 0:
-        return ClassStatistics.empty(d, full)
-    sums, gram = (xp.zeros(shape, dtype=xp.float64, device=there) for shape in ((d,), (d, d) if full else (d,)))
-    total, centre = 0.0, None
-    for number, (where, rows) in enumerate(_blocks(X, index)):
-        c = None if weights is None else xp.astype(xp.take(weights, where), xp.float64)
-        size = float(rows.shape[0] if c is None else xp.sum(c))
-        if number == 0:
-            mean = (xp.sum(rows, axis=0) if c is None else c @ rows) / size
-            centre = mean if bool(xp.any(xp.abs(mean) > xp.std(rows, axis=0))) else None
-        if centre is not None:
-            rows -= centre
-        sums += xp.sum(rows, axis=0) if c is None else c @ rows
-        if c is not None:
-            rows *= xp.sqrt(c)[:, None]
-        gram += rows.T @ rows if full else xp.sum(rows * rows, axis=0)
-        total += size
-    if not bool(xp.all(xp.isfinite(sums))):
-        raise ValueError("X contains NaN or infinity: impute or drop those rows first.")
-    left = sums / total
-    gram -= total * (left[:, None] * left[None, :] if full else left * left)
-    mean = on_host(left if centre is None else left + centre)
-    scatter = np.asfortranarray(on_host(gram).T)  # symmetric: transposed, it is by columns without a copy
-    statistics = ClassStatistics(int(index.shape[0]), total, mean, scatter, np.zeros(d))
-    np.maximum(statistics.diagonal, 0.0, out=statistics.diagonal)
-    statistics.peak = statistics.diagonal.copy()
-    return statistics
-
-
-def _blocks(X: Any, index: Any = None) -> Iterator[tuple[Any, Any]]:
+def row_blocks(X: Any, index: Any = None) -> Iterator[tuple[Any, Any]]:
     """(row numbers, those rows in float64) of blocks small enough to be copied."""
     xp = device_namespace(X)
     count = X.shape[0] if index is None else index.shape[0]
@@ -169,35 +111,11 @@ def _blocks(X: Any, index: Any = None) -> Iterator[tuple[Any, Any]]:
         yield where, xp.astype(rows, xp.float64, copy=False)
 
 
-class DeviceProducts:
-    """Σ as products with X where X lies (see `vrspam.objective.WithinProducts`)."""
-
-    def __init__(self, X: Any, is_positive: Any, weights: Any, means: np.ndarray, sizes: np.ndarray):
-        xp = device_namespace(X)
-        self.X, self.means = X, beside(means, X)
-        positive = xp.astype(beside(is_positive, X), xp.float64)
-        self.member = xp.stack([1.0 - positive, positive], axis=1)
-        share = self.member @ (1.0 / beside(sizes, X))
-        self.share = share if weights is None else share * beside(weights, X)
-
-    def __matmul__(self, w: np.ndarray, /) -> np.ndarray:
-        xp = device_namespace(self.X)
-        v = beside(w, self.X)
-        level = self.means @ v
-        total, sums = v * 0.0, level * 0.0
-        for where, rows in _blocks(self.X):
-            member = self.member[where, :]
-            residual = self.share[where] * (rows @ v - member @ level)
-            total += residual @ rows
-            sums += xp.sum(member * residual[:, None], axis=0)
-        return on_host(total - sums @ self.means)
-
-
 def scores(X: Any, coef: Any, index: Any = None) -> Any:
     """X @ coef (of the rows numbered by `index`) in float64 where X lies; `coef` of shape (d,) or (d, m)."""
     xp = device_namespace(X)
     coef = beside(coef, X)
-    return xp.concat([rows @ coef for _, rows in _blocks(X, index)])
+    return xp.concat([rows @ coef for _, rows in row_blocks(X, index)])
 
 
 def auc_of_rows(X: Any, is_positive: Any, weights: Any, index: np.ndarray, coefs: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ import os
 
 import numpy as np
 
-from vrspam.whole_files import replacing
+from vrspam._utils.atomic import replacing
 
 FILE_FORMAT = "vrspam.ClassMoments"
 FILE_VERSION = 1

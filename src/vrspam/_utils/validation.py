@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from vrspam import arrays
+from vrspam._utils import array_api
 
 
 def union_of_labels(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -23,8 +23,8 @@ def union_of_labels(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 def check_rows(X, y, sample_weight):
     """X as float array or CSR/CSC, y as a vector, weights as float64 or None."""
-    if arrays.device_namespace(X) is not None:
-        return arrays.checked_rows(X, y, sample_weight)
+    if array_api.device_namespace(X) is not None:
+        return array_api.checked_rows(X, y, sample_weight)
     X = X if sparse.issparse(X) else np.asarray(X)
     if X.ndim != 2:
         raise ValueError(f"X must have two dimensions, got {X.ndim}.")

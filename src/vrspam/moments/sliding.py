@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from vrspam import arrays
-from vrspam.moments import ClassMoments, check_rows
-from vrspam.scatter import ClassStatistics
+from vrspam._utils import array_api
+from vrspam._utils.validation import check_rows
+from vrspam.moments._statistics import ClassStatistics
+from vrspam.moments.class_moments import ClassMoments
 
 # Taking out rounds to 1e-16 of the largest spread a column had. Once its spread has fallen to 1/TRACE of that,
 # the column is computed afresh, so that what has left the window stays below 1e-11 of what is in it.
@@ -74,7 +75,7 @@ class SlidingMoments:
         -------
         self
         """
-        if arrays.device_namespace(X) is not None:
+        if array_api.device_namespace(X) is not None:
             raise ValueError("SlidingMoments keeps its rows on the host: give NumPy arrays, or use ClassMoments.")
         block = check_rows(sparse.csr_array(X) if sparse.issparse(X) else X, y, sample_weight)
         if not block[1].size:

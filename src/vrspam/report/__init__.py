@@ -15,7 +15,7 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 
-from vrspam.whole_files import write_text
+from vrspam._utils.atomic import write_text
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class Page:
             f'<section id="section-{i}"><h2>{escape(heading)}</h2>{"".join(b.html() for b in blocks)}</section>'
             for i, (heading, blocks) in enumerate(self.sections, 1)
         )
-        template = files("vrspam").joinpath("report.html").read_text("utf-8")
+        template = files("vrspam.report").joinpath("template.html").read_text("utf-8")
         parts = {"title": escape(self.title), "summary": escape(self.summary), "links": links, "body": body}
         return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], template)  # one pass: values are not templates
 

@@ -18,13 +18,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy import sparse
 
+from vrspam._utils import array_api
 from vrspam.moments import ClassMoments
-from vrspam.penalties import ElasticNet
+from vrspam.objective.penalties import ElasticNet
 
 __all__ = ["ClassMoments", "Evaluation", "Objective", "WithinProducts", "auto_l2", "multiply"]
 
@@ -79,6 +80,30 @@ class WithinProducts:
             residual = self.share * (self.X @ w - shift)
             back = self._transposed @ residual
         return back - np.bincount(self.side, weights=residual, minlength=2) @ self.means
+
+
+class DeviceProducts:
+    """Σ as products with X where X lies (see `WithinProducts`)."""
+
+    def __init__(self, X: Any, is_positive: Any, weights: Any, means: np.ndarray, sizes: np.ndarray):
+        xp = array_api.device_namespace(X)
+        self.X, self.means = X, array_api.beside(means, X)
+        positive = xp.astype(array_api.beside(is_positive, X), xp.float64)
+        self.member = xp.stack([1.0 - positive, positive], axis=1)
+        share = self.member @ (1.0 / array_api.beside(sizes, X))
+        self.share = share if weights is None else share * array_api.beside(weights, X)
+
+    def __matmul__(self, w: np.ndarray, /) -> np.ndarray:
+        xp = array_api.device_namespace(self.X)
+        v = array_api.beside(w, self.X)
+        level = self.means @ v
+        total, sums = v * 0.0, level * 0.0
+        for where, rows in array_api.row_blocks(self.X):
+            member = self.member[where, :]
+            residual = self.share[where] * (rows @ v - member @ level)
+            total += residual @ rows
+            sums += xp.sum(member * residual[:, None], axis=0)
+        return array_api.on_host(total - sums @ self.means)
 
 
 class Evaluation(NamedTuple):

@@ -6,9 +6,10 @@ import os
 
 import numpy as np
 
-from vrspam import arrays, moments_file
-from vrspam.checks import check_rows, union_of_labels
-from vrspam.scatter import ClassStatistics, check_range, row_blocks, same
+from vrspam._utils import array_api
+from vrspam._utils.validation import check_rows, union_of_labels
+from vrspam.moments import _device, _file
+from vrspam.moments._statistics import ClassStatistics, check_range, row_blocks, same
 
 
 class ClassMoments:
@@ -79,7 +80,7 @@ class ClassMoments:
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            float32 or float64; arrays on a device are worked on there (`vrspam.arrays`).
+            float32 or float64; arrays on a device are worked on there (`vrspam._utils.array_api`).
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
             Rows of weight 0 count for nothing.
@@ -98,7 +99,7 @@ class ClassMoments:
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Arrays on a device are worked on there (`vrspam.arrays`); the statistics themselves are NumPy's.
+            Arrays on a device are worked on there (`vrspam._utils.array_api`); the statistics themselves are NumPy's.
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
 
@@ -126,14 +127,14 @@ class ClassMoments:
             raise ValueError(f"X has {X.shape[1]} features, but these moments have {self.n_features}.")
         if self.half_life is not None:
             fading = np.exp2(-np.arange(X.shape[0] - 1.0, -1.0, -1.0) / self.half_life)
-            weights = fading if weights is None else arrays.on_host(weights) * fading
-        labels = arrays.labels_of(y, weights)
+            weights = fading if weights is None else array_api.on_host(weights) * fading
+        labels = array_api.labels_of(y, weights)
         classes = union_of_labels(self._known, labels)
-        if arrays.device_namespace(X) is None:
+        if array_api.device_namespace(X) is None:
             with np.errstate(over="ignore", invalid="ignore"):  # reported in words
                 fresh = self._statistics(X, y, weights, index, labels, precise)
         else:
-            fresh = arrays.class_statistics(X, y, weights, index, labels, self.has_scatter)
+            fresh = _device.class_statistics(X, y, weights, index, labels, self.has_scatter)
         for statistics in fresh:
             check_range(statistics, forgets=self.half_life is not None)
             if self.half_life is not None:
@@ -376,7 +377,7 @@ class ClassMoments:
             raise ValueError("Only numbers, booleans and strings can be saved as class labels.")
         if self.n_features is None or not self._stats:
             raise ValueError("Empty moments cannot be saved: add rows first.")
-        moments_file.write(
+        _file.write(
             path,
             {
                 "classes": labels,
@@ -402,7 +403,7 @@ class ClassMoments:
         -------
         ClassMoments
         """
-        content = moments_file.read(path)
+        content = _file.read(path)
         half_life, scatters = float(content["half_life"]), content["scatters"]
         new = cls(
             content["means"].shape[1], scatter=scatters.ndim == 3, half_life=None if half_life == np.inf else half_life

@@ -1,0 +1,1 @@
+"""Helpers that know nothing of AUC: arrays on devices, files, threads, progress, warnings."""

@@ -1,0 +1,1 @@
+"""Cross-validation: folds, the grid of penalties, and the choice of a point."""

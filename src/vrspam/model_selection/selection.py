@@ -1,0 +1,121 @@
+"""Choose a point of a grid by its scores on validation folds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from vrspam._utils.warnings import warn
+
+SelectionRule = Literal["best", "one-standard-error"]
+TIE = 1e-12  # mean scores that differ by less are equal but for rounding
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The chosen point of a grid.
+
+    `index` has one entry per axis of the grid, `values` are the grid's numbers there; `mean` and `standard_error`
+    have the shape of the grid (errors are NaN when there is only one fold). `advice` says along which axis the
+    grid should be extended, and is empty when it need not be.
+    """
+
+    index: tuple[int, ...]
+    values: dict[str, float]
+    mean: np.ndarray
+    standard_error: np.ndarray
+    advice: tuple[str, ...]
+
+    def warn(self) -> None:
+        """Give the advice, if there is any, as a `UserWarning`."""
+        for advice in self.advice:
+            warn(advice)
+
+
+def select(scores: ArrayLike, grid: Mapping[str, ArrayLike], rule: SelectionRule = "best") -> Choice:
+    """The point of a grid with the best mean score over folds, or the simplest one within a standard error of it.
+
+    The standard error of a mean over K folds is their standard deviation (K - 1) over √K. Of points that are
+    equally good the simplest is taken: the largest value along the last axis of the grid, then along the one
+    before it. Which point is best says little when it lies at the end of an axis and beats its neighbour there
+    by more than one standard error: then `advice` says how to extend the grid. (Not so at the value 0, beyond
+    which there is nothing, nor on a plateau.)
+
+    Parameters
+    ----------
+    scores : array of shape (*grid, folds)
+        Higher is better.
+    grid : mapping of names to arrays of numbers
+        The axes of `scores` in order; a larger number must mean a simpler model. For an elastic net
+        ``{"l2": l2s, "l1": l1s}``, so that the sparsest comes first.
+    rule : {"best", "one-standard-error"}
+
+    Returns
+    -------
+    Choice
+
+    References
+    ----------
+    L. Breiman et al. Classification and Regression Trees, 1984, section 3.4.3 (the one-standard-error rule).
+
+    Examples
+    --------
+    >>> scores = [[0.80, 0.84], [0.89, 0.93], [0.88, 0.92], [0.70, 0.74]]
+    >>> select(scores, {"l2": [0.01, 0.1, 1.0, 10.0]}).values
+    {'l2': 0.1}
+    >>> select(scores, {"l2": [0.01, 0.1, 1.0, 10.0]}, "one-standard-error").values
+    {'l2': 1.0}
+    >>> select(scores[:2], {"l2": [0.01, 0.1]}).advice
+    ('The best l2 is 0.1, the largest of the grid, ... add larger values of l2.',)
+    """
+    scores = np.asarray(scores, dtype=np.float64)
+    axes = {name: np.asarray(values, dtype=np.float64) for name, values in grid.items()}
+    if rule not in ("best", "one-standard-error"):
+        raise ValueError(f"rule must be 'best' or 'one-standard-error', got {rule!r}.")
+    if not axes or scores.shape[:-1] != tuple(values.size for values in axes.values()) or scores.size == 0:
+        raise ValueError(
+            f"scores of shape {scores.shape} do not fit a grid of {[v.size for v in axes.values()]} points."
+        )
+    if np.isnan(scores).any():
+        raise ValueError("Scores contain NaN: every fold needs a score at every point of the grid.")
+    folds = scores.shape[-1]
+    mean = scores.mean(axis=-1)
+    error = scores.std(axis=-1, ddof=1) / np.sqrt(folds) if folds > 1 else np.full(mean.shape, np.nan)
+    best = simplest(mean >= mean.max() - TIE, axes)
+    chosen = best
+    if rule == "one-standard-error":
+        if folds < 2:
+            raise ValueError("The rule 'one-standard-error' needs at least two folds.")
+        chosen = simplest(mean >= mean.max() - max(float(error[best]), TIE), axes)
+    advice = [_advice(name, axis, best, mean, error, axes) for axis, name in enumerate(axes)]
+    values = {name: float(values[i]) for (name, values), i in zip(axes.items(), chosen, strict=True)}
+    return Choice(chosen, values, mean, error, tuple(text for text in advice if text))
+
+
+def simplest(allowed: np.ndarray, axes: Mapping[str, np.ndarray]) -> tuple[int, ...]:
+    """Of the allowed points the one with the largest value on the last axis, then on the one before it."""
+    points = np.argwhere(allowed)
+    values = [axis[points[:, number]] for number, axis in enumerate(axes.values())]
+    return tuple(int(i) for i in points[np.lexsort(values)[-1]])
+
+
+def _advice(name, axis, best, mean, error, axes) -> str:
+    values = axes[name]
+    order = np.argsort(values, kind="stable")
+    place = int(np.flatnonzero(order == best[axis])[0])
+    if values.size < 2 or place not in (0, values.size - 1) or (place == 0 and values[order[0]] <= 0.0):
+        return ""
+    neighbour = list(best)
+    neighbour[axis] = int(order[1 if place == 0 else -2])
+    lead, limit = float(mean[best] - mean[tuple(neighbour)]), float(error[best])
+    if not lead > limit:
+        return ""
+    end, more = ("smallest", "smaller") if place == 0 else ("largest", "larger")
+    return (
+        f"The best {name} is {values[best[axis]]:g}, the {end} of the grid, and beats its neighbour by {lead:.2g}, "
+        f"more than one standard error ({limit:.2g}): add {more} values of {name}."
+    )

@@ -1,0 +1,6 @@
+"""Sufficient statistics of the squared pair loss: class sizes, means and scatters."""
+
+from vrspam.moments.class_moments import ClassMoments
+from vrspam.moments.sliding import SlidingMoments
+
+__all__ = ["ClassMoments", "SlidingMoments"]
