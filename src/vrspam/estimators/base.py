@@ -17,7 +17,7 @@ from vrspam import metrics
 from vrspam._utils import array_api
 from vrspam._utils.warnings import warn
 from vrspam.moments import ClassMoments
-from vrspam.objective import AUTO_L2_SHARE, auto_l2, multiply
+from vrspam.objective import AUTO_L2_SHARE, l2_unit, multiply
 from vrspam.solvers.base import Solution
 
 PENALTY_CONSTRAINTS: dict = {
@@ -131,7 +131,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
 
     def _resolve_l2(self, moments: ClassMoments) -> float:
         """The number used for `l2`."""
-        return AUTO_L2_SHARE * auto_l2(moments) if isinstance(self.l2, str) else float(self.l2)
+        return AUTO_L2_SHARE * l2_unit(moments) if isinstance(self.l2, str) else float(self.l2)
 
     def _keep(self, solution: Solution, moments: LabelledMeans, l2: float) -> None:
         """Store a solution; the score is 0 half-way between the class means."""

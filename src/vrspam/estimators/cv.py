@@ -33,8 +33,8 @@ from vrspam.features.table import is_frame
 from vrspam.model_selection.selection import Choice
 from vrspam.moments import ClassMoments
 from vrspam.objective import Objective
-from vrspam.solvers.exact import solve_gram, solve_products
-from vrspam.solvers.grid import check_grid_axis, warn_if_not_converged
+from vrspam.solvers.choose import solve
+from vrspam.solvers.path import check_grid_axis, warn_if_not_converged
 
 
 class AUCClassifierCV(CVByBlocks):
@@ -274,15 +274,15 @@ class AUCClassifierCV(CVByBlocks):
         self.__dict__.pop("moments_", None)
         if solver == "moments":
             objective = Objective.from_moments(moments, l2, l1)
-            solution = solve_gram(objective, tol=self.tol, max_iter=self.max_iter)
+            solution = solve(objective, tol=self.tol, max_iter=self.max_iter)
             if not solution.converged and moments.rounding > 0.0:  # float32 was too coarse
                 moments = ClassMoments(rows.X.shape[1], classes=classes).add_checked(*rows, precise=True)
                 objective = Objective.from_moments(moments, l2, l1)
-                solution = solve_gram(objective, tol=self.tol, max_iter=self.max_iter)
+                solution = solve(objective, tol=self.tol, max_iter=self.max_iter)
             self.moments_ = moments
         else:
-            objective = Objective.from_products(rows.X, rows.y == classes[1], rows.weights, moments, l2, l1)
-            solution = solve_products(objective, tol=self.tol, max_iter=self.max_iter)
+            objective = Objective.from_rows(rows.X, rows.y == classes[1], rows.weights, moments, l2, l1)
+            solution = solve(objective, tol=self.tol, max_iter=self.max_iter)
         self._keep(solution, moments, l2)
         self._centre = moments.means.mean(axis=0)
         self.l1_ = l1

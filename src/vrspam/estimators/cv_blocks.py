@@ -17,8 +17,8 @@ from vrspam.estimators.grid_search import FoldProblem, GridScores, over_folds
 from vrspam.estimators.map_search import Candidate
 from vrspam.model_selection.selection import Choice, SelectionRule
 from vrspam.moments import ClassMoments
-from vrspam.objective import Objective
-from vrspam.solvers.grid import GridSolution, auto_l2s, check_grid_axis, solve_grid
+from vrspam.objective import SquaredPairLoss
+from vrspam.solvers.path import GridSolution, auto_l2s, check_grid_axis, solve_grid
 
 
 def hash_folds(cv: Any, random_state: Any) -> HashFolds:
@@ -163,8 +163,9 @@ def cross_validate(
     def one_fold(number: int) -> tuple[GridSolution, np.ndarray]:
         others = [fold for other, fold in enumerate(moments) if other != number]
         training = sum(others[1:], others[0])
-        objective = Objective.from_moments(training, 0.0)
-        grid = solve_grid(objective, l2s, l1s, tol=estimator.tol, max_iter=estimator.max_iter)
+        grid = solve_grid(
+            SquaredPairLoss.from_moments(training), l2s, l1s, tol=estimator.tol, max_iter=estimator.max_iter
+        )
         return grid, -grid.coefs.reshape(l2s.size * l1s.size, -1) @ training.means.sum(axis=0) / 2.0
 
     problem = FoldProblem.from_moments(len(moments), total.means.shape[1], l1s)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Literal
 
 import numpy as np
 from scipy import sparse
@@ -15,39 +14,11 @@ from vrspam._utils.blas import blas_threads_for, blas_threads_for_matrix
 from vrspam.estimators.base import PENALTY_CONSTRAINTS, AUCClassifierBase
 from vrspam.estimators.chunks import BlockProducts, RowBlocks
 from vrspam.moments import ClassMoments
-from vrspam.objective import DeviceProducts, Objective, Operator
-from vrspam.solvers.base import Solution, Solver, run
-from vrspam.solvers.exact import ConjugateGradient, solve_gram, solve_products
-from vrspam.solvers.proximal import ProximalGradient
+from vrspam.objective import DeviceProducts, ElasticNet, Objective, Operator, SquaredPairLoss
+from vrspam.solvers.base import Solution
+from vrspam.solvers.choose import choose_solver, solve
 
-MOMENTS_MAX_FEATURES_DENSE = 5_000
-MOMENTS_MAX_FEATURES_SPARSE = 2_000
-MOMENTS_ALWAYS = 1_000
 PARTIAL_FIT_MAX_FEATURES = 20_000
-
-
-def choose_solver(n_samples: int, n_features: int, is_sparse: bool) -> Literal["moments", "products"]:
-    """The one rule that picks the solver.
-
-    "moments" gathers two d×d matrices in one pass and solves from them; it costs n d² and does not mind bad
-    conditioning. "products" only multiplies by X, once or twice an iteration, and never holds a d×d matrix.
-
-    * up to 1,000 features: moments;
-    * dense X, up to 5,000 features and at least as many rows as features: moments;
-    * sparse X, up to 2,000 features: moments;
-    * otherwise products.
-
-    Within each, l1 = 0 is a linear system (Cholesky, conjugate gradient) and l1 > 0 coordinate descent (on
-    the Gram matrix, on the columns of X).
-
-    >>> choose_solver(60_000, 780, is_sparse=False), choose_solver(16_000, 62_000, is_sparse=True)
-    ('moments', 'products')
-    """
-    if n_features <= MOMENTS_ALWAYS:
-        return "moments"
-    if is_sparse:
-        return "moments" if n_features <= MOMENTS_MAX_FEATURES_SPARSE else "products"
-    return "moments" if n_features <= min(n_samples, MOMENTS_MAX_FEATURES_DENSE) else "products"
 
 
 class AUCClassifier(AUCClassifierBase):
@@ -175,8 +146,8 @@ class AUCClassifier(AUCClassifierBase):
             self._fit_by_passes(within, moments)
             return self._settle(rows.X)
         l2 = self._resolve_l2(moments)
-        objective = Objective.from_products(rows.X, rows.y == classes[1], rows.weights, moments, l2, float(self.l1))
-        solution = solve_products(objective, tol=self.tol, max_iter=self.max_iter)
+        objective = Objective.from_rows(rows.X, rows.y == classes[1], rows.weights, moments, l2, float(self.l1))
+        solution = solve(objective, tol=self.tol, max_iter=self.max_iter)
         self.__dict__.pop("moments_", None)
         self._finish(solution, moments, l2, "products")
         return self
@@ -294,7 +265,7 @@ class AUCClassifier(AUCClassifierBase):
     def _solve(self, moments: ClassMoments) -> Solution:
         objective = Objective.from_moments(moments, self._resolve_l2(moments), float(self.l1))
         with blas_threads_for_matrix(moments.means.shape[1]):
-            return solve_gram(objective, tol=self.tol, max_iter=self.max_iter)
+            return solve(objective, tol=self.tol, max_iter=self.max_iter)
 
     def _keep_moments(self, solution: Solution, moments: ClassMoments) -> AUCClassifier:
         self.moments_ = moments
@@ -304,9 +275,8 @@ class AUCClassifier(AUCClassifierBase):
     def _fit_by_passes(self, within: Operator, moments: ClassMoments) -> None:
         """Solve with products by Σ alone, each of which reads all the data once."""
         l2 = self._resolve_l2(moments)
-        objective = Objective.from_operator(within, moments, l2, float(self.l1))
-        solver: Solver = ConjugateGradient() if self.l1 == 0.0 else ProximalGradient()
-        solution = run(solver, objective, tol=self.tol, max_iter=self.max_iter)
+        objective = Objective(SquaredPairLoss.from_operator(within, moments), ElasticNet(l2, float(self.l1)))
+        solution = solve(objective, tol=self.tol, max_iter=self.max_iter)
         self.__dict__.pop("moments_", None)
         self._finish(solution, moments, l2, "products")
 

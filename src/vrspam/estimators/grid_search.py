@@ -14,15 +14,15 @@ from sklearn.utils.parallel import Parallel, delayed  # these hand scikit-learn'
 from vrspam._utils import array_api
 from vrspam._utils.blas import FEW, SMALL, blas_thread_count, blas_threads
 from vrspam.estimators.base import Rows
-from vrspam.estimators.exact import choose_solver
 from vrspam.estimators.mapped import MappedArray
 from vrspam.estimators.splits import BLOCK_BYTES, KEPT_BYTES, Split, auc_of_coefs, moments_of_splits
 from vrspam.features import FeatureMap
 from vrspam.features.table import BLOCK_ENTRIES
 from vrspam.model_selection.selection import Choice, SelectionRule, select
 from vrspam.moments import ClassMoments
-from vrspam.objective import Objective
-from vrspam.solvers.grid import GridSolution, auto_l2s, check_grid_axis, solve_grid
+from vrspam.objective import SquaredPairLoss
+from vrspam.solvers.choose import choose_solver
+from vrspam.solvers.path import GridSolution, auto_l2s, check_grid_axis, solve_grid
 
 T = TypeVar("T")
 MAPPED_BYTES = 1 << 27  # moments of all folds in feature space are kept up to this size
@@ -80,19 +80,19 @@ class GridSearch:
             kept, how = (MAPPED_BYTES, over) if mapped else (KEPT_BYTES, None)
             moments, training = moments_of_splits(rows, splits, classes, kept, how)
 
-            def objective_of(number: int) -> Objective:
-                return Objective.from_moments(training(number), 0.0)
+            def loss_of(number: int) -> SquaredPairLoss:
+                return SquaredPairLoss.from_moments(training(number))
 
         else:
             moments = ClassMoments(rows.X.shape[1], classes=classes, scatter=False).add_checked(*rows)
 
-            def objective_of(number: int) -> Objective:
-                return _objective_from_products(rows, is_positive, splits[number], classes)
+            def loss_of(number: int) -> SquaredPairLoss:
+                return _loss_from_products(rows, is_positive, splits[number], classes)
 
         l2s = auto_l2s(moments) if isinstance(self.l2s, str) else check_grid_axis("l2s", self.l2s)
 
         def one_fold(number: int) -> tuple[np.ndarray, GridSolution]:
-            grid = solve_grid(objective_of(number), l2s, l1s, tol=self.tol, max_iter=self.max_iter, like=rows.X)
+            grid = solve_grid(loss_of(number), l2s, l1s, tol=self.tol, max_iter=self.max_iter, like=rows.X)
             coefs = grid.coefs.reshape(l2s.size * l1s.size, -1)
             auc = auc_of_coefs(rows, is_positive, splits[number].validation, coefs).reshape(l2s.size, l1s.size)
             return auc, grid if mapped else grid._replace(coefs=np.empty(0))
@@ -175,10 +175,10 @@ def solver_for(rows: Rows) -> str:
     return choose_solver(rows.X.shape[0], rows.X.shape[1], sparse.issparse(rows.X))
 
 
-def _objective_from_products(rows: Rows, is_positive: np.ndarray, split: Split, classes: np.ndarray) -> Objective:
+def _loss_from_products(rows: Rows, is_positive: np.ndarray, split: Split, classes: np.ndarray) -> SquaredPairLoss:
     """F on a training part, with X as it is: rows outside have weight 0."""
     weights = np.bincount(split.train, minlength=rows.y.size).astype(np.float64)
     if rows.weights is not None:
         weights *= rows.weights
     moments = ClassMoments(rows.X.shape[1], classes=classes, scatter=False).add_checked(rows.X, rows.y, weights)
-    return Objective.from_products(rows.X, is_positive, weights, moments, 0.0)
+    return SquaredPairLoss.from_rows(rows.X, is_positive, weights, moments)

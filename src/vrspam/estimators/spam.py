@@ -7,8 +7,8 @@ from sklearn.utils._param_validation import StrOptions
 
 from vrspam.estimators.base import PENALTY_CONSTRAINTS, Rows
 from vrspam.estimators.stream import STREAM_CONSTRAINTS, Known, StreamClassifierBase
+from vrspam.solvers.online import step_rule
 from vrspam.solvers.spam import SPAM
-from vrspam.solvers.stream import step_rule
 
 
 class SPAMClassifier(StreamClassifierBase):
