@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy import sparse
+from toy_loss import SquaredHingeByPairs
+from toy_penalty import MCP
 
-from vrspam import AUCClassifier, AUCClassifierCV, OPAUCClassifier, SOLAMClassifier, SPAMClassifier, VRSPAMClassifier
+from vrspam import (
+    AUCClassifier,
+    AUCClassifierCV,
+    ClassMoments,
+    OPAUCClassifier,
+    SOLAMClassifier,
+    SPAMClassifier,
+    VRSPAMClassifier,
+)
+from vrspam.objective import ElasticNet, SquaredPairLoss
+from vrspam.solvers.choose import exact_solvers
+from vrspam.solvers.gram import RidgePath
 
 DTYPES = [np.float64, np.float32]
 CONTAINERS = {
@@ -15,8 +30,18 @@ CONTAINERS = {
     "csr_matrix": sparse.csr_matrix,
     "csc_array": sparse.csc_array,
 }
-# (l2, l1) in units of 2pq · mean diagonal of H and of the least l1 that gives w = 0
-PENALTIES = {"ridge": (1e-2, 0.0), "weak_ridge": (1e-5, 0.0), "net": (1e-2, 0.1), "sparse_net": (1e-3, 0.5)}
+# (l2, l1) of an elastic net in units of 2pq · mean diagonal of H and of the least l1 that gives w = 0
+STRENGTHS = {"ridge": (1e-2, 0.0), "weak_ridge": (1e-5, 0.0), "net": (1e-2, 0.1), "sparse_net": (1e-3, 0.5)}
+
+# Every loss, of rows X (dense or CSR) and labels y; every penalty, for columns of about unit curvature; every solver.
+LOSSES: dict[str, Callable] = {
+    "squared, moments": lambda X, y: SquaredPairLoss.from_moments(ClassMoments.from_data(X, y)),
+    "squared, rows": lambda X, y: SquaredPairLoss.from_rows(X, y == 1, None, ClassMoments.from_data(X, y)),
+    "squared hinge": SquaredHingeByPairs,
+}
+PENALTIES = {"ridge": ElasticNet(0.02), "elastic net": ElasticNet(0.01, 0.05), "MCP": MCP(0.04, 3.5)}
+SOLVERS: dict[str, Callable] = {type(solver).__name__: type(solver) for solver in exact_solvers()}
+SOLVERS["RidgePath"] = lambda: RidgePath(np.array([0.01, 0.02, 0.03, 0.04]))
 
 # Every estimator under scikit-learn's checks.
 ESTIMATORS = [
@@ -72,9 +97,9 @@ def pairwise_objective(X, y, w, l2, l1=0.0, weights=None):
 
 
 def scaled_penalty(moments, name):
-    """The (l2, l1) of `PENALTIES` for these data."""
+    """The (l2, l1) of `STRENGTHS` for these data."""
     from vrspam.objective import l2_unit
 
-    l2, l1 = PENALTIES[name]
+    l2, l1 = STRENGTHS[name]
     largest_l1 = 2 * moments.p * (1 - moments.p) * np.abs(moments.delta).max()
     return l2 * l2_unit(moments), l1 * largest_l1

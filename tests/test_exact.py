@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import PENALTIES, make_data, pairwise_objective, scaled_penalty
+from helpers import STRENGTHS, make_data, pairwise_objective, scaled_penalty
 from scipy import sparse
 from sklearn.linear_model import ElasticNet, RidgeClassifier
 
@@ -33,7 +33,7 @@ ROUTES = ["gram", "products", "sparse"]
 
 
 @pytest.mark.parametrize("route", ROUTES)
-@pytest.mark.parametrize("name", PENALTIES)
+@pytest.mark.parametrize("name", STRENGTHS)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_same_minimiser_as_scikit_learns_elastic_net(route, name, weighted):
     """F is a weighted least-squares problem: rows (x_i - μ_class) with target 0, and δ with target 1.
@@ -100,7 +100,7 @@ def test_data_built_from_a_chosen_solution(route):
 
 
 @pytest.mark.parametrize("route", ROUTES)
-@pytest.mark.parametrize("name", PENALTIES)
+@pytest.mark.parametrize("name", STRENGTHS)
 def test_certificate_is_true_and_reached(route, name):
     X, y = make_data(200, 12, seed=5)
     moments = ClassMoments.from_data(X, y)

@@ -9,7 +9,7 @@ import warnings
 
 import numpy as np
 import pytest
-from helpers import CONTAINERS, DTYPES, PENALTIES, make_data, pairwise_objective, scaled_penalty
+from helpers import CONTAINERS, DTYPES, STRENGTHS, make_data, pairwise_objective, scaled_penalty
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.exceptions import ConvergenceWarning
@@ -55,7 +55,7 @@ def test_reaches_the_exact_optimum(variant, container, penalty):
     sparse_input = container.startswith("cs")
     expected = variant if variant == "paper" or l1 == 0 else "pair" if sparse_input else "centred"
     assert model.variant_ == expected
-    if PENALTIES[penalty][1] > 0:
+    if STRENGTHS[penalty][1] > 0:
         np.testing.assert_array_equal(model.coef_ == 0, exact.coef_ == 0)  # exact zeros, and the right ones
 
 

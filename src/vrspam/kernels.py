@@ -69,7 +69,9 @@ def register_prox(kind: type) -> Callable[[F], F]:
     """
 
     def register(function: F) -> F:
-        _PROX[kind] = njit(nogil=True, fastmath=FASTMATH)(function), function.__code__.co_filename
+        # Without Python's check for a division by zero, so that loops over coordinates vectorise.
+        prox = njit(nogil=True, fastmath=FASTMATH, error_model="numpy")(function)
+        _PROX[kind] = prox, function.__code__.co_filename
         return function
 
     return register
@@ -192,15 +194,18 @@ def gram_descent(gram, curvature, w, grad, penalty, target, max_sweeps):
     """
     full_every = 5
     d = w.shape[0]
+    steps = np.zeros(d)
+    for j in range(d):
+        if curvature[j] >= TINY:
+            steps[j] = 1.0 / curvature[j]
     left = violation(penalty, w, grad, curvature)
     sweep = 0
     while sweep < max_sweeps and not left <= target:
         for j in range(d):
             old = w[j]
-            if (old == 0.0 and sweep % full_every != 0) or curvature[j] < TINY:
+            if (old == 0.0 and sweep % full_every != 0) or steps[j] == 0.0:
                 continue
-            step = 1.0 / curvature[j]
-            new = prox1(penalty, old - step * grad[j], step, j)
+            new = prox1(penalty, old - steps[j] * grad[j], steps[j], j)
             if new != old:
                 w[j] = new
                 _dense_add_row(gram, j, new - old, grad)
