@@ -256,6 +256,16 @@ def column_sweep(columns, means, delta, k, curvature, w, scores, running, penalt
 
 # --- Streams: running class statistics, SPAM -------------------------------------------------------------------
 
+# Slots of `ClassSums.totals`, each of the first two for both classes: Σ‖x‖², ‖S‖², S₋·S₊, max ‖x‖².
+SQUARES, OWN, CROSS, LARGEST = 0, 2, 4, 5
+# Slots of `carry`, the numbers that an online method takes along: t and the scale of v for all of them,
+STEPS, SCALE = 0, 1
+# w·S₋, w·S₊, G, Σ t and the steps since the last fold for SPAM,
+SPAM_LOWER, SPAM_UPPER, SPAM_OF_V, SPAM_WEIGHT, SPAM_SINCE_FOLD, SPAM_SLOTS = 2, 3, 4, 5, 6, 7
+# a, b, ζ, G, Σ η, ‖w‖², the steps since the last fold and Σ η (a, b, ζ) for SOLAM.
+SOLAM_A, SOLAM_B, SOLAM_ZETA, SOLAM_OF_V, SOLAM_WEIGHT, SOLAM_SQUARE, SOLAM_SINCE_FOLD = 2, 3, 4, 5, 6, 7, 8
+SOLAM_SUMS, SOLAM_SLOTS = 9, 12
+
 
 class ClassSums(NamedTuple):
     """Size and sum of each class (index 0 negative, 1 positive), and six numbers that follow from the rows.
@@ -345,10 +355,10 @@ def take_in(classes, X, i, c, square, learn):
     other = row_dot(X, i, classes.sums[1 - c])
     if learn:
         totals = classes.totals
-        totals[c] += square
-        totals[2 + c] += 2.0 * own + square
-        totals[4] += other
-        totals[5] = max(totals[5], square)
+        totals[SQUARES + c] += square
+        totals[OWN + c] += 2.0 * own + square
+        totals[CROSS] += other
+        totals[LARGEST] = max(totals[LARGEST], square)
         classes.counts[c] += 1.0
         add_row(X, i, 1.0, classes.sums[c])
         own += square
@@ -383,24 +393,24 @@ def _spam_row(classes, rule, t, c, score, other_score, square, dot_other):
     n_other = classes.counts[1 - c]
     share = 2.0 * n_other / (classes.counts[0] + classes.counts[1])
     margin = score - other_score - (1.0 if c == 1 else -1.0)
-    distance = square - 2.0 * dot_other / n_other + classes.totals[3 - c] / (n_other * n_other)
+    distance = square - 2.0 * dot_other / n_other + classes.totals[OWN + 1 - c] / (n_other * n_other)
     lipschitz_row = share * np.sqrt(square * max(distance, 0.0))
     l2 = rule.l2 if rule.l2_share == 0.0 else rule.l2_share * running_unit(classes)
-    step = step_length(rule, t, l2, classes.totals[5], mean_lipschitz(classes), lipschitz_row)
+    step = step_length(rule, t, l2, classes.totals[LARGEST], mean_lipschitz(classes), lipschitz_row)
     return step, share * margin, l2
 
 
 @compiled
 def spam_fold(classes, v, average, carry):
     """Write the scale of `spam_ridge` into v, so that v is w, and compute the carried products afresh."""
-    scale, weight = carry[1], carry[4]
+    scale, weight = carry[SCALE], carry[SPAM_OF_V]
     for j in range(average.shape[0]):
         average[j] += weight * v[j]
     for j in range(v.shape[0]):
         v[j] *= scale
-    carry[1], carry[4], carry[6] = 1.0, 0.0, 0.0
-    carry[2] = np.dot(v, classes.sums[0])
-    carry[3] = np.dot(v, classes.sums[1])
+    carry[SCALE], carry[SPAM_OF_V], carry[SPAM_SINCE_FOLD] = 1.0, 0.0, 0.0
+    carry[SPAM_LOWER] = np.dot(v, classes.sums[0])
+    carry[SPAM_UPPER] = np.dot(v, classes.sums[1])
 
 
 @compiled
@@ -412,35 +422,37 @@ def spam_ridge(X, order, side, classes, learn, v, average, carry, rule):
     recursion: (w - η f x)·S = w·S - η f (x·S). The average Σ t w_t / Σ t is kept in the same way: with
     G = Σ t scale_t, the sum is G v + average as long as a change b x of v adds -G b x to `average`.
 
-    carry = [t, scale, w·S₋, w·S₊, G, Σ t, steps since the last fold]. Folding depends on the steps done and not
-    on where a batch ends, so the result has the same bits however a stream is cut.
+    `carry` holds t, scale, w·S₋, w·S₊, G, Σ t and the steps since the last fold. Folding depends on the steps done
+    and not on where a batch ends, so the result has the same bits however a stream is cut.
     If `learn`, a row joins `classes` before its step; while one class is missing there is no step.
     """
     fold_every = max(1000, v.shape[0])
     for i in order:
         c = side[i]
         square = row_square(X, i)
-        score = carry[1] * row_dot(X, i, v)
+        score = carry[SCALE] * row_dot(X, i, v)
         dot0, dot1 = take_in(classes, X, i, c, square, learn)
         if learn:
-            carry[2 + c] += score
+            carry[SPAM_LOWER + c] += score
         if classes.counts[0] == 0.0 or classes.counts[1] == 0.0:
             continue
-        carry[0] += 1.0
-        other_score = carry[3 - c] / classes.counts[1 - c]
-        step, factor, l2 = _spam_row(classes, rule, carry[0], c, score, other_score, square, dot0 if c == 1 else dot1)
+        carry[STEPS] += 1.0
+        other_score = carry[SPAM_UPPER - c] / classes.counts[1 - c]
+        step, factor, l2 = _spam_row(
+            classes, rule, carry[STEPS], c, score, other_score, square, dot0 if c == 1 else dot1
+        )
         shrink = 1.0 / (1.0 + step * l2)
-        change = -step * factor / carry[1]
+        change = -step * factor / carry[SCALE]
         add_row(X, i, change, v)
         if average.shape[0] > 0:
-            add_row(X, i, -carry[4] * change, average)
-        carry[1] *= shrink
-        carry[2] = shrink * (carry[2] - step * factor * dot0)
-        carry[3] = shrink * (carry[3] - step * factor * dot1)
-        carry[4] += carry[0] * carry[1]
-        carry[5] += carry[0]
-        carry[6] += 1.0
-        if carry[1] < 1e-9 or carry[6] >= fold_every:
+            add_row(X, i, -carry[SPAM_OF_V] * change, average)
+        carry[SCALE] *= shrink
+        carry[SPAM_LOWER] = shrink * (carry[SPAM_LOWER] - step * factor * dot0)
+        carry[SPAM_UPPER] = shrink * (carry[SPAM_UPPER] - step * factor * dot1)
+        carry[SPAM_OF_V] += carry[STEPS] * carry[SCALE]
+        carry[SPAM_WEIGHT] += carry[STEPS]
+        carry[SPAM_SINCE_FOLD] += 1.0
+        if carry[SCALE] < 1e-9 or carry[SPAM_SINCE_FOLD] >= fold_every:
             spam_fold(classes, v, average, carry)
 
 
@@ -457,16 +469,18 @@ def spam_net(X, order, side, classes, learn, w, average, carry, rule, l1):
         dot0, dot1 = take_in(classes, X, i, c, square, learn)
         if classes.counts[0] == 0.0 or classes.counts[1] == 0.0:
             continue
-        carry[0] += 1.0
+        carry[STEPS] += 1.0
         other_score = np.dot(w, classes.sums[1 - c]) / classes.counts[1 - c]
-        step, factor, l2 = _spam_row(classes, rule, carry[0], c, score, other_score, square, dot0 if c == 1 else dot1)
+        step, factor, l2 = _spam_row(
+            classes, rule, carry[STEPS], c, score, other_score, square, dot0 if c == 1 else dot1
+        )
         add_row(X, i, -step * factor, w)
         penalty = ElasticNet(l2, l1)
         for j in range(w.shape[0]):
             w[j] = prox1(penalty, w[j], step, j)
         for j in range(average.shape[0]):
-            average[j] += carry[0] * w[j]
-        carry[5] += carry[0]
+            average[j] += carry[STEPS] * w[j]
+        carry[SPAM_WEIGHT] += carry[STEPS]
 
 
 # --- Streams: SOLAM ----------------------------------------------------------------------------------------------
@@ -476,10 +490,10 @@ def spam_net(X, order, side, classes, learn, w, average, carry, rule, l1):
 def solam_fold(v, average, carry):
     """Write the scale of `solam_steps` into v, so that v is w and `average` is Σ η_t w_t."""
     for j in range(v.shape[0]):
-        average[j] += carry[5] * v[j]
-        v[j] *= carry[1]
-    carry[1], carry[5], carry[8] = 1.0, 0.0, 0.0
-    carry[7] = np.dot(v, v)
+        average[j] += carry[SOLAM_OF_V] * v[j]
+        v[j] *= carry[SCALE]
+    carry[SCALE], carry[SOLAM_OF_V], carry[SOLAM_SINCE_FOLD] = 1.0, 0.0, 0.0
+    carry[SOLAM_SQUARE] = np.dot(v, v)
 
 
 @compiled
@@ -491,57 +505,57 @@ def solam_steps(X, order, side, classes, learn, v, average, carry, rule, radius)
     average Σ η_t w_t is G v + `average`. With an automatic step a, b and ζ, which are scores, are measured in units
     of the root mean square of ‖x‖, so that no variable is left behind: their steps are longer by its square.
 
-    carry = [t, scale, a, b, ζ, G, Σ η, ‖w‖², steps since the last fold, Σ η a, Σ η b, Σ η ζ].
+    `carry` holds t, scale, a, b, ζ, G, Σ η, ‖w‖², the steps since the last fold, Σ η a, Σ η b and Σ η ζ.
     """
     fold_every = max(1000, v.shape[0])
     for i in order:
         c = side[i]
         square = row_square(X, i)
-        score = carry[1] * row_dot(X, i, v)
+        score = carry[SCALE] * row_dot(X, i, v)
         if learn:
             take_in(classes, X, i, c, square, True)
         n0, n1 = classes.counts
         if n0 == 0.0 or n1 == 0.0:
             continue
-        carry[0] += 1.0
+        carry[STEPS] += 1.0
         share = (n0 if c == 1 else n1) / (n0 + n1)
         pq = n0 * n1 / ((n0 + n1) * (n0 + n1))
         sign = -1.0 if c == 1 else 1.0
         l2 = rule.l2 if rule.l2_share == 0.0 else rule.l2_share * running_unit(classes)
-        mean_square = (classes.totals[0] + classes.totals[1]) / (n0 + n1)
-        class_squares = classes.totals[0] / n0 + classes.totals[1] / n1
+        mean_square = (classes.totals[SQUARES] + classes.totals[SQUARES + 1]) / (n0 + n1)
+        class_squares = classes.totals[SQUARES] / n0 + classes.totals[SQUARES + 1] / n1
         lipschitz_row = 2.0 * share * (np.sqrt(square) + np.sqrt(mean_square)) ** 2
         lipschitz_mean = 2.0 * pq * class_squares
-        step = step_length(rule, carry[0], l2, classes.totals[5], lipschitz_mean, lipschitz_row)
+        step = step_length(rule, carry[STEPS], l2, classes.totals[LARGEST], lipschitz_mean, lipschitz_row)
         score_step = step * mean_square if rule.size == 0.0 else step
 
-        own = 2 if c == 1 else 3  # a or b
+        own = SOLAM_A if c == 1 else SOLAM_B
         residual = score - carry[own]
-        factor = 2.0 * share * (residual + sign * (1.0 + carry[4]))
-        zeta_slope = 2.0 * (share * sign * score - pq * carry[4])
+        factor = 2.0 * share * (residual + sign * (1.0 + carry[SOLAM_ZETA]))
+        zeta_slope = 2.0 * (share * sign * score - pq * carry[SOLAM_ZETA])
         carry[own] += score_step * 2.0 * share * residual
-        carry[4] += score_step * zeta_slope
+        carry[SOLAM_ZETA] += score_step * zeta_slope
 
         shrink = 1.0 / (1.0 + step * l2)
         change = -step * factor
-        norm_square = shrink * shrink * max(carry[7] + 2.0 * change * score + change * change * square, 0.0)
-        add_row(X, i, change / carry[1], v)
-        add_row(X, i, -carry[5] * change / carry[1], average)
+        norm_square = shrink * shrink * max(carry[SOLAM_SQUARE] + 2.0 * change * score + change * change * square, 0.0)
+        add_row(X, i, change / carry[SCALE], v)
+        add_row(X, i, -carry[SOLAM_OF_V] * change / carry[SCALE], average)
         if norm_square > radius * radius:
             shrink *= radius / np.sqrt(norm_square)
             norm_square = radius * radius
         if radius < np.inf:
-            bound = radius * np.sqrt(classes.totals[5])
+            bound = radius * np.sqrt(classes.totals[LARGEST])
             carry[own] = min(max(carry[own], -bound), bound)
-            carry[4] = min(max(carry[4], -2.0 * bound), 2.0 * bound)
-        carry[1] *= shrink
-        carry[5] += step * carry[1]
-        carry[6] += step
-        carry[7] = norm_square
-        carry[8] += 1.0
+            carry[SOLAM_ZETA] = min(max(carry[SOLAM_ZETA], -2.0 * bound), 2.0 * bound)
+        carry[SCALE] *= shrink
+        carry[SOLAM_OF_V] += step * carry[SCALE]
+        carry[SOLAM_WEIGHT] += step
+        carry[SOLAM_SQUARE] = norm_square
+        carry[SOLAM_SINCE_FOLD] += 1.0
         for k in range(3):
-            carry[9 + k] += step * carry[2 + k]
-        if carry[1] < 1e-9 or carry[8] >= fold_every:
+            carry[SOLAM_SUMS + k] += step * carry[SOLAM_A + k]
+        if carry[SCALE] < 1e-9 or carry[SOLAM_SINCE_FOLD] >= fold_every:
             solam_fold(v, average, carry)
 
 
@@ -609,7 +623,7 @@ def opauc_steps(X, order, side, classes, scatters, buffers, filled, spread, lear
     price of few) or, without a matrix (scatters of shape (2, 0, 0)), to compress it to the rank of the sketch.
 
     Returns how many rows of `order` are done. If `learn`, a row joins its class before its step; without
-    `step` that is all. carry = [t].
+    `step` that is all. `carry` holds t.
     """
     d = w.shape[0]
     x, v, product = np.empty(d), np.empty(d), np.empty(d)
@@ -627,17 +641,22 @@ def opauc_steps(X, order, side, classes, scatters, buffers, filled, spread, lear
         if step and classes.counts[0] > 0.0 and classes.counts[1] > 0.0:
             other = 1 - c
             n = classes.counts[other]
-            carry[0] += 1.0
+            carry[STEPS] += 1.0
             for j in range(d):
                 product[j] = spread[other] / n * w[j]
             for j in range(scatters.shape[1]):
                 product[j] += _dense_row_dot(scatters[other], j, w) / n
             for r in range(filled[other]):
                 _dense_add_row(buffers[other], r, _dense_row_dot(buffers[other], r, w) / n, product)
-            _opauc_step(classes, c, x, product, w, carry[0], rule)
+            _opauc_step(classes, c, x, product, w, carry[STEPS], rule)
         if filled[c] == buffers.shape[1]:
             return position + 1
     return order.shape[0]
+
+
+# Columns of `work` in the lazy epochs: those of `sparse_ridge_epoch`, and those of `sparse_net_epoch`.
+Z, Y, AVERAGE, TIME, LOWER, UPPER, GRAD = 0, 1, 2, 3, 4, 5, 6
+W, ANCHOR, ANCHOR_GRAD = 0, 1, 2  # and TIME
 
 
 # --- VRSPAM ------------------------------------------------------------------------------------------------------
@@ -872,19 +891,19 @@ def _touch(X, i, work, now, table):
     """
     total = 0.0
     for position in range(X.indptr[i], X.indptr[i + 1]):
-        total += table[now - int(work[X.indices[position], 3]), 0]
+        total += table[now - int(work[X.indices[position], TIME]), 0]
     return total
 
 
 @compiled
 def _idle(work, j, now, table):
     """Bring coordinate j of `sparse_ridge_epoch` up to time `now`."""
-    lag = int(now - work[j, 3])
-    z, y = work[j, 0], work[j, 1]
-    work[j, 0] = table[lag, 0] * z
-    work[j, 1] = table[lag, 1] * z + table[lag, 2] * y
-    work[j, 2] = table[lag, 0] * work[j, 2] + table[lag, 3] * z + table[lag, 4] * y
-    work[j, 3] = now
+    lag = int(now - work[j, TIME])
+    z, y = work[j, Z], work[j, Y]
+    work[j, Z] = table[lag, 0] * z
+    work[j, Y] = table[lag, 1] * z + table[lag, 2] * y
+    work[j, AVERAGE] = table[lag, 0] * work[j, AVERAGE] + table[lag, 3] * z + table[lag, 4] * y
+    work[j, TIME] = now
 
 
 @compiled
@@ -918,10 +937,10 @@ def sparse_ridge_epoch(X, order, draws, products, work, scores, tau1, tau3, step
         for position in range(X.indptr[i], X.indptr[i + 1]):
             x, j = np.float64(X.data[position]), X.indices[position]
             _idle(work, j, float(t), table)
-            score += x * (tau1 * work[j, 0] + tau3 * work[j, 1])
-            dot_lower += x * work[j, 4]
-            dot_upper += x * work[j, 5]
-            dot_grad += x * work[j, 6]
+            score += x * (tau1 * work[j, Z] + tau3 * work[j, Y])
+            dot_lower += x * work[j, LOWER]
+            dot_upper += x * work[j, UPPER]
+            dot_grad += x * work[j, GRAD]
         score += (tau1 * of_z[0] + tau3 * of_y[0]) * dot_lower
         score += (tau1 * of_z[1] + tau3 * of_y[1]) * dot_upper
         score += (tau1 * of_z[2] + tau3 * of_y[2]) * dot_grad
@@ -930,10 +949,10 @@ def sparse_ridge_epoch(X, order, draws, products, work, scores, tau1, tau3, step
         a, e[0], e[1] = row_direction(draws, i, score, lower, upper)
         for position in range(X.indptr[i], X.indptr[i + 1]):
             j = X.indices[position]
-            z = shrink * (work[j, 0] - step * a * X.data[position])
-            y = tau1 * z + tau3 * work[j, 1]
-            work[j, 0], work[j, 1], work[j, 2] = z, y, shrink * work[j, 2] + y
-            work[j, 3] = t + 1.0
+            z = shrink * (work[j, Z] - step * a * X.data[position])
+            y = tau1 * z + tau3 * work[j, Y]
+            work[j, Z], work[j, Y], work[j, AVERAGE] = z, y, shrink * work[j, AVERAGE] + y
+            work[j, TIME] = t + 1.0
         weight = shrink * weight + 1.0
         for b in range(3):
             of_z[b] = shrink * (of_z[b] - step * e[b])
@@ -948,10 +967,10 @@ def sparse_ridge_epoch(X, order, draws, products, work, scores, tau1, tau3, step
     for j in range(work.shape[0]):
         _idle(work, j, float(steps), table)
         for b in range(3):
-            work[j, 0] += of_z[b] * work[j, 4 + b]
-            work[j, 1] += of_y[b] * work[j, 4 + b]
-            work[j, 2] += of_average[b] * work[j, 4 + b]
-        work[j, 2] /= weight
+            work[j, Z] += of_z[b] * work[j, LOWER + b]
+            work[j, Y] += of_y[b] * work[j, LOWER + b]
+            work[j, AVERAGE] += of_average[b] * work[j, LOWER + b]
+        work[j, AVERAGE] /= weight
     return touched
 
 
@@ -1025,9 +1044,9 @@ def _score_after_drift(X, i, work, now, rule):
     score = 0.0
     for position in range(X.indptr[i], X.indptr[i + 1]):
         j = X.indices[position]
-        work[j, 0] = drift(work[j, 0], work[j, 2], now - int(work[j, 3]), rule)
-        work[j, 3] = now
-        score += X.data[position] * (work[j, 0] - work[j, 1])
+        work[j, W] = drift(work[j, W], work[j, ANCHOR_GRAD], now - int(work[j, TIME]), rule)
+        work[j, TIME] = now
+        score += X.data[position] * (work[j, W] - work[j, ANCHOR])
     return score
 
 
@@ -1051,15 +1070,15 @@ def sparse_net_epoch(X, positives, negatives, scale, work, step, penalty):
         score = _score_after_drift(X, i, work, t, rule) - _score_after_drift(X, k, work, t, rule)
         a = step * scale[t] * score
         for position in range(X.indptr[i], X.indptr[i + 1]):
-            work[X.indices[position], 0] -= a * X.data[position]
+            work[X.indices[position], W] -= a * X.data[position]
         for position in range(X.indptr[k], X.indptr[k + 1]):
-            work[X.indices[position], 0] += a * X.data[position]
+            work[X.indices[position], W] += a * X.data[position]
         for row in (i, k):
             for position in range(X.indptr[row], X.indptr[row + 1]):
                 j = X.indices[position]
-                if work[j, 3] == t:
-                    work[j, 0] = prox1(penalty, work[j, 0] - step * work[j, 2], step, j)
-                    work[j, 3] = t + 1
+                if work[j, TIME] == t:
+                    work[j, W] = prox1(penalty, work[j, W] - step * work[j, ANCHOR_GRAD], step, j)
+                    work[j, TIME] = t + 1
     for j in range(work.shape[0]):
-        work[j, 0] = drift(work[j, 0], work[j, 2], steps - int(work[j, 3]), rule)
+        work[j, W] = drift(work[j, W], work[j, ANCHOR_GRAD], steps - int(work[j, TIME]), rule)
     return touched

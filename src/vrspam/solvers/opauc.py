@@ -101,7 +101,7 @@ class OPAUC:
 
     @property
     def n_steps(self) -> int:
-        return int(self.carry[0])
+        return int(self.carry[0])  # the only slot, kernels.STEPS
 
     @property
     def coef(self) -> np.ndarray:

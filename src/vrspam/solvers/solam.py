@@ -22,11 +22,13 @@ class SOLAM(SumsMethod):
     """The state of SOLAM, and its steps; `coef` is the average of the w_t weighted by the steps η_t."""
 
     def __init__(self, n_features: int):
+        from vrspam import kernels
+
         super().__init__(n_features)
         self.w = np.zeros(n_features)
         self.total = np.zeros(n_features)
-        self.carry = np.zeros(12)  # see kernels.solam_steps
-        self.carry[1] = 1.0
+        self.carry = np.zeros(kernels.SOLAM_SLOTS)  # see kernels.solam_steps
+        self.carry[kernels.SCALE] = 1.0
 
     def advance(
         self,
@@ -46,15 +48,22 @@ class SOLAM(SumsMethod):
 
     @property
     def n_steps(self) -> int:
-        return int(self.carry[0])
+        from vrspam import kernels
+
+        return int(self.carry[kernels.STEPS])
 
     @property
     def coef(self) -> np.ndarray:
-        if self.carry[6] == 0.0:
+        from vrspam import kernels
+
+        weight = self.carry[kernels.SOLAM_WEIGHT]
+        if weight == 0.0:
             return np.zeros_like(self.w)
-        return (self.total + self.carry[5] * self.w) / self.carry[6]
+        return (self.total + self.carry[kernels.SOLAM_OF_V] * self.w) / weight
 
     @property
     def saddle(self) -> np.ndarray:
         """The averages of (a, b, ζ)."""
-        return self.carry[9:12] / max(self.carry[6], np.finfo(float).tiny)
+        from vrspam import kernels
+
+        return self.carry[kernels.SOLAM_SUMS :] / max(self.carry[kernels.SOLAM_WEIGHT], np.finfo(float).tiny)

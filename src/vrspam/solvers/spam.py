@@ -28,17 +28,22 @@ class SPAM(SumsMethod):
     """
 
     def __init__(self, n_features: int, average: bool = False):
+        from vrspam import kernels
+
         super().__init__(n_features)
         self.w = np.zeros(n_features)
-        self.carry = np.array([0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0])  # see kernels.spam_ridge
+        self.carry = np.zeros(kernels.SPAM_SLOTS)  # see kernels.spam_ridge
+        self.carry[kernels.SCALE] = 1.0
         self.total = np.zeros(n_features if average else 0)
 
     def set_average(self, average: bool) -> None:
         """Begin an average with the next step, or drop it; no change if it is so already."""
         if average == bool(self.total.size):
             return
+        from vrspam import kernels
+
         self.total = np.zeros(self.w.size if average else 0)
-        self.carry[4:6] = 0.0
+        self.carry[[kernels.SPAM_OF_V, kernels.SPAM_WEIGHT]] = 0.0
 
     def advance(
         self,
@@ -54,7 +59,7 @@ class SPAM(SumsMethod):
         from vrspam import kernels
 
         if l1 > 0.0:
-            if self.carry[6] > 0.0:  # steps without l1 came before
+            if self.carry[kernels.SPAM_SINCE_FOLD] > 0.0:  # steps without l1 came before
                 kernels.spam_fold(self.classes, self.w, self.total, self.carry)
             kernels.spam_net(X, order, side, self.classes, learn, self.w, self.total, self.carry, rule, float(l1))
             kernels.spam_fold(self.classes, self.w, self.total, self.carry)  # in case steps without l1 follow
@@ -63,13 +68,18 @@ class SPAM(SumsMethod):
 
     @property
     def n_steps(self) -> int:
-        return int(self.carry[0])
+        from vrspam import kernels
+
+        return int(self.carry[kernels.STEPS])
 
     @property
     def coef(self) -> np.ndarray:
-        if self.total.size and self.carry[5] > 0.0:
-            return (self.total + self.carry[4] * self.w) / self.carry[5]
-        return self.carry[1] * self.w
+        from vrspam import kernels
+
+        weight = self.carry[kernels.SPAM_WEIGHT]
+        if self.total.size and weight > 0.0:
+            return (self.total + self.carry[kernels.SPAM_OF_V] * self.w) / weight
+        return self.carry[kernels.SCALE] * self.w
 
 
 def spam_pass(
@@ -109,7 +119,7 @@ def spam_pass(
     method = SPAM(w.size)
     method.classes = classes
     method.w = np.array(w, dtype=np.float64)
-    method.carry[2:4] = classes.sums @ method.w
+    method.carry[[kernels.SPAM_LOWER, kernels.SPAM_UPPER]] = classes.sums @ method.w
     rule = kernels.StepRule(0.0 if step_size is None else float(step_size), False, float(penalty.l2), 0.0)
     method.advance(X, order, np.asarray(is_positive, dtype=np.int64), rule, penalty.l1, learn=False)
     return method.coef

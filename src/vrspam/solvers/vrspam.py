@@ -263,13 +263,13 @@ class VRSPAM:
         l2, rows = objective.penalty.strong_convexity, self.rows
         fixed = np.stack([*rows.means, state.grad + l2 * state.w])
         work = np.zeros((state.w.size, 8))
-        work[:, 0], work[:, 1], work[:, 4:7] = Z, Y, fixed.T
+        work[:, kernels.Z], work[:, kernels.Y], work[:, kernels.LOWER : kernels.GRAD + 1] = Z, Y, fixed.T
         scores = np.concatenate([rows.means @ Z, rows.means @ Y])
         kernels.sparse_ridge_epoch(
             rows.kernel, order, self._row_gradient().kernel_draws(), fixed @ rows.means.T, work, scores,
             tau1, tau3, step, l2,
         )  # fmt: skip
-        return work[:, 0].copy(), work[:, 1].copy(), work[:, 2].copy()
+        return work[:, kernels.Z].copy(), work[:, kernels.Y].copy(), work[:, kernels.AVERAGE].copy()
 
     def _pairs(self, objective: Objective, state: State) -> tuple[np.ndarray, np.ndarray]:
         from vrspam import kernels
@@ -278,7 +278,7 @@ class VRSPAM:
         positives, negatives, scale = self.gradient.draw(self.rng, self.steps)
         work = np.stack([state.w, state.w, state.grad, np.zeros_like(state.w)], axis=1)
         kernels.sparse_net_epoch(self.rows.kernel, positives, negatives, scale, work, self.step, objective.penalty)
-        w = work[:, 0].copy()
+        w = work[:, kernels.W].copy()
         return w, w - state.w
 
     def _row_gradient(self) -> RowGradient:
