@@ -33,13 +33,28 @@ def _kind(argument: Any) -> Any:
     return getattr(argument, "instance_class", None) if isinstance(argument, types.BaseNamedTuple) else None
 
 
+def _foreign_files(sig: Any) -> list[str]:
+    """The files of the penalties in a signature that are defined elsewhere."""
+    return sorted({_PROX[_kind(argument)][1] for argument in sig if _kind(argument) in _PROX} - {__file__})
+
+
 class _Cache(FunctionCache):
-    """Numba's disk cache, which also notices an edit in the file of a penalty that is defined elsewhere."""
+    """Numba's disk cache, which also notices an edit in the file of a penalty that is defined elsewhere.
+
+    Code for a penalty that is in no file, such as one typed into a notebook, is not kept.
+    """
 
     def _index_key(self, sig, codegen):
-        files = {_PROX[_kind(argument)][1] for argument in sig if _kind(argument) in _PROX}
-        stamps = [(name, os.stat(name).st_mtime_ns, os.stat(name).st_size) for name in sorted(files - {__file__})]
+        stamps = [(name, os.stat(name).st_mtime_ns, os.stat(name).st_size) for name in _foreign_files(sig)]
         return (*super()._index_key(sig, codegen), *stamps)
+
+    def load_overload(self, sig, target_context):
+        kept = all(map(os.path.exists, _foreign_files(sig)))
+        return super().load_overload(sig, target_context) if kept else None
+
+    def save_overload(self, sig, data):
+        if all(map(os.path.exists, _foreign_files(sig))):
+            super().save_overload(sig, data)
 
 
 def compiled(function: F) -> F:
