@@ -23,14 +23,14 @@ def test_the_table_shows_the_point_that_is_taken(monkeypatch):
     def given_scores(source, search, *, keep_coefs):
         auc = np.array(given[source.rows.X.shape[1]])
         nothing = np.zeros(auc.shape)
-        return GridScores(np.array([0.1, 1.0]), np.array([0.0]), auc, nothing, nothing == 0)
+        return GridScores({"l2": np.array([0.1, 1.0]), "l1": np.array([0.0])}, auc, nothing, nothing == 0)
 
     monkeypatch.setattr("vrspam.model_selection.maps.cross_validate", given_scores)
     maps = {"linear": LinearFeatures(), "additive": AdditiveFeatures()}
     splits = [Split(np.arange(30), np.arange(30, 60)), Split(np.arange(30, 60), np.arange(30))]
     known = (Rows(X, y, None), splits, np.unique(y), GridSearch("auto", (0.0,), 1e-8, 1000, None))
     found = choose_map(maps, *known, "one-standard-error")
-    assert (found.number, found.point.values["l2"]) == (0, 1.0)  # 0.85 is within 0.08 of 0.92
+    assert (found.chosen.name, found.point.values["l2"]) == ("linear", 1.0)  # 0.85 is within 0.08 of 0.92
     assert found.candidates[0].choice.values["l2"] == 0.1
     table = found.table()
     assert table["features"] == ["linear", "additive"]
@@ -40,4 +40,4 @@ def test_the_table_shows_the_point_that_is_taken(monkeypatch):
     np.testing.assert_allclose(table["standard_error"], [0.0, 0.08])
     assert table["chosen"] == [True, False]
     found = choose_map(maps, *known, "best")
-    assert (found.number, found.point.values["l2"]) == (1, 0.1)
+    assert (found.chosen.name, found.point.values["l2"]) == ("additive", 0.1)

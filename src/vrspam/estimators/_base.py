@@ -27,6 +27,7 @@ PENALTY_CONSTRAINTS: dict = {
     "l1": [Interval(Real, 0, None, closed="left")],
     "tol": [Interval(Real, 0, None, closed="left")],
 }
+MAPS_ON_HOST = "Feature maps compute on the host: give them NumPy arrays, or use features='linear'."
 
 
 def generator(random_state) -> np.random.Generator:
@@ -48,12 +49,6 @@ def refuse_missing_labels(y: Any) -> None:
         raise ValueError("Input y contains NaN or None: leave out the rows without a label.")
     if len({isinstance(label, str) for label in labels}) > 1:
         raise ValueError("y mixes text with other labels: make all of them text, or all numbers.")
-
-
-def refuse_device(X: Any) -> None:
-    """Refuse an array on a device as input of a feature map."""
-    if array_api.device_namespace(X) is not None:
-        raise ValueError("Feature maps compute on the host: give them NumPy arrays, or use features='linear'.")
 
 
 class AUCClassifierBase(ClassifierMixin, BaseEstimator):
@@ -79,9 +74,9 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
 
         With `table` X is for a feature map: it may be a frame with categories, and have missing values.
         """
-        if table:
-            refuse_device(X)
-        elif array_api.device_namespace(X) is not None:
+        if array_api.device_namespace(X) is not None:
+            if table:
+                raise ValueError(MAPS_ON_HOST)
             return self._validate_on_device(X, y, sample_weight, reset)
         refuse_missing_labels(y)
         if table and is_frame(X):

@@ -14,7 +14,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 
 from vrspam._utils import array_api
 from vrspam._utils.warnings import warn
-from vrspam.estimators._base import PENALTY_CONSTRAINTS, AUCClassifierBase, refuse_device
+from vrspam.estimators._base import MAPS_ON_HOST, PENALTY_CONSTRAINTS, AUCClassifierBase
 from vrspam.estimators._blocks import RowBlocks
 from vrspam.estimators.exact import ExactFit, ExactSolver
 from vrspam.features.mapped import NAMES, MappedArray, is_plain, named_maps
@@ -225,7 +225,8 @@ class AUCClassifierCV(AUCClassifierBase):
             maps = named_maps(self.features, check_random_state(self.random_state).randint(2**31))
             found = choose_map(maps, rows, splits, classes, self._search, self.selection)
             rows = rows._replace(X=MappedArray(rows.X, found.chosen.features))  # type: ignore[arg-type]
-        fit = self._exact_solver(found).from_rows(rows, classes, solver, found.chosen.scores.total)
+        exact = ExactSolver(**found.point.values, tol=self.tol, max_iter=self.max_iter)
+        fit = exact.from_rows(rows, classes, solver, found.chosen.scores.total)
         left_out = 1.0 - float(np.mean([split.train.size for split in splits])) / rows.X.shape[0]
         return self._store_search(found, fit, left_out, like=rows.X)
 
@@ -288,17 +289,14 @@ class AUCClassifierCV(AUCClassifierBase):
         """Choose the penalties on folds of blocks, and fit them on the moments of all rows."""
         scores = cross_validate(source, self._search)
         found = only_columns(scores, source.total.means.shape[1], self.selection)
-        fit = self._exact_solver(found).from_moments(source.total)
+        exact = ExactSolver(**found.point.values, tol=self.tol, max_iter=self.max_iter)
+        fit = exact.from_moments(source.total)
         self._store_columns(source.total.means.shape[1], names)
         return self._store_search(found, fit, 1.0 / source.n_folds, held_out_=scores.held_out_at(found.point))
 
     @property
     def _search(self) -> GridSearch:
         return GridSearch(self.l2s, self.l1s, self.tol, self.max_iter, self.n_jobs)
-
-    def _exact_solver(self, found: MapChoice) -> ExactSolver:
-        """The solver of the chosen point on all rows."""
-        return ExactSolver(found.point.values["l2"], found.point.values["l1"], self.tol, self.max_iter)
 
     def _store_search(self, found: MapChoice, fit: ExactFit, left_out: float, like: Any = None, **more: Any) -> Self:
         """Store what cross-validation found and the fit on all rows; warn of a grid that ends too early."""
@@ -314,8 +312,8 @@ class AUCClassifierCV(AUCClassifierBase):
             like=like,
             l1_=point.values["l1"],
             best_score_=float(point.mean[point.index]),
-            l2s_=scores.l2s,
-            l1s_=scores.l1s,
+            l2s_=scores.grid["l2"],
+            l1s_=scores.grid["l1"],
             auc_path_=scores.auc,
             gap_path_=scores.gaps,
             converged_path_=scores.converged,
@@ -358,7 +356,8 @@ class AUCClassifierCV(AUCClassifierBase):
 
     def _mapped(self, X) -> MappedArray:
         """The features of rows to be scored, where the model has a feature map."""
-        refuse_device(X)
+        if array_api.device_namespace(X) is not None:
+            raise ValueError(MAPS_ON_HOST)
         if is_frame(X):
             check_frame(X)
             validate_data(self, X, reset=False, skip_check_array=True)

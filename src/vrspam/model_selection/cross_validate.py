@@ -11,10 +11,10 @@ import numpy as np
 from vrspam import metrics
 from vrspam.model_selection.fold_threads import over_folds
 from vrspam.model_selection.held_out import HeldOut, HeldOutBlock, held_out_at
-from vrspam.model_selection.selection import Choice, SelectionRule, select
+from vrspam.model_selection.selection import Choice
 from vrspam.model_selection.sources import FoldSource
 from vrspam.moments import ClassMoments
-from vrspam.solvers.grid import GridSolution, auto_l2s, check_grid_axis, solve_grid
+from vrspam.solvers.grid import auto_l2s, check_grid_axis, solve_grid
 
 
 @dataclass(frozen=True)
@@ -34,37 +34,33 @@ class GridScores:
 
     Attributes
     ----------
-    l2s, l1s : ndarray
+    grid : dict of ndarray
+        The values of "l2" and of "l1".
     auc, gaps, converged : ndarray of shape (l2s, l1s, folds)
+    intercepts : ndarray of shape (l2s, l1s, folds) or None
     coefs : ndarray of shape (folds, l2s, l1s, features) or None
         Kept where the caller asks for them.
     total : ClassMoments or None
         Moments of all rows; given up when another feature map is better.
-    intercepts : ndarray of shape (folds, points) or None
-    held_out : list of HeldOutBlock
+    held_out : list of HeldOutBlock or None
         Scores of the held-out rows at all points, where they are read for all folds at once.
     """
 
-    l2s: np.ndarray
-    l1s: np.ndarray
+    grid: dict[str, np.ndarray]
     auc: np.ndarray
     gaps: np.ndarray
     converged: np.ndarray
+    intercepts: np.ndarray | None = None
     coefs: np.ndarray | None = None
     total: ClassMoments | None = None
-    intercepts: np.ndarray | None = None
     held_out: list[HeldOutBlock] | None = None
-
-    def select(self, rule: SelectionRule) -> Choice:
-        """The best point, or the simplest within one standard error of it."""
-        return select(self.auc, {"l2": self.l2s, "l1": self.l1s}, rule)
 
     def held_out_at(self, choice: Choice) -> HeldOut:
         """The held-out rows at the chosen point, where their scores were kept."""
         assert self.held_out is not None
         assert self.intercepts is not None
         point = int(np.ravel_multi_index(choice.index, self.auc.shape[:2]))
-        return held_out_at(self.held_out, point, self.intercepts[:, point])
+        return held_out_at(self.held_out, point, self.intercepts[choice.index])
 
 
 def cross_validate(source: FoldSource, search: GridSearch, *, keep_coefs: bool = False) -> GridScores:
@@ -84,38 +80,37 @@ def cross_validate(source: FoldSource, search: GridSearch, *, keep_coefs: bool =
     """
     l1s = check_grid_axis("l1s", search.l1s)
     l2s = auto_l2s(source.total) if isinstance(search.l2s, str) else check_grid_axis("l2s", search.l2s)
-    shape, n_points = (l2s.size, l1s.size), l2s.size * l1s.size
-    auc = np.full((n_points, source.n_folds), 0.5)  # without coefficients all scores are tied
-    intercepts = np.empty((source.n_folds, n_points))
+    shape = (l2s.size, l1s.size, source.n_folds)
+    intercepts = np.empty(shape)
+    scores = GridScores(
+        {"l2": l2s, "l1": l1s},
+        auc=np.full(shape, 0.5),  # without coefficients all scores are tied
+        gaps=np.empty(shape),
+        converged=np.empty(shape, dtype=bool),
+        intercepts=intercepts,
+        total=source.total,
+    )
 
     def take_auc(blocks: Iterable[HeldOutBlock]) -> None:
         for block in blocks:
-            auc[block.points, block.fold] = metrics.roc_auc_columns(block.positive, block.scores, block.weights)
+            places = np.unravel_index(block.points, shape[:2])
+            scores.auc[(*places, block.fold)] = metrics.roc_auc_columns(block.positive, block.scores, block.weights)
 
-    def solve_fold(fold: int) -> GridSolution:
+    def solve_fold(fold: int) -> np.ndarray:
         objective, centre = source.training(fold)
         grid = solve_grid(objective, l2s, l1s, tol=search.tol, max_iter=search.max_iter, like=source.like)
         del objective  # its matrices are not needed while rows are scored
-        coefs = grid.coefs.reshape(n_points, -1)
-        intercepts[fold] = -(coefs @ centre)
-        if source.scores_all_folds_at_once:
-            return grid
-        take_auc(source.held_out({fold: coefs}))
-        return grid if keep_coefs else grid._replace(coefs=np.empty(0))
+        scores.gaps[..., fold], scores.converged[..., fold] = grid.gaps, grid.converged
+        intercepts[..., fold] = -(grid.coefs @ centre)
+        coefs = grid.coefs.reshape(l2s.size * l1s.size, -1)
+        if not source.scores_all_folds_at_once:
+            take_auc(source.held_out({fold: coefs}))
+        return coefs if keep_coefs or source.scores_all_folds_at_once else np.empty(0)
 
-    grids = over_folds(solve_fold, source.problem(many_products=bool(l1s.any())), search.n_jobs)
-    held_out = None
+    coefs = over_folds(solve_fold, source.problem(many_products=bool(l1s.any())), search.n_jobs)
     if source.scores_all_folds_at_once:
-        held_out = list(source.held_out({n: grid.coefs.reshape(n_points, -1) for n, grid in enumerate(grids)}))
-        take_auc(held_out)
-    return GridScores(
-        l2s,
-        l1s,
-        auc.reshape(*shape, source.n_folds),
-        np.stack([grid.gaps for grid in grids], axis=2),
-        np.stack([grid.converged for grid in grids], axis=2),
-        np.stack([grid.coefs for grid in grids]) if keep_coefs else None,
-        source.total,
-        intercepts,
-        held_out,
-    )
+        scores.held_out = list(source.held_out(dict(enumerate(coefs))))
+        take_auc(scores.held_out)
+    if keep_coefs:
+        scores.coefs = np.stack(coefs).reshape(source.n_folds, *shape[:2], -1)
+    return scores

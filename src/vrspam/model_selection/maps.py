@@ -12,7 +12,7 @@ from vrspam.features import FeatureMap
 from vrspam.features.mapped import MappedArray, TooManyFeatures
 from vrspam.model_selection.cross_validate import GridScores, GridSearch, cross_validate
 from vrspam.model_selection.folds import Split
-from vrspam.model_selection.selection import TIE, Choice, SelectionRule, simplest
+from vrspam.model_selection.selection import TIE, Choice, SelectionRule, select, simplest
 from vrspam.model_selection.sources import RowsInMemory
 
 
@@ -35,24 +35,19 @@ class Candidate:
 
 @dataclass(frozen=True)
 class MapChoice:
-    """All candidates, the number of the chosen one, and the point of its grid that is taken."""
+    """All candidates, the chosen one, and the point of its grid that is taken."""
 
     candidates: list[Candidate]
-    number: int
+    chosen: Candidate
     point: Choice
-
-    @property
-    def chosen(self) -> Candidate:
-        """The chosen candidate."""
-        return self.candidates[self.number]
 
     def table(self) -> dict[str, list]:
         """Candidates with their CV AUC ± standard error, one list for each column of the table."""
         rows = []
-        for number, candidate in enumerate(self.candidates):
-            point = self.point if number == self.number else candidate.choice
-            error = float(point.standard_error[point.index])
-            auc, taken = float(point.mean[point.index]), number == self.number
+        for candidate in self.candidates:
+            taken = candidate is self.chosen
+            point = self.point if taken else candidate.choice
+            auc, error = float(point.mean[point.index]), float(point.standard_error[point.index])
             rows.append((candidate.name, candidate.n_features, *point.values.values(), auc, error, taken))
         names = ("features", "n_features", "l2", "l1", "auc", "standard_error", "chosen")
         return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
@@ -60,8 +55,8 @@ class MapChoice:
 
 def only_columns(scores: GridScores, n_features: int, rule: SelectionRule) -> MapChoice:
     """The choice where there is nothing to choose but the penalties: the columns as they are."""
-    point = scores.select(rule)
-    return MapChoice([Candidate("linear", None, n_features, scores, point)], 0, point)
+    columns = Candidate("linear", None, n_features, scores, select(scores.auc, scores.grid, rule))
+    return MapChoice([columns], columns, columns.choice)
 
 
 def choose_map(
@@ -75,7 +70,7 @@ def choose_map(
     """
     candidates: list[Candidate] = []
     too_many: TooManyFeatures | None = None
-    leader = 0  # the number of the map with the best point so far
+    leader: Candidate | None = None  # the map with the best point so far
     for name, features in maps.items():
         _fit_without_labels(features, rows)
         try:
@@ -85,24 +80,26 @@ def choose_map(
             continue
         mapped = Rows(X, rows.y, rows.weights)
         scores = cross_validate(RowsInMemory(mapped, splits, classes, search.n_jobs), search, keep_coefs=True)
-        candidates.append(Candidate(name, features, X.shape[1], scores, scores.select(rule)))
-        if candidates[-1].best[0] > candidates[leader].best[0]:
-            leader = len(candidates) - 1
-        for number, candidate in enumerate(candidates):  # two matrices of features² for each map would be too much
-            if number != leader:
-                candidate.scores.total = None
-    if not candidates:
+        new = Candidate(name, features, X.shape[1], scores, select(scores.auc, scores.grid, rule))
+        candidates.append(new)
+        # The two matrices of features² of every map would be too much: only those of the best one stay.
+        if leader is None or new.best[0] > leader.best[0]:
+            leader, passed = new, leader
+        else:
+            passed = new
+        if passed is not None:
+            passed.scores.total = None
+    if leader is None:
         assert too_many is not None
         raise too_many
     if rule == "best":
-        return MapChoice(candidates, leader, candidates[leader].choice)
-    mean, error = candidates[leader].best
-    enough = [candidate.choice.mean >= mean - max(error, TIE) for candidate in candidates]
-    number = next(number for number, allowed in enumerate(enough) if allowed.any())
-    scores, choice = candidates[number].scores, candidates[number].choice
-    index = simplest(enough[number], {"l2": scores.l2s, "l1": scores.l1s})
-    values = {"l2": float(scores.l2s[index[0]]), "l1": float(scores.l1s[index[1]])}
-    return MapChoice(candidates, number, replace(choice, index=index, values=values))
+        return MapChoice(candidates, leader, leader.choice)
+    mean, error = leader.best
+    least = mean - max(error, TIE)
+    chosen = next(candidate for candidate in candidates if (candidate.choice.mean >= least).any())
+    index = simplest(chosen.choice.mean >= least, chosen.scores.grid)
+    values = {name: float(axis[i]) for (name, axis), i in zip(chosen.scores.grid.items(), index, strict=True)}
+    return MapChoice(candidates, chosen, replace(chosen.choice, index=index, values=values))
 
 
 def _fit_without_labels(features: Any, rows: Rows) -> None:

@@ -120,11 +120,11 @@ class RowsInMemory:
     def _gather_total(self, n_jobs: int | None) -> ClassMoments:
         """The moments of all rows: those of the validation parts added up, where they are a partition."""
         n, d = self.rows.X.shape
-        uses = np.bincount(np.concatenate([split.validation for split in self.splits]), minlength=n)
+        parts = [split.validation for split in self.splits]
+        uses = np.bincount(np.concatenate(parts), minlength=n)
         kept_bytes = MAPPED_BYTES if self.mapped else KEPT_BYTES
         if self.solver == "products" or np.any(uses != 1) or self.n_folds * 16 * d * d > kept_bytes:
             return self._gather()
-        parts = [split.validation for split in self.splits]
         # Features are made on one core, so that folds side by side pay; products of rows use all cores anyway.
         if self.mapped:
             found = over_folds(lambda fold: self._gather(parts[fold]), self.problem(many_products=False), n_jobs)
