@@ -15,7 +15,8 @@ import numpy as np
 from benchmarks.common import Table
 from vrspam import AUCClassifier, ClassMoments
 from vrspam.objective import Objective
-from vrspam.solvers.exact import GramPath, solve_gram
+from vrspam.solvers.choose import solve
+from vrspam.solvers.gram import Eigenvectors
 
 SIZES = [(2_000_000, 50), (400_000, 200), (100_000, 600)]  # not those the constants come from
 
@@ -57,7 +58,7 @@ def calibrate(dtype=np.float64) -> Constants:
     fixed = seconds(lambda: AUCClassifier().fit(*rows(20, 2)))
     shapes = [(400_000, 2), (400_000, 60), (40_000, 1_000)]
     objective = Objective.from_moments(ClassMoments.from_data(*rows(5_000, 1_000)), 1e-3)
-    per_cube = seconds(lambda: solve_gram(objective, tol=1e-8, max_iter=10)) / 1e9
+    per_cube = seconds(lambda: solve(objective, tol=1e-8, max_iter=10)) / 1e9
     each = []  # seconds a row
     for n, d in shapes:
         data = rows(n, d, dtype)
@@ -71,7 +72,7 @@ def main() -> None:
     constants = calibrate()
     single = calibrate(np.float32)
     objective = Objective.from_moments(ClassMoments.from_data(*rows(20_000, 1_000)), 1e-3)
-    t_path = seconds(lambda: GramPath(objective), repeats=3)
+    t_path = seconds(lambda: Eigenvectors(objective.loss), repeats=3)
     table.row("r, labels", f"{1e9 * constants.per_row:.0f} ns a row")
     table.row("a, gathering and centring", f"{1e9 * constants.per_value:.2f} ns a value")
     table.row("b, products", f"{1e-9 / constants.per_product:.0f} G multiply-adds/s (n d²)")

@@ -19,10 +19,10 @@ from benchmarks.common import ROOT, Table, correlated, interleaved
 from vrspam import VRSPAMClassifier, kernels
 from vrspam.data import load
 from vrspam.moments import ClassMoments
-from vrspam.objective import Objective, auto_l2
+from vrspam.objective import Objective, l2_unit
+from vrspam.solvers._rows import TrainingRows
 from vrspam.solvers.base import run
-from vrspam.solvers.exact import ConjugateGradient
-from vrspam.solvers.rows import TrainingRows
+from vrspam.solvers.products import ConjugateGradient
 from vrspam.solvers.vrspam import VRSPAM, objective_on_rows
 
 # data set: most passes allowed with l1 = 0
@@ -86,8 +86,9 @@ def prepared(X, y, variant: str, relative_l1: float = 0.0) -> tuple[VRSPAM, Call
     """A solver after one epoch, and the seconds that a number of further inner steps takes."""
     moments = ClassMoments.from_data(X, y, scatter=False)
     largest_l1 = 2 * moments.p * (1 - moments.p) * np.abs(moments.delta).max()
-    objective = objective_on_rows(TrainingRows(X, y == 1, None, moments), auto_l2(moments), relative_l1 * largest_l1)
-    solver = VRSPAM(variant, rng=np.random.default_rng(0))
+    rows = TrainingRows(X, y == 1, None, moments)
+    objective = objective_on_rows(rows, l2_unit(moments), relative_l1 * largest_l1)
+    solver = VRSPAM(rows, variant, rng=np.random.default_rng(0))
     state = solver.init(objective)
     solver.epoch(objective, state)
     inner = {"accelerated": solver._accelerated, "pair": solver._pairs}.get(variant, solver._plain)

@@ -73,8 +73,8 @@ def pairwise_objective(X, y, w, l2, l1=0.0, weights=None):
 
 def scaled_penalty(moments, name):
     """The (l2, l1) of `PENALTIES` for these data."""
-    from vrspam.objective import auto_l2
+    from vrspam.objective import l2_unit
 
     l2, l1 = PENALTIES[name]
     largest_l1 = 2 * moments.p * (1 - moments.p) * np.abs(moments.delta).max()
-    return l2 * auto_l2(moments), l1 * largest_l1
+    return l2 * l2_unit(moments), l1 * largest_l1

@@ -24,8 +24,8 @@ from vrspam._utils.validation import Rows
 from vrspam.model_selection import sources
 from vrspam.model_selection.folds import Split
 from vrspam.model_selection.sources import RowsInMemory
-from vrspam.objective import Objective
-from vrspam.solvers.grid import solve_grid
+from vrspam.objective import Objective, SquaredPairLoss
+from vrspam.solvers.path import solve_grid
 
 pytestmark = pytest.mark.filterwarnings("ignore:(The best|All coefficients|AUCClassifierCV stopped)")
 L2S = np.array([1e-1, 1e-3, 10.0, 1e-2, 1.0])  # in no order: positions must be kept
@@ -320,7 +320,7 @@ def test_ill_conditioned_points_are_certified_or_flagged(kind, how, monkeypatch)
             objective = Objective.from_moments(moments, l2, l1)
             reference = AUCClassifier(l2=l2, l1=l1, tol=1e-10, max_iter=20_000).fit_moments(moments)
             found = coef_path(moments, [l2], [l1])[0, 0]
-            assert objective.value(found) <= reference.objective_ + 1e-8 * objective.pq
+            assert objective.value(found) <= reference.objective_ + 1e-8 * objective.scale
 
 
 def test_not_converged_warns_and_is_flagged():
@@ -419,7 +419,7 @@ def test_products_without_any_penalty_give_the_least_norm_solution_after_others(
     X, y = make_data(40, 5)
     X = np.hstack([X, 3.0 * X[:, :2]])
     moments = ClassMoments.from_data(X, y)
-    start = Objective.from_products(X, y == 1, None, moments, 0.0)
+    start = SquaredPairLoss.from_rows(X, y == 1, None, moments)
     grid = solve_grid(start, np.array([0.0]), np.array([0.0, 0.02]), tol=1e-12, max_iter=1000)
     assert np.count_nonzero(grid.coefs[0, 1]) < 7  # sparse, and so not in the span of the rows
     pairs = (X[y == 1][:, None] - X[y == 0][None]).reshape(-1, 7)

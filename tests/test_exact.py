@@ -8,10 +8,12 @@ from sklearn.linear_model import ElasticNet, RidgeClassifier
 
 from vrspam import AUCClassifier, ClassMoments, kernels
 from vrspam.estimators.exact import choose_solver
-from vrspam.objective import Objective
-from vrspam.objective.penalties import ElasticNet as Penalty
+from vrspam.objective import ElasticNet as Penalty
+from vrspam.objective import Objective, SquaredPairLoss
 from vrspam.solvers.base import State, proximal_point, run, target_gap
-from vrspam.solvers.exact import ColumnDescent, GramDescent, GramPath, solve_gram, solve_products
+from vrspam.solvers.choose import solve
+from vrspam.solvers.gram import Eigenvectors, GramDescent, RidgePath
+from vrspam.solvers.products import ColumnDescent
 
 TOL = 1e-12
 
@@ -21,12 +23,9 @@ def objectives(X, y, l2, l1, weights=None):
     moments = ClassMoments.from_data(X, y, weights)
     positive = y == np.max(y)
     return {
-        "gram": (solve_gram, Objective.from_moments(moments, l2, l1)),
-        "products": (solve_products, Objective.from_products(X, positive, weights, moments, l2, l1)),
-        "sparse": (
-            solve_products,
-            Objective.from_products(sparse.csr_array(X), positive, weights, moments, l2, l1),
-        ),
+        "gram": Objective.from_moments(moments, l2, l1),
+        "products": Objective.from_rows(X, positive, weights, moments, l2, l1),
+        "sparse": Objective.from_rows(sparse.csr_array(X), positive, weights, moments, l2, l1),
     }
 
 
@@ -58,7 +57,7 @@ def test_same_minimiser_as_scikit_learns_elastic_net(route, name, weighted):
     oracle = ElasticNet(
         alpha=(l1 + l2) / N, l1_ratio=l1 / (l1 + l2), fit_intercept=False, tol=1e-14, max_iter=1_000_000
     ).fit(rows, target)
-    solve, objective = objectives(X, y, l2, l1, weights)[route]
+    objective = objectives(X, y, l2, l1, weights)[route]
     solution = solve(objective, tol=TOL, max_iter=100_000)
     assert solution.converged
     # ‖w - w*‖ ≤ √(2 gap / l2); scikit-learn's own gap is of the same order
@@ -96,7 +95,7 @@ def test_data_built_from_a_chosen_solution(route):
     w *= 0.4 / np.sqrt(w @ A @ w)
     t = (1 - np.sqrt(1 - 4 * (w @ A @ w))) / 2
     X = base + np.outer(y, A @ w / (1 - t))
-    solve, objective = objectives(X, y, l2, 0.0)[route]
+    objective = objectives(X, y, l2, 0.0)[route]
     np.testing.assert_allclose(solve(objective, tol=1e-20, max_iter=1000).w, w, atol=1e-9)
 
 
@@ -106,12 +105,12 @@ def test_certificate_is_true_and_reached(route, name):
     X, y = make_data(200, 12, seed=5)
     moments = ClassMoments.from_data(X, y)
     l2, l1 = scaled_penalty(moments, name)
-    solve, objective = objectives(X, y, l2, l1)[route]
-    best = solve_gram(Objective.from_moments(moments, l2, l1), tol=1e-15, max_iter=10_000)
+    objective = objectives(X, y, l2, l1)[route]
+    best = solve(Objective.from_moments(moments, l2, l1), tol=1e-15, max_iter=10_000)
     for tol in (1e-2, 1e-5, 1e-9):
         solution = solve(objective, tol=tol, max_iter=10_000)
         assert solution.converged
-        assert solution.gap <= tol * objective.pq
+        assert solution.gap <= tol * objective.scale
         assert -1e-12 <= solution.value - best.value <= solution.gap + 1e-14
         assert solution.gap == pytest.approx(objective.gap(solution.w), rel=1e-4, abs=1e-25)
 
@@ -121,9 +120,9 @@ def test_large_l1_gives_exactly_zero(route):
     X, y = make_data()
     moments = ClassMoments.from_data(X, y)
     largest = 2 * moments.p * (1 - moments.p) * np.abs(moments.delta).max()
-    solve, objective = objectives(X, y, 0.01, largest * 1.0001)[route]
+    objective = objectives(X, y, 0.01, largest * 1.0001)[route]
     assert not np.any(solve(objective, tol=TOL, max_iter=100).w)
-    solve, objective = objectives(X, y, 0.01, largest * 0.99)[route]
+    objective = objectives(X, y, 0.01, largest * 0.99)[route]
     assert np.any(solve(objective, tol=TOL, max_iter=1000).w)
 
 
@@ -131,14 +130,16 @@ def test_path_equals_single_solves():
     X, y = make_data(100, 8)
     moments = ClassMoments.from_data(X, y)
     objective = Objective.from_moments(moments, 1.0)
-    path = GramPath(objective)
     l2s = 10.0 ** np.arange(-6, 4)
-    for l2, solution in zip(l2s, path.solve(l2s, 1e-10), strict=True):
-        single = solve_gram(objective.with_penalty(l2), tol=1e-14, max_iter=1)
+    path, coefs = RidgePath(l2s), Eigenvectors(objective.loss).coefs(l2s)
+    for l2, coef in zip(l2s.tolist(), coefs, strict=True):
+        point = objective.with_penalty(Penalty(l2))
+        solution = path.solve(point, tol=1e-10)
+        single = solve(point, tol=1e-14, max_iter=1)
         np.testing.assert_allclose(solution.w, single.w, rtol=1e-7)
-        np.testing.assert_array_equal(path.coef(l2), path.coefs(np.array([l2]))[0])
+        np.testing.assert_allclose(coef, single.w, rtol=1e-7)
         assert solution.converged
-        assert solution.value == pytest.approx(objective.with_penalty(l2).value(solution.w), rel=1e-13)
+        assert solution.value == pytest.approx(point.value(solution.w), rel=1e-13)
 
 
 @pytest.mark.parametrize("route", ROUTES)
@@ -148,7 +149,7 @@ def test_without_l2_the_least_norm_solution(route):
     positive, negative = X[y == 1], X[y == 0]
     pairs = (positive[:, None] - negative[None]).reshape(-1, X.shape[1])
     expected = np.linalg.pinv(pairs) @ np.ones(len(pairs))
-    solve, objective = objectives(X, y, 0.0, 0.0)[route]
+    objective = objectives(X, y, 0.0, 0.0)[route]
     solution = solve(objective, tol=1e-10, max_iter=1000)
     np.testing.assert_allclose(solution.w, expected, atol=1e-6 * np.abs(expected).max())
     assert np.isnan(solution.gap)
@@ -164,8 +165,10 @@ def test_ill_conditioned_paths_are_certified_by_cholesky_and_refinement():
         rng = np.random.default_rng(seed)
         spectrum, Q = np.logspace(0, -17, 20), np.linalg.qr(rng.standard_normal((20, 20)))[0]
         within, delta = (Q * spectrum) @ Q.T, Q @ (rng.standard_normal(20) * np.sqrt(spectrum))
-        objective = Objective(0.3, delta, (within + within.T) / 2.0, Penalty(l2), np.diagonal(within).copy())
-        solution = GramPath(objective).solve(np.array([l2]), 1e-12)[0]
+        matrix = (within + within.T) / 2.0
+        loss = SquaredPairLoss(0.3, delta, matrix, np.diagonal(within).copy(), matrix=matrix)
+        objective = Objective(loss, Penalty(l2))
+        solution = RidgePath(np.array([l2])).solve(objective, tol=1e-12)
         gap = np.linalg.norm(objective.gradient(solution.w) + l2 * solution.w) ** 2 / (2.0 * l2)
         assert solution.converged == (gap <= 1e-12 * 0.21)
         certified += solution.converged
@@ -176,7 +179,8 @@ def test_the_proximal_point_of_one_coordinate_is_the_minimiser():
     """f is a parabola whose curvature is the trace: one step of 1/trace ends at the soft threshold of its vertex."""
     delta, variance, pq = 0.7, 2.0, 0.21
     for l1, start in ((0.0, -3.0), (0.05, 2.0), (0.2, 2.0), (1.0, 2.0)):
-        objective = Objective(0.3, np.array([delta]), np.array([[variance]]), Penalty(0.0, l1), np.array([variance]))
+        loss = SquaredPairLoss(0.3, np.array([delta]), np.array([[variance]]), np.array([variance]))
+        objective = Objective(loss, Penalty(0.0, l1))
         w = np.array([start])
         curvature = 2 * pq * (variance + delta**2)
         expected = max(2 * pq * delta - l1, 0.0) / curvature
@@ -188,7 +192,7 @@ def test_without_l2_but_with_l1(route):
     X, y = make_data(60, 4)
     moments = ClassMoments.from_data(X, y)
     l1 = 0.3 * moments.p * np.abs(moments.delta).max()
-    solve, objective = objectives(X, y, 0.0, l1)[route]
+    objective = objectives(X, y, 0.0, l1)[route]
     solution = solve(objective, tol=1e-10, max_iter=100_000)
     grad = objective.gradient(solution.w)
     assert np.all(np.abs(grad) <= l1 * (1 + 1e-4))
@@ -204,7 +208,7 @@ def test_ill_conditioned_elastic_net_is_certified():
     y = (base @ rng.standard_normal(20) + rng.standard_normal(500) > 1).astype(int)
     moments = ClassMoments.from_data(X, y)
     objective = Objective.from_moments(moments, 1e-9, 1e-7)
-    solution = GramDescent(objective).solve(objective, tol=1e-8, max_iter=1000)
+    solution = GramDescent().solve(objective, tol=1e-8, max_iter=1000)
     assert solution.converged
     zeros = solution.w == 0
     grad = objective.gradient(solution.w)
@@ -219,8 +223,8 @@ def test_an_l2_below_rounding_is_like_none(l2):
     X, y = make_data(80, 4)
     X = np.hstack([X, X[:, :1], np.ones((80, 1)), X @ np.ones((4, 1))])
     moments = ClassMoments.from_data(X, y)
-    least = solve_gram(Objective.from_moments(moments, 0.0), tol=1e-8, max_iter=1)
-    solution = solve_gram(Objective.from_moments(moments, l2), tol=1e-8, max_iter=1)
+    least = solve(Objective.from_moments(moments, 0.0), tol=1e-8, max_iter=1)
+    solution = solve(Objective.from_moments(moments, l2), tol=1e-8, max_iter=1)
     np.testing.assert_allclose(solution.w, least.w, rtol=1e-3, atol=1e-3)
 
 
@@ -228,7 +232,7 @@ def test_warm_start_gives_the_same_answer_sooner():
     X, y = make_data(200, 30, seed=7)
     moments = ClassMoments.from_data(X, y)
     l2, l1 = scaled_penalty(moments, "net")
-    for solve, objective in objectives(X, y, l2, l1).values():
+    for objective in objectives(X, y, l2, l1).values():
         cold = solve(objective, tol=1e-10, max_iter=10_000)
         warm = solve(objective, tol=1e-10, max_iter=10_000, w0=cold.w)
         np.testing.assert_array_equal(warm.w == 0, cold.w == 0)
@@ -265,7 +269,7 @@ def test_a_million_sparse_features(l1_share):
 def test_the_closed_form_is_right_before_any_refinement(l2):
     """On well-conditioned data one Cholesky solve is already certified: nothing is left for refinement to repair."""
     X, y = make_data(400, 6, seed=3)
-    solution = solve_gram(Objective.from_moments(ClassMoments.from_data(X, y), l2, 0.0), tol=1e-13, max_iter=100)
+    solution = solve(Objective.from_moments(ClassMoments.from_data(X, y), l2, 0.0), tol=1e-13, max_iter=100)
     assert solution.converged
     assert solution.n_iter == 1
 
@@ -302,16 +306,17 @@ def test_a_sweep_over_columns_minimises_one_coordinate_after_the_other(container
     X, y = make_data(80, 5, seed=6)
     X[np.random.default_rng(0).random(X.shape) < 0.4] = 0.0
     moments = ClassMoments.from_data(X, y)
-    objective = Objective.from_products(container(X), y == 1, None, moments, 0.05, 0.02)
+    objective = Objective.from_rows(container(X), y == 1, None, moments, 0.05, 0.02)
     solver, start = ColumnDescent(), np.array([0.3, 0.0, -0.2, 0.1, 0.0])
     solver.init(objective)
     w, scores = start.copy(), np.zeros(80)
     kernels.weighted_row_sum(solver._columns, np.arange(5), w, scores)
     running = np.array([*(solver._means @ w), moments.delta @ w])
-    diagonal = objective.gram_diagonal
+    diagonal = objective.loss.curvature()
     kernels.column_sweep(
-        solver._columns, solver._means, moments.delta, objective.k, diagonal, w, scores, running, 0.02, 0.05, False
-    )
+        solver._columns, solver._means, moments.delta, objective.loss.k, diagonal, w, scores, running,
+        objective.penalty, False,
+    )  # fmt: skip
     expected = start.copy()
     for j in range(5):
         pull = diagonal[j] * expected[j] - objective.gradient(expected)[j]

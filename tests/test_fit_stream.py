@@ -15,7 +15,7 @@ from vrspam.data import read_chunks
 from vrspam.estimators._blocks import RowBlocks
 from vrspam.objective import Objective
 from vrspam.solvers.base import run
-from vrspam.solvers.exact import solve_gram
+from vrspam.solvers.choose import solve
 from vrspam.solvers.proximal import ProximalGradient
 
 
@@ -67,7 +67,7 @@ def test_proximal_gradient_reaches_the_optimum_of_coordinate_descent(penalty):
     moments = ClassMoments.from_data(X / X.std(axis=0), y)
     objective = Objective.from_moments(moments, *scaled_penalty(moments, penalty))
     solution = run(ProximalGradient(), objective, tol=1e-10, max_iter=20_000)
-    exact = solve_gram(objective, tol=1e-13, max_iter=10_000)
+    exact = solve(objective, tol=1e-13, max_iter=10_000)
     assert solution.converged
     assert -1e-12 <= solution.value - exact.value <= solution.gap + 1e-12
     assert np.linalg.norm(solution.w - exact.w) <= 2 * np.sqrt(2 * solution.gap / objective.penalty.l2)

@@ -9,8 +9,7 @@ from scipy import sparse
 from scipy.optimize import check_grad, minimize
 
 from vrspam import ClassMoments
-from vrspam.objective import Objective, auto_l2, multiply
-from vrspam.objective.penalties import ElasticNet
+from vrspam.objective import ElasticNet, Objective, SquaredPairLoss, l2_unit, multiply
 
 
 def both_forms(X, y, l2, l1, weights=None):
@@ -18,8 +17,8 @@ def both_forms(X, y, l2, l1, weights=None):
     means = ClassMoments.from_data(X, y, weights, scatter=False)
     return {
         "moments": Objective.from_moments(moments, l2, l1),
-        "products": Objective.from_products(X, y == np.max(y), weights, means, l2, l1),
-        "sparse products": Objective.from_products(sparse.csr_array(X), y == np.max(y), weights, means, l2, l1),
+        "products": Objective.from_rows(X, y == np.max(y), weights, means, l2, l1),
+        "sparse products": Objective.from_rows(sparse.csr_array(X), y == np.max(y), weights, means, l2, l1),
     }
 
 
@@ -33,7 +32,7 @@ def test_value_is_the_pairwise_definition(seed, l2, l1, weighted):
     expected = float(pairwise_objective(X, y, w, l2, l1, weights))
     for objective in both_forms(X, y, l2, l1, weights).values():
         assert objective.value(w) == pytest.approx(expected, rel=1e-10)
-        assert objective.value(np.zeros(4)) == pytest.approx(objective.pq)
+        assert objective.value(np.zeros(4)) == pytest.approx(objective.scale)
 
 
 @settings(max_examples=20, deadline=None)
@@ -42,7 +41,7 @@ def test_gradient_is_the_derivative(seed):
     X, y = make_data(25, 4, seed=seed)
     w = np.random.default_rng(seed).standard_normal(4)
     for objective in both_forms(X, y, 0.0, 0.0).values():
-        error = check_grad(lambda v, f=objective: f.smooth(v)[0], objective.gradient, w)
+        error = check_grad(lambda v, f=objective: f.loss.value_and_grad(v)[0], objective.gradient, w)
         assert error <= 1e-5 * (1 + np.linalg.norm(objective.gradient(w)))
 
 
@@ -56,7 +55,9 @@ def test_gap_bounds_the_distance_to_the_optimum(seed, l1):
     def split(z):
         w = z[:3] - z[3:]
         grad = objective.gradient(w) + 0.1 * w
-        return objective.smooth(w)[0] + 0.05 * w @ w + l1 * z.sum(), np.concatenate([grad + l1, -grad + l1])
+        return objective.loss.value_and_grad(w)[0] + 0.05 * w @ w + l1 * z.sum(), np.concatenate(
+            [grad + l1, -grad + l1]
+        )
 
     options = {"ftol": 1e-15, "gtol": 1e-10, "maxiter": 5000}
     best = minimize(split, np.zeros(6), jac=True, bounds=[(0, None)] * 6, options=options).fun
@@ -66,11 +67,13 @@ def test_gap_bounds_the_distance_to_the_optimum(seed, l1):
         assert objective.gap(w) >= objective.value(w) - best - 1e-9
 
 
-def test_evaluate_is_consistent_and_gap_without_l1_is_the_gradient_norm():
+def test_value_and_gradient_are_consistent_and_gap_without_l1_is_the_gradient_norm():
     X, y = make_data()
     objective = both_forms(X, y, 0.3, 0.0)["moments"]
     w = np.random.default_rng(0).standard_normal(X.shape[1])
-    value, grad, gap = objective.evaluate(w)
+    value, grad = objective.value_and_grad(w)
+    gap = objective.gap(w)
+    assert objective.certificate(w, grad) == (gap, gap)
     assert value == objective.value(w)
     np.testing.assert_array_equal(grad, objective.gradient(w))
     assert gap == pytest.approx(np.sum((grad + 0.3 * w) ** 2) / 0.6)
@@ -78,12 +81,12 @@ def test_evaluate_is_consistent_and_gap_without_l1_is_the_gradient_norm():
 
 def test_unit_of_l2_follows_scale_and_ignores_offset():
     X, y = make_data()
-    unit = auto_l2(ClassMoments.from_data(X, y))
+    unit = l2_unit(ClassMoments.from_data(X, y))
     p = y.mean()
     pairs = (X[y == 1][:, None] - X[y == 0][None]).reshape(-1, X.shape[1])
     assert unit == pytest.approx(2 * p * (1 - p) * np.mean(pairs**2))  # mean diagonal of H, by all pairs
-    assert auto_l2(ClassMoments.from_data(3 * X + 7, y)) == pytest.approx(9 * unit)
-    assert auto_l2(ClassMoments.from_data(np.ones_like(X), y)) == pytest.approx(2 * p * (1 - p))
+    assert l2_unit(ClassMoments.from_data(3 * X + 7, y)) == pytest.approx(9 * unit)
+    assert l2_unit(ClassMoments.from_data(np.ones_like(X), y)) == pytest.approx(2 * p * (1 - p))
 
 
 @pytest.mark.parametrize("heavy", [0, 1])
@@ -96,9 +99,9 @@ def test_one_class_may_outweigh_the_other(heavy, ratio):
     even = ClassMoments.from_data(X, y)
     unit = np.mean(even.within_diagonal + even.delta**2)
     for objective in both_forms(X, y, 0.1 * small, 0.0, weights).values():
-        assert objective.pq == pytest.approx(small / (1 + small) ** 2, rel=1e-12, abs=0.0)
-        assert objective.with_penalty(0.1).pq == objective.pq
-    assert auto_l2(ClassMoments.from_data(X, y, weights)) == pytest.approx(
+        assert objective.scale == pytest.approx(small / (1 + small) ** 2, rel=1e-12, abs=0.0)
+        assert objective.with_penalty(ElasticNet(0.1)).scale == objective.scale
+    assert l2_unit(ClassMoments.from_data(X, y, weights)) == pytest.approx(
         2 * small / (1 + small) ** 2 * unit, rel=1e-9, abs=0.0
     )
 
@@ -111,7 +114,7 @@ def test_products_with_float32_keep_within_its_range(scale, container):
     w = np.random.default_rng(0).standard_normal(4)
     X32 = (X * scale).astype(np.float32)
     moments = ClassMoments.from_data(X32.astype(np.float64), y)
-    products = Objective.from_products(container(X32), y == 1, None, moments, 0.0).within @ (w / scale**2)
+    products = Objective.from_rows(container(X32), y == 1, None, moments, 0.0).loss.within @ (w / scale**2)
     expected = moments.within @ (w / scale**2)
     np.testing.assert_allclose(products, expected, atol=1e-4 * np.abs(expected).max())
 
@@ -127,5 +130,5 @@ def test_scores_of_float32_rows_by_coefficients_out_of_its_range(size, container
 
 def test_rounding_of_the_covariance_makes_no_value_negative():
     """A Σ whose least eigenvalue has been rounded to -1e-17, at the w that fits δ exactly."""
-    objective = Objective(0.5, np.ones(1), np.array([[-1e-17]]), ElasticNet(0.0), np.zeros(1))
+    objective = Objective(SquaredPairLoss(0.5, np.ones(1), np.array([[-1e-17]]), np.zeros(1)), ElasticNet(0.0))
     assert objective.value(np.ones(1)) == 0.0

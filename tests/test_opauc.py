@@ -8,8 +8,8 @@ from sklearn.preprocessing import StandardScaler
 
 from vrspam import AUCClassifier, ClassMoments, OPAUCClassifier
 from vrspam.objective import Objective
+from vrspam.solvers.online import kernel_rows, step_rule
 from vrspam.solvers.opauc import BUFFERED_ROWS, OPAUC
-from vrspam.solvers.stream import kernel_rows, step_rule
 
 
 def stream(X, y, sketch=None, step=True, rule=None):
@@ -44,7 +44,7 @@ def test_direction_averages_to_the_gradient(sketch, share):
         method.w[:] = w
         method.advance(kernel_rows(X), np.array([i]), y.astype(np.int64), step_rule(step, l2), learn=False)
         moves.append((w - method.w) / step)
-    np.testing.assert_allclose(np.mean(moves, axis=0), (F.gradient(w) + l2 * w) / F.k, atol=1e-8)
+    np.testing.assert_allclose(np.mean(moves, axis=0), (F.gradient(w) + l2 * w) / F.loss.k, atol=1e-8)
 
 
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
@@ -185,4 +185,4 @@ def test_exchanging_the_classes_changes_no_covariance(sketch):
 
 def test_the_unit_of_l2_where_no_column_varies():
     y = np.array([0, 1, 1, 0, 1])
-    assert stream(np.ones((5, 2)), y, step=False).auto_l2 == pytest.approx(2 * 0.6 * 0.4)
+    assert stream(np.ones((5, 2)), y, step=False).l2_unit == pytest.approx(2 * 0.6 * 0.4)

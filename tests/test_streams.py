@@ -15,7 +15,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import StandardScaler
 
 from vrspam import AUCClassifier, ClassMoments, OPAUCClassifier, SOLAMClassifier, SPAMClassifier
-from vrspam.objective import auto_l2
+from vrspam.objective import l2_unit
 
 STREAMS = {
     "spam": SPAMClassifier(),
@@ -93,7 +93,7 @@ def test_statistics_of_the_stream(stream):
     model = feed(stream, X, y, [17, 100])
     moments = ClassMoments.from_data(X, y)
     if stream.l2 == "auto":
-        assert model.l2_ == pytest.approx(1e-3 * auto_l2(moments), rel=1e-9)
+        assert model.l2_ == pytest.approx(1e-3 * l2_unit(moments), rel=1e-9)
     assert model.intercept_[0] == pytest.approx(-model.coef_[0] @ moments.means.sum(axis=0) / 2, rel=1e-9)
 
 

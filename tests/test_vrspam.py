@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 from vrspam import AUCClassifier, ClassMoments, VRSPAMClassifier
 from vrspam.solvers import vrspam as solver
-from vrspam.solvers.rows import TrainingRows
+from vrspam.solvers._rows import TrainingRows
 from vrspam.solvers.vrspam import VRSPAM, objective_on_rows
 
 VARIANTS = ["paper", "centred", "accelerated"]
@@ -301,7 +301,7 @@ def test_guard_recovers_in_the_middle_of_a_run(container, variant):
     X, y = make_data(200, 6, correlated=False)
     rows = TrainingRows(container(X), y == 1, None, ClassMoments.from_data(X, y))
     objective = objective_on_rows(rows, 0.01, 0.0)
-    method = VRSPAM(variant, rng=np.random.default_rng(0))
+    method = VRSPAM(rows, variant, rng=np.random.default_rng(0))
     state = method.init(objective)
     method.epoch(objective, state)
     before = objective.gap(state.w)

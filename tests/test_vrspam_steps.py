@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from vrspam import ClassMoments, kernels, theory
-from vrspam.solvers.directions import PairGradient, RowGradient
-from vrspam.solvers.rows import TrainingRows
+from vrspam.objective import ElasticNet
+from vrspam.solvers._gradients import PairGradient, RowGradient
+from vrspam.solvers._rows import TrainingRows
 from vrspam.solvers.vrspam import VRSPAM, objective_on_rows, pass_order
 
 
@@ -42,7 +43,7 @@ def plain_statistics(X, y, weights=None):
 
 
 def textbook_gradient(kind, X, y, weights=None):
-    """g_i(w) of the table in vrspam.solvers.directions, for the mean over i weighted by the sample weights."""
+    """g_i(w) of the table in vrspam.solvers._gradients, for the mean over i weighted by the sample weights."""
     p, lower, upper = plain_statistics(X, y, weights)
     q, delta, positive = 1 - p, upper - lower, y == y.max()
 
@@ -88,14 +89,14 @@ def kernel_direction(rows, gradient, i, w, anchor, grad, l2=0.3, step=0.1):
         z = anchor + work[:, 0]
     else:
         kernels.katyusha_epoch(
-            rows.kernel, order, draws, rows.means, anchor, grad, y, z, average, 1.0, 0.0, step, 0.0, l2
+            rows.kernel, order, draws, rows.means, anchor, grad, y, z, average, 1.0, 0.0, step, l2, ElasticNet(l2)
         )
     return (w - z * (1 + step * l2)) / step
 
 
 def kernel_pair_direction(rows, i, j, scale, w, anchor, grad, l2=0.3, step=0.1):
     work = np.stack([w, anchor, grad, np.zeros_like(w)], axis=1)
-    kernels.sparse_net_epoch(rows.kernel, np.array([i]), np.array([j]), np.array([scale]), work, step, 0.0, l2)
+    kernels.sparse_net_epoch(rows.kernel, np.array([i]), np.array([j]), np.array([scale]), work, step, ElasticNet(l2))
     return (w - work[:, 0] * (1 + step * l2)) / step
 
 
@@ -303,7 +304,7 @@ RUNS = [
 def test_epochs_equal_the_eager_loop(variant, l1, container, l2, weighted_data):
     X, y, weights, _, _ = weighted_data
     objective = objective_on_rows(make_rows(container(X), y, weights), l2, l1)
-    solver = VRSPAM(variant, rng=np.random.default_rng(1), inner_steps=150)
+    solver = VRSPAM(objective.loss.within, variant, rng=np.random.default_rng(1), inner_steps=150)
     state, compared = solver.init(objective), 0
     for _ in range(4):  # the later epochs start from momentum and from an anchor that is not 0
         rng = copy.deepcopy(solver.rng)
@@ -326,7 +327,7 @@ def test_epochs_equal_the_eager_loop(variant, l1, container, l2, weighted_data):
     l2=st.floats(1e-6, 5.0),
 )
 def test_drift_equals_its_steps(w, grad, lag, step, l1, l2):
-    rule = kernels.drift_rule(step, l1, l2, 60)
+    rule = kernels.drift_rule(step, ElasticNet(l2, l1), 60)
     expected = w
     for _ in range(lag):
         expected = float(prox(np.array(expected - step * grad), step, l1, l2))
@@ -370,7 +371,7 @@ def test_theorem_1_with_the_corrected_contraction(sharp):
     optimum = np.linalg.solve(rows.k * H + l2 * np.eye(5), rows.k * rows.delta)
     errors = np.zeros((20, 6))
     for seed in range(20):
-        solver = VRSPAM("paper", step_size=step, inner_steps=m, rng=np.random.default_rng(seed))
+        solver = VRSPAM(objective.loss.within, "paper", step_size=step, inner_steps=m, rng=np.random.default_rng(seed))
         state = solver.init(objective)
         errors[seed, 0] = np.sum((state.w - optimum) ** 2)
         for s in range(1, 6):
@@ -383,8 +384,9 @@ def test_theorem_1_with_the_corrected_contraction(sharp):
 
 def test_theory_step_is_the_papers_bound():
     X, y = unit_rows()
-    solver = VRSPAM("paper", step_size="theory", rng=np.random.default_rng(0))
-    solver.init(objective_on_rows(make_rows(3.0 * X, y), 0.7, 0.0))
+    objective = objective_on_rows(make_rows(3.0 * X, y), 0.7, 0.0)
+    solver = VRSPAM(objective.loss.within, "paper", step_size="theory", rng=np.random.default_rng(0))
+    solver.init(objective)
     assert solver.step == pytest.approx(0.7 / (128 * 3.0**4))
 
 
@@ -396,7 +398,7 @@ def test_variance_vanishes_along_the_run_within_the_papers_bounds():
     H = np.cov(X[y == 1].T, bias=True) + np.cov(X[y == 0].T, bias=True) + np.outer(rows.delta, rows.delta)
     optimum = np.linalg.solve(rows.k * H + l2 * np.eye(5), rows.k * rows.delta)
     for variant in ("paper", "centred"):
-        solver = VRSPAM(variant, rng=np.random.default_rng(0), record_variance=True)
+        solver = VRSPAM(objective.loss.within, variant, rng=np.random.default_rng(0), record_variance=True)
         state = solver.init(objective)
         assert np.isnan(state.extra["variance"])
         variances = []
@@ -416,7 +418,7 @@ def test_rows_of_weight_zero_do_not_set_the_proven_step():
     weights = np.random.default_rng(0).choice([0.0, 1.0, 3.0], 80)
     X[weights == 0.0] *= 1e3
     objective = objective_on_rows(make_rows(X, y, weights), 0.5, 0.0)
-    solver = VRSPAM("paper", step_size="theory", rng=np.random.default_rng(0))
+    solver = VRSPAM(objective.loss.within, "paper", step_size="theory", rng=np.random.default_rng(0))
     solver.init(objective)
     largest = np.linalg.norm(X[weights > 0.0], axis=1).max()
     assert solver.step == pytest.approx(0.5 / (128.0 * largest**4))

@@ -20,7 +20,7 @@ _HOME = {
     "ClassMoments": "vrspam.moments",
     "HashFolds": "vrspam.model_selection.folds",
     "SlidingMoments": "vrspam.moments",
-    "coef_path": "vrspam.solvers.grid",
+    "coef_path": "vrspam.solvers.path",
 }
 
 __all__ = [
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from vrspam.estimators.vrspam import VRSPAMClassifier
     from vrspam.model_selection.folds import HashFolds
     from vrspam.moments import ClassMoments, SlidingMoments
-    from vrspam.solvers.grid import coef_path
+    from vrspam.solvers.path import coef_path
 
 
 def __getattr__(name: str):

@@ -1,21 +1,85 @@
 """All compiled code, in one file: Numba's disk cache notices an edit only in the file the kernel is in.
 
-Penalties come in as plain numbers and matrices as arrays or as `CSR` tuples; `row_dot` and `add_row` are
-overloaded for both, so each algorithm has one loop. Random numbers are drawn by the caller and handed in as
-arrays of indices. A matrix in CSC form, seen as the CSR form of its transpose, gives access by columns.
+Matrices come in as arrays or as `CSR` tuples; `row_dot` and `add_row` are overloaded for both, so each algorithm has
+one loop. Penalties come in as named tuples of numbers; `prox1` is overloaded for each kind, and a penalty that is
+defined elsewhere joins with `register_prox`. Random numbers are drawn by the caller and handed in as arrays of
+indices. A matrix in CSC form, seen as the CSR form of its transpose, gives access by columns.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import os
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numba import njit, types
+from numba.core.caching import FunctionCache
 from numba.extending import overload
+
+from vrspam.objective.penalties import NO_CURVATURE, ElasticNet
 
 # Sums may be reordered so that they vectorise (a strict dot product is five times slower), but nothing here
 # may assume that NaN and infinity do not occur: divergence is detected by them.
 FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
+TINY = 2.2250738585072014e-308  # the least normal number: a curvature below it is 0
+
+F = TypeVar("F", bound=Callable)
+_PROX: dict[type, tuple[Any, str]] = {}  # of each kind of penalty, its compiled prox and the file that defines it
+
+
+def _kind(argument: Any) -> Any:
+    """The class of an argument that is a named tuple, given its Numba type; else None."""
+    return getattr(argument, "instance_class", None) if isinstance(argument, types.BaseNamedTuple) else None
+
+
+class _Cache(FunctionCache):
+    """Numba's disk cache, which also notices an edit in the file of a penalty that is defined elsewhere."""
+
+    def _index_key(self, sig, codegen):
+        files = {_PROX[_kind(argument)][1] for argument in sig if _kind(argument) in _PROX}
+        stamps = [(name, os.stat(name).st_mtime_ns, os.stat(name).st_size) for name in sorted(files - {__file__})]
+        return (*super()._index_key(sig, codegen), *stamps)
+
+
+def compiled(function: F) -> F:
+    """Compile for any types of arguments, without the interpreter's lock, and keep the result on disk."""
+    dispatcher: Any = njit(nogil=True, fastmath=FASTMATH)(function)
+    dispatcher._cache = _Cache(function)
+    return dispatcher
+
+
+def prox1(penalty, v, step, j):
+    """The w that minimises (w - v)²/2 + step·Ω_j(w), Ω_j the penalty of coordinate j."""
+    raise TypeError("only compiled code calls this")
+
+
+@overload(prox1)
+def _overload_prox1(penalty, v, step, j):
+    if _kind(penalty) not in _PROX:
+        return None
+    prox = _PROX[_kind(penalty)][0]
+    return lambda penalty, v, step, j: prox(penalty, v, step, j)
+
+
+def register_prox(kind: type) -> Callable[[F], F]:
+    """Decorate the function (penalty, v, step, j) that `prox1` calls for one kind of penalty, a named tuple.
+
+    Define both in the same file: kernels that are compiled for the penalty are compiled again when it changes.
+    """
+
+    def register(function: F) -> F:
+        _PROX[kind] = njit(nogil=True, fastmath=FASTMATH)(function), function.__code__.co_filename
+        return function
+
+    return register
+
+
+@register_prox(ElasticNet)
+def _elastic_net_prox(penalty, v, step, j):
+    # Soft-thresholding without a branch, so that loops over coordinates vectorise.
+    threshold = step * penalty.l1
+    return (max(v - threshold, 0.0) + min(v + threshold, 0.0)) / (1.0 + step * penalty.l2)
 
 
 class CSR(NamedTuple):
@@ -36,7 +100,7 @@ def add_row(X, i, scale, out):
     raise TypeError("only compiled code calls this")
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled
 def _dense_row_dot(X, i, w):
     total = 0.0
     row = X[i]
@@ -45,7 +109,7 @@ def _dense_row_dot(X, i, w):
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled
 def _sparse_row_dot(X, i, w):
     total = 0.0
     for position in range(X.indptr[i], X.indptr[i + 1]):
@@ -53,14 +117,14 @@ def _sparse_row_dot(X, i, w):
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled
 def _dense_add_row(X, i, scale, out):
     row = X[i]
     for j in range(row.shape[0]):
         out[j] += scale * row[j]
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled
 def _sparse_add_row(X, i, scale, out):
     for position in range(X.indptr[i], X.indptr[i + 1]):
         out[X.indices[position]] += scale * X.data[position]
@@ -80,67 +144,80 @@ def _overload_add_row(X, i, scale, out):
     return lambda X, i, scale, out: _sparse_add_row(X, i, scale, out)
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
-def soft(v, threshold):
-    """Shrink v towards 0 by threshold."""
-    if v > threshold:
-        return v - threshold
-    if v < -threshold:
-        return v + threshold
-    return 0.0
+def violation(penalty, w, grad, curvature):
+    """As `Penalty.violation` (`vrspam.objective.penalties`): 0 at a solution, decides when to stop."""
+    raise TypeError("only compiled code calls this")
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
-def gap_residual(w, grad, l1, l2, curvature):
-    """As `vrspam.objective.penalties.ElasticNet.residual`: the certificate when curvature = l2 > 0."""
-    total = 0.0
-    root = np.sqrt(2.0 * curvature)
+@compiled
+def _elastic_net_violation(penalty, w, grad, curvature):
+    l1, l2 = penalty.l1, penalty.l2
+    divisor = l2
+    if not l2 > 0.0:
+        divisor = NO_CURVATURE * max(np.mean(curvature), TINY)
+    total, root = 0.0, np.sqrt(2.0 * divisor)
     for j in range(w.shape[0]):
-        s = soft(grad[j], l1)
+        s = max(grad[j] - l1, 0.0) + min(grad[j] + l1, 0.0)
         scaled = (l2 * w[j] + s) / root
         total += scaled * scaled + max(l1 * abs(w[j]) + (grad[j] - s) * w[j], 0.0)
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
-def gram_descent(gram, w, grad, l1, l2, gap_curvature, target, max_sweeps):
+@compiled
+def _prox_violation(penalty, w, grad, curvature):
+    total = 0.0
+    for j in range(w.shape[0]):
+        if curvature[j] >= TINY:
+            step = 1.0 / curvature[j]
+            moved = prox1(penalty, w[j] - step * grad[j], step, j) - w[j]
+            total += 0.5 * curvature[j] * moved * moved
+    return total
+
+
+@overload(violation)
+def _overload_violation(penalty, w, grad, curvature):
+    if _kind(penalty) is ElasticNet:
+        return lambda penalty, w, grad, curvature: _elastic_net_violation(penalty, w, grad, curvature)
+    return lambda penalty, w, grad, curvature: _prox_violation(penalty, w, grad, curvature)
+
+
+@compiled
+def gram_descent(gram, curvature, w, grad, penalty, target, max_sweeps):
     """Coordinate descent on wᵀ gram w / 2 - b·w + Ω(w), with grad = gram w - b kept up to date.
 
-    A step along coordinate j is exact; it changes grad by a multiple of row j of gram, so the certificate is
+    A step along coordinate j is exact; it changes grad by a multiple of row j of gram, so the violation is
     known after every sweep for O(d). Only one sweep in five visits coordinates that are zero: most of
-    a sparse solution's zeros stay what they are. `gap_curvature` is l2, or a small number in its place when
-    l2 = 0. Returns (sweeps done, gap); w and grad change in place.
+    a sparse solution's zeros stay what they are. `curvature` is the diagonal of gram. Returns (sweeps done,
+    violation); w and grad change in place.
     """
     full_every = 5
     d = w.shape[0]
-    gap = gap_residual(w, grad, l1, l2, gap_curvature)
+    left = violation(penalty, w, grad, curvature)
     sweep = 0
-    while sweep < max_sweeps and not gap <= target:
+    while sweep < max_sweeps and not left <= target:
         for j in range(d):
             old = w[j]
-            if old == 0.0 and sweep % full_every != 0:
+            if (old == 0.0 and sweep % full_every != 0) or curvature[j] < TINY:
                 continue
-            curvature = gram[j, j]
-            if curvature + l2 <= 0.0:
-                continue
-            new = soft(curvature * old - grad[j], l1) / (curvature + l2)
+            step = 1.0 / curvature[j]
+            new = prox1(penalty, old - step * grad[j], step, j)
             if new != old:
                 w[j] = new
                 _dense_add_row(gram, j, new - old, grad)
         sweep += 1
-        gap = gap_residual(w, grad, l1, l2, gap_curvature)
-    return sweep, gap
+        left = violation(penalty, w, grad, curvature)
+    return sweep, left
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled
 def weighted_row_sum(X, rows, factor, out):
     """out += Σ factor_i x_i over the given rows i."""
     for i in rows:
         add_row(X, i, factor[i], out)
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
-def column_sweep(columns, means, delta, k, diagonal, w, scores, running, l1, l2, only_active):
+@compiled
+def column_sweep(columns, means, delta, k, curvature, w, scores, running, penalty, only_active):
     """One sweep of coordinate descent with products by the columns of X alone.
 
     `columns` holds, as rows, the columns of diag(√a) X, where a_i is the weight of row i over the weight of its
@@ -149,11 +226,11 @@ def column_sweep(columns, means, delta, k, diagonal, w, scores, running, l1, l2,
         ∂f/∂w_j = k (columns_j · scores - μ_0j (μ_0·w) - μ_1j (μ_1·w) - (1 - δ·w) δ_j):
 
     the class means are subtracted by two numbers, and a step costs O(nonzeros of the column). Columns that
-    were centred beforehand come with `means` of zero.
+    were centred beforehand come with `means` of zero. `curvature` is the diagonal of k (Σ + δδᵀ).
     """
     for j in range(w.shape[0]):
         old = w[j]
-        if (only_active and old == 0.0) or diagonal[j] + l2 <= 0.0:
+        if (only_active and old == 0.0) or curvature[j] < TINY:
             continue
         grad = k * (
             row_dot(columns, j, scores)
@@ -161,14 +238,15 @@ def column_sweep(columns, means, delta, k, diagonal, w, scores, running, l1, l2,
             - means[1, j] * running[1]
             - (1.0 - running[2]) * delta[j]
         )
-        new = soft(diagonal[j] * old - grad, l1) / (diagonal[j] + l2)
+        step = 1.0 / curvature[j]
+        new = prox1(penalty, old - step * grad, step, j)
         if new != old:
-            step = new - old
+            change = new - old
             w[j] = new
-            add_row(columns, j, step, scores)
-            running[0] += step * means[0, j]
-            running[1] += step * means[1, j]
-            running[2] += step * delta[j]
+            add_row(columns, j, change, scores)
+            running[0] += change * means[0, j]
+            running[1] += change * means[1, j]
+            running[2] += change * delta[j]
 
 
 # --- Streams: running class statistics, SPAM -------------------------------------------------------------------
@@ -202,7 +280,7 @@ class StepRule(NamedTuple):
     l2_share: float
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled
 def _dense_row_square(X, i):
     total = 0.0
     row = X[i]
@@ -211,7 +289,7 @@ def _dense_row_square(X, i):
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled
 def _sparse_row_square(X, i):
     total = 0.0
     for position in range(X.indptr[i], X.indptr[i + 1]):
@@ -231,9 +309,9 @@ def _overload_row_square(X, i):
     return lambda X, i: _sparse_row_square(X, i)
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled
 def running_unit(classes):
-    """2pq · (mean diagonal of H) from the totals: `vrspam.objective.auto_l2` of the rows so far."""
+    """2pq · (mean diagonal of H) from the totals: `vrspam.objective.l2_unit` of the rows so far."""
     n0, n1 = classes.counts
     squares0, squares1, own0, own1, cross, _ = classes.totals
     spread = squares0 / n0 - own0 / (n0 * n0) + squares1 / n1 - own1 / (n1 * n1)
@@ -244,7 +322,7 @@ def running_unit(classes):
     return 2.0 * n0 * n1 / ((n0 + n1) * (n0 + n1)) * mean_diagonal
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled
 def mean_lipschitz(classes):
     """k Σ_c √(mean_c ‖x‖² · mean_c ‖x - μ_other‖²): bounds the mean Lipschitz constant of the paper's gradient."""
     n0, n1 = classes.counts
@@ -255,7 +333,7 @@ def mean_lipschitz(classes):
     return k * (np.sqrt(squares0 / n0 * far0) + np.sqrt(squares1 / n1 * far1))
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled
 def take_in(classes, X, i, c, square, learn):
     """(x_i·S₋, x_i·S₊); if `learn`, after x_i has joined the statistics of class c."""
     own = row_dot(X, i, classes.sums[c])
@@ -274,7 +352,7 @@ def take_in(classes, X, i, c, square, learn):
     return own, other
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled
 def step_length(rule, t, l2, largest_square, lipschitz_mean, lipschitz_row):
     """η_t for the t-th step (t = 1, 2, ...)."""
     auto = rule.size == 0.0
@@ -290,7 +368,7 @@ def step_length(rule, t, l2, largest_square, lipschitz_mean, lipschitz_row):
     return min(proven, root) if auto else rule.size * proven
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled
 def _spam_row(classes, rule, t, c, score, other_score, square, dot_other):
     """(step, coefficient of x in the paper's gradient, l2) for a row of class c.
 
@@ -307,7 +385,7 @@ def _spam_row(classes, rule, t, c, score, other_score, square, dot_other):
     return step, share * margin, l2
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled
 def spam_fold(classes, v, average, carry):
     """Write the scale of `spam_ridge` into v, so that v is w, and compute the carried products afresh."""
     scale, weight = carry[1], carry[4]
@@ -320,7 +398,7 @@ def spam_fold(classes, v, average, carry):
     carry[3] = np.dot(v, classes.sums[1])
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled
 def spam_ridge(X, order, side, classes, learn, v, average, carry, rule):
     """Steps of SPAM with l1 = 0 on the rows `order`, each for O(nonzeros of the row).
 
@@ -361,7 +439,7 @@ def spam_ridge(X, order, side, classes, learn, v, average, carry, rule):
             spam_fold(classes, v, average, carry)
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled
 def spam_net(X, order, side, classes, learn, w, average, carry, rule, l1):
     """`spam_ridge` with l1 ≥ 0 and nothing clever: O(d) a step, because the threshold moves every coordinate.
 
@@ -378,9 +456,9 @@ def spam_net(X, order, side, classes, learn, w, average, carry, rule, l1):
         other_score = np.dot(w, classes.sums[1 - c]) / classes.counts[1 - c]
         step, factor, l2 = _spam_row(classes, rule, carry[0], c, score, other_score, square, dot0 if c == 1 else dot1)
         add_row(X, i, -step * factor, w)
-        threshold, shrink = step * l1, 1.0 / (1.0 + step * l2)
+        penalty = ElasticNet(l2, l1)
         for j in range(w.shape[0]):
-            w[j] = shrink * soft(w[j], threshold)
+            w[j] = prox1(penalty, w[j], step, j)
         for j in range(average.shape[0]):
             average[j] += carry[0] * w[j]
         carry[5] += carry[0]
@@ -389,7 +467,7 @@ def spam_net(X, order, side, classes, learn, w, average, carry, rule, l1):
 # --- Streams: SOLAM ----------------------------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled
 def solam_fold(v, average, carry):
     """Write the scale of `solam_steps` into v, so that v is w and `average` is Σ η_t w_t."""
     for j in range(v.shape[0]):
@@ -399,7 +477,7 @@ def solam_fold(v, average, carry):
     carry[7] = np.dot(v, v)
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled
 def solam_steps(X, order, side, classes, learn, v, average, carry, rule, radius):
     """Steps of SOLAM on the rows `order`: descent in (w, a, b), ascent in ζ, each for O(nonzeros of the row).
 
@@ -473,7 +551,7 @@ class RunningCovariances(NamedTuple):
     traces: np.ndarray
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled
 def _opauc_learn(classes, c, x, v):
     """Take x into class c; v becomes x - (old mean). The scatter grows by (returned number) · v vᵀ."""
     n = classes.counts[c] + 1.0
@@ -489,7 +567,7 @@ def _opauc_learn(classes, c, x, v):
     return pull
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled
 def _opauc_step(classes, c, x, product, w, t, rule):
     """w ← w - η (λ w + (r·w ∓ 1) r + Σ_other w), r = x - μ_other; `product` is Σ_other w, λ = l2 / (2pq).
 
@@ -516,7 +594,7 @@ def _opauc_step(classes, c, x, product, w, t, rule):
         w[j] -= step * (ridge * w[j] + margin * (x[j] - other[j]) + product[j])
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled
 def opauc_steps(X, order, side, classes, scatters, buffers, filled, spread, learn, step, w, carry, rule):
     """Steps of OPAUC on the rows `order`, with the scatter of class c as scatters[c] + BᵀB + spread[c] · I.
 
@@ -560,7 +638,7 @@ def opauc_steps(X, order, side, classes, scatters, buffers, filled, spread, lear
 # --- VRSPAM ------------------------------------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled
 def within_product(X, side, share, mean_scores, w, out, left):
     """out += Σ_i r_i x_i and left[c] += Σ_(i in c) r_i with r_i = share_i (w·x_i - w·μ_c): Σw is out - left @ means.
 
@@ -574,7 +652,7 @@ def within_product(X, side, share, mean_scores, w, out, left):
         add_row(X, i, residual, out)
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled
 def all_row_dots(X, w, out):
     """out = Xw, in double precision and without a copy of X."""
     for i in range(out.shape[0]):
@@ -586,7 +664,7 @@ def row_distances(X, i, means, mean_squares, out):
     raise TypeError("only compiled code calls this")
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled
 def _dense_row_distances(X, i, means, mean_squares, out):
     row, lower, upper = X[i], means[0], means[1]
     square, below, above = 0.0, 0.0, 0.0
@@ -598,7 +676,7 @@ def _dense_row_distances(X, i, means, mean_squares, out):
     out[i, 0], out[i, 1], out[i, 2] = square, below, above
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled
 def _sparse_row_distances(X, i, means, mean_squares, out):
     square, below, above = 0.0, mean_squares[0], mean_squares[1]
     for position in range(X.indptr[i], X.indptr[i + 1]):
@@ -616,7 +694,7 @@ def _overload_row_distances(X, i, means, mean_squares, out):
     return lambda X, i, means, mean_squares, out: _sparse_row_distances(X, i, means, mean_squares, out)
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled
 def all_row_distances(X, means, mean_squares, out):
     """`row_distances` of every row."""
     for i in range(out.shape[0]):
@@ -628,7 +706,7 @@ def whole_row(X, i, buffer):
     raise TypeError("only compiled code calls this")
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled
 def _sparse_whole_row(X, i, buffer):
     buffer[:] = 0.0
     _sparse_add_row(X, i, 1.0, buffer)
@@ -655,7 +733,7 @@ class Draws(NamedTuple):
     centred: bool
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled
 def row_direction(draws, i, score, lower, upper):
     """(a, e₋, e₊) such that g_i(w) - g_i(w̃) = a x_i + e₋ μ₋ + e₊ μ₊, from the products of u = w - w̃.
 
@@ -674,8 +752,8 @@ def row_direction(draws, i, score, lower, upper):
     return draws.scale[i] * (score - other), 0.0, 0.0
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
-def svrg_epoch(X, order, draws, means, anchor, grad, w, step, l1, l2):
+@compiled
+def svrg_epoch(X, order, draws, means, anchor, grad, w, step, penalty):
     """The inner steps of an epoch of Algorithm 1 from w = anchor; w changes in place.
 
     Textbook: w ← prox(w - step (g_i(w) - g_i(w̃) + ∇f(w̃))), one product u·x_i and then an update of all of w. Here
@@ -683,7 +761,7 @@ def svrg_epoch(X, order, draws, means, anchor, grad, w, step, l1, l2):
     new, its part of u·x_next, u·μ₋ and u·μ₊ is added up. The arithmetic is the same but for the order of sums.
     A step is O(d), for a CSR as well.
     """
-    shrink, threshold, last = 1.0 / (1.0 + step * l2), step * l1, order.shape[0] - 1
+    last = order.shape[0] - 1
     lower_mean, upper_mean = means[0], means[1]
     buffers = np.empty((2, w.shape[0]))
     following = order[0]
@@ -699,14 +777,13 @@ def svrg_epoch(X, order, draws, means, anchor, grad, w, step, l1, l2):
         if not draws.centred:  # no part along the means, and the one product that `row_direction` will ask for
             other_mean = means[1 - draws.side[following]]
             for j in range(w.shape[0]):
-                v = w[j] - a * row[j] - step * grad[j]
-                v = shrink * (max(v - threshold, 0.0) + min(v + threshold, 0.0))
+                v = prox1(penalty, w[j] - a * row[j] - step * grad[j], step, j)
                 w[j] = v
                 score += (v - anchor[j]) * (following_row[j] - other_mean[j])
             continue
         for j in range(w.shape[0]):
             v = w[j] - a * row[j] - e_lower * lower_mean[j] - e_upper * upper_mean[j] - step * grad[j]
-            v = shrink * (max(v - threshold, 0.0) + min(v + threshold, 0.0))
+            v = prox1(penalty, v, step, j)
             w[j] = v
             u = v - anchor[j]
             score += u * following_row[j]
@@ -714,16 +791,17 @@ def svrg_epoch(X, order, draws, means, anchor, grad, w, step, l1, l2):
             upper += u * upper_mean[j]
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
-def katyusha_epoch(X, order, draws, means, anchor, grad, y, z, average, tau1, tau2, step, l1, l2):
+@compiled
+def katyusha_epoch(X, order, draws, means, anchor, grad, y, z, average, tau1, tau2, step, l2, penalty):
     """The inner steps of an accelerated epoch; y and z change in place, `average` is overwritten.
 
     Textbook (Allen-Zhu 2017): x = τ₁z + τ₂w̃ + τ₃y with τ₃ = 1-τ₁-τ₂; z⁺ = prox(z - step·v(x)); y⁺ = x + τ₁(z⁺ - z).
     Put in, the last line reads y⁺ = τ₁z⁺ + τ₂w̃ + τ₃y, so x is never stored: its difference to the anchor is
     τ₁(z - w̃) + τ₃(y - w̃). One sweep over the coordinates for a step, as in `svrg_epoch`. The average of the y
-    weighted by (1 + step·l2)^t is kept divided by its newest weight, so it cannot overflow.
+    weighted by (1 + step·l2)^t, l2 the strong convexity of the penalty, is kept divided by its newest weight, so it
+    cannot overflow.
     """
-    shrink, threshold, last = 1.0 / (1.0 + step * l2), step * l1, order.shape[0] - 1
+    shrink, last = 1.0 / (1.0 + step * l2), order.shape[0] - 1
     tau3 = 1.0 - tau1 - tau2
     lower_mean, upper_mean = means[0], means[1]
     buffers = np.empty((2, y.shape[0]))
@@ -746,7 +824,7 @@ def katyusha_epoch(X, order, draws, means, anchor, grad, y, z, average, tau1, ta
         weight = shrink * weight + 1.0
         for j in range(y.shape[0]):
             v = z[j] - a * row[j] - e_lower * lower_mean[j] - e_upper * upper_mean[j] - step * grad[j]
-            v = shrink * (max(v - threshold, 0.0) + min(v + threshold, 0.0))
+            v = prox1(penalty, v, step, j)
             z[j] = v
             moved = tau1 * v + tau2 * anchor[j] + tau3 * y[j]
             y[j] = moved
@@ -759,7 +837,7 @@ def katyusha_epoch(X, order, draws, means, anchor, grad, y, z, average, tau1, ta
         average[j] /= weight
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled
 def idle_table(shrink, tau1, tau3, steps):
     """What t steps that leave a coordinate alone make of its (z, y, average), for t = 0 ... steps.
 
@@ -780,7 +858,7 @@ def idle_table(shrink, tau1, tau3, steps):
     return table
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled
 def _touch(X, i, work, now, table):
     """Read what the lazy kernels will need for row i, and do nothing else with it.
 
@@ -793,7 +871,7 @@ def _touch(X, i, work, now, table):
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled
 def _idle(work, j, now, table):
     """Bring coordinate j of `sparse_ridge_epoch` up to time `now`."""
     lag = int(now - work[j, 3])
@@ -804,7 +882,7 @@ def _idle(work, j, now, table):
     work[j, 3] = now
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled
 def sparse_ridge_epoch(X, order, draws, products, work, scores, tau1, tau3, step, l2):
     """`svrg_epoch` (τ₁ = 1, τ₃ = 0) or `katyusha_epoch` with l1 = 0 for O(nonzeros of the row) a step.
 
@@ -884,19 +962,19 @@ class Drift(NamedTuple):
     table: np.ndarray
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
-def drift_rule(step, l1, l2, steps):
+@compiled
+def drift_rule(step, penalty, steps):
     """`Drift` for up to that many steps."""
-    shrink = 1.0 / (1.0 + step * l2)
+    shrink = 1.0 / (1.0 + step * penalty.l2)
     table = np.zeros((steps + 1, 2))
     table[0, 0] = 1.0
     for t in range(steps):
         table[t + 1, 0] = shrink * table[t, 0] if table[t, 0] > 1e-60 else 0.0  # denormal numbers are slow
         table[t + 1, 1] = shrink * (table[t, 1] + 1.0)
-    return Drift(step, l1, l2, table)
+    return Drift(step, penalty.l1, penalty.l2, table)
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled
 def _drift_from_above(w, grad, lag, rule):
     """`drift` for w > 0, and for w = 0 if grad ≤ 0."""
     table, pull = rule.table, rule.step * (grad + rule.l1)
@@ -921,7 +999,7 @@ def _drift_from_above(w, grad, lag, rule):
     return landed
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled
 def drift(w, grad, lag, rule):
     """w ← ρ soft(w - step·grad, step·l1), `lag` times, in closed form.
 
@@ -936,7 +1014,7 @@ def drift(w, grad, lag, rule):
     return _drift_from_above(w, grad, lag, rule)
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled
 def _score_after_drift(X, i, work, now, rule):
     """(w - w̃)·x_i, with the coordinates of x_i brought up to time `now`."""
     score = 0.0
@@ -948,8 +1026,8 @@ def _score_after_drift(X, i, work, now, rule):
     return score
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
-def sparse_net_epoch(X, positives, negatives, scale, work, step, l1, l2):
+@compiled
+def sparse_net_epoch(X, positives, negatives, scale, work, step, penalty):
     """Steps of proximal SVRG with the pair gradient, each for O(nonzeros of its two rows).
 
     Textbook: w ← prox(w - step (s_t (u·(x - x')) (x - x') + ∇f(w̃))), with u = w - w̃, x a positive row, x' a negative
@@ -960,9 +1038,8 @@ def sparse_net_epoch(X, positives, negatives, scale, work, step, l1, l2):
 
     work (d, 4): w, w̃, ∇f(w̃), time of the last visit. Returns a number without meaning (see `_touch`).
     """
-    shrink, threshold, touched = 1.0 / (1.0 + step * l2), step * l1, 0.0
-    steps = positives.shape[0]
-    rule = drift_rule(step, l1, l2, steps)
+    touched, steps = 0.0, positives.shape[0]
+    rule = drift_rule(step, penalty, steps)
     for t in range(steps):
         i, k = positives[t], negatives[t]
         touched += _touch(X, i, work, t, rule.table) + _touch(X, k, work, t, rule.table)
@@ -976,7 +1053,7 @@ def sparse_net_epoch(X, positives, negatives, scale, work, step, l1, l2):
             for position in range(X.indptr[row], X.indptr[row + 1]):
                 j = X.indices[position]
                 if work[j, 3] == t:
-                    work[j, 0] = shrink * soft(work[j, 0] - step * work[j, 2], threshold)
+                    work[j, 0] = prox1(penalty, work[j, 0] - step * work[j, 2], step, j)
                     work[j, 3] = t + 1
     for j in range(work.shape[0]):
         work[j, 0] = drift(work[j, 0], work[j, 2], steps - int(work[j, 3]), rule)

@@ -19,7 +19,7 @@ from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import warn
 from vrspam.features.table import check_frame, is_frame
 from vrspam.moments import ClassMoments
-from vrspam.objective import AUTO_L2_SHARE, auto_l2, multiply
+from vrspam.objective import AUTO_L2_SHARE, l2_unit, multiply
 from vrspam.solvers.base import Solution
 
 PENALTY_CONSTRAINTS: dict = {
@@ -37,7 +37,7 @@ def generator(random_state) -> np.random.Generator:
 
 def resolve_l2(l2: float | str, moments: ClassMoments) -> float:
     """The number that is used for `l2`."""
-    return AUTO_L2_SHARE * auto_l2(moments) if isinstance(l2, str) else float(l2)
+    return AUTO_L2_SHARE * l2_unit(moments) if isinstance(l2, str) else float(l2)
 
 
 def refuse_missing_labels(y: Any) -> None:

@@ -15,7 +15,7 @@ from vrspam.estimators._base import PENALTY_CONSTRAINTS, AUCClassifierBase, gene
 from vrspam.moments import ClassMoments
 from vrspam.objective import AUTO_L2_SHARE, Objective
 from vrspam.solvers.base import Solution, run
-from vrspam.solvers.stream import OnlineMethod, ShuffledEpochs, diverged, kernel_rows, largest_square
+from vrspam.solvers.online import OnlineMethod, ShuffledEpochs, diverged, kernel_rows, largest_square
 
 STREAM_CONSTRAINTS: dict = {
     "l2": PENALTY_CONSTRAINTS["l2"],
@@ -64,7 +64,7 @@ class StreamClassifierBase(AUCClassifierBase):
         l2 = resolve_l2(self.l2, moments)
         method = self._new_method(d)
         method.know(moments, largest_square(rows.X))
-        return Known(method, Objective.from_products(rows.X, rows.y == classes[1], None, moments, l2, l1), moments, l2)
+        return Known(method, Objective.from_rows(rows.X, rows.y == classes[1], None, moments, l2, l1), moments, l2)
 
     @abstractmethod
     def _advance(self, method: Any, X, order: np.ndarray, side: np.ndarray, l2: float | None, learn: bool) -> None:
@@ -124,7 +124,7 @@ class StreamClassifierBase(AUCClassifierBase):
         )
         with np.errstate(over="ignore", invalid="ignore"):  # a divergence is reported in words
             solution = run(epochs, objective, tol=self.tol or 0.0, max_iter=self.max_iter)
-        if not solution.value <= DIVERGED * objective.pq:
+        if not solution.value <= DIVERGED * objective.scale:
             raise error()
         return self._store(
             solution,
@@ -180,7 +180,7 @@ class StreamClassifierBase(AUCClassifierBase):
 
     def _store_stream(self, stream: _Stream, rows: Rows) -> None:
         method = stream.method
-        l2 = AUTO_L2_SHARE * method.auto_l2 if isinstance(self.l2, str) else float(self.l2)
+        l2 = AUTO_L2_SHARE * method.l2_unit if isinstance(self.l2, str) else float(self.l2)
         w, p = method.coef, float(method.counts[1] / method.counts.sum())
         with np.errstate(over="ignore"):  # F itself is not known in a stream, but it is at least l2/2 ‖w‖²
             lost = l2 / 2.0 * float(w @ w) > LOST * p * (1.0 - p)

@@ -27,7 +27,7 @@ from vrspam.model_selection.maps import MapChoice, choose_map, only_columns
 from vrspam.model_selection.sources import BlocksInSequence, FoldSource, RowsInMemory
 from vrspam.moments import ClassMoments
 from vrspam.solvers.choose import SolverName
-from vrspam.solvers.grid import check_grid_axis, warn_if_not_converged
+from vrspam.solvers.path import check_grid_axis, warn_if_not_converged
 
 
 class AUCClassifierCV(AUCClassifierBase):

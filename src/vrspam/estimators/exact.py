@@ -17,11 +17,9 @@ from vrspam._utils.validation import Rows
 from vrspam.estimators._base import PENALTY_CONSTRAINTS, AUCClassifierBase, resolve_l2
 from vrspam.estimators._blocks import BlockProducts, RowBlocks
 from vrspam.moments import ClassMoments
-from vrspam.objective import DeviceProducts, Objective, Operator
-from vrspam.solvers.base import Solution, Solver, run
-from vrspam.solvers.choose import SolverName, choose_solver
-from vrspam.solvers.exact import ConjugateGradient, solve_gram, solve_products
-from vrspam.solvers.proximal import ProximalGradient
+from vrspam.objective import DeviceProducts, ElasticNet, Objective, Operator, SquaredPairLoss
+from vrspam.solvers.base import Solution
+from vrspam.solvers.choose import SolverName, choose_solver, solve
 
 __all__ = ["AUCClassifier", "choose_solver"]
 
@@ -55,17 +53,12 @@ class ExactSolver:
 
     def from_moments(self, moments: ClassMoments) -> ExactFit:
         """Solve from d×d matrices."""
-        l2 = resolve_l2(self.l2, moments)
         with blas_threads_for_matrix(moments.means.shape[1]):
-            objective = Objective.from_moments(moments, l2, float(self.l1))
-            return ExactFit(solve_gram(objective, tol=self.tol, max_iter=self.max_iter), moments, l2, "moments")
+            return self._solve(SquaredPairLoss.from_moments(moments), moments, "moments")
 
     def from_operator(self, within: Operator, moments: ClassMoments) -> ExactFit:
         """Solve with products by Σ alone, each of which reads all the data once."""
-        l2 = resolve_l2(self.l2, moments)
-        objective = Objective.from_operator(within, moments, l2, float(self.l1))
-        solver: Solver = ConjugateGradient() if self.l1 == 0.0 else ProximalGradient()
-        return ExactFit(run(solver, objective, tol=self.tol, max_iter=self.max_iter), moments, l2, "products")
+        return self._solve(SquaredPairLoss.from_operator(within, moments), moments, "products")
 
     def from_rows(
         self, rows: Rows, classes: np.ndarray, solver: SolverName, moments: ClassMoments | None = None
@@ -82,9 +75,12 @@ class ExactSolver:
         if array_api.device_namespace(X) is not None:
             positive = array_api.is_label(y, classes[1], X)
             return self.from_operator(DeviceProducts(X, positive, weights, moments.means, moments.weights), moments)
+        return self._solve(SquaredPairLoss.from_rows(X, y == classes[1], weights, moments), moments, "products")
+
+    def _solve(self, loss: SquaredPairLoss, moments: ClassMoments, solver: SolverName) -> ExactFit:
         l2 = resolve_l2(self.l2, moments)
-        objective = Objective.from_products(X, y == classes[1], weights, moments, l2, float(self.l1))
-        return ExactFit(solve_products(objective, tol=self.tol, max_iter=self.max_iter), moments, l2, "products")
+        objective = Objective(loss, ElasticNet(l2, float(self.l1)))
+        return ExactFit(solve(objective, tol=self.tol, max_iter=self.max_iter), moments, l2, solver)
 
     @staticmethod
     def _gather(rows: Rows, classes: np.ndarray, *, scatter: bool = True, precise: bool = False) -> ClassMoments:

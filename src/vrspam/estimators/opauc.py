@@ -12,8 +12,8 @@ from vrspam.estimators._base import resolve_l2
 from vrspam.estimators._online import STREAM_CONSTRAINTS, Known, StreamClassifierBase
 from vrspam.moments import ClassMoments
 from vrspam.objective import Objective
+from vrspam.solvers.online import kernel_rows, step_rule
 from vrspam.solvers.opauc import OPAUC
-from vrspam.solvers.stream import kernel_rows, step_rule
 
 MAX_FEATURES = 20_000  # two d×d matrices of this size are 6.4 GB
 
@@ -129,7 +129,7 @@ class OPAUCClassifier(StreamClassifierBase):
         order = np.arange(rows.X.shape[0])
         rule = step_rule(self.step_size, l2)
         method.advance(kernel_rows(rows.X), order, is_positive.astype(np.int64), rule, learn=True, step=False)
-        return Known(method, Objective.from_products(rows.X, is_positive, None, moments, l2), moments, l2)
+        return Known(method, Objective.from_rows(rows.X, is_positive, None, moments, l2), moments, l2)
 
     def _check_parameters(self, method: OPAUC) -> None:
         if method.sketch != self.sketch:
@@ -146,5 +146,7 @@ class OPAUCClassifier(StreamClassifierBase):
     def _certificate(self, method: OPAUC, l2: float) -> tuple[float, float]:
         if method.sketch is not None:
             return float("nan"), float("nan")
-        value, _, gap = method.objective(l2).evaluate(method.w)
+        objective = method.objective(l2)
+        value, grad = objective.value_and_grad(method.w)
+        gap = objective.certificate(method.w, grad)[0]
         return value, gap

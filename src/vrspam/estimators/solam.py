@@ -10,8 +10,8 @@ from sklearn.utils._param_validation import Interval
 
 from vrspam._utils.validation import Rows
 from vrspam.estimators._online import STREAM_CONSTRAINTS, Known, StreamClassifierBase
+from vrspam.solvers.online import step_rule
 from vrspam.solvers.solam import SOLAM
-from vrspam.solvers.stream import step_rule
 
 
 class SOLAMClassifier(StreamClassifierBase):

@@ -8,8 +8,8 @@ from sklearn.utils._param_validation import StrOptions
 from vrspam._utils.validation import Rows
 from vrspam.estimators._base import PENALTY_CONSTRAINTS
 from vrspam.estimators._online import STREAM_CONSTRAINTS, Known, StreamClassifierBase
+from vrspam.solvers.online import step_rule
 from vrspam.solvers.spam import SPAM
-from vrspam.solvers.stream import step_rule
 
 
 class SPAMClassifier(StreamClassifierBase):

@@ -12,8 +12,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from vrspam.estimators._base import PENALTY_CONSTRAINTS, AUCClassifierBase, generator, resolve_l2
 from vrspam.moments import ClassMoments
+from vrspam.solvers._rows import TrainingRows
 from vrspam.solvers.base import run, target_gap
-from vrspam.solvers.rows import TrainingRows
 from vrspam.solvers.vrspam import VRSPAM, objective_on_rows, variant_that_runs
 
 
@@ -174,6 +174,7 @@ class VRSPAMClassifier(AUCClassifierBase):
         objective = objective_on_rows(rows, l2, l1)
         variant = variant_that_runs(self.variant, l1, sparse.issparse(data.X))
         solver = VRSPAM(
+            rows,
             variant,
             step_size=self.step_size,
             inner_steps=self.inner_steps,
@@ -186,7 +187,7 @@ class VRSPAMClassifier(AUCClassifierBase):
         finally:
             if progress is not None:
                 progress.close()
-        if self.step_size != "auto" and solution.value > objective.pq:
+        if self.step_size != "auto" and solution.value > objective.scale:
             raise solver.diverged(objective)
         return self._store(solution, moments.classes, moments.means, l2, variant_=variant)
 

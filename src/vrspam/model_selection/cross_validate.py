@@ -14,7 +14,7 @@ from vrspam.model_selection.held_out import HeldOut, HeldOutBlock, held_out_at
 from vrspam.model_selection.selection import Choice
 from vrspam.model_selection.sources import FoldSource
 from vrspam.moments import ClassMoments
-from vrspam.solvers.grid import auto_l2s, check_grid_axis, solve_grid
+from vrspam.solvers.path import auto_l2s, check_grid_axis, solve_grid
 
 
 @dataclass(frozen=True)
@@ -93,13 +93,13 @@ def cross_validate(source: FoldSource, search: GridSearch, *, keep_coefs: bool =
 
     def take_auc(blocks: Iterable[HeldOutBlock]) -> None:
         for block in blocks:
-            places = np.unravel_index(block.points, shape[:2])
-            scores.auc[(*places, block.fold)] = metrics.roc_auc_columns(block.positive, block.scores, block.weights)
+            i, j = np.unravel_index(block.points, shape[:2])
+            scores.auc[i, j, block.fold] = metrics.roc_auc_columns(block.positive, block.scores, block.weights)
 
     def solve_fold(fold: int) -> np.ndarray:
-        objective, centre = source.training(fold)
-        grid = solve_grid(objective, l2s, l1s, tol=search.tol, max_iter=search.max_iter, like=source.like)
-        del objective  # its matrices are not needed while rows are scored
+        loss, centre = source.training(fold)
+        grid = solve_grid(loss, l2s, l1s, tol=search.tol, max_iter=search.max_iter, like=source.like)
+        del loss  # its matrices are not needed while rows are scored
         scores.gaps[..., fold], scores.converged[..., fold] = grid.gaps, grid.converged
         intercepts[..., fold] = -(grid.coefs @ centre)
         coefs = grid.coefs.reshape(l2s.size * l1s.size, -1)

@@ -1,7 +1,7 @@
 """Where cross-validation gets its folds from: rows in memory, or blocks of rows that are read twice.
 
-A `FoldSource` answers two questions: what is to be minimised on the training part of a fold, and how do given
-coefficients score the rows that the fold holds out. `cross_validate` asks nothing else, so that rows in memory, blocks
+A `FoldSource` answers two questions: what is the loss on the training part of a fold, and how do given coefficients
+score the rows that the fold holds out. `cross_validate` asks nothing else, so that rows in memory, blocks
 of a stream and a cluster share it.
 """
 
@@ -23,7 +23,7 @@ from vrspam.model_selection.fold_threads import FoldProblem, over_folds
 from vrspam.model_selection.folds import HashFolds, Split
 from vrspam.model_selection.held_out import HeldOutBlock, ValidationScores
 from vrspam.moments import ClassMoments
-from vrspam.objective import Objective
+from vrspam.objective import SquaredPairLoss
 from vrspam.solvers.choose import SolverName, choose_solver
 
 BLOCK_BYTES = 1 << 25  # rows gathered, and scores held, at once
@@ -34,9 +34,9 @@ BLOCKS_MAX_FEATURES = 5_000  # two d×d matrices are kept for each fold of block
 
 
 class TrainingPart(NamedTuple):
-    """What is minimised on the training part of a fold, without penalty, and the point half-way between its means."""
+    """The loss on the training part of a fold, and the point half-way between its class means."""
 
-    objective: Objective
+    loss: SquaredPairLoss
     centre: np.ndarray
 
 
@@ -63,7 +63,7 @@ class FoldSource(Protocol):
         """The size of the work on one fold."""
 
     def training(self, fold: int) -> TrainingPart:
-        """The objective on the training part of a fold."""
+        """The loss on the training part of a fold."""
 
     def held_out(self, coefs: Mapping[int, np.ndarray]) -> Iterator[HeldOutBlock]:
         """Scores of the rows that some folds hold out, by `coefs` of shape (points, features) for each of them.
@@ -144,17 +144,17 @@ class RowsInMemory:
         return self._gather(train)
 
     def training(self, fold: int) -> TrainingPart:
-        """The objective on the training part: from its moments, or by products with X as it is."""
+        """The loss on the training part: from its moments, or by products with X as it is."""
         if self.solver == "moments":
             moments = self.training_moments(fold)
-            return TrainingPart(Objective.from_moments(moments, 0.0), moments.means.mean(axis=0))
+            return TrainingPart(SquaredPairLoss.from_moments(moments), moments.means.mean(axis=0))
         X, y, given = self.rows
         weights = np.bincount(self.splits[fold].train, minlength=y.size).astype(np.float64)  # 0 for the rows outside
         if given is not None:
             weights *= given
         moments = ClassMoments(X.shape[1], classes=self.classes, scatter=False).add_checked(X, y, weights)
-        objective = Objective.from_products(X, self.is_positive, weights, moments, 0.0)
-        return TrainingPart(objective, moments.means.mean(axis=0))
+        loss = SquaredPairLoss.from_rows(X, self.is_positive, weights, moments)
+        return TrainingPart(loss, moments.means.mean(axis=0))
 
     def held_out(self, coefs: Mapping[int, np.ndarray]) -> Iterator[HeldOutBlock]:
         """Scores of the validation part of each fold, some points of the grid at a time; zeros are left out."""
@@ -216,10 +216,10 @@ class FoldMoments:
         return FoldProblem.from_matrices(self.n_folds, self.total.means.shape[1], many_products)
 
     def training(self, fold: int) -> TrainingPart:
-        """The objective on all other folds."""
+        """The loss on all other folds."""
         others = [moments for other, moments in enumerate(self.folds) if other != fold]
         moments = sum(others[1:], others[0])
-        return TrainingPart(Objective.from_moments(moments, 0.0), moments.means.mean(axis=0))
+        return TrainingPart(SquaredPairLoss.from_moments(moments), moments.means.mean(axis=0))
 
 
 class BlocksInSequence(FoldMoments):

@@ -1,11 +1,11 @@
-"""The shape of a solver and the one loop that drives all of them."""
+"""The shape of a solver, and the one loop that drives all solvers that work in epochs."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -32,16 +32,6 @@ class State:
     extra: dict[str, float] = field(default_factory=dict)
 
 
-class Solver(Protocol):
-    """One algorithm. It neither loops over epochs nor tests for the end: `run` does both."""
-
-    def init(self, objective: Objective) -> State:
-        """The starting point, evaluated."""
-
-    def epoch(self, objective: Objective, state: State) -> None:
-        """Advance `state` in place, leaving `grad` and `value` those of the new `w`."""
-
-
 @dataclass(frozen=True)
 class Solution:
     """What a solver found: F(w), the certificate, and whether the certificate reached the tolerance."""
@@ -54,37 +44,67 @@ class Solution:
     history: dict[str, np.ndarray] = field(default_factory=dict)
 
 
+class Solver(Protocol):
+    """A way to minimise an objective. One object may serve many penalties of the same loss, one after the other."""
+
+    def refuses(self, objective: Objective) -> str | None:
+        """Why this solver cannot minimise the objective, in words; None if it can."""
+
+    def solve(self, objective: Objective, *, tol: float, max_iter: int, w0: np.ndarray | None = None) -> Solution:
+        """The minimiser, from `w0` where a start helps."""
+
+
+class Epochs(Protocol):
+    """An algorithm that works in epochs. It neither loops over them nor tests for the end: `run` does both."""
+
+    def init(self, objective: Objective) -> State:
+        """The starting point, evaluated."""
+
+    def epoch(self, objective: Objective, state: State) -> None:
+        """Advance `state` in place, leaving `grad` and `value` those of the new `w`."""
+
+
+class EpochSolver:
+    """Base of the solvers that work in epochs: `solve` runs them from `w0`."""
+
+    def __init__(self, w0: np.ndarray | None = None):
+        self.w0 = w0
+
+    def solve(self: Any, objective: Objective, *, tol: float, max_iter: int, w0: np.ndarray | None = None) -> Solution:
+        self.w0 = w0
+        return run(self, objective, tol=tol, max_iter=max_iter)
+
+    def start(self, objective: Objective, passes: float) -> State:
+        """The state at `w0`, or at 0; `passes` is how often an evaluation reads the data.
+
+        One reading came before, for the class means. A quadratic loss is known at 0 without another.
+        """
+        known = self.w0 is None and objective.loss.is_quadratic
+        w = np.zeros(objective.loss.n_features) if self.w0 is None else np.array(self.w0, dtype=np.float64)
+        value, grad = objective.value_and_grad(w)
+        return State(w, grad, value, passes=1.0 if known else 1.0 + passes)
+
+
 def target_gap(objective: Objective, tol: float) -> float:
     """The gap at which every solver stops: tol · F(0)."""
-    return tol * objective.pq
-
-
-def stopping_gap(objective: Objective, w: np.ndarray, grad: np.ndarray) -> float:
-    """The certificate; for l2 = 0, where it is infinite, its terms divided by a small curvature instead of l2.
-
-    That measures how far 0 is from the subdifferential in units in which 1e-10 of the mean curvature of f would
-    be l2. It only decides when to stop; what is reported is NaN.
-    """
-    return objective.penalty.residual(w, grad, gap_curvature(objective))
-
-
-def gap_curvature(objective: Objective) -> float:
-    """The denominator of `stopping_gap`."""
-    if objective.penalty.l2 > 0.0:
-        return objective.penalty.l2
-    return 1e-10 * max(float(np.mean(objective.gram_diagonal)), np.finfo(float).tiny)
+    return tol * objective.scale
 
 
 def certify(
     objective: Objective, w: np.ndarray, n_iter: int, tol: float, product: np.ndarray | None = None
 ) -> Solution:
-    """Wrap a point that was found directly, with a freshly computed certificate; `product` is Σw where it is known."""
-    value, grad, _ = objective.evaluate(w, product)
-    gap = stopping_gap(objective, w, grad)
-    if objective.rounding > 0.0:
-        gap = (np.sqrt(gap) + _rounding_of_gap(objective, w)) ** 2
-    reported = float(gap) if objective.penalty.l2 > 0.0 else float("nan")
-    return Solution(w, value, reported, n_iter, bool(gap <= target_gap(objective, tol)))
+    """Wrap a point that was found directly, with a freshly computed certificate.
+
+    The loss must be quadratic, with Σ as a matrix; `product` is Σw where it is known.
+    """
+    loss: Any = objective.loss
+    value, grad = loss.value_and_grad(w, product)
+    gap, left = objective.certificate(w, grad)
+    if loss.rounding > 0.0:
+        slack = _rounding_of_gap(objective, w)
+        gap, left = (np.sqrt(gap) + slack) ** 2, (np.sqrt(left) + slack) ** 2
+    converged = bool(left <= target_gap(objective, tol))
+    return Solution(w, value + objective.penalty.value(w), float(gap), n_iter, converged)
 
 
 def _rounding_of_gap(objective: Objective, w: np.ndarray) -> float:
@@ -93,9 +113,10 @@ def _rounding_of_gap(objective: Objective, w: np.ndarray) -> float:
     An entry of kH is wrong by about `rounding` · √(h_i h_j), h its diagonal, so that the gradient at w is wrong by
     rounding · √(Σ h_i) · √(Σ h_j w_j²), if the errors are independent.
     """
-    h = objective.gram_diagonal
-    error = objective.rounding * np.sqrt(h.sum()) * np.linalg.norm(np.sqrt(h) * w)
-    return float(error / np.sqrt(2.0 * gap_curvature(objective)))
+    loss: Any = objective.loss
+    h = loss.curvature()
+    error = loss.rounding * np.sqrt(h.sum()) * np.linalg.norm(np.sqrt(h) * w)
+    return float(error / np.sqrt(2.0 * objective.penalty.gap_curvature(h)))
 
 
 def proximal_point(objective: Objective, w: np.ndarray, grad: np.ndarray) -> np.ndarray:
@@ -103,12 +124,12 @@ def proximal_point(objective: Objective, w: np.ndarray, grad: np.ndarray) -> np.
 
     Its step is 1 / (trace of ∇²f), which is at most 1 / (Lipschitz constant of ∇f).
     """
-    step = 1.0 / max(float(objective.gram_diagonal.sum()), np.finfo(float).tiny)
+    step = 1.0 / max(float(objective.loss.curvature().sum()), np.finfo(float).tiny)
     return objective.penalty.prox(w - step * grad, step)
 
 
 def run(
-    solver: Solver,
+    solver: Epochs,
     objective: Objective,
     *,
     tol: float,
@@ -117,44 +138,44 @@ def run(
 ) -> Solution:
     """Run epochs until the certificate is at most tol · F(0), or `max_iter` epochs are done.
 
-    The clock runs only while the solver works. `callback` gets one row of the history after each epoch.
+    Where the penalty allows no certificate its `violation` takes that place. The clock runs only while the solver
+    works. `callback` gets one row of the history after each epoch.
     """
     rows: list[dict[str, float]] = []
     seconds, target = 0.0, target_gap(objective, tol)
 
     def record(epoch: int) -> float:
-        gap = stopping_gap(objective, state.w, state.grad)
+        gap, left = objective.certificate(state.w, state.grad)
         provisional = state.candidate is not None or not state.fresh
-        if provisional and (gap <= target or epoch == max_iter):
+        if provisional and (left <= target or epoch == max_iter):
             state.w = state.w if state.candidate is None else state.candidate
-            state.value, state.grad, _ = objective.evaluate(state.w)
+            state.value, state.grad = objective.value_and_grad(state.w)
             state.passes += state.evaluation_passes
             state.fresh, state.candidate = True, None
-            gap = stopping_gap(objective, state.w, state.grad)
+            gap, left = objective.certificate(state.w, state.grad)
         row = {
             "epoch": float(epoch),
             "passes": state.passes,
             "seconds": seconds,
             "objective": state.value,
-            "gap": gap if objective.penalty.l2 > 0.0 else float("nan"),
+            "gap": gap,
             **state.extra,
         }
         rows.append(row)
         if callback is not None:
             callback(row)
-        return gap
+        return left
 
     start = time.perf_counter()
     state = solver.init(objective)
     seconds += time.perf_counter() - start
-    gap, epoch = record(0), 0
-    while epoch < max_iter and not gap <= target:
+    left, epoch = record(0), 0
+    while epoch < max_iter and not left <= target:
         start = time.perf_counter()
         solver.epoch(objective, state)
         seconds += time.perf_counter() - start
         epoch += 1
-        gap = record(epoch)
+        left = record(epoch)
     history = {name: np.array([row[name] for row in rows]) for name in rows[0]}
     history["epoch"] = history["epoch"].astype(np.int64)
-    reported = objective.penalty.gap(state.w, state.grad)
-    return Solution(state.w, state.value, reported, epoch, bool(gap <= target), history)
+    return Solution(state.w, state.value, float(rows[-1]["gap"]), epoch, bool(left <= target), history)

@@ -1,8 +1,18 @@
-"""Which solver suits the size of the data."""
+"""Which solver runs: how the data is held, and then the first of a list that takes the objective."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
+
+import numpy as np
+
+from vrspam.objective import Objective
+from vrspam.solvers.base import Solution, Solver
+from vrspam.solvers.gram import Cholesky, GramDescent
+from vrspam.solvers.newton import TruncatedNewton
+from vrspam.solvers.products import ColumnDescent, ConjugateGradient
+from vrspam.solvers.proximal import ProximalGradient
 
 MOMENTS_MAX_FEATURES_DENSE = 5_000
 MOMENTS_MAX_FEATURES_SPARSE = 2_000
@@ -12,7 +22,7 @@ SolverName = Literal["moments", "products"]
 
 
 def choose_solver(n_samples: int, n_features: int, is_sparse: bool) -> SolverName:
-    """The one rule that picks the solver.
+    """The one rule that decides how the data is held.
 
     "moments" gathers two d×d matrices in one pass and solves from them; it costs n d² and does not mind bad
     conditioning. "products" only multiplies by X, once or twice an iteration, and never holds a d×d matrix.
@@ -22,8 +32,7 @@ def choose_solver(n_samples: int, n_features: int, is_sparse: bool) -> SolverNam
     * sparse X, up to 2,000 features: moments;
     * otherwise products.
 
-    Within each, l1 = 0 is a linear system (Cholesky, conjugate gradient) and l1 > 0 coordinate descent (on
-    the Gram matrix, on the columns of X).
+    Within each, `exact_solvers` says what runs.
 
     >>> choose_solver(60_000, 780, is_sparse=False), choose_solver(16_000, 62_000, is_sparse=True)
     ('moments', 'products')
@@ -33,3 +42,36 @@ def choose_solver(n_samples: int, n_features: int, is_sparse: bool) -> SolverNam
     if is_sparse:
         return "moments" if n_features <= MOMENTS_MAX_FEATURES_SPARSE else "products"
     return "moments" if n_features <= min(n_samples, MOMENTS_MAX_FEATURES_DENSE) else "products"
+
+
+def exact_solvers() -> list[Solver]:
+    """Every exact solver, the best one first: `solve` takes the first that does not refuse.
+
+    They keep what they compute of a loss, so one list serves all penalties of a grid.
+    """
+    return [Cholesky(), GramDescent(), ConjugateGradient(), ColumnDescent(), TruncatedNewton(), ProximalGradient()]
+
+
+def solve(
+    objective: Objective,
+    *,
+    tol: float,
+    max_iter: int,
+    w0: np.ndarray | None = None,
+    solvers: Sequence[Solver] | None = None,
+) -> Solution:
+    """Minimise F by the first solver that takes the objective; `w0` is a start for those that can use one.
+
+    >>> from vrspam import ClassMoments
+    >>> moments = ClassMoments.from_data(np.array([[0.0], [1.0], [2.0], [5.0]]), [-1, -1, 1, 1])
+    >>> solution = solve(Objective.from_moments(moments, l2=0.5), tol=1e-10, max_iter=100)
+    >>> bool(solution.converged), round(float(solution.w[0]), 4)
+    (True, 0.1944)
+    """
+    refusals = []
+    for solver in exact_solvers() if solvers is None else solvers:
+        refusal = solver.refuses(objective)
+        if refusal is None:
+            return solver.solve(objective, tol=tol, max_iter=max_iter, w0=w0)
+        refusals.append(f"{type(solver).__name__}: {refusal}")
+    raise ValueError(f"No solver takes this objective. {'; '.join(refusals)}.")

@@ -17,8 +17,7 @@ from scipy import linalg
 
 from vrspam._utils.blas import blas_threads
 from vrspam.moments import ClassMoments
-from vrspam.objective import Objective
-from vrspam.objective.penalties import ElasticNet
+from vrspam.objective import ElasticNet, Objective, SquaredPairLoss
 
 if TYPE_CHECKING:
     from vrspam import kernels
@@ -128,7 +127,7 @@ class OPAUC:
         return float((self.classes.traces / self.counts).sum() + delta @ delta)
 
     @property
-    def auto_l2(self) -> float:
+    def l2_unit(self) -> float:
         mean_diagonal = self.trace / max(self.w.size, 1)
         return 2.0 * self.p * (1.0 - self.p) * (mean_diagonal if mean_diagonal > 0.0 else 1.0)
 
@@ -149,7 +148,7 @@ class OPAUC:
         """F of all rows so far; exact without a sketch."""
         delta = self.classes.means[1] - self.classes.means[0]
         diagonal = np.full(delta.size, (self.classes.traces / self.counts).sum() / max(delta.size, 1))
-        return Objective(self.p, delta, _Product(self), ElasticNet(l2), diagonal)
+        return Objective(SquaredPairLoss(self.p, delta, _Product(self), diagonal), ElasticNet(l2))
 
 
 class _Product:

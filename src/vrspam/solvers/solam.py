@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vrspam.solvers.stream import SumsMethod
+from vrspam.solvers.online import SumsMethod
 
 if TYPE_CHECKING:
     from vrspam import kernels

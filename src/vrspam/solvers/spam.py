@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vrspam.objective.penalties import ElasticNet
-from vrspam.solvers.stream import SumsMethod
+from vrspam.objective import ElasticNet
+from vrspam.solvers.online import SumsMethod
 
 if TYPE_CHECKING:
     from vrspam import kernels
@@ -87,12 +87,12 @@ def spam_pass(
     Parameters
     ----------
     X : ndarray or CSR
-        Rows out of `vrspam.solvers.stream.kernel_rows`.
+        Rows out of `vrspam.solvers.online.kernel_rows`.
     is_positive : ndarray of shape (n,)
     order : ndarray of int
         The rows to visit. With sample weights draw them with those probabilities.
     classes : ClassSums
-        Out of `vrspam.solvers.stream.known_sums`.
+        Out of `vrspam.solvers.online.known_sums`.
     penalty : ElasticNet
     w : ndarray of shape (d,)
         Start; not changed.

@@ -4,7 +4,7 @@ An epoch reads all rows once for ∇f at the anchor w̃ and then takes m steps
 
     w ← prox_η(w - η v),   v = g_i(w) - g_i(w̃) + ∇f(w̃),   prox_η: soft-threshold by η l1, divide by 1 + η l2.
 
-| variant | gradient g_i (see `vrspam.solvers.directions`) | steps | next anchor |
+| variant | gradient g_i (see `vrspam.solvers._gradients`) | steps | next anchor |
 |---|---|---|---|
 | paper | paper's, rows drawn uniformly | as above (Algorithm 1) | last iterate |
 | centred | centred, rows drawn by norm | as above | last iterate |
@@ -20,12 +20,12 @@ from typing import Literal
 
 import numpy as np
 
-from vrspam.objective import Objective
+from vrspam.objective import ElasticNet, Objective, SquaredPairLoss
+from vrspam.solvers._gradients import PairGradient, RowGradient
+from vrspam.solvers._rows import TrainingRows
 from vrspam.solvers.base import State, proximal_point, run
-from vrspam.solvers.directions import PairGradient, RowGradient
-from vrspam.solvers.rows import TrainingRows
+from vrspam.solvers.online import known_sums
 from vrspam.solvers.spam import spam_pass
-from vrspam.solvers.stream import known_sums
 from vrspam.theory import noise_printed, step_bound
 
 Variant = Literal["paper", "centred", "accelerated", "pair"]
@@ -51,7 +51,7 @@ def variant_that_runs(variant: Variant, l1: float, is_sparse: bool) -> Variant:
 
 def objective_on_rows(rows: TrainingRows, l2: float, l1: float) -> Objective:
     """F, each evaluation of which reads every row once."""
-    return Objective.from_operator(rows, rows.moments, l2, l1)
+    return Objective(SquaredPairLoss.from_operator(rows, rows.moments), ElasticNet(l2, l1))
 
 
 class VRSPAM:
@@ -59,6 +59,8 @@ class VRSPAM:
 
     Parameters
     ----------
+    rows : TrainingRows
+        The rows to draw from: those of the objective (`objective_on_rows`).
     variant : {"paper", "centred", "accelerated", "pair"}
         What to run; see `variant_that_runs`.
     step_size : "auto", "theory" or float
@@ -73,6 +75,7 @@ class VRSPAM:
 
     def __init__(
         self,
+        rows: TrainingRows,
         variant: Variant,
         *,
         step_size: float | str = "auto",
@@ -80,19 +83,28 @@ class VRSPAM:
         rng: np.random.Generator,
         record_variance: bool = False,
     ):
-        self.variant, self.step_size, self.inner_steps = variant, step_size, inner_steps
+        self.rows, self.variant, self.step_size, self.inner_steps = rows, variant, step_size, inner_steps
         self.rng, self.record_variance = rng, record_variance
 
+    def refuses(self, objective: Objective) -> str | None:
+        """Why this variant cannot minimise the objective, in words; None if it can."""
+        if not objective.loss.is_quadratic:
+            return "VRSPAM needs the squared pair loss"
+        if not objective.penalty.strong_convexity > 0.0:
+            return "VRSPAM needs l2 > 0 (the paper assumes β ≠ 0)"
+        if self.variant in ("paper", "pair") and not isinstance(objective.penalty, ElasticNet):
+            return f'the variant "{self.variant}" is written for the elastic net'
+        return None
+
     def init(self, objective: Objective) -> State:
-        rows = objective.within
-        if not isinstance(rows, TrainingRows):
-            raise TypeError("VRSPAM reads rows: make the objective with objective_on_rows.")
-        self.rows = rows
+        rows = self.rows
         self.gradient = PairGradient(rows) if self.variant == "pair" else RowGradient(rows, self.variant != "paper")
         self.steps = self.inner_steps or max(1, rows.n // self.gradient.rows_per_step)
         self.step = self._first_step(objective)
         # Two readings so far: the class means, then the norms. The gradient at 0 needs none.
-        state = State(np.zeros_like(rows.delta), -rows.k * rows.delta, objective.pq, passes=2.0, evaluation_passes=1.0)
+        state = State(
+            np.zeros_like(rows.delta), -rows.k * rows.delta, objective.scale, passes=2.0, evaluation_passes=1.0
+        )
         if self.variant == "paper":
             self._start_from_spam(objective, state)
         self._anchor: np.ndarray | None = None
@@ -104,7 +116,7 @@ class VRSPAM:
         if self.step_size == "theory":
             largest_norm = float(np.sqrt(self.rows.distances[self.rows.mass > 0.0, 0].max()))
             try:
-                return step_bound(objective.penalty.l2, noise_printed(largest_norm))
+                return step_bound(objective.penalty.strong_convexity, noise_printed(largest_norm))
             except (OverflowError, ValueError):
                 raise ValueError(
                     f"The paper's step l2/(128 M⁴) is no usable number for M = max‖x‖ = {largest_norm:.3g}: rescale X, "
@@ -112,18 +124,19 @@ class VRSPAM:
                 ) from None
         if self.step_size == "auto":
             # Rows that do not vary at all set no limit; then the penalty does.
-            return AUTO_STEP[self.variant] / max(self.gradient.lipschitz, 1e-6 * objective.penalty.l2)
+            return AUTO_STEP[self.variant] / max(self.gradient.lipschitz, 1e-6 * objective.penalty.strong_convexity)
         return float(self.step_size)
 
     def _start_from_spam(self, objective: Objective, state: State) -> None:
         """The end of one pass of SPAM, as the paper starts; 0 in the rare case that it is no better than 0."""
-        rows = self.rows
+        rows, penalty = self.rows, objective.penalty
+        assert isinstance(penalty, ElasticNet)  # `refuses`
         order = pass_order(self.rng, rows.mass, rows.n)
         sums = known_sums(rows.moments, relative=True)
-        w = spam_pass(rows.kernel, rows.side == 1, order, sums, objective.penalty, state.w)
+        w = spam_pass(rows.kernel, rows.side == 1, order, sums, penalty, state.w)
         state.passes += 2.0
         if np.isfinite(w).all():
-            value, grad, _ = objective.evaluate(w)
+            value, grad = objective.value_and_grad(w)
             if value < state.value:
                 state.w, state.grad, state.value = w, grad, value
 
@@ -147,7 +160,7 @@ class VRSPAM:
         self._anchor = w
         if value < self._best[2]:
             self._best = (w, grad, value)
-        if objective.penalty.l1 > 0.0:
+        if objective.penalty.ridge is None:
             state.candidate = proximal_point(objective, w, grad)
         self._report(state, retries, variance)
 
@@ -157,12 +170,12 @@ class VRSPAM:
         with np.errstate(over="ignore", invalid="ignore"):  # a step too long is seen in F
             w, u = inner(objective, state)
             variance = self.gradient.variance(u) if self.record_variance else float("nan")
-            value, grad, _ = objective.evaluate(w)
+            value, grad = objective.value_and_grad(w)
         state.passes += 1.0 + self.steps * self.gradient.rows_per_step / self.rows.n
         return w, grad, value, variance
 
     def _is_good(self, objective: Objective, state: State, value: float) -> bool:
-        start = objective.pq
+        start = objective.scale
         if self.step_size != "auto":
             return value <= BLOWN_UP * start
         if self.variant == "accelerated":  # not monotone even when all is well
@@ -176,7 +189,7 @@ class VRSPAM:
 
     def diverged(self, objective: Objective) -> ValueError:
         """The error of a given step, with one that was seen to work."""
-        trial = VRSPAM(self.variant, inner_steps=self.inner_steps, rng=np.random.default_rng(0))
+        trial = VRSPAM(self.rows, self.variant, inner_steps=self.inner_steps, rng=np.random.default_rng(0))
         run(trial, objective, tol=0.0, max_iter=5)
         safe = 10.0 ** np.floor(np.log10(trial.step))
         safe *= np.floor(trial.step / safe)
@@ -190,23 +203,30 @@ class VRSPAM:
     def _plain(self, objective: Objective, state: State) -> tuple[np.ndarray, np.ndarray]:
         from vrspam import kernels  # compiled code is loaded only when it is needed
 
-        l2, l1 = objective.penalty
         gradient, rows = self._row_gradient(), self.rows
         order = gradient.draw(self.rng, self.steps)
-        if rows.is_sparse and l1 == 0.0:
+        if rows.is_sparse and objective.penalty.ridge is not None:
             zero = np.zeros_like(state.w)
             _, moved, _ = self._sparse_ridge(objective, state, order, zero, zero, 1.0, 0.0, self.step)
             return state.w + moved, moved
         w = state.w.copy()
         kernels.svrg_epoch(
-            rows.kernel, order, gradient.kernel_draws(), rows.means, state.w, state.grad, w, self.step, l1, l2
+            rows.kernel,
+            order,
+            gradient.kernel_draws(),
+            rows.means,
+            state.w,
+            state.grad,
+            w,
+            self.step,
+            objective.penalty,
         )
         return w, w - state.w
 
     def _accelerated(self, objective: Objective, state: State) -> tuple[np.ndarray, np.ndarray]:
         from vrspam import kernels
 
-        l2, l1 = objective.penalty
+        l2 = objective.penalty.strong_convexity
         gradient, rows, anchor = self._row_gradient(), self.rows, state.w
         if self._anchor is not anchor:  # the first epoch, or one after the point was moved from outside
             self._y, self._z = anchor.copy(), anchor.copy()
@@ -214,7 +234,7 @@ class VRSPAM:
         tau2, step = 0.5, self.step / (3.0 * tau1)
         tau3 = 1.0 - tau1 - tau2
         order = gradient.draw(self.rng, self.steps)
-        if rows.is_sparse:
+        if rows.is_sparse and objective.penalty.ridge is not None:
             Z, Y, average = self._sparse_ridge(
                 objective, state, order, self._z - anchor, self._y - anchor, tau1, tau3, step
             )
@@ -223,7 +243,7 @@ class VRSPAM:
         average = np.empty_like(anchor)
         kernels.katyusha_epoch(
             rows.kernel, order, gradient.kernel_draws(), rows.means, anchor, state.grad,
-            self._y, self._z, average, tau1, tau2, step, l1, l2,
+            self._y, self._z, average, tau1, tau2, step, l2, objective.penalty,
         )  # fmt: skip
         return average, tau1 * (self._z - anchor) + tau3 * (self._y - anchor)
 
@@ -240,7 +260,7 @@ class VRSPAM:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         from vrspam import kernels
 
-        l2, rows = objective.penalty.l2, self.rows
+        l2, rows = objective.penalty.strong_convexity, self.rows
         fixed = np.stack([*rows.means, state.grad + l2 * state.w])
         work = np.zeros((state.w.size, 8))
         work[:, 0], work[:, 1], work[:, 4:7] = Z, Y, fixed.T
@@ -254,11 +274,10 @@ class VRSPAM:
     def _pairs(self, objective: Objective, state: State) -> tuple[np.ndarray, np.ndarray]:
         from vrspam import kernels
 
-        l2, l1 = objective.penalty
         assert isinstance(self.gradient, PairGradient)
         positives, negatives, scale = self.gradient.draw(self.rng, self.steps)
         work = np.stack([state.w, state.w, state.grad, np.zeros_like(state.w)], axis=1)
-        kernels.sparse_net_epoch(self.rows.kernel, positives, negatives, scale, work, self.step, l1, l2)
+        kernels.sparse_net_epoch(self.rows.kernel, positives, negatives, scale, work, self.step, objective.penalty)
         w = work[:, 0].copy()
         return w, w - state.w
 

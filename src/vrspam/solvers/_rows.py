@@ -8,11 +8,11 @@ import numpy as np
 from scipy import sparse
 
 from vrspam.moments import ClassMoments
-from vrspam.solvers.stream import kernel_rows, without_duplicates
+from vrspam.solvers.online import kernel_rows, without_duplicates
 
 
 class TrainingRows:
-    """Rows, classes and weights as the kernels take them; `rows @ w` is Σw, as `vrspam.objective.Objective` needs.
+    """Rows, classes and weights as the kernels take them; `rows @ w` is Σw, for `vrspam.objective.SquaredPairLoss`.
 
     X is used as it is, dense or CSR, float32 or float64, also when it is a file mapped into memory.
 

@@ -17,7 +17,7 @@ from functools import cached_property
 
 import numpy as np
 
-from vrspam.solvers.rows import TrainingRows
+from vrspam.solvers._rows import TrainingRows
 
 BALANCED_SHARE = 0.1  # of the draws, whatever the norms: half positive, half negative
 PAIR_UNIFORM_SHARE = 0.5

@@ -41,7 +41,7 @@ class OnlineMethod(Protocol):
         """Mean of each class, shape (2, d)."""
 
     @property
-    def auto_l2(self) -> float:
+    def l2_unit(self) -> float:
         """2pq · (mean diagonal of H) of the rows so far, the unit of l2."""
 
     def swap_classes(self) -> None:
@@ -127,7 +127,7 @@ class SumsMethod:
         return self.classes.sums / self.classes.counts[:, np.newaxis]
 
     @property
-    def auto_l2(self) -> float:
+    def l2_unit(self) -> float:
         from vrspam import kernels
 
         return float(kernels.running_unit(self.classes))
@@ -168,18 +168,19 @@ class ShuffledEpochs:
         self.diverged, self.sparsify = diverged, sparsify
 
     def init(self, objective: Objective) -> State:
-        return State(np.zeros_like(objective.delta), -objective.k * objective.delta, objective.pq, passes=1.0)
+        value, grad = objective.value_and_grad(np.zeros(objective.loss.n_features))
+        return State(np.zeros_like(grad), grad, value, passes=1.0)
 
     def epoch(self, objective: Objective, state: State) -> None:
         self.advance(self.rng.permutation(self.n_rows))
         w = self.method.coef
         if not np.isfinite(w).all():
             raise self.diverged()
-        state.value, state.grad, _ = objective.evaluate(w)
+        state.value, state.grad = objective.value_and_grad(w)
         state.passes += 2.0  # the steps, and the evaluation
         if self.sparsify:
             w = proximal_point(objective, w, state.grad)
-            state.value, state.grad, _ = objective.evaluate(w)
+            state.value, state.grad = objective.value_and_grad(w)
             state.passes += 1.0
         state.w = w
 

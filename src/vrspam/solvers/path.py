@@ -1,12 +1,12 @@
 """Coefficients along a grid of penalties, each point with its certificate.
 
 For l1 = 0 one eigendecomposition gives all l2. For l1 > 0 each solve starts from its neighbour: from large to
-small l1 and, within each, from large to small l2. From l1 = k max|δ| on the solution is 0, and nothing is solved.
+small l1 and, within each, from large to small l2. From the l1 on that makes all coefficients 0 nothing is solved.
 """
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -16,11 +16,9 @@ from sklearn.exceptions import ConvergenceWarning
 from vrspam._utils.blas import blas_threads_for_matrix
 from vrspam._utils.warnings import warn
 from vrspam.moments import ClassMoments
-from vrspam.objective import Objective, auto_l2
-from vrspam.solvers.base import Solution, run
-from vrspam.solvers.exact import ColumnDescent, ConjugateGradient, GramDescent, GramPath, solve_gram
-
-EIGEN_MIN_POINTS = 4  # so many Cholesky solves cost as much as one eigendecomposition
+from vrspam.objective import ElasticNet, Objective, Penalty, SmoothLoss, SquaredPairLoss, l2_unit
+from vrspam.solvers.choose import exact_solvers, solve
+from vrspam.solvers.gram import RidgePath
 
 
 class GridSolution(NamedTuple):
@@ -33,7 +31,7 @@ class GridSolution(NamedTuple):
 
 def auto_l2s(moments: ClassMoments) -> np.ndarray:
     """17 values from 1e-6 to 1e2 times the unit of l2."""
-    return auto_l2(moments) * np.logspace(-6, 2, 17)
+    return l2_unit(moments) * np.logspace(-6, 2, 17)
 
 
 def check_grid_axis(name: str, values: ArrayLike) -> np.ndarray:
@@ -50,71 +48,38 @@ def check_grid_axis(name: str, values: ArrayLike) -> np.ndarray:
 
 
 def solve_grid(
-    objective: Objective, l2s: np.ndarray, l1s: np.ndarray, *, tol: float, max_iter: int, like=None
+    loss: SmoothLoss,
+    l2s: np.ndarray,
+    l1s: np.ndarray,
+    *,
+    tol: float,
+    max_iter: int,
+    penalty: Callable[[float, float], Penalty] = ElasticNet,
+    like=None,
 ) -> GridSolution:
-    """The minimisers of F for all pairs of l2 and l1; the penalty of `objective` is ignored.
+    """The minimisers of loss + penalty(l2, l1) for all pairs of l2 and l1.
 
-    Works on Σ as a matrix as well as on products with X. With `like`, an array on a device, eigenvectors are
-    computed there.
+    Each point is solved by the first of `exact_solvers` that takes it. With `like`, an array on a device, eigenvectors
+    are computed there.
     """
     shape = (len(l2s), len(l1s))
-    grid = GridSolution(np.zeros((*shape, objective.delta.size)), np.zeros(shape), np.ones(shape, dtype=bool))
-
-    def keep(i: int, j: int, solution: Solution) -> None:
-        grid.coefs[i, j], grid.gaps[i, j], grid.converged[i, j] = solution.w, solution.gap, solution.converged
-
-    solver = _MatrixSolver(objective, l2s, tol, like) if isinstance(objective.within, np.ndarray) else _ProductSolver()
-    nothing = float(np.max(np.abs(objective.k * objective.delta), initial=0.0))
+    grid = GridSolution(np.zeros((*shape, loss.n_features)), np.zeros(shape), np.ones(shape, dtype=bool))
+    solvers = [RidgePath(l2s, like), *exact_solvers()]
+    # f is quadratic, or bounded by one, around 0: there the penalties of all points see the same gradient.
+    grad = loss.value_and_grad(np.zeros(loss.n_features))[1]
     first = None
     for j in np.argsort(-l1s, kind="stable"):
-        if l1s[j] > 0.0 and l1s[j] >= nothing:
-            grid.gaps[l2s == 0.0, j] = np.nan  # as everywhere: without l2 there is no bound
-            continue
         w, first = first, None
         for i in np.argsort(-l2s, kind="stable"):
-            solution = solver.solve(objective.with_penalty(float(l2s[i]), float(l1s[j])), w, tol, max_iter)
-            keep(i, j, solution)
+            point = penalty(float(l2s[i]), float(l1s[j]))
+            if l1s[j] > 0.0 and l1s[j] >= point.zero_from(grad):
+                grid.gaps[i, j] = point.gap(grid.coefs[i, j], grad)
+                continue
+            solution = solve(Objective(loss, point), tol=tol, max_iter=max_iter, w0=w, solvers=solvers)
+            grid.coefs[i, j], grid.gaps[i, j], grid.converged[i, j] = solution.w, solution.gap, solution.converged
             w = solution.w
             first = w if first is None else first
     return grid
-
-
-class _MatrixSolver:
-    """One eigendecomposition for all points with l1 = 0 (unless they are few), one Gram matrix for all others."""
-
-    def __init__(self, objective: Objective, l2s: np.ndarray, tol: float, like=None):
-        self._objective, self._l2s, self._tol, self._like = objective, l2s, tol, like
-
-    @cached_property
-    def _path(self) -> dict[float, Solution]:
-        """The solutions for l1 = 0, all of them at once."""
-        solutions = GramPath(self._objective, self._like).solve(self._l2s, self._tol)
-        return dict(zip(self._l2s.tolist(), solutions, strict=True))
-
-    @cached_property
-    def _descent(self) -> GramDescent:
-        return GramDescent(self._objective)
-
-    def solve(self, objective: Objective, w0: np.ndarray | None, tol: float, max_iter: int) -> Solution:
-        if objective.penalty.l1 > 0.0:
-            return self._descent.solve(objective, tol=tol, max_iter=max_iter, w0=w0)
-        if self._l2s.size < EIGEN_MIN_POINTS:
-            return solve_gram(objective, tol=tol, max_iter=max_iter)
-        return self._path[objective.penalty.l2]
-
-
-class _ProductSolver:
-    """Conjugate gradient for l1 = 0; else coordinate descent on the columns of X, which are copied once."""
-
-    def __init__(self) -> None:
-        self._descent = ColumnDescent()
-
-    def solve(self, objective: Objective, w0: np.ndarray | None, tol: float, max_iter: int) -> Solution:
-        if objective.penalty.l1 > 0.0:
-            self._descent.w0 = w0
-            return run(self._descent, objective, tol=tol, max_iter=max_iter)
-        least_norm = objective.penalty.l2 == 0.0  # reached only from 0
-        return run(ConjugateGradient(None if least_norm else w0), objective, tol=tol, max_iter=max_iter)
 
 
 def coef_path(
@@ -166,10 +131,10 @@ def coef_path(
     if not tol >= 0.0 or max_iter < 1:
         raise ValueError(f"coef_path needs tol ≥ 0 and max_iter ≥ 1, got tol={tol!r} and max_iter={max_iter!r}.")
     l1_axis = check_grid_axis("l1s", l1s)
-    objective = Objective.from_moments(moments, 0.0)
+    loss = SquaredPairLoss.from_moments(moments)
     l2_axis = auto_l2s(moments) if isinstance(l2s, str) and l2s == "auto" else check_grid_axis("l2s", l2s)
-    with blas_threads_for_matrix(objective.delta.size):
-        grid = solve_grid(objective, l2_axis, l1_axis, tol=tol, max_iter=max_iter, like=like)
+    with blas_threads_for_matrix(loss.n_features):
+        grid = solve_grid(loss, l2_axis, l1_axis, tol=tol, max_iter=max_iter, like=like)
     warn_if_not_converged(grid.converged)
     return grid.coefs
 

@@ -1,0 +1,225 @@
+"""Exact solvers of a quadratic loss whose Σ is a d×d matrix.
+
+| solver | penalty |
+|---|---|
+| `Cholesky` | l2 alone |
+| `RidgePath` | l2 alone, many values: one eigendecomposition |
+| `GramDescent` | any: coordinate descent, with Newton steps on the columns in use |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+from vrspam._utils import array_api
+from vrspam.objective import ElasticNet, Objective
+from vrspam.solvers.base import Solution, certify, target_gap
+
+SWEEPS_PER_NEWTON = 20
+EIGEN_MIN_POINTS = 4  # so many Cholesky solves cost as much as one eigendecomposition
+NO_MATRIX = "it needs the d×d matrix of the data"
+NOT_RIDGE = "it solves a linear system, and the penalty is not l2/2 ‖w‖² alone"
+
+
+class Cholesky:
+    """w = u / (1 + δ·u) with (Σ + l2/k I) u = δ (Sherman-Morrison), refined until the certificate is reached.
+
+    Where l2 is 0 or lost in the rounding of Σ, an eigendecomposition takes its place.
+    """
+
+    def refuses(self, objective: Objective) -> str | None:
+        if objective.penalty.ridge is None:
+            return NOT_RIDGE
+        return None if objective.loss.matrix is not None else NO_MATRIX
+
+    def solve(self, objective: Objective, *, tol: float, max_iter: int = 1, w0: Any = None) -> Solution:
+        loss: Any = objective.loss
+        l2, delta = objective.penalty.ridge, loss.delta
+        assert l2 is not None
+        if l2 == 0.0:
+            return _solve_by_eigenvectors(objective, tol)
+        matrix = np.array(loss.matrix, order="F")
+        matrix[np.diag_indices_from(matrix)] += l2 / loss.k
+        try:
+            factor = linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+        except linalg.LinAlgError:  # l2 is lost in the rounding of Σ
+            return _solve_by_eigenvectors(objective, tol)
+
+        def solve(b: np.ndarray) -> np.ndarray:
+            u = linalg.cho_solve(factor, b, check_finite=False)
+            return u - base * (float(delta @ u) / (1.0 + float(delta @ base)))
+
+        base = linalg.cho_solve(factor, delta, check_finite=False)
+        solution = certify(objective, base / (1.0 + float(delta @ base)), 1, tol)
+        for n_iter in range(2, 6):
+            if solution.converged or not np.isfinite(solution.gap):
+                break
+            residual = loss.value_and_grad(solution.w)[1] + l2 * solution.w
+            better = certify(objective, solution.w - solve(residual / loss.k), n_iter, tol)
+            if not better.gap < solution.gap:
+                break
+            solution = better
+        if not solution.converged:  # perhaps l2 is too small for Cholesky, and only luck let it pass
+            spectral = _solve_by_eigenvectors(objective, tol)
+            solution = spectral if spectral.gap < solution.gap or not np.isfinite(solution.gap) else solution
+        return solution
+
+
+def _solve_by_eigenvectors(objective: Objective, tol: float) -> Solution:
+    l2 = objective.penalty.ridge
+    assert l2 is not None
+    return certify(objective, Eigenvectors(objective.loss).coefs(np.array([l2]))[0], 1, tol)
+
+
+class Eigenvectors:
+    """The minimisers for l1 = 0 and any l2 out of one eigendecomposition H = QΛQᵀ: w = Q (Qᵀδ / (Λ + l2/k)).
+
+    With `like`, an array on a device, the decomposition is done and kept there (1,000 features: 11 ms on an H200,
+    65 ms on the 16 cores beside it).
+    """
+
+    def __init__(self, loss: Any, like: Any = None):
+        self.k = loss.k
+        H = np.outer(loss.delta, loss.delta)
+        H += loss.matrix
+        self._rotate: Callable[[np.ndarray], np.ndarray]
+        if like is None or array_api.device_namespace(like) is None:
+            self.values, vectors = np.linalg.eigh(H)  # SciPy's would not let other folds run meanwhile
+            self._rotate = lambda rows: rows @ vectors.T
+            self.rotated = vectors.T @ loss.delta
+        else:
+            self.values, vectors = array_api.eigh(H, like)
+            self._rotate = lambda rows: array_api.on_host(array_api.beside(rows, vectors) @ vectors.T)
+            self.rotated = array_api.on_host(array_api.beside(loss.delta, vectors) @ vectors)
+        np.maximum(self.values, 0.0, out=self.values)
+        largest = float(self.values.max(initial=0.0))
+        self._cut = largest * self.values.size * np.finfo(float).eps  # what eigh can resolve
+
+    def coefs(self, l2s: np.ndarray) -> np.ndarray:
+        """One row of coefficients for each l2; directions in which neither l2 nor the data show get nothing.
+
+        For l2 = 0 that is the shortest minimiser.
+        """
+        shifted = self.values + np.asarray(l2s)[:, np.newaxis] / self.k
+        known = shifted > self._cut
+        return self._rotate(np.where(known, self.rotated / np.where(known, shifted, 1.0), 0.0))
+
+
+class RidgePath:
+    """All minimisers of a grid of l2, computed together when the first of them is asked for.
+
+    Where the eigenvectors are not accurate enough for the tolerance, `Cholesky` is.
+    """
+
+    def __init__(self, l2s: np.ndarray, like: Any = None):
+        self.l2s, self.like = l2s, like
+        self._loss: Any = None
+        self._solutions: dict[float, Solution] = {}
+
+    def refuses(self, objective: Objective) -> str | None:
+        if self.l2s.size < EIGEN_MIN_POINTS:
+            return f"an eigendecomposition pays from {EIGEN_MIN_POINTS} values of l2 on"
+        if objective.penalty.ridge not in self.l2s.tolist():
+            return NOT_RIDGE
+        return None if objective.loss.matrix is not None else NO_MATRIX
+
+    def solve(self, objective: Objective, *, tol: float, max_iter: int = 1, w0: Any = None) -> Solution:
+        if self._loss is not objective.loss:
+            self._loss, self._solutions = objective.loss, self._solve_all(objective.loss, tol)
+        l2 = objective.penalty.ridge
+        assert l2 is not None
+        return self._solutions[l2]
+
+    def _solve_all(self, loss: Any, tol: float) -> dict[float, Solution]:
+        coefs = Eigenvectors(loss, self.like).coefs(self.l2s)
+        products = loss.matrix @ coefs.T
+        found = {}
+        for l2, w, product in zip(self.l2s.tolist(), coefs, products.T, strict=True):
+            objective = Objective(loss, ElasticNet(l2))
+            solution = certify(objective, w, 1, tol, product)
+            accurate = solution.converged or l2 == 0.0
+            found[l2] = solution if accurate else Cholesky().solve(objective, tol=tol)
+        return found
+
+
+class GramDescent:
+    """Any penalty on a d×d matrix: coordinate descent, and Newton steps on the columns in use when that is slow.
+
+    Where the penalty is quadratic as long as no coordinate changes its sign, so is F, and its minimiser there is one
+    Cholesky solve away. Moving towards it until a coordinate reaches zero never raises F, so ill-conditioned
+    problems, on which coordinate descent crawls, end after a few such steps.
+    """
+
+    def __init__(self) -> None:
+        self._loss: Any = None
+
+    def refuses(self, objective: Objective) -> str | None:
+        return None if objective.loss.matrix is not None else NO_MATRIX
+
+    def solve(self, objective: Objective, *, tol: float, max_iter: int, w0: np.ndarray | None = None) -> Solution:
+        from vrspam import kernels  # compiled code is loaded only when it is needed
+
+        if self._loss is not objective.loss:
+            self._prepare(objective.loss)
+        target = target_gap(objective, tol)
+        w = np.zeros_like(self.linear) if w0 is None else np.array(w0, dtype=np.float64)
+        grad = self.gram @ w - self.linear
+        sweeps, stalled = 0, False
+        while sweeps < max_iter and not stalled:
+            before = w.copy()
+            budget = min(SWEEPS_PER_NEWTON, max_iter - sweeps)
+            done, _ = kernels.gram_descent(self.gram, self._diagonal, w, grad, objective.penalty, target, budget)
+            sweeps += done
+            grad = self.gram @ w - self.linear  # rounding has crept into the running one
+            if objective.certificate(w, grad)[1] <= target:
+                break
+            w = self._minimise_on_support(objective, w)
+            stalled = np.array_equal(w, before)  # the last digit is reached
+            grad = self.gram @ w - self.linear
+        return certify(objective, w, max(sweeps, 1), tol)
+
+    def _prepare(self, loss: Any) -> None:
+        self._loss = loss
+        self.gram = np.ascontiguousarray(loss.k * (loss.matrix + np.outer(loss.delta, loss.delta)))
+        self.linear = loss.k * loss.delta
+        self._diagonal = np.diagonal(self.gram).copy()
+
+    def _minimise_on_support(self, objective: Objective, w: np.ndarray) -> np.ndarray:
+        """Newton steps, each in the orthant of the present signs, until one is taken whole.
+
+        Each step that is cut short sets at least one coordinate to zero, so there are at most d of them.
+        """
+        value = objective.value(w)
+        while True:
+            support = np.flatnonzero(w)
+            piece = objective.penalty.restricted_to(support).quadratic_piece(w[support])
+            if piece is None or support.size == 0:
+                return w
+            curvature, slope = piece
+            start = w[support]
+            matrix = self.gram[np.ix_(support, support)]
+            matrix[np.diag_indices_from(matrix)] += curvature
+            try:
+                factor = linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+            except linalg.LinAlgError:
+                return w
+            goal = linalg.cho_solve(factor, self.linear[support] - slope, check_finite=False)
+            crossing = goal * np.sign(start) < 0.0
+            fractions = np.ones(support.size)
+            fractions[crossing] = start[crossing] / (start[crossing] - goal[crossing])
+            improved = False
+            for fraction in dict.fromkeys((1.0, float(fractions.min()))):  # all at once if that helps, else one by one
+                moved = start + fraction * (goal - start)
+                moved[crossing & (fractions <= fraction)] = 0.0
+                candidate = np.zeros_like(w)
+                candidate[support] = moved
+                candidate_value = objective.value(candidate)
+                if candidate_value < value:
+                    w, value, improved = candidate, candidate_value, True
+                    break
+            if not improved or not crossing.any():
+                return w
