@@ -19,11 +19,11 @@ from sklearn.model_selection import (
     StratifiedKFold,
 )
 
-from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments, coef_path
-from vrspam.estimators import grid_search as search_module
-from vrspam.estimators import splits as splits_module
-from vrspam.estimators.base import Rows
-from vrspam.estimators.splits import Split, moments_of_splits
+from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments, coef_path, metrics
+from vrspam._utils.validation import Rows
+from vrspam.model_selection import sources
+from vrspam.model_selection.folds import Split
+from vrspam.model_selection.sources import RowsInMemory
 from vrspam.objective import Objective, SquaredPairLoss
 from vrspam.solvers.path import solve_grid
 
@@ -178,7 +178,7 @@ def test_products_equal_moments(monkeypatch):
     drawn = np.random.default_rng(2).integers(0, 150, 150)  # some rows twice
     cv = [*StratifiedKFold(3).split(X, y), (drawn, np.arange(150, 200))]
     expected = AUCClassifierCV(L2S, L1S, cv=cv, tol=TOL).fit(X, y, sample_weight=weights)
-    monkeypatch.setattr(search_module, "choose_solver", lambda *args, **kwargs: "products")
+    monkeypatch.setattr(sources, "choose_solver", lambda *args, **kwargs: "products")
     for data in (X, sparse.csr_array(X)):
         model = AUCClassifierCV(L2S, L1S, cv=cv, tol=TOL).fit(data, y, sample_weight=weights)
         assert model.solver_ == "products"
@@ -192,7 +192,7 @@ def test_no_moments_of_an_earlier_fit_are_left(monkeypatch):
     X, y = make_data(100, 3)
     model = AUCClassifierCV([1e-2, 1e-1], cv=3).fit(X, y)
     assert hasattr(model, "moments_")
-    monkeypatch.setattr(search_module, "choose_solver", lambda *args, **kwargs: "products")
+    monkeypatch.setattr(sources, "choose_solver", lambda *args, **kwargs: "products")
     assert not hasattr(model.fit(X, y), "moments_")
 
 
@@ -222,7 +222,9 @@ def test_equal_rows_have_equal_scores(columns, dtype):
         which = rng.integers(0, 20, n)
         positive = rng.random(n) < 0.2 + 0.5 * (which % 3 == 0)
         rows = Rows(patterns[which], positive.astype(int), None)
-        aucs = splits_module.auc_of_coefs(rows, positive, np.arange(n), coefs)
+        source = RowsInMemory(rows, [Split(np.arange(n), np.arange(n))], np.array([0, 1]))
+        (block,) = source.held_out({0: coefs})
+        aucs = metrics.roc_auc_columns(block.positive, block.scores, block.weights)
         for w, auc in zip(coefs, aucs, strict=True):
             expected = roc_auc_score(positive, (patterns.astype(float) @ w)[which])
             assert auc == pytest.approx(expected, abs=1e-12)
@@ -239,8 +241,8 @@ def test_float32_scores_of_coefficients_out_of_its_range():
 def test_blocks_and_lazy_folds_change_nothing(monkeypatch):
     X, y = make_data(300, 6)
     expected = AUCClassifierCV(L2S, L1S, cv=3, tol=TOL).fit(X, y)
-    monkeypatch.setattr(splits_module, "BLOCK_BYTES", 1)
-    monkeypatch.setattr(search_module, "KEPT_BYTES", 0)
+    monkeypatch.setattr(sources, "BLOCK_BYTES", 1)
+    monkeypatch.setattr(sources, "KEPT_BYTES", 0)
     model = AUCClassifierCV(L2S, L1S, cv=3, tol=TOL, n_jobs=2).fit(X, y)
     assert_allclose(model.auc_path_, expected.auc_path_, atol=1e-9)
     assert_allclose(model.coef_, expected.coef_, atol=1e-9)
@@ -252,11 +254,11 @@ def test_a_fold_that_holds_all_the_spread_costs_no_digits():
     X[:50, 0] *= 1e9
     parts = np.split(np.arange(150), 3)
     splits = [Split(np.setdiff1d(np.arange(150), part), part) for part in parts]
-    total, training = moments_of_splits(Rows(X, y, None), splits, np.array([0, 1]))
-    assert total == ClassMoments.from_data(X, y)
+    source = RowsInMemory(Rows(X, y, None), splits, np.array([0, 1]))
+    assert source.total == ClassMoments.from_data(X, y)
     for number, (train, _) in enumerate(splits):
         variances = [X[train][y[train] == label].var(axis=0) for label in (0, 1)]
-        assert_allclose(training(number).within_diagonal, variances[0] + variances[1], rtol=1e-9)
+        assert_allclose(source.training_moments(number).within_diagonal, variances[0] + variances[1], rtol=1e-9)
 
 
 def test_random_state_shuffles_the_folds_of_an_integer():
@@ -299,7 +301,7 @@ def test_ill_conditioned_points_are_certified_or_flagged(kind, how, monkeypatch)
         X = np.hstack([X, np.random.default_rng(0).standard_normal((90, 120))])
     else:
         X = X * 10.0 ** np.arange(-4, 4)
-    monkeypatch.setattr(search_module, "choose_solver", lambda *args, **kwargs: how)
+    monkeypatch.setattr(sources, "choose_solver", lambda *args, **kwargs: how)
     l2s, l1s = [1e-5, 1e-2, 1.0], [0.0, 1e-5, 1e-2]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -447,7 +449,7 @@ def test_coef_path_needs_moments():
 @pytest.mark.parametrize("l1s", [[0.0], [0.0, 1e-3]])
 def test_float32_rows_are_certified_on_the_whole_grid(how, l1s, monkeypatch, recwarn):
     """The smallest penalties of the automatic grid are below what products in float32 can resolve."""
-    monkeypatch.setattr(search_module, "choose_solver", lambda *args, **kwargs: how)
+    monkeypatch.setattr(sources, "choose_solver", lambda *args, **kwargs: how)
     X, y = make_data(300, 8)
     X = X.astype(np.float32)
     model = AUCClassifierCV(l1s=l1s, cv=3).fit(X, y)

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from vrspam import AUCClassifier, AUCClassifierCV, HashFolds
-from vrspam.estimators.base import Rows
-from vrspam.estimators.cv_blocks import ValidationScores
-from vrspam.estimators.folds import row_hashes
+from vrspam import AUCClassifier, AUCClassifierCV, HashFolds, metrics
+from vrspam._utils.validation import Rows
+from vrspam.model_selection.folds import row_hashes
+from vrspam.model_selection.held_out import ValidationScores
 
 
 @pytest.fixture(autouse=True)
@@ -96,7 +96,8 @@ def test_long_streams_take_a_sample_of_each_class():
     total = ValidationScores(most)
     for a, b in ((0, 100), (100, 2500), (2500, 6000)):
         total.add(ValidationScores.of(Rows(X[a:b], y[a:b], None), 1, coefs, folds, most))
-    aucs = total.auc(3)
+    blocks = total.blocks(3)
+    aucs = np.stack([metrics.roc_auc_columns(b.positive, b.scores, b.weights) for b in blocks], axis=1)
     assert total.seen == [int((y == 0).sum()), int((y == 1).sum())]
     assert max(total.seen) > total.most
     # The rows that must have been kept, by sorting all hashes.

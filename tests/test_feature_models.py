@@ -94,10 +94,10 @@ class Watched(TransformerMixin, BaseEstimator):
 def test_features_of_all_rows_are_never_held(monkeypatch):
     X, y = make_data(2000, 4)
     whole = AUCClassifierCV(features=Watched()).fit(X, y)
-    for module in ("scatter", "estimators.splits"):
+    for module in ("moments._statistics", "model_selection.sources"):
         monkeypatch.setattr(f"vrspam.{module}.BLOCK_BYTES", 100 * 8 * 8)
     monkeypatch.setattr("vrspam.features.table.BLOCK_ENTRIES", 100 * 8)
-    monkeypatch.setattr("vrspam.estimators.grid_search.MAPPED_BYTES", 0)  # folds gathered again instead of kept
+    monkeypatch.setattr("vrspam.model_selection.sources.MAPPED_BYTES", 0)  # folds gathered again instead of kept
     model = AUCClassifierCV(features=Watched()).fit(X, y)
     scores = model.decision_function(X)
     assert 1 < model.features_.most_ <= WHOLE_ROWS
@@ -322,7 +322,7 @@ def test_rows_sorted_by_label(features, monkeypatch):
 
 def test_maps_that_are_too_wide_are_passed_over(monkeypatch):
     X, y = make_data(200, 4)
-    monkeypatch.setattr("vrspam.estimators.mapped.MAX_FEATURES", 80)
+    monkeypatch.setattr("vrspam.features.mapped.MAX_FEATURES", 80)
     model = AUCClassifierCV(features="auto", cv=3, random_state=0).fit(X, y)
     assert model.selection_["features"] == ["linear", "additive"]
     assert type(model.features_).__name__.removesuffix("Features").lower() in ("linear", "additive")

@@ -8,8 +8,8 @@ from helpers import make_data
 from matplotlib.collections import PolyCollection
 
 from vrspam import AUCClassifierCV
-from vrspam.estimators.shapes import Shape
 from vrspam.features import LinearFeatures
+from vrspam.inspection import Shape
 from vrspam.plotting import plot_shapes
 
 

@@ -16,8 +16,8 @@ from tool_data import patients, write, write_libsvm
 
 from vrspam import AUCClassifier, AUCClassifierCV
 from vrspam.cli import main
-from vrspam.estimators.shapes import Shape
 from vrspam.features import KernelFeatures, LinearFeatures
+from vrspam.inspection import Shape
 from vrspam.metrics import roc_auc
 from vrspam.plotting import plot_shapes
 from vrspam.tool import ModelFileError, evaluation, load_model, save_model

@@ -18,7 +18,7 @@ _HOME = {
     "AUCClassifier": "vrspam.estimators.exact",
     "AUCClassifierCV": "vrspam.estimators.cv",
     "ClassMoments": "vrspam.moments",
-    "HashFolds": "vrspam.estimators.folds",
+    "HashFolds": "vrspam.model_selection.folds",
     "SlidingMoments": "vrspam.moments",
     "coef_path": "vrspam.solvers.path",
 }
@@ -40,11 +40,11 @@ __all__ = [
 if TYPE_CHECKING:
     from vrspam.estimators.cv import AUCClassifierCV
     from vrspam.estimators.exact import AUCClassifier
-    from vrspam.estimators.folds import HashFolds
     from vrspam.estimators.opauc import OPAUCClassifier
     from vrspam.estimators.solam import SOLAMClassifier
     from vrspam.estimators.spam import SPAMClassifier
     from vrspam.estimators.vrspam import VRSPAMClassifier
+    from vrspam.model_selection.folds import HashFolds
     from vrspam.moments import ClassMoments, SlidingMoments
     from vrspam.solvers.path import coef_path
 

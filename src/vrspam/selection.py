@@ -1,4 +1,4 @@
-"""`vrspam.selection.select`, an alias of `vrspam.model_selection.select`."""
+"""`vrspam.selection.select`, an alias of `vrspam.model_selection.selection.select`."""
 
 from vrspam.model_selection.selection import Choice, select
 

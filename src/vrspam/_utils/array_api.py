@@ -118,20 +118,6 @@ def scores(X: Any, coef: Any, index: Any = None) -> Any:
     return xp.concat([rows @ coef for _, rows in row_blocks(X, index)])
 
 
-def auc_of_rows(X: Any, is_positive: Any, weights: Any, index: np.ndarray, coefs: np.ndarray) -> np.ndarray:
-    """The (weighted) AUC, on the rows `index`, of the scores by each row of `coefs`, a few at a time."""
-    xp = device_namespace(X)
-    where = beside(index, X)
-    positive = xp.take(beside(is_positive, X), where)
-    c = None if weights is None else xp.take(beside(weights, X), where)
-    step = max(1, BLOCK_BYTES // (8 * max(index.size, 1)))
-    parts = [
-        auc_columns(positive, scores(X, np.ascontiguousarray(coefs[start : start + step].T), where), c)
-        for start in range(0, len(coefs), step)
-    ]
-    return np.concatenate([np.empty(0), *parts])
-
-
 def eigh(matrix: np.ndarray, like: Any) -> tuple[np.ndarray, Any]:
     """Eigenvalues, on the host, and eigenvectors of a symmetric matrix, computed and left where `like` lies."""
     values, vectors = device_namespace(like).linalg.eigh(beside(matrix, like))

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy import sparse
 
 from vrspam._utils import array_api
+
+
+class Rows(NamedTuple):
+    """Validated training data: X, the labels, and the weights of the rows if there are any."""
+
+    X: np.ndarray
+    y: np.ndarray
+    weights: np.ndarray | None
 
 
 def union_of_labels(a: np.ndarray, b: np.ndarray) -> np.ndarray:

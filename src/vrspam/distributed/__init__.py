@@ -5,7 +5,6 @@ from vrspam._utils.optional import require
 require("dask", "dask")  # before the imports below fail without a word on what to do
 
 # ruff: noqa: E402
-from vrspam.distributed.classifier import DaskAUCClassifier
-from vrspam.distributed.search import DaskAUCClassifierCV
+from vrspam.distributed.dask import DaskAUCClassifier, DaskAUCClassifierCV
 
 __all__ = ["DaskAUCClassifier", "DaskAUCClassifierCV"]

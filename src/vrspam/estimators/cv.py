@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
@@ -14,30 +14,23 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 
 from vrspam._utils import array_api
 from vrspam._utils.warnings import warn
-from vrspam.estimators.base import PENALTY_CONSTRAINTS, Rows
-from vrspam.estimators.cv_blocks import CVByBlocks
-from vrspam.estimators.grid_search import GridSearch, solver_for
-from vrspam.estimators.map_search import Candidate, search_maps, selection_table
-from vrspam.estimators.mapped import NAMES, MappedArray, is_plain, named_maps, validate_new_rows, validate_table
-from vrspam.estimators.shapes import (
-    Reading,
-    Shape,
-    column_groups,
-    drawn_part,
-    importances,
-    parts_of_score,
-    shape_functions,
-)
-from vrspam.estimators.splits import make_splits
-from vrspam.features.table import is_frame
-from vrspam.model_selection.selection import Choice
+from vrspam.estimators._base import MAPS_ON_HOST, PENALTY_CONSTRAINTS, AUCClassifierBase
+from vrspam.estimators._blocks import RowBlocks
+from vrspam.estimators.exact import ExactFit, ExactSolver
+from vrspam.features.mapped import NAMES, MappedArray, is_plain, named_maps
+from vrspam.features.table import check_frame, is_frame
+from vrspam.inspection import Reading, Shape, column_groups, drawn_part, importances, parts_of_score, shape_functions
+from vrspam.model_selection.cross_validate import GridSearch, cross_validate
+from vrspam.model_selection.folds import HashFolds, hash_folds, make_splits
+from vrspam.model_selection.held_out import HeldOut
+from vrspam.model_selection.maps import MapChoice, choose_map, only_columns
+from vrspam.model_selection.sources import BlocksInSequence, FoldSource, RowsInMemory
 from vrspam.moments import ClassMoments
-from vrspam.objective import Objective
-from vrspam.solvers.choose import solve
+from vrspam.solvers.choose import SolverName
 from vrspam.solvers.path import check_grid_axis, warn_if_not_converged
 
 
-class AUCClassifierCV(CVByBlocks):
+class AUCClassifierCV(AUCClassifierBase):
     """The linear scorer that minimises the pairwise squared AUC loss, its penalties chosen by cross-validation.
 
     At each point of the grid and on the training part of each fold it minimises, exactly,
@@ -153,7 +146,12 @@ class AUCClassifierCV(CVByBlocks):
     moments_: ClassMoments
     _works_on_devices = True
     features_: Any
+    l1_: float
+    converged_path_: np.ndarray
+    held_out_: HeldOut
     _fold_coefs: np.ndarray | None
+    _left_out: float
+    _centre: np.ndarray
     _parameter_constraints: dict = {
         "l2s": [StrOptions({"auto"}), "array-like"],
         "l1s": ["array-like"],
@@ -213,48 +211,122 @@ class AUCClassifierCV(CVByBlocks):
         self
         """
         check_grid_axis("l1s", self.l1s)
-        if is_plain(self.features, X):
-            rows = self._validate_rows(X, y, sample_weight)
-            classes = self._two_classes(rows)
-            splits = make_splits(self.cv, rows, classes, groups, self.random_state)
-            scores = self._search.scores(rows, splits, classes)
-            choice = scores.select(self.selection)
-            candidates, chosen, self.features_ = [Candidate("linear", rows, scores, choice)], 0, None
+        plain = is_plain(self.features, X)
+        rows = self._validate_rows(X, y, sample_weight, table=not plain)
+        classes = self._two_classes(rows)
+        splits = make_splits(self.cv, rows, classes, groups, self.random_state)
+        solver: SolverName = "moments"
+        if plain:
+            source = RowsInMemory(rows, splits, classes)
+            found = only_columns(cross_validate(source, self._search), rows.X.shape[1], self.selection)
+            solver = source.solver
+            del source  # and with it the moments of the folds
         else:
-            rows = validate_table(self, X, y, sample_weight)
-            classes = self._two_classes(rows)
-            splits = make_splits(self.cv, rows, classes, groups, self.random_state)
             maps = named_maps(self.features, check_random_state(self.random_state).randint(2**31))
-            candidates, chosen, choice = search_maps(
-                maps, rows, lambda mapped: self._search.scores(mapped, splits, classes), self.selection
-            )
-            rows, scores = candidates[chosen].rows, candidates[chosen].scores
-            self.features_ = maps[candidates[chosen].name]
+            found = choose_map(maps, rows, splits, classes, self._search, self.selection)
+            rows = rows._replace(X=MappedArray(rows.X, found.chosen.features))  # type: ignore[arg-type]
+        exact = ExactSolver(**found.point.values, tol=self.tol, max_iter=self.max_iter)
+        fit = exact.from_rows(rows, classes, solver, found.chosen.scores.total)
         left_out = 1.0 - float(np.mean([split.train.size for split in splits])) / rows.X.shape[0]
-        self._conclude(candidates, chosen, choice, left_out)
-        self._refit(choice, rows, classes, scores.moments)
-        self._advise(choice)
-        self._settle(rows.X)
-        return self
+        return self._store_search(found, fit, left_out, like=rows.X)
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit_stream(self, chunks, *, validation_rows: int = 200_000, progress: bool = False):
+        """Choose the penalties and fit them on rows that come block by block, in memory independent of their number.
+
+        The blocks are read twice: for the moments of each fold, then for the scores of the validation rows at all
+        points of the grid. Which fold a row is in follows from its content (`vrspam.HashFolds`), so `cv` must be a
+        number of folds or a `HashFolds`; the result is that of `fit` with this splitter. Of long streams the AUC is
+        taken on the `validation_rows` rows of each class with the smallest hashes, a random sample: its standard
+        error is at most 0.5 / √(rows of the rarer class in a fold), and the same rows rank all points of the grid.
+        Moments and coefficients always use all rows. `held_out_` keeps the scores of the validation rows at the
+        chosen point (positive, scores, fold, weights): for intervals, and for calibration.
+
+        Parameters
+        ----------
+        chunks : iterable of (X, y) or (X, y, sample_weight)
+            Blocks of rows, dense or sparse, that can be gone through twice: a list, `vrspam.data.read_chunks`.
+        validation_rows : int, default=200_000
+            Most validation rows of each class. Their scores take up to 32 bytes a row and point of the grid.
+        progress : bool, default=False
+            Show rows per second and the time left on the standard error stream.
+
+        Returns
+        -------
+        self
+            Unchanged if any block is refused.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from vrspam import AUCClassifierCV, HashFolds
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.standard_normal((1000, 3))
+        >>> y = (X[:, 0] + rng.standard_normal(1000) > 1).astype(int)
+        >>> blocks = [(X[a : a + 100], y[a : a + 100]) for a in range(0, 1000, 100)]
+        >>> streamed, whole = AUCClassifierCV().fit_stream(blocks), AUCClassifierCV(cv=HashFolds(5)).fit(X, y)
+        >>> np.allclose(streamed.l2_, whole.l2_), np.allclose(streamed.coef_, whole.coef_)
+        (True, True)
+        """
+        folds = self._check_blocks(validation_rows)
+        blocks = RowBlocks(self, chunks, progress)
+        if blocks.one_shot:
+            raise ValueError(
+                "Cross-validation reads the stream twice: give chunks that can be gone through again (a list, "
+                "vrspam.data.read_chunks), not an iterator."
+            )
+        return self._fit_folds(BlocksInSequence(blocks, folds, validation_rows))
+
+    def _check_blocks(self, validation_rows: int) -> HashFolds:
+        """The folds of rows that come in blocks; parameters that need all rows at once are refused."""
+        if not (isinstance(self.features, str) and self.features == "linear"):
+            raise ValueError("Rows that come in blocks are taken as they are: it needs features='linear'.")
+        if validation_rows < 1:
+            raise ValueError(f"validation_rows must be at least 1, got {validation_rows}.")
+        return hash_folds(self.cv, self.random_state)
+
+    def _fit_folds(self, source: FoldSource, names: np.ndarray | None = None) -> Self:
+        """Choose the penalties on folds of blocks, and fit them on the moments of all rows."""
+        scores = cross_validate(source, self._search)
+        found = only_columns(scores, source.total.means.shape[1], self.selection)
+        exact = ExactSolver(**found.point.values, tol=self.tol, max_iter=self.max_iter)
+        fit = exact.from_moments(source.total)
+        self._store_columns(source.total.means.shape[1], names)
+        return self._store_search(found, fit, 1.0 / source.n_folds, held_out_=scores.held_out_at(found.point))
 
     @property
     def _search(self) -> GridSearch:
         return GridSearch(self.l2s, self.l1s, self.tol, self.max_iter, self.n_jobs)
 
-    def _conclude(self, candidates: list[Candidate], chosen: int, choice: Choice, left_out: float) -> None:
-        """Keep what cross-validation found."""
-        scores = candidates[chosen].scores
-        self.__dict__.pop("held_out_", None)  # of an earlier fit_stream
-        self.selection_ = selection_table(candidates, chosen, choice)
-        self.auc_path_, self.gap_path_, self.converged_path_ = scores.auc, scores.gaps, scores.converged
-        self.l2s_, self.l1s_ = scores.l2s, scores.l1s
-        self._fold_coefs = None if scores.coefs is None else scores.coefs[:, choice.index[0], choice.index[1]]
-        self._left_out = left_out
-
-    def _advise(self, choice: Choice) -> None:
-        """Warn of a grid that ends too early, or that was not solved to `tol`."""
-        if self.coef_.any():
-            choice.warn()
+    def _store_search(self, found: MapChoice, fit: ExactFit, left_out: float, like: Any = None, **more: Any) -> Self:
+        """Store what cross-validation found and the fit on all rows; warn of a grid that ends too early."""
+        scores, point = found.chosen.scores, found.point
+        solution, moments, l2, solver = fit
+        if solver == "moments":
+            more["moments_"] = moments
+        self._store(
+            solution,
+            moments.classes,
+            moments.means,
+            l2,
+            like=like,
+            l1_=point.values["l1"],
+            best_score_=float(point.mean[point.index]),
+            l2s_=scores.grid["l2"],
+            l1s_=scores.grid["l1"],
+            auc_path_=scores.auc,
+            gap_path_=scores.gaps,
+            converged_path_=scores.converged,
+            features_=found.chosen.features,
+            selection_=found.table(),
+            solver_=solver,
+            _fold_coefs=None if scores.coefs is None else scores.coefs[:, point.index[0], point.index[1]],
+            _left_out=left_out,
+            _centre=moments.means.mean(axis=0),
+            **more,
+        )
+        if solution.w.any():
+            point.warn()
         elif self.l1_ == 0.0:
             warn("All coefficients are 0: the classes have the same mean in every feature (or no feature varies).")
         else:
@@ -262,33 +334,9 @@ class AUCClassifierCV(CVByBlocks):
                 f"All coefficients are 0 at the chosen l1 = {self.l1_:g}: no feature ranks the validation rows better "
                 "than chance at a smaller one of the grid. Add smaller values of l1, if there is anything to find."
             )
-        if self.features_ is None:  # a map's grid is ours as well as its scale: only what was chosen matters
+        if self.features_ is None:  # of a map only the chosen point matters: its grid and its scale are ours
             warn_if_not_converged(self.converged_path_)
-
-    def _refit(self, choice: Choice, rows: Rows, classes: np.ndarray, moments: ClassMoments | None) -> None:
-        """The chosen point on all rows."""
-        l2, l1 = choice.values["l2"], choice.values["l1"]
-        solver = "moments" if moments is not None and moments.has_scatter else solver_for(rows)
-        if moments is None:
-            moments = ClassMoments(rows.X.shape[1], classes=classes).add_checked(*rows)
-        self.__dict__.pop("moments_", None)
-        if solver == "moments":
-            objective = Objective.from_moments(moments, l2, l1)
-            solution = solve(objective, tol=self.tol, max_iter=self.max_iter)
-            if not solution.converged and moments.rounding > 0.0:  # float32 was too coarse
-                moments = ClassMoments(rows.X.shape[1], classes=classes).add_checked(*rows, precise=True)
-                objective = Objective.from_moments(moments, l2, l1)
-                solution = solve(objective, tol=self.tol, max_iter=self.max_iter)
-            self.moments_ = moments
-        else:
-            objective = Objective.from_rows(rows.X, rows.y == classes[1], rows.weights, moments, l2, l1)
-            solution = solve(objective, tol=self.tol, max_iter=self.max_iter)
-        self._keep(solution, moments, l2)
-        self._centre = moments.means.mean(axis=0)
-        self.l1_ = l1
-        self.best_score_ = float(choice.mean[choice.index])
-        self.solver_ = solver
-        self._warn_if_not_converged(solution)
+        return self
 
     def decision_function(self, X) -> np.ndarray:
         """Scores of the rows of X: higher means more likely `classes_[1]`.
@@ -304,7 +352,25 @@ class AUCClassifierCV(CVByBlocks):
         check_is_fitted(self, "coef_")
         if self.features_ is None:
             return super().decision_function(X)
-        return MappedArray(validate_new_rows(self, X), self.features_) @ self.coef_[0] + self.intercept_[0]
+        return self._mapped(X) @ self.coef_[0] + self.intercept_[0]
+
+    def _mapped(self, X) -> MappedArray:
+        """The features of rows to be scored, where the model has a feature map."""
+        if array_api.device_namespace(X) is not None:
+            raise ValueError(MAPS_ON_HOST)
+        if is_frame(X):
+            check_frame(X)
+            validate_data(self, X, reset=False, skip_check_array=True)
+        else:
+            X = validate_data(
+                self,
+                X,
+                reset=False,
+                accept_sparse="csr",
+                dtype=[np.float64, np.float32],
+                ensure_all_finite="allow-nan",
+            )
+        return MappedArray(X, self.features_)
 
     def _groups(self) -> dict[str, slice]:
         check_is_fitted(self, "coef_")
@@ -360,5 +426,5 @@ class AUCClassifierCV(CVByBlocks):
             X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
             row = X.toarray() if sparse.issparse(X) else X
         else:
-            row = MappedArray(validate_new_rows(self, X), self.features_)[:1]
+            row = self._mapped(X)[:1]
         return parts_of_score(groups, row[0], array_api.on_host(self.coef_)[0], self._centre)

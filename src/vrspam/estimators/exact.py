@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Integral
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
@@ -11,14 +13,80 @@ from sklearn.utils._param_validation import Interval
 
 from vrspam._utils import array_api
 from vrspam._utils.blas import blas_threads_for, blas_threads_for_matrix
-from vrspam.estimators.base import PENALTY_CONSTRAINTS, AUCClassifierBase
-from vrspam.estimators.chunks import BlockProducts, RowBlocks
+from vrspam._utils.validation import Rows
+from vrspam.estimators._base import PENALTY_CONSTRAINTS, AUCClassifierBase, resolve_l2
+from vrspam.estimators._blocks import BlockProducts, RowBlocks
 from vrspam.moments import ClassMoments
 from vrspam.objective import DeviceProducts, ElasticNet, Objective, Operator, SquaredPairLoss
 from vrspam.solvers.base import Solution
-from vrspam.solvers.choose import choose_solver, solve
+from vrspam.solvers.choose import SolverName, choose_solver, solve
+
+__all__ = ["AUCClassifier", "choose_solver"]
 
 PARTIAL_FIT_MAX_FEATURES = 20_000
+
+
+class ExactFit(NamedTuple):
+    """A solution, the moments of the data it belongs to, the l2 that was used, and which solver ran."""
+
+    solution: Solution
+    moments: ClassMoments
+    l2: float
+    solver: SolverName
+
+
+@dataclass(frozen=True)
+class ExactSolver:
+    """The optimum for given penalties, from moments or by products with X; the parameters are those of `AUCClassifier`.
+
+    Attributes
+    ----------
+    l2 : float or "auto"
+    l1, tol : float
+    max_iter : int
+    """
+
+    l2: float | str
+    l1: float
+    tol: float
+    max_iter: int
+
+    def from_moments(self, moments: ClassMoments) -> ExactFit:
+        """Solve from d×d matrices."""
+        with blas_threads_for_matrix(moments.means.shape[1]):
+            return self._solve(SquaredPairLoss.from_moments(moments), moments, "moments")
+
+    def from_operator(self, within: Operator, moments: ClassMoments) -> ExactFit:
+        """Solve with products by Σ alone, each of which reads all the data once."""
+        return self._solve(SquaredPairLoss.from_operator(within, moments), moments, "products")
+
+    def from_rows(
+        self, rows: Rows, classes: np.ndarray, solver: SolverName, moments: ClassMoments | None = None
+    ) -> ExactFit:
+        """Solve for rows in memory or on a device; `moments`, where they are known already, are those of all rows."""
+        X, y, weights = rows
+        if moments is None:
+            moments = self._gather(rows, classes, scatter=solver == "moments")
+        if solver == "moments":
+            fit = self.from_moments(moments)
+            if not fit.solution.converged and moments.rounding > 0.0:  # float32 products are too coarse for this l2
+                fit = self.from_moments(self._gather(rows, classes, precise=True))
+            return fit
+        if array_api.device_namespace(X) is not None:
+            positive = array_api.is_label(y, classes[1], X)
+            return self.from_operator(DeviceProducts(X, positive, weights, moments.means, moments.weights), moments)
+        return self._solve(SquaredPairLoss.from_rows(X, y == classes[1], weights, moments), moments, "products")
+
+    def _solve(self, loss: SquaredPairLoss, moments: ClassMoments, solver: SolverName) -> ExactFit:
+        l2 = resolve_l2(self.l2, moments)
+        objective = Objective(loss, ElasticNet(l2, float(self.l1)))
+        return ExactFit(solve(objective, tol=self.tol, max_iter=self.max_iter), moments, l2, solver)
+
+    @staticmethod
+    def _gather(rows: Rows, classes: np.ndarray, *, scatter: bool = True, precise: bool = False) -> ClassMoments:
+        d = rows.X.shape[1]
+        with blas_threads_for(d):
+            return ClassMoments(d, classes=classes, scatter=scatter).add_checked(*rows, precise=precise)
 
 
 class AUCClassifier(AUCClassifierBase):
@@ -131,26 +199,7 @@ class AUCClassifier(AUCClassifierBase):
         rows = self._validate_rows(X, y, sample_weight)
         classes = self._two_classes(rows)
         solver = choose_solver(rows.X.shape[0], rows.X.shape[1], sparse.issparse(rows.X))
-        if solver == "moments":
-            with blas_threads_for(rows.X.shape[1]):
-                moments = ClassMoments(rows.X.shape[1], classes=classes).add_checked(*rows)
-                solution = self._solve(moments)
-                if not solution.converged and moments.rounding > 0.0:  # float32 products are too coarse for this l2
-                    moments = ClassMoments(rows.X.shape[1], classes=classes).add_checked(*rows, precise=True)
-                    solution = self._solve(moments)
-            return self._keep_moments(solution, moments)._settle(rows.X)
-        moments = ClassMoments(rows.X.shape[1], classes=classes, scatter=False).add_checked(*rows)
-        if array_api.device_namespace(rows.X) is not None:
-            positive = array_api.is_label(rows.y, classes[1], rows.X)
-            within = DeviceProducts(rows.X, positive, rows.weights, moments.means, moments.weights)
-            self._fit_by_passes(within, moments)
-            return self._settle(rows.X)
-        l2 = self._resolve_l2(moments)
-        objective = Objective.from_rows(rows.X, rows.y == classes[1], rows.weights, moments, l2, float(self.l1))
-        solution = solve(objective, tol=self.tol, max_iter=self.max_iter)
-        self.__dict__.pop("moments_", None)
-        self._finish(solution, moments, l2, "products")
-        return self
+        return self._store_exact(self._solver.from_rows(rows, classes, solver), rows.X)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y, classes=None, sample_weight=None) -> AUCClassifier:
@@ -195,7 +244,7 @@ class AUCClassifier(AUCClassifierBase):
                     self.__dict__.pop(name, None)
             raise
         self.moments_ = moments
-        return self._fit_from(moments)._settle(rows.X) if moments.complete else self
+        return self._store_exact(self._solver.from_moments(moments), rows.X) if moments.complete else self
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit_stream(self, chunks, *, progress: bool = False) -> AUCClassifier:
@@ -231,12 +280,10 @@ class AUCClassifier(AUCClassifierBase):
         blocks = RowBlocks(self, chunks, progress)
         moments = blocks.moments(most_once=PARTIAL_FIT_MAX_FEATURES)
         if moments.has_scatter:
-            self._fit_from(moments)
+            fit = self._solver.from_moments(moments)
         else:
-            self._fit_by_passes(BlockProducts(blocks, moments), moments)
-        self.n_features_in_ = moments.n_features
-        self.__dict__.pop("feature_names_in_", None)
-        return self
+            fit = self._solver.from_operator(BlockProducts(blocks, moments), moments)
+        return self._store_exact(fit)._store_columns(moments.means.shape[1])
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit_moments(self, moments: ClassMoments) -> AUCClassifier:
@@ -253,34 +300,16 @@ class AUCClassifier(AUCClassifierBase):
         """
         if not isinstance(moments, ClassMoments):
             raise ValueError(f"fit_moments takes a ClassMoments, got {type(moments).__name__}.")
-        moments = moments.copy()
-        self._fit_from(moments)
-        self.n_features_in_ = moments.n_features
-        self.__dict__.pop("feature_names_in_", None)
-        return self
+        fit = self._solver.from_moments(moments.copy())
+        return self._store_exact(fit)._store_columns(fit.moments.means.shape[1])
 
-    def _fit_from(self, moments: ClassMoments) -> AUCClassifier:
-        return self._keep_moments(self._solve(moments), moments)
+    @property
+    def _solver(self) -> ExactSolver:
+        return ExactSolver(self.l2, self.l1, self.tol, self.max_iter)
 
-    def _solve(self, moments: ClassMoments) -> Solution:
-        objective = Objective.from_moments(moments, self._resolve_l2(moments), float(self.l1))
-        with blas_threads_for_matrix(moments.means.shape[1]):
-            return solve(objective, tol=self.tol, max_iter=self.max_iter)
-
-    def _keep_moments(self, solution: Solution, moments: ClassMoments) -> AUCClassifier:
-        self.moments_ = moments
-        self._finish(solution, moments, self._resolve_l2(moments), "moments")
-        return self
-
-    def _fit_by_passes(self, within: Operator, moments: ClassMoments) -> None:
-        """Solve with products by Σ alone, each of which reads all the data once."""
-        l2 = self._resolve_l2(moments)
-        objective = Objective(SquaredPairLoss.from_operator(within, moments), ElasticNet(l2, float(self.l1)))
-        solution = solve(objective, tol=self.tol, max_iter=self.max_iter)
-        self.__dict__.pop("moments_", None)
-        self._finish(solution, moments, l2, "products")
-
-    def _finish(self, solution: Solution, moments: ClassMoments, l2: float, solver: str) -> None:
-        self._keep(solution, moments, l2)
-        self.solver_ = solver
-        self._warn_if_not_converged(solution, " or rows in float64" if moments.rounding > 0.0 else "")
+    def _store_exact(self, fit: ExactFit, like: Any = None) -> Self:
+        """Store the optimum; the moments are kept where it was found from them."""
+        solution, moments, l2, solver = fit
+        kept: dict[str, Any] = {"moments_": moments} if solver == "moments" else {}
+        hint = " or rows in float64" if moments.rounding > 0.0 else ""
+        return self._store(solution, moments.classes, moments.means, l2, like=like, hint=hint, solver_=solver, **kept)

@@ -7,8 +7,9 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from vrspam.estimators.base import Rows
-from vrspam.estimators.stream import STREAM_CONSTRAINTS, Known, StreamClassifierBase
+from vrspam._utils.validation import Rows
+from vrspam.estimators._base import resolve_l2
+from vrspam.estimators._online import STREAM_CONSTRAINTS, Known, StreamClassifierBase
 from vrspam.moments import ClassMoments
 from vrspam.objective import Objective
 from vrspam.solvers.online import kernel_rows, step_rule
@@ -120,7 +121,7 @@ class OPAUCClassifier(StreamClassifierBase):
         method = self._new_method(rows.X.shape[1])
         full = self.sketch is None
         moments = ClassMoments(rows.X.shape[1], classes=classes, scatter=full).add_checked(rows.X, rows.y)
-        l2 = self._resolve_l2(moments)
+        l2 = resolve_l2(self.l2, moments)
         is_positive = rows.y == classes[1]
         if full:
             method.know(moments)

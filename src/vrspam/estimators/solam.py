@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from vrspam.estimators.base import Rows
-from vrspam.estimators.stream import STREAM_CONSTRAINTS, Known, StreamClassifierBase
+from vrspam._utils.validation import Rows
+from vrspam.estimators._online import STREAM_CONSTRAINTS, Known, StreamClassifierBase
 from vrspam.solvers.online import step_rule
 from vrspam.solvers.solam import SOLAM
 
@@ -114,5 +115,5 @@ class SOLAMClassifier(StreamClassifierBase):
     def _safe_step(self, largest_square: float, l2: float, p: float) -> float:
         return 0.5 / (max(p, 1.0 - p) * (np.sqrt(largest_square) + 1.0) ** 2)
 
-    def _keep_extras(self, method: SOLAM) -> None:
-        self.a_, self.b_, self.zeta_ = (float(value) for value in method.saddle)
+    def _extras(self, method: SOLAM) -> dict[str, Any]:
+        return dict(zip(("a_", "b_", "zeta_"), map(float, method.saddle), strict=True))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from vrspam.estimators.base import PENALTY_CONSTRAINTS, Rows
-from vrspam.estimators.stream import STREAM_CONSTRAINTS, Known, StreamClassifierBase
+from vrspam._utils.validation import Rows
+from vrspam.estimators._base import PENALTY_CONSTRAINTS
+from vrspam.estimators._online import STREAM_CONSTRAINTS, Known, StreamClassifierBase
 from vrspam.solvers.online import step_rule
 from vrspam.solvers.spam import SPAM
 

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from vrspam.estimators.base import PENALTY_CONSTRAINTS, AUCClassifierBase, generator
+from vrspam.estimators._base import PENALTY_CONSTRAINTS, AUCClassifierBase, generator, resolve_l2
 from vrspam.moments import ClassMoments
 from vrspam.solvers._rows import TrainingRows
 from vrspam.solvers.base import run, target_gap
@@ -169,7 +169,7 @@ class VRSPAMClassifier(AUCClassifierBase):
         data = self._validate_rows(X, y, sample_weight, order="C")
         classes = self._two_classes(data)
         moments = ClassMoments(data.X.shape[1], classes=classes, scatter=False).add_checked(*data)
-        l2, l1 = self._resolve_l2(moments), float(self.l1)
+        l2, l1 = resolve_l2(self.l2, moments), float(self.l1)
         rows = TrainingRows(data.X, data.y == classes[1], data.weights, moments)
         objective = objective_on_rows(rows, l2, l1)
         variant = variant_that_runs(self.variant, l1, sparse.issparse(data.X))
@@ -189,10 +189,7 @@ class VRSPAMClassifier(AUCClassifierBase):
                 progress.close()
         if self.step_size != "auto" and solution.value > objective.scale:
             raise solver.diverged(objective)
-        self._keep(solution, moments, l2)
-        self.variant_ = variant
-        self._warn_if_not_converged(solution)
-        return self
+        return self._store(solution, moments.classes, moments.means, l2, variant_=variant)
 
 
 class _ProgressLine:

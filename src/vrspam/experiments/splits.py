@@ -12,11 +12,11 @@ from sklearn.preprocessing import StandardScaler, normalize
 
 from vrspam import AUCClassifier
 from vrspam.data import Dataset, load
-from vrspam.estimators.exact import choose_solver
 from vrspam.experiments.plan import Run
 from vrspam.experiments.protocol import Protocol
 from vrspam.metrics import roc_auc
 from vrspam.moments import ClassMoments
+from vrspam.solvers.choose import choose_solver
 
 REFERENCE_TOL = 1e-10  # accuracy of the optimum that all algorithms are compared with
 

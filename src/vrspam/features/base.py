@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import pairwise
 from numbers import Integral
 from typing import Any, Self
 
@@ -209,13 +208,13 @@ class FeatureMap(TransformerMixin, BaseEstimator):
     @property
     def column_slices_(self) -> list[slice]:
         """Where the features of each column are."""
-        ends = np.cumsum([0] + [encoder.width for encoder in self.encoders_]).tolist()
-        return [slice(a, b) for a, b in pairwise(ends)]
+        ends = np.cumsum([encoder.width for encoder in self.encoders_]).tolist()
+        return list(map(slice, [0, *ends], ends))
 
     @property
     def n_features_out_(self) -> int:
         """Number of features."""
-        return sum(encoder.width for encoder in self.encoders_)
+        return self.column_slices_[-1].stop
 
     def _columns(self, X) -> tuple[list[np.ndarray], np.dtype]:
         """Return the columns of X, which is checked already and not large, and the type of their features."""
@@ -229,8 +228,9 @@ class FeatureMap(TransformerMixin, BaseEstimator):
     def _encode(self, X) -> np.ndarray:
         """Return the features of all columns for the rows of X, which is checked already and not large."""
         columns, dtype = self._columns(X)
-        out = np.empty((X.shape[0], sum(encoder.width for encoder in self.encoders_)), dtype=dtype)
-        for encoder, where, values in zip(self.encoders_, self.column_slices_, columns, strict=True):
+        slices = self.column_slices_
+        out = np.empty((X.shape[0], slices[-1].stop), dtype=dtype)
+        for encoder, where, values in zip(self.encoders_, slices, columns, strict=True):
             encoder.write(values, out[:, where])
         return out
 

@@ -76,10 +76,9 @@ def select(scores: ArrayLike, grid: Mapping[str, ArrayLike], rule: SelectionRule
     axes = {name: np.asarray(values, dtype=np.float64) for name, values in grid.items()}
     if rule not in ("best", "one-standard-error"):
         raise ValueError(f"rule must be 'best' or 'one-standard-error', got {rule!r}.")
-    if not axes or scores.shape[:-1] != tuple(values.size for values in axes.values()) or scores.size == 0:
-        raise ValueError(
-            f"scores of shape {scores.shape} do not fit a grid of {[v.size for v in axes.values()]} points."
-        )
+    sizes = [values.size for values in axes.values()]
+    if not axes or scores.shape[:-1] != tuple(sizes) or scores.size == 0:
+        raise ValueError(f"scores of shape {scores.shape} do not fit a grid of {sizes} points.")
     if np.isnan(scores).any():
         raise ValueError("Scores contain NaN: every fold needs a score at every point of the grid.")
     folds = scores.shape[-1]
@@ -91,16 +90,18 @@ def select(scores: ArrayLike, grid: Mapping[str, ArrayLike], rule: SelectionRule
         if folds < 2:
             raise ValueError("The rule 'one-standard-error' needs at least two folds.")
         chosen = simplest(mean >= mean.max() - max(float(error[best]), TIE), axes)
-    advice = [_advice(name, axis, best, mean, error, axes) for axis, name in enumerate(axes)]
-    values = {name: float(values[i]) for (name, values), i in zip(axes.items(), chosen, strict=True)}
-    return Choice(chosen, values, mean, error, tuple(text for text in advice if text))
+    values, advice = {}, []
+    for axis, (name, numbers) in enumerate(axes.items()):
+        values[name] = float(numbers[chosen[axis]])
+        advice.append(_advice(name, axis, best, mean, error, axes))
+    return Choice(chosen, values, mean, error, tuple(filter(None, advice)))
 
 
 def simplest(allowed: np.ndarray, axes: Mapping[str, np.ndarray]) -> tuple[int, ...]:
     """Of the allowed points the one with the largest value on the last axis, then on the one before it."""
     points = np.argwhere(allowed)
     values = [axis[points[:, number]] for number, axis in enumerate(axes.values())]
-    return tuple(int(i) for i in points[np.lexsort(values)[-1]])
+    return tuple(points[np.lexsort(values)[-1]].tolist())
 
 
 def _advice(name, axis, best, mean, error, axes) -> str:

@@ -64,14 +64,8 @@ class ClassMoments:
             if labels.size != 2:
                 raise ValueError(f"classes must hold exactly two different labels, got {labels.tolist()}.")
             self._given = labels
-        if n_features is not None:
-            self._start()
-
-    def _start(self) -> None:
-        if self._given is not None and self.classes.size == 0:
-            assert self.n_features is not None
-            self.classes = self._given
-            self._stats = [ClassStatistics.empty(self.n_features, self.has_scatter) for _ in self.classes]
+            if n_features is not None:
+                self._widen(labels)
 
     @classmethod
     def from_data(cls, X, y, sample_weight=None, classes=None, scatter: bool = True) -> ClassMoments:
@@ -140,7 +134,6 @@ class ClassMoments:
             if self.half_life is not None:
                 statistics.fade(1.0)  # a class may be forgotten within one long block
         self.n_features = X.shape[1]
-        self._start()
         self._widen(classes)
         if self.half_life is not None:
             for statistics in self._stats:
@@ -167,18 +160,16 @@ class ClassMoments:
     def _widen(self, classes: np.ndarray) -> None:
         """Make room for labels not seen before."""
         assert self.n_features is not None
-        old = {label: s for label, s in zip(self.classes.tolist(), self._stats, strict=True)}
-        self._stats = [
-            old[label] if label in old else ClassStatistics.empty(self.n_features, self.has_scatter)
-            for label in classes.tolist()
-        ]
-        self.classes = classes
+        old = dict(zip(self.classes.tolist(), self._stats, strict=True))
+        self.classes, self._stats = classes, []
+        for label in classes.tolist():
+            self._stats.append(old.get(label) or ClassStatistics.empty(self.n_features, self.has_scatter))
 
     def copy(self) -> ClassMoments:
         """An independent copy."""
         new = ClassMoments(self.n_features, scatter=self.has_scatter, half_life=self.half_life)
         new._given, new.classes = self._given, self.classes
-        new._stats = [s.copy() for s in self._stats]
+        new._stats = list(map(ClassStatistics.copy, self._stats))
         return new
 
     def _check_alike(self, other: ClassMoments) -> np.ndarray:
@@ -236,18 +227,18 @@ class ClassMoments:
         if self.n_features is None:
             raise ValueError("Nothing can be subtracted from empty moments.")
         self._widen(classes)
-        pairs = [
-            (self._stats[int(np.searchsorted(classes, c))], s) for c, s in zip(other.classes, other._stats, strict=True)
-        ]
-        for label, (mine, gone) in zip(other.classes.tolist(), pairs, strict=True):
+        mine_of = dict(zip(classes.tolist(), self._stats, strict=True))
+        gone_of = dict(zip(other.classes.tolist(), other._stats, strict=True))
+        for label, gone in gone_of.items():
+            mine = mine_of[label]
             if gone.rows > mine.rows or gone.weight > mine.weight * (1 + 1e-9):
                 raise ValueError(
                     f"Subtracting would leave a negative count for class {label!r}: "
                     f"{mine.rows} rows (weight {mine.weight:g}) minus {gone.rows} "
                     f"(weight {gone.weight:g}); the right side must be part of the left."
                 )
-        for mine, gone in pairs:  # only now: a refusal changes nothing
-            mine.remove(gone)
+        for label, gone in gone_of.items():  # only now: a refusal changes nothing
+            mine_of[label].remove(gone)
         return self
 
     def __eq__(self, other: object) -> bool:
@@ -271,7 +262,7 @@ class ClassMoments:
     @property
     def complete(self) -> bool:
         """Whether both classes have been seen."""
-        return len(self._stats) == 2 and all(s.weight > 0 for s in self._stats)
+        return len(self._stats) == 2 and min(self._stats[0].weight, self._stats[1].weight) > 0
 
     def _both(self) -> tuple[ClassStatistics, ClassStatistics]:
         if not self.complete:
@@ -307,7 +298,8 @@ class ClassMoments:
     @property
     def means(self) -> np.ndarray:
         """Class means, shape (2, d)."""
-        return np.stack([s.mean for s in self._both()])
+        negative, positive = self._both()
+        return np.stack([negative.mean, positive.mean])
 
     @property
     def p(self) -> float:

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from vrspam.estimators.shapes import Shape
+from vrspam.inspection import Shape
 from vrspam.plotting.style import BLUE, GREY, ORANGE, new_figure
 
 PANEL = (3.2, 2.4)

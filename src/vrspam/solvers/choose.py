@@ -18,8 +18,10 @@ MOMENTS_MAX_FEATURES_DENSE = 5_000
 MOMENTS_MAX_FEATURES_SPARSE = 2_000
 MOMENTS_ALWAYS = 1_000
 
+SolverName = Literal["moments", "products"]
 
-def choose_solver(n_samples: int, n_features: int, is_sparse: bool) -> Literal["moments", "products"]:
+
+def choose_solver(n_samples: int, n_features: int, is_sparse: bool) -> SolverName:
     """The one rule that decides how the data is held.
 
     "moments" gathers two d×d matrices in one pass and solves from them; it costs n d² and does not mind bad

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vrspam.estimators.shapes import INTERACTIONS, column_groups, distinct
+from vrspam.inspection import INTERACTIONS, column_groups, distinct
 from vrspam.tool.model import Model
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from vrspam.data import Schema
-from vrspam.estimators.shapes import INTERACTIONS, Shape, drawn_part, importances, make_shape, points
 from vrspam.features.encoders import Curves
+from vrspam.inspection import INTERACTIONS, Shape, drawn_part, importances, make_shape, points
 from vrspam.moments import ClassMoments
 from vrspam.tool.scaling import Scaling, spread
 

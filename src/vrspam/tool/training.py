@@ -15,8 +15,8 @@ from sklearn.model_selection import cross_val_predict
 
 from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments, HashFolds
 from vrspam._utils.blas import blas_threads
-from vrspam.estimators.cv_blocks import HeldOut
 from vrspam.features import FeatureMap
+from vrspam.model_selection.held_out import HeldOut
 from vrspam.tool import suspicions
 from vrspam.tool.calibrating import METHODS, calibrate
 from vrspam.tool.calibration import Calibration

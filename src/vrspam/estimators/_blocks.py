@@ -8,9 +8,10 @@ import numpy as np
 from sklearn.base import clone
 
 from vrspam._utils import array_api
-from vrspam._utils.blas import blas_threads_for
 from vrspam._utils.progress import Progress
-from vrspam.estimators.base import AUCClassifierBase, Rows
+from vrspam._utils.validation import Rows
+from vrspam.estimators._base import AUCClassifierBase
+from vrspam.model_selection.sources import add_block
 from vrspam.moments import ClassMoments
 from vrspam.objective import WithinProducts
 
@@ -26,17 +27,6 @@ def validated_rows(estimator: AUCClassifierBase, number: int, X, y, weights=None
         return None  # rows of weight zero count for nothing
     try:
         return estimator._validate_rows(X, y, weights, reset=reset)
-    except ValueError as error:
-        raise ValueError(f"Block {number}: {error}") from error
-
-
-def add_block(
-    moments: ClassMoments, rows: Rows, number: int, index: np.ndarray | None = None, *, precise: bool = False
-) -> None:
-    """Take in a block, or the rows of it numbered by `index`; a refusal names it."""
-    try:
-        with blas_threads_for(rows.X.shape[1]):
-            moments.add_checked(*rows, index=index, precise=precise)
     except ValueError as error:
         raise ValueError(f"Block {number}: {error}") from error
 

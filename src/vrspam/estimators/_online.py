@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from vrspam._utils.validation import union_of_labels
-from vrspam.estimators.base import PENALTY_CONSTRAINTS, AUCClassifierBase, Rows, generator
+from vrspam._utils.validation import Rows, union_of_labels
+from vrspam.estimators._base import PENALTY_CONSTRAINTS, AUCClassifierBase, generator, resolve_l2
 from vrspam.moments import ClassMoments
 from vrspam.objective import AUTO_L2_SHARE, Objective
 from vrspam.solvers.base import Solution, run
@@ -44,6 +44,7 @@ class StreamClassifierBase(AUCClassifierBase):
     depends on where a batch of a stream ends: each row joins the statistics, then takes its step.
     """
 
+    _stream: _Stream
     step_size: float | str
     max_iter: int
     tol: float | None
@@ -60,7 +61,7 @@ class StreamClassifierBase(AUCClassifierBase):
         """`_known` for a method that needs the class means alone."""
         d = rows.X.shape[1]
         moments = ClassMoments(d, classes=classes, scatter=False).add_checked(rows.X, rows.y)
-        l2 = self._resolve_l2(moments)
+        l2 = resolve_l2(self.l2, moments)
         method = self._new_method(d)
         method.know(moments, largest_square(rows.X))
         return Known(method, Objective.from_rows(rows.X, rows.y == classes[1], None, moments, l2, l1), moments, l2)
@@ -85,8 +86,9 @@ class StreamClassifierBase(AUCClassifierBase):
         """(objective, gap) of a stream: NaN unless the method remembers enough of the rows to know."""
         return float("nan"), float("nan")
 
-    def _keep_extras(self, method: Any) -> None:
-        """Further attributes of the method."""
+    def _extras(self, method: Any) -> dict[str, Any]:
+        """Further attributes of the method, by name."""
+        return {}
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y):
@@ -124,13 +126,16 @@ class StreamClassifierBase(AUCClassifierBase):
             solution = run(epochs, objective, tol=self.tol or 0.0, max_iter=self.max_iter)
         if not solution.value <= DIVERGED * objective.scale:
             raise error()
-        self._keep(solution, moments, l2)
-        self._keep_extras(method)
-        self.n_steps_ = method.n_steps
-        self._stream = _Stream(method, classes)
-        if self.tol is not None:
-            self._warn_if_not_converged(solution)
-        return self
+        return self._store(
+            solution,
+            moments.classes,
+            moments.means,
+            l2,
+            warn_if_not_converged=self.tol is not None,
+            n_steps_=method.n_steps,
+            _stream=_Stream(method, classes),
+            **self._extras(method),
+        )
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y, classes=None):
@@ -170,10 +175,10 @@ class StreamClassifierBase(AUCClassifierBase):
         fixed_l2 = None if isinstance(self.l2, str) else float(self.l2)
         self._advance(stream.method, kernel_rows(rows.X), np.arange(side.size), side, fixed_l2, True)
         if stream.method.counts.min() > 0:
-            self._keep_stream(stream, rows)
+            self._store_stream(stream, rows)
         return self
 
-    def _keep_stream(self, stream: _Stream, rows: Rows) -> None:
+    def _store_stream(self, stream: _Stream, rows: Rows) -> None:
         method = stream.method
         l2 = AUTO_L2_SHARE * method.l2_unit if isinstance(self.l2, str) else float(self.l2)
         w, p = method.coef, float(method.counts[1] / method.counts.sum())
@@ -181,17 +186,8 @@ class StreamClassifierBase(AUCClassifierBase):
             lost = l2 / 2.0 * float(w @ w) > LOST * p * (1.0 - p)
         if lost or not np.isfinite(w).all():
             raise diverged(self.step_size, self._safe_step(largest_square(rows.X), l2, p))
-        value, gap = self._certificate(method, l2)
-        self._keep(Solution(w, value, gap, 1, True), _StreamMoments(stream.labels, method.means), l2)
-        self._keep_extras(method)
-        self.n_steps_ = method.n_steps
-
-
-class _StreamMoments(NamedTuple):
-    """The labels and means of a stream, for `_keep`."""
-
-    classes: np.ndarray
-    means: np.ndarray
+        solution = Solution(w, *self._certificate(method, l2), n_iter=1, converged=True)
+        self._store(solution, stream.labels, method.means, l2, n_steps_=method.n_steps, **self._extras(method))
 
 
 class _Stream:

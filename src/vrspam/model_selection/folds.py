@@ -1,13 +1,17 @@
-"""Folds by the content of each row: the same in memory, in a stream and on a cluster, in any order of rows."""
+"""Folds: by the content of each row (the same in memory, in a stream and on a cluster), or by a splitter."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from numbers import Integral
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from sklearn.model_selection import StratifiedKFold, check_cv
 
 from vrspam._utils import array_api
+from vrspam._utils.validation import Rows
 
 BLOCK_VALUES = 1 << 15  # values hashed at once: they stay in the processor's cache
 
@@ -127,3 +131,74 @@ class HashFolds:
         fold = self.fold_of(X)
         for number in range(self.n_splits):
             yield np.flatnonzero(fold != number), np.flatnonzero(fold == number)
+
+
+def hash_folds(cv: Any, random_state: Any) -> HashFolds:
+    """The folds of a stream: `cv` is their number, or says more."""
+    if isinstance(cv, HashFolds):
+        return cv
+    if isinstance(cv, bool) or not isinstance(cv, int | np.integer):
+        raise ValueError(
+            "Rows that come in blocks are split by their hash: cv must be a number of folds or a HashFolds, "
+            f"got {cv!r}."
+        )
+    if random_state is not None and not isinstance(random_state, int | np.integer):
+        raise ValueError("Rows that come in blocks are split by their hash: random_state must be None or an integer.")
+    return HashFolds(int(cv), 0 if random_state is None else int(random_state))
+
+
+class Split(NamedTuple):
+    """Row numbers to train on and to validate on."""
+
+    train: np.ndarray
+    validation: np.ndarray
+
+
+def make_splits(cv, rows: Rows, classes: np.ndarray, groups=None, random_state=None) -> list[Split]:
+    """All splits of a scikit-learn splitter, an iterable or a number of folds; each part must hold both classes.
+
+    A number of folds means stratified folds: consecutive rows if `random_state` is None, else shuffled ones.
+    """
+    if isinstance(cv, Integral) and random_state is not None:
+        cv = StratifiedKFold(int(cv), shuffle=True, random_state=random_state)
+    y, weights = array_api.on_host(rows.y), None if rows.weights is None else array_api.on_host(rows.weights)
+    is_list = not (cv is None or isinstance(cv, Integral) or hasattr(cv, "split"))
+    pairs = cv if is_list else check_cv(cv, y, classifier=True).split(rows.X, y, groups)
+    splits = [_checked_split(number, pair, y.size) for number, pair in enumerate(pairs)]
+    if not splits:
+        raise ValueError(
+            "cv gives no split at all: give a number of folds, a splitter, or a list of splits (a generator is empty "
+            "once it was read)."
+        )
+    counts = weights is None or weights > 0
+    for label in classes.tolist():
+        member = (y == label) & counts
+        for number, split in enumerate(splits):
+            for part, index in zip(("training", "validation"), split, strict=True):
+                if not member[index].any():
+                    raise ValueError(
+                        f"Fold {number}: its {part} part has no row of class {label!r}"
+                        f"{'' if weights is None else ' with positive weight'}: use fewer folds, or a splitter "
+                        "that spreads the classes over the folds (sklearn.model_selection.StratifiedKFold)."
+                    )
+    return splits
+
+
+def _checked_split(number: int, pair: Any, n: int) -> Split:
+    """The row numbers of one pair, which may be given as masks."""
+    try:
+        train, validation = pair
+    except (TypeError, ValueError):
+        raise ValueError(f"Fold {number}: cv must give pairs (training rows, validation rows), got no pair.") from None
+    parts = []
+    for part, index in (("training", train), ("validation", validation)):
+        index = np.asarray(index)
+        try:
+            parts.append(np.arange(n)[index if index.size else index.astype(np.intp)])
+        except (IndexError, TypeError, ValueError):
+            parts.append(np.empty((0, 0)))
+        if parts[-1].ndim != 1:
+            raise ValueError(
+                f"Fold {number}: its {part} part must be a list of row numbers below {n}, or a mask of {n} rows."
+            )
+    return Split(*parts)

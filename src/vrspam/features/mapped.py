@@ -1,7 +1,7 @@
 """Rows seen through a feature map: their features are computed when they are read, a block at a time.
 
-A `MappedArray` has the shape and dtype of the features and hands out rows, which is all that the steps of
-cross-validation ask of X (`vrspam.estimators.splits`). The features of all rows are never held at once.
+A `MappedArray` has the shape and dtype of the features and hands out rows, which is all that cross-validation asks of
+X (`vrspam.model_selection.sources`). The features of all rows are never held at once.
 """
 
 from __future__ import annotations
@@ -11,14 +11,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.utils import column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_consistent_length, validate_data
 
-from vrspam._utils import array_api
-from vrspam.estimators.base import Rows, refuse_missing_labels
-from vrspam.features import AdditiveFeatures, FeatureMap, KernelFeatures, LinearFeatures
-from vrspam.features.table import blocks, check_frame, is_frame, rows_of
+from vrspam.features.additive import AdditiveFeatures
+from vrspam.features.base import FeatureMap
+from vrspam.features.kernel import KernelFeatures
+from vrspam.features.linear import LinearFeatures
+from vrspam.features.table import blocks, rows_of
 
 BANDWIDTHS = (3.0, 1.0, 0.3)  # from nearly quadratic to fine detail
 NAMES = ("linear", "additive", "kernel", "auto")
@@ -116,50 +114,3 @@ def is_plain(features: Any, X: Any) -> bool:
         return False
     wide = len(getattr(X, "shape", ())) == 2 and X.shape[1] > MAX_FEATURES
     return features == "linear" or (features == "auto" and wide)
-
-
-def validate_table(estimator, X, y, sample_weight) -> Rows:
-    """Check training data of which X may be a frame with categories, and may have missing values."""
-    _refuse_device(X)
-    refuse_missing_labels(y)
-    if is_frame(X):
-        check_frame(X)
-        X, y = validate_data(estimator, X, y, skip_check_array=True)
-        check_consistent_length(X, y)
-    else:
-        X, y = validate_data(
-            estimator,
-            X,
-            y,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            ensure_all_finite="allow-nan",
-            multi_output=True,  # y is checked below: here it must not be turned into numbers
-        )
-    y = column_or_1d(y, warn=True)
-    check_classification_targets(y)
-    if sample_weight is not None:
-        sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-    return Rows(X, y, sample_weight)
-
-
-def _refuse_device(X) -> None:
-    if array_api.device_namespace(X) is not None:
-        raise ValueError("Feature maps compute on the host: give them NumPy arrays, or use features='linear'.")
-
-
-def validate_new_rows(estimator, X) -> Any:
-    """Check rows to be scored by a model on a feature map."""
-    _refuse_device(X)
-    if is_frame(X):
-        check_frame(X)
-        validate_data(estimator, X, reset=False, skip_check_array=True)
-        return X
-    return validate_data(
-        estimator,
-        X,
-        reset=False,
-        accept_sparse="csr",
-        dtype=[np.float64, np.float32],
-        ensure_all_finite="allow-nan",
-    )

@@ -1,9 +1,9 @@
-"""What all estimators share: validation, label encoding, scoring, and how a solution is kept."""
+"""What all estimators share: validation, label encoding, scoring, and how a fit is stored."""
 
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -11,11 +11,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, validate_data
 
 from vrspam import metrics
 from vrspam._utils import array_api
+from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import warn
+from vrspam.features.table import check_frame, is_frame
 from vrspam.moments import ClassMoments
 from vrspam.objective import AUTO_L2_SHARE, l2_unit, multiply
 from vrspam.solvers.base import Solution
@@ -25,6 +27,7 @@ PENALTY_CONSTRAINTS: dict = {
     "l1": [Interval(Real, 0, None, closed="left")],
     "tol": [Interval(Real, 0, None, closed="left")],
 }
+MAPS_ON_HOST = "Feature maps compute on the host: give them NumPy arrays, or use features='linear'."
 
 
 def generator(random_state) -> np.random.Generator:
@@ -32,26 +35,13 @@ def generator(random_state) -> np.random.Generator:
     return np.random.default_rng(check_random_state(random_state).randint(2**31, size=4))
 
 
-class LabelledMeans(Protocol):
-    """What `_keep` reads of class statistics."""
-
-    @property
-    def classes(self) -> np.ndarray: ...
-
-    @property
-    def means(self) -> np.ndarray: ...
-
-
-class Rows(NamedTuple):
-    """Validated training data."""
-
-    X: np.ndarray
-    y: np.ndarray
-    weights: np.ndarray | None
+def resolve_l2(l2: float | str, moments: ClassMoments) -> float:
+    """The number that is used for `l2`."""
+    return AUTO_L2_SHARE * l2_unit(moments) if isinstance(l2, str) else float(l2)
 
 
 def refuse_missing_labels(y: Any) -> None:
-    """Say so where labels that are Python objects have gaps (None, NaN, pandas' NA), or cannot be sorted."""
+    """Refuse labels that are Python objects with gaps (None, NaN, pandas' NA), or that cannot be sorted."""
     if y is None or getattr(getattr(y, "dtype", None), "kind", "O") in "biufSU":  # scikit-learn's own words will do
         return
     labels = np.asarray(y, dtype=object).ravel().tolist()
@@ -77,21 +67,34 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    def _validate_rows(self, X, y, sample_weight, *, reset: bool = True, order: str | None = None) -> Rows:
-        """Check X, y and the weights, whatever classes y holds."""
+    def _validate_rows(
+        self, X, y, sample_weight, *, reset: bool = True, order: str | None = None, table: bool = False
+    ) -> Rows:
+        """Check X, y and the weights, whatever classes y holds.
+
+        With `table` X is for a feature map: it may be a frame with categories, and have missing values.
+        """
         if array_api.device_namespace(X) is not None:
+            if table:
+                raise ValueError(MAPS_ON_HOST)
             return self._validate_on_device(X, y, sample_weight, reset)
         refuse_missing_labels(y)
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            order=order,
-            multi_output=True,  # y is checked below: here it must not be turned into numbers
-        )
+        if table and is_frame(X):
+            check_frame(X)
+            X, y = validate_data(self, X, y, skip_check_array=True)
+            check_consistent_length(X, y)
+        else:
+            X, y = validate_data(
+                self,
+                X,
+                y,
+                reset=reset,
+                accept_sparse="csr",
+                dtype=[np.float64, np.float32],
+                order=order,
+                ensure_all_finite="allow-nan" if table else True,
+                multi_output=True,  # y is checked below: here it must not be turned into numbers
+            )
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
         if sample_weight is not None:
@@ -129,41 +132,67 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
             )
         return classes
 
-    def _resolve_l2(self, moments: ClassMoments) -> float:
-        """The number used for `l2`."""
-        return AUTO_L2_SHARE * l2_unit(moments) if isinstance(self.l2, str) else float(self.l2)
+    def _store(
+        self,
+        solution: Solution,
+        classes: np.ndarray,
+        means: np.ndarray,
+        l2: float,
+        *,
+        like: Any = None,
+        warn_if_not_converged: bool = True,
+        hint: str = "",
+        **attributes: Any,
+    ) -> Self:
+        """Store a fit: the solution, and further attributes; those of an earlier fit that it does not have go.
 
-    def _keep(self, solution: Solution, moments: LabelledMeans, l2: float) -> None:
-        """Store a solution; the score is 0 half-way between the class means."""
+        Parameters
+        ----------
+        solution : Solution
+        classes : ndarray of shape (2,)
+        means : ndarray of shape (2, n_features)
+            Class means: the score is 0 half-way between them.
+        l2 : float
+            The number that was used.
+        like : array, optional
+            The coefficients are put beside it where it lies on a device.
+        warn_if_not_converged : bool, default=True
+        hint : str
+            Another remedy, for that warning.
+        **attributes
+            Further attributes, by name.
+        """
         if not np.isfinite(solution.w).all():
             raise ValueError(
                 "The solution is not finite: rescale the features (sklearn.preprocessing.StandardScaler) "
                 "or give a larger l2."
             )
         self.coef_ = solution.w[np.newaxis, :]
-        self.intercept_ = np.array([-float(solution.w @ moments.means.sum(axis=0)) / 2.0])
-        self.classes_ = moments.classes
-        self.l2_ = l2
-        self.objective_ = solution.value
-        self.gap_ = solution.gap
-        self.n_iter_ = solution.n_iter
-        self.__dict__.pop("history_", None)  # of an earlier fit
+        self.intercept_ = np.array([-float(solution.w @ means.sum(axis=0)) / 2.0])
+        if array_api.device_namespace(like) is not None:
+            self.coef_, self.intercept_ = array_api.beside(self.coef_, like), array_api.beside(self.intercept_, like)
+        self.classes_, self.l2_ = classes, l2
+        self.objective_, self.gap_, self.n_iter_ = solution.value, solution.gap, solution.n_iter
+        for name in ("history_", "moments_", "held_out_"):
+            self.__dict__.pop(name, None)
         if solution.history:
             self.history_ = solution.history
-
-    def _settle(self, X):
-        """Put the coefficients beside X where it lies on a device."""
-        if array_api.device_namespace(X) is not None:
-            self.coef_, self.intercept_ = array_api.beside(self.coef_, X), array_api.beside(self.intercept_, X)
-        return self
-
-    def _warn_if_not_converged(self, solution: Solution, hint: str = "") -> None:
-        if not solution.converged:
+        self.__dict__.update(attributes)
+        if warn_if_not_converged and not solution.converged:
             warn(
                 f"{type(self).__name__} stopped after {solution.n_iter} iterations with gap_ = {solution.gap:.3g}, "
                 f"above tol * F(0): raise max_iter, standardise the features, or give a larger l2{hint}.",
                 ConvergenceWarning,
             )
+        return self
+
+    def _store_columns(self, n_features: int, names: np.ndarray | None = None) -> Self:
+        """Store the number of columns, and their names if there are any, where no table was validated."""
+        self.n_features_in_ = n_features
+        self.__dict__.pop("feature_names_in_", None)
+        if names is not None:
+            self.feature_names_in_ = names
+        return self
 
     def decision_function(self, X) -> np.ndarray:
         """Scores of the rows of X: higher means more likely `classes_[1]`.

@@ -1,0 +1,280 @@
+"""Where cross-validation gets its folds from: rows in memory, or blocks of rows that are read twice.
+
+A `FoldSource` answers two questions: what is the loss on the training part of a fold, and how do given coefficients
+score the rows that the fold holds out. `cross_validate` asks nothing else, so that rows in memory, blocks
+of a stream and a cluster share it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from scipy import sparse
+
+from vrspam._utils import array_api
+from vrspam._utils.blas import blas_threads_for
+from vrspam._utils.validation import Rows
+from vrspam.features import FeatureMap
+from vrspam.features.mapped import MappedArray
+from vrspam.features.table import BLOCK_ENTRIES, WHOLE_ROWS
+from vrspam.model_selection.fold_threads import FoldProblem, over_folds
+from vrspam.model_selection.folds import HashFolds, Split
+from vrspam.model_selection.held_out import HeldOutBlock, ValidationScores
+from vrspam.moments import ClassMoments
+from vrspam.objective import SquaredPairLoss
+from vrspam.solvers.choose import SolverName, choose_solver
+
+BLOCK_BYTES = 1 << 25  # rows gathered, and scores held, at once
+KEPT_BYTES = 1 << 30  # moments of all folds are kept up to this size
+MAPPED_BYTES = 1 << 27  # moments of all folds in feature space are kept up to this size
+MOST_CANCELLATION = 1e6  # of the sixteen digits subtraction may cost six
+BLOCKS_MAX_FEATURES = 5_000  # two d×d matrices are kept for each fold of blocks
+
+
+class TrainingPart(NamedTuple):
+    """The loss on the training part of a fold, and the point half-way between its class means."""
+
+    loss: SquaredPairLoss
+    centre: np.ndarray
+
+
+class FoldSource(Protocol):
+    """Data cut into folds.
+
+    Attributes
+    ----------
+    n_folds : int
+    total : ClassMoments
+        Of all rows.
+    like : array or None
+        An array on a device, where matrices are to be decomposed as well.
+    scores_all_folds_at_once : bool
+        Whether one call of `held_out` reads all data, however many folds it is asked for.
+    """
+
+    n_folds: int
+    total: ClassMoments
+    like: Any
+    scores_all_folds_at_once: bool
+
+    def problem(self, many_products: bool) -> FoldProblem:
+        """The size of the work on one fold."""
+
+    def training(self, fold: int) -> TrainingPart:
+        """The loss on the training part of a fold."""
+
+    def held_out(self, coefs: Mapping[int, np.ndarray]) -> Iterator[HeldOutBlock]:
+        """Scores of the rows that some folds hold out, by `coefs` of shape (points, features) for each of them.
+
+        Each block holds all rows of its fold (or the whole sample of them), so that every metric can be computed from
+        it. A point may be left out where all coefficients are 0: every row has the same score there.
+        """
+
+
+class RowsInMemory:
+    """Folds of rows in memory or on a device: dense, sparse, or features that a map computes when they are read.
+
+    Where a split leaves out just its validation rows, the moments of its training part are total minus validation.
+    Where the validation parts are a partition of the rows, their moments add up to the total, and X is read once
+    (twice if keeping them all would take too much memory). Of X only its shape, its type and `X[rows]` are used.
+    """
+
+    scores_all_folds_at_once = False
+
+    def __init__(self, rows: Rows, splits: list[Split], classes: np.ndarray, n_jobs: int | None = None):
+        self.rows, self.splits, self.classes = rows, splits, classes
+        self.n_folds = len(splits)
+        self.like = rows.X
+        self.is_positive = array_api.is_label(rows.y, classes[1], rows.X)
+        self.mapped = isinstance(rows.X, MappedArray)
+        self.on_device = array_api.device_namespace(rows.X) is not None
+        self.solver: SolverName = "moments"
+        if not self.mapped:
+            self.solver = choose_solver(rows.X.shape[0], rows.X.shape[1], sparse.issparse(rows.X))
+        if self.solver == "products" and self.on_device:
+            raise ValueError(
+                f"On a device the grid is solved from moments, not for {rows.X.shape[1]:,} features: use AUCClassifier "
+                "at a few l2, or give NumPy arrays."
+            )
+        self._validation: list[ClassMoments] = []
+        self.total = self._gather_total(n_jobs)
+
+    def problem(self, many_products: bool) -> FoldProblem:
+        """The size of the work on one fold."""
+        if self.solver == "products":
+            return FoldProblem(self.n_folds, small=False, many_products=False, bytes_each=0)
+        X: Any = self.rows.X
+        n, d = X.shape
+        foreign = self.mapped and not isinstance(X.features, FeatureMap)
+        block_bytes = min(8 * BLOCK_ENTRIES if self.mapped else BLOCK_BYTES, 8 * n * d)
+        return FoldProblem.from_matrices(self.n_folds, d, many_products, block_bytes, foreign or self.on_device)
+
+    def _gather(self, index: np.ndarray | None = None) -> ClassMoments:
+        """The moments of some rows."""
+        moments = ClassMoments(self.rows.X.shape[1], classes=self.classes, scatter=self.solver == "moments")
+        # Of a map only the chosen point must be certified, so products in float32 are precise enough.
+        return moments.add_checked(*self.rows, index=index, precise=not self.mapped)
+
+    def _gather_total(self, n_jobs: int | None) -> ClassMoments:
+        """The moments of all rows: those of the validation parts added up, where they are a partition."""
+        n, d = self.rows.X.shape
+        parts = [split.validation for split in self.splits]
+        uses = np.bincount(np.concatenate(parts), minlength=n)
+        kept_bytes = MAPPED_BYTES if self.mapped else KEPT_BYTES
+        if self.solver == "products" or np.any(uses != 1) or self.n_folds * 16 * d * d > kept_bytes:
+            return self._gather()
+        # Features are made on one core, so that folds side by side pay; products of rows use all cores anyway.
+        if self.mapped:
+            found = over_folds(lambda fold: self._gather(parts[fold]), self.problem(many_products=False), n_jobs)
+        else:
+            found = list(map(self._gather, parts))
+        self._validation = found
+        return sum(found[1:], found[0])
+
+    def training_moments(self, fold: int) -> ClassMoments:
+        """The moments of a training part."""
+        train, validation = self.splits[fold]
+        uses = np.bincount(np.concatenate([train, validation]), minlength=self.rows.X.shape[0])
+        if train.size >= validation.size and np.all(uses == 1):
+            rest = self.total - (self._validation[fold] if self._validation else self._gather(validation))
+            if rest.cancellation <= MOST_CANCELLATION:
+                return rest
+        return self._gather(train)
+
+    def training(self, fold: int) -> TrainingPart:
+        """The loss on the training part: from its moments, or by products with X as it is."""
+        if self.solver == "moments":
+            moments = self.training_moments(fold)
+            return TrainingPart(SquaredPairLoss.from_moments(moments), moments.means.mean(axis=0))
+        X, y, given = self.rows
+        weights = np.bincount(self.splits[fold].train, minlength=y.size).astype(np.float64)  # 0 for the rows outside
+        if given is not None:
+            weights *= given
+        moments = ClassMoments(X.shape[1], classes=self.classes, scatter=False).add_checked(X, y, weights)
+        loss = SquaredPairLoss.from_rows(X, self.is_positive, weights, moments)
+        return TrainingPart(loss, moments.means.mean(axis=0))
+
+    def held_out(self, coefs: Mapping[int, np.ndarray]) -> Iterator[HeldOutBlock]:
+        """Scores of the validation part of each fold, some points of the grid at a time; zeros are left out."""
+        for fold, of_fold in coefs.items():
+            size = max(self.splits[fold].validation.size, 1)
+            if self.on_device:
+                score, step = self._score_on_device, array_api.BLOCK_BYTES // (8 * size)
+            else:
+                score, step = self._score, BLOCK_BYTES // (self.rows.X.dtype.itemsize * size)
+            used = np.flatnonzero(of_fold.any(axis=1))
+            for first in range(0, used.size, max(1, step)):
+                points = used[first : first + max(1, step)]
+                yield score(fold, points, of_fold[points])
+
+    def _score(self, fold: int, points: np.ndarray, coefs: np.ndarray) -> HeldOutBlock:
+        """One block: rows are taken a few at a time, so that features or copies of all rows are never held."""
+        index, X = self.splits[fold].validation, self.rows.X
+        exponents = None
+        if X.dtype == np.float32:  # a power of two keeps each column within range; ranks do not see it
+            exponents = np.frexp(np.abs(coefs).max(axis=1))[1]
+            coefs = np.ldexp(coefs, -exponents[:, np.newaxis])
+        transposed = np.ascontiguousarray(coefs.T, dtype=X.dtype)
+        step = max(64, BLOCK_BYTES // (X.dtype.itemsize * max(coefs.shape[1], 1)))
+        scores = np.empty((points.size, index.size), dtype=X.dtype)
+        for start in range(0, index.size, step):
+            some = index[start : start + step]
+            # equal rows must have equal scores, for ties to count as ties
+            whole = np.pad(some, (0, -some.size % WHOLE_ROWS), mode="edge")
+            product = X.products(whole, transposed) if isinstance(X, MappedArray) else X[whole] @ transposed
+            scores[:, start : start + step] = product[: some.size].T
+        weights = None if self.rows.weights is None else self.rows.weights[index]
+        return HeldOutBlock(fold, points, self.is_positive[index], weights, scores.T, exponents)
+
+    def _score_on_device(self, fold: int, points: np.ndarray, coefs: np.ndarray) -> HeldOutBlock:
+        X, _, weights = self.rows
+        xp, index = array_api.device_namespace(X), array_api.beside(self.splits[fold].validation, X)
+        positive, chosen = xp.take(self.is_positive, index), None if weights is None else xp.take(weights, index)
+        return HeldOutBlock(fold, points, positive, chosen, array_api.scores(X, np.ascontiguousarray(coefs.T), index))
+
+
+class FoldMoments:
+    """Moments of each fold of rows that come in blocks; the training part of a fold is the sum of the others."""
+
+    like = None
+    scores_all_folds_at_once = True
+
+    def __init__(self, folds: list[ClassMoments]):
+        for number, fold in enumerate(folds):
+            if not fold.complete:
+                raise ValueError(
+                    f"Fold {number} has rows of {int(np.count_nonzero(fold.weights)) if fold.classes.size else 0} "
+                    "classes, and needs both: use fewer folds, or another seed of HashFolds."
+                )
+        self.folds, self.n_folds = folds, len(folds)
+        self.total = sum(folds[1:], folds[0])
+
+    def problem(self, many_products: bool) -> FoldProblem:
+        """The size of the work on one fold."""
+        return FoldProblem.from_matrices(self.n_folds, self.total.means.shape[1], many_products)
+
+    def training(self, fold: int) -> TrainingPart:
+        """The loss on all other folds."""
+        others = [moments for other, moments in enumerate(self.folds) if other != fold]
+        moments = sum(others[1:], others[0])
+        return TrainingPart(SquaredPairLoss.from_moments(moments), moments.means.mean(axis=0))
+
+
+class BlocksInSequence(FoldMoments):
+    """Folds of blocks of rows that can be read twice: once for the moments, once for the scores.
+
+    Parameters
+    ----------
+    blocks : iterable of Rows
+    hash_folds : HashFolds
+    most : int
+        Most held-out rows of each class whose scores are kept.
+    """
+
+    def __init__(self, blocks: Iterable[Rows], hash_folds: HashFolds, most: int):
+        self.blocks, self.hash_folds, self.most = blocks, hash_folds, most
+        moments = [ClassMoments() for _ in range(hash_folds.n_splits)]
+        for number, rows in enumerate(blocks):
+            add_to_folds(moments, rows, number, hash_folds)
+        super().__init__(moments)
+
+    def held_out(self, coefs: Mapping[int, np.ndarray]) -> Iterator[HeldOutBlock]:
+        """Scores of all rows, or of a sample of each class, in one pass."""
+        stacked, positive = np.stack([coefs[fold] for fold in range(self.n_folds)]), self.total.classes[1]
+        kept = ValidationScores(self.most)
+        for rows in self.blocks:
+            kept.add(ValidationScores.of(rows, positive, stacked, self.hash_folds, self.most))
+        return kept.blocks(self.n_folds)
+
+
+def add_to_folds(moments: list[ClassMoments], rows: Rows, number: int, folds: HashFolds) -> None:
+    """Take a block into the moments of the folds of its rows."""
+    n_features = rows.X.shape[1]
+    if array_api.device_namespace(rows.X) is not None:
+        raise ValueError(
+            "Cross-validation of blocks hashes and scores rows on the host: give blocks of NumPy arrays, or all rows "
+            "at once to fit."
+        )
+    if n_features > BLOCKS_MAX_FEATURES:
+        raise ValueError(
+            f"Cross-validation of blocks keeps {2 * folds.n_splits + 2} matrices of {n_features} × {n_features}: with "
+            f"more than {BLOCKS_MAX_FEATURES:,} features use AUCClassifier at a few l2."
+        )
+    fold = folds.fold_of(rows.X)
+    for side, part in enumerate(moments):
+        index = np.flatnonzero(fold == side)
+        if index.size:
+            add_block(part, rows, number, index, precise=True)
+
+
+def add_block(
+    moments: ClassMoments, rows: Rows, number: int, index: np.ndarray | None = None, *, precise: bool = False
+) -> None:
+    """Take a block, or the rows of it numbered by `index`, into moments; an error names the block."""
+    try:
+        with blas_threads_for(rows.X.shape[1]):
+            moments.add_checked(*rows, index=index, precise=precise)
+    except ValueError as error:
+        raise ValueError(f"Block {number}: {error}") from error
