@@ -14,7 +14,11 @@ import pytest
 from experiment_rows import fill
 
 from vrspam import __version__
+from vrspam._utils.progress import StatusLine
 from vrspam.cli import main
+from vrspam.cli.watching import RunDisplay
+from vrspam.experiments.parallel import Outcome
+from vrspam.experiments.plan import Run
 from vrspam.experiments.store import read_all
 
 COMMANDS = ["demo", "reproduce", "report", "datasets"]
@@ -120,6 +124,22 @@ def test_report_from_rows_alone(tmp_path, capsys):
     written = json.loads(capsys.readouterr().out)
     assert Path(written["report"][0]).read_text().startswith("<!doctype html>")
     assert all(Path(path).exists() for paths in written.values() for path in paths)
+
+
+def test_display_of_runs_redraws_one_line_and_keeps_failures(capsys, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")  # rich then takes any stream for a terminal
+    runs = [Run("german", "SOLAM", split, split) for split in range(3)]
+    with StatusLine("", transient=True) as line:
+        display = RunDisplay(line)
+        display.start(runs, 2)
+        for run, message in zip(runs, ["", "out of [memory]", ""], strict=True):
+            display.step(Outcome(run, message, auc=None if message else 0.75))
+    shown = capsys.readouterr().err
+    assert "2 of 5 runs are there already\n" in shown
+    assert "4/5  german SOLAM score 1 FAILED: out of [memory]" in shown.replace("\x1b[2K", "")
+    assert "german SOLAM score 0 AUC 0.7500" in shown
+    assert shown.count("\r") >= 2
+    assert shown.count("\n") <= 3  # the two messages stay; the line itself is removed at the end
 
 
 def start(directory: Path) -> subprocess.Popen:

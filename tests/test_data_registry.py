@@ -8,6 +8,7 @@ import hashlib
 import io
 import lzma
 import os
+import sys
 import threading
 from collections import Counter
 from functools import partial
@@ -359,10 +360,12 @@ def test_several_at_once_leave_one_whole_file(server, monkeypatch):
     assert [path.name for path in cache_directory().iterdir()] == ["toy"]
 
 
-def test_progress_names_share_rate_and_time_left(monkeypatch, capsys):
+@pytest.mark.parametrize("with_rich", [True, False])
+def test_progress_names_share_rate_and_time_left(with_rich, monkeypatch, capsys):
     from vrspam._utils import progress
 
-    monkeypatch.setattr(progress, "_rich_bar", lambda *_: None)
+    if not with_rich:
+        monkeypatch.setitem(sys.modules, "rich.progress", None)
     clock = iter(np.arange(0.0, 100.0, 2.0))
     monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: next(clock)))
     with progress.Progress("reading", 1000, "rows") as bar:
@@ -372,6 +375,8 @@ def test_progress_names_share_rate_and_time_left(monkeypatch, capsys):
     assert "25 %" in shown
     assert "rows/s" in shown
     assert "left" in shown
+    assert ("━" in shown) == with_rich
+    assert shown.count("\n") == 1
 
 
 # --- the data directory, where there is one ----------------------------------------------------------------

@@ -279,8 +279,9 @@ def test_mapped_file_is_used_in_place(tmp_path):
     np.testing.assert_array_equal(model.coef_, fit(np.array(mapped), y, l2=0.1).coef_)
 
 
-def test_verbose_shows_the_gap(capsys):
+def test_verbose_shows_the_gap(capsys, monkeypatch):
     X, y = make_data(60, 4)
+    monkeypatch.setenv("FORCE_COLOR", "1")  # rich then takes any stream for a terminal, on which the line is redrawn
     fit(X, y, l2=0.1, verbose=1)
     shown = capsys.readouterr()
     assert shown.out == ""
@@ -288,6 +289,11 @@ def test_verbose_shows_the_gap(capsys):
     assert "gap" in shown.err
     fit(X, y, l2=0.1)
     assert capsys.readouterr().err == ""
+    monkeypatch.delenv("FORCE_COLOR")
+    fit(X, y, l2=0.1, verbose=1)
+    shown = capsys.readouterr()
+    assert shown.err.count("\n") == 1
+    assert "gap" in shown.err
 
 
 def test_import_compiles_nothing():
