@@ -17,8 +17,8 @@ from vrspam import __version__
 from vrspam._utils.progress import StatusLine
 from vrspam.cli import main
 from vrspam.cli.watching import RunDisplay
-from vrspam.experiments.parallel import Outcome
 from vrspam.experiments.plan import Run
+from vrspam.experiments.run import Outcome
 from vrspam.experiments.store import read_all
 
 COMMANDS = ["demo", "reproduce", "report", "datasets"]
@@ -210,3 +210,18 @@ def test_killed_and_damaged_experiment_goes_on_as_if_undisturbed(tmp_path):
     assert len({key for key in runs if key[1] == "score"}) == 16
     assert sum(key[1] == "score" for key in runs) == 16
     assert (disturbed / "table.md").read_text() == (undisturbed / "table.md").read_text()
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at processes through /proc")
+def test_interrupt_stops_at_once_and_keeps_what_is_done(tmp_path):
+    process = start(tmp_path)
+    wait_until(lambda: len(list(tmp_path.glob("rows/*.parquet"))) >= 3)
+    workers = children(process.pid)
+    process.send_signal(signal.SIGINT)
+    messages = process.communicate(timeout=60)[1]
+    assert process.returncode == 130
+    assert messages.endswith("vrspam: stopped; the same command goes on from here\n")
+    assert "Traceback" not in messages
+    wait_until(lambda: not any(map(alive, workers)))
+    assert 3 <= len(list(tmp_path.glob("rows/*.parquet"))) < RUNS
+    assert read_all(tmp_path / "rows")[2] == []

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from vrspam._utils.progress import StatusLine
 from vrspam.cli.common import err, warn
 from vrspam.experiments.harness import Watcher
-from vrspam.experiments.parallel import Outcome
 from vrspam.experiments.plan import Run, cost
+from vrspam.experiments.run import Outcome
 
 EARLY = 0.03  # share of the work below which the start-up of the processes would mislead
 

@@ -9,10 +9,9 @@ from functools import partial
 from pathlib import Path
 
 from vrspam.data import DataError, available, load
-from vrspam.experiments.parallel import WORKER_DIED, Outcome, run_all
 from vrspam.experiments.plan import Run, make_plan, needs
 from vrspam.experiments.protocol import Protocol
-from vrspam.experiments.run import Worker, about
+from vrspam.experiments.run import WORKER_DIED, Outcome, Worker, about, run_all
 from vrspam.experiments.store import Store
 
 ROWS = "rows"  # the folder of the result files inside an output directory
