@@ -144,7 +144,7 @@ def test_display_of_runs_redraws_one_line_and_keeps_failures(capsys, monkeypatch
 
 def start(directory: Path) -> subprocess.Popen:
     command = [sys.executable, "-m", "vrspam.cli", *SMALL, "--out", str(directory)]
-    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
 
 
 def children(pid: int) -> list[int]:
@@ -217,7 +217,7 @@ def test_interrupt_stops_at_once_and_keeps_what_is_done(tmp_path):
     process = start(tmp_path)
     wait_until(lambda: len(list(tmp_path.glob("rows/*.parquet"))) >= 3)
     workers = children(process.pid)
-    process.send_signal(signal.SIGINT)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does on Ctrl-C: to the workers too
     messages = process.communicate(timeout=60)[1]
     assert process.returncode == 130
     assert messages.endswith("vrspam: stopped; the same command goes on from here\n")
