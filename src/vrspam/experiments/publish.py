@@ -19,7 +19,7 @@ from vrspam.report import Bullets, Cell, Facts, Figure, Page, Table, Text, markd
 
 Cells = Mapping[tuple[str, str], tables.CellResult]
 TableParts = tuple[list[str], list[list[Cell | str]]]
-Way = dict[str, Any]  # how some rows came about
+Way = dict[str, Any]  # how some rows were made
 
 MARKS = {"above": "▲", "below": "▼"}
 LEGEND = (

@@ -87,7 +87,7 @@ def run_all(
 ) -> Iterator[Outcome]:
     """Do every run of `plan` that is not in `done`, each after the runs it needs; yield outcomes as they come.
 
-    A run is tried even if one that it needs has failed: it will say what is missing.
+    A run is tried even if one that it needs has failed: its own message then says what is missing.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def _start_worker(parent: Connection) -> None:
 
 
 def about(run: Run, protocol: Protocol, data: bool = True) -> dict[str, Any]:
-    """How the rows of a run came about: kept in its file."""
+    """Describe how the rows of a run were made (protocol, machine, data); kept in its file."""
     facts = {
         "digest": protocol.digest(),
         "run_digest": protocol.run_digest(run.algorithm, run.task),

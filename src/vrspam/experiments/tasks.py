@@ -33,7 +33,8 @@ SHORT = 2.0
 def choose(run: Run, protocol: Protocol, needed: list[Row]) -> list[Row]:
     """Cross-validated AUC of every penalty by the exact minimiser, and what each would give on the test part.
 
-    The last is no choice but the ceiling: what could be had from this objective by knowing the test part.
+    The latter are not used for the choice. Their best is the ceiling: what this objective could reach if the test
+    part were known.
     """
     split = prepare(run, protocol)
     l1s = (NO_L1, *protocol.l1)

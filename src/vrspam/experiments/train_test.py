@@ -28,12 +28,12 @@ REFERENCE_TOL = 1e-10  # accuracy of the optimum that all algorithms are compare
 
 @lru_cache(maxsize=1)
 def load_set(name: str) -> Dataset:
-    """The whole set, from this machine: the parent process has made sure that it is there."""
+    """Load a whole data set from this machine; the parent process has made sure that it is there."""
     return load(name, allow_download=False, progress=False)
 
 
 class TrainTestSplit:
-    """One division of a set, its features scaled as the protocol says."""
+    """One division of a data set into training and test rows, with features scaled as the protocol says."""
 
     def __init__(self, name: str, seed: int, test_share: float, scaling: str):
         data = load_set(name)
@@ -80,7 +80,7 @@ def _prepare(name: str, seed: int, test_share: float, scaling: str) -> TrainTest
 
 
 def prepare(run: Run, protocol: Protocol) -> TrainTestSplit:
-    """The data of a run."""
+    """Return the data of a run; the last ones are kept, since runs of one split follow each other."""
     return _prepare(run.set, run.seed, protocol.test_share, protocol.scaling)
 
 
@@ -148,7 +148,7 @@ def _discrete(estimator) -> dict[str, Any]:
 
 @cache
 def _warm_up(cls: Any, parameters: tuple[tuple[str, Any], ...], is_sparse: bool) -> None:
-    """Fit two little classes once in this process, so that no clock sees a compiler."""
+    """Fit a tiny data set once in this process, so that compiling is not timed."""
     rng = np.random.default_rng(0)
     X = np.abs(rng.standard_normal((40, 3)))
     y = np.where(np.arange(40) % 2, 1, -1)

@@ -42,7 +42,7 @@ def test_cv_marks_the_chosen_point_and_refuses_one_off_the_grid():
     auc = np.random.default_rng(0).uniform(0.6, 0.9, (3, 1, 4))
     ax = plot_cv(auc, L2S, chosen=(0.1, 0.0), ax=new_axes())
     assert_allclose(lines(ax)["chosen"].get_data(), [[0.1], [auc[2, 0].mean()]])
-    with pytest.raises(ValueError, match=r"l2 = 0\.3 is no point of the grid"):
+    with pytest.raises(ValueError, match=r"l2 = 0\.3 is not a point of the grid"):
         plot_cv(auc, L2S, chosen=(0.3, 0.0), ax=new_axes())
     with pytest.raises(ValueError, match="do not fit a grid"):
         plot_cv(auc, [1.0, 2.0], ax=new_axes())
