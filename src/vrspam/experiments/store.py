@@ -84,7 +84,7 @@ class Store:
         return _run_of(rows[0]) == run and rows[0]["kind"] != "failed" and about.get("run_digest") == run_digest
 
     def remove_leftovers(self) -> None:
-        """Delete half-written files of killed processes; those younger than an hour may belong to a process that runs."""
+        """Delete half-written files of killed processes; files younger than an hour may belong to a live one."""
         for path in self.directory.glob(".*.part"):
             if time.time() - path.stat().st_mtime > 3600:
                 path.unlink(missing_ok=True)
