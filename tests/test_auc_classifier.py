@@ -4,6 +4,7 @@ import pickle
 import subprocess
 import sys
 import warnings
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -275,7 +276,7 @@ def test_stopping_early_warns():
         AUCClassifier(l1=1e-4, l2=1e-6, max_iter=1, tol=1e-14).fit(X, y)
 
 
-BAD_INPUT = {
+BAD_INPUT: dict[str, Any] = {
     "nan": (lambda X, y: (np.where(X > 1, np.nan, X), y), {}, "NaN"),
     "infinity": (lambda X, y: (np.where(X > 1, np.inf, X), y), {}, "infinity"),
     "one class": (lambda X, y: (X, np.zeros_like(y)), {}, "one class"),
@@ -362,6 +363,6 @@ def test_import_is_light():
     import vrspam
 
     with pytest.raises(AttributeError, match="No vrspam attribute absent"):
-        _ = vrspam.absent
+        _ = vrspam.absent  # type: ignore[attr-defined]
     for name in vrspam.__all__:
         assert hasattr(vrspam, name)

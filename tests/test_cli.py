@@ -199,8 +199,8 @@ def test_killed_and_damaged_experiment_goes_on_as_if_undisturbed(tmp_path):
     victim.write_bytes(content[: len(content) // 2])
     untouched = {path: path.stat().st_mtime_ns for path in kept if path != victim}
     process = start(disturbed)
-    messages = process.stderr.read()
-    assert process.wait() == 0
+    messages = process.communicate()[1]
+    assert process.returncode == 0
     assert f"{len(kept) - 1} of {RUNS} runs are there already" in messages
     assert {path: path.stat().st_mtime_ns for path in untouched} == untouched
 

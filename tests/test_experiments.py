@@ -82,7 +82,7 @@ def test_plan_is_whole_and_in_order():
     assert len(set(plan)) == len(plan)
     assert sum(run.task == "score" for run in plan) == 2 * 5 * 10
     assert sum(run.task == "choose" for run in plan) == 2 * 5
-    seen = set()
+    seen: set[Run] = set()
     for run in plan:
         assert seen.issuperset(needs(run, protocol))
         seen.add(run)
@@ -97,7 +97,9 @@ def test_rows_come_back_as_they_went(tmp_path):
     store = Store(tmp_path)
     assert not is_done(store)
     keep(store)
-    (row,) = store.read(RUN)
+    rows = store.read(RUN)
+    assert rows
+    (row,) = rows
     assert {name: row[name] for name in result(0.8, 0.81)} == result(0.8, 0.81)
     assert (row["set"], row["algorithm"], row["split"], row["seed"]) == ("german", "SOLAM", 3, 4)
     assert is_done(store)
@@ -196,6 +198,9 @@ def test_table_means_marks_and_reasons(tmp_path):
     fill(tmp_path)
     cells = {(c.set, c.algorithm): c for c in tables.summarise(read_all(tmp_path / "rows")[0])}
     german, splice = cells["german", "VRSPAM-L2"], cells["splice", "VRSPAM-L2"]
+    assert german.ours
+    assert german.ceiling
+    assert german.paper
     assert german.ours.mean == pytest.approx(np.mean([0.79, 0.80, 0.81]))
     assert german.ours.std == pytest.approx(0.01)
     assert german.ours.runs == SPLITS

@@ -203,7 +203,9 @@ def test_a_step_that_diverges_is_named_and_the_named_one_works(container, varian
     X, y = make_data(200, 6, correlated=False)
     with pytest.raises(ValueError, match="diverge") as error:
         fit(container(X), y, l2=0.05, variant=variant, step_size=1e3)
-    named = float(re.search(r"such as ([0-9.e+-]+),", str(error.value)).group(1))
+    found = re.search(r"such as ([0-9.e+-]+),", str(error.value))
+    assert found
+    named = float(found.group(1))
     model = fit(container(X), y, l2=0.05, variant=variant, step_size=named, max_iter=5000)
     assert (model.history_["step_size"] == named).all()
 

@@ -1,13 +1,26 @@
 # The public names and where they live: read by type checkers, by editors and, at import, by lazy_loader.
-from .estimators.cv import AUCClassifierCV as AUCClassifierCV
-from .estimators.exact import AUCClassifier as AUCClassifier
-from .estimators.folds import HashFolds as HashFolds
-from .estimators.opauc import OPAUCClassifier as OPAUCClassifier
-from .estimators.solam import SOLAMClassifier as SOLAMClassifier
-from .estimators.spam import SPAMClassifier as SPAMClassifier
-from .estimators.vrspam import VRSPAMClassifier as VRSPAMClassifier
-from .moments import ClassMoments as ClassMoments
-from .moments import SlidingMoments as SlidingMoments
-from .solvers.grid import coef_path as coef_path
+from .estimators.cv import AUCClassifierCV
+from .estimators.exact import AUCClassifier
+from .estimators.folds import HashFolds
+from .estimators.opauc import OPAUCClassifier
+from .estimators.solam import SOLAMClassifier
+from .estimators.spam import SPAMClassifier
+from .estimators.vrspam import VRSPAMClassifier
+from .moments import ClassMoments, SlidingMoments
+from .solvers.grid import coef_path
 
 __version__: str
+
+__all__ = [
+    "AUCClassifier",
+    "AUCClassifierCV",
+    "ClassMoments",
+    "HashFolds",
+    "OPAUCClassifier",
+    "SOLAMClassifier",
+    "SPAMClassifier",
+    "SlidingMoments",
+    "VRSPAMClassifier",
+    "__version__",
+    "coef_path",
+]
