@@ -94,7 +94,7 @@ class Watched(TransformerMixin, BaseEstimator):
 def test_features_of_all_rows_are_never_held(monkeypatch):
     X, y = make_data(2000, 4)
     whole = AUCClassifierCV(features=Watched()).fit(X, y)
-    for module in ("scatter", "estimators.splits"):
+    for module in ("moments._statistics", "estimators.splits"):
         monkeypatch.setattr(f"vrspam.{module}.BLOCK_BYTES", 100 * 8 * 8)
     monkeypatch.setattr("vrspam.features.table.BLOCK_ENTRIES", 100 * 8)
     monkeypatch.setattr("vrspam.estimators.grid_search.MAPPED_BYTES", 0)  # folds gathered again instead of kept
