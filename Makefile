@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test lint bench bench-quality clean
+.PHONY: demo test lint hooks coverage bench bench-quality clean
 
 demo: $(VENV)/.installed
 	$(BIN)/vrspam demo
@@ -18,6 +18,13 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# The same checks as `lint`, before each commit.
+hooks: $(VENV)/.installed-dev
+	$(BIN)/pre-commit install
+
+coverage: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -n 2 --dist worksteal --cov --cov-report=term-missing:skip-covered
+
 bench: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks
 
@@ -25,7 +32,7 @@ bench-quality: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks.quality
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage .coverage.*
 	find src tests benchmarks -name __pycache__ -type d -exec rm -rf {} +
 
 $(BIN)/python:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -62,7 +63,7 @@ def calibrate(dtype=np.float64) -> Constants:
     each = []  # seconds a row
     for n, d in shapes:
         data = rows(n, d, dtype)
-        each.append((seconds(lambda data=data: AUCClassifier().fit(*data)) - per_cube * d**3 - fixed) / n)
+        each.append((seconds(partial(AUCClassifier().fit, *data)) - per_cube * d**3 - fixed) / n)
     r, a, b = np.linalg.solve([[1.0, d, d * d] for _, d in shapes], each)
     return Constants(r, a, b, per_cube, fixed)
 
@@ -83,5 +84,5 @@ def main() -> None:
     table = Table("cost model: prediction against measurement")
     for n, d in SIZES:
         data = rows(n, d)
-        measured, predicted = seconds(lambda data=data: AUCClassifier().fit(*data), 3), constants.fit(n, d)
+        measured, predicted = seconds(partial(AUCClassifier().fit, *data), 3), constants.fit(n, d)
         table.row(f"fit {n:,} × {d}", f"{measured:.2f} s; predicted {predicted:.2f} s ({predicted / measured:.2f})")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from functools import partial
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -27,7 +28,7 @@ def whole_grids(table: Table) -> None:
         "net2": AUCClassifierCV(L2S, L1S, n_jobs=2),
     }
     seconds = interleaved(
-        {"gram": lambda: X.T @ X, **{name: lambda model=model: model.fit(X, y) for name, model in models.items()}},
+        {"gram": lambda: X.T @ X, **{name: partial(model.fit, X, y) for name, model in models.items()}},
         repeats=3,
     )
     for name, what, goal in (

@@ -8,6 +8,8 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -62,7 +64,7 @@ def passes_to_the_certificate(table: Table) -> None:
                 missed = "" if model.gap_ <= 1e-6 * k / 2 else " (not reached)"
                 notes.append(f"{model.variant_} {history['passes'][-1]:.0f}{missed} in {history['seconds'][-1]:.2f} s")
             if l1 == 0.0:
-                objective = Objective.from_products(X, y == 1, None, moments, 1e-2 * k)
+                objective = Objective.from_rows(X, y == 1, None, moments, 1e-2 * k)
                 history = run(ConjugateGradient(), objective, tol=1e-6, max_iter=1000).history
                 notes.append(f"conjugate gradient {history['passes'][-1]:.0f} in {history['seconds'][-1]:.2f} s")
             best = fits["accelerated"]
@@ -82,7 +84,7 @@ def read_rows(X, order, w):
     return total
 
 
-def prepared(X, y, variant: str, relative_l1: float = 0.0) -> tuple[VRSPAM, Callable[[int], float]]:
+def prepared(X, y, variant: Any, relative_l1: float = 0.0) -> tuple[VRSPAM, Callable[[int], float]]:
     """A solver after one epoch, and the seconds that a number of further inner steps takes."""
     moments = ClassMoments.from_data(X, y, scatter=False)
     largest_l1 = 2 * moments.p * (1 - moments.p) * np.abs(moments.delta).max()
@@ -92,12 +94,13 @@ def prepared(X, y, variant: str, relative_l1: float = 0.0) -> tuple[VRSPAM, Call
     state = solver.init(objective)
     solver.epoch(objective, state)
     inner = {"accelerated": solver._accelerated, "pair": solver._pairs}.get(variant, solver._plain)
-    draw = solver.gradient.draw
+    gradient: Any = solver.gradient
+    draw = gradient.draw
 
     def seconds(steps: int) -> float:
         solver.steps = steps
         drawn = draw(np.random.default_rng(1), steps)
-        solver.gradient.draw = lambda rng, size: drawn  # drawing is not part of the measured steps
+        gradient.draw = lambda rng, size: drawn  # drawing is not part of the measured steps
         start = time.perf_counter()
         inner(objective, state)
         return time.perf_counter() - start
@@ -116,7 +119,7 @@ def inner_epoch_on_dense(table: Table) -> None:
     timers = {name: prepared(X, y, variant, l1)[1] for name, (variant, l1, _) in runs.items()}
     order, w = np.random.default_rng(1).integers(len(y), size=len(y)), np.ones(780)
     floor = {"floor": lambda: read_rows(X, order, w)}
-    seconds = interleaved({**floor, **{name: lambda t=t: t(len(y)) for name, t in timers.items()}}, repeats=9)
+    seconds = interleaved({**floor, **{name: partial(t, len(y)) for name, t in timers.items()}}, repeats=9)
     for name, (_, _, goal) in runs.items():
         note = f"({1e3 * seconds[name]:.0f} ms / {1e3 * seconds['floor']:.0f} ms)"
         table.at_most(f"inner epoch ÷ reading the rows, {name}", seconds[name] / seconds["floor"], goal, note)

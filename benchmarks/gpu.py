@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 os.environ["SCIPY_ARRAY_API"] = "1"  # scikit-learn asks for it before it is imported
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
@@ -58,6 +59,7 @@ def fit_and_path(X: torch.Tensor, y: torch.Tensor) -> tuple[AUCClassifier, np.nd
 def measure(n: int, d: int, dtype: torch.dtype) -> None:
     X, y = generate(n, d, dtype)
     floor = best(lambda: X.T @ X)
+    model: Any
     model, coefs = fit_and_path(X, y)
     rows = {
         "X.T @ X": floor,
@@ -78,7 +80,7 @@ def measure(n: int, d: int, dtype: torch.dtype) -> None:
         )
     # The same answer as NumPy on the host, from a part that fits there.
     part = slice(0, 20_000)
-    there = AUCClassifier(l2=model.l2_).fit(X[part], y[part])
+    there: Any = AUCClassifier(l2=model.l2_).fit(X[part], y[part])  # its arrays are on the device
     with sklearn.config_context(array_api_dispatch=False):
         host = AUCClassifier(l2=model.l2_).fit(X[part].double().cpu().numpy(), y[part].cpu().numpy())
     error = np.linalg.norm(there.coef_.cpu().numpy() - host.coef_) / np.linalg.norm(host.coef_)

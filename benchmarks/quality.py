@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 import time
 import warnings
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -25,7 +26,7 @@ from vrspam import AUCClassifierCV
 from vrspam.data import load
 from vrspam.features import LinearFeatures
 
-SETS = {
+SETS: dict[str, dict[str, Any]] = {
     "diabetes": {},
     "german": {},
     "a9a": {},

@@ -25,7 +25,7 @@ def run(seed: int = 0) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(seed)
     rules = rng.standard_normal((2, 20))
     rules *= 2.0 / np.linalg.norm(rules, axis=1, keepdims=True)  # both are as hard to learn
-    learners = {
+    learners: dict[str, ClassMoments | SlidingMoments] = {
         "plain": ClassMoments(classes=[0, 1]),
         "half-life": ClassMoments(classes=[0, 1], half_life=4 * BATCH),
         "window": SlidingMoments(8 * BATCH, classes=[0, 1]),

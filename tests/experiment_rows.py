@@ -50,14 +50,14 @@ def fill(directory, sets=("german", "splice"), far=False):
             for algorithm in protocol.algorithms:
                 off = 0.02 if far and algorithm.name == "VRSPAM-NET" and split == 1 else 0.0
                 keep(Run(name, algorithm.name, split, split + 1), [result(best - off, best)])
-        for k, algorithm in enumerate(protocol.convergence.algorithms):
+        for k, shown in enumerate(protocol.convergence.algorithms):
             rows = [
                 result(0.9 - 0.1 / e, 0.9, epoch=e, passes=2.0 * e, seconds=0.01 * e, excess=10.0 ** -(e + k))
                 | {"kind": "convergence"}
                 for e in (1, 2, 4, 8)
             ]
-            keep(Run(name, algorithm, 0, 1, "convergence"), rows)
-        for algorithm, bound in (("VRSPAM-L2", 2.0), ("SPAM-L2", None)):
+            keep(Run(name, shown, 0, 1, "convergence"), rows)
+        for shown, bound in (("VRSPAM-L2", 2.0), ("SPAM-L2", None)):
             rows = [
                 {
                     "kind": "variance",
@@ -69,7 +69,7 @@ def fill(directory, sets=("german", "splice"), far=False):
                 }
                 for e in (1, 2, 3)
             ]
-            keep(Run(name, algorithm, 0, 1, "variance"), rows)
+            keep(Run(name, shown, 0, 1, "variance"), rows)
     theorem = [
         {"kind": "theorem", "epoch": e, "repeat": r, "distance": (1 + 0.2 * r) * 0.1**e, "bound": 2 * 0.3**e}
         for e in (1, 2, 3)

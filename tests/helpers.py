@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -39,7 +40,7 @@ LOSSES: dict[str, Callable] = {
     "squared, rows": lambda X, y: SquaredPairLoss.from_rows(X, y == 1, None, ClassMoments.from_data(X, y)),
     "squared hinge": SquaredHingeByPairs,
 }
-PENALTIES = {"ridge": ElasticNet(0.02), "elastic net": ElasticNet(0.01, 0.05), "MCP": MCP(0.04, 3.5)}
+PENALTIES: dict[str, Any] = {"ridge": ElasticNet(0.02), "elastic net": ElasticNet(0.01, 0.05), "MCP": MCP(0.04, 3.5)}
 SOLVERS: dict[str, Callable] = {type(solver).__name__: type(solver) for solver in exact_solvers()}
 SOLVERS["RidgePath"] = lambda: RidgePath(np.array([0.01, 0.02, 0.03, 0.04]))
 

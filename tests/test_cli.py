@@ -14,7 +14,11 @@ import pytest
 from experiment_rows import fill
 
 from vrspam import __version__
+from vrspam._utils.progress import StatusLine
 from vrspam.cli import main
+from vrspam.cli.watching import RunDisplay
+from vrspam.experiments.plan import Run
+from vrspam.experiments.run import Outcome
 from vrspam.experiments.store import read_all
 
 COMMANDS = ["demo", "reproduce", "report", "datasets"]
@@ -122,9 +126,25 @@ def test_report_from_rows_alone(tmp_path, capsys):
     assert all(Path(path).exists() for paths in written.values() for path in paths)
 
 
+def test_display_of_runs_redraws_one_line_and_keeps_failures(capsys, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")  # rich then takes any stream for a terminal
+    runs = [Run("german", "SOLAM", split, split) for split in range(3)]
+    with StatusLine("", transient=True) as line:
+        display = RunDisplay(line)
+        display.start(runs, 2)
+        for run, message in zip(runs, ["", "out of [memory]", ""], strict=True):
+            display.step(Outcome(run, message, auc=None if message else 0.75))
+    shown = capsys.readouterr().err
+    assert "2 of 5 runs are there already\n" in shown
+    assert "4/5  german SOLAM score 1 FAILED: out of [memory]" in shown.replace("\x1b[2K", "")
+    assert "german SOLAM score 0 AUC 0.7500" in shown
+    assert shown.count("\r") >= 2
+    assert shown.count("\n") <= 3  # the two messages stay; the line itself is removed at the end
+
+
 def start(directory: Path) -> subprocess.Popen:
     command = [sys.executable, "-m", "vrspam.cli", *SMALL, "--out", str(directory)]
-    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
 
 
 def children(pid: int) -> list[int]:
@@ -179,8 +199,8 @@ def test_killed_and_damaged_experiment_goes_on_as_if_undisturbed(tmp_path):
     victim.write_bytes(content[: len(content) // 2])
     untouched = {path: path.stat().st_mtime_ns for path in kept if path != victim}
     process = start(disturbed)
-    messages = process.stderr.read()
-    assert process.wait() == 0
+    messages = process.communicate()[1]
+    assert process.returncode == 0
     assert f"{len(kept) - 1} of {RUNS} runs are there already" in messages
     assert {path: path.stat().st_mtime_ns for path in untouched} == untouched
 
@@ -190,3 +210,18 @@ def test_killed_and_damaged_experiment_goes_on_as_if_undisturbed(tmp_path):
     assert len({key for key in runs if key[1] == "score"}) == 16
     assert sum(key[1] == "score" for key in runs) == 16
     assert (disturbed / "table.md").read_text() == (undisturbed / "table.md").read_text()
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at processes through /proc")
+def test_interrupt_stops_at_once_and_keeps_what_is_done(tmp_path):
+    process = start(tmp_path)
+    wait_until(lambda: len(list(tmp_path.glob("rows/*.parquet"))) >= 3)
+    workers = children(process.pid)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does on Ctrl-C: to the workers too
+    messages = process.communicate(timeout=60)[1]
+    assert process.returncode == 130
+    assert messages.endswith("vrspam: stopped; the same command goes on from here\n")
+    assert "Traceback" not in messages
+    wait_until(lambda: not any(map(alive, workers)))
+    assert 3 <= len(list(tmp_path.glob("rows/*.parquet"))) < RUNS
+    assert read_all(tmp_path / "rows")[2] == []

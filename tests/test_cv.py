@@ -1,6 +1,7 @@
 """AUCClassifierCV and coef_path against the naive computation: one fit for each fold and each grid point."""
 
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -166,7 +167,8 @@ def test_rows_that_do_not_exist_are_named(bad):
     for broken in ((good[0], bad), (bad, good[1])):
         with pytest.raises(ValueError, match=r"Fold 1: .* row numbers"):
             AUCClassifierCV(cv=[good, broken]).fit(X, y)
-    for broken in (3, (good[0],), (*good, good[0])):
+    not_pairs: tuple[Any, ...] = (3, (good[0],), (*good, good[0]))
+    for broken in not_pairs:
         with pytest.raises(ValueError, match=r"Fold 1: .* pair"):
             AUCClassifierCV(cv=[good, broken]).fit(X, y)
 

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from typing import Any
 
 import pytest
 
@@ -51,7 +52,7 @@ def test_leaving_early_ends_the_thread_and_closes_the_source():
 
     for _ in ahead(items()):
         break
-    stream = ahead(items())
+    stream: Any = ahead(items())
     next(stream)
     stream.close()
     assert closed == [True, True]

@@ -9,6 +9,7 @@ import json
 import lzma
 import tracemalloc
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
@@ -21,7 +22,12 @@ from vrspam.data import DataError, Schema, read_chunks
 pa = pytest.importorskip("pyarrow", reason="needs the extra vrspam[data]")
 pq = pytest.importorskip("pyarrow.parquet")
 
-PACKERS = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
+PACKERS: dict[str, Callable[[bytes], bytes]] = {
+    "": bytes,
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+}
 
 
 def frame(n=400, seed=0):
@@ -237,6 +243,7 @@ def test_schema_is_found_kept_and_used_again(tmp_path):
     path = write(train, tmp_path / "train.csv")
     schema = Schema.infer(path, target="sick", missing="mean")
     assert schema.labels == ("no", "yes")
+    assert schema.fill is not None
     assert schema.fill[0] == pytest.approx(train["höhe"].mean(), rel=1e-12)
     schema = Schema.from_dict(json.loads(json.dumps(schema.to_dict())))
     # no labels, another format, a category and a hole not met in training
@@ -248,6 +255,7 @@ def test_schema_is_found_kept_and_used_again(tmp_path):
         list(read_chunks(later, schema=schema.without_target()))
     X, y, _ = collect(read_chunks(later, schema=schema.without_target(), unknown="ignore"))
     assert y is None
+    assert schema.fill is not None
     want = expected(test).drop(columns="town=Nowhere").fillna({"höhe": schema.fill[0]})
     np.testing.assert_array_equal(X, want.to_numpy())
     with pytest.raises(DataError, match="no column 'sick'"):
@@ -597,7 +605,7 @@ def test_memory_does_not_grow_with_the_rows(tmp_path, name):
                 dump_svmlight_file(data.to_numpy(), np.ones(len(data)), file, zero_based=False)
         else:
             write(data, path)
-        chunks = read_chunks(path, chunk_bytes=1 << 16, **({"n_features": 8} if name == "t.libsvm" else {}))
+        chunks = read_chunks(path, chunk_bytes=1 << 16, n_features=8 if name == "t.libsvm" else None)
         most = 0
         tracemalloc.start()
         for _ in chunks:

@@ -8,12 +8,15 @@ import hashlib
 import io
 import lzma
 import os
+import sys
 import threading
 from collections import Counter
+from collections.abc import Callable
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -31,7 +34,12 @@ needs_shared = pytest.mark.skipif(
 )
 
 TEXT = b"".join(b"%d 1:%d.5 3:2\n" % (label, i) for i, label in enumerate([1, 2, 3, 4, 2, 1, 1]))
-PACKERS = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
+PACKERS: dict[str, Callable[[bytes], bytes]] = {
+    "": bytes,
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+}
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +50,7 @@ def own_cache(tmp_path, monkeypatch):
 
 
 def toy_file(**changes):
-    entry = {
+    entry: dict[str, Any] = {
         "name": "toy",
         "n": 7,
         "d": 3,
@@ -56,7 +64,14 @@ def toy_file(**changes):
 
 def use(monkeypatch, *files, **changes):
     """Make `load("toy")` mean these files."""
-    entry = {"name": "toy", "title": "toy", "n": 7, "d": 3, "positives": 3, "positive": "even"} | changes
+    entry: dict[str, Any] = {
+        "name": "toy",
+        "title": "toy",
+        "n": 7,
+        "d": 3,
+        "positives": 3,
+        "positive": "even",
+    } | changes
     monkeypatch.setattr(named, "set_info", lambda name: SetInfo(files=files, **entry))
 
 
@@ -78,6 +93,7 @@ def test_positive_labels_can_be_chosen():
     target = load_digits().target
     np.testing.assert_array_equal(load("digits", positive=4).y == 1, target == 4)
     np.testing.assert_array_equal(load("digits", positive=[0, 7]).y == 1, (target == 0) | (target == 7))
+    bad: Any
     for bad in (17, [], range(10)):
         with pytest.raises(DataError, match="two classes"):
             load("digits", positive=bad)
@@ -87,7 +103,7 @@ def test_sparse_can_be_chosen():
     dense, sparse = load("digits"), load("digits", sparse=True)
     assert isinstance(dense.X, np.ndarray)
     assert sp.issparse(sparse.X)
-    np.testing.assert_array_equal(sparse.X.toarray(), dense.X)
+    np.testing.assert_array_equal(sp.csr_matrix(sparse.X).toarray(), dense.X)
 
 
 def test_registry_agrees_with_itself():
@@ -259,6 +275,9 @@ def test_clear_sentences(monkeypatch, tmp_path):
 # --- the download ------------------------------------------------------------------------------------------
 
 
+released = threading.Event()  # set when the tests let slow answers end
+
+
 class Answers(BaseHTTPRequestHandler):
     """Answer each path in its own way."""
 
@@ -278,7 +297,7 @@ class Answers(BaseHTTPRequestHandler):
         if kind == "slow":
             self.wfile.write(body[:9])
             self.wfile.flush()
-            self.server.released.wait(10)
+            released.wait(10)
             body = b""
         self.wfile.write(body)
 
@@ -290,11 +309,11 @@ class Answers(BaseHTTPRequestHandler):
 def server():
     server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
     server.daemon_threads = True
-    server.released = threading.Event()
+    released.clear()
     thread = threading.Thread(target=partial(server.serve_forever, poll_interval=0.02))
     thread.start()
     yield f"http://127.0.0.1:{server.server_address[1]}"
-    server.released.set()
+    released.set()
     server.shutdown()
     server.server_close()
     thread.join()
@@ -359,10 +378,12 @@ def test_several_at_once_leave_one_whole_file(server, monkeypatch):
     assert [path.name for path in cache_directory().iterdir()] == ["toy"]
 
 
-def test_progress_names_share_rate_and_time_left(monkeypatch, capsys):
+@pytest.mark.parametrize("with_rich", [True, False])
+def test_progress_names_share_rate_and_time_left(with_rich, monkeypatch, capsys):
     from vrspam._utils import progress
 
-    monkeypatch.setattr(progress, "_rich_bar", lambda *_: None)
+    if not with_rich:
+        monkeypatch.setitem(sys.modules, "rich.progress", None)
     clock = iter(np.arange(0.0, 100.0, 2.0))
     monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: next(clock)))
     with progress.Progress("reading", 1000, "rows") as bar:
@@ -372,6 +393,8 @@ def test_progress_names_share_rate_and_time_left(monkeypatch, capsys):
     assert "25 %" in shown
     assert "rows/s" in shown
     assert "left" in shown
+    assert ("━" in shown) == with_rich
+    assert shown.count("\n") == 1
 
 
 # --- the data directory, where there is one ----------------------------------------------------------------

@@ -12,12 +12,12 @@ from sklearn.preprocessing import StandardScaler, normalize
 
 from vrspam import AUCClassifier
 from vrspam.data import load
-from vrspam.experiments import table
+from vrspam.experiments import tables
 from vrspam.experiments.plan import GRID, make_plan
 from vrspam.experiments.protocol import demo_protocol
 from vrspam.experiments.run import Worker
-from vrspam.experiments.splits import Split
 from vrspam.experiments.store import Store, read_all
+from vrspam.experiments.train_test import TrainTestSplit
 
 SET = "breast-cancer"
 
@@ -84,8 +84,8 @@ def test_vrspam_reaches_the_optimum_and_all_are_scored_on_unseen_rows(rows):
         assert row["excess"] == pytest.approx(row["objective"] - exact.objective_, abs=1e-8)
         assert row["excess"] <= row["gap"] + 1e-9
         assert (row["n_train"], row["n_test"], row["d"]) == (len(y), len(y_test), X.shape[1])
-    assert table.disagreements(results) == []
-    assert table.disagreements(results, "accelerated") == []
+    assert tables.disagreements(results) == []
+    assert tables.disagreements(results, "accelerated") == []
     assert {row["tuned"] is not None for row in results if row["algorithm"] in ("SOLAM", "OPAUC")} == {True}
 
 
@@ -167,7 +167,7 @@ def test_failure_of_a_needed_run_is_told(tmp_path):
 def test_scaling(scaling):
     X, y = load(SET)
     train, test = train_test_split(np.arange(len(y)), test_size=0.2, random_state=3, stratify=y)
-    split = Split(SET, 3, 0.2, scaling)
+    split = TrainTestSplit(SET, 3, 0.2, scaling)
     if scaling == "unit-rows":
         expected = normalize(X[train]), normalize(X[test])
     elif scaling == "standardised":

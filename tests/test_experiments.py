@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from experiment_rows import SPLITS, about, fill, result
 
-from vrspam.experiments import table
-from vrspam.experiments.parallel import WORKER_DIED, Outcome, run_all
+from vrspam.experiments import tables
 from vrspam.experiments.plan import GRID, Run, make_plan, needs
 from vrspam.experiments.protocol import Protocol, demo_protocol, paper_cells, paper_protocol
+from vrspam.experiments.run import WORKER_DIED, Outcome, run_all
 from vrspam.experiments.store import Store, read_all
 
 RUN = Run("german", "SOLAM", 3, 4)
@@ -82,7 +82,7 @@ def test_plan_is_whole_and_in_order():
     assert len(set(plan)) == len(plan)
     assert sum(run.task == "score" for run in plan) == 2 * 5 * 10
     assert sum(run.task == "choose" for run in plan) == 2 * 5
-    seen = set()
+    seen: set[Run] = set()
     for run in plan:
         assert seen.issuperset(needs(run, protocol))
         seen.add(run)
@@ -97,7 +97,9 @@ def test_rows_come_back_as_they_went(tmp_path):
     store = Store(tmp_path)
     assert not is_done(store)
     keep(store)
-    (row,) = store.read(RUN)
+    rows = store.read(RUN)
+    assert rows
+    (row,) = rows
     assert {name: row[name] for name in result(0.8, 0.81)} == result(0.8, 0.81)
     assert (row["set"], row["algorithm"], row["split"], row["seed"]) == ("german", "SOLAM", 3, 4)
     assert is_done(store)
@@ -116,10 +118,10 @@ def test_failed_run_is_on_record_and_not_done(tmp_path):
     store = Store(tmp_path)
     store.write_failure(RUN, "it broke", about(PROTOCOL, RUN))
     assert not is_done(store)
-    assert [row["message"] for row in table.failures(read_all(tmp_path)[0])] == ["it broke"]
+    assert [row["message"] for row in tables.failures(read_all(tmp_path)[0])] == ["it broke"]
     keep(store)
     assert is_done(store)
-    assert table.failures(read_all(tmp_path)[0]) == []
+    assert tables.failures(read_all(tmp_path)[0]) == []
 
 
 def test_every_damage_is_noticed(tmp_path):
@@ -194,8 +196,11 @@ def test_runs_wait_for_what_they_need_and_outlive_a_dead_process(tmp_path):
 
 def test_table_means_marks_and_reasons(tmp_path):
     fill(tmp_path)
-    cells = {(c.set, c.algorithm): c for c in table.summarise(read_all(tmp_path / "rows")[0])}
+    cells = {(c.set, c.algorithm): c for c in tables.summarise(read_all(tmp_path / "rows")[0])}
     german, splice = cells["german", "VRSPAM-L2"], cells["splice", "VRSPAM-L2"]
+    assert german.ours
+    assert german.ceiling
+    assert german.paper
     assert german.ours.mean == pytest.approx(np.mean([0.79, 0.80, 0.81]))
     assert german.ours.std == pytest.approx(0.01)
     assert german.ours.runs == SPLITS
@@ -211,7 +216,7 @@ def test_table_means_marks_and_reasons(tmp_path):
 def test_one_run_has_no_deviation_and_no_mark(tmp_path):
     fill(tmp_path)
     first = [row for row in read_all(tmp_path / "rows")[0] if row["split"] == 0]
-    cells = table.summarise(first)
+    cells = tables.summarise(first)
     assert {cell.mark for cell in cells} == {""}
     assert {str(cell.ours) for cell in cells} == {".7900", ".9200"}
 
@@ -219,11 +224,11 @@ def test_one_run_has_no_deviation_and_no_mark(tmp_path):
 def test_disagreement_is_measured_run_by_run(tmp_path):
     fill(tmp_path, far=True)
     rows = read_all(tmp_path / "rows")[0]
-    far = table.disagreements(rows)
+    far = tables.disagreements(rows)
     assert [(row["set"], row["algorithm"], row["split"]) for row in far] == [
         ("german", "VRSPAM-NET", 1),
         ("splice", "VRSPAM-NET", 1),
     ]
-    cells = {(c.set, c.algorithm): c for c in table.summarise(rows)}
+    cells = {(c.set, c.algorithm): c for c in tables.summarise(rows)}
     assert cells["german", "VRSPAM-NET"].worst == pytest.approx(0.02)
     assert cells["german", "VRSPAM-L2"].worst == 0.0

@@ -67,9 +67,9 @@ def test_grid_equals_that_of_materialised_features(cv, weighted):
     X, y = make_data(200, 4)
     rng = np.random.default_rng(0)
     weights = rng.integers(0, 3, 200).astype(float) if weighted else None
-    groups = rng.integers(0, 8, 200)
+    drawn = rng.integers(0, 8, 200)
     model = AUCClassifierCV(features="additive", cv=cv, l1s=[0.0, 1e-3], random_state=0)
-    groups = groups if isinstance(cv, GroupKFold) else None
+    groups = drawn if isinstance(cv, GroupKFold) else None
     model.fit(X, y, sample_weight=weights, groups=groups)
     plain = AUCClassifierCV(cv=cv, l2s=model.l2s_, l1s=[0.0, 1e-3])
     plain.fit(model.features_.transform(X), y, sample_weight=weights, groups=groups)
@@ -289,7 +289,7 @@ def test_plot_of_shapes_shows_what_they_are():
     axes = plot_shapes(model).axes
     assert [ax.get_title() for ax in axes] == sorted(shapes, key=lambda name: -shapes[name].importance)
     age = next(ax for ax in axes if ax.get_title() == "age")
-    x, drawn = age.get_lines()[1].get_data()
+    x, drawn = map(np.asarray, age.get_lines()[1].get_data())
     assert np.array_equal(np.interp(x, shapes["age"].grid, shapes["age"].contribution), drawn)
     assert [text.get_text() for text in age.texts] == ["missing"]
     city = next(ax for ax in axes if ax.get_title() == "city")

@@ -460,7 +460,7 @@ def test_new_values_far_outside(rows):
 def test_numbers_in_other_dress_are_numbers(features):
     """Objects (as gaps and databases give them), decimals and arrow's types, against plain floats."""
     pa = pytest.importorskip("pyarrow")
-    values = [float(v) for v in np.random.default_rng(0).integers(-50, 50, 90) / 4]
+    values: list[float | None] = [float(v) for v in np.random.default_rng(0).integers(-50, 50, 90) / 4]
     values[::9] = [None] * 10
     decimals = [None if v is None else Decimal(str(v)) for v in values]
     expected = clone(features).fit(pd.DataFrame({"a": pd.Series(values, dtype=float)}))

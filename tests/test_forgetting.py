@@ -18,7 +18,7 @@ def assert_statistics(moments, X, y, weights, tolerance=1e-11):
     """Sizes, means and covariances by NumPy's own functions; tolerances relative to each column's spread."""
     X = np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
     assert moments.p == pytest.approx(weights[y == 1].sum() / weights.sum(), rel=1e-12)
-    within = 0.0
+    within = np.zeros((X.shape[1], X.shape[1]))
     for side, label in enumerate((0, 1)):
         rows, c = X[y == label], weights[y == label]
         mean = np.average(rows, axis=0, weights=c)
@@ -180,7 +180,12 @@ def test_columns_are_repaired_once(monkeypatch):
     X[:20] *= 1e8
     sliding, repaired = SlidingMoments(100), []
     members = vrspam.moments.sliding._members
-    monkeypatch.setattr(vrspam.moments.sliding, "_members", lambda *args: repaired.append(args[1]) or members(*args))
+
+    def recorded(*args):
+        repaired.append(args[1])
+        return members(*args)
+
+    monkeypatch.setattr(vrspam.moments.sliding, "_members", recorded)
     sliding.update(X[:100], y[:100])
     for a in range(100, 180, 10):
         sliding.update(X[a : a + 10], y[a : a + 10])

@@ -47,8 +47,9 @@ def test_auc_equals_scikit_learn_and_definition(ties, weighted, prevalence):
     rng = np.random.default_rng(0)
     for _ in range(20):
         y, score = sample(rng, ties=ties, prevalence=prevalence)
-        weight = rng.choice([0.0, 0.3, 1.0, 7.0], y.size) if weighted else None
+        weight = None
         if weighted:
+            weight = rng.choice([0.0, 0.3, 1.0, 7.0], y.size)
             weight[[0, 2]] = 1.0
         expected = roc_auc_score(y, score, sample_weight=weight)
         assert roc_auc(y, score, weight) == pytest.approx(expected, abs=1e-13)
@@ -274,10 +275,10 @@ def test_the_interval_of_a_difference_stays_between_minus_one_and_one():
         (lambda: roc_auc([[0], [1]], [1, 2]), "one-dimensional"),
         (lambda: roc_auc([0, 1], [1, np.nan]), "NaN"),
         (lambda: roc_auc([0, np.nan], [1, 2]), "NaN"),
-        (lambda: roc_auc([0, None], [1, 2]), "cannot be sorted"),
+        (lambda: roc_auc([0, None], [1, 2]), "cannot be sorted"),  # type: ignore[arg-type]
         (lambda: roc_auc([0, 1], ["a", "b"]), "real numbers"),
-        (lambda: roc_auc([0, 1], [1, None]), "NaN"),
-        (lambda: roc_auc([0, 1], [1, {}]), "real numbers"),
+        (lambda: roc_auc([0, 1], [1, None]), "NaN"),  # type: ignore[arg-type]
+        (lambda: roc_auc([0, 1], [1, {}]), "real numbers"),  # type: ignore[arg-type]
         (lambda: roc_auc([0, 1], [1j, 2]), "real numbers"),
         (lambda: roc_auc([0, 1], [1, 2], [1, -1]), "not negative"),
         (lambda: roc_auc([0, 1], [1, 2], [1, np.inf]), "finite"),
@@ -286,7 +287,7 @@ def test_the_interval_of_a_difference_stays_between_minus_one_and_one():
         (lambda: roc_auc_columns([True, False], [1, 2]), "one row for each of 2 labels"),
         (lambda: roc_auc_ci([0, 1, 1], [1, 2, 3]), "2 positive and 1 negative"),
         (lambda: roc_auc_ci([0, 0, 1, 1], [1, 2, 3, 4], confidence=95), "between 0 and 1"),
-        (lambda: roc_auc_ci([0, 0, 1, 1], [1, 2, 3, 4], method="wilson"), "logit"),
+        (lambda: roc_auc_ci([0, 0, 1, 1], [1, 2, 3, 4], method="wilson"), "logit"),  # type: ignore[arg-type]
         (lambda: delong_test([0, 0, 1, 1], [1, 2, 3, 4], [1, 2, 3]), "score_b"),
         (lambda: delong_test([1, 1], [1, 2], [1, 2]), "at least 2 of each class are needed"),
         (lambda: sensitivity_at_specificity([0, 1], [1, 2], 95), "between 0 and 1"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from helpers import make_data
@@ -40,7 +42,7 @@ def in_blocks(X, y, weights=None, most=10_000) -> BlocksInSequence:
 
 
 CLASSES = np.array([0, 1])
-SOURCES = {
+SOURCES: dict[str, Any] = {
     "dense": in_memory,
     "csr": lambda X, y, weights: in_memory(sparse.csr_array(X), y, weights),
     "float32": lambda X, y, weights: in_memory(X.astype(np.float32), y, weights),
@@ -98,6 +100,7 @@ def test_the_driver_gives_the_same_from_every_source(kind):
     for number in range(3):  # coefficients and intercepts are those of a model of the other folds
         other = (fold != number) & (weights > 0)
         model = AUCClassifier(0.1, 0.01, tol=1e-13).fit(X[other], y[other], sample_weight=weights[other])
+        assert found.coefs is not None
         np.testing.assert_allclose(found.coefs[number, 2, 1], model.coef_[0], rtol=1e-5, atol=1e-6)
         np.testing.assert_allclose(found.intercepts[2, 1, number], model.intercept_[0], atol=1e-6)
 
@@ -187,7 +190,7 @@ def test_the_table_shows_the_point_that_is_taken(monkeypatch):
     def given_scores(source, search, *, keep_coefs):
         auc = np.array(given[source.rows.X.shape[1]])
         nothing = np.zeros(auc.shape)
-        return GridScores({"l2": np.array([0.1, 1.0]), "l1": np.array([0.0])}, auc, nothing, nothing == 0)
+        return GridScores({"l2": np.array([0.1, 1.0]), "l1": np.array([0.0])}, auc, nothing, nothing == 0, nothing)
 
     monkeypatch.setattr("vrspam.model_selection.maps.cross_validate", given_scores)
     maps = {"linear": LinearFeatures(), "additive": AdditiveFeatures()}

@@ -54,7 +54,7 @@ def test_the_saddle_function_is_the_objective():
 
     zeta = minimize_scalar(lambda z: -mean(0.0, 0.0, z)).x
     assert zeta == pytest.approx(-w @ moments.delta, abs=1e-6)
-    inner = minimize(lambda ab: mean(*ab, zeta), np.zeros(2))
+    inner = minimize(lambda ab: mean(ab[0], ab[1], zeta), np.zeros(2))
     np.testing.assert_allclose(inner.x, moments.means[::-1] @ w, atol=1e-4)
     assert moments.p * (1 - moments.p) + inner.fun == pytest.approx(Objective.from_moments(moments, 0.0).value(w))
 
@@ -85,7 +85,7 @@ def test_a_long_run_reaches_the_saddle_point(seed):
     X = StandardScaler().fit_transform(X)
     exact = AUCClassifier(l2=0.2, tol=1e-14).fit(X, y)
     model = SOLAMClassifier(l2=0.2, max_iter=2000, random_state=0).fit(X, y)
-    w, scale = model.coef_[0], np.linalg.norm(exact.coef_)
+    w, scale = model.coef_[0], float(np.linalg.norm(exact.coef_))
     assert np.linalg.norm(w - exact.coef_[0]) <= 0.02 * scale
     positive, negative = X[y == 1].mean(axis=0), X[y == 0].mean(axis=0)
     tolerance = 0.02 * scale

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -311,7 +312,8 @@ def test_curves_in_a_browser(folder, browser, kind, words):
 
 
 def test_table_of_options_is_that_of_the_commands():
-    commands = typer.main.get_command(app).commands
+    command: Any = typer.main.get_command(app)
+    commands = command.commands
     there = {
         (name, option)
         for name, command in commands.items()
@@ -325,8 +327,8 @@ def test_table_of_options_is_that_of_the_commands():
     for row in table.splitlines():
         if row.startswith("| `--"):
             options, names, _ = (cell.strip() for cell in row.strip("|").split(" | "))
-            names = list(commands) if names == "all" else names.split(", ")
-            said |= {(name, option) for name in names for option in re.findall(r"--[a-z0-9-]+", options)}
+            chosen = list(commands) if names == "all" else names.split(", ")
+            said |= {(name, option) for name in chosen for option in re.findall(r"--[a-z0-9-]+", options)}
     assert said == there
 
 

@@ -102,6 +102,7 @@ def test_probabilities_are_those_of_calibrated_classifier_cv(table, method):
     fitted = AUCClassifier(model.training["l2"])
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
     oracle = CalibratedClassifierCV(fitted, method=method, cv=folds, ensemble=False).fit(X, y)
+    assert model.calibration
     np.testing.assert_allclose(model.calibration(scores_of(model, table)), oracle.predict_proba(X)[:, 1], rtol=1e-6)
 
 
@@ -178,9 +179,10 @@ def test_row_sample_is_fair():
         for start in range(0, 50, 7):
             rows = np.arange(start, min(start + 7, 50))
             sample.add(rows[:, None].astype(float), rows % 2 == 0)
-        assert sample.X.shape == (10, 1)
-        assert ((sample.X[:, 0] % 2 == 0) == sample.y).all()
-        counts[sample.X[:, 0].astype(int)] += 1
+        X = np.asarray(sample.X)
+        assert X.shape == (10, 1)
+        assert ((X[:, 0] % 2 == 0) == sample.y).all()
+        counts[X[:, 0].astype(int)] += 1
     assert counts.min() > 40  # 80 expected, standard deviation 8
     assert counts.max() < 120
 
@@ -372,7 +374,7 @@ def test_notes_in_python_name_parameters(folder):
 def test_columns_cannot_be_named_where_they_have_no_names(folder, name):
     path = write_libsvm(folder / "nameless.libsvm")
     with pytest.raises(ValueError, match=f"a libsvm file has no named columns; leave {name}= out"):
-        train(path, **{name: ["3"]})
+        train(path, **{name: ["3"]})  # type: ignore[arg-type]
 
 
 def test_too_few_rows_to_learn_from(folder):

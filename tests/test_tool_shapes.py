@@ -54,6 +54,8 @@ def model(folder, request):
     trained = train(folder / "patients.csv", "sick", features=KINDS[request.param], n_splits=3)
     save_model(trained, folder / f"{request.param}.json")
     again = load_model(folder / f"{request.param}.json")
+    assert again.shapes
+    assert trained.shapes
     assert again.shapes.to_dict() == trained.shapes.to_dict()  # floats compare by value: the same bits
     return again
 
@@ -76,7 +78,9 @@ def test_curves_are_those_of_the_estimator_on_the_original_scale(tmp_path):
     frame = patients(300)[["größe", "age", "cholesterol, mg/dl", "sick"]]
     path = write(frame, tmp_path / "numbers.csv")
     save_model(train(path, "sick", features="additive", n_splits=3), tmp_path / "m.json")
-    found = {shape.name: shape for shape in load_model(tmp_path / "m.json").shapes.columns}
+    shapes = load_model(tmp_path / "m.json").shapes
+    assert shapes
+    found = {shape.name: shape for shape in shapes.columns}
     y = frame.pop("sick") == "yes"
     expected = AUCClassifierCV(features="additive", cv=FOLDS, random_state=0).fit(frame, y).shape_functions_
     assert list(found) == list(expected)
@@ -85,9 +89,10 @@ def test_curves_are_those_of_the_estimator_on_the_original_scale(tmp_path):
         np.testing.assert_allclose(found[name].grid, shape.grid, rtol=1e-12)
         for key in ("contribution", "low", "high", "importance"):
             np.testing.assert_allclose(getattr(found[name], key), getattr(shape, key), atol=1e-9)
-        assert (found[name].missing is None) == (shape.missing is None)
-        if shape.missing is not None:
-            np.testing.assert_allclose(found[name].missing, shape.missing, atol=1e-9)
+        missing = found[name].missing
+        assert (missing is None) == (shape.missing is None)
+        if missing is not None:
+            np.testing.assert_allclose(np.array(missing), np.array(shape.missing), atol=1e-9)
 
 
 def kernel_part(model, path):
@@ -196,7 +201,7 @@ def test_only_quantiles_are_marked_under_a_curve(grid, marked):
     shape = Shape("a", grid, grid, grid - 0.1, grid + 0.1, None, 1.0)
     (ax,) = plot_shapes({"a": shape}).axes
     marks = [line for line in ax.lines if line.get_marker() == "|"]
-    assert [line.get_xdata().tolist() for line in marks] == ([grid.tolist()] if marked else [])
+    assert [np.asarray(line.get_xdata()).tolist() for line in marks] == ([grid.tolist()] if marked else [])
 
 
 def rewritten(path, to, change):
@@ -288,6 +293,7 @@ def test_from_a_table_to_curves_by_the_installed_command(tmp_path):
 def test_a_category_is_missing_only_where_rows_were_without_one(tmp_path, gaps):
     frame = ill(200) if gaps else patients(200).drop(columns=["patient"])
     trained = train(write(frame, tmp_path / "p.csv"), "sick", features="additive", n_splits=3)
+    assert trained.shapes
     (town,) = (shape for shape in trained.shapes.columns if shape.name == "town")
     assert (town.missing is not None) == gaps
 

@@ -203,7 +203,9 @@ def test_a_step_that_diverges_is_named_and_the_named_one_works(container, varian
     X, y = make_data(200, 6, correlated=False)
     with pytest.raises(ValueError, match="diverge") as error:
         fit(container(X), y, l2=0.05, variant=variant, step_size=1e3)
-    named = float(re.search(r"such as ([0-9.e+-]+),", str(error.value)).group(1))
+    found = re.search(r"such as ([0-9.e+-]+),", str(error.value))
+    assert found
+    named = float(found.group(1))
     model = fit(container(X), y, l2=0.05, variant=variant, step_size=named, max_iter=5000)
     assert (model.history_["step_size"] == named).all()
 
@@ -279,8 +281,9 @@ def test_mapped_file_is_used_in_place(tmp_path):
     np.testing.assert_array_equal(model.coef_, fit(np.array(mapped), y, l2=0.1).coef_)
 
 
-def test_verbose_shows_the_gap(capsys):
+def test_verbose_shows_the_gap(capsys, monkeypatch):
     X, y = make_data(60, 4)
+    monkeypatch.setenv("FORCE_COLOR", "1")  # rich then takes any stream for a terminal, on which the line is redrawn
     fit(X, y, l2=0.1, verbose=1)
     shown = capsys.readouterr()
     assert shown.out == ""
@@ -288,6 +291,11 @@ def test_verbose_shows_the_gap(capsys):
     assert "gap" in shown.err
     fit(X, y, l2=0.1)
     assert capsys.readouterr().err == ""
+    monkeypatch.delenv("FORCE_COLOR")
+    fit(X, y, l2=0.1, verbose=1)
+    shown = capsys.readouterr()
+    assert shown.err.count("\n") == 1
+    assert "gap" in shown.err
 
 
 def test_import_compiles_nothing():

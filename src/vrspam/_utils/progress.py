@@ -1,16 +1,69 @@
-"""One progress line on the standard error stream: share done, rate and time left."""
+"""How far a long job is: one line on the standard error stream, redrawn in place by rich.
+
+rich comes with the extra `cli`. Where it is not installed, the line is printed once, when the job has ended.
+"""
 
 from __future__ import annotations
 
+import math
 import sys
 import time
-from typing import Any
+from typing import Any, Self
 
-_MIN_INTERVAL = 0.2  # seconds between two updates of the line
+REDRAW_AFTER = 0.1  # seconds
+WIDE = 200  # columns where the stream is not a terminal, and so has no width
+
+
+class StatusLine:
+    """A line that is redrawn in place: a label, a bar and a text.
+
+    Parameters
+    ----------
+    label : str
+        What is being done.
+    total : int or None
+        Size of the whole job; None where unknown.
+    bar : bool
+        False leaves the bar out.
+    transient : bool
+        Remove the line at the end.
+    """
+
+    def __init__(self, label: str, total: int | None = None, *, bar: bool = True, transient: bool = False) -> None:
+        self.label, self.text, self.transient = label, "", transient
+        self._drawn = -math.inf
+        self._rich = _rich_line(label, total, bar, transient)
+
+    def __enter__(self) -> Self:
+        if self._rich:
+            self._rich.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._rich:
+            self._rich.stop()
+        elif not self.transient:
+            self.message(f"{self.label}  {self.text}".strip())
+
+    def show(self, text: str, done: int = 0, total: int | None = None) -> None:
+        """Show `text`, and a bar that has come to `done` of `total` (default: the total known before)."""
+        self.text = text
+        if self._rich:
+            now = time.monotonic()
+            due = now - self._drawn >= REDRAW_AFTER
+            self._drawn = now if due else self._drawn
+            self._rich.update(self._rich.task_ids[0], completed=done, total=total, text=text, refresh=due)
+
+    def message(self, text: str) -> None:
+        """Print a line that stays, above this one."""
+        if self._rich:
+            self._rich.console.print(text, markup=False, soft_wrap=True)
+        else:
+            print(text, file=sys.stderr)
 
 
 class Progress:
-    """Show how far a download or a reading is; by rich where it is installed, else as a plain line.
+    """Show how far a download or a reading is: share done, rate and time left.
 
     Parameters
     ----------
@@ -25,33 +78,26 @@ class Progress:
     """
 
     def __init__(self, label: str, total: int | None, unit: str, enabled: bool = True) -> None:
-        self.label, self.total, self.unit, self.enabled = label, total, unit, enabled
-        self._start = self._last = time.monotonic()
+        self.total, self.unit = total, unit
+        self._start = time.monotonic()
         self._done = self._count = 0
-        self._bar: Any = None
-        if enabled:
-            self._bar = _rich_bar(label, total)
+        self._line = StatusLine(label, total) if enabled else None
 
     def __enter__(self) -> Progress:
-        if self._bar:
-            self._bar.start()
+        if self._line:
+            self._line.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
-        if not self.enabled:
-            return
-        self._show()
-        if self._bar:
-            self._bar.stop()
-        else:
-            sys.stderr.write("\n")
+        if self._line:
+            self._line.show(self.status(), self._done)
+            self._line.__exit__()
 
     def update(self, done: int, count: int | None = None) -> None:
-        """Say that `done` of `total` is behind us, and `count` of what the rate counts (default: `done`)."""
+        """Record that `done` of `total` is finished, and `count` of what the rate counts (default: `done`)."""
         self._done, self._count = done, done if count is None else count
-        if self.enabled and time.monotonic() - self._last >= _MIN_INTERVAL:
-            self._last = time.monotonic()
-            self._show()
+        if self._line:
+            self._line.show(self.status(), done)
 
     def status(self) -> str:
         """Return the text of the line: share, rate, time left."""
@@ -65,25 +111,25 @@ class Progress:
             parts.append(f"{left // 60}:{left % 60:02d} left")
         return "  ".join(parts)
 
-    def _show(self) -> None:
-        if self._bar:
-            self._bar.update(self._bar.task_ids[0], completed=self._done, status=self.status())
-        else:
-            sys.stderr.write(f"\r{self.label}  {self.status()}\033[K")
-            sys.stderr.flush()
 
-
-def _rich_bar(label: str, total: int | None) -> Any:
+def _rich_line(label: str, total: int | None, bar: bool, transient: bool) -> Any:
+    """Return rich's display, or None where rich is not installed."""
     try:
         from rich.console import Console
-        from rich.progress import BarColumn, TextColumn
+        from rich.progress import BarColumn, ProgressColumn, TextColumn
         from rich.progress import Progress as RichProgress
     except ImportError:
         return None
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[status]}"))
-    bar = RichProgress(*columns, console=Console(stderr=True))
-    bar.add_task(label, total=total, status="")
-    return bar
+    columns: list[ProgressColumn] = [TextColumn("{task.fields[text]}", markup=False)]
+    if bar:
+        columns.insert(0, BarColumn())
+    if label:
+        columns.insert(0, TextColumn("{task.description}", markup=False))
+    console = Console(stderr=True, highlight=False, width=None if sys.stderr.isatty() else WIDE)
+    # Redrawn by `show` alone: a thread of rich's own would wake up in the midst of compiled code and of forks.
+    line = RichProgress(*columns, console=console, transient=transient, auto_refresh=False)
+    line.add_task(label, total=total, text="")
+    return line
 
 
 def _short(number: float) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -13,7 +13,7 @@ from vrspam._utils import array_api
 class Rows(NamedTuple):
     """Validated training data: X, the labels, and the weights of the rows if there are any."""
 
-    X: np.ndarray
+    X: Any
     y: np.ndarray
     weights: np.ndarray | None
 

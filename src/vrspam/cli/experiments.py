@@ -105,7 +105,7 @@ def report(
 def _run(protocol: Protocol, directory: Path, jobs: int | None, as_json: bool, skip_missing: bool) -> None:
     if directory.exists() and not directory.is_dir():
         raise typer.BadParameter(f"{directory} is a file: give the name of a directory", param_hint="--out")
-    from vrspam.cli.progress import duration, watching
+    from vrspam.cli.watching import duration, watching
     from vrspam.experiments.harness import run_experiment
     from vrspam.experiments.publish import publish
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+from contextlib import nullcontext
 from numbers import Integral, Real
 from typing import Any
 
@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from vrspam._utils.progress import StatusLine
 from vrspam.estimators._base import PENALTY_CONSTRAINTS, AUCClassifierBase, generator, resolve_l2
 from vrspam.moments import ClassMoments
 from vrspam.solvers._rows import TrainingRows
@@ -181,29 +182,22 @@ class VRSPAMClassifier(AUCClassifierBase):
             rng=generator(self.random_state),
             record_variance=self.record_variance,
         )
-        progress = _ProgressLine(variant, target_gap(objective, self.tol)) if self.verbose else None
-        try:
-            solution = run(solver, objective, tol=self.tol, max_iter=self.max_iter, callback=progress)
-        finally:
-            if progress is not None:
-                progress.close()
+        with _EpochLine(variant, target_gap(objective, self.tol)) if self.verbose else nullcontext() as line:
+            solution = run(solver, objective, tol=self.tol, max_iter=self.max_iter, callback=line)
         if self.step_size != "auto" and solution.value > objective.scale:
             raise solver.diverged(objective)
         return self._store(solution, moments.classes, moments.means, l2, variant_=variant)
 
 
-class _ProgressLine:
-    """One line on the standard error stream that is rewritten after each epoch."""
+class _EpochLine(StatusLine):
+    """One line on the standard error stream that is redrawn after each epoch."""
 
     def __init__(self, variant: str, target: float):
-        self.variant, self.target = variant, target
+        super().__init__(f"VRSPAM {variant}:", bar=False)
+        self.target = target
 
     def __call__(self, row: dict[str, Any]) -> None:
-        line = (
-            f"VRSPAM {self.variant}: epoch {row['epoch']:.0f}, {row['passes']:.1f} passes, {row['seconds']:.1f} s, "
+        self.show(
+            f"epoch {row['epoch']:.0f}, {row['passes']:.1f} passes, {row['seconds']:.1f} s, "
             f"F {row['objective']:.6g}, gap {row['gap']:.2e} (goal {self.target:.0e})"
         )
-        print(f"\r{line:<100}", end="", file=sys.stderr, flush=True)
-
-    def close(self) -> None:
-        print(file=sys.stderr)

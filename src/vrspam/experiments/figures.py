@@ -1,4 +1,4 @@
-"""The paper's figures from rows: which rows a figure needs, what it says, and its files."""
+"""The paper's figures from rows: which rows a figure needs, its caption, and its files."""
 
 from __future__ import annotations
 

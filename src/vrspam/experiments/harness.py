@@ -1,4 +1,4 @@
-"""The whole job: data made sure of, runs done, table, figures and report written."""
+"""The whole experiment: make sure that the data are there, then do all runs that are not done yet."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ from functools import partial
 from pathlib import Path
 
 from vrspam.data import DataError, available, load
-from vrspam.experiments.parallel import WORKER_DIED, Outcome, run_all
 from vrspam.experiments.plan import Run, make_plan, needs
 from vrspam.experiments.protocol import Protocol
-from vrspam.experiments.run import Worker, about
+from vrspam.experiments.run import WORKER_DIED, Outcome, Worker, about, run_all
 from vrspam.experiments.store import Store
 
 ROWS = "rows"  # the folder of the result files inside an output directory
 
 
 class Watcher:
-    """Hears of the progress of an experiment; this one says nothing."""
+    """Is told how an experiment gets on; this one ignores it."""
 
     def start(self, todo: list[Run], done: int) -> None:
         """The plan is known: `todo` is left, `done` runs are there already."""
@@ -101,7 +100,7 @@ def run_experiment(
 
 
 def _missing_sets(names: Iterable[str], watcher: Watcher) -> dict[str, str]:
-    """Fetch what is not on this machine; return what cannot be had or is damaged, and why."""
+    """Download the sets that are not on this machine; return those that are unavailable or damaged, and why."""
     where = {row["name"]: row["where"] for row in available()}
     missing = {}
     for name in names:

@@ -1,36 +1,50 @@
-"""One run: from its place in the plan to rows, kept in the store."""
+"""One run, from its place in the plan to rows in the store; and all runs, in parallel processes.
+
+A worker writes its own result file, so an end at any moment loses at most the runs that are under way. The pool is
+the standard library's, not joblib's, which lacks two things that a long experiment needs: when a process dies, joblib
+does not say which runs were under way; and its workers go on for a while after their parent was killed.
+"""
 
 from __future__ import annotations
 
 import os
 import platform
+import signal
+import threading
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
 from vrspam import __version__
 from vrspam._utils.blas import blas_threads
-from vrspam.experiments import figure_tasks, tasks
-from vrspam.experiments.parallel import Outcome
 from vrspam.experiments.plan import Run, needs
 from vrspam.experiments.protocol import Protocol
-from vrspam.experiments.splits import load_set
 from vrspam.experiments.store import Row, Store
+from vrspam.experiments.tasks import TASKS
+from vrspam.experiments.train_test import load_set
 
-TASKS: dict[str, Callable[[Run, Protocol, list[Row]], list[Row]]] = {
-    "choose": tasks.choose,
-    "tune": tasks.tune,
-    "score": tasks.score,
-    "convergence": figure_tasks.convergence,
-    "variance": figure_tasks.variance,
-    "theorem": figure_tasks.theorem,
-}
+WORKER_DIED = "the process ended before the run was done (out of memory?)"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended: `message` is empty when it succeeded."""
+
+    run: Run
+    message: str = ""
+    auc: float | None = None
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -64,8 +78,82 @@ class Worker:
             return TASKS[run.task](run, self.protocol, needed)
 
 
+def run_all(
+    plan: list[Run],
+    needs: Callable[[Run], list[Run]],
+    work: Callable[[Run], Outcome],
+    done: set[Run],
+    n_jobs: int | None = None,
+) -> Iterator[Outcome]:
+    """Do every run of `plan` that is not in `done`, each after the runs it needs; yield outcomes as they come.
+
+    A run is tried even if one that it needs has failed: its own message then says what is missing.
+
+    Parameters
+    ----------
+    plan : list of Run
+    needs : callable
+        The runs that must have ended before a run can start.
+    work : callable
+        Picklable; does one run and keeps its rows itself.
+    done : set of Run
+        Runs that need not be done again.
+    n_jobs : int, optional
+        Number of processes; by default all cores.
+    """
+    waiting = [run for run in plan if run not in done]
+    ended = set(done)
+    size = max(1, min(n_jobs or os.cpu_count() or 1, len(waiting) or 1))
+    while waiting:
+        with _workers(size) as pool:
+            under_way: dict[Future[Outcome], Run] = {}
+            sound = True
+            while under_way or (waiting and sound):
+                try:
+                    for run in [run for run in waiting if ended.issuperset(needs(run))][: size + 1 - len(under_way)]:
+                        under_way[pool.submit(work, run)] = run
+                        waiting.remove(run)
+                except BrokenProcessPool:  # new processes do the rest, once the runs under way have been reported
+                    sound = False
+                for future in wait(under_way, return_when=FIRST_COMPLETED).done:
+                    run = under_way.pop(future)
+                    ended.add(run)
+                    died = isinstance(future.exception(), BrokenProcessPool)
+                    yield Outcome(run, WORKER_DIED) if died else future.result()
+
+
+@contextmanager
+def _workers(size: int) -> Iterator[ProcessPoolExecutor]:
+    """Processes that end with this one, however it ends.
+
+    They hold the reading end of a pipe whose writing end only this process has, and see when it is closed.
+    """
+    context = get_context("spawn")
+    ours, theirs = context.Pipe(duplex=False)
+    pool = ProcessPoolExecutor(size, mp_context=context, initializer=_start_worker, initargs=(ours,))
+    try:
+        yield pool
+        pool.shutdown()
+    finally:  # on an interrupt the workers must not finish what they are at
+        theirs.close()
+        ours.close()
+        pool.shutdown(cancel_futures=True)
+
+
+def _start_worker(parent: Connection) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what an interrupt means
+
+    def end_with_parent() -> None:
+        try:
+            parent.recv()
+        except (EOFError, OSError):
+            os._exit(1)
+
+    threading.Thread(target=end_with_parent, daemon=True).start()
+
+
 def about(run: Run, protocol: Protocol, data: bool = True) -> dict[str, Any]:
-    """How the rows of a run came about: kept in its file."""
+    """Describe how the rows of a run were made (protocol, machine, data); kept in its file."""
     facts = {
         "digest": protocol.digest(),
         "run_digest": protocol.run_digest(run.algorithm, run.task),

@@ -1,6 +1,6 @@
-"""One Parquet file per run: there whole or not at all, named by the run and the version of the package.
+"""One Parquet file for each run, named by the run and the version of the package; written whole or not at all.
 
-A file carries its rows, and beside them how they came about (protocol, machine, hashes of the data), so a report
+A file holds its rows and a description of how they were made (protocol, machine, hashes of the data), so a report
 needs nothing but the files. Failed runs are kept too, marked as failed, and count as not done.
 """
 
@@ -71,7 +71,7 @@ class Store:
         self.write(run, [{"kind": "failed", "message": message}], about)
 
     def read(self, run: Run) -> list[Row] | None:
-        """The rows of a run; None where there is no whole file of it."""
+        """Return the rows of a run; None where its file is missing or damaged."""
         found = _read(self.path(run))
         return found[0] if found and found[0] and _run_of(found[0][0]) == run else None
 
@@ -84,7 +84,7 @@ class Store:
         return _run_of(rows[0]) == run and rows[0]["kind"] != "failed" and about.get("run_digest") == run_digest
 
     def remove_leftovers(self) -> None:
-        """Delete what killed processes left half-written; what is younger than an hour may belong to a live one."""
+        """Delete half-written files of killed processes; files younger than an hour may belong to a live one."""
         for path in self.directory.glob(".*.part"):
             if time.time() - path.stat().st_mtime > 3600:
                 path.unlink(missing_ok=True)
@@ -96,7 +96,7 @@ class Store:
 
 
 def read_all(directory: str | os.PathLike[str]) -> tuple[list[Row], list[dict[str, Any]], list[Path]]:
-    """All rows in a directory, how they came about (each way once), and the files that could not be read.
+    """Return all rows in a directory, the descriptions of how they were made (each once), and the unreadable files.
 
     Where several versions of the package left results of the same run, the newest version counts.
     """

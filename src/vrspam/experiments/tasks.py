@@ -1,85 +1,41 @@
-"""What each kind of run does: choose penalties, tune an algorithm, train and test it.
+"""What each kind of run does: choose penalties, tune an algorithm, train and test it, gather the rows of a figure.
 
 A task gets its run, the protocol and the rows of the runs it needs, and returns rows; the first one is the result.
+For the figures an algorithm is a black box: its state after e epochs is what `fit` with max_iter=e and the same seed
+returns.
 """
 
 from __future__ import annotations
 
 import json
-import time
 import warnings
-from collections.abc import Iterable
-from functools import cache
-from itertools import product
+from collections.abc import Callable, Iterable
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
-from scipy import sparse
-from sklearn.base import clone
 from sklearn.exceptions import FitFailedWarning
 from sklearn.model_selection import StratifiedKFold, cross_val_score
+from sklearn.utils.extmath import row_norms
 
-import vrspam
+from vrspam import AUCClassifier, AUCClassifierCV, coef_path, theory
 from vrspam.experiments.plan import GRID, Run
 from vrspam.experiments.protocol import Algorithm, Protocol
-from vrspam.experiments.splits import Split, prepare
 from vrspam.experiments.store import Row
+from vrspam.experiments.train_test import TrainTestSplit, build, evaluate, fit, prepare
 from vrspam.model_selection.selection import select
 
 NO_L1 = 0.0
-
-
-def build(algorithm: Algorithm, l2: float, l1: float, seed: int, tuned: str | None = None, **changes: Any):
-    """The estimator of an algorithm with its penalties; `changes` replace parameters that it has."""
-    parameters: dict[str, Any] = {"l2": l2, **dict(algorithm.parameters)}
-    if algorithm.penalty == "net":
-        parameters["l1"] = l1
-    if tuned is not None and algorithm.tune:
-        parameters[algorithm.tune[0]] = json.loads(tuned)
-    estimator = getattr(vrspam, algorithm.estimator)(**parameters, random_state=seed)
-    known = estimator.get_params()
-    return estimator.set_params(**{name: value for name, value in changes.items() if name in known})
-
-
-def fit(estimator, split: Split):
-    """Train, compiled code warmed up before; return the estimator and the seconds its solver took."""
-    cls: Any = type(estimator)
-    _warm_up(cls, tuple(sorted(_discrete(estimator).items())), sparse.issparse(split.X))
-    start = time.perf_counter()
-    estimator.fit(split.X, split.y)
-    elapsed = time.perf_counter() - start
-    history = getattr(estimator, "history_", None)
-    return estimator, float(history["seconds"][-1]) if history else elapsed
-
-
-def evaluate(estimator, seconds: float, split: Split, l2: float, l1: float) -> Row:
-    """The columns that every trained model gets; AUC is measured here, on the test part."""
-    history = getattr(estimator, "history_", None)
-    optimum = split.optimum(l2, l1)
-    return {
-        "l2": l2,
-        "l1": l1,
-        "epoch": int(estimator.n_iter_),
-        "passes": float(history["passes"][-1]) if history else None,
-        "seconds": seconds,
-        "objective": float(estimator.objective_),
-        "excess": float(estimator.objective_ - optimum.objective_),
-        "gap": float(estimator.gap_),
-        "nonzeros": int(np.count_nonzero(estimator.coef_)),
-        "auc": split.test_auc(estimator.coef_),
-        "auc_exact": split.test_auc(optimum.coef_),
-        "distance": float(np.sum((estimator.coef_ - optimum.coef_) ** 2)),
-        "variant": getattr(estimator, "variant_", None),
-    }
+TIMINGS = 3  # fits whose fastest is shown, where they take less than SHORT seconds
+SHORT = 2.0
 
 
 def choose(run: Run, protocol: Protocol, needed: list[Row]) -> list[Row]:
     """Cross-validated AUC of every penalty by the exact minimiser, and what each would give on the test part.
 
-    The last is no choice but the ceiling: what could be had from this objective by knowing the test part.
+    The latter are not used for the choice. Their best is the ceiling: what this objective could reach if the test
+    part were known.
     """
-    from vrspam import AUCClassifierCV, coef_path
-
     split = prepare(run, protocol)
     l1s = (NO_L1, *protocol.l1)
     with warnings.catch_warnings():
@@ -122,7 +78,81 @@ def score(run: Run, protocol: Protocol, needed: list[Row]) -> list[Row]:
     return [{"kind": "result", "tuned": tuned} | split.facts() | evaluate(model, seconds, split, l2, l1)]
 
 
-def own_choice(run: Run, protocol: Protocol, split: Split, tuned: str | None) -> tuple[float, float]:
+def convergence(run: Run, protocol: Protocol, needed: list[Row]) -> list[Row]:
+    """Test AUC and objective after a growing number of epochs; the clock is that of the longest fit."""
+    split = prepare(run, protocol)
+    algorithm = protocol.algorithm(run.algorithm)
+    l2, l1 = chosen_penalty(algorithm, needed)
+    counts = protocol.convergence.epochs
+
+    def trained(epochs: int):
+        return fit(_stopped(algorithm, l2, l1, run.seed, epochs, tuned_value(needed)), split)[0]
+
+    seconds = trained(max(counts)).history_["seconds"]
+    for _ in range(TIMINGS - 1 if seconds[-1] < SHORT else 0):
+        seconds = np.minimum(seconds, trained(max(counts)).history_["seconds"])
+    rows = []
+    for epochs in counts:
+        row = evaluate(trained(epochs), float(seconds[min(epochs, len(seconds) - 1)]), split, l2, l1)
+        rows.append({"kind": "convergence"} | split.facts() | row)
+    return rows
+
+
+def variance(run: Run, protocol: Protocol, needed: list[Row]) -> list[Row]:
+    """Variance of the direction of an update over the draw of the row, at the end of each epoch.
+
+    For SPAM it is that of the stochastic gradient; for VRSPAM that of G(w) - G(w̃) + ∇f(w̃), w̃ the anchor of the
+    epoch, beside the smaller of the paper's two bounds, from ‖w - w*‖² and ‖w̃ - w*‖²: with the paper's constant
+    128 M⁴, and with that of the rows.
+    """
+    split = prepare(run, protocol)
+    algorithm = protocol.algorithm(run.algorithm)
+    l2, l1 = chosen_penalty(algorithm, needed)
+    positive = split.y == 1
+    reduced = algorithm.estimator == "VRSPAMClassifier"
+    rows: list[Row] = []
+    for epochs in range(1, protocol.variance.epochs + 1):
+        model, _ = fit(_stopped(algorithm, l2, l1, run.seed, epochs, None, record_variance=True), split)
+        if reduced:
+            value = float(model.history_["variance"][-1])
+        else:
+            value = theory.gradient_variance(split.X, positive, model.coef_[0])
+        distance = float(np.sum((model.coef_ - split.optimum(l2, l1).coef_) ** 2))
+        passes = float(model.history_["passes"][-1])
+        rows.append({"kind": "variance", "epoch": epochs, "passes": passes, "variance": value, "distance": distance})
+    if reduced:
+        M = float(np.sqrt(row_norms(split.X, squared=True).max()))
+        constants = {"bound": theory.noise_printed(M), "bound_rows": theory.noise_rows(split.X, positive)}
+        for anchor, row in pairwise(rows):  # the last point of an epoch is the next anchor
+            for name, noise in constants.items():
+                row[name] = min(theory.variance_bounds(noise, row["distance"], anchor["distance"]))
+        rows = rows[1:]
+    return [row | {"l2": l2, "l1": l1} for row in rows]
+
+
+def theorem(run: Run, protocol: Protocol, needed: list[Row]) -> list[Row]:
+    """‖w̃_s - w*‖² over seeds, with the theoretical step, and the bound α^(s-1) times its mean after one epoch."""
+    figure = protocol.theorem
+    split = prepare(run, protocol)
+    X = split.X / float(np.sqrt(row_norms(split.X, squared=True).max()))  # M = 1
+    noise = theory.noise_printed(1.0)
+    step = figure.theta * theory.step_bound(figure.l2, noise)
+    m = theory.inner_steps(figure.l2, figure.theta, noise)
+    alpha = theory.contraction(figure.l2, step, m, noise)
+    optimum = AUCClassifier(l2=figure.l2, tol=1e-15).fit(X, split.y).coef_
+    algorithm = protocol.algorithm(run.algorithm)
+    rows: list[Row] = []
+    for epochs in range(1, figure.epochs + 1):
+        for repeat in range(figure.seeds):
+            model = _stopped(algorithm, figure.l2, 0.0, run.seed + repeat, epochs, None)
+            model.set_params(step_size=step, inner_steps=m).fit(X, split.y)
+            distance = float(np.sum((model.coef_ - optimum) ** 2))
+            rows.append({"kind": "theorem", "epoch": epochs, "repeat": repeat, "l2": figure.l2, "distance": distance})
+    start = np.mean([row["distance"] for row in rows if row["epoch"] == 1])
+    return [row | {"bound": float(start * alpha ** (row["epoch"] - 1))} for row in rows]
+
+
+def own_choice(run: Run, protocol: Protocol, split: TrainTestSplit, tuned: str | None) -> tuple[float, float]:
     """The penalty that an algorithm chooses by its own fits."""
     algorithm = protocol.algorithm(run.algorithm)
     penalties = own_penalties(algorithm, protocol)
@@ -138,7 +168,7 @@ def folds(run: Run, protocol: Protocol) -> StratifiedKFold:
     return StratifiedKFold(protocol.folds, shuffle=True, random_state=run.seed)
 
 
-def validated(estimator, split: Split, cv: StratifiedKFold) -> np.ndarray:
+def validated(estimator, split: TrainTestSplit, cv: StratifiedKFold) -> np.ndarray:
     """AUC on each validation fold; 0, the worst, where the algorithm diverged."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FitFailedWarning)
@@ -176,21 +206,17 @@ def net_rows(rows: Iterable[Row]) -> list[Row]:
     return [row for row in rows if row["l1"] != NO_L1]
 
 
-def _discrete(estimator) -> dict[str, Any]:
-    """The parameters that decide which code runs."""
-    return {name: value for name, value in estimator.get_params().items() if isinstance(value, (str, bool))} | {
-        "l2": 1.0,
-        **({"l1": float(estimator.l1 > 0)} if "l1" in estimator.get_params() else {}),
-    }
+def _stopped(algorithm: Algorithm, l2: float, l1: float, seed: int, epochs: int, tuned: str | None, **more: Any):
+    """The algorithm made to do exactly that many epochs."""
+    model = build(algorithm, l2, l1, seed, tuned, max_iter=epochs, **more)
+    return model if model.get_params().get("tol") is None else model.set_params(tol=0.0)
 
 
-@cache
-def _warm_up(cls: Any, parameters: tuple[tuple[str, Any], ...], is_sparse: bool) -> None:
-    """Fit two little classes once in this process, so that no clock sees a compiler."""
-    rng = np.random.default_rng(0)
-    X = np.abs(rng.standard_normal((40, 3)))
-    y = np.where(np.arange(40) % 2, 1, -1)
-    model = clone(cls(**dict(parameters)))
-    if "max_iter" in model.get_params():
-        model.set_params(max_iter=1)
-    model.fit(sparse.csr_matrix(X) if is_sparse else X, y)
+TASKS: dict[str, Callable[[Run, Protocol, list[Row]], list[Row]]] = {
+    "choose": choose,
+    "tune": tune,
+    "score": score,
+    "convergence": convergence,
+    "variance": variance,
+    "theorem": theorem,
+}

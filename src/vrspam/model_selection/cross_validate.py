@@ -36,8 +36,7 @@ class GridScores:
     ----------
     grid : dict of ndarray
         The values of "l2" and of "l1".
-    auc, gaps, converged : ndarray of shape (l2s, l1s, folds)
-    intercepts : ndarray of shape (l2s, l1s, folds) or None
+    auc, gaps, converged, intercepts : ndarray of shape (l2s, l1s, folds)
     coefs : ndarray of shape (folds, l2s, l1s, features) or None
         Kept where the caller asks for them.
     total : ClassMoments or None
@@ -50,7 +49,7 @@ class GridScores:
     auc: np.ndarray
     gaps: np.ndarray
     converged: np.ndarray
-    intercepts: np.ndarray | None = None
+    intercepts: np.ndarray
     coefs: np.ndarray | None = None
     total: ClassMoments | None = None
     held_out: list[HeldOutBlock] | None = None
@@ -58,7 +57,6 @@ class GridScores:
     def held_out_at(self, choice: Choice) -> HeldOut:
         """The held-out rows at the chosen point, where their scores were kept."""
         assert self.held_out is not None
-        assert self.intercepts is not None
         point = int(np.ravel_multi_index(choice.index, self.auc.shape[:2]))
         return held_out_at(self.held_out, point, self.intercepts[choice.index])
 
@@ -81,13 +79,12 @@ def cross_validate(source: FoldSource, search: GridSearch, *, keep_coefs: bool =
     l1s = check_grid_axis("l1s", search.l1s)
     l2s = auto_l2s(source.total) if isinstance(search.l2s, str) else check_grid_axis("l2s", search.l2s)
     shape = (l2s.size, l1s.size, source.n_folds)
-    intercepts = np.empty(shape)
     scores = GridScores(
         {"l2": l2s, "l1": l1s},
         auc=np.full(shape, 0.5),  # without coefficients all scores are tied
         gaps=np.empty(shape),
         converged=np.empty(shape, dtype=bool),
-        intercepts=intercepts,
+        intercepts=np.empty(shape),
         total=source.total,
     )
 
@@ -101,7 +98,7 @@ def cross_validate(source: FoldSource, search: GridSearch, *, keep_coefs: bool =
         grid = solve_grid(loss, l2s, l1s, tol=search.tol, max_iter=search.max_iter, like=source.like)
         del loss  # its matrices are not needed while rows are scored
         scores.gaps[..., fold], scores.converged[..., fold] = grid.gaps, grid.converged
-        intercepts[..., fold] = -(grid.coefs @ centre)
+        scores.intercepts[..., fold] = -(grid.coefs @ centre)
         coefs = grid.coefs.reshape(l2s.size * l1s.size, -1)
         if not source.scores_all_folds_at_once:
             take_auc(source.held_out({fold: coefs}))

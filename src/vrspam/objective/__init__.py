@@ -10,7 +10,8 @@ penalties; an `Objective` is one of each.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -38,8 +39,12 @@ __all__ = [
 AUTO_L2_SHARE = 1e-3  # `l2="auto"` is this share of `l2_unit`
 
 
+Loss = TypeVar("Loss", bound=SmoothLoss)
+Omega = TypeVar("Omega", bound=Penalty)
+
+
 @dataclass(frozen=True)
-class Objective:
+class Objective(Generic[Loss, Omega]):
     """F = f + Ω for one data set.
 
     Parameters
@@ -55,22 +60,24 @@ class Objective:
     0.075
     """
 
-    loss: SmoothLoss
-    penalty: Penalty
+    loss: Loss
+    penalty: Omega
 
-    @classmethod
-    def from_moments(cls, moments: ClassMoments, l2: float, l1: float = 0.0) -> Objective:
+    @staticmethod
+    def from_moments(moments: ClassMoments, l2: float, l1: float = 0.0) -> Objective[SquaredPairLoss, ElasticNet]:
         """The squared pair loss from sufficient statistics, with an elastic net."""
-        return cls(SquaredPairLoss.from_moments(moments), ElasticNet(l2, l1))
+        return Objective(SquaredPairLoss.from_moments(moments), ElasticNet(l2, l1))
 
-    @classmethod
-    def from_rows(cls, X, is_positive, sample_weight, moments: ClassMoments, l2: float, l1: float = 0.0) -> Objective:
+    @staticmethod
+    def from_rows(
+        X, is_positive, sample_weight, moments: ClassMoments, l2: float, l1: float = 0.0
+    ) -> Objective[SquaredPairLoss, ElasticNet]:
         """The squared pair loss by products with X, with an elastic net; `moments` needs no scatter matrices."""
-        return cls(SquaredPairLoss.from_rows(X, is_positive, sample_weight, moments), ElasticNet(l2, l1))
+        return Objective(SquaredPairLoss.from_rows(X, is_positive, sample_weight, moments), ElasticNet(l2, l1))
 
     def with_penalty(self, penalty: Penalty) -> Objective:
         """The same data with another penalty."""
-        return replace(self, penalty=penalty)
+        return Objective(self.loss, penalty)
 
     @property
     def scale(self) -> float:

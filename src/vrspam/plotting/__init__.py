@@ -5,8 +5,9 @@ from vrspam._utils.optional import require
 require("plots", "matplotlib")  # before the imports below fail without a word on what to do
 
 # ruff: noqa: E402
+from vrspam.plotting.column_curves import plot_shapes
 from vrspam.plotting.convergence import plot_convergence
-from vrspam.plotting.grid import plot_cv, plot_path
+from vrspam.plotting.cross_validation import plot_cv, plot_path
 from vrspam.plotting.ranking import (
     plot_coefficients,
     plot_lift,
@@ -15,7 +16,6 @@ from vrspam.plotting.ranking import (
     plot_roc,
     plot_scores,
 )
-from vrspam.plotting.shapes import plot_shapes
 
 __all__ = [
     "plot_coefficients",

@@ -1,4 +1,4 @@
-"""How an iterative estimator came to its end."""
+"""The progress of iterative estimators: certificate or objective after each epoch."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from vrspam.plotting.style import COLOURS, DASHES, add_legend, axes_or_new
 
-SMALLEST = 1e-16  # what is left of a difference below rounding is drawn here
+SMALLEST = 1e-16  # smaller differences are rounding errors and are drawn here
 NAMES = {
     "passes": "passes over the data",
     "seconds": "seconds",

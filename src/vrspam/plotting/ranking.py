@@ -182,7 +182,7 @@ def plot_lift(y_true: ArrayLike, scores: ArrayLike, *, ax: Axes | None = None) -
 def plot_reliability(
     predicted: Sequence[float], observed: Sequence[float], rows: Sequence[int], *, ax: Axes | None = None
 ) -> Axes:
-    """Draw what came true against what was said, for groups of rows, with 95 % intervals (Wilson).
+    """Draw the observed frequency against the predicted probability of groups of rows, with 95 % intervals (Wilson).
 
     Parameters
     ----------
@@ -196,19 +196,19 @@ def plot_reliability(
     -------
     Axes
     """
-    said, came, n = (np.asarray(values, dtype=float) for values in (predicted, observed, rows))
+    probability, frequency, n = (np.asarray(values, dtype=float) for values in (predicted, observed, rows))
     z = 1.96
-    middle = (came + z**2 / (2 * n)) / (1 + z**2 / n)
-    half = z / (1 + z**2 / n) * np.sqrt(came * (1 - came) / n + z**2 / (4 * n**2))
+    middle = (frequency + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * np.sqrt(frequency * (1 - frequency) / n + z**2 / (4 * n**2))
     ax = axes_or_new(ax)
-    top = min(1.0, 1.08 * max(said.max(), (middle + half).max()))
+    top = min(1.0, 1.08 * max(probability.max(), (middle + half).max()))
     ax.plot([0, top], [0, top], color=GREY, linewidth=1.0, linestyle=(0, (4, 2)), zorder=1)
-    ax.vlines(said, np.maximum(middle - half, 0.0), middle + half, color=BLUE, linewidth=1.2)
-    ax.plot(said, came, color=BLUE, marker="o", linestyle="", clip_on=False)  # whole dots on the axis too
+    ax.vlines(probability, np.maximum(middle - half, 0.0), middle + half, color=BLUE, linewidth=1.2)
+    ax.plot(probability, frequency, color=BLUE, marker="o", linestyle="", clip_on=False)  # whole dots on the axis too
     ax.set_xlim(0, top)
     ax.set_ylim(0, top)
-    ax.set_xlabel("probability said")
-    ax.set_ylabel("share that came true")
+    ax.set_xlabel("predicted probability")
+    ax.set_ylabel("observed frequency")
     return ax
 
 

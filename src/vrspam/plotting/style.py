@@ -35,14 +35,14 @@ GREY = "#777777"
 
 
 def new_figure(rows: int, columns: int, size: tuple[float, float]) -> tuple[Figure, np.ndarray]:
-    """A figure of `size` inches with a grid of axes, in the house style."""
+    """Return a figure of `size` inches with a grid of axes, in the house style."""
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=size, layout="constrained")
         return figure, figure.subplots(rows, columns, squeeze=False)
 
 
 def axes_or_new(ax: Axes | None) -> Axes:
-    """The axes given, or those of a new figure that a notebook shows."""
+    """Return the axes given, or those of a new figure that a notebook shows."""
     if ax is not None:
         return ax
     import matplotlib.pyplot as plt
@@ -52,13 +52,13 @@ def axes_or_new(ax: Axes | None) -> Axes:
 
 
 def add_legend(ax: Axes, **options: Any) -> None:
-    """A legend whose names are text: a dollar sign in one begins no formula."""
+    """Add a legend whose names are plain text: a dollar sign does not begin a formula."""
     for text in ax.legend(**options).get_texts():
         text.set_parse_math(False)
 
 
 def save_figure(figure: Figure, path: Path) -> Path:
-    """Write a picture (PNG, SVG or PDF by its name), whole and the same bytes for the same picture."""
+    """Write a picture as PNG, SVG or PDF, by the suffix of `path`; the same picture gives the same bytes."""
     kind = path.suffix.lower()
     if kind not in (".png", ".svg", ".pdf"):
         raise ValueError(f"{path} must end in .png, .svg or .pdf to be a picture")

@@ -1,7 +1,7 @@
-"""Rows, figures and words into one HTML page that needs nothing but itself.
+"""Tables, figures and text in one HTML page that needs no other file.
 
 A page is a list of sections, a section a list of blocks; a block is text, a table, a figure or a list of facts.
-The page makes no request (its content policy forbids it), prints well, and reads on a phone.
+The page makes no network request (its content policy forbids it), prints well, and can be read on a phone.
 """
 
 from __future__ import annotations

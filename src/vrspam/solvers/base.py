@@ -97,7 +97,7 @@ def certify(
 
     The loss must be quadratic, with Σ as a matrix; `product` is Σw where it is known.
     """
-    loss: Any = objective.loss
+    loss = objective.loss
     value, grad = loss.value_and_grad(w, product)
     gap, left = objective.certificate(w, grad)
     if loss.rounding > 0.0:
@@ -113,7 +113,7 @@ def _rounding_of_gap(objective: Objective, w: np.ndarray) -> float:
     An entry of kH is wrong by about `rounding` · √(h_i h_j), h its diagonal, so that the gradient at w is wrong by
     rounding · √(Σ h_i) · √(Σ h_j w_j²), if the errors are independent.
     """
-    loss: Any = objective.loss
+    loss = objective.loss
     h = loss.curvature()
     error = loss.rounding * np.sqrt(h.sum()) * np.linalg.norm(np.sqrt(h) * w)
     return float(error / np.sqrt(2.0 * objective.penalty.gap_curvature(h)))

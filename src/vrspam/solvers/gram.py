@@ -37,7 +37,7 @@ class Cholesky:
         return None if objective.loss.matrix is not None else NO_MATRIX
 
     def solve(self, objective: Objective, *, tol: float, max_iter: int = 1, w0: Any = None) -> Solution:
-        loss: Any = objective.loss
+        loss = objective.loss
         l2, delta = objective.penalty.ridge, loss.delta
         assert l2 is not None
         if l2 == 0.0:

@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -35,7 +34,7 @@ class ConjugateGradient(EpochSolver):
         return None if objective.loss.is_quadratic else NOT_QUADRATIC
 
     def init(self, objective: Objective) -> State:
-        loss: Any = objective.loss
+        loss = objective.loss
         l2, k = objective.penalty.ridge, loss.k
         diagonal = loss.curvature() + l2
         if l2 == 0.0:
@@ -46,7 +45,7 @@ class ConjugateGradient(EpochSolver):
         return self.start(objective, passes=2.0)
 
     def epoch(self, objective: Objective, state: State) -> None:
-        loss: Any = objective.loss
+        loss = objective.loss
         l2, k = objective.penalty.ridge, loss.k
         if state.fresh:  # the first step, or the driver has replaced the updated gradient by a computed one
             self._residual = -(state.grad + l2 * state.w) / k
@@ -105,7 +104,7 @@ class ColumnDescent(EpochSolver):
     def epoch(self, objective: Objective, state: State) -> None:
         from vrspam import kernels  # compiled code is loaded only when it is needed
 
-        loss: Any = objective.loss
+        loss = objective.loss
         scores = np.zeros(loss.rows.X.shape[0])
         kernels.weighted_row_sum(self._columns, np.flatnonzero(state.w), state.w, scores)
         # The margin needs δ·w even when the columns are centred, so it is carried as a third number.
@@ -146,7 +145,7 @@ class ColumnDescent(EpochSolver):
 
     def _restrict(self, objective: Objective, support: np.ndarray) -> Objective:
         """The same problem on some of the columns, with Σ as a matrix."""
-        loss: Any = objective.loss
+        loss = objective.loss
         matrix = self._gram(support)
         matrix -= self._means[:, support].T @ self._means[:, support]
         part = replace(

@@ -1,4 +1,4 @@
-"""The picture of an additive model: what each column adds to the score."""
+"""The picture of a model of curves: what each column adds to the score."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def _draw_curve(ax: Axes, shape: Shape) -> float:
     ax.plot(grid, shape.contribution[inner], color=BLUE)
     _scale_axis(ax, grid)
     steps = np.diff(grid)
-    if np.ptp(steps) > 1e-9 * steps.max():  # evenly spaced points are no quantiles: a straight line
+    if np.ptp(steps) > 1e-9 * steps.max():  # evenly spaced points are not quantiles: the curve is a straight line
         marks = grid[np.linspace(0, grid.size - 1, min(grid.size, 21)).astype(int)]
         ax.plot(marks, np.full(marks.size, 0.015), "|", color=GREY, transform=ax.get_xaxis_transform(), clip_on=False)
     scale = ax.xaxis.get_transform()

@@ -162,7 +162,7 @@ def _frame(ax: Axes, mean: np.ndarray, error: np.ndarray) -> None:
 def _position(values: np.ndarray, value: float, name: str) -> int:
     nearest = int(np.argmin(np.abs(values - value)))
     if not np.isclose(values[nearest], value, rtol=1e-9, atol=0.0):
-        raise ValueError(f"{name} = {value:g} is no point of the grid {values.tolist()}.")
+        raise ValueError(f"{name} = {value:g} is not a point of the grid {values.tolist()}.")
     return nearest
 
 

@@ -1,16 +1,16 @@
-"""How far an experiment is: a live line on a terminal, plain lines elsewhere."""
+"""How far an experiment is: a line that is redrawn on a terminal, a line for each run elsewhere."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
+from vrspam._utils.progress import StatusLine
 from vrspam.cli.common import err, warn
 from vrspam.experiments.harness import Watcher
-from vrspam.experiments.parallel import Outcome
 from vrspam.experiments.plan import Run, cost
+from vrspam.experiments.run import Outcome
 
 EARLY = 0.03  # share of the work below which the start-up of the processes would mislead
 
@@ -43,8 +43,11 @@ def duration(seconds: float) -> str:
     return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"
 
 
-class Lines(Watcher):
-    """One line whenever a run has ended."""
+class RunDisplay(Watcher):
+    """A line for each run that has ended; with a `StatusLine` it is redrawn, and only failures and messages stay."""
+
+    def __init__(self, line: StatusLine | None = None):
+        self.line = line
 
     def start(self, todo: list[Run], done: int) -> None:
         self.time_left, self.number, self.total = TimeLeft(todo), done, done + len(todo)
@@ -54,31 +57,17 @@ class Lines(Watcher):
     def step(self, outcome: Outcome) -> None:
         self.number += 1
         left = self.time_left.step(outcome.run)
-        self.message(f"{self.number}/{self.total}  {describe(outcome)}{left}")
+        text = f"{self.number}/{self.total}  {describe(outcome)}{left}"
+        if self.line:
+            self.line.show(text, self.number, self.total)
+        if self.line is None or outcome.message:
+            self.message(text)
 
     def message(self, text: str) -> None:
-        warn(text)
-
-
-class Live(Lines):
-    """A bar that moves."""
-
-    def __init__(self, progress: Progress):
-        self.progress = progress
-        self.task = progress.add_task("", total=None, what="", left="")
-
-    def start(self, todo: list[Run], done: int) -> None:
-        super().start(todo, done)
-        self.progress.update(self.task, total=self.total, completed=done)
-
-    def step(self, outcome: Outcome) -> None:
-        left = self.time_left.step(outcome.run)
-        self.progress.update(self.task, advance=1, what=describe(outcome), left=left.removeprefix(", "))
-        if outcome.message:
-            self.message(describe(outcome))
-
-    def message(self, text: str) -> None:
-        self.progress.console.print(text, markup=False, soft_wrap=True)
+        if self.line:
+            self.line.message(text)
+        else:
+            warn(text)
 
 
 def describe(outcome: Outcome) -> str:
@@ -92,11 +81,10 @@ def describe(outcome: Outcome) -> str:
 
 
 @contextmanager
-def watching():
-    """The display that suits the standard error stream."""
+def watching() -> Iterator[Watcher]:
+    """Return the display that suits the standard error stream."""
     if not err.is_terminal:
-        yield Lines()
+        yield RunDisplay()
         return
-    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[left]}"), TextColumn("{task.fields[what]}"))
-    with Progress(*columns, console=err, transient=True) as progress:
-        yield Live(progress)
+    with StatusLine("", transient=True) as line:
+        yield RunDisplay(line)

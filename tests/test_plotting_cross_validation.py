@@ -1,5 +1,7 @@
 """The pictures of a grid show the numbers they were given."""
 
+from typing import Any
+
 import matplotlib as mpl
 import numpy as np
 import pytest
@@ -15,7 +17,7 @@ def new_axes():
     return Figure().subplots()
 
 
-def lines(ax):
+def lines(ax) -> dict[str, Any]:
     return {line.get_label(): line for line in ax.get_lines()}
 
 
@@ -26,7 +28,7 @@ def test_cv_draws_means_in_the_order_of_l2_with_a_band_of_one_standard_error():
         x, y = lines(ax)[name].get_data()
         assert_allclose(x, [0.01, 0.1, 1.0])
         assert_allclose(y, auc[[1, 2, 0], j].mean(axis=1))
-        band = ax.collections[j].get_paths()[0].vertices
+        band = np.asarray(ax.collections[j].get_paths()[0].vertices)
         error = auc[:, j].std(axis=1, ddof=1) / 2.0
         for l2, mean, half in zip(L2S, auc[:, j].mean(axis=1), error, strict=True):
             heights = band[np.isclose(band[:, 0], l2), 1]
@@ -42,7 +44,7 @@ def test_cv_marks_the_chosen_point_and_refuses_one_off_the_grid():
     auc = np.random.default_rng(0).uniform(0.6, 0.9, (3, 1, 4))
     ax = plot_cv(auc, L2S, chosen=(0.1, 0.0), ax=new_axes())
     assert_allclose(lines(ax)["chosen"].get_data(), [[0.1], [auc[2, 0].mean()]])
-    with pytest.raises(ValueError, match=r"l2 = 0\.3 is no point of the grid"):
+    with pytest.raises(ValueError, match=r"l2 = 0\.3 is not a point of the grid"):
         plot_cv(auc, L2S, chosen=(0.3, 0.0), ax=new_axes())
     with pytest.raises(ValueError, match="do not fit a grid"):
         plot_cv(auc, [1.0, 2.0], ax=new_axes())
@@ -63,17 +65,19 @@ def test_path_draws_every_coefficient_and_names_the_largest():
     names = [f"x{j}" for j in range(9)]
     ax = plot_path(L2S, coefs, names=names, chosen=0.1, ax=new_axes())
     largest = np.argsort(-np.abs(coefs).max(axis=0))[:6]
-    texts = [text.get_text() for text in ax.get_legend().get_texts()]
+    legend = ax.get_legend()
+    assert legend
+    texts = [text.get_text() for text in legend.get_texts()]
     assert texts == [names[j] for j in largest] + ["chosen"]
     for j in largest:
-        assert_allclose(lines(ax)[names[j]].get_data(), [[0.01, 0.1, 1.0], coefs[[1, 2, 0], j]])
-    drawn = [line.get_ydata() for line in ax.get_lines() if len(line.get_ydata()) == 3]
-    assert sorted(map(tuple, drawn)) == sorted(map(tuple, coefs[[1, 2, 0]].T))
+        assert_allclose(lines(ax)[names[j]].get_data(), np.array([[0.01, 0.1, 1.0], coefs[[1, 2, 0], j]]))
+    drawn = [np.asarray(line.get_ydata()) for line in ax.get_lines()]
+    assert sorted(tuple(y) for y in drawn if y.size == 3) == sorted(map(tuple, coefs[[1, 2, 0]].T))
 
 
 def test_zero_has_a_tick_of_its_own_on_the_logarithmic_axis():
     ax = plot_path([0.0, 0.01, 0.1], np.ones((3, 2)), label="l1", ax=new_axes())
-    x = ax.get_lines()[0].get_xdata()
+    x = np.asarray(ax.get_lines()[0].get_xdata())
     assert_allclose(x, [0.001, 0.01, 0.1])
     ax.figure.canvas.draw()
     assert next(tick.get_text() for tick in ax.get_xticklabels()) == "0"

@@ -1,0 +1,26 @@
+# The public names and where they live: read by type checkers, by editors and, at import, by lazy_loader.
+from .estimators.cv import AUCClassifierCV
+from .estimators.exact import AUCClassifier
+from .estimators.opauc import OPAUCClassifier
+from .estimators.solam import SOLAMClassifier
+from .estimators.spam import SPAMClassifier
+from .estimators.vrspam import VRSPAMClassifier
+from .model_selection.folds import HashFolds
+from .moments import ClassMoments, SlidingMoments
+from .solvers.path import coef_path
+
+__version__: str
+
+__all__ = [
+    "AUCClassifier",
+    "AUCClassifierCV",
+    "ClassMoments",
+    "HashFolds",
+    "OPAUCClassifier",
+    "SOLAMClassifier",
+    "SPAMClassifier",
+    "SlidingMoments",
+    "VRSPAMClassifier",
+    "__version__",
+    "coef_path",
+]
