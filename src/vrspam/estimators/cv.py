@@ -224,7 +224,7 @@ class AUCClassifierCV(AUCClassifierBase):
         else:
             maps = named_maps(self.features, check_random_state(self.random_state).randint(2**31))
             found = choose_map(maps, rows, splits, classes, self._search, self.selection)
-            rows = rows._replace(X=MappedArray(rows.X, found.chosen.features))  # type: ignore[arg-type]
+            rows = rows._replace(X=MappedArray(rows.X, found.chosen.features))
         exact = ExactSolver(**found.point.values, tol=self.tol, max_iter=self.max_iter)
         fit = exact.from_rows(rows, classes, solver, found.chosen.scores.total)
         left_out = 1.0 - float(np.mean([split.train.size for split in splits])) / rows.X.shape[0]
