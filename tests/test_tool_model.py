@@ -25,9 +25,9 @@ from vrspam.tool import evaluation, load_model, save_model, training
 from vrspam.tool.calibrating import calibrate
 from vrspam.tool.columns import look
 from vrspam.tool.crossfit import fold_auc_ci, fold_numbers
-from vrspam.tool.explaining import by_column, explain
+from vrspam.tool.explanation import by_column, explain
 from vrspam.tool.opening import choose_positive, open_labelled
-from vrspam.tool.predicting import predict
+from vrspam.tool.prediction import predict
 from vrspam.tool.rewording import reworded
 from vrspam.tool.streaming import RowSample
 from vrspam.tool.training import train as train_by_default

@@ -11,7 +11,7 @@ import typer
 from vrspam import __version__
 from vrspam._utils.optional import MissingExtra
 from vrspam.cli import datasets, evaluate, experiments, predict, theory, train
-from vrspam.cli.common import INTERRUPTED, say, warn
+from vrspam.cli.console import INTERRUPTED, say, warn
 
 # typer has it from click, or from its own copy of click
 Misuse: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 from rich.table import Table
 
-from vrspam.cli.common import AsJson, out, print_json
+from vrspam.cli.console import AsJson, out, print_json
 
 
 def register(app: typer.Typer) -> None:

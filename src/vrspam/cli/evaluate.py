@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vrspam._utils.optional import require
-from vrspam.cli import files
-from vrspam.cli.common import AsJson, print_json, say
+from vrspam.cli import options
+from vrspam.cli.console import AsJson, print_json, say
 from vrspam.cli.wording import in_options
 
 if TYPE_CHECKING:
@@ -24,19 +24,19 @@ def register(app: typer.Typer) -> None:
 
 
 def evaluate(
-    model: files.ModelFile,
-    data: files.Data,
-    html: files.HtmlOut = None,
-    confidence: files.Confidence = 0.95,
+    model: options.ModelFile,
+    data: options.Data,
+    html: options.HtmlOut = None,
+    confidence: options.Confidence = 0.95,
     cost_ratio: Annotated[
         float | None,
         typer.Option(help="False alarms that one missed positive is worth: adds the threshold of least cost."),
     ] = None,
     recall: Annotated[float, typer.Option(help="Share of the positives that a threshold must find.")] = 0.9,
-    format: files.FileFormat = None,
-    delimiter: files.Delimiter = None,
-    zero_based: files.ZeroBased = None,
-    skip_errors: files.SkipErrors = False,
+    format: options.FileFormat = None,
+    delimiter: options.Delimiter = None,
+    zero_based: options.ZeroBased = None,
+    skip_errors: options.SkipErrors = False,
     as_json: AsJson = False,
 ) -> None:
     """How good a model is on labelled rows: AUC with its interval, curves, thresholds, lift, reliability.
@@ -48,21 +48,21 @@ def evaluate(
     Example:  vrspam evaluate patients.json new-patients.csv --cost-ratio 20 --json
     """
     require("data", "pyarrow")
-    files.check_share("--confidence", confidence)
+    options.check_share("--confidence", confidence)
     if not 0.0 < recall <= 1.0:
         raise typer.BadParameter(f"{recall:g} is not above 0 and at most 1", param_hint="--recall")
     if cost_ratio is not None and not 0.0 < cost_ratio < float("inf"):
         raise typer.BadParameter(f"{cost_ratio:g} is no positive number", param_hint="--cost-ratio")
-    read = files.reading(format, delimiter, zero_based)
-    files.check_output("--html", html, model, data)
+    read = options.reading(format, delimiter, zero_based)
+    options.check_output("--html", html, model, data)
     if html is not None:
         require("plots", "matplotlib")
     from vrspam.tool import evaluation, load_model
 
-    with files.plain_words():
+    with options.plain_words():
         loaded = load_model(model)
         positive, scores = evaluation.score_file(
-            loaded, data, skip_errors=skip_errors, progress=files.on_terminal(), **read
+            loaded, data, skip_errors=skip_errors, progress=options.on_terminal(), **read
         )
         found = evaluation.evaluate(
             loaded, positive, scores, confidence=confidence, cost_ratio=cost_ratio, recall=recall
@@ -90,16 +90,16 @@ def evaluate(
 
 
 def compare(
-    model_a: files.ModelFile,
-    model_b: files.ModelFile,
-    data: files.Data,
-    picture: files.Picture = None,
-    html: files.HtmlOut = None,
-    confidence: files.Confidence = 0.95,
-    format: files.FileFormat = None,
-    delimiter: files.Delimiter = None,
-    zero_based: files.ZeroBased = None,
-    skip_errors: files.SkipErrors = False,
+    model_a: options.ModelFile,
+    model_b: options.ModelFile,
+    data: options.Data,
+    picture: options.Picture = None,
+    html: options.HtmlOut = None,
+    confidence: options.Confidence = 0.95,
+    format: options.FileFormat = None,
+    delimiter: options.Delimiter = None,
+    zero_based: options.ZeroBased = None,
+    skip_errors: options.SkipErrors = False,
     as_json: AsJson = False,
 ) -> None:
     """Whether one model ranks better than another on the same rows: DeLong's paired test.
@@ -107,16 +107,16 @@ def compare(
     Example:  vrspam compare old.json new.json new-patients.csv --picture both.png
     """
     require("data", "pyarrow")
-    files.check_share("--confidence", confidence)
-    read = files.reading(format, delimiter, zero_based)
-    files.check_picture(picture)
-    files.check_output("--picture", picture, model_a, model_b, data)
-    files.check_output("--html", html, model_a, model_b, data)
+    options.check_share("--confidence", confidence)
+    read = options.reading(format, delimiter, zero_based)
+    options.check_picture(picture)
+    options.check_output("--picture", picture, model_a, model_b, data)
+    options.check_output("--html", html, model_a, model_b, data)
     if picture is not None or html is not None:
         require("plots", "matplotlib")
     from vrspam.tool import evaluation, load_model
 
-    with files.plain_words():
+    with options.plain_words():
         models = load_model(model_a), load_model(model_b)
         test, positive, (a, b) = evaluation.compare(
             models, data, confidence=confidence, skip_errors=skip_errors, **read

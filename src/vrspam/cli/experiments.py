@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vrspam._utils.optional import require
-from vrspam.cli.common import INTERRUPTED, AsJson, names, print_json, say, warn
+from vrspam.cli.console import INTERRUPTED, AsJson, names, print_json, say, warn
 from vrspam.cli.wording import in_options
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import Annotated
 import typer
 
 from vrspam._utils.optional import require
-from vrspam.cli import files
-from vrspam.cli.common import AsJson, print_json, say
+from vrspam.cli import options
+from vrspam.cli.console import AsJson, print_json, say
 from vrspam.cli.wording import in_options
 
 
@@ -21,8 +21,8 @@ def register(app: typer.Typer) -> None:
 
 
 def predict(
-    model: files.ModelFile,
-    data: files.Data,
+    model: options.ModelFile,
+    data: options.Data,
     out: Annotated[Path, typer.Option(help="Where the scores go: .csv, .csv.gz or .parquet.", show_default=False)],
     ids: Annotated[
         str | None,
@@ -33,10 +33,10 @@ def predict(
             show_default=False,
         ),
     ] = None,
-    format: files.FileFormat = None,
-    delimiter: files.Delimiter = None,
-    zero_based: files.ZeroBased = None,
-    skip_errors: files.SkipErrors = False,
+    format: options.FileFormat = None,
+    delimiter: options.Delimiter = None,
+    zero_based: options.ZeroBased = None,
+    skip_errors: options.SkipErrors = False,
     as_json: AsJson = False,
 ) -> None:
     """Score every row of a file, in its order; with a probability where the model is calibrated.
@@ -47,18 +47,18 @@ def predict(
     """
     require("data", "pyarrow")
     from vrspam.tool import load_model
-    from vrspam.tool.predicting import check_out
-    from vrspam.tool.predicting import predict as predict_file
+    from vrspam.tool.prediction import check_out
+    from vrspam.tool.prediction import predict as predict_file
 
-    chosen, read = files.column_names(ids), files.reading(format, delimiter, zero_based)
+    chosen, read = options.column_names(ids), options.reading(format, delimiter, zero_based)
     try:
         check_out(out)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--out") from error
-    files.check_output("--out", out, model, data)
-    with files.plain_words():
+    options.check_output("--out", out, model, data)
+    with options.plain_words():
         rows = predict_file(
-            load_model(model), data, out, ids=chosen, skip_errors=skip_errors, progress=files.on_terminal(), **read
+            load_model(model), data, out, ids=chosen, skip_errors=skip_errors, progress=options.on_terminal(), **read
         )
     if as_json:
         print_json({"out": str(out), "rows": rows})
@@ -67,10 +67,10 @@ def predict(
 
 
 def explain(
-    model: files.ModelFile,
+    model: options.ModelFile,
     top: Annotated[int, typer.Option(min=1, help="How many features to show.")] = 20,
-    picture: files.Picture = None,
-    html: files.HtmlOut = None,
+    picture: options.Picture = None,
+    html: options.HtmlOut = None,
     as_json: AsJson = False,
 ) -> None:
     """What a model looks at: the curve of each column, or coefficients, on the original scale.
@@ -82,16 +82,16 @@ def explain(
 
     Example:  vrspam explain patients.json --html patients.html
     """
-    files.check_picture(picture)
-    files.check_output("--picture", picture, model)
-    files.check_output("--html", html, model)
+    options.check_picture(picture)
+    options.check_output("--picture", picture, model)
+    options.check_output("--html", html, model)
     if picture is not None or html is not None:
         require("plots", "matplotlib")
     from vrspam.tool import load_model
-    from vrspam.tool.explaining import by_column, curve_words
-    from vrspam.tool.explaining import explain as explain_model
+    from vrspam.tool.explanation import by_column, curve_words
+    from vrspam.tool.explanation import explain as explain_model
 
-    with files.plain_words():
+    with options.plain_words():
         loaded = load_model(model)
     if picture is not None:
         from vrspam.plotting.style import save_figure

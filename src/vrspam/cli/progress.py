@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from vrspam.cli.common import err, warn
+from vrspam.cli.console import err, warn
 from vrspam.experiments.harness import Watcher
 from vrspam.experiments.parallel import Outcome
 from vrspam.experiments.plan import Run, cost

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vrspam._utils.optional import require
-from vrspam.cli import files
-from vrspam.cli.common import AsJson, print_json, say, warn
+from vrspam.cli import options
+from vrspam.cli.console import AsJson, print_json, say, warn
 from vrspam.cli.wording import in_options
 
 if TYPE_CHECKING:
@@ -38,9 +38,9 @@ def register(app: typer.Typer) -> None:
 
 
 def train(
-    data: files.Data,
-    target: files.Target = None,
-    positive: files.Positive = None,
+    data: options.Data,
+    target: options.Target = None,
+    positive: options.Positive = None,
     model: Annotated[Path, typer.Option(help="Where the model is written.")] = Path("model.json"),
     l1: Annotated[
         str, typer.Option(help="'auto' looks for a model with few features; or numbers to try, separated by commas.")
@@ -56,19 +56,19 @@ def train(
     calibration: Annotated[
         Calibrate, typer.Option(help="How scores become probabilities: isotonic wants thousands of rows.")
     ] = Calibrate.sigmoid,
-    drop: files.Drop = None,
-    include: files.Include = None,
-    categorical: files.Categorical = None,
-    max_categories: files.MaxCategories = 1000,
+    drop: options.Drop = None,
+    include: options.Include = None,
+    categorical: options.Categorical = None,
+    max_categories: options.MaxCategories = 1000,
     folds: Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")] = 5,
     seed: Annotated[int, typer.Option(min=0, help="Draws the folds.")] = 0,
     streaming: Annotated[
         bool, typer.Option("--streaming", help="For files larger than memory: read block by block, several times.")
     ] = False,
-    format: files.FileFormat = None,
-    delimiter: files.Delimiter = None,
-    zero_based: files.ZeroBased = None,
-    skip_errors: files.SkipErrors = False,
+    format: options.FileFormat = None,
+    delimiter: options.Delimiter = None,
+    zero_based: options.ZeroBased = None,
+    skip_errors: options.SkipErrors = False,
     as_json: AsJson = False,
 ) -> None:
     """Train a model on a file: columns, penalty and calibration are found, checked and stored with it.
@@ -87,15 +87,15 @@ def train(
     require("data", "pyarrow")
     if streaming and features not in (None, Features.linear):
         raise typer.BadParameter("--streaming takes the columns as they are", param_hint="--features")
-    chosen = files.columns(drop, include, categorical)
-    files.check_output("--model", model, data)
+    chosen = options.columns(drop, include, categorical)
+    options.check_output("--model", model, data)
     grid = _l1(l1)
-    read = files.reading(format, delimiter, zero_based)
-    files.check_target(data, target, read)
+    read = options.reading(format, delimiter, zero_based)
+    options.check_target(data, target, read)
     from vrspam.tool.modelfile import save_model
     from vrspam.tool.training import train as train_model
 
-    with files.plain_words():
+    with options.plain_words():
         trained = train_model(
             data,
             target,
@@ -107,7 +107,7 @@ def train(
             seed=seed,
             streaming=streaming,
             say=lambda stage: warn(f"{stage} ..."),
-            progress=files.on_terminal(),
+            progress=options.on_terminal(),
             max_categories=max_categories,
             skip_errors=skip_errors,
             **chosen,
@@ -134,7 +134,7 @@ def _l1(text: str) -> Any:
 
 
 def _describe(model: Model, path: Path) -> None:
-    from vrspam.tool.explaining import size_words, strongest
+    from vrspam.tool.explanation import size_words, strongest
 
     facts = model.training
     share = facts["positives"] / facts["rows"]

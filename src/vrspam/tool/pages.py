@@ -23,7 +23,7 @@ from vrspam.plotting import (
 from vrspam.plotting.style import new_figure, save_figure
 from vrspam.report import Bullets, Cell, Facts, Figure, Page, Table, Text
 from vrspam.tool.evaluation import Evaluation, calibration_error, described, verdict
-from vrspam.tool.explaining import by_column, curve_words, explain, size_words, strongest
+from vrspam.tool.explanation import by_column, curve_words, explain, size_words, strongest
 from vrspam.tool.model import Model
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
-from vrspam.cli.common import err, warn
+from vrspam.cli.console import err, warn
 from vrspam.cli.wording import in_options
 
 Data = Annotated[
