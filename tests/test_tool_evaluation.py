@@ -17,8 +17,9 @@ from vrspam.data import DataError
 from vrspam.metrics import delong_test
 from vrspam.plotting.style import new_figure, save_figure
 from vrspam.tool.calibration import Sigmoid
-from vrspam.tool.evaluation import Bin, calibration_error, compare, evaluate, lift, reliability, score_file, verdict
-from vrspam.tool.pages import comparison_picture
+from vrspam.tool.evaluation import compare, evaluate, score_file, verdict
+from vrspam.tool.measures import Bin, calibration_error, lift, reliability
+from vrspam.tool.pictures import comparison_picture
 from vrspam.tool.prediction import predict
 
 RNG = np.random.default_rng(0)
@@ -184,7 +185,7 @@ def test_columns_named_as_a_result_are_not_handed_on(table, tmp_path, name):
     assert not (tmp_path / "out.csv").exists()
 
 
-@pytest.mark.parametrize(("label", "name"), [("yes", "positive"), ("no", "other")])
+@pytest.mark.parametrize(("label", "name"), [("yes", "positive"), ("no", "negative")])
 def test_one_row_of_a_class_is_too_few(table, label, name):
     path, frame = table
     other = "no" if label == "yes" else "yes"

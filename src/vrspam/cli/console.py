@@ -1,21 +1,25 @@
-"""What all commands share: where they print."""
+"""Where commands print: results on the standard output, errors, warnings and progress on the standard error stream."""
 
 from __future__ import annotations
 
 import json
 import sys
-from typing import Annotated, Any
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import typer
 from rich.console import Console
 
+from vrspam._utils.messages import worded
+from vrspam.cli.options import as_option
+
 INTERRUPTED = 130  # exit code after Ctrl-C, by custom
-WIDE = 200  # where the output is no terminal, and so has no width
+WIDE = 200  # columns, where the output is not a terminal and so has no width
 
 out = Console(highlight=False, width=None if sys.stdout.isatty() else WIDE)
 err = Console(highlight=False, stderr=True, width=None if sys.stderr.isatty() else WIDE)
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document for scripts instead of text.")]
 
 
 def say(text: str) -> None:
@@ -33,15 +37,27 @@ def print_json(value: Any) -> None:
     typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
 
 
-def names(value: str | None) -> tuple[str, ...] | None:
-    """A comma-separated option as a tuple.
+def in_options(message: Any) -> str:
+    """The text of an error, a warning or a note, with options where it names parameters."""
+    return worded(message, as_option)
 
-    >>> names("diabetes, german")
-    ('diabetes', 'german')
-    """
-    if value is None:
-        return None
-    found = tuple(dict.fromkeys(part.strip() for part in value.split(",") if part.strip()))
-    if not found:
-        raise typer.BadParameter("give at least one name")
-    return found
+
+def on_terminal() -> bool:
+    """Whether a progress bar can move."""
+    return err.is_terminal
+
+
+@contextmanager
+def warnings_as_lines() -> Iterator[None]:
+    """Print each different warning once, as one line that names options."""
+    shown: set[str] = set()  # a file that is read twice has the same broken lines twice
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        if (text := in_options(message)) not in shown:
+            shown.add(text)
+            warn(f"warning: {text}")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", UserWarning)
+        warnings.showwarning = show
+        yield

@@ -8,7 +8,7 @@ import typer
 
 from vrspam._utils.optional import require
 from vrspam.cli import options
-from vrspam.cli.console import AsJson, print_json, say
+from vrspam.cli.console import on_terminal, print_json, say, warnings_as_lines
 
 
 def register(app: typer.Typer) -> None:
@@ -20,11 +20,11 @@ def theory(
     target: options.Target = None,
     positive: options.Positive = None,
     l2: Annotated[
-        float | None, typer.Option(help="The penalty, the paper's β; that of AUCClassifier by default.")
+        float | None, typer.Option(help="The penalty, the paper's β; by default that of AUCClassifier.")
     ] = None,
-    theta: Annotated[float, typer.Option(help="Step size as a fraction of the largest proven one.")] = 0.5,
-    epsilon: Annotated[float, typer.Option(help="Wanted accuracy, relative to the start.")] = 1e-6,
-    raw: Annotated[bool, typer.Option("--raw", help="Take the features as they are, not standardised.")] = False,
+    theta: Annotated[float, typer.Option(help="Step size, as a fraction of the largest proven one.")] = 0.5,
+    epsilon: Annotated[float, typer.Option(help="Accuracy to reach, relative to the start.")] = 1e-6,
+    raw: Annotated[bool, typer.Option("--raw", help="Do not standardise the features.")] = False,
     drop: options.Drop = None,
     include: options.Include = None,
     categorical: options.Categorical = None,
@@ -33,23 +33,22 @@ def theory(
     delimiter: options.Delimiter = None,
     zero_based: options.ZeroBased = None,
     skip_errors: options.SkipErrors = False,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
-    """The constants and rates of the paper for a file: as printed, sharpened, and from the rows themselves.
+    """Compute the constants and rates of the paper for a file: as printed, sharpened, and from the rows themselves.
 
     Example:  vrspam theory patients.csv --target sick --theta 0.5
     """
     require("data", "pyarrow")
     options.check_share("--theta", theta)
     options.check_share("--epsilon", epsilon)
-    if l2 is not None and not 0.0 < l2 < float("inf"):
-        raise typer.BadParameter(f"{l2:g} is no positive number", param_hint="--l2")
-    chosen = options.columns(drop, include, categorical)
+    options.check_positive("--l2", l2)
+    chosen = options.chosen_columns(drop, include, categorical)
     read = options.reading(format, delimiter, zero_based)
     options.check_target(data, target, read)
     from vrspam.tool.constants import constants
 
-    with options.plain_words():
+    with warnings_as_lines():
         table = constants(
             data,
             target,
@@ -60,7 +59,7 @@ def theory(
             raw=raw,
             max_categories=max_categories,
             skip_errors=skip_errors,
-            progress=options.on_terminal(),
+            progress=on_terminal(),
             **chosen,
             **read,
         )

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
@@ -15,7 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from vrspam import metrics
 from vrspam._utils import array_api
-from vrspam._utils.warnings import warn
+from vrspam._utils.warnings import NotConverged, warn
 from vrspam.moments import ClassMoments
 from vrspam.objective import AUTO_L2_SHARE, auto_l2, multiply
 from vrspam.solvers.base import Solution
@@ -159,11 +158,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
 
     def _warn_if_not_converged(self, solution: Solution, hint: str = "") -> None:
         if not solution.converged:
-            warn(
-                f"{type(self).__name__} stopped after {solution.n_iter} iterations with gap_ = {solution.gap:.3g}, "
-                f"above tol * F(0): raise max_iter, standardise the features, or give a larger l2{hint}.",
-                ConvergenceWarning,
-            )
+            warn(NotConverged(type(self).__name__, solution.n_iter, solution.gap, hint))
 
     def decision_function(self, X) -> np.ndarray:
         """Scores of the rows of X: higher means more likely `classes_[1]`.

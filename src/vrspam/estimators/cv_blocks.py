@@ -10,6 +10,7 @@ from sklearn.base import _fit_context
 
 from vrspam import metrics
 from vrspam._utils import array_api
+from vrspam._utils.messages import Parameter, WordedError
 from vrspam.estimators.base import AUCClassifierBase, Rows
 from vrspam.estimators.chunks import MOMENTS_MAX_FEATURES, RowBlocks, add_block
 from vrspam.estimators.folds import HashFolds
@@ -152,9 +153,13 @@ def cross_validate(
     """Scores of the estimator's grid: `moments` of each fold, `score(coefs, positive label)` of all blocks."""
     for number, fold in enumerate(moments):
         if not fold.complete:
-            raise ValueError(
-                f"Fold {number} has rows of {int(np.count_nonzero(fold.weights)) if fold.classes.size else 0} classes, "
-                "and needs both: use fewer folds, or another seed of HashFolds."
+            raise WordedError(
+                "Fold {number} has rows of {count} classes, and needs both: use fewer folds ({folds}), "
+                "or another seed ({seed}).",
+                number=number,
+                count=int(np.count_nonzero(fold.weights)) if fold.classes.size else 0,
+                folds=Parameter("n_splits"),
+                seed=Parameter("seed"),
             )
     total = sum(moments[1:], moments[0])
     l1s = check_grid_axis("l1s", estimator.l1s)

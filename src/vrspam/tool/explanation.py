@@ -93,6 +93,17 @@ def strongest(model: Model, count: int) -> list[tuple[str, float]]:
     return [item for item in sorted(sizes, key=lambda item: -abs(item[1]))[:count] if item[1]]
 
 
+def model_words(model: Model) -> str:
+    """What kind of function the score is, and of how many features."""
+    kind = model.training["map"]
+    words = {"linear": "straight lines", "additive": "smooth curves", "kernel": "smooth curves and interactions"}
+    features, used = model.training["features"], model.training["nonzero"]
+    shown = f"{features:,} feature{'s' if features != 1 else ''}"
+    if used < features:
+        shown += f", {used:,} of them used"
+    return f"{words[kind]} ({kind}), {shown}" if kind in words else f"{kind}, {shown}"
+
+
 def size_words(model: Model) -> str:
     """What the numbers of `strongest` are."""
     if model.features is None:
