@@ -180,7 +180,7 @@ def test_two_models_are_compared_at_the_confidence_asked_for(table):
 def test_columns_named_as_a_result_are_not_handed_on(table, tmp_path, name):
     path, frame = table
     frame.rename(columns={"probability": name}).to_csv(path, index=False)
-    with pytest.raises(DataError, match="cannot be handed on"):
+    with pytest.raises(DataError, match="cannot be copied"):
         predict(make_model(), path, tmp_path / "out.csv", ids=[name])
     assert not (tmp_path / "out.csv").exists()
 

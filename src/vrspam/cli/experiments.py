@@ -144,7 +144,7 @@ def _run(protocol: Protocol, directory: Path, jobs: int | None, as_json: bool, s
         with watching() as watcher:
             done = run_experiment(protocol, directory, n_jobs=jobs, skip_missing=skip_missing, watcher=watcher)
     except KeyboardInterrupt:
-        warn("vrspam: stopped; the same command continues from here")
+        warn("vrspam: stopped; the same command goes on from here")
         raise typer.Exit(INTERRUPTED) from None
     written = publish(directory)
     if not as_json:

@@ -31,8 +31,8 @@ def explain(
 ) -> None:
     """Show what a model looks at: the curve of each column, or coefficients on the original scale.
 
-    The picture and the page show what each column adds to the score. The share of a feature is its part of the
-    difference between the mean scores of the two classes.
+    The picture and the page show what each column adds to the score.
+    The share of a feature is its part of the difference between the mean scores of the classes.
 
     Example:  vrspam explain patients.json --picture curves.png
 

@@ -133,9 +133,8 @@ def csv_line(names: Sequence[str]) -> str:
     """
     outer_blanks = any(name != name.strip() for name in names)
     line = io.StringIO()
-    writer = csv.writer(line, lineterminator="", quoting=csv.QUOTE_ALL if outer_blanks else csv.QUOTE_MINIMAL)
-    writer.writerow(names)
-    return line.getvalue()
+    csv.writer(line, quoting=csv.QUOTE_ALL if outer_blanks else csv.QUOTE_MINIMAL).writerow(names)
+    return line.getvalue().removesuffix("\r\n")
 
 
 def column_names(value: str | None) -> tuple[str, ...] | None:

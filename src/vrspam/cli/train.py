@@ -77,9 +77,10 @@ def train(
 ) -> None:
     """Train a model on a file and write it to a model file.
 
-    Text columns become categories, and all features are standardised. Cross-validation chooses between straight lines,
-    curves and interactions, and chooses the penalty. Columns that look like identifiers are left out, and warnings say
-    what looks wrong with the data.
+    Text columns become categories, and all features are standardised.
+    Cross-validation chooses straight lines, curves or interactions, and the penalty.
+    Columns that look like identifiers are left out.
+    Warnings say what looks wrong with the data.
 
     Example:  vrspam train patients.csv --target sick --positive yes --model patients.json
 

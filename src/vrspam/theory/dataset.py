@@ -150,7 +150,7 @@ def describe(
     n, p = positive.size, float(positive.mean())
     M = float(np.sqrt(row_norms(X, squared=True).max()))
     if not 1e-30 < M < 1e30:
-        raise ValueError(f"the largest row has norm {M:.3g}, whose fourth power is out of range; scale the features.")
+        raise ValueError(f"the largest row has norm {M:.3g}, of which M⁴ is no useful number; scale the features.")
     table = Description(n=n, d=X.shape[1], p=p, M=M, l2=l2, theta=theta, epsilon=epsilon)
     if coef is None:
         table.update(
