@@ -80,8 +80,8 @@ def test_errors_and_warnings_name_options(capsys, monkeypatch, tmp_path):
     assert main(["predict", "m.json", "x.csv", "--out", str(tmp_path / "s.csv")]) == 1
     assert capsys.readouterr().err == "vrspam: column 'a{b}' is odd; use --drop 'a{b}'\n"
     with warnings_as_lines():
-        for _ in range(2):
-            warnings.warn(WordedWarning("try {fix}", fix=Parameter("n_splits", 3)), stacklevel=1)
+        warnings.warn(WordedWarning("try {fix}", fix=Parameter("n_splits", 3)), stacklevel=1)
+        warnings.warn(WordedWarning("try {fix}", fix=Parameter("n_splits", 3)), stacklevel=1)  # from another line
         warnings.warn("l1= stays as it is in plain text", stacklevel=1)
     assert capsys.readouterr().err == "warning: try --folds 3\nwarning: l1= stays as it is in plain text\n"
 

@@ -49,7 +49,7 @@ OBJECTS = [
     ),
     (GridNotCertified(2, 60), ConvergenceWarning, "2 of 60 solutions of the grid were not certified to tol"),
     (
-        GridEdge("l2", 0.1, "largest", 0.25, 0.125),
+        GridEdge("l2", 0.1, "largest", lead=0.25, error=0.125),
         UserWarning,
         "beats its neighbour by 0.25",
     ),
