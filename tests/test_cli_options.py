@@ -13,13 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tool_data import patients, write
 
-from vrspam._utils.messages import Message, Parameter, WordedError, WordedWarning
+from vrspam._utils.messages import Message, Parameter, WordedError, WordedText, WordedWarning
+from vrspam._utils.warnings import AllCoefficientsZero, GridEdge
 from vrspam.cli import main, options
 from vrspam.cli.app import app
 from vrspam.cli.console import in_options, warnings_as_lines
 from vrspam.cli.options import as_option, column_names
 from vrspam.tool import load_model, save_model
-from vrspam.tool.notes import Note, note_of
+from vrspam.tool.notes import note_of
 from vrspam.tool.training import train
 
 
@@ -105,25 +106,23 @@ def test_notes_of_a_model_file_name_options(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    ("message", "plain"),
+    ("noticed", "options"),
     [
-        (Message("nothing to set"), "nothing to set"),
-        (Message("{n} rows", n=3), "3 rows"),
-        (
-            Message("use {b}, not {a}", a=Parameter("l1"), b=Parameter("l2", 0.5)),
-            ["use ", {"l2": 0.5}, ", not ", {"l1": None}, ""],
-        ),
-        (
-            Message("first: {inner}", inner=Message("{fix}!", fix=Parameter("drop", ["{x}"]))),
-            ["first: ", {"drop": ["{x}"]}, "!"],
-        ),
-        (Message("{name} {fix}", name="a\0b", fix=Parameter("l1")), "a\0b l1="),
+        (WordedWarning("use {b}, not {a}", a=Parameter("l1"), b=Parameter("l2", 0.5)), "use --l2 0.5, not --l1"),
+        (Message("first: {inner}", inner=Message("drop {x}", x=3)), "first: drop 3"),
+        (GridEdge("l1", 0.5, "largest", lead=0.25, error=0.125), "try larger numbers with --l1"),
+        (AllCoefficientsZero(0.5), "try still smaller numbers with --l1, if there is anything to find"),
+        (AllCoefficientsZero(0.0), "the same mean in every feature (or no feature varies)."),
+        (UserWarning("l1= in plain text"), "l1= in plain text"),
     ],
 )
-def test_a_note_in_a_model_file(message, plain):
-    note = Note(message)
-    assert note.to_json() == plain
-    back = Note.from_json(json.loads(json.dumps(plain)))
-    assert back == note == str(message)
-    if isinstance(plain, list):
-        assert in_options(back) == message.worded(as_option) != str(message)
+def test_a_note_goes_through_json(noticed, options):
+    note = note_of(noticed)
+    assert note_of(note) is note
+    plain = json.loads(json.dumps(note.to_plain() if isinstance(note, WordedText) else note))
+    back = WordedText.from_plain(plain)
+    assert back == note
+    assert in_options(back) == in_options(note)
+    assert in_options(back).endswith(options)
+    if "--" in options:
+        assert "--" not in note

@@ -9,13 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from vrspam._utils.messages import Message, Parameter
 from vrspam.data import Schema, read_chunks
 from vrspam.data.arrow_blocks import type_kind
 from vrspam.data.errors import DataError, no_column
 from vrspam.data.source import Source
 from vrspam.data.streams import table_types
-from vrspam.tool.notes import Note
 
 ENOUGH_ROWS = 20  # with fewer rows even a true category may differ in all of them
 NEARLY_ALL = 0.9  # share of different values that makes a text an identifier
@@ -31,11 +29,11 @@ class Columns:
     categories: dict[str, tuple[str, ...]] = field(default_factory=dict)
     dropped: list[str] = field(default_factory=list)
     identifiers: list[str] = field(default_factory=list)
-    notes: list[Note] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
-    def leave_out(self, name: str, reason: str | Message) -> None:
+    def leave_out(self, name: str, reason: str) -> None:
         self.dropped.append(name)
-        self.notes.append(Note(Message("{column} {reason}", column=_called(name), reason=reason)))
+        self.notes.append(f"{_called(name)} {reason}")
 
 
 def look(
@@ -112,25 +110,19 @@ def _look_at_texts(
         different = len(seen[name])
         if name not in include and different > max(NEARLY_ALL * filled[name], ENOUGH_ROWS):
             columns.identifiers.append(name)
-            columns.leave_out(name, _identifier(name, "differs in nearly every row"))
+            columns.leave_out(name, f"differs in nearly every row: taken for an identifier and left out{_way_in(name)}")
         elif different > most:
-            reason = "has more than {most:,} categories and was left out; raise {limit} to keep it"
-            columns.leave_out(name, Message(reason, most=most, limit=Parameter("max_categories")))
+            columns.leave_out(name, f"has more than {most:,} categories; left out (raise max_categories to take it in)")
         elif different == 0:
             columns.leave_out(name, "has no values; left out")
         else:
             columns.categories[name] = tuple(sorted(seen[name]))
             if name not in categorical and (what := looks_like(seen[name])):
-                advice = Message(
-                    "{column} holds text that looks like {what}, taken as {different} categories: write plain numbers, "
-                    "with nothing where one is missing, leave it out ({drop}) or confirm it ({confirm})",
-                    column=_called(name),
-                    what=what,
-                    different=different,
-                    drop=Parameter("drop", [name]),
-                    confirm=Parameter("categorical", [name]),
+                columns.notes.append(
+                    f"{_called(name)} holds text that looks like {what}, taken as {different} categories: write plain "
+                    f"numbers, with nothing where one is missing, leave it out (drop=[{name!r}]) or confirm it "
+                    f"(categorical=[{name!r}])"
                 )
-                columns.notes.append(Note(advice))
 
 
 def _look_at_numbers(path: Any, names: list[str], columns: Columns, on_error: str, reading: dict[str, Any]) -> None:
@@ -142,7 +134,7 @@ def _look_at_numbers(path: Any, names: list[str], columns: Columns, on_error: st
     for name, values in zip(names, first[0].T, strict=True):
         if counts_rows(values):
             columns.identifiers.append(name)
-            columns.leave_out(name, _identifier(name, "numbers the rows"))
+            columns.leave_out(name, f"numbers the rows: taken for an identifier and left out{_way_in(name)}")
 
 
 def looks_like(values: Iterable[str]) -> str | None:
@@ -162,10 +154,8 @@ def _called(name: str) -> str:
     return f"column {name!r}" if name else "the column without a name"
 
 
-def _identifier(name: str, sign: str) -> Message:
-    """Why a column was left out that looks like an identifier, and how to keep it."""
-    reason = "{sign}: it looks like an identifier and was left out" + ("; use {fix} to keep it" if name else "")
-    return Message(reason, sign=sign, fix=Parameter("include", [name]))
+def _way_in(name: str) -> str:
+    return f" (include=[{name!r}] takes it in)" if name else ""
 
 
 def counts_rows(values: np.ndarray) -> bool:

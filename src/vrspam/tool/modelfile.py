@@ -17,7 +17,6 @@ from vrspam._utils.atomic import write_text
 from vrspam.data import DataError, Schema
 from vrspam.tool.calibration import calibration_from_dict
 from vrspam.tool.model import Model
-from vrspam.tool.notes import with_notes_as_json, with_notes_from_json
 from vrspam.tool.scaling import Map
 from vrspam.tool.shapes import Shapes
 
@@ -51,7 +50,7 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
         "shapes": None if model.shapes is None else model.shapes.to_dict(),
         "calibration": None if model.calibration is None else model.calibration.to_dict(),
         "identifiers": list(model.identifiers),
-        "training": with_notes_as_json(model.training),
+        "training": dict(model.training),
     }
     head = {"format": FORMAT, "version": VERSION, "written_by": f"vrspam {vrspam.__version__}"}
     whole = {**head, "checksum": _checksum(content), "model": content}
@@ -123,7 +122,7 @@ def _model(content: dict[str, Any]) -> Model:
         shapes=None if content.get("shapes") is None else Shapes.from_dict(content["shapes"]),
         calibration=None if calibration is None else calibration_from_dict(calibration),
         identifiers=tuple(str(name) for name in content["identifiers"]),
-        training=with_notes_from_json(content["training"]),
+        training=content["training"],
     )
 
 

@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from vrspam._utils.messages import Message, Parameter
 from vrspam.data import Schema
 from vrspam.metrics import roc_auc_columns
 from vrspam.moments import ClassMoments
-from vrspam.tool.notes import Note
 
 LEAKAGE_AUC = 0.999
 FEW = 50  # of a class: below, intervals are wide and choices of the penalty shaky
@@ -72,15 +70,8 @@ def leaking_features(X: Any, positive: np.ndarray, moments: ClassMoments, schema
             if auc > LEAKAGE_AUC:
                 suspects.append((name, auc))
     return [
-        Note(
-            Message(
-                "{name!r} alone separates the classes (AUC {auc:.4f}): is it known before the outcome? If not, leave "
-                "it out with {drop}",
-                name=name,
-                auc=auc,
-                drop=Parameter("drop"),
-            )
-        )
+        f"{name!r} alone separates the classes (AUC {auc:.4f}): is it known before the outcome? "
+        f"If not, leave it out with drop="
         for name, auc in suspects[:SHOWN]
     ]
 

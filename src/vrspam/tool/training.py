@@ -105,7 +105,7 @@ def train(
         fitted, moments, scaling, held_out, notes = (_fit_blocks if streaming else _fit_rows)(opened, plan)
     notes = [*opened.notes, *suspicions.few_rows(moments), *notes]
     notes += suspicions.constant_features(opened.schema, spread(moments)[1])
-    notes = list(dict.fromkeys(map(note_of, [*notes, *(warning.message for warning in caught)])))
+    notes += dict.fromkeys(note_of(warning.message) for warning in caught)
     return _model(opened, fitted, moments, scaling, held_out, calibration, notes)
 
 
