@@ -12,7 +12,7 @@ import pyarrow.csv as arrow_csv
 
 from benchmarks.common import Table, interleaved
 from vrspam.tool.model import Model
-from vrspam.tool.predicting import predict
+from vrspam.tool.prediction import predict
 from vrspam.tool.training import train
 
 ROWS, NUMBERS = 1_000_000, 10

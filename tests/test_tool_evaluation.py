@@ -17,9 +17,10 @@ from vrspam.data import DataError
 from vrspam.metrics import delong_test
 from vrspam.plotting.style import new_figure, save_figure
 from vrspam.tool.calibration import Sigmoid
-from vrspam.tool.evaluation import Bin, calibration_error, compare, evaluate, lift, reliability, score_file, verdict
-from vrspam.tool.pages import comparison_picture
-from vrspam.tool.predicting import predict
+from vrspam.tool.evaluation import compare, evaluate, score_file, verdict
+from vrspam.tool.measures import Bin, calibration_error, lift, reliability
+from vrspam.tool.pictures import comparison_picture
+from vrspam.tool.prediction import predict
 
 RNG = np.random.default_rng(0)
 POSITIVE = RNG.random(300) < 0.3
@@ -181,12 +182,12 @@ def test_two_models_are_compared_at_the_confidence_asked_for(table):
 def test_columns_named_as_a_result_are_not_handed_on(table, tmp_path, name):
     path, frame = table
     frame.rename(columns={"probability": name}).to_csv(path, index=False)
-    with pytest.raises(DataError, match="cannot be handed on"):
+    with pytest.raises(DataError, match="cannot be copied"):
         predict(make_model(), path, tmp_path / "out.csv", ids=[name])
     assert not (tmp_path / "out.csv").exists()
 
 
-@pytest.mark.parametrize(("label", "name"), [("yes", "positive"), ("no", "other")])
+@pytest.mark.parametrize(("label", "name"), [("yes", "positive"), ("no", "negative")])
 def test_one_row_of_a_class_is_too_few(table, label, name):
     path, frame = table
     other = "no" if label == "yes" else "yes"
@@ -291,3 +292,21 @@ def test_pictures_are_the_same_bytes_each_time(tmp_path):
     assert figure is not None
     with pytest.raises(ValueError, match=r"\.png, \.svg or \.pdf"):
         save_figure(figure, tmp_path / "p.bmp")
+
+
+def test_documented_paths_are_the_exported_functions():
+    import vrspam.tool
+    from vrspam.tool import evaluation, training
+
+    assert set(vrspam.tool.__all__) >= {
+        "train",
+        "evaluate",
+        "compare",
+        "predict",
+        "explain",
+        "load_model",
+        "save_model",
+    }
+    assert vrspam.tool.train is training.train
+    assert vrspam.tool.evaluate is evaluation.evaluate
+    assert vrspam.tool.score_file is evaluation.score_file

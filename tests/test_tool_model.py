@@ -22,13 +22,13 @@ from vrspam.features import KernelFeatures, LinearFeatures
 from vrspam.metrics import roc_auc, roc_auc_ci
 from vrspam.selection import select
 from vrspam.tool import evaluation, load_model, save_model, training
-from vrspam.tool.calibrating import calibrate
+from vrspam.tool.calibration import calibrate
 from vrspam.tool.columns import look
 from vrspam.tool.crossfit import fold_auc_ci, fold_numbers
-from vrspam.tool.explaining import by_column, explain
+from vrspam.tool.explanation import by_column, explain
+from vrspam.tool.notes import note_of
 from vrspam.tool.opening import choose_positive, open_labelled
-from vrspam.tool.predicting import predict
-from vrspam.tool.rewording import reworded
+from vrspam.tool.prediction import predict
 from vrspam.tool.streaming import RowSample
 from vrspam.tool.training import train as train_by_default
 
@@ -332,9 +332,10 @@ def test_warnings_of_the_estimator_say_what_train_can_do(folder, monkeypatch, op
 @pytest.mark.parametrize(("scores", "end"), [([0.8, 0.9], "larger"), ([0.9, 0.8], "smaller")])
 @pytest.mark.parametrize(("name", "words"), [("l2", "which `train` never takes"), ("l1", "numbers with l1=")])
 def test_advice_about_a_grid_says_what_train_can_do(scores, end, name, words):
-    (advice,) = select([[score, score] for score in scores], {name: [0.01, 0.1]}).advice
+    choice = select([[score, score] for score in scores], {name: [0.01, 0.1]})
+    (advice,) = choice.advice
     assert advice.endswith(f"add {end} values of {name}.")
-    found = reworded(advice)
+    found = note_of(choice.edges[0])
     assert "add" not in found
     assert "grid" not in found
     assert f"{end} " in found

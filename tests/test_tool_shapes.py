@@ -21,7 +21,7 @@ from vrspam.inspection import Shape
 from vrspam.metrics import roc_auc
 from vrspam.plotting import plot_shapes
 from vrspam.tool import ModelFileError, evaluation, load_model, save_model
-from vrspam.tool.explaining import explain
+from vrspam.tool.explanation import explain
 from vrspam.tool.modelfile import _checksum
 from vrspam.tool.opening import open_labelled
 from vrspam.tool.shapes import Shapes

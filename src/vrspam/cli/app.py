@@ -1,4 +1,4 @@
-"""The application: its global options, and how an error becomes one sentence."""
+"""The application: its global options, and errors as one sentence."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import typer
 
 from vrspam import __version__
 from vrspam._utils.optional import MissingExtra
-from vrspam.cli import datasets, evaluate, experiments, predict, theory, train
-from vrspam.cli.common import INTERRUPTED, say, warn
+from vrspam.cli import evaluate, experiments, explain, predict, theory, train
+from vrspam.cli.console import INTERRUPTED, in_options, say, warn
 
-# typer has it from click, or from its own copy of click
+# the error of click for misuse; typer has it from click, or from its own copy of click
 Misuse: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException")
 
 app = typer.Typer(
@@ -26,7 +26,7 @@ app = typer.Typer(
     "Try:  vrspam demo\n\n"
     "Your own file:  vrspam train patients.csv --target sick, then evaluate, predict, explain",
 )
-for commands in (train, evaluate, predict, theory, datasets, experiments):
+for commands in (train, evaluate, predict, explain, theory, experiments):
     commands.register(app)
 
 
@@ -39,10 +39,10 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def options(
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version and end.", is_eager=True, callback=_version)
+        bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_version)
     ] = False,
     debug: Annotated[
-        bool, typer.Option("--debug", help="Show the traceback of an error; may stand anywhere on the line.")
+        bool, typer.Option("--debug", help="Show the traceback of an error; may be given anywhere.")
     ] = False,
 ) -> None:
     pass
@@ -58,13 +58,13 @@ def run(arguments: list[str]) -> int:
         return error.exit_code
     except Misuse as error:
         command = getattr(getattr(error, "ctx", None), "command_path", "vrspam")
-        if message := error.format_message():  # without a command, the help was shown and says it all
+        if message := error.format_message():  # without a command the help was shown, and there is no message
             warn(f"vrspam: {message}  (see {command} --help)")
         return 2
     except (KeyboardInterrupt, typer.Abort):
         warn("vrspam: stopped")
         return INTERRUPTED
-    except BrokenPipeError:  # the reader of a pipe has gone: nothing to say to nobody
+    except BrokenPipeError:  # the reader of the pipe has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except Exception as error:
@@ -73,6 +73,6 @@ def run(arguments: list[str]) -> int:
         unexpected = not isinstance(error, (ValueError, OSError, RuntimeError, MissingExtra))
         kind = f"unexpected {type(error).__name__}: " if unexpected else ""
         hint = " (--debug shows where)" if unexpected else ""
-        sentence = " ".join(str(error).split())  # one line, whatever bytes of a damaged file it quotes
+        sentence = " ".join(in_options(error).split())  # one line, whatever bytes of a damaged file it quotes
         warn(f"vrspam: {kind}{sentence}{hint}")
         return 1

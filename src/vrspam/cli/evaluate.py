@@ -1,4 +1,4 @@
-"""`vrspam evaluate` and `vrspam compare`: models on labelled rows they have not seen."""
+"""`vrspam evaluate` and `vrspam compare`: models on labelled rows that they have not seen."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vrspam._utils.optional import require
-from vrspam.cli import files
-from vrspam.cli.common import AsJson, print_json, say
-from vrspam.cli.wording import in_options
+from vrspam.cli import options
+from vrspam.cli.console import on_terminal, print_json, say, warnings_as_lines
 
 if TYPE_CHECKING:
     from vrspam.tool.evaluation import Evaluation
@@ -24,46 +23,45 @@ def register(app: typer.Typer) -> None:
 
 
 def evaluate(
-    model: files.ModelFile,
-    data: files.Data,
-    html: files.HtmlOut = None,
-    confidence: files.Confidence = 0.95,
+    model: options.ModelFile,
+    data: options.Data,
+    html: options.HtmlOut = None,
+    confidence: options.Confidence = 0.95,
     cost_ratio: Annotated[
         float | None,
-        typer.Option(help="False alarms that one missed positive is worth: adds the threshold of least cost."),
+        typer.Option(help="How many false alarms are as bad as one missed positive: adds the threshold of least cost."),
     ] = None,
-    recall: Annotated[float, typer.Option(help="Share of the positives that a threshold must find.")] = 0.9,
-    format: files.FileFormat = None,
-    delimiter: files.Delimiter = None,
-    zero_based: files.ZeroBased = None,
-    skip_errors: files.SkipErrors = False,
-    as_json: AsJson = False,
+    recall: Annotated[
+        float, typer.Option(help="Adds the highest threshold that finds this share of the positives.")
+    ] = 0.9,
+    format: options.FileFormat = None,
+    delimiter: options.Delimiter = None,
+    zero_based: options.ZeroBased = None,
+    skip_errors: options.SkipErrors = False,
+    as_json: options.AsJson = False,
 ) -> None:
-    """How good a model is on labelled rows: AUC with its interval, curves, thresholds, lift, reliability.
+    """Measure how good a model is on labelled rows: AUC with its interval, curves, thresholds, lift, calibration.
 
-    Use rows that were not used for training.
+    Use rows that the model was not trained on.
 
     Example:  vrspam evaluate patients.json new-patients.csv --html report.html
 
     Example:  vrspam evaluate patients.json new-patients.csv --cost-ratio 20 --json
     """
     require("data", "pyarrow")
-    files.check_share("--confidence", confidence)
+    options.check_share("--confidence", confidence)
     if not 0.0 < recall <= 1.0:
         raise typer.BadParameter(f"{recall:g} is not above 0 and at most 1", param_hint="--recall")
-    if cost_ratio is not None and not 0.0 < cost_ratio < float("inf"):
-        raise typer.BadParameter(f"{cost_ratio:g} is no positive number", param_hint="--cost-ratio")
-    read = files.reading(format, delimiter, zero_based)
-    files.check_output("--html", html, model, data)
+    options.check_positive("--cost-ratio", cost_ratio)
+    read = options.reading(format, delimiter, zero_based)
+    options.check_output("--html", html, model, data)
     if html is not None:
         require("plots", "matplotlib")
     from vrspam.tool import evaluation, load_model
 
-    with files.plain_words():
+    with warnings_as_lines():
         loaded = load_model(model)
-        positive, scores = evaluation.score_file(
-            loaded, data, skip_errors=skip_errors, progress=files.on_terminal(), **read
-        )
+        positive, scores = evaluation.score_file(loaded, data, skip_errors=skip_errors, progress=on_terminal(), **read)
         found = evaluation.evaluate(
             loaded, positive, scores, confidence=confidence, cost_ratio=cost_ratio, recall=recall
         )
@@ -79,7 +77,7 @@ def evaluate(
                     data_name=Path(data).name,
                     cost_ratio=cost_ratio,
                     recall=recall,
-                    words=in_options,
+                    parameter=options.as_option,
                 ).write(html)
     if as_json:
         print_json(found.flat())
@@ -90,33 +88,33 @@ def evaluate(
 
 
 def compare(
-    model_a: files.ModelFile,
-    model_b: files.ModelFile,
-    data: files.Data,
-    picture: files.Picture = None,
-    html: files.HtmlOut = None,
-    confidence: files.Confidence = 0.95,
-    format: files.FileFormat = None,
-    delimiter: files.Delimiter = None,
-    zero_based: files.ZeroBased = None,
-    skip_errors: files.SkipErrors = False,
-    as_json: AsJson = False,
+    model_a: options.ModelFile,
+    model_b: options.ModelFile,
+    data: options.Data,
+    picture: options.Picture = None,
+    html: options.HtmlOut = None,
+    confidence: options.Confidence = 0.95,
+    format: options.FileFormat = None,
+    delimiter: options.Delimiter = None,
+    zero_based: options.ZeroBased = None,
+    skip_errors: options.SkipErrors = False,
+    as_json: options.AsJson = False,
 ) -> None:
-    """Whether one model ranks better than another on the same rows: DeLong's paired test.
+    """Test whether one model ranks the same rows better than another: DeLong's paired test.
 
     Example:  vrspam compare old.json new.json new-patients.csv --picture both.png
     """
     require("data", "pyarrow")
-    files.check_share("--confidence", confidence)
-    read = files.reading(format, delimiter, zero_based)
-    files.check_picture(picture)
-    files.check_output("--picture", picture, model_a, model_b, data)
-    files.check_output("--html", html, model_a, model_b, data)
+    options.check_share("--confidence", confidence)
+    read = options.reading(format, delimiter, zero_based)
+    options.check_picture(picture)
+    options.check_output("--picture", picture, model_a, model_b, data)
+    options.check_output("--html", html, model_a, model_b, data)
     if picture is not None or html is not None:
         require("plots", "matplotlib")
     from vrspam.tool import evaluation, load_model
 
-    with files.plain_words():
+    with warnings_as_lines():
         models = load_model(model_a), load_model(model_b)
         test, positive, (a, b) = evaluation.compare(
             models, data, confidence=confidence, skip_errors=skip_errors, **read
@@ -129,7 +127,7 @@ def compare(
     scores = {name_a: a, name_b: b}
     if picture is not None:
         from vrspam.plotting.style import save_figure
-        from vrspam.tool.pages import comparison_picture
+        from vrspam.tool.pictures import comparison_picture
 
         save_figure(comparison_picture(positive, scores), picture)
     if html is not None:
@@ -154,7 +152,8 @@ def compare(
 
 
 def _describe(found: Evaluation, cost_ratio: float | None, recall: float) -> None:
-    from vrspam.tool.evaluation import calibration_error, described
+    from vrspam.tool.evaluation import described
+    from vrspam.tool.measures import calibration_error
 
     auc = found.auc
     say(f"rows               {found.n:,}, of which {found.positives:,} positive ({found.positives / found.n:.2%})")
@@ -172,4 +171,5 @@ def _describe(found: Evaluation, cost_ratio: float | None, recall: float) -> Non
             f"specificity {at.specificity:.4f}, precision {precision}, {at.share:.2%} of rows; {words}"
         )
     if found.brier is not None:
-        say(f"probabilities      Brier score {found.brier:.4f}, off by {calibration_error(found.bins):.4f} on average")
+        error = calibration_error(found.bins)
+        say(f"probabilities      Brier score {found.brier:.4f}, mean calibration error {error:.4f}")

@@ -1,4 +1,4 @@
-"""`vrspam demo`, `vrspam reproduce`, `vrspam report`: the paper's experiments."""
+"""`vrspam demo`, `reproduce` and `report`: the paper's experiments; `vrspam datasets`: their data."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.table import Table
 
 from vrspam._utils.optional import require
-from vrspam.cli.common import INTERRUPTED, AsJson, names, print_json, say, warn
-from vrspam.cli.wording import in_options
+from vrspam.cli.console import INTERRUPTED, in_options, out, print_json, say, warn
+from vrspam.cli.options import AsJson
 
 if TYPE_CHECKING:
     from vrspam.experiments.protocol import Protocol
@@ -23,19 +24,20 @@ class Scaling(StrEnum):
     unit_rows = "unit-rows"
 
 
-class Choice(StrEnum):
+class CrossValidation(StrEnum):
     exact = "exact"
     own = "own"
 
 
-Out = Annotated[Path, typer.Option("--out", help="Where everything is written.")]
-Jobs = Annotated[int | None, typer.Option("--jobs", min=1, help="Processes; all cores by default.")]
+Out = Annotated[Path, typer.Option("--out", help="The directory to write everything to.")]
+Jobs = Annotated[int | None, typer.Option("--jobs", min=1, help="Number of processes; by default one for each core.")]
 
 
 def register(app: typer.Typer) -> None:
     app.command("demo")(demo)
     app.command("reproduce")(reproduce)
     app.command("report")(report)
+    app.command("datasets")(datasets)
 
 
 def demo(
@@ -43,7 +45,9 @@ def demo(
     jobs: Jobs = None,
     as_json: AsJson = False,
 ) -> None:
-    """All algorithms of the paper on two small sets that are always there: table, figures and report in a minute.
+    """Run all algorithms of the paper on two small sets that come with scikit-learn: table, figures, report.
+
+    Takes about a minute.
 
     Example:  vrspam demo --out /tmp/demo
     """
@@ -55,44 +59,45 @@ def demo(
 
 def reproduce(
     sets: Annotated[
-        str | None, typer.Option(help="Names, separated by commas; all rows of the paper's table by default.")
+        str | None, typer.Option(help="Data sets, separated by commas; by default all in the paper's table.")
     ] = None,
-    runs: Annotated[int, typer.Option(min=1, help="Random divisions into training and test part.")] = 20,
+    runs: Annotated[int, typer.Option(min=1, help="Random splits into a training and a test part.")] = 20,
     directory: Out = Path("vrspam-results"),
     cv: Annotated[
-        Choice, typer.Option(help="Who cross-validates the penalties: the exact solver, or each algorithm (slow).")
-    ] = Choice.exact,
-    scaling: Annotated[Scaling, typer.Option(help="What is done to the features.")] = Scaling.published,
-    algorithms: Annotated[str | None, typer.Option(help="Names, separated by commas; all by default.")] = None,
+        CrossValidation,
+        typer.Option(help="Which solver the cross-validation uses: the exact one, or each algorithm its own (slow)."),
+    ] = CrossValidation.exact,
+    scaling: Annotated[Scaling, typer.Option(help="How the features are scaled.")] = Scaling.published,
+    algorithms: Annotated[str | None, typer.Option(help="Algorithms, separated by commas; by default all.")] = None,
     jobs: Jobs = None,
     as_json: AsJson = False,
 ) -> None:
-    """Do the paper's experiments again: its table, its figures, one report.
+    """Repeat the paper's experiments: its table, its figures, one report.
 
-    Can be stopped at any moment (Ctrl-C, kill, power cut): the same command goes on where it was.
+    You can stop it at any moment (Ctrl-C, kill, power cut): the same command continues where it stopped.
 
     Example:  vrspam reproduce --sets diabetes,german --runs 20 --out results
     """
     _require_all()
-    from vrspam.data import DataError
     from vrspam.experiments.protocol import paper_protocol
 
-    chosen, wanted = names(sets), names(algorithms)
+    chosen, wanted = _names(sets), _names(algorithms)
     try:
         protocol = paper_protocol(runs=runs, cv=cv.value, scaling=scaling.value, **({"sets": chosen} if chosen else {}))
         protocol = protocol.with_algorithms(wanted) if wanted else protocol
-    except (DataError, ValueError) as error:
-        raise typer.BadParameter(in_options(str(error))) from error
+    except ValueError as error:
+        raise typer.BadParameter(in_options(error)) from error
     _run(protocol, directory, jobs, as_json, skip_missing=chosen is None)
 
 
 def report(
     directory: Annotated[
-        Path, typer.Argument(help="What `vrspam demo` or `vrspam reproduce` has written.", show_default=False)
+        Path,
+        typer.Argument(help="A directory that `vrspam demo` or `vrspam reproduce` has written.", show_default=False),
     ],
     as_json: AsJson = False,
 ) -> None:
-    """Write table, figures and report again, from the stored rows alone.
+    """Write table, figures and report again from stored results, without running anything.
 
     Example:  vrspam report vrspam-results
     """
@@ -100,6 +105,31 @@ def report(
     from vrspam.experiments.publish import publish
 
     _print_written(publish(directory), as_json)
+
+
+def datasets(as_json: AsJson = False) -> None:
+    """List the data sets known by name, with their size and where each would be read from.
+
+    A set is read from the directory that VRSPAM_DATA names, else from the user's cache, else downloaded on first use.
+
+    Example:  vrspam datasets --json
+    """
+    from vrspam.data import available
+
+    rows = available()
+    if as_json:
+        print_json(rows)
+        return
+    table = Table(box=None, pad_edge=False)
+    for name in ("name", "rows", "features", "positive", "paper", "from", "what it is"):
+        table.add_column(
+            name, justify="right" if name in ("rows", "features", "positive") else "left", no_wrap=name != "what it is"
+        )
+    for row in rows:
+        share = f"{row['positives'] / row['n']:.1%}" if row["positives"] is not None else ""
+        paper = "yes" if row["paper"] else ""
+        table.add_row(row["name"], f"{row['n']:,}", f"{row['d']:,}", share, paper, row["where"], row["title"])
+    out.print(table)
 
 
 def _run(protocol: Protocol, directory: Path, jobs: int | None, as_json: bool, skip_missing: bool) -> None:
@@ -118,11 +148,11 @@ def _run(protocol: Protocol, directory: Path, jobs: int | None, as_json: bool, s
         raise typer.Exit(INTERRUPTED) from None
     written = publish(directory)
     if not as_json:
-        again = f", {done.skipped} were there already" if done.skipped else ""
+        again = f", {done.skipped} had been done before" if done.skipped else ""
         say(f"{done.done} runs in {duration(time.monotonic() - start)}{again}")
     _print_written(written, as_json)
     if done.failed:
-        warn(f"vrspam: {len(done.failed)} runs failed; the report says which, the same command tries them again")
+        warn(f"vrspam: {len(done.failed)} runs failed: the report lists them, and the same command tries them again")
         raise typer.Exit(1)
 
 
@@ -139,3 +169,17 @@ def _print_written(written: dict[str, list[Path]], as_json: bool) -> None:
 def _require_all() -> None:
     require("data", "pyarrow")
     require("plots", "matplotlib")
+
+
+def _names(value: str | None) -> tuple[str, ...] | None:
+    """A comma-separated option as a tuple.
+
+    >>> _names("diabetes, german")
+    ('diabetes', 'german')
+    """
+    if value is None:
+        return None
+    found = tuple(dict.fromkeys(part.strip() for part in value.split(",") if part.strip()))
+    if not found:
+        raise typer.BadParameter("give at least one name")
+    return found

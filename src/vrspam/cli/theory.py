@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from vrspam._utils.optional import require
-from vrspam.cli import files
-from vrspam.cli.common import AsJson, print_json, say
+from vrspam.cli import options
+from vrspam.cli.console import on_terminal, print_json, say, warnings_as_lines
 
 
 def register(app: typer.Typer) -> None:
@@ -16,40 +16,39 @@ def register(app: typer.Typer) -> None:
 
 
 def theory(
-    data: files.Data,
-    target: files.Target = None,
-    positive: files.Positive = None,
+    data: options.Data,
+    target: options.Target = None,
+    positive: options.Positive = None,
     l2: Annotated[
-        float | None, typer.Option(help="The penalty, the paper's β; that of AUCClassifier by default.")
+        float | None, typer.Option(help="The penalty, the paper's β; by default that of AUCClassifier.")
     ] = None,
-    theta: Annotated[float, typer.Option(help="Step size as a fraction of the largest proven one.")] = 0.5,
-    epsilon: Annotated[float, typer.Option(help="Wanted accuracy, relative to the start.")] = 1e-6,
-    raw: Annotated[bool, typer.Option("--raw", help="Take the features as they are, not standardised.")] = False,
-    drop: files.Drop = None,
-    include: files.Include = None,
-    categorical: files.Categorical = None,
-    max_categories: files.MaxCategories = 1000,
-    format: files.FileFormat = None,
-    delimiter: files.Delimiter = None,
-    zero_based: files.ZeroBased = None,
-    skip_errors: files.SkipErrors = False,
-    as_json: AsJson = False,
+    theta: Annotated[float, typer.Option(help="Step size, as a fraction of the largest proven one.")] = 0.5,
+    epsilon: Annotated[float, typer.Option(help="Accuracy to reach, relative to the start.")] = 1e-6,
+    raw: Annotated[bool, typer.Option("--raw", help="Do not standardise the features.")] = False,
+    drop: options.Drop = None,
+    include: options.Include = None,
+    categorical: options.Categorical = None,
+    max_categories: options.MaxCategories = 1000,
+    format: options.FileFormat = None,
+    delimiter: options.Delimiter = None,
+    zero_based: options.ZeroBased = None,
+    skip_errors: options.SkipErrors = False,
+    as_json: options.AsJson = False,
 ) -> None:
-    """The constants and rates of the paper for a file: as printed, sharpened, and from the rows themselves.
+    """Compute the constants and rates of the paper for a file: as printed, sharpened, and from the rows themselves.
 
     Example:  vrspam theory patients.csv --target sick --theta 0.5
     """
     require("data", "pyarrow")
-    files.check_share("--theta", theta)
-    files.check_share("--epsilon", epsilon)
-    if l2 is not None and not 0.0 < l2 < float("inf"):
-        raise typer.BadParameter(f"{l2:g} is no positive number", param_hint="--l2")
-    chosen = files.columns(drop, include, categorical)
-    read = files.reading(format, delimiter, zero_based)
-    files.check_target(data, target, read)
+    options.check_share("--theta", theta)
+    options.check_share("--epsilon", epsilon)
+    options.check_positive("--l2", l2)
+    chosen = options.chosen_columns(drop, include, categorical)
+    read = options.reading(format, delimiter, zero_based)
+    options.check_target(data, target, read)
     from vrspam.tool.constants import constants
 
-    with files.plain_words():
+    with warnings_as_lines():
         table = constants(
             data,
             target,
@@ -60,7 +59,7 @@ def theory(
             raw=raw,
             max_categories=max_categories,
             skip_errors=skip_errors,
-            progress=files.on_terminal(),
+            progress=on_terminal(),
             **chosen,
             **read,
         )

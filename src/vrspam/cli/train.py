@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vrspam._utils.optional import require
-from vrspam.cli import files
-from vrspam.cli.common import AsJson, print_json, say, warn
-from vrspam.cli.wording import in_options
+from vrspam.cli import options
+from vrspam.cli.console import in_options, on_terminal, print_json, say, warn, warnings_as_lines
 
 if TYPE_CHECKING:
     from vrspam.tool import Model
@@ -38,43 +37,50 @@ def register(app: typer.Typer) -> None:
 
 
 def train(
-    data: files.Data,
-    target: files.Target = None,
-    positive: files.Positive = None,
-    model: Annotated[Path, typer.Option(help="Where the model is written.")] = Path("model.json"),
+    data: options.Data,
+    target: options.Target = None,
+    positive: options.Positive = None,
+    model: Annotated[Path, typer.Option(help="The file to write the model to.")] = Path("model.json"),
     l1: Annotated[
-        str, typer.Option(help="'auto' looks for a model with few features; or numbers to try, separated by commas.")
+        str,
+        typer.Option(
+            help="The penalty that leaves features out: numbers to try, separated by commas, or 'auto' to search."
+        ),
     ] = "0",
     features: Annotated[
         Features | None,
         typer.Option(
-            help="Straight lines, a curve for each column, curves and interactions, or (auto) whatever ranks best. By "
-            "default auto; linear with --streaming or --l1, and for more than 1,000 features.",
+            help="Straight lines (linear), a smooth curve for each column (additive), curves and interactions "
+            "(kernel), or whichever ranks best (auto). By default auto; linear with --streaming, with --l1, and for "
+            "more than 1,000 features.",
             show_default=False,
         ),
     ] = None,
     calibration: Annotated[
-        Calibrate, typer.Option(help="How scores become probabilities: isotonic wants thousands of rows.")
+        Calibrate, typer.Option(help="How scores become probabilities; isotonic needs thousands of rows.")
     ] = Calibrate.sigmoid,
-    drop: files.Drop = None,
-    include: files.Include = None,
-    categorical: files.Categorical = None,
-    max_categories: files.MaxCategories = 1000,
-    folds: Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")] = 5,
-    seed: Annotated[int, typer.Option(min=0, help="Draws the folds.")] = 0,
+    drop: options.Drop = None,
+    include: options.Include = None,
+    categorical: options.Categorical = None,
+    max_categories: options.MaxCategories = 1000,
+    folds: Annotated[int, typer.Option(min=2, help="Number of folds of the cross-validation.")] = 5,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the random numbers that draw the folds.")] = 0,
     streaming: Annotated[
-        bool, typer.Option("--streaming", help="For files larger than memory: read block by block, several times.")
+        bool,
+        typer.Option("--streaming", help="For files larger than memory: read the file block by block, several times."),
     ] = False,
-    format: files.FileFormat = None,
-    delimiter: files.Delimiter = None,
-    zero_based: files.ZeroBased = None,
-    skip_errors: files.SkipErrors = False,
-    as_json: AsJson = False,
+    format: options.FileFormat = None,
+    delimiter: options.Delimiter = None,
+    zero_based: options.ZeroBased = None,
+    skip_errors: options.SkipErrors = False,
+    as_json: options.AsJson = False,
 ) -> None:
-    """Train a model on a file: columns, penalty and calibration are found, checked and stored with it.
+    """Train a model on a file and write it to a model file.
 
-    Text columns become one feature for each value, everything is standardised. Straight lines, curves or interactions
-    and the penalty are chosen by cross-validation; identifiers are left out; what looks wrong with the data is said.
+    Text columns become categories, and all features are standardised.
+    Cross-validation chooses straight lines, curves or interactions, and the penalty.
+    Columns that look like identifiers are left out.
+    Warnings say what looks wrong with the data.
 
     Example:  vrspam train patients.csv --target sick --positive yes --model patients.json
 
@@ -86,16 +92,16 @@ def train(
     """
     require("data", "pyarrow")
     if streaming and features not in (None, Features.linear):
-        raise typer.BadParameter("--streaming takes the columns as they are", param_hint="--features")
-    chosen = files.columns(drop, include, categorical)
-    files.check_output("--model", model, data)
+        raise typer.BadParameter("--streaming trains straight lines only: give linear", param_hint="--features")
+    chosen = options.chosen_columns(drop, include, categorical)
+    options.check_output("--model", model, data)
     grid = _l1(l1)
-    read = files.reading(format, delimiter, zero_based)
-    files.check_target(data, target, read)
+    read = options.reading(format, delimiter, zero_based)
+    options.check_target(data, target, read)
     from vrspam.tool.modelfile import save_model
     from vrspam.tool.training import train as train_model
 
-    with files.plain_words():
+    with warnings_as_lines():
         trained = train_model(
             data,
             target,
@@ -107,7 +113,7 @@ def train(
             seed=seed,
             streaming=streaming,
             say=lambda stage: warn(f"{stage} ..."),
-            progress=files.on_terminal(),
+            progress=on_terminal(),
             max_categories=max_categories,
             skip_errors=skip_errors,
             **chosen,
@@ -134,7 +140,7 @@ def _l1(text: str) -> Any:
 
 
 def _describe(model: Model, path: Path) -> None:
-    from vrspam.tool.explaining import size_words, strongest
+    from vrspam.tool.explanation import model_words, size_words, strongest
 
     facts = model.training
     share = facts["positives"] / facts["rows"]
@@ -142,15 +148,15 @@ def _describe(model: Model, path: Path) -> None:
     balance = f"{facts['positives']:,} positive ({share:.2%}: {name}{model.positive})"
     say(f"rows                 {facts['rows']:,}, of which {balance}")
     if len(facts["selection"]) > 1:
-        say("maps tried           AUC of the folds ± standard error:")
+        say("models compared      mean AUC of the folds ± standard error:")
         for row in facts["selection"]:
             mark = "  chosen" if row["chosen"] else ""
             say(f"  {row['features']:17}  {row['auc']:.4f} ± {row['standard_error']:.4f}{mark}")
-    say(f"features             {facts['features']:,} ({facts['map']}), {facts['nonzero']:,} in use")
+    say(f"model                {model_words(model)}")
     interval = f"{facts['cv_auc_low']:.4f} to {facts['cv_auc_high']:.4f}"
     say(f"cross-validated AUC  {facts['cv_auc']:.4f}, 95 % interval {interval} ({facts['folds']} folds)")
     say(f"penalty              l2 = {facts['l2']:.3g}, l1 = {facts['l1']:.3g}")
-    say(f"certificate          at most {facts['relative_gap']:.1e} of F(0) above the optimum")
+    say(f"certificate          the objective is at most {facts['relative_gap']:.1e} · F(0) above its minimum")
     say(f"strongest features   {size_words(model)}:")
     found = strongest(model, STRONGEST)
     width = max((len(feature) for feature, _ in found), default=0)
@@ -159,4 +165,4 @@ def _describe(model: Model, path: Path) -> None:
         say(f"  {feature:{width}}  {effect:{sign}.4f}")
     for note in facts["warnings"]:
         warn(f"warning: {in_options(note)}")
-    say(f"model                {path}")
+    say(f"written to           {path}")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from vrspam._utils.progress import StatusLine
-from vrspam.cli.common import err, warn
+from vrspam.cli.console import err, warn
 from vrspam.experiments.harness import Watcher
 from vrspam.experiments.plan import Run, cost
 from vrspam.experiments.run import Outcome

@@ -5,10 +5,12 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+from vrspam._utils.messages import WordedError
+
 _SHOWN = 20  # columns named in one message
 
 
-class DataError(ValueError):
+class DataError(WordedError):
     """A file or a named data set cannot be used; the message says which, why, and what to do.
 
     Examples
@@ -18,7 +20,7 @@ class DataError(ValueError):
     ...     load("breast_cancer")
     ... except DataError as error:
     ...     print(error)
-    no data set is called 'breast_cancer'; did you mean 'breast-cancer'? available() lists them all
+    no data set is called 'breast_cancer'; did you mean 'breast-cancer'? available() or `vrspam datasets` lists them all
     """
 
 

@@ -70,7 +70,7 @@ def set_info(name: str) -> SetInfo:
     if name not in sets:
         close = difflib.get_close_matches(str(name), sets, n=1, cutoff=0.5)
         hint = f"did you mean {close[0]!r}? " if close else ""
-        raise DataError(f"no data set is called {name!r}; {hint}available() lists them all")
+        raise DataError(f"no data set is called {name!r}; {hint}available() or `vrspam datasets` lists them all")
     return sets[name]
 
 

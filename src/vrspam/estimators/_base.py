@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
@@ -16,7 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 from vrspam import metrics
 from vrspam._utils import array_api
 from vrspam._utils.validation import Rows
-from vrspam._utils.warnings import warn
+from vrspam._utils.warnings import NotConverged, warn
 from vrspam.features.table import check_frame, is_frame
 from vrspam.moments import ClassMoments
 from vrspam.objective import AUTO_L2_SHARE, l2_unit, multiply
@@ -179,11 +178,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
             self.history_ = solution.history
         self.__dict__.update(attributes)
         if warn_if_not_converged and not solution.converged:
-            warn(
-                f"{type(self).__name__} stopped after {solution.n_iter} iterations with gap_ = {solution.gap:.3g}, "
-                f"above tol * F(0): raise max_iter, standardise the features, or give a larger l2{hint}.",
-                ConvergenceWarning,
-            )
+            warn(NotConverged(type(self).__name__, solution.n_iter, solution.gap, hint))
         return self
 
     def _store_columns(self, n_features: int, names: np.ndarray | None = None) -> Self:

@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
 from vrspam._utils import array_api
-from vrspam._utils.warnings import warn
+from vrspam._utils.warnings import AllCoefficientsZero, warn
 from vrspam.estimators._base import MAPS_ON_HOST, PENALTY_CONSTRAINTS, AUCClassifierBase
 from vrspam.estimators._blocks import RowBlocks
 from vrspam.estimators.exact import ExactFit, ExactSolver
@@ -327,13 +327,8 @@ class AUCClassifierCV(AUCClassifierBase):
         )
         if solution.w.any():
             point.warn()
-        elif self.l1_ == 0.0:
-            warn("All coefficients are 0: the classes have the same mean in every feature (or no feature varies).")
         else:
-            warn(
-                f"All coefficients are 0 at the chosen l1 = {self.l1_:g}: no feature ranks the validation rows better "
-                "than chance at a smaller one of the grid. Add smaller values of l1, if there is anything to find."
-            )
+            warn(AllCoefficientsZero(self.l1_))
         if self.features_ is None:  # of a map only the chosen point matters: its grid and its scale are ours
             warn_if_not_converged(self.converged_path_)
         return self

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vrspam._utils.warnings import warn
+from vrspam._utils.warnings import GridEdge, warn
 
 SelectionRule = Literal["best", "one-standard-error"]
 TIE = 1e-12  # mean scores that differ by less are equal but for rounding
@@ -20,20 +20,25 @@ class Choice:
     """The chosen point of a grid.
 
     `index` has one entry per axis of the grid, `values` are the grid's numbers there; `mean` and `standard_error`
-    have the shape of the grid (errors are NaN when there is only one fold). `advice` says along which axis the
-    grid should be extended, and is empty when it need not be.
+    have the shape of the grid (errors are NaN when there is only one fold). `edges` are the axes at whose end the
+    best point lies, clearly ahead of its neighbour; `advice` says so in words, and is empty where there are none.
     """
 
     index: tuple[int, ...]
     values: dict[str, float]
     mean: np.ndarray
     standard_error: np.ndarray
-    advice: tuple[str, ...]
+    edges: tuple[GridEdge, ...]
+
+    @property
+    def advice(self) -> tuple[str, ...]:
+        """How to extend the grid, one sentence for each of its edges."""
+        return tuple(map(str, self.edges))
 
     def warn(self) -> None:
-        """Give the advice, if there is any, as a `UserWarning`."""
-        for advice in self.advice:
-            warn(advice)
+        """Give the advice, if there is any, as warnings."""
+        for edge in self.edges:
+            warn(edge)
 
 
 def select(scores: ArrayLike, grid: Mapping[str, ArrayLike], rule: SelectionRule = "best") -> Choice:
@@ -90,11 +95,11 @@ def select(scores: ArrayLike, grid: Mapping[str, ArrayLike], rule: SelectionRule
         if folds < 2:
             raise ValueError("The rule 'one-standard-error' needs at least two folds.")
         chosen = simplest(mean >= mean.max() - max(float(error[best]), TIE), axes)
-    values, advice = {}, []
+    values, edges = {}, []
     for axis, (name, numbers) in enumerate(axes.items()):
         values[name] = float(numbers[chosen[axis]])
-        advice.append(_advice(name, axis, best, mean, error, axes))
-    return Choice(chosen, values, mean, error, tuple(filter(None, advice)))
+        edges.append(_edge(name, axis, best, mean, error, axes))
+    return Choice(chosen, values, mean, error, tuple(edge for edge in edges if edge is not None))
 
 
 def simplest(allowed: np.ndarray, axes: Mapping[str, np.ndarray]) -> tuple[int, ...]:
@@ -104,19 +109,16 @@ def simplest(allowed: np.ndarray, axes: Mapping[str, np.ndarray]) -> tuple[int, 
     return tuple(points[np.lexsort(values)[-1]].tolist())
 
 
-def _advice(name, axis, best, mean, error, axes) -> str:
+def _edge(name, axis, best, mean, error, axes) -> GridEdge | None:
+    """The end of an axis, if the best point lies there and beats its neighbour by more than a standard error."""
     values = axes[name]
     order = np.argsort(values, kind="stable")
     place = int(np.flatnonzero(order == best[axis])[0])
     if values.size < 2 or place not in (0, values.size - 1) or (place == 0 and values[order[0]] <= 0.0):
-        return ""
+        return None
     neighbour = list(best)
     neighbour[axis] = int(order[1 if place == 0 else -2])
     lead, limit = float(mean[best] - mean[tuple(neighbour)]), float(error[best])
     if not lead > limit:
-        return ""
-    end, more = ("smallest", "smaller") if place == 0 else ("largest", "larger")
-    return (
-        f"The best {name} is {values[best[axis]]:g}, the {end} of the grid, and beats its neighbour by {lead:.2g}, "
-        f"more than one standard error ({limit:.2g}): add {more} values of {name}."
-    )
+        return None
+    return GridEdge(name, float(values[best[axis]]), "smallest" if place == 0 else "largest", lead, limit)

@@ -15,6 +15,7 @@ from scipy import sparse
 
 from vrspam._utils import array_api
 from vrspam._utils.blas import blas_threads_for
+from vrspam._utils.messages import Parameter, WordedError
 from vrspam._utils.validation import Rows
 from vrspam.features import FeatureMap
 from vrspam.features.mapped import MappedArray
@@ -204,9 +205,13 @@ class FoldMoments:
     def __init__(self, folds: list[ClassMoments]):
         for number, fold in enumerate(folds):
             if not fold.complete:
-                raise ValueError(
-                    f"Fold {number} has rows of {int(np.count_nonzero(fold.weights)) if fold.classes.size else 0} "
-                    "classes, and needs both: use fewer folds, or another seed of HashFolds."
+                raise WordedError(
+                    "Fold {number} has rows of {count} classes, and needs both: use fewer folds ({folds}), "
+                    "or another seed ({seed}).",
+                    number=number,
+                    count=int(np.count_nonzero(fold.weights)) if fold.classes.size else 0,
+                    folds=Parameter("n_splits"),
+                    seed=Parameter("seed"),
                 )
         self.folds, self.n_folds = folds, len(folds)
         self.total = sum(folds[1:], folds[0])

@@ -11,10 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.exceptions import ConvergenceWarning
 
 from vrspam._utils.blas import blas_threads_for_matrix
-from vrspam._utils.warnings import warn
+from vrspam._utils.warnings import GridNotCertified, warn
 from vrspam.moments import ClassMoments
 from vrspam.objective import ElasticNet, Objective, Penalty, SmoothLoss, SquaredPairLoss, l2_unit
 from vrspam.solvers.choose import exact_solvers, solve
@@ -143,8 +142,4 @@ def warn_if_not_converged(converged: np.ndarray) -> None:
     """One warning for all points of a grid whose certificate did not reach the tolerance."""
     missed = int(np.count_nonzero(~converged))
     if missed:
-        warn(
-            f"{missed} of {converged.size} solutions of the grid were not certified to tol: raise max_iter, "
-            "standardise the features, or leave out the smallest l2.",
-            ConvergenceWarning,
-        )
+        warn(GridNotCertified(missed, converged.size))

@@ -1,9 +1,11 @@
-"""From a file of rows to a model file, an honest evaluation and something to show: what the commands call.
+"""From a file of rows to a model file, and from there to an evaluation, scores and pictures.
 
-train -> Model, saved as JSON -> evaluate, compare, predict, explain
+    train -> Model, saved as JSON -> evaluate, compare, predict, explain
+
+The public names are listed in `__init__.pyi`. Each is imported on first use: reading a model file, say, does not load
+what training needs.
 """
 
-from vrspam.tool.model import Model
-from vrspam.tool.modelfile import ModelFileError, load_model, save_model
+import lazy_loader
 
-__all__ = ["Model", "ModelFileError", "load_model", "save_model"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,4 +1,4 @@
-"""How good a model is on labelled rows it has not seen: ranking, thresholds, probabilities."""
+"""How good a model is on labelled rows that it has not seen: ranking, thresholds, probabilities."""
 
 from __future__ import annotations
 
@@ -7,35 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import average_precision_score, brier_score_loss, roc_curve
+from sklearn.metrics import average_precision_score, brier_score_loss
 
+from vrspam._utils.messages import Parameter, WordedError
 from vrspam.data import DataError
 from vrspam.metrics import AUCInterval, DeLongTest, delong_test, roc_auc_ci, sensitivity_at_specificity
+from vrspam.tool.measures import Bin, Curve, Threshold, calibration_error, lift, reliability
 from vrspam.tool.model import Model
 
 SPECIFICITIES = (0.80, 0.90, 0.95, 0.99)
 TOP_SHARES = (0.01, 0.05, 0.10, 0.20)
-BINS = 10
-
-
-@dataclass(frozen=True)
-class Threshold:
-    """Calling a row positive when its score is at least `threshold`, and what follows."""
-
-    threshold: float
-    sensitivity: float
-    specificity: float
-    precision: float | None  # None where no row is called positive
-    share: float
-
-
-@dataclass(frozen=True)
-class Bin:
-    """Rows of similar probability: the mean of what was said and of what came true."""
-
-    rows: int
-    predicted: float
-    observed: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +92,7 @@ def score_file(
         raise DataError(f"{chunks.source.paths[0]} has no rows; get it again")
     positive = np.concatenate([labels for labels, _ in blocks if labels is not None])
     scores = np.concatenate([block for _, block in blocks])
-    for wanted, name in ((positive, "positive"), (~positive, "other")):
+    for wanted, name in ((positive, "positive"), (~positive, "negative")):
         if wanted.sum() < 2:
             raise DataError(f"an evaluation needs at least two {name} rows, and {path} has {wanted.sum()}")
     return positive, scores
@@ -126,7 +107,7 @@ def evaluate(
     cost_ratio: float | None = None,
     recall: float = 0.9,
 ) -> Evaluation:
-    """All numbers of an evaluation.
+    """Evaluate scores: ranking, thresholds, probabilities.
 
     Parameters
     ----------
@@ -136,18 +117,18 @@ def evaluate(
     scores : array of n
     confidence : float in (0, 1)
     cost_ratio : float, optional
-        How many false alarms one missed positive is worth; adds the threshold of least cost.
+        How many false alarms are as bad as one missed positive; adds the threshold of least cost.
     recall : float in (0, 1]
-        Share of the positives that a threshold must find.
+        Adds the highest threshold that finds this share of the positives.
 
     Returns
     -------
     Evaluation
     """
     if not 0.0 < recall <= 1.0:
-        raise ValueError(f"recall={recall:g} must lie above 0 and not above 1")
+        raise WordedError("{recall} must be above 0 and at most 1", recall=Parameter("recall", recall))
     if cost_ratio is not None and not 0.0 < cost_ratio < np.inf:
-        raise ValueError(f"cost_ratio={cost_ratio:g} must be a positive number")
+        raise WordedError("{ratio} must be a positive number", ratio=Parameter("cost_ratio", cost_ratio))
     probabilities = None if model.calibration is None else model.calibration(scores)
     curve = Curve.of(positive, scores)
     thresholds = {
@@ -168,76 +149,6 @@ def evaluate(
         bins=() if probabilities is None else reliability(positive, probabilities),
         brier=None if probabilities is None else float(brier_score_loss(positive, probabilities)),
     )
-
-
-@dataclass(frozen=True, eq=False)
-class Curve:
-    """Hits (positives found) and false alarms for every threshold, from the one that no row reaches on."""
-
-    thresholds: np.ndarray
-    hits: np.ndarray
-    alarms: np.ndarray
-
-    @classmethod
-    def of(cls, positive: np.ndarray, scores: np.ndarray) -> Curve:
-        false, true, thresholds = roc_curve(positive, scores, drop_intermediate=False)
-        thresholds[0] = np.nextafter(scores.max(), np.inf)
-        return cls(thresholds, np.rint(true * positive.sum()), np.rint(false * (~positive).sum()))
-
-    @property
-    def positives(self) -> float:
-        return float(self.hits[-1])
-
-    @property
-    def negatives(self) -> float:
-        return float(self.alarms[-1])
-
-    def at(self, place: Any) -> Threshold:
-        hits, alarms = float(self.hits[place]), float(self.alarms[place])
-        return Threshold(
-            threshold=float(self.thresholds[place]),
-            sensitivity=hits / self.positives,
-            specificity=1.0 - alarms / self.negatives,
-            precision=hits / (hits + alarms) if hits + alarms else None,
-            share=(hits + alarms) / (self.positives + self.negatives),
-        )
-
-
-def lift(positive: np.ndarray, scores: np.ndarray, share: float) -> float:
-    """Positives among the top `share` of rows, over those that chance would find; ties share their places.
-
-    >>> lift(np.array([True, False, False, True]), np.array([4.0, 3.0, 2.0, 1.0]), 0.25)
-    2.0
-    """
-    count = share * scores.size
-    order = np.argsort(-scores, kind="stable")
-    ranked = scores[order]
-    border = ranked[min(int(np.ceil(count)), scores.size) - 1]
-    above, tied = ranked > border, ranked == border
-    part = (count - above.sum()) / tied.sum()
-    found = positive[order][above].sum() + part * positive[order][tied].sum()
-    return float(found / count / positive.mean())
-
-
-def reliability(positive: np.ndarray, probabilities: np.ndarray, bins: int = BINS) -> tuple[Bin, ...]:
-    """Rows in order of their probability, cut into groups of about equal size; equal probabilities stay together.
-
-    >>> reliability(np.array([False, True]), np.array([0.2, 0.6]), bins=2)
-    (Bin(rows=1, predicted=0.2, observed=0.0), Bin(rows=1, predicted=0.6, observed=1.0))
-    """
-    edges = np.unique(np.quantile(probabilities, np.linspace(0, 1, bins + 1)[1:-1], method="higher"))
-    group = np.searchsorted(edges, probabilities, side="right")
-    found = []
-    for number in range(edges.size + 1):
-        rows = group == number
-        if rows.any():
-            found.append(Bin(int(rows.sum()), float(probabilities[rows].mean()), float(positive[rows].mean())))
-    return tuple(found)
-
-
-def calibration_error(bins: tuple[Bin, ...]) -> float:
-    """Mean distance of what was said and what came true, over rows."""
-    return sum(b.rows * abs(b.predicted - b.observed) for b in bins) / sum(b.rows for b in bins)
 
 
 def compare(
@@ -291,7 +202,7 @@ def _percent(share: float) -> str:
 def described(evaluation: Evaluation, cost_ratio: float | None, recall: float) -> Iterator[tuple[str, Threshold]]:
     """The thresholds with their meaning in words."""
     words = {
-        "youden": "most of sensitivity + specificity (Youden)",
+        "youden": "highest sensitivity + specificity (Youden)",
         "cost": f"least cost, one miss worth {cost_ratio:g} false alarms" if cost_ratio else "",
         "recall": f"finds {100 * recall:g} % of the positives",
     }

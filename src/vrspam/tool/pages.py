@@ -1,38 +1,36 @@
-"""Evaluations as self-contained HTML pages, and the pictures in them."""
+"""Evaluations, comparisons and models as self-contained HTML pages."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from textwrap import wrap
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from vrspam import __version__
+from vrspam._utils.messages import Parameter, worded
 from vrspam.metrics import DeLongTest
-from vrspam.plotting import (
-    plot_coefficients,
-    plot_lift,
-    plot_precision_recall,
-    plot_reliability,
-    plot_roc,
-    plot_scores,
-    plot_shapes,
-)
-from vrspam.plotting.style import new_figure, save_figure
+from vrspam.plotting.style import save_figure
 from vrspam.report import Bullets, Cell, Facts, Figure, Page, Table, Text
-from vrspam.tool.evaluation import Evaluation, calibration_error, described, verdict
-from vrspam.tool.explaining import by_column, curve_words, explain, size_words, strongest
+from vrspam.tool.evaluation import Evaluation, described, verdict
+from vrspam.tool.explanation import by_column, curve_words, explain, model_words
+from vrspam.tool.measures import calibration_error
 from vrspam.tool.model import Model
+from vrspam.tool.pictures import (
+    MOST_FEATURES,
+    comparison_picture,
+    curves_picture,
+    features_picture,
+    reliability_picture,
+    scores_picture,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
-MOST_FEATURES = 20
-LEGEND_LINE = 20  # letters of a name in one line of a legend, before its AUC
 NARROW = 5.5  # inches: a picture that a phone has room for
-Words = Callable[[str], str]
+ShowParameter = Callable[[Parameter], str]
 
 
 def evaluation_page(
@@ -44,11 +42,11 @@ def evaluation_page(
     data_name: str,
     cost_ratio: float | None = None,
     recall: float = 0.9,
-    words: Words = str,
+    parameter: ShowParameter = str,
 ) -> Page:
-    """The whole of an evaluation on one page; its pictures are written to `folder`.
+    """An evaluation on one page; its pictures are written to `folder`.
 
-    `words` may put what was noticed in training, which names parameters of `train`, into other words.
+    Notes of the training name parameters of `train`; `parameter` says how to show one to the reader.
     """
     auc = evaluation.auc
     page = Page(
@@ -56,53 +54,36 @@ def evaluation_page(
         f"AUC {auc.auc:.3f}, {_percent(auc.confidence)} interval {auc.low:.3f} to {auc.high:.3f} (DeLong), on "
         f"{evaluation.n:,} rows of which {evaluation.positives:,} are positive ({model.positive}).",
     )
-    figures = {"ROC and precision": _curves_picture(evaluation), "scores": _scores_picture(model, evaluation)}
+    figures = {"ROC and precision": curves_picture(evaluation), "scores": scores_picture(model, evaluation)}
     if evaluation.bins:
-        figures["reliability"] = _reliability_picture(evaluation)
+        figures["reliability"] = reliability_picture(evaluation)
     shown = {name: _embedded(figure, folder, name) for name, figure in figures.items()}
     page.add("Ranking", *_ranking(evaluation), shown["ROC and precision"])
     page.add("Scores", shown["scores"], *_lift_table(evaluation))
     page.add("Thresholds", _threshold_table(evaluation, cost_ratio, recall), *_sensitivity_table(evaluation))
     if evaluation.bins:
         page.add("Probabilities", *_reliability_words(evaluation), shown["reliability"])
-    _describe_model(page, model, folder, words)
+    _describe_model(page, model, folder, parameter)
     return page
 
 
-def explanation_page(model: Model, folder: Path, *, model_name: str, words: Words = str) -> Page:
+def explanation_page(model: Model, folder: Path, *, model_name: str, parameter: ShowParameter = str) -> Page:
     """What a model looks at, on one page; its picture is written to `folder`."""
     facts = model.training
     name = f"{model.schema.target} = " if model.schema.target else ""
     page = Page(
         model_name,
         f"Cross-validated AUC {facts['cv_auc']:.3f}, 95 % interval {facts['cv_auc_low']:.3f} to "
-        f"{facts['cv_auc_high']:.3f}. A higher score speaks for {name}{model.positive}.",
+        f"{facts['cv_auc_high']:.3f}. A higher score means that {name}{model.positive} is more likely.",
     )
-    _describe_model(page, model, folder, words)
+    _describe_model(page, model, folder, parameter)
     return page
 
 
-def _describe_model(page: Page, model: Model, folder: Path, words: Words) -> None:
+def _describe_model(page: Page, model: Model, folder: Path, parameter: ShowParameter) -> None:
     picture = _embedded(features_picture(model), folder, "what the model looks at", curve_words(model))
     page.add("What the model looks at", picture, _feature_table(model))
-    page.add("The model", _training_facts(model), *_selection_table(model), *_warnings(model, words))
-
-
-def comparison_picture(positive: np.ndarray, scores: Mapping[str, np.ndarray]) -> Picture:
-    """Both ROC curves, and both curves of precision and recall."""
-    figure, axes = new_figure(1, 2, (10.4, 4.9))
-    shown = {_wrapped(name): values for name, values in scores.items()}
-    plot_roc(positive, shown, ax=axes[0, 0])
-    plot_precision_recall(positive, shown, ax=axes[0, 1])
-    return figure
-
-
-def _wrapped(name: str) -> str:
-    """A name in lines that a legend has room for; the middle of a very long one is left out."""
-    half = 3 * LEGEND_LINE // 2
-    if len(name) > 2 * half:
-        name = f"{name[: half - 1]}…{name[-half:]}"
-    return "\n".join(wrap(name, LEGEND_LINE, break_on_hyphens=False))
+    page.add("The model", _training_facts(model), *_selection_table(model), *_notes(model, parameter))
 
 
 def comparison_page(
@@ -129,48 +110,13 @@ def comparison_page(
     return page
 
 
-def features_picture(model: Model) -> Picture:
-    """The curves of the most important columns; for a model without curves, the features of the largest effect."""
-    if model.shapes is not None:
-        shapes = {shape.name: shape for shape in model.shapes.columns}
-        return plot_shapes({name: shape for name, shape in shapes.items() if shape.importance > 0.0} or shapes)
-    found = strongest(model, MOST_FEATURES)
-    figure, axes = new_figure(1, 1, (8.0, 1.1 + 0.27 * max(len(found), 2)))
-    names, sizes = [name for name, _ in found], [size for _, size in found]
-    plot_coefficients(names, sizes, label=size_words(model), ax=axes[0, 0])
-    return figure
-
-
-def _curves_picture(evaluation: Evaluation) -> Picture:
-    figure, axes = new_figure(1, 2, (10.4, 4.9))
-    plot_roc(evaluation.positive, evaluation.scores, ax=axes[0, 0])
-    plot_precision_recall(evaluation.positive, evaluation.scores, ax=axes[0, 1])
-    return figure
-
-
-def _scores_picture(model: Model, evaluation: Evaluation) -> Picture:
-    figure, axes = new_figure(1, 2, (10.4, 3.8))
-    youden = evaluation.thresholds["youden"].threshold
-    names = ("others", f"positives ({model.positive})")
-    plot_scores(evaluation.positive, evaluation.scores, threshold=youden, names=names, ax=axes[0, 0])
-    plot_lift(evaluation.positive, evaluation.scores, ax=axes[0, 1])
-    return figure
-
-
-def _reliability_picture(evaluation: Evaluation) -> Picture:
-    figure, axes = new_figure(1, 1, (5.0, 4.2))
-    bins = evaluation.bins
-    plot_reliability([b.predicted for b in bins], [b.observed for b in bins], [b.rows for b in bins], ax=axes[0, 0])
-    return figure
-
-
 _CAPTIONS = {
-    "ROC and precision": "Left: ROC curve. Right: precision against recall. Dashed: what chance reaches.",
+    "ROC and precision": "Left: ROC curve. Right: precision against recall. Dashed: random scores.",
     "scores": "Left: scores of both classes, with Youden's threshold; the outermost bars hold all rows beyond them. "
-    "Right: how many times more positives the highest scores hold than rows drawn by chance.",
-    "reliability": "Groups of rows by their probability: what was said, and what came true with its 95 % interval. "
-    "On the dashed line both agree.",
-    "curves of both models": "Left: ROC curves. Right: precision against recall. Dashed: what chance reaches.",
+    "Right: how many times more positives are among the highest scores than among rows drawn at random.",
+    "reliability": "Rows grouped by predicted probability: the mean prediction of each group, and the observed "
+    "frequency of positives with its 95 % interval. On the dashed line both agree.",
+    "curves of both models": "Left: ROC curves. Right: precision against recall. Dashed: random scores.",
 }
 
 
@@ -183,7 +129,7 @@ def _embedded(figure: Picture, folder: Path, name: str, caption: str | None = No
 def _ranking(evaluation: Evaluation) -> list[Text | Facts]:
     auc = evaluation.auc
     return [
-        Text("AUC is the chance that a positive row scores above another one; 0.5 is guessing, 1 is perfect."),
+        Text("AUC is the probability that a positive row scores above a negative one; 0.5 is guessing, 1 is perfect."),
         Facts(
             {
                 "AUC": f"{auc.auc:.4f}",
@@ -198,7 +144,10 @@ def _ranking(evaluation: Evaluation) -> list[Text | Facts]:
 
 def _lift_table(evaluation: Evaluation) -> list[Text | Table]:
     rows = [[Cell(f"top {_percent(share)}", share), Cell(f"{v:.2f}", v)] for share, v in evaluation.lift.items()]
-    return [Text("Positives found among the highest scores, over what chance finds:"), Table(["rows", "lift"], rows)]
+    return [
+        Text("How many times more positives are among the highest scores than among rows drawn at random:"),
+        Table(["rows", "lift"], rows),
+    ]
 
 
 def _threshold_table(evaluation: Evaluation, cost_ratio: float | None, recall: float) -> Table:
@@ -214,23 +163,23 @@ def _threshold_table(evaluation: Evaluation, cost_ratio: float | None, recall: f
         for words, found in described(evaluation, cost_ratio, recall)
     ]
     names = ["rule", "score at least", "sensitivity", "specificity", "precision", "rows called"]
-    return Table(names, rows, "Rows are called positive when their score reaches the threshold")
+    return Table(names, rows, "A row is called positive if its score reaches the threshold")
 
 
 def _sensitivity_table(evaluation: Evaluation) -> list[Text | Table]:
     rows = [[Cell(_percent(s), s), _cell(value)] for s, value in evaluation.sensitivity.items()]
-    words = "Share of positives found (sensitivity) when at least this share of others is left alone (specificity):"
+    words = "Share of positives found (sensitivity) when at least this share of negatives is not called (specificity):"
     return [Text(words), Table(["specificity", "sensitivity"], rows)]
 
 
 def _reliability_words(evaluation: Evaluation) -> list[Text | Facts]:
     assert evaluation.brier is not None
     return [
-        Text("Calibrated probabilities against what came true."),
+        Text("Predicted probabilities against observed frequencies."),
         Facts(
             {
                 "Brier score (less is better)": f"{evaluation.brier:.4f}",
-                "mean distance of said and true": f"{calibration_error(evaluation.bins):.4f}",
+                "mean calibration error": f"{calibration_error(evaluation.bins):.4f}",
             }
         ),
     ]
@@ -254,11 +203,11 @@ def _feature_table(model: Model) -> Table:
         rows.append(row)
     more = f"The first {MOST_FEATURES} of {len(effects)} {what}" if len(effects) > MOST_FEATURES else f"All {what}"
     spread = "" if model.features is None else "; spread: standard deviation of what the column adds to the score"
-    return Table(names, rows, f"{more}{spread}; share: part of the difference of the mean scores of the classes")
+    return Table(names, rows, f"{more}{spread}; share: part of the difference between the mean scores of the classes")
 
 
 def _selection_table(model: Model) -> list[Table]:
-    """The feature maps that were tried, where there were several."""
+    """The feature maps that were compared, if there were several."""
     tried = model.training.get("selection", ())
     if len(tried) < 2:
         return []
@@ -271,7 +220,9 @@ def _selection_table(model: Model) -> list[Table]:
         ]
         for row in tried
     ]
-    return [Table(["map", "features", "AUC of the folds", "chosen"], rows, "Maps tried: mean AUC ± standard error")]
+    return [
+        Table(["model", "features", "AUC of the folds", "chosen"], rows, "Models compared: mean AUC ± standard error")
+    ]
 
 
 def _training_facts(model: Model) -> Facts:
@@ -279,18 +230,18 @@ def _training_facts(model: Model) -> Facts:
     words = {
         "trained on": ", ".join(facts["data"]),
         "rows": f"{facts['rows']:,}, {facts['positives']:,} positive",
-        "features": f"{facts['features']:,} ({facts['map']}), {facts['nonzero']:,} in use",
+        "model": model_words(model),
         "cross-validated AUC": f"{facts['cv_auc']:.4f} ({facts['cv_auc_low']:.4f} to {facts['cv_auc_high']:.4f})",
         "l2, l1": f"{facts['l2']:.3g}, {facts['l1']:.3g}",
-        "certificate": f"at most {facts['relative_gap']:.1e} of F(0) above the optimum",
+        "certificate": f"the objective is at most {facts['relative_gap']:.1e} · F(0) above its minimum",
         "calibration": "none" if model.calibration is None else model.calibration.method,
         "page by": f"vrspam {__version__}",
     }
     return Facts(words)
 
 
-def _warnings(model: Model, words: Words) -> list[Text | Bullets]:
-    notes = [words(note) for note in model.training["warnings"]]
+def _notes(model: Model, parameter: ShowParameter) -> list[Text | Bullets]:
+    notes = [worded(note, parameter) for note in model.training["warnings"]]
     return [Text("Noticed in training:"), Bullets(notes)] if notes else []
 
 

@@ -18,12 +18,11 @@ from vrspam._utils.blas import blas_threads
 from vrspam.features import FeatureMap
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.tool import suspicions
-from vrspam.tool.calibrating import METHODS, calibrate
-from vrspam.tool.calibration import Calibration
+from vrspam.tool.calibration import METHODS, Calibration, calibrate
 from vrspam.tool.crossfit import FOLDS, check_size, fold_auc_ci, fold_numbers, stratified_folds
 from vrspam.tool.model import Model
+from vrspam.tool.notes import note_of
 from vrspam.tool.opening import Opened, open_labelled
-from vrspam.tool.rewording import reworded
 from vrspam.tool.scaling import Map, Scaling, as_linear, count_gaps, fill_gaps, is_linear, spread
 from vrspam.tool.shapes import shapes_of
 from vrspam.tool.streaming import Standardised, gather
@@ -106,7 +105,7 @@ def train(
         fitted, moments, scaling, held_out, notes = (_fit_blocks if streaming else _fit_rows)(opened, plan)
     notes = [*opened.notes, *suspicions.few_rows(moments), *notes]
     notes += suspicions.constant_features(opened.schema, spread(moments)[1])
-    notes += dict.fromkeys(reworded(str(warning.message)) for warning in caught)
+    notes += dict.fromkeys(note_of(warning.message) for warning in caught)
     return _model(opened, fitted, moments, scaling, held_out, calibration, notes)
 
 

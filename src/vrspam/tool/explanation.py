@@ -1,4 +1,4 @@
-"""What a model looks at: its features on their original scale, and what each adds to telling the classes apart."""
+"""What a model looks at: its features on their original scale, and how much each separates the classes."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ class Effect:
     """One feature of a model, or one column where the model has curves.
 
     `coefficient` is the change of the score for one unit of the column, `effect` that for one standard deviation;
-    both are None for a curve, which has no one slope. `importance` is the spread (standard deviation) of what it
-    adds to the score. `contribution` is what it adds to the difference between the mean scores of the two classes;
-    `share` is its part of that difference. Shares add up to 1; a feature that others make up for can have a
-    negative one.
+    both are None for a curve, whose slope varies. `importance` is the standard deviation of what it adds to the
+    score. `contribution` is what it adds to the difference between the mean scores of the two classes; `share` is
+    its part of that difference. Shares add up to 1; one is negative if the feature makes the difference smaller.
     """
 
     feature: str
@@ -31,8 +30,8 @@ class Effect:
 def explain(model: Model) -> list[Effect]:
     """All features of a model, the largest contribution first.
 
-    With a feature map the parts are the curves of the columns, and "interactions" for what they do not say;
-    `importance` is None where the model file is older than curves in them.
+    With a feature map these are the curves of the columns, and "interactions" for what no curve can show.
+    `importance` is None if the model file was written by a version that did not store curves.
 
     Parameters
     ----------
@@ -91,6 +90,17 @@ def strongest(model: Model, count: int) -> list[tuple[str, float]]:
         spread = e.contribution if e.importance is None else e.importance
         sizes.append((e.feature, spread if e.effect is None else e.effect))
     return [item for item in sorted(sizes, key=lambda item: -abs(item[1]))[:count] if item[1]]
+
+
+def model_words(model: Model) -> str:
+    """What kind of function the score is, and of how many features."""
+    kind = model.training["map"]
+    words = {"linear": "straight lines", "additive": "smooth curves", "kernel": "smooth curves and interactions"}
+    features, used = model.training["features"], model.training["nonzero"]
+    shown = f"{features:,} feature{'s' if features != 1 else ''}"
+    if used < features:
+        shown += f", {used:,} of them used"
+    return f"{words[kind]} ({kind}), {shown}" if kind in words else f"{kind}, {shown}"
 
 
 def size_words(model: Model) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from vrspam._utils.atomic import replacing
+from vrspam._utils.messages import Parameter
 from vrspam.data.errors import DataError
 from vrspam.data.source import Source
 from vrspam.data.streams import table_types
@@ -31,7 +32,7 @@ def predict(
     progress: bool = False,
     **reading: Any,
 ) -> int:
-    """Write the score, and the probability where the model has one, of every row of a file.
+    """Write the score of every row of a file, and its probability if the model is calibrated.
 
     Parameters
     ----------
@@ -41,7 +42,7 @@ def predict(
     out : path
         `.csv`, `.csv.gz` or `.parquet`; written whole or not at all.
     ids : sequence of str, optional
-        Columns to hand on before the scores. By default those that training took for identifiers, if they are there.
+        Columns to copy before the scores. By default the identifiers that training left out, if they are there.
     skip_errors : bool
         Leave out broken rows instead of stopping at the first.
     progress : bool
@@ -78,32 +79,34 @@ def predict(
 def _ids(model: Model, source: Source, ids: Sequence[str] | None) -> list[str]:
     if source.format not in TABLES:
         if ids:
-            raise DataError(f"a {source.format} file has no named columns, so none can be handed on as an identifier")
+            raise DataError(
+                "a {format} file has no named columns; leave {ids} out", format=source.format, ids=Parameter("ids")
+            )
         return []
     names = table_types(source)
     if ids is None:
         return [name for name in model.identifiers if name in names]
     for name in ids:
         if name not in names:
-            raise DataError(f"{source.paths[0]} has no column {name!r} to hand on")
+            raise DataError(f"{source.paths[0]} has no column {name!r} to copy beside the scores")
         if name in (SCORE, PROBABILITY):
-            raise DataError(f"a column called {name!r} cannot be handed on: the result has one of that name")
+            raise DataError(f"column {name!r} cannot be copied: the result has a column of that name")
     return list(ids)
 
 
 def check_out(path: Path) -> str:
-    """The kind of file that a name asks for; refuses other names, and directories that are not there."""
+    """The format that the name of an output file asks for; refuses other names, and directories that do not exist."""
     kind = next((kind for kind in KINDS if path.name.lower().endswith(kind)), None)
     if kind is None:
         raise DataError(f"{path} must end in {', '.join(KINDS[:-1])} or {KINDS[-1]}")
     if not path.parent.is_dir():
-        raise DataError(f"{path.parent} is no directory: make it first")
+        raise DataError(f"{path.parent} is not a directory: make it first")
     return kind
 
 
 @contextmanager
 def _writer(target: Path) -> Iterator[Any]:
-    """A function that writes a batch; the file gets its name when all is written."""
+    """A function that writes a batch; the file gets its name when everything is written."""
     import pyarrow as pa
     import pyarrow.csv as arrow_csv
     import pyarrow.parquet as pq

@@ -1,0 +1,219 @@
+"""Options that several commands share: their types, their checks, and how messages write them."""
+
+from __future__ import annotations
+
+import csv
+import glob
+import io
+import os
+import shlex
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from vrspam._utils.messages import Parameter
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document for scripts instead of text.")]
+Data = Annotated[
+    str,
+    typer.Argument(
+        help="CSV, Parquet, Feather, LIBSVM or .npy; text may be compressed (.gz, .bz2, .xz). "
+        "All files of a directory, or of a pattern in quotes, are read as one table.",
+        show_default=False,
+    ),
+]
+ModelFile = Annotated[Path, typer.Argument(help="A model that `vrspam train` has written.", show_default=False)]
+Target = Annotated[
+    str | None, typer.Option(help="The column that holds the labels (not for LIBSVM).", show_default=False)
+]
+Positive = Annotated[
+    str | None,
+    typer.Option(
+        help="The label to rank above the others; by default the larger of two. All other labels count as negative.",
+        show_default=False,
+    ),
+]
+SkipErrors = Annotated[
+    bool, typer.Option("--skip-errors", help="Leave out broken lines and rows without a label, and say how many.")
+]
+Drop = Annotated[
+    str | None, typer.Option(help='Columns to leave out: names separated by commas, like age,"height, cm".')
+]
+Include = Annotated[str | None, typer.Option(help="Columns to keep although they look like identifiers.")]
+Categorical = Annotated[str | None, typer.Option(help="Columns of numbers to treat as categories.")]
+MaxCategories = Annotated[int, typer.Option(min=2, help="Leave out text columns with more different values.")]
+Confidence = Annotated[float, typer.Option(help="Coverage of the intervals, between 0 and 1.")]
+HtmlOut = Annotated[
+    Path | None,
+    typer.Option("--html", help="Write one self-contained HTML page, with pictures.", show_default=False),
+]
+Picture = Annotated[
+    Path | None, typer.Option("--picture", help="Write a picture (.png, .svg or .pdf).", show_default=False)
+]
+
+
+class Format(StrEnum):
+    csv = "csv"
+    libsvm = "libsvm"
+    parquet = "parquet"
+    feather = "feather"
+    npy = "npy"
+
+
+FileFormat = Annotated[
+    Format | None,
+    typer.Option(
+        "--format",
+        help="The format of the file; by default found by its name, else by its first bytes.",
+        show_default=False,
+    ),
+]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(
+        help="What separates the fields of CSV: one character, or tab; by default found in the header line.",
+        show_default=False,
+    ),
+]
+ZeroBased = Annotated[
+    bool | None,
+    typer.Option(
+        "--zero-based/--one-based",
+        help="Whether the indices of LIBSVM start at 0 or 1; by default 1, or as in the training file of the model.",
+        show_default=False,
+    ),
+]
+
+
+# Parameters of the library that are options; those whose options have another name; values that have another form.
+_OPTIONS = {
+    name: f"--{name.replace('_', '-')}"
+    for name in (
+        *("target", "positive", "drop", "include", "categorical", "max_categories", "format", "delimiter"),
+        *("features", "streaming", "calibration", "seed", "l1", "l2", "theta", "epsilon", "raw"),
+        *("confidence", "recall", "cost_ratio", "skip_errors", "zero_based"),
+    )
+} | {"n_splits": "--folds", "ids": "--id"}
+_VALUES = {
+    Parameter("zero_based", False): "--one-based",
+    Parameter("on_error", "skip"): "--skip-errors",
+    Parameter("delimiter", "\t"): "--delimiter tab",
+}
+
+
+def as_option(parameter: Parameter) -> str:
+    """A parameter as it is typed into a shell; one that is not an option stays as Python writes it.
+
+    >>> as_option(Parameter("drop", ["day"])), as_option(Parameter("target")), as_option(Parameter("streaming", True))
+    ('--drop day', '--target', '--streaming')
+    >>> as_option(Parameter("include", ["cholesterol, mg/dl"]))
+    '--include \\'"cholesterol, mg/dl"\\''
+    """
+    name, value = parameter
+    several = isinstance(value, list | tuple)
+    if not several and parameter in _VALUES:
+        return _VALUES[parameter]
+    if name not in _OPTIONS:
+        return str(parameter)
+    if value is None or value is True:
+        return _OPTIONS[name]
+    if value is False:
+        return f"no {_OPTIONS[name]}"
+    return f"{_OPTIONS[name]} {shlex.quote(csv_line(value) if several else str(value))}"
+
+
+def csv_line(names: Sequence[str]) -> str:
+    """Names as options that name columns are read; `column_names` is the inverse.
+
+    >>> csv_line(["age", "cholesterol, mg/dl"])
+    'age,"cholesterol, mg/dl"'
+    """
+    outer_blanks = any(name != name.strip() for name in names)
+    line = io.StringIO()
+    csv.writer(line, quoting=csv.QUOTE_ALL if outer_blanks else csv.QUOTE_MINIMAL).writerow(names)
+    return line.getvalue().removesuffix("\r\n")
+
+
+def column_names(value: str | None) -> tuple[str, ...] | None:
+    """Names as in a line of a CSV file.
+
+    >>> column_names('age, "cholesterol, mg/dl"')
+    ('age', 'cholesterol, mg/dl')
+    """
+    if value is None:
+        return None
+    found = tuple(name for name in next(csv.reader([value], skipinitialspace=True), []) if name)
+    if not found:
+        raise typer.BadParameter("give at least one column")
+    return found
+
+
+def chosen_columns(drop: str | None, include: str | None, categorical: str | None) -> dict[str, tuple[str, ...]]:
+    """The options that name columns, as parameters."""
+    given = {"drop": drop, "include": include, "categorical": categorical}
+    return {name: column_names(value) or () for name, value in given.items()}
+
+
+def reading(format: Format | None, delimiter: str | None, zero_based: bool | None) -> dict[str, Any]:
+    """The options that say how a file is read, as parameters; only those that were given."""
+    if delimiter is not None:
+        delimiter = {"tab": "\t", "\\t": "\t"}.get(delimiter, delimiter)
+        if len(delimiter.encode()) != 1:
+            raise typer.BadParameter(f"{delimiter!r} is neither one ASCII character nor tab", param_hint="--delimiter")
+    given = {"format": format and format.value, "delimiter": delimiter, "zero_based": zero_based}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def check_share(option: str, value: float) -> None:
+    """Refuse a number that is not between 0 and 1."""
+    if not 0.0 < value < 1.0:
+        raise typer.BadParameter(f"{value:g} is not between 0 and 1", param_hint=option)
+
+
+def check_positive(option: str, value: float | None) -> None:
+    """Refuse a number that is not positive and finite."""
+    if value is not None and not 0.0 < value < float("inf"):
+        raise typer.BadParameter(f"{value:g} is not a positive number", param_hint=option)
+
+
+def check_target(data: str, target: str | None, reading: dict[str, Any]) -> None:
+    """Ask for the label column of a table that has one."""
+    from vrspam.data.source import Source
+
+    if target is None and (source := Source.open(data, **reading)).format != "libsvm":
+        raise typer.BadParameter(f"which column of {source.paths[0]} holds the labels? Name it", param_hint="--target")
+
+
+def check_picture(path: Path | None) -> None:
+    """Refuse a picture of an unknown format before any work is done."""
+    if path is not None and path.suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise typer.BadParameter(f"{path} must end in .png, .svg or .pdf", param_hint="--picture")
+
+
+def check_output(option: str, path: Path | None, *inputs: str | Path) -> None:
+    """Refuse a file that could not be written, or that would replace an input, before any work is done."""
+    if path is None:
+        return
+    reason = None
+    if not path.parent.is_dir():
+        reason = f"{path.parent} is not a directory: make it first"
+    elif path.is_dir():
+        reason = f"{path} is a directory: give the name of a file"
+    elif not os.access(path.parent, os.W_OK):
+        reason = f"{path.parent} may not be written to: choose another directory"
+    elif any(_is_among(path, str(data)) for data in inputs):
+        reason = f"{path} is an input of this command and would be replaced: give another name"
+    if reason:
+        raise typer.BadParameter(reason, param_hint=option)
+
+
+def _is_among(path: Path, data: str) -> bool:
+    """Whether a file is one of those that a file name, a directory or a pattern stands for."""
+    if not path.exists():
+        return False
+    given = Path(data)
+    found = given.iterdir() if given.is_dir() else [given] if given.exists() else map(Path, glob.glob(data))
+    return any(file.exists() and file.samefile(path) for file in found)

@@ -1,0 +1,128 @@
+"""Parameters of the library as options of the command line, in errors, warnings, notes and pages."""
+
+from __future__ import annotations
+
+import html
+import json
+import shlex
+import warnings
+
+import pytest
+import typer
+from hypothesis import given
+from hypothesis import strategies as st
+from tool_data import patients, write
+
+from vrspam._utils.messages import Message, Parameter, WordedError, WordedText, WordedWarning
+from vrspam._utils.warnings import AllCoefficientsZero, GridEdge
+from vrspam.cli import main, options
+from vrspam.cli.app import app
+from vrspam.cli.console import in_options, warnings_as_lines
+from vrspam.cli.options import as_option, column_names
+from vrspam.tool import load_model, save_model
+from vrspam.tool.notes import note_of
+from vrspam.tool.training import train
+
+
+@pytest.mark.parametrize(
+    ("parameter", "typed"),
+    [
+        (Parameter("target"), "--target"),
+        (Parameter("max_categories", 2000), "--max-categories 2000"),
+        (Parameter("l1", 0.5), "--l1 0.5"),
+        (Parameter("positive", "very ill"), "--positive 'very ill'"),
+        (Parameter("positive", "it's"), """--positive 'it'"'"'s'"""),
+        (Parameter("drop", ["day"]), "--drop day"),
+        (Parameter("drop", ["day", "night"]), "--drop day,night"),
+        (Parameter("drop", ("paid, EUR",)), """--drop '"paid, EUR"'"""),
+        (Parameter("drop", ['height "cm"']), '--drop \'"height ""cm"""\''),
+        (Parameter("include", [" day"]), """--include '" day"'"""),
+        (Parameter("ids", ["first name"]), "--id 'first name'"),
+        (Parameter("n_splits", 3), "--folds 3"),
+        (Parameter("streaming", True), "--streaming"),
+        (Parameter("streaming", False), "no --streaming"),
+        (Parameter("zero_based"), "--zero-based"),
+        (Parameter("zero_based", True), "--zero-based"),
+        (Parameter("zero_based", False), "--one-based"),
+        (Parameter("on_error", "skip"), "--skip-errors"),
+        (Parameter("delimiter", "\t"), "--delimiter tab"),
+        (Parameter("delimiter", ";"), "--delimiter ';'"),
+        (Parameter("chunk_rows", 10), "chunk_rows=10"),  # not an option
+        (Parameter("on_error", "stop"), "on_error='stop'"),
+    ],
+)
+def test_a_parameter_is_written_as_it_is_typed(parameter, typed):
+    assert as_option(parameter) == typed
+
+
+@given(st.lists(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1), min_size=1))
+def test_names_of_columns_come_back_from_the_shell(names):
+    option, line = shlex.split(as_option(Parameter("drop", names)))
+    assert option == "--drop"
+    assert column_names(line) == tuple(names)
+
+
+def test_every_option_of_the_table_is_one_of_the_commands():
+    there = {
+        option
+        for command in typer.main.get_command(app).commands.values()
+        for parameter in command.params
+        for option in (*parameter.opts, *parameter.secondary_opts)
+    }
+    written = {typed.split()[0] for typed in (*options._OPTIONS.values(), *options._VALUES.values())}
+    assert written <= there
+
+
+def test_errors_and_warnings_name_options(capsys, monkeypatch, tmp_path):
+    def refuse(*args, **given):
+        raise WordedError("column {name!r} is odd; use {fix}", name="a{b}", fix=Parameter("drop", ["a{b}"]))
+
+    monkeypatch.setattr("vrspam.tool.load_model", refuse)
+    assert main(["predict", "m.json", "x.csv", "--out", str(tmp_path / "s.csv")]) == 1
+    assert capsys.readouterr().err == "vrspam: column 'a{b}' is odd; use --drop 'a{b}'\n"
+    with warnings_as_lines():
+        warnings.warn(WordedWarning("try {fix}", fix=Parameter("n_splits", 3)), stacklevel=1)
+        warnings.warn(WordedWarning("try {fix}", fix=Parameter("n_splits", 3)), stacklevel=1)  # from another line
+        warnings.warn("l1= stays as it is in plain text", stacklevel=1)
+    assert capsys.readouterr().err == "warning: try --folds 3\nwarning: l1= stays as it is in plain text\n"
+
+
+def test_notes_of_a_model_file_name_options(tmp_path, capsys):
+    path = write(patients(rows=100), tmp_path / "p.csv")
+    model = train(path, "sick", features="linear", n_splits=2)
+    about = Message("{name!r} knows the answer: {fix}", name="day", fix=Parameter("drop", ["day, hour"]))
+    model.training["warnings"] = [note_of(about), "a plain text with drop=['x']"]
+    save_model(model, tmp_path / "m.json")
+    loaded = load_model(tmp_path / "m.json")
+    assert loaded.training["warnings"] == ["'day' knows the answer: drop=['day, hour']", "a plain text with drop=['x']"]
+    assert in_options(loaded.training["warnings"][0]) == """'day' knows the answer: --drop '"day, hour"'"""
+    assert main(["explain", str(tmp_path / "m.json"), "--html", str(tmp_path / "m.html")]) == 0
+    page = html.unescape((tmp_path / "m.html").read_text("utf-8"))
+    assert """'day' knows the answer: --drop '"day, hour"'""" in page
+    assert "a plain text with drop=['x']" in page
+    again = tmp_path / "again.json"
+    save_model(loaded, again)
+    assert again.read_bytes() == (tmp_path / "m.json").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("noticed", "options"),
+    [
+        (WordedWarning("use {b}, not {a}", a=Parameter("l1"), b=Parameter("l2", 0.5)), "use --l2 0.5, not --l1"),
+        (Message("first: {inner}", inner=Message("drop {x}", x=3)), "first: drop 3"),
+        (GridEdge("l1", 0.5, "largest", lead=0.25, error=0.125), "try larger numbers with --l1"),
+        (AllCoefficientsZero(0.5), "try still smaller numbers with --l1, if there is anything to find"),
+        (AllCoefficientsZero(0.0), "the same mean in every feature (or no feature varies)."),
+        (UserWarning("l1= in plain text"), "l1= in plain text"),
+    ],
+)
+def test_a_note_goes_through_json(noticed, options):
+    note = note_of(noticed)
+    assert note_of(note) is note
+    plain = json.loads(json.dumps(note.to_plain() if isinstance(note, WordedText) else note))
+    back = WordedText.from_plain(plain)
+    assert back == note
+    assert in_options(back) == in_options(note)
+    assert in_options(back).endswith(options)
+    if "--" in options:
+        assert "--" not in note
