@@ -508,7 +508,11 @@ def test_broken_file_among_good_ones(tmp_path):
     paths[1].write_bytes(paths[1].read_bytes()[:-50])
     write(parts[2].drop(columns="count"), paths[2])
     write(parts[3].astype({"count": str}), paths[3])
-    for first, reason in ((1, "truncated, or not a Parquet"), (2, "no column 'count'"), (3, "'count' has type (large_)?string")):
+    for first, reason in (
+        (1, "truncated, or not a Parquet"),
+        (2, "no column 'count'"),
+        (3, "'count' has type (large_)?string"),
+    ):
         with pytest.raises(DataError, match=rf"{first}\.parquet: .*{reason}"):
             list(read_chunks([paths[0], paths[first]], target="sick"))
     chunks = read_chunks(paths, target="sick", on_error="skip")

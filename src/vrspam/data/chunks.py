@@ -81,9 +81,7 @@ class Chunks:
         frames: bool = False,
     ) -> None:
         if unknown not in ("error", "ignore"):
-            raise DataError(
-                "{given} is not known; give 'error' or 'ignore'", given=Parameter("unknown", unknown)
-            )
+            raise DataError("{given} is not known; give 'error' or 'ignore'", given=Parameter("unknown", unknown))
         if chunk_rows is not None and chunk_rows < 1:
             raise DataError("{given} must be at least 1", given=Parameter("chunk_rows", chunk_rows))
         if not _fits(schema, source):

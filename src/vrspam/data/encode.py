@@ -94,9 +94,7 @@ def encode_arrays(
     return X, y, None
 
 
-def check_dense(
-    X: np.ndarray, names: tuple[str, ...], fill: tuple[float, ...] | None, bad: BadRows
-) -> np.ndarray:
+def check_dense(X: np.ndarray, names: tuple[str, ...], fill: tuple[float, ...] | None, bad: BadRows) -> np.ndarray:
     """Fill missing values, or note their rows; note rows with infinite values."""
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(X.sum()):  # one cheap pass; the rest is for blocks with something in them

@@ -411,7 +411,8 @@ def _add_categories(block: Block, name: str, seen: set[str], most: int) -> None:
     seen.update(block.table.column(name).unique().drop_null().to_pylist())
     if len(seen) > most:
         raise DataError(
-            "{file}: column {column!r} has more than {most} categories; leave it out with {drop}, or raise {most_allowed}",
+            "{file}: column {column!r} has more than {most} categories; leave it out with {drop}, or raise "
+            "{most_allowed}",
             file=block.file,
             column=name,
             most=most,

@@ -29,7 +29,7 @@ from vrspam.estimators.shapes import (
     shape_functions,
 )
 from vrspam.estimators.splits import make_splits
-from vrspam.features.table import is_frame
+from vrspam.features._frames import is_frame
 from vrspam.model_selection.selection import Choice
 from vrspam.moments import ClassMoments
 from vrspam.objective import Objective

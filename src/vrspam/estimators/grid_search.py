@@ -18,7 +18,7 @@ from vrspam.estimators.exact import choose_solver
 from vrspam.estimators.mapped import MappedArray
 from vrspam.estimators.splits import BLOCK_BYTES, KEPT_BYTES, Split, auc_of_coefs, moments_of_splits
 from vrspam.features import FeatureMap
-from vrspam.features.table import BLOCK_ENTRIES
+from vrspam.features._frames import BLOCK_ENTRIES
 from vrspam.model_selection.selection import Choice, SelectionRule, select
 from vrspam.moments import ClassMoments
 from vrspam.objective import Objective

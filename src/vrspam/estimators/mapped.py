@@ -18,7 +18,7 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 from vrspam._utils import array_api
 from vrspam.estimators.base import Rows, refuse_missing_labels
 from vrspam.features import AdditiveFeatures, FeatureMap, KernelFeatures, LinearFeatures
-from vrspam.features.table import blocks, check_frame, is_frame, rows_of
+from vrspam.features._frames import blocks, check_frame, is_frame, rows_of
 
 BANDWIDTHS = (3.0, 1.0, 0.3)  # from nearly quadratic to fine detail
 NAMES = ("linear", "additive", "kernel", "auto")

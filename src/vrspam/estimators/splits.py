@@ -16,7 +16,7 @@ from vrspam import metrics
 from vrspam._utils import array_api
 from vrspam.estimators.base import Rows
 from vrspam.estimators.mapped import MappedArray
-from vrspam.features.table import WHOLE_ROWS
+from vrspam.features._frames import WHOLE_ROWS
 from vrspam.moments import ClassMoments
 
 BLOCK_BYTES = 1 << 25  # rows gathered, and scores held, at once

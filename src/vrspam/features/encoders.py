@@ -126,23 +126,22 @@ class Indicators:
         shown = [f"{column}={value}" for value in self.categories]
         return [*shown, f"{column}_missing"] if self.missing else shown
 
-    def _codes(self, values: np.ndarray) -> np.ndarray:
-        """The number of the feature that is 1, -1 for none."""
-        place: dict[str | None, int] = {value: i for i, value in enumerate(self.categories)}
+    @cached_property
+    def codes(self) -> dict[str | None, int]:
+        """The number of the feature that is 1 for each category."""
+        found: dict[str | None, int] = {value: i for i, value in enumerate(self.categories)}
         if self.missing:
-            place[None] = len(self.categories)
-        return np.array([place.get(value, -1) for value in values], dtype=np.intp)
+            found[None] = len(self.categories)
+        return found
 
-    def write(self, values: np.ndarray, out: np.ndarray) -> None:
-        """Fill `out` (rows × width) with the indicators of `values` (strings or None)."""
-        codes = self._codes(values)
+    def write(self, codes: np.ndarray, out: np.ndarray) -> None:
+        """Fill `out` (rows × width) with the indicators of rows with these codes; -1 is none of the categories."""
         out[:] = 0.0
         known = np.flatnonzero(codes >= 0)
         out[known, codes[known]] = 1.0
 
-    def add_products(self, values: np.ndarray, coefs: np.ndarray, out: np.ndarray) -> None:
-        """Add the indicators of `values` times `coefs` (width × m) to `out` (rows × m)."""
-        codes = self._codes(values)
+    def add_products(self, codes: np.ndarray, coefs: np.ndarray, out: np.ndarray) -> None:
+        """Add the indicators of rows with these codes times `coefs` (width × m) to `out` (rows × m)."""
         known = np.flatnonzero(codes >= 0)
         out[known] += coefs[codes[known]]
 

@@ -191,7 +191,9 @@ def count_lines(block: bytes) -> int:
 def _line(stream: BinaryIO, number: int) -> bytes:
     line = stream.readline(_LONGEST_LINE)
     if len(line) == _LONGEST_LINE:
-        raise DataError(f"a line after line {number} is longer than {_LONGEST_LINE >> 20} MiB: this is not a text table")
+        raise DataError(
+            f"a line after line {number} is longer than {_LONGEST_LINE >> 20} MiB: this is not a text table"
+        )
     return line
 
 

@@ -88,9 +88,7 @@ class CSVReader:
                     return
                 parsed = _parsed_types(types, head.types)
                 schema = pa.schema(list(types.items()))
-                for text, line in line_blocks(
-                    file.stream, self.block_bytes, first_line=head.first_line, quoted=True
-                ):
+                for text, line in line_blocks(file.stream, self.block_bytes, first_line=head.first_line, quoted=True):
                     index += 1
                     text, table = _parse_or_report(path, index, text, line, head.dialect, parsed, problems)
                     if table is None or table.num_rows == 0:

@@ -104,7 +104,9 @@ def _parse(text: bytes, width: int, zero_based: bool) -> tuple[Any, np.ndarray]:
     return load_svmlight_file(io.BytesIO(text), n_features=width, zero_based=zero_based)
 
 
-def _blank_bad_lines(text: bytes, first_line: int, width: int, zero_based: bool) -> tuple[bytes, list[tuple[int, str | Message]]]:
+def _blank_bad_lines(
+    text: bytes, first_line: int, width: int, zero_based: bool
+) -> tuple[bytes, list[tuple[int, str | Message]]]:
     lines, bad = text.split(b"\n"), []
     for i, line in enumerate(lines):
         if reason := _why_bad(line.partition(b"#")[0], width, zero_based):

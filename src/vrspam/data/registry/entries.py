@@ -71,7 +71,10 @@ def set_info(name: str) -> SetInfo:
         close = difflib.get_close_matches(str(name), sets, n=1, cutoff=0.5)
         hint = f"did you mean {close[0]!r}? " if close else ""
         raise DataError(
-            "no data set is called {name!r}; {hint}{listing} lists them all", name=name, hint=hint, listing="available()"
+            "no data set is called {name!r}; {hint}{listing} lists them all",
+            name=name,
+            hint=hint,
+            listing="available()",
         )
     return sets[name]
 
