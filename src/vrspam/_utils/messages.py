@@ -73,6 +73,47 @@ class WordedWarning(UserWarning):
         return type(self), (self.message,)
 
 
+class WordedText(str):
+    """A text in Python's terms that keeps the `Message` it was made of; it can be stored as JSON.
+
+    >>> note = WordedText("'day' is left out; use {fix} to keep it", fix=Parameter("include", ["day"]))
+    >>> note
+    "'day' is left out; use include=['day'] to keep it"
+    >>> WordedText.from_plain(note.to_plain()).message.fields == note.message.fields
+    True
+    """
+
+    message: Message
+
+    def __new__(cls, template: str, /, **fields: Any) -> WordedText:
+        message = Message(template, **fields)
+        new = super().__new__(cls, message)
+        new.message = message
+        return new
+
+    def __getnewargs_ex__(self) -> Any:
+        return (self.message.template,), self.message.fields
+
+    def to_plain(self) -> dict[str, Any]:
+        """Template and fields as JSON can hold them."""
+        fields = {
+            name: {"parameter": value.name, "value": value.value} if isinstance(value, Parameter) else value
+            for name, value in self.message.fields.items()
+        }
+        return {"template": self.message.template, "fields": fields}
+
+    @classmethod
+    def from_plain(cls, plain: Any) -> WordedText | str:
+        """What `to_plain` returned as a text again; a plain text stays what it is."""
+        if isinstance(plain, str):
+            return plain
+        fields = {
+            name: Parameter(value["parameter"], value["value"]) if isinstance(value, dict) else value
+            for name, value in plain["fields"].items()
+        }
+        return cls(plain["template"], **fields)
+
+
 def worded(thing: Any, parameter: Callable[[Parameter], str]) -> str:
     """The text of an error, a warning or a message, with parameters in the given form where it has any."""
     message = getattr(thing, "message", thing)

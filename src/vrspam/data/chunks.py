@@ -46,6 +46,9 @@ def read_ahead(items: Generator[Item, None, None], depth: int = 2) -> Iterator[I
 class Chunks:
     """A stream of (X, y) blocks of bounded memory, which can be gone through again; made by `read_chunks`.
 
+    With `raw` the rows of a table are not encoded: X is an arrow table, categories are text, and missing values stay
+    missing (NaN in arrays).
+
     Attributes
     ----------
     schema : Schema
@@ -78,7 +81,7 @@ class Chunks:
         chunk_rows: int | None = None,
         on_error: str = "raise",
         progress: bool = False,
-        frames: bool = False,
+        raw: bool = False,
     ) -> None:
         if unknown not in ("error", "ignore"):
             raise DataError("{given} is not known; give 'error' or 'ignore'", given=Parameter("unknown", unknown))
@@ -98,7 +101,7 @@ class Chunks:
         self.keep = list(keep)
         self.chunk_rows = chunk_rows
         self._tabular = source.reader.tabular
-        self.frames = frames and self._tabular
+        self.raw = raw
         if self.keep and not self._tabular:
             raise DataError(f"a {source.format} file has no named columns to keep")
         inputs = len(schema.numeric) + len(schema.categorical)
@@ -164,7 +167,7 @@ class Chunks:
         columns = len(self.schema.numeric) + len(self.schema.categorical)
         if self.source.reader.sparse and self.sparse:
             rows = 1 << 62  # the text of a block bounds it
-        elif self.sparse or self.frames:
+        elif self.sparse or (self.raw and self._tabular):
             rows = self.source.block_bytes // (16 * max(columns, 1))
         else:
             rows = self.source.block_bytes // (8 * max(self.n_features, 1))
@@ -172,9 +175,11 @@ class Chunks:
 
     def _encode(self, block: Block, problems: Problems) -> Encoded | None:
         if not self._tabular:
-            zero_based = self.source.zero_based
-            return encode_arrays(block, self.schema, sparse=self.sparse, zero_based=zero_based, problems=problems)
-        if self.frames:
+            zero_based, schema = self.source.zero_based, self.schema
+            if self.raw:
+                schema = schema.keeping_missing()
+            return encode_arrays(block, schema, sparse=self.sparse, zero_based=zero_based, problems=problems)
+        if self.raw:
             return check_frame(block, self.schema, self.keep, problems)
         return encode_table(
             block, self.schema, sparse=self.sparse, unknown=self.unknown, keep=self.keep, problems=problems
@@ -186,6 +191,21 @@ def _fits(schema: Schema, source: Source) -> bool:
     if schema.width is not None or source.reader.sparse:
         return schema.width is not None and source.reader.sparse
     return source.reader.tabular or (all(name.isdigit() for name in schema.numeric) and not schema.categorical)
+
+
+def open_source(
+    path: PathLike | Sequence[PathLike],
+    schema: Schema | None = None,
+    format: str | None = None,
+    delimiter: str | None = None,
+    zero_based: bool | None = None,
+    chunk_bytes: int = 8 << 20,
+) -> Source:
+    """Find files and their reader; a schema knows where the indices of LIBSVM start."""
+    source = Source.open(path, format, delimiter=delimiter, zero_based=bool(zero_based), chunk_bytes=chunk_bytes)
+    if zero_based is None and schema is not None and source.reader.sparse:
+        source = source.counted_from(schema.zero_based)
+    return source
 
 
 def read_chunks(
@@ -282,9 +302,7 @@ def read_chunks(
     [[61.0, 1.0, 0.0], [52.0, 0.0, 1.0]] ['yes', 'no']
     [[47.0, 1.0, 0.0]] ['no']
     """
-    source = Source.open(path, format, delimiter=delimiter, zero_based=bool(zero_based), chunk_bytes=chunk_bytes)
-    if zero_based is None and schema is not None and source.reader.sparse:
-        source = source.counted_from(schema.zero_based)
+    source = open_source(path, schema, format, delimiter, zero_based, chunk_bytes)
     if schema is None:
         schema = infer_schema(
             source,

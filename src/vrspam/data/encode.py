@@ -61,12 +61,32 @@ def check_frame(block: Block, schema: Schema, keep: list[str], problems: Problem
     return as_frame(table, schema), y, table.select(keep)
 
 
-def as_frame(table: Any, schema: Schema) -> Any:
-    """Return the feature columns of record batches or tables as one arrow table, numbers first."""
+def as_frame(batch: Any, schema: Schema) -> Any:
+    """Return the feature columns of a record batch as an arrow table, numbers first."""
     import pyarrow as pa
 
-    batches = table if isinstance(table, list) else [table]
-    return pa.Table.from_batches([batch.select([*schema.numeric, *schema.categorical]) for batch in batches])
+    return pa.Table.from_batches([batch.select(list(schema.columns))])
+
+
+def encode_rows(rows: Any, schema: Schema, *, sparse: bool) -> Any:
+    """Return X of rows that were read with missing values: these are filled, categories become one-hot.
+
+    `rows` is an arrow table of the feature columns, or an array whose missing values are NaN.
+    """
+    if sp.issparse(rows):
+        return rows
+    if isinstance(rows, np.ndarray):
+        return check_dense(rows, schema.numeric, schema.fill, {})
+    widths = [len(values) for values in schema.categorical.values()]
+    parts = []
+    for batch in rows.to_batches():
+        X = check_dense(numeric_values(batch, schema.numeric), schema.numeric, schema.fill, {})
+        codes = [
+            _category_codes(batch.column(name), name, values, True, "ignore", {})
+            for name, values in schema.categorical.items()
+        ]
+        parts.append(_join_sparse(X, codes, widths) if sparse else _join_dense(X, codes, widths))
+    return sp.csr_matrix(sp.vstack(parts)) if sparse else np.concatenate(parts)
 
 
 def encode_arrays(

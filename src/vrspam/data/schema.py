@@ -75,6 +75,11 @@ class Schema:
         return (*self.numeric, *indicators)
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns themselves, numeric ones first; those of a LIBSVM file have numbers."""
+        return (*self.numeric, *self.categorical) or self.feature_names
+
+    @property
     def n_features(self) -> int:
         """Number of columns of X."""
         if self.width is not None and not self.numeric:
@@ -95,6 +100,12 @@ class Schema:
             plain = {"bool": pa.bool_(), "int64": pa.int64(), "double": pa.float64(), "string": pa.string()}
             types[self.target] = plain[str(self.target_type)]
         return Wanted(types | {name: None for name in keep if name not in types})
+
+    def keeping_missing(self) -> Schema:
+        """Return the schema that hands missing numbers on as NaN (absent values of LIBSVM files stay zeros)."""
+        if self.fill is None or self.width is not None:
+            return self
+        return replace(self, fill=(float("nan"),) * len(self.numeric))
 
     def without_target(self) -> Schema:
         """Return the schema for files that carry no labels (prediction)."""
@@ -399,12 +410,13 @@ class Means:
         self._total += np.where(finite, X, 0.0).sum(axis=0)
         self._count += finite.sum(axis=0)
 
-    def values(self, path: str) -> tuple[float, ...]:
-        """Return the means; a column without values has none, and is refused."""
-        for name, count in zip(self.names, self._count, strict=True):
-            if count == 0:
-                raise DataError(f"{path}: column {name!r} has no value at all; leave it out")
-        return tuple((self._total / self._count).tolist())
+    def values(self, path: str, names: Sequence[str] | None = None) -> tuple[float, ...]:
+        """Return the means of all columns, or of those named; a column without values has none, and is refused."""
+        places = [self.names.index(name) for name in (self.names if names is None else names)]
+        for place in places:
+            if self._count[place] == 0:
+                raise DataError(f"{path}: column {self.names[place]!r} has no value at all; leave it out")
+        return tuple((self._total[places] / self._count[places]).tolist())
 
 
 def _add_categories(block: Block, name: str, seen: set[str], most: int) -> None:

@@ -269,4 +269,6 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         if plain["feature_names_in"] is not None:
             new.feature_names_in_ = np.array(plain["feature_names_in"], dtype=object)
         new.encoders_ = [encoder_from_dict(encoder) for encoder in plain["encoders"]]
+        if len(new.encoders_) != new.n_features_in_:
+            raise ValueError(f"a map of {new.n_features_in_} columns has encoders for {len(new.encoders_)}")
         return new

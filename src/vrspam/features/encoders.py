@@ -158,4 +158,6 @@ def encoder_from_dict(plain: Mapping[str, Any]) -> Encoder:
     if plain["kind"] == "indicators":
         return Indicators(tuple(plain["categories"]), bool(plain["missing"]))
     nodes, table = np.asarray(plain["nodes"], dtype=np.float64), np.asarray(plain["table"], dtype=np.float64)
+    if nodes.ndim != 1 or nodes.size == 0 or table.shape != (nodes.size, len(plain["labels"])):
+        raise ValueError(f"curves of shape {table.shape} do not fit nodes of shape {nodes.shape}")
     return Curves(nodes, table, tuple(plain["labels"]), bool(plain["missing"]), bool(plain["extend"]))

@@ -200,6 +200,11 @@ class KernelFeatures(FeatureMap):
         new.gamma_ = float(plain["gamma"])
         new.additive_ = None if plain["additive"] is None else AdditiveFeatures.from_dict(plain["additive"])
         new.additive_scale_ = float(plain["additive_scale"])
+        ranks = sum(encoder.width for encoder in new.encoders_)
+        if new.landmarks_.ndim != 2 or new.landmarks_.shape[1] != ranks or new.whitening_.ndim != 2:
+            raise ValueError(f"landmarks of shape {new.landmarks_.shape} do not fit {ranks} ranks")
+        if len(new.landmarks_) != len(new.whitening_):
+            raise ValueError(f"{len(new.whitening_)} rows of the whitening do not fit {len(new.landmarks_)} landmarks")
         return new
 
 

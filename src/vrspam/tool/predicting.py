@@ -11,10 +11,8 @@ from typing import Any
 import numpy as np
 
 from vrspam._utils.atomic import replacing
-from vrspam.data.errors import DataError
-from vrspam.data.source import Source
-from vrspam.data.streams import table_types
-from vrspam.tool.columns import TABLES
+from vrspam.data import DataError
+from vrspam.data.readers import Source
 from vrspam.tool.model import Model
 
 SCORE, PROBABILITY = "score", "probability"
@@ -56,8 +54,9 @@ def predict(
     import pyarrow as pa
 
     target = Path(out)
-    keep = _ids(model, Source.open(path, **reading), ids)
-    chunks = model.open(path, labels=False, keep=keep, skip_errors=skip_errors, progress=progress, **reading)
+    source = model.open_source(path, **reading)
+    keep = _ids(model, source, ids)
+    chunks = model.open(source, labels=False, keep=keep, skip_errors=skip_errors, progress=progress)
     rows = 0
     with _writer(target) as write:
         for scores, _, kept in model.score_chunks(chunks):
@@ -76,11 +75,11 @@ def predict(
 
 
 def _ids(model: Model, source: Source, ids: Sequence[str] | None) -> list[str]:
-    if source.format not in TABLES:
+    if not source.reader.tabular:
         if ids:
             raise DataError(f"a {source.format} file has no named columns, so none can be handed on as an identifier")
         return []
-    names = table_types(source)
+    names = source.columns()
     if ids is None:
         return [name for name in model.identifiers if name in names]
     for name in ids:
@@ -97,7 +96,7 @@ def check_out(path: Path) -> str:
     if kind is None:
         raise DataError(f"{path} must end in {', '.join(KINDS[:-1])} or {KINDS[-1]}")
     if not path.parent.is_dir():
-        raise DataError(f"{path.parent} is no directory: make it first")
+        raise DataError(f"{path.parent} is not a directory: make it first")
     return kind
 
 

@@ -37,7 +37,7 @@ class _ArrowReader:
     """What Parquet and Feather share: a schema in the file, and groups of rows that are read one by one."""
 
     magic, tabular, sparse = b"", True, False
-    _kind: type
+    _kind: Any
 
     def columns(self, path: str) -> dict[str, Any]:
         """Return the columns of a file with their arrow types."""

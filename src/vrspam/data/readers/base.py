@@ -107,11 +107,16 @@ class Reader(Protocol):
         Absent values are zeros, and each row carries its label (LIBSVM).
     """
 
-    name: str
-    suffixes: tuple[str, ...]
-    magic: bytes
-    tabular: bool
-    sparse: bool
+    @property
+    def name(self) -> str: ...
+    @property
+    def suffixes(self) -> tuple[str, ...]: ...
+    @property
+    def magic(self) -> bytes: ...
+    @property
+    def tabular(self) -> bool: ...
+    @property
+    def sparse(self) -> bool: ...
 
     def columns(self, path: str) -> dict[str, Any]:
         """Return the columns of a file with their types."""
