@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import pairwise
 from numbers import Integral
 from typing import Any, Self
@@ -41,14 +42,19 @@ def _numbers_seen(name: Any, values: np.ndarray, weights: np.ndarray | None, som
     return distribution(values, weights), missing
 
 
-def _categories_seen(X, j: int) -> Seen:
+def _categories_seen(X, j: int, weights: np.ndarray | None) -> Seen:
+    """The categories of a column; scaled by it, the indicator of each has variance 1."""
     found = _frames.categories(X, j)
     if len(found) > MAX_CATEGORIES:
         raise ValueError(
             f"Column {_frames.name_of(X, j)!r} has more than {MAX_CATEGORIES} different values that are not numbers: "
             "drop it if it is a name, convert it if it holds numbers as text, or group its rare values."
         )
-    return Indicators(tuple(sorted(value for value in found if value is not None)), None in found)
+    seen = Indicators(tuple(sorted(value for value in found if value is not None)), None in found)
+    counts = np.bincount(_frames.category_codes(X, j, seen.codes), weights, seen.width)
+    share = counts / counts.sum()
+    variance = share * (1.0 - share)
+    return replace(seen, scale=tuple((1.0 / np.sqrt(np.where(variance > 0.0, variance, 1.0))).tolist()))
 
 
 class FeatureMap(TransformerMixin, BaseEstimator):
@@ -74,6 +80,10 @@ class FeatureMap(TransformerMixin, BaseEstimator):
     def _curves(self, seen: Distribution, missing: bool) -> Curves:
         """Return the functions of a numeric column with this distribution."""
         raise NotImplementedError
+
+    def _indicators(self, seen: Indicators) -> Indicators:
+        """Return the indicators of these categories; they come with the scale that gives each variance 1."""
+        return replace(seen, scale=())
 
     def _fit_further(self, X, seen: list[Seen], rng: np.random.RandomState) -> None:
         """Learn what goes beyond single columns."""
@@ -125,7 +135,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         seen = [
             _numbers_seen(_frames.name_of(X, j), _frames.numbers(columns, j), weights, some)
             if numeric
-            else _categories_seen(X, j)
+            else _categories_seen(X, j, weights)
             for j, numeric in enumerate(_frames.numeric_flags(X))
         ]
         self._fit_columns(seen)
@@ -204,7 +214,9 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         )
 
     def _fit_columns(self, seen: list[Seen]) -> None:
-        self.encoders_ = [column if isinstance(column, Indicators) else self._curves(*column) for column in seen]
+        self.encoders_ = [
+            self._indicators(column) if isinstance(column, Indicators) else self._curves(*column) for column in seen
+        ]
 
     @property
     def column_slices_(self) -> list[slice]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -13,7 +14,7 @@ from sklearn.utils._param_validation import Interval
 from vrspam.features import _frames
 from vrspam.features.additive import AdditiveFeatures
 from vrspam.features.base import FeatureMap, Seen
-from vrspam.features.encoders import Curves
+from vrspam.features.encoders import Curves, Indicators
 from vrspam.features.ranks import Distribution
 
 SCALE_ROWS = 1_000
@@ -24,8 +25,8 @@ CACHED_ENTRIES = 1 << 16
 class KernelFeatures(FeatureMap):
     """Features of a Gaussian kernel between the ranks of the columns: curves and interactions of every order.
 
-    With u(x) the ranks of a row (categories one-hot, missing values an indicator) and landmarks z_1, ..., z_m
-    drawn from the rows, a linear scorer of these features is a sum of bumps around the landmarks,
+    With u(x) the ranks of a row (missing values an indicator; categories one-hot times 1/√2, so that two of them are as
+    far apart as the ends of a numeric column) and landmarks z_1, ..., z_m drawn from the rows, a linear scorer of these features is a sum of bumps around the landmarks,
 
         φ(x) = K^(-1/2) (k(x, z_1), ..., k(x, z_m)),     k(x, z) = exp(-‖u(x) - u(z)‖² / (2 (b s)²)),
 
@@ -103,6 +104,9 @@ class KernelFeatures(FeatureMap):
         self.max_additive = max_additive
         self.max_rows = max_rows
         self.random_state = random_state
+
+    def _indicators(self, seen: Indicators) -> Indicators:
+        return replace(seen, scale=(0.5**0.5,) * seen.width)
 
     def _curves(self, seen: Distribution, missing: bool) -> Curves:
         return Curves(seen.values, (seen.ranks - 0.5)[:, np.newaxis], ("",), missing)
