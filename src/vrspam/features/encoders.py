@@ -151,7 +151,8 @@ class Indicators:
     def add_products(self, codes: np.ndarray, coefs: np.ndarray, out: np.ndarray) -> None:
         """Add the indicators of rows with these codes times `coefs` (width × m) to `out` (rows × m)."""
         known = np.flatnonzero(codes >= 0)
-        out[known] += (self.design @ coefs)[codes[known]]
+        scaled = coefs * np.array(self.scale)[:, np.newaxis] if self.scale else coefs
+        out[known] += scaled[codes[known]]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
@@ -165,9 +166,8 @@ Encoder = Curves | Indicators
 def encoder_from_dict(plain: Mapping[str, Any]) -> Encoder:
     """Return the encoder that `to_dict` wrote."""
     if plain["kind"] == "indicators":
-        found = Indicators(
-            tuple(plain["categories"]), bool(plain["missing"]), tuple(map(float, plain.get("scale", ())))
-        )
+        scale = tuple(float(value) for value in plain.get("scale", ()))
+        found = Indicators(tuple(plain["categories"]), bool(plain["missing"]), scale)
         if len(found.scale) not in (0, found.width):
             raise ValueError(f"{len(found.scale)} scales do not fit {found.width} categories")
         return found

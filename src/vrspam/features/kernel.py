@@ -25,8 +25,9 @@ CACHED_ENTRIES = 1 << 16
 class KernelFeatures(FeatureMap):
     """Features of a Gaussian kernel between the ranks of the columns: curves and interactions of every order.
 
-    With u(x) the ranks of a row (missing values an indicator; categories one-hot times 1/√2, so that two of them are as
-    far apart as the ends of a numeric column) and landmarks z_1, ..., z_m drawn from the rows, a linear scorer of these features is a sum of bumps around the landmarks,
+    With u(x) the ranks of a row (missing values an indicator; categories one-hot times 1/√2, so that two of them are
+    as far apart as the ends of a numeric column) and landmarks z_1, ..., z_m drawn from the rows, a linear scorer of
+    these features is a sum of bumps around the landmarks,
 
         φ(x) = K^(-1/2) (k(x, z_1), ..., k(x, z_m)),     k(x, z) = exp(-‖u(x) - u(z)‖² / (2 (b s)²)),
 
