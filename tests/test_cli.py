@@ -104,7 +104,7 @@ def test_set_with_a_garbage_file_is_named_once_before_any_run(tmp_path, capsys, 
     assert captured.out == ""
     path = tmp_path / "mammography"
     advice = "delete it and load again, or put the right file in its place"
-    assert captured.err == f"vrspam: {path} is cut off or no LIBSVM text; {advice}\n"
+    assert captured.err == f"vrspam: {path} is cut off, or not LIBSVM text; {advice}\n"
     assert not (tmp_path / "out").exists()
     assert main(["datasets"]) == 0
     assert capsys.readouterr().err == ""

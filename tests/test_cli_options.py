@@ -6,6 +6,8 @@ import html
 import json
 import shlex
 import warnings
+from dataclasses import replace
+from typing import Any
 
 import pytest
 import typer
@@ -63,9 +65,10 @@ def test_names_of_columns_come_back_from_the_shell(names):
 
 
 def test_every_option_of_the_table_is_one_of_the_commands():
+    commands: Any = typer.main.get_command(app)
     there = {
         option
-        for command in typer.main.get_command(app).commands.values()
+        for command in commands.commands.values()
         for parameter in command.params
         for option in (*parameter.opts, *parameter.secondary_opts)
     }
@@ -91,10 +94,11 @@ def test_notes_of_a_model_file_name_options(tmp_path, capsys):
     path = write(patients(rows=100), tmp_path / "p.csv")
     model = train(path, "sick", features="linear", n_splits=2)
     about = Message("{name!r} knows the answer: {fix}", name="day", fix=Parameter("drop", ["day, hour"]))
-    model.training["warnings"] = [note_of(about), "a plain text with drop=['x']"]
+    noted = {**model.training, "warnings": [note_of(about), "a plain text with drop=['x']"]}
+    model = replace(model, training=noted)
     save_model(model, tmp_path / "m.json")
     loaded = load_model(tmp_path / "m.json")
-    assert loaded.training["warnings"] == ["'day' knows the answer: drop=['day, hour']", "a plain text with drop=['x']"]
+    assert loaded.training["warnings"] == ["'day' knows the answer: drop=['day, hour']", "a plain text with drop=['x']"]}
     assert in_options(loaded.training["warnings"][0]) == """'day' knows the answer: --drop '"day, hour"'"""
     assert main(["explain", str(tmp_path / "m.json"), "--html", str(tmp_path / "m.html")]) == 0
     page = html.unescape((tmp_path / "m.html").read_text("utf-8"))

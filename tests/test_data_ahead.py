@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from vrspam.data.ahead import ahead
+from vrspam.data.chunks import read_ahead
 
 
 def readers():
-    return [thread for thread in threading.enumerate() if thread.name == "vrspam reading ahead"]
+    return [thread for thread in threading.enumerate() if thread.name.startswith("vrspam reading ahead")]
 
 
 def test_same_items_in_the_same_order_and_not_far_ahead():
@@ -21,7 +21,7 @@ def test_same_items_in_the_same_order_and_not_far_ahead():
             made.append(number)
             yield number
 
-    for number in ahead(items(), depth=2):
+    for number in read_ahead(items(), depth=2):
         time.sleep(0.001)
         assert len(made) <= number + 5
     assert made == list(range(50))
@@ -33,7 +33,7 @@ def test_errors_come_where_their_item_would():
         yield 1
         raise ValueError("broken block")
 
-    stream = ahead(items())
+    stream = read_ahead(items())
     assert next(stream) == 1
     with pytest.raises(ValueError, match="broken block"):
         next(stream)
@@ -50,9 +50,9 @@ def test_leaving_early_ends_the_thread_and_closes_the_source():
         finally:
             closed.append(True)
 
-    for _ in ahead(items()):
+    for _ in read_ahead(items()):
         break
-    stream: Any = ahead(items())
+    stream: Any = read_ahead(items())
     next(stream)
     stream.close()
     assert closed == [True, True]

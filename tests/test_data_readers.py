@@ -276,7 +276,7 @@ def test_a_label_not_met_before(tmp_path):
     "spoil", [{"numeric": "abc"}, {"categorical": []}, {"width": "x"}, {"more": 1}, {"fill": [None]}, {"zero_based": 0}]
 )
 def test_damaged_schema(spoil):
-    with pytest.raises(DataError, match=r"this is no schema.*; give what Schema\.to_dict wrote"):
+    with pytest.raises(DataError, match=r"this is not a schema.*; give what Schema\.to_dict wrote"):
         Schema.from_dict(Schema(numeric=("a",)).to_dict() | spoil)
 
 
@@ -372,13 +372,13 @@ def test_what_does_not_go_together(tmp_path, name, options, words):
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        (b"1 2:3 oops 4:5", "'oops' is no index:value pair"),
-        (b"1 2:3 4:x", "'4:x' is no index:value pair"),
-        (b"yes 2:3", "the label 'yes' is no number"),
+        (b"1 2:3 oops 4:5", "'oops' is not an index:value pair"),
+        (b"1 2:3 4:x", "'4:x' is not an index:value pair"),
+        (b"yes 2:3", "the label 'yes' is not a number"),
         (b"1 5:1 4:1", "index 4 after 5"),
         (b"1 2:nan", "index 2 is missing"),
         (b"1 2:inf", "index 2 is infinite"),
-        (b"nan 2:1", "the label is no finite number"),
+        (b"nan 2:1", "the label is not a finite number"),
         (b"1 2:1 41:1", "index 41 where the data have 40 features"),
     ],
 )
@@ -497,16 +497,16 @@ def test_truncated_files(tmp_path):
         assert chunks.skipped_[0].rows is None
     path = write(data, tmp_path / "t.parquet")
     path.write_bytes(path.read_bytes()[:-100])
-    with pytest.raises(DataError, match=r"t\.parquet is no whole Parquet file"):
+    with pytest.raises(DataError, match=r"t\.parquet is truncated, or not a Parquet file"):
         read_chunks(path, target="sick")
     path = write(data, tmp_path / "t.feather")
     path.write_bytes(path.read_bytes()[:-100])
-    with pytest.raises(DataError, match="no whole Arrow file"):
+    with pytest.raises(DataError, match="truncated, or not an Arrow file"):
         read_chunks(path, target="sick")
     np.save(tmp_path / "t.npy", np.zeros((100, 3)))
     whole = (tmp_path / "t.npy").read_bytes()
     (tmp_path / "t.npy").write_bytes(whole[:-100])
-    with pytest.raises(DataError, match=r"no whole \.npy file"):
+    with pytest.raises(DataError, match=r"truncated, or not a \.npy file"):
         read_chunks(tmp_path / "t.npy")
 
 
@@ -516,7 +516,11 @@ def test_broken_file_among_good_ones(tmp_path):
     paths[1].write_bytes(paths[1].read_bytes()[:-50])
     write(parts[2].drop(columns="count"), paths[2])
     write(parts[3].astype({"count": str}), paths[3])
-    for first, reason in ((1, "no whole Parquet"), (2, "no column 'count'"), (3, "'count' has type (large_)?string")):
+    for first, reason in (
+        (1, "truncated, or not a Parquet"),
+        (2, "no column 'count'"),
+        (3, "'count' has type (large_)?string"),
+    ):
         with pytest.raises(DataError, match=rf"{first}\.parquet: .*{reason}"):
             list(read_chunks([paths[0], paths[first]], target="sick"))
     chunks = read_chunks(paths, target="sick", on_error="skip")
@@ -575,7 +579,7 @@ def test_misuse_of_files(tmp_path):
     with pytest.raises(DataError, match="'a' twice"):
         read_chunks(tmp_path / "twice.csv")
     (tmp_path / "date.csv").write_text("when,y\n2024-01-01,1\n2024-01-02,0\n")
-    with pytest.raises(DataError, match=r"'when' of type .* is no number; leave it out with drop="):
+    with pytest.raises(DataError, match=r"'when' of type .* is not a number; leave it out with drop="):
         read_chunks(tmp_path / "date.csv", target="y")
     (tmp_path / "a.libsvm").write_bytes(libsvm())
     for options, message in (

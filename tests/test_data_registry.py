@@ -23,9 +23,10 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_breast_cancer, load_digits, load_svmlight_file
 
-from vrspam.data import DataError, available, cache_directory, load, named
-from vrspam.data.download import download
-from vrspam.data.registry import FileInfo, SetInfo, file_registry, registry
+from vrspam.data import DataError, available, cache_directory, load
+from vrspam.data import registry as named
+from vrspam.data.registry.entries import FileInfo, SetInfo, file_registry, registry
+from vrspam.data.registry.files import download
 
 HERE = Path(__file__).resolve().parent
 SHARED = Path(os.environ.get("VRSPAM_DATA") or HERE.parent.parent / "shared" / "data")
@@ -191,7 +192,7 @@ def test_damaged_file(tmp_path, monkeypatch, packing, spoil, message):
         (TEXT[:-20], "cut off"),
         (TEXT.replace(b"3:2", b"4:2"), "7 rows, 4 features"),
         (TEXT.replace(b"\n4 ", b"\n2 "), r"labels \{1: 3, 2: 3, 3: 1\}"),
-        (b"not at all\n", "no LIBSVM text"),
+        (b"not at all\n", "not LIBSVM text"),
     ],
 )
 def test_rebuilt_file_is_checked_by_counts(tmp_path, monkeypatch, text, message):
@@ -268,7 +269,7 @@ def test_clear_sentences(monkeypatch, tmp_path):
     with pytest.raises(DataError, match=r"acoustic is not on this machine.*acoustic\.bz2.*VRSPAM_DATA"):
         load("acoustic", allow_download=False)
     monkeypatch.setenv("VRSPAM_DATA", str(tmp_path / "nowhere"))
-    with pytest.raises(DataError, match="which is no directory"):
+    with pytest.raises(DataError, match="which is not a directory"):
         load("a9a")
 
 

@@ -8,8 +8,8 @@ import pytest
 from scipy.stats import rankdata
 
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures
+from vrspam.features._frames import WHOLE_ROWS, blocks
 from vrspam.features.ranks import distribution
-from vrspam.features.table import WHOLE_ROWS, blocks
 
 
 def test_clipping_is_exact_between_values_that_were_seen():

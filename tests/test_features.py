@@ -57,6 +57,13 @@ def mixed():
     return {"age": age, "city": city, "smokes": rng.random(120) < 0.3, "weight": rng.normal(70, 9, 120)}
 
 
+def arrow_table(columns):
+    pa = pytest.importorskip("pyarrow")
+    table = pa.table({**columns, "city": columns["city"].tolist()})
+    age = pa.array(columns["age"], from_pandas=True)
+    return table.set_column(0, "age", pa.chunked_array([age[:50], age[50:]]))
+
+
 def to_json(plain):
     return json.loads(json.dumps(plain, default=lambda value: value.tolist()))
 
@@ -171,7 +178,7 @@ def test_kernel_and_additive_parts_have_equal_weight(rows):
 
 
 @pytest.mark.parametrize("features", MAPS, ids=IDS)
-def test_frames_of_both_kinds_agree(features, mixed):
+def test_frames_of_all_kinds_agree(features, mixed):
     pandas_frame, polars_frame = pd.DataFrame(mixed), pl.DataFrame({**mixed, "city": mixed["city"].tolist()})
     polars_frame = polars_frame.with_columns(pl.col("age").fill_nan(None))
     F = features.fit(pandas_frame).transform(pandas_frame)
@@ -179,9 +186,11 @@ def test_frames_of_both_kinds_agree(features, mixed):
     assert F.shape == (120, len(names))
     assert np.isfinite(F).all()
     assert np.allclose(F, features.transform(polars_frame))
-    again = features.fit(polars_frame)
-    assert np.allclose(F, again.transform(polars_frame))
-    assert names == again.get_feature_names_out().tolist()
+    for frame in (polars_frame, arrow_table(mixed)):
+        again = features.fit(frame)
+        assert np.allclose(F, again.transform(frame))
+        assert names == again.get_feature_names_out().tolist()
+        assert again.feature_names_in_.tolist() == list(mixed)
 
 
 def test_categories_and_missing_values(mixed):
@@ -295,7 +304,7 @@ def test_kernel_products_stay_small_on_wide_categories(monkeypatch):
         return encode(self, X)
 
     monkeypatch.setattr(KernelFeatures, "_encode", watched)
-    monkeypatch.setattr("vrspam.features.table.BLOCK_ENTRIES", 301 * 192 * 2)
+    monkeypatch.setattr("vrspam.features._frames.BLOCK_ENTRIES", 301 * 192 * 2)
     features.products(frame, np.ones(features.n_features_out_))
     assert max(sizes) <= 301 * 192 * 2
 
@@ -311,7 +320,7 @@ def test_categorical_dtype_and_nullable_integers():
 @pytest.mark.parametrize("features", MAPS, ids=IDS)
 def test_blocks_and_rows_do_not_matter(features, rows, monkeypatch):
     whole = features.fit(rows).transform(rows)
-    monkeypatch.setattr("vrspam.features.table.BLOCK_ENTRIES", 64)
+    monkeypatch.setattr("vrspam.features._frames.BLOCK_ENTRIES", 64)
     assert np.allclose(features.transform(rows), whole, atol=1e-12)
     parts = np.vstack([features.transform(rows[:130]), features.transform(rows[130:])])
     assert np.allclose(parts, whole, atol=1e-12)
@@ -320,7 +329,7 @@ def test_blocks_and_rows_do_not_matter(features, rows, monkeypatch):
 @pytest.mark.parametrize("features", [*MAPS, KernelFeatures(additive=False, random_state=0)])
 def test_products_by_blocks(features, rows, monkeypatch):
     F = features.fit(rows).transform(rows)
-    monkeypatch.setattr("vrspam.features.table.BLOCK_ENTRIES", 4096)
+    monkeypatch.setattr("vrspam.features._frames.BLOCK_ENTRIES", 4096)
     coefs = np.random.default_rng(0).standard_normal((F.shape[1], 3))
     assert np.allclose(features.products(rows, coefs), F @ coefs, atol=1e-9)
     assert np.allclose(features.products(rows, coefs[:, 0]), F @ coefs[:, 0], atol=1e-9)
@@ -471,6 +480,8 @@ def test_numbers_in_other_dress_are_numbers(features):
         pd.DataFrame({"a": pd.Series(decimals, dtype=pd.ArrowDtype(pa.decimal128(10, 2)))}),
         pd.DataFrame({"a": pd.Series(values, dtype="double[pyarrow]")}),
         pl.DataFrame({"a": decimals}),
+        pa.table({"a": decimals}),
+        pa.table({"a": values}),
     ):
         again = clone(features).fit(frame)
         assert again.get_feature_names_out().tolist() == expected.get_feature_names_out().tolist()
@@ -480,6 +491,31 @@ def test_numbers_in_other_dress_are_numbers(features):
     assert clone(features).fit(narrow).transform(narrow).dtype == np.float32
     with pytest.raises(ValueError, match="'a' contains infinity"):
         clone(features).fit(pd.DataFrame({"a": np.array([1, 2.5, np.inf], dtype=object)}))
+
+
+def test_arrow_tables(mixed):
+    pa = pytest.importorskip("pyarrow")
+    table, frame = arrow_table(mixed), pd.DataFrame(mixed)
+    features = LinearFeatures().fit(frame)
+    coded = table.set_column(1, "city", table.column("city").dictionary_encode())
+    assert np.array_equal(features.transform(coded), features.transform(frame))
+    new = pa.table({"age": pa.nulls(1), "city": ["Bern"], "smokes": [True], "weight": [70.0]})
+    assert features.transform(new)[0, :6].tolist() == [0.0, 1.0, 0.0, 0.0, 0.0, 0.0]
+    narrow = pa.table({"a": pa.array([1.0, 2.0, None], pa.float32())})
+    assert LinearFeatures().fit(narrow).transform(narrow).dtype == np.float32
+    with pytest.raises(ValueError, match="'a' contains infinity"):
+        LinearFeatures().fit(pa.table({"a": [1.0, np.inf]}))
+    with pytest.raises(ValueError, match="'d' holds dates or times"):
+        LinearFeatures().fit(pa.table({"d": pd.date_range("2024-01-01", periods=3)}))
+    with pytest.raises(ValueError, match="at least one row"):
+        LinearFeatures().fit(table[:0])
+    with pytest.raises(ValueError, match="feature names should match"):
+        features.transform(table.rename_columns(["a", "b", "c", "d"]))
+
+
+def test_two_columns_of_one_name_are_refused():
+    with pytest.raises(ValueError, match="Two columns of the frame have the same name: rename one"):
+        LinearFeatures().fit(pd.DataFrame([[1.0, 2.0]], columns=["a", "a"]))
 
 
 def test_dates_are_no_categories():

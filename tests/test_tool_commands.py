@@ -76,7 +76,7 @@ def test_train_says_what_it_did(folder):
         assert words in out
     assert "choosing the penalty by 5 folds" in err
     assert "warning: column 'patient' differs in nearly every row" in err
-    assert "left out (--include patient takes it in)" in err
+    assert "left out; use --include patient to keep it" in err
     assert "without effect: 'ward'" in err
     gaps = patients()["cholesterol, mg/dl"].isna().mean()
     assert f"warning: values are missing: 'cholesterol, mg/dl' in {100 * gaps:.1f} % of the rows\n" in err
@@ -226,7 +226,7 @@ def test_warnings_speak_of_options(tmp_path, capsys):
     assert main(["explain", model, "--html", str(tmp_path / "m.html")]) == 0
     page = html.unescape((tmp_path / "m.html").read_text("utf-8"))
     for words in (
-        "(--include patient takes it in)",
+        "use --include patient to keep it",
         "leave it out with --drop",
         """leave it out (--drop '"paid, EUR"') or confirm it (--categorical '"paid, EUR"')""",
         "raise --max-categories",
@@ -280,7 +280,7 @@ def test_evaluation_in_a_browser(folder, browser):
     command = ["evaluate", str(folder / "m.json"), str(folder / "new.parquet"), "--html", str(page)]
     assert main([*command, "--cost-ratio", "5"]) == 0
     text = opened(browser, page, EVALUATION, pictures=4)
-    for words in ("cholesterol, mg/dl", "Youden", "one miss worth 5 false alarms", "Brier", "taken for an identifier"):
+    for words in ("cholesterol, mg/dl", "Youden", "one miss worth 5 false alarms", "Brier", "looks like an identifier"):
         assert words in text
     for number, (picture, place) in enumerate(widths_on_a_phone(browser, page)):
         assert (picture > place) == (number != 2)  # reliability is narrow; others keep their size and are moved

@@ -21,15 +21,14 @@ from vrspam import AUCClassifier, AUCClassifierCV, HashFolds
 from vrspam.features import KernelFeatures, LinearFeatures
 from vrspam.metrics import roc_auc, roc_auc_ci
 from vrspam.selection import select
-from vrspam.tool import evaluation, load_model, save_model, training
+from vrspam.tool import evaluation, fitting, load_model, save_model
 from vrspam.tool.calibration import calibrate
-from vrspam.tool.columns import look
 from vrspam.tool.crossfit import fold_auc_ci, fold_numbers
 from vrspam.tool.explanation import by_column, explain
+from vrspam.tool.fitting import RowSample
 from vrspam.tool.notes import note_of
-from vrspam.tool.opening import choose_positive, open_labelled
 from vrspam.tool.prediction import predict
-from vrspam.tool.streaming import RowSample
+from vrspam.tool.table import choose_positive, open_labelled
 from vrspam.tool.training import train as train_by_default
 
 NUMBERS, TOWN, SICK = NAMES[1:4], "town", "sick"
@@ -253,9 +252,9 @@ def test_columns_that_are_left_out_and_why(folder):
 
 def test_identifiers_are_known_from_the_first_blocks(folder):
     path = write(patients(), folder / "blocks.csv")
-    found = look(path, SICK, max_categories=50, chunk_bytes=2000)
-    assert found.identifiers == ["patient"]
-    assert found.categories[TOWN] == ("Graz", "Köln", 'Łódź "old"')
+    found = open_labelled(path, SICK, max_categories=50, chunk_bytes=2000)
+    assert found.identifiers == ("patient",)
+    assert found.schema.categorical[TOWN] == ("Graz", "Köln", 'Łódź "old"')
 
 
 def test_suspicious_data_are_named(folder):
@@ -323,7 +322,7 @@ def test_warnings_of_the_estimator_say_what_train_can_do(folder, monkeypatch, op
     def estimator(*args, **given):
         return AUCClassifierCV(*args, **{**given, **options})
 
-    monkeypatch.setattr(training, "AUCClassifierCV", estimator)
+    monkeypatch.setattr(fitting, "AUCClassifierCV", estimator)
     notes = train(path, SICK, l1=[0.0, 0.01] if "max_iter" in options else [0.0]).training["warnings"]
     assert any(words in note for note in notes), notes
     assert not any(not_there in note for note in notes)
@@ -367,7 +366,13 @@ def test_notes_in_python_name_parameters(folder):
     path = write(frame, folder / "notes.csv")
     text = " | ".join(train(path, SICK, n_splits=3, max_categories=60).training["warnings"])
     assert "--" not in text
-    for words in ("include=['patient']", "with drop=", "drop=['paid']", "categorical=['paid']", "raise max_categories"):
+    for words in (
+        "include=['patient']",
+        "with drop=",
+        "drop=['paid']",
+        "categorical=['paid']",
+        "raise max_categories=",
+    ):
         assert words in text
 
 
@@ -435,12 +440,10 @@ def test_curves_are_those_of_the_estimator(folder, kind):
     frame, new = patients(rows=300).drop(columns=["patient", "ward"]), patients(rows=80, seed=3)
     path = write(frame, folder / "curves.csv")
     model = train(path, SICK, features=kind, n_splits=3, l1=[0.0])
-    steps = make_column_transformer(("passthrough", NUMBERS), (OneHotEncoder(sparse_output=False), [TOWN]))
-    prepared = make_pipeline(steps, StandardScaler()).fit(frame)
-    X, y = prepared.transform(frame), (frame[SICK] == "yes").to_numpy()
+    columns, y = [*NUMBERS, TOWN], (frame[SICK] == "yes").to_numpy()
     folds = StratifiedKFold(3, shuffle=True, random_state=0)
-    oracle = AUCClassifierCV(features=kind, cv=folds, random_state=0).fit(X, y)
-    expected = oracle.decision_function(prepared.transform(new))
+    oracle = AUCClassifierCV(features=kind, cv=folds, random_state=0).fit(frame[columns], y)
+    expected = oracle.decision_function(new[columns])
     save_model(model, folder / "curves.json")
     again = load_model(folder / "curves.json")
     new_path = write(new, folder / "new-curves.csv")

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
-from scipy import sparse
+import pandas as pd
+import pyarrow as pa
 from sklearn.preprocessing import StandardScaler
 
 from vrspam import ClassMoments
+from vrspam.data import Schema
+from vrspam.data.encode import encode_rows
 from vrspam.features import AdditiveFeatures, LinearFeatures
-from vrspam.tool.scaling import Scaling, as_linear, count_gaps, fill_gaps, is_linear, spread
+from vrspam.tool.data_checks import count_missing
+from vrspam.tool.scaling import Scaling, plain_linear, spread
 
 
 def test_spread_is_that_of_all_rows_and_a_constant_column_has_none():
@@ -33,24 +36,41 @@ def test_a_scorer_of_standard_scores_is_one_of_the_columns():
     rng = np.random.default_rng(1)
     X = rng.normal([5.0, -300.0, 0.0], [2.0, 40.0, 1e-3], (50, 3))
     features, coef = LinearFeatures().fit(X), np.array([1.0, -2.0, 0.5])
-    slopes, intercept = as_linear(features, coef, 0.7)
-    np.testing.assert_allclose(slopes, coef / X.std(axis=0), rtol=1e-9)
-    np.testing.assert_allclose(X @ slopes + intercept, StandardScaler().fit_transform(X) @ coef + 0.7, atol=1e-9)
+    found = plain_linear(features)
+    assert found is not None
+    slopes, origins = found
+    np.testing.assert_allclose(slopes, 1.0 / X.std(axis=0), rtol=1e-9)
+    scores = X @ (coef * slopes) + coef @ origins
+    np.testing.assert_allclose(scores, StandardScaler().fit_transform(X) @ coef, atol=1e-9)
+
+
+def test_categories_and_constants_of_a_plain_linear_map():
+    frame = pd.DataFrame({"a": [1.0, 3.0, 5.0], "b": [2.0] * 3, "town": ["x", "y", "x"]})
+    features = LinearFeatures().fit(frame)
+    found = plain_linear(features)
+    assert found is not None
+    slopes, origins = found
+    encoded = np.array([[1.0, 2.0, 1, 0], [3.0, 2.0, 0, 1], [5.0, 2.0, 1, 0]])
+    np.testing.assert_allclose(encoded * slopes + origins, features.transform(frame), atol=1e-12)
 
 
 def test_a_map_with_indicators_of_gaps_is_not_linear():
     X = np.arange(12.0).reshape(6, 2)
-    assert is_linear(LinearFeatures().fit(X))
-    assert not is_linear(AdditiveFeatures().fit(X))
+    assert plain_linear(LinearFeatures().fit(X)) is not None
+    assert plain_linear(AdditiveFeatures().fit(X)) is None
     X[2, 1] = np.nan
-    assert not is_linear(LinearFeatures().fit(X))
+    assert plain_linear(LinearFeatures().fit(X)) is None
 
 
-@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
-def test_gaps_are_counted_and_filled_by_column(container):
-    X = np.array([[np.nan, 0.0, 1.0, 0.0], [np.nan, np.nan, 0.0, 2.0], [3.0, 0.0, 0.0, 1.0]])
-    np.testing.assert_array_equal(count_gaps(container(X), 3), [2, 1, 0])
-    filled = fill_gaps(container(X), [7.0, 8.0, 9.0])
-    expected = [[7.0, 0.0, 1.0, 0.0], [7.0, 8.0, 0.0, 2.0], [3.0, 0.0, 0.0, 1.0]]
-    np.testing.assert_array_equal(filled.toarray() if sparse.issparse(filled) else filled, expected)
+def test_gaps_are_counted_and_filled_by_column():
+    X = np.array([[np.nan, 0.0, 1.0], [np.nan, np.nan, 0.0], [3.0, 0.0, 0.0]])
+    schema = Schema(("a", "b", "c"), {"town": ("x", "y")}, fill=(7.0, 8.0, 9.0))
+    table = pa.table({"a": [None, float("nan"), 3.0], "b": [0.0, None, 0.0], "c": X[:, 2], "town": ["x", None, "y"]})
+    assert count_missing(X, Schema(("a", "b", "c"))) == {"a": 2, "b": 1, "c": 0}
+    assert count_missing(table, schema) == {"a": 2, "b": 1, "c": 0, "town": 1}
+    expected = [[7.0, 0.0, 1.0, 1.0, 0.0], [7.0, 8.0, 0.0, 0.0, 0.0], [3.0, 0.0, 0.0, 0.0, 1.0]]
+    np.testing.assert_array_equal(encode_rows(table, schema, sparse=False), expected)
+    np.testing.assert_array_equal(encode_rows(table, schema, sparse=True).toarray(), expected)
+    plain = Schema(("a", "b", "c"), fill=schema.fill)
+    np.testing.assert_array_equal(encode_rows(X, plain, sparse=False), np.array(expected)[:, :3])
     assert np.isnan(X).sum() == 3

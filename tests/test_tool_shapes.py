@@ -23,13 +23,14 @@ from vrspam.plotting import plot_shapes
 from vrspam.tool import ModelFileError, evaluation, load_model, save_model
 from vrspam.tool.explanation import explain
 from vrspam.tool.modelfile import _checksum
-from vrspam.tool.opening import open_labelled
 from vrspam.tool.shapes import Shapes
+from vrspam.tool.table import open_labelled
 from vrspam.tool.training import train
 
 INSTALLED = Path(sys.executable).with_name("vrspam")
 COMMAND = [str(INSTALLED)] if INSTALLED.exists() else [sys.executable, "-m", "vrspam.cli"]
 FOLDS = StratifiedKFold(3, shuffle=True, random_state=0)
+OLD = Path(__file__).resolve().parent / "data" / "version_0_1"
 KINDS = {"additive": "additive", "lines": LinearFeatures(), "kernel": KernelFeatures(n_landmarks=30, random_state=0)}
 
 
@@ -61,16 +62,20 @@ def model(folder, request):
 
 
 def parts(model, frame):
-    """What each column adds to the score of each row, read off the stored curves alone."""
-    found = {}
+    """What each column adds to the score of each row, read off the stored curves; a new category is no feature."""
+    found, additive = {}, getattr(model.features, "additive_", model.features)
+    slices = dict(zip(model.schema.columns, additive.column_slices_, strict=True))
     for shape in model.shapes.columns:
         if shape.numeric:
             found[shape.name] = np.interp(frame[shape.name], shape.grid, shape.contribution)
             if shape.missing is not None:
                 found[shape.name][frame[shape.name].isna()] = shape.missing[0]
         else:
-            table = dict(zip(shape.grid, shape.contribution, strict=True))
-            found[shape.name] = np.array([table.get(value, shape.missing[0]) for value in frame[shape.name]])
+            own = slices[shape.name]
+            unknown = -model.means[:, own].mean(axis=0) @ model.coef[own]
+            table = {**dict(zip(shape.grid, shape.contribution, strict=True)), None: shape.missing[0]}
+            values = frame[shape.name].astype(object).where(frame[shape.name].notna(), None)
+            found[shape.name] = np.array([table.get(value, unknown) for value in values])
     return found
 
 
@@ -99,9 +104,9 @@ def kernel_part(model, path):
     """What interactions add to the score of each row of a file: the features beside the additive ones."""
     if model.shapes.interactions is None:
         return 0.0
-    encoded = np.concatenate([X for X, *_ in model.open(path, labels=False)])
-    own = slice(model.features.features.additive_.n_features_out_, None)
-    return (model.features.transform(encoded)[:, own] - model.means[:, own].mean(axis=0)) @ model.coef[own]
+    features = np.concatenate([model.features.transform(rows) for rows, *_ in model.open(path, labels=False)])
+    own = slice(model.features.additive_.n_features_out_, None)
+    return (features[:, own] - model.means[:, own].mean(axis=0)) @ model.coef[own]
 
 
 def test_curves_and_interactions_add_up_to_the_score(model, folder):
@@ -117,7 +122,7 @@ def test_curves_and_interactions_add_up_to_the_score(model, folder):
 def test_they_add_up_on_new_rows_with_unknown_categories(model, folder):
     frame = pd.read_csv(folder / "new.csv")
     inside = np.ones(len(frame), dtype=bool)
-    if isinstance(model.features.features, LinearFeatures):  # lines go on outside the values seen
+    if isinstance(model.features, LinearFeatures):  # lines go on outside the values seen
         for shape in model.shapes.columns:
             if shape.numeric:
                 inside &= frame[shape.name].isna() | frame[shape.name].between(shape.grid[0], shape.grid[-1])
@@ -145,15 +150,12 @@ def test_importance_is_the_spread_of_the_parts(model, folder):
 
 
 def test_band_of_a_category_is_the_jackknife_of_folds_fitted_one_by_one(model, folder):
-    encoded, y = open_labelled(folder / "patients.csv", "sick").keeping_gaps().load()
-    features = model.features.transform(encoded)
+    table, y = open_labelled(folder / "patients.csv", "sick").load_rows()
+    features = model.features.transform(table)
     town = next(shape for shape in model.shapes.columns if shape.name == "town")
-    first = len(model.schema.numeric)
-    rows = np.zeros((4, model.schema.n_features))
-    rows[[0, 1, 2], first + np.arange(3)] = 1.0  # the last has no town; all have the same numbers, which cancel
-    additive = getattr(model.features.features, "additive_", model.features.features)
-    slices = additive.column_slices_
-    own = slice(slices[first].start, slices[first + 2].stop)
+    additive = getattr(model.features, "additive_", model.features)
+    own = additive.column_slices_[model.schema.columns.index("town")]
+    rows = table.to_pandas().iloc[[0] * 4].assign(town=[*town.grid, None])
     design = model.features.transform(rows)[:, own] - model.means[:, own].mean(axis=0)
     each = []
     for inside, _ in FOLDS.split(features, y):
@@ -211,9 +213,8 @@ def rewritten(path, to, change):
     to.write_text(json.dumps(whole), "utf-8")
 
 
-def test_files_from_before_curves_still_work(folder, tmp_path, capsys):
-    path = folder / "additive.json"
-    save_model(train(folder / "patients.csv", "sick", features="additive", n_splits=3), path)
+def test_files_from_before_curves_still_work(tmp_path, capsys):
+    path, rows = OLD / "additive.json", OLD / "rows.csv"
 
     def older(content):
         del content["shapes"], content["features"]["gaps"], content["training"]["selection"]
@@ -221,14 +222,14 @@ def test_files_from_before_curves_still_work(folder, tmp_path, capsys):
     rewritten(path, tmp_path / "old.json", older)
     old, new = load_model(tmp_path / "old.json"), load_model(path)
     assert old.shapes is None
-    frame = pd.read_csv(folder / "patients.csv")
-    full = frame.notna().all(axis=1).to_numpy()
-    scores = [evaluation.score_file(model, folder / "patients.csv")[1] for model in (old, new)]
+    full = pd.read_csv(rows)["age"].notna().to_numpy()
+    scores = [evaluation.score_file(model, rows)[1] for model in (old, new)]
     np.testing.assert_array_equal(scores[0][full], scores[1][full])  # gaps had the mean
+    assert (scores[0][~full] != scores[1][~full]).all()
     for command in (["explain", "--picture"], ["explain", "--html"], ["evaluate", "--html"]):
-        rows = [str(folder / "new.csv")] if command[0] == "evaluate" else []
+        data = [str(rows)] if command[0] == "evaluate" else []
         out = tmp_path / ("a.png" if command[1] == "--picture" else "a.html")
-        assert main([command[0], str(tmp_path / "old.json"), *rows, command[1], str(out)]) == 0
+        assert main([command[0], str(tmp_path / "old.json"), *data, command[1], str(out)]) == 0
         assert out.stat().st_size > 1000
     assert "age" in capsys.readouterr().out
 

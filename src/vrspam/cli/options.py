@@ -181,7 +181,7 @@ def check_positive(option: str, value: float | None) -> None:
 
 def check_target(data: str, target: str | None, reading: dict[str, Any]) -> None:
     """Ask for the label column of a table that has one."""
-    from vrspam.data.source import Source
+    from vrspam.data.readers import Source
 
     if target is None and (source := Source.open(data, **reading)).format != "libsvm":
         raise typer.BadParameter(f"which column of {source.paths[0]} holds the labels? Name it", param_hint="--target")

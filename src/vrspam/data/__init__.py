@@ -1,10 +1,9 @@
 """Data by name (`load`), and files of any size read in blocks (`read_chunks`)."""
 
 from vrspam.data.chunks import Chunks, read_chunks
-from vrspam.data.errors import DataError
-from vrspam.data.files import cache_directory
-from vrspam.data.named import Dataset, available, load
-from vrspam.data.problems import Skipped
+from vrspam.data.errors import DataError, Skipped
+from vrspam.data.registry import Dataset, available, load
+from vrspam.data.registry.files import cache_directory
 from vrspam.data.schema import Schema
 
 __all__ = [

@@ -2,30 +2,52 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import replace
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+from vrspam._utils.messages import Parameter
 from vrspam._utils.progress import Progress
-from vrspam.data.ahead import ahead
-from vrspam.data.array_blocks import open_npy
-from vrspam.data.arrow_blocks import arrow_rows
-from vrspam.data.blocks import Block
-from vrspam.data.encode import Encoded, encode_arrays, encode_table
-from vrspam.data.errors import DataError
-from vrspam.data.first_pass import find_labels, infer_schema
-from vrspam.data.named import DENSE_ABOVE
-from vrspam.data.problems import Problems, Skipped
-from vrspam.data.schema import Label, Schema
-from vrspam.data.source import PathLike, Source
-from vrspam.data.streams import follow, libsvm_stream, npy_stream, table_blocks, table_types, wanted_types
+from vrspam.data.encode import Encoded, check_frame, encode_arrays, encode_table
+from vrspam.data.errors import DataError, Problems, Skipped
+from vrspam.data.readers import PathLike, Source
+from vrspam.data.readers.base import Block
+from vrspam.data.schema import Label, Schema, find_labels, infer_schema, read_blocks
+
+#: Rows are handed out dense when more than this share of their entries can be other than zero.
+DENSE_ABOVE = 0.1
+Item = TypeVar("Item")
+_END: Any = object()
+
+
+def read_ahead(items: Generator[Item, None, None], depth: int = 2) -> Iterator[Item]:
+    """The same items in the same order, at most `depth` of them made, in a thread, before they are asked for.
+
+    An error in `items` is raised where its item would have come. Leaving the loop early ends the thread.
+
+    >>> list(read_ahead(letter for letter in "abc"))
+    ['a', 'b', 'c']
+    """
+    pool = ThreadPoolExecutor(1, thread_name_prefix="vrspam reading ahead")
+    made: deque[Future] = deque(pool.submit(next, items, _END) for _ in range(depth))
+    try:
+        while (item := made.popleft().result()) is not _END:
+            made.append(pool.submit(next, items, _END))
+            yield item
+    finally:
+        pool.shutdown(cancel_futures=True)
+        items.close()
 
 
 class Chunks:
     """A stream of (X, y) blocks of bounded memory, which can be gone through again; made by `read_chunks`.
+
+    With `raw` the rows of a table are not encoded: X is an arrow table, categories are text, and missing values stay
+    missing (NaN in arrays).
 
     Attributes
     ----------
@@ -59,27 +81,32 @@ class Chunks:
         chunk_rows: int | None = None,
         on_error: str = "raise",
         progress: bool = False,
+        raw: bool = False,
     ) -> None:
         if unknown not in ("error", "ignore"):
-            raise DataError(f"unknown={unknown!r} is not known; give 'error' or 'ignore'")
+            raise DataError("{given} is not known; give 'error' or 'ignore'", given=Parameter("unknown", unknown))
         if chunk_rows is not None and chunk_rows < 1:
-            raise DataError(f"chunk_rows={chunk_rows} must be at least 1")
-        if not _fits(schema, source.format):
-            kind = "a table" if schema.width is None else "a LIBSVM file"
+            raise DataError("{given} must be at least 1", given=Parameter("chunk_rows", chunk_rows))
+        if not _fits(schema, source):
             raise DataError(
-                f"{source.paths[0]} is read as {source.format}, and its columns should be those of {kind}; "
-                "give a file of that kind, or say with format= what it is"
+                "{path} is read as {format}, and its columns should be those of {kind}; give a file of that kind, or "
+                "say with {parameter} what it is",
+                path=source.paths[0],
+                format=source.format,
+                kind="a table" if schema.width is None else "a LIBSVM file",
+                parameter=Parameter("format"),
             )
         self.source, self.schema = source, schema
         self.unknown, self.progress, self.on_error = unknown, progress, on_error
         self.keep = list(keep)
         self.chunk_rows = chunk_rows
-        self._table = source.format in ("csv", "parquet", "feather")
-        if self.keep and not self._table:
+        self._tabular = source.reader.tabular
+        self.raw = raw
+        if self.keep and not self._tabular:
             raise DataError(f"a {source.format} file has no named columns to keep")
         inputs = len(schema.numeric) + len(schema.categorical)
-        full = self._table and inputs > DENSE_ABOVE * schema.n_features
-        self.sparse = not (full or source.format == "npy") if sparse is None else sparse
+        wide = self._tabular and inputs <= DENSE_ABOVE * schema.n_features
+        self.sparse = (wide or source.reader.sparse) if sparse is None else sparse
         self._problems = Problems(on_error)
 
     @property
@@ -96,18 +123,14 @@ class Chunks:
 
     @cached_property
     def n_rows(self) -> int | None:
-        if self.source.format == "npy":
-            return sum(len(open_npy(path)) for path in self.source.paths)
-        if self.source.format in ("parquet", "feather"):
-            return sum(arrow_rows(path, self.source.format) for path in self.source.paths)
-        return None
+        return self.source.n_rows
 
     @cached_property
     def classes(self) -> np.ndarray:
         labels: tuple[Label, ...] | None = self.schema.labels
         if labels is None:
-            if self._table and self.schema.target is None:
-                raise DataError("no label column is read here; give target")
+            if self._tabular and self.schema.target is None:
+                raise DataError("no label column is read here; give {target}", target=Parameter("target"))
             labels = find_labels(self.source, self.schema, Problems(self.on_error))
         return np.array(labels)
 
@@ -129,50 +152,60 @@ class Chunks:
         with Progress("reading", self.n_bytes, "rows", self.progress) as bar:
             blocks = self._encoded(rows, problems, bar)
             # Arrow reads without Python's lock; the LIBSVM parser holds it, and would be in its reader's way.
-            yield from ahead(blocks) if self._table else blocks
+            yield from read_ahead(blocks) if self._tabular else blocks
         problems.warn()
 
     def _encoded(self, rows: int, problems: Problems, bar: Progress) -> Generator[tuple[Any, ...], None, None]:
-        for block in self._blocks(rows, problems, bar):
-            for piece in block.pieces(rows):
-                encoded = self._encode(piece, problems)
+        for block in read_blocks(self.source, self.schema, rows, problems, bar, self.keep):
+            for part in block.split(rows):
+                encoded = self._encode(part, problems)
                 if encoded is not None:
                     yield encoded if self.keep else encoded[:2]
 
     def _rows_of_a_block(self) -> int:
         """Return how many rows keep a block of X within `chunk_bytes`."""
-        if self.source.format == "libsvm" and self.sparse:
+        columns = len(self.schema.numeric) + len(self.schema.categorical)
+        if self.source.reader.sparse and self.sparse:
             rows = 1 << 62  # the text of a block bounds it
-        elif self.sparse:
-            rows = self.source.chunk_bytes // (16 * (len(self.schema.numeric) + len(self.schema.categorical)))
+        elif self.sparse or (self.raw and self._tabular):
+            rows = self.source.block_bytes // (16 * max(columns, 1))
         else:
-            rows = self.source.chunk_bytes // (8 * max(self.n_features, 1))
+            rows = self.source.block_bytes // (8 * max(self.n_features, 1))
         return max(1, min(rows, self.chunk_rows or rows))
 
-    def _blocks(self, rows: int, problems: Problems, bar: Progress) -> Iterator[Block]:
-        if self.source.format == "libsvm":
-            return libsvm_stream(self.source, self.schema, problems, bar)
-        if self.source.format == "npy":
-            return npy_stream(self.source, self.schema, rows, problems, bar)
-        own = table_types(self.source) if self.keep and self.source.format != "csv" else {}
-        wanted = wanted_types(self.schema, self.keep, own)
-        return follow(self.source, table_blocks(self.source, wanted, rows, problems), bar)
-
     def _encode(self, block: Block, problems: Problems) -> Encoded | None:
-        if not self._table:
-            zero_based = self.source.zero_based
-            return encode_arrays(block, self.schema, sparse=self.sparse, zero_based=zero_based, problems=problems)
+        if not self._tabular:
+            zero_based, schema = self.source.zero_based, self.schema
+            if self.raw:
+                schema = schema.keeping_missing()
+            return encode_arrays(block, schema, sparse=self.sparse, zero_based=zero_based, problems=problems)
+        if self.raw:
+            return check_frame(block, self.schema, self.keep, problems)
         return encode_table(
             block, self.schema, sparse=self.sparse, unknown=self.unknown, keep=self.keep, problems=problems
         )
 
 
-def _fits(schema: Schema, format: str) -> bool:
-    """Whether a file of this format can have these columns."""
-    if schema.width is not None:
-        return format == "libsvm"
-    numbered = all(name.isdigit() for name in schema.numeric) and not schema.categorical
-    return format != "libsvm" and (format != "npy" or numbered)
+def _fits(schema: Schema, source: Source) -> bool:
+    """Whether files of this source can have these columns."""
+    if schema.width is not None or source.reader.sparse:
+        return schema.width is not None and source.reader.sparse
+    return source.reader.tabular or (all(name.isdigit() for name in schema.numeric) and not schema.categorical)
+
+
+def open_source(
+    path: PathLike | Sequence[PathLike],
+    schema: Schema | None = None,
+    format: str | None = None,
+    delimiter: str | None = None,
+    zero_based: bool | None = None,
+    chunk_bytes: int = 8 << 20,
+) -> Source:
+    """Find files and their reader; a schema knows where the indices of LIBSVM start."""
+    source = Source.open(path, format, delimiter=delimiter, zero_based=bool(zero_based), chunk_bytes=chunk_bytes)
+    if zero_based is None and schema is not None and source.reader.sparse:
+        source = source.counted_from(schema.zero_based)
+    return source
 
 
 def read_chunks(
@@ -269,9 +302,7 @@ def read_chunks(
     [[61.0, 1.0, 0.0], [52.0, 0.0, 1.0]] ['yes', 'no']
     [[47.0, 1.0, 0.0]] ['no']
     """
-    source = Source.open(path, format, delimiter=delimiter, zero_based=bool(zero_based), chunk_bytes=chunk_bytes)
-    if zero_based is None and schema is not None:
-        source = replace(source, zero_based=schema.zero_based)
+    source = open_source(path, schema, format, delimiter, zero_based, chunk_bytes)
     if schema is None:
         schema = infer_schema(
             source,
@@ -294,7 +325,9 @@ def read_chunks(
         or categories
         or missing != "error"
     ):
-        raise DataError("a schema already says target, columns, categories and missing: give it alone")
+        raise DataError(
+            "{schema} already says target, columns, categories and missing: give it alone", schema=Parameter("schema")
+        )
     return Chunks(
         source,
         schema,

@@ -7,18 +7,24 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from vrspam.data.blocks import Block
-from vrspam.data.problems import Problems
+from vrspam._utils.messages import Message, Parameter
+from vrspam.data.errors import Problems
+from vrspam.data.readers.arrow_reader import numeric_values
+from vrspam.data.readers.base import Block
 from vrspam.data.schema import Schema
 
 Encoded = tuple[Any, np.ndarray | None, Any]
+BadRows = dict[int, str | Message]
+MISSING = "column {column!r} is missing ({mean} or {zero} would fill it)"
+INFINITE = "column {column!r} is infinite"
+_FILLS = {"mean": Parameter("missing", "mean"), "zero": Parameter("missing", 0.0)}
 
 
 def encode_table(
     block: Block, schema: Schema, *, sparse: bool, unknown: str, keep: list[str], problems: Problems
 ) -> Encoded | None:
     """Return (X, y, kept columns) of a table's block, without its bad rows; None when no row is left."""
-    bad: dict[int, str] = {}
+    bad: BadRows = {}
     table = block.table
     X = check_dense(numeric_values(table, schema.numeric), schema.numeric, schema.fill, bad)
     codes = [
@@ -27,7 +33,7 @@ def encode_table(
     ]
     y = None if schema.target is None else _labels(table.column(schema.target), schema, bad)
     kept = table.select(keep)
-    good = report(bad, block, problems)
+    good = block.without(bad, problems)
     if good is not None:
         if not good.size:
             return None
@@ -37,11 +43,57 @@ def encode_table(
     return (_join_sparse(X, codes, widths) if sparse else _join_dense(X, codes, widths)), y, kept
 
 
+def check_frame(block: Block, schema: Schema, keep: list[str], problems: Problems) -> Encoded | None:
+    """Return (table of the feature columns, y, kept columns) of a table's block, without its bad rows.
+
+    Missing values stay missing and categories stay text; infinite numbers and missing labels are bad.
+    """
+    bad: BadRows = {}
+    table = block.table
+    if schema.numeric:
+        _note(np.isinf(numeric_values(table, schema.numeric)), schema.numeric, INFINITE, bad)
+    y = None if schema.target is None else _labels(table.column(schema.target), schema, bad)
+    good = block.without(bad, problems)
+    if good is not None:
+        if not good.size:
+            return None
+        table, y = table.take(good), None if y is None else y[good]
+    return as_frame(table, schema), y, table.select(keep)
+
+
+def as_frame(batch: Any, schema: Schema) -> Any:
+    """Return the feature columns of a record batch as an arrow table, numbers first."""
+    import pyarrow as pa
+
+    return pa.Table.from_batches([batch.select(list(schema.columns))])
+
+
+def encode_rows(rows: Any, schema: Schema, *, sparse: bool) -> Any:
+    """Return X of rows that were read with missing values: these are filled, categories become one-hot.
+
+    `rows` is an arrow table of the feature columns, or an array whose missing values are NaN.
+    """
+    if sp.issparse(rows):
+        return rows
+    if isinstance(rows, np.ndarray):
+        return check_dense(rows, schema.numeric, schema.fill, {})
+    widths = [len(values) for values in schema.categorical.values()]
+    parts = []
+    for batch in rows.to_batches():
+        X = check_dense(numeric_values(batch, schema.numeric), schema.numeric, schema.fill, {})
+        codes = [
+            _category_codes(batch.column(name), name, values, True, "ignore", {})
+            for name, values in schema.categorical.items()
+        ]
+        parts.append(_join_sparse(X, codes, widths) if sparse else _join_dense(X, codes, widths))
+    return sp.csr_matrix(sp.vstack(parts)) if sparse else np.concatenate(parts)
+
+
 def encode_arrays(
     block: Block, schema: Schema, *, sparse: bool, zero_based: bool, problems: Problems
 ) -> Encoded | None:
     """Return (X, y, None) of a block of LIBSVM text or of a `.npy` array, without its bad rows."""
-    bad: dict[int, str] = {}
+    bad: BadRows = {}
     X, y = block.X, block.y
     if sp.issparse(X):
         check_sparse(X, schema.fill, 0 if zero_based else 1, bad)
@@ -52,7 +104,7 @@ def encode_arrays(
         X = check_dense(X, schema.numeric, schema.fill, bad)
     if y is not None:
         _check_labels(y, schema, bad)
-    good = report(bad, block, problems)
+    good = block.without(bad, problems)
     if good is not None:
         if not good.size:
             return None
@@ -62,16 +114,7 @@ def encode_arrays(
     return X, y, None
 
 
-def numeric_values(table: Any, names: tuple[str, ...]) -> np.ndarray:
-    """Return float64 columns of a record batch as one row-major array, missing values as NaN."""
-    if not names:
-        return np.empty((table.num_rows, 0))
-    return table.select(list(names)).to_tensor(null_to_nan=True, row_major=True).to_numpy()
-
-
-def check_dense(
-    X: np.ndarray, names: tuple[str, ...], fill: tuple[float, ...] | None, bad: dict[int, str]
-) -> np.ndarray:
+def check_dense(X: np.ndarray, names: tuple[str, ...], fill: tuple[float, ...] | None, bad: BadRows) -> np.ndarray:
     """Fill missing values, or note their rows; note rows with infinite values."""
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(X.sum()):  # one cheap pass; the rest is for blocks with something in them
@@ -80,12 +123,12 @@ def check_dense(
     if fill is not None:
         X = np.where(nan, np.asarray(fill), X)
     else:
-        _note(nan, names, "is missing (missing='mean' or missing=0.0 would fill it)", bad)
-    _note(np.isinf(X), names, "is infinite", bad)
+        _note(nan, names, MISSING, bad)
+    _note(np.isinf(X), names, INFINITE, bad)
     return X
 
 
-def check_sparse(X: sp.csr_matrix, fill: tuple[float, ...] | None, first: int, bad: dict[int, str]) -> None:
+def check_sparse(X: sp.csr_matrix, fill: tuple[float, ...] | None, first: int, bad: BadRows) -> None:
     """Do the same to the stored values of a CSR matrix, in place; `first` is the index of its first column."""
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(X.data.sum()):
@@ -93,28 +136,20 @@ def check_sparse(X: sp.csr_matrix, fill: tuple[float, ...] | None, first: int, b
     nan = np.isnan(X.data)
     if fill is not None:
         X.data[nan] = fill[0]
-    for mask, what in ((np.isnan(X.data), "is missing (missing=0.0 would fill it)"), (np.isinf(X.data), "is infinite")):
+    for mask, what in ((np.isnan(X.data), "is missing ({zero} would fill it)"), (np.isinf(X.data), "is infinite")):
         for place in np.flatnonzero(mask):
             row = int(np.searchsorted(X.indptr, place, side="right")) - 1
-            bad.setdefault(row, f"the value of index {X.indices[place] + first} {what}")
+            index = X.indices[place] + first
+            bad.setdefault(row, Message(f"the value of index {{index}} {what}", index=index, **_FILLS))
 
 
-def report(bad: dict[int, str], block: Block, problems: Problems) -> np.ndarray | None:
-    """Report the bad rows of a block; return the positions of the others, None when all rows are good."""
-    if not bad:
-        return None
-    for row in sorted(bad):
-        problems.report(block.file, block.index, block.where(row), bad[row])
-    return np.setdiff1d(np.arange(block.rows), list(bad))
-
-
-def _note(mask: np.ndarray, names: tuple[str, ...], what: str, bad: dict[int, str]) -> None:
+def _note(mask: np.ndarray, names: tuple[str, ...], template: str, bad: BadRows) -> None:
     for row in np.flatnonzero(mask.any(axis=1)):
-        bad.setdefault(int(row), f"column {names[int(mask[row].argmax())]!r} {what}")
+        bad.setdefault(int(row), Message(template, column=names[int(mask[row].argmax())], **_FILLS))
 
 
 def _category_codes(
-    column: Any, name: str, values: tuple[str, ...], filled: bool, unknown: str, bad: dict[int, str]
+    column: Any, name: str, values: tuple[str, ...], filled: bool, unknown: str, bad: BadRows
 ) -> np.ndarray:
     """Return the position of each row's category, -1 for none."""
     import pyarrow as pa
@@ -126,14 +161,19 @@ def _category_codes(
     for row in np.flatnonzero(codes < 0):
         value = column[int(row)].as_py()
         if value is None and not filled:
-            bad.setdefault(int(row), f"column {name!r} is missing (missing='mean' or missing=0.0 would allow it)")
+            bad.setdefault(int(row), Message(MISSING, column=name, **_FILLS))
         elif value is not None and unknown == "error":
-            known = "a category not met before (unknown='ignore' would allow it)"
-            bad.setdefault(int(row), f"column {name!r} holds {value!r}, {known}")
+            reason = Message(
+                "column {column!r} holds {value!r}, a category not met before ({ignore} would allow it)",
+                column=name,
+                value=value,
+                ignore=Parameter("unknown", "ignore"),
+            )
+            bad.setdefault(int(row), reason)
     return codes
 
 
-def _labels(column: Any, schema: Schema, bad: dict[int, str]) -> np.ndarray:
+def _labels(column: Any, schema: Schema, bad: BadRows) -> np.ndarray:
     """Return labels as a NumPy array: bool, int64, float64 or text."""
     missing = column.is_null().to_numpy(zero_copy_only=False)
     for row in np.flatnonzero(missing):
@@ -148,10 +188,10 @@ def _labels(column: Any, schema: Schema, bad: dict[int, str]) -> np.ndarray:
     return y
 
 
-def _check_labels(y: np.ndarray, schema: Schema, bad: dict[int, str]) -> None:
+def _check_labels(y: np.ndarray, schema: Schema, bad: BadRows) -> None:
     if y.dtype.kind == "f" and not np.isfinite(y.sum()):
         for row in np.flatnonzero(~np.isfinite(y)):
-            bad.setdefault(int(row), "the label is no finite number")
+            bad.setdefault(int(row), "the label is not a finite number")
     if schema.labels is not None:
         for row in np.flatnonzero(~np.isin(y, np.array(schema.labels))):
             known = ", ".join(map(repr, schema.labels))

@@ -1,13 +1,16 @@
-"""The one exception of this room, and the sentence for a column that is not there."""
+"""`DataError`, the sentence for a column that is not there, and what to do about broken rows: stop, or skip them."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import NamedTuple
 
-from vrspam._utils.messages import WordedError
+from vrspam._utils.messages import Message, Parameter, WordedError
+from vrspam._utils.warnings import warn
 
 _SHOWN = 20  # columns named in one message
+_KEPT = 1000  # notes kept in full; all are counted
 
 
 class DataError(WordedError):
@@ -40,3 +43,54 @@ def similar(name: str, columns: Iterable[str]) -> str:
     near = difflib.get_close_matches(name.strip().casefold(), plain, 1, 0.75)
     hint = f" (did you mean {plain[near[0]]!r}?)" if near else ""
     return f"{hint}; it has {', '.join(map(repr, names[:_SHOWN]))}{', ...' if len(names) > _SHOWN else ''}"
+
+
+class Skipped(NamedTuple):
+    """Rows that were left out: `rows` is None where their number cannot be known."""
+
+    file: str
+    block: int | None
+    where: str | None
+    rows: int | None
+    reason: str
+
+
+class Problems:
+    """Raise at the first problem (`on_error="raise"`), or collect them (`"skip"`)."""
+
+    def __init__(self, on_error: str) -> None:
+        if on_error not in ("raise", "skip"):
+            raise DataError(
+                "{given} is not known; give 'raise' or 'skip'",
+                given=Parameter("on_error", on_error),
+            )
+        self.on_error = on_error
+        self.notes: list[Skipped] = []
+        self.count = 0
+        self.rows = 0
+
+    def report(
+        self, file: str, block: int | None, where: str | None, reason: str | Message, rows: int | None = 1
+    ) -> None:
+        """Stop with file, block and line in the message, or take a note."""
+        if self.on_error == "raise":
+            raise DataError(
+                "{place}: {reason}; correct it, or pass {skip} to leave it out",
+                place=", ".join(filter(None, [file, f"block {block}" if block else None, where])),
+                reason=reason,
+                skip=Parameter("on_error", "skip"),
+            )
+        self.count += 1
+        self.rows += rows or 0
+        if len(self.notes) < _KEPT:
+            self.notes.append(Skipped(file, block, where, rows, str(reason)))
+
+    def warn(self) -> None:
+        """Say at the end what was left out."""
+        if self.count:
+            first = self.notes[0]
+            place = ", ".join(filter(None, [first.file, first.where]))
+            warn(
+                f"left out {self.count} broken part(s) holding {self.rows} known row(s), the first at {place}: "
+                f"{first.reason}"
+            )

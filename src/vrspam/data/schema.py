@@ -1,14 +1,24 @@
-"""What the columns of a table are: found once, kept with a model, used again on the next file."""
+"""What the columns of a file are: found in a first pass, kept with a model, used again on the next file."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
-from vrspam.data.errors import DataError
+import numpy as np
+
+from vrspam._utils.messages import Parameter
+from vrspam._utils.progress import Progress
+from vrspam.data.errors import DataError, Problems, no_column
+from vrspam.data.readers import Source
+from vrspam.data.readers.arrow_reader import numeric_values, type_kind
+from vrspam.data.readers.base import Block, Wanted
+from vrspam.data.readers.libsvm_reader import LibsvmReader
+from vrspam.data.readers.npy_reader import open_npy
 
 Label = bool | int | float | str
+_SCAN_ROWS = 1 << 15
 
 
 @dataclass(frozen=True)
@@ -65,13 +75,33 @@ class Schema:
         return (*self.numeric, *indicators)
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns themselves, numeric ones first; those of a LIBSVM file have numbers."""
+        return (*self.numeric, *self.categorical) or self.feature_names
+
+    @property
     def n_features(self) -> int:
         """Number of columns of X."""
         if self.width is not None and not self.numeric:
             return self.width
         return len(self.numeric) + sum(len(values) for values in self.categorical.values())
 
-    def keeping_gaps(self) -> Schema:
+    def wanted(self, tabular: bool, keep: Sequence[str] = ()) -> Wanted:
+        """Return what a reader must read: these columns, and some to hand on as they are."""
+        if not tabular:
+            label = int(self.target) if self.target is not None and self.target.isdigit() else None
+            features = () if self.width is not None else tuple(int(name) for name in self.numeric)
+            return Wanted(features=features, label=label, width=int(self.width or 0))
+        import pyarrow as pa
+
+        types: dict[str, Any] = {name: pa.float64() for name in self.numeric}
+        types |= {name: pa.string() for name in self.categorical}
+        if self.target is not None:
+            plain = {"bool": pa.bool_(), "int64": pa.int64(), "double": pa.float64(), "string": pa.string()}
+            types[self.target] = plain[str(self.target_type)]
+        return Wanted(types | {name: None for name in keep if name not in types})
+
+    def keeping_missing(self) -> Schema:
         """Return the schema that hands missing numbers on as NaN (absent values of LIBSVM files stay zeros)."""
         if self.fill is None or self.width is not None:
             return self
@@ -97,7 +127,7 @@ class Schema:
         if isinstance(plain, Mapping):
             plain = {"zero_based": False, **plain}  # older ones do not say it
         if not isinstance(plain, Mapping) or set(plain) != known:
-            raise DataError(f"this is no schema (its keys must be {', '.join(sorted(known))}); {advice}")
+            raise DataError(f"this is not a schema (its keys must be {', '.join(sorted(known))}); {advice}")
         try:
             return cls(
                 numeric=tuple(_strings(plain["numeric"])),
@@ -110,7 +140,7 @@ class Schema:
                 zero_based=_flag(plain["zero_based"]),
             )
         except (TypeError, ValueError, AttributeError) as error:
-            raise DataError(f"this is no schema ({error}); {advice}") from error
+            raise DataError(f"this is not a schema ({error}); {advice}") from error
 
     @classmethod
     def infer(cls, path: Any, target: str | int | None = None, **options: Any) -> Schema:
@@ -141,10 +171,6 @@ class Schema:
         >>> schema.feature_names, schema.fill, schema.labels
         (('age', 'sex=f', 'sex=m'), (54.0,), ('no', 'yes'))
         """
-        from vrspam.data.first_pass import infer_schema
-        from vrspam.data.problems import Problems
-        from vrspam.data.source import Source
-
         reading = {k: options.pop(k) for k in ("format", "delimiter", "zero_based", "chunk_bytes") if k in options}
         problems = Problems(options.pop("on_error", "raise"))
         return infer_schema(Source.open(path, **reading), target, labels=True, problems=problems, **options)
@@ -160,3 +186,248 @@ def _strings(values: Any) -> list[str]:
     if isinstance(values, str) or not all(isinstance(value, str) for value in values):
         raise TypeError("names must be a list of strings")
     return list(values)
+
+
+def infer_schema(
+    source: Source,
+    target: str | int | None,
+    *,
+    labels: bool,
+    columns: Sequence[str | int] | None = None,
+    drop: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+    categories: Mapping[str, Sequence[str]] | None = None,
+    missing: str | float = "error",
+    max_categories: int = 1000,
+    n_features: int | None = None,
+    problems: Problems,
+    progress: bool = False,
+) -> Schema:
+    """Return the schema of a stream; the whole of it is read only where that is needed to know it."""
+    if missing not in ("error", "mean") and not isinstance(missing, (int, float)):
+        given = Parameter("missing", missing)
+        raise DataError("{given} is not known; give 'error', 'mean' or a number", given=given)
+    if not source.reader.tabular and (categorical or categories or drop):
+        raise DataError(f"a {source.format} file has no named columns to drop or to take as categories")
+    if n_features is not None and not source.reader.sparse:
+        raise DataError(
+            "{given} is for LIBSVM files; other files say themselves how many columns they have",
+            given=Parameter("n_features"),
+        )
+    if source.reader.sparse:
+        return _libsvm_schema(source, target, columns, missing, n_features, labels, problems, progress)
+    if source.reader.tabular:
+        found = source.columns()
+        schema = table_schema(source.paths[0], found, target, columns, drop, categorical, categories or {})
+    else:
+        schema = _npy_schema(source, target, columns)
+    if isinstance(missing, (int, float)):
+        schema = replace(schema, fill=(float(missing),) * len(schema.numeric))
+    return _scan(source, schema, missing == "mean", labels, max_categories, problems, progress)
+
+
+def read_blocks(
+    source: Source,
+    schema: Schema,
+    rows: int,
+    problems: Problems,
+    progress: Progress | None = None,
+    keep: Sequence[str] = (),
+) -> Iterator[Block]:
+    """Yield the blocks of a source with the columns of a schema, and some to hand on as they are."""
+    wanted = schema.wanted(source.reader.tabular, keep)
+    if not source.reader.tabular and schema.target is not None and wanted.label is None:
+        return source.blocks_with_labels(schema.target, wanted, rows, problems, progress)
+    return source.blocks(wanted, rows, problems, progress)
+
+
+def find_labels(source: Source, schema: Schema, problems: Problems) -> tuple[Label, ...]:
+    """Read the label column through; return its values, sorted."""
+    if source.reader.sparse:
+        found = _scan_libsvm(source, problems, False)[1]
+    else:
+        only = Schema(target=schema.target, target_type=schema.target_type)
+        found = set(_scan(source, only, False, True, 0, problems, False).labels or ())
+    return tuple(sorted(found))
+
+
+def table_schema(
+    path: str,
+    types: Mapping[str, Any],
+    target: str | int | None,
+    columns: Sequence[str | int] | None,
+    drop: Sequence[str],
+    categorical: Sequence[str],
+    categories: Mapping[str, Sequence[str]],
+) -> Schema:
+    """Return the schema of a table with columns of these arrow types; categories that are not given are left open."""
+    asked = [*(columns or ()), *drop, *categorical, *categories, *([] if target is None else [target])]
+    for name in asked:
+        if name not in types:
+            raise DataError(no_column(str(path), str(name), types))
+    features = [n for n in (columns if columns is not None else types) if n not in drop and n != target]
+    if not features:
+        raise DataError(f"{path}: no feature column is left; take at least one beside the labels")
+    numeric, found = [], {}
+    for name in map(str, features):
+        kind = type_kind(types[name])
+        if name in categories or name in categorical or kind == "string":
+            found[name] = tuple(map(str, categories.get(name, ())))
+        elif kind in ("number", "bool"):
+            numeric.append(name)
+        else:
+            raise DataError(
+                "{path}: column {column!r} of type {type} is not a number; leave it out with {drop}, or take its "
+                "values as categories with {categorical}",
+                path=path,
+                column=name,
+                type=str(types[name]),
+                drop=Parameter("drop", [name]),
+                categorical=Parameter("categorical", [name]),
+            )
+    target_type = None if target is None else _target_type(path, str(target), types[str(target)])
+    return Schema(tuple(numeric), found, target=None if target is None else str(target), target_type=target_type)
+
+
+def _target_type(path: str, name: str, kind: Any) -> str:
+    import pyarrow as pa
+
+    if pa.types.is_integer(kind):
+        return "int64"
+    known = {"bool": "bool", "number": "double", "string": "string"}
+    if type_kind(kind) not in known:
+        raise DataError(f"{path}: the label column {name!r} of type {kind} is neither number nor text")
+    return known[type_kind(kind)]
+
+
+def _npy_schema(source: Source, target: str | int | None, columns: Sequence[str | int] | None) -> Schema:
+    found = source.columns()
+    label = None if target is None else str(target)
+    names = list(found) if columns is None else [str(c) for c in columns]
+    for name in [*names, *([label] if label and label.isdigit() else [])]:
+        if name not in found:
+            raise DataError(f"{source.paths[0]} has columns 0 to {len(found) - 1}, not {name!r}")
+    kind = found["0"] if label is None or label.isdigit() else open_npy(label).dtype
+    target_type = None if label is None else {"b": "bool", "f": "double"}.get(kind.kind, "int64")
+    return Schema(tuple(n for n in names if n != label), target=label, target_type=target_type)
+
+
+def _libsvm_schema(
+    source: Source,
+    target: str | int | None,
+    columns: Sequence[str | int] | None,
+    missing: str | float,
+    n_features: int | None,
+    labels: bool,
+    problems: Problems,
+    progress: bool,
+) -> Schema:
+    if target is not None:
+        raise DataError(
+            "a LIBSVM file has its labels at the head of each line; leave {target} out", target=Parameter("target")
+        )
+    if missing == "mean":
+        raise DataError(
+            "{given} is not for LIBSVM files, whose absent values are zeros; give a number",
+            given=Parameter("missing", "mean"),
+        )
+    found: set[Label] | None = None
+    width = n_features
+    if width is None or labels:
+        seen, found = _scan_libsvm(source, problems, progress)
+        width = seen if width is None else width
+    chosen = tuple(str(column) for column in columns or ())
+    first = 0 if source.zero_based else 1
+    for name in chosen:
+        if not name.isdigit() or not first <= int(name) < first + width:
+            raise DataError(f"{source.paths[0]} has features {first} to {first + width - 1}, not {name!r}")
+    fill = None if missing == "error" else (float(missing),)
+    known = None if found is None else tuple(sorted(found))
+    return Schema(chosen, {}, fill, None, "double", known, width, source.zero_based)
+
+
+def _scan_libsvm(source: Source, problems: Problems, progress: bool) -> tuple[int, set[Label]]:
+    texts: set[bytes] = set()
+    width = done = lines = 0
+    assert isinstance(source.reader, LibsvmReader)
+    with Progress("first pass", source.n_bytes, "rows", progress) as bar:
+        for path in source.paths:
+            for more, labels, size, rows in source.reader.scan(path, problems):
+                width, texts = max(width, more), texts | labels
+                done, lines = done + size, lines + rows
+                bar.update(done, lines)
+    values: set[Label] = set()
+    for text in texts:
+        try:
+            values.add(float(text))
+        except ValueError:
+            continue  # a bad line: the parser will name it
+    return width, values
+
+
+def _scan(
+    source: Source, schema: Schema, mean: bool, labels: bool, most: int, problems: Problems, progress: bool
+) -> Schema:
+    """Read the stream through for open categories, means and labels, if any of them is asked for."""
+    unknown = [name for name, values in schema.categorical.items() if not values]
+    labels = labels and schema.target is not None
+    if not (unknown or mean or labels):
+        return schema
+    wanted = Schema(
+        numeric=schema.numeric if mean else (),
+        categorical={name: () for name in unknown},
+        target=schema.target if labels else None,
+        target_type=schema.target_type if labels else None,
+    )
+    seen: dict[str, set[str]] = {name: set() for name in unknown}
+    means = Means(wanted.numeric)
+    found: set[Label] = set()
+    with Progress("first pass", source.n_bytes, "rows", progress) as bar:
+        for block in read_blocks(source, wanted, _SCAN_ROWS, problems, bar):
+            for name in unknown:
+                _add_categories(block, name, seen[name], most)
+            if mean:
+                means.add(block.X if block.table is None else numeric_values(block.table, wanted.numeric))
+            if labels and block.table is None:
+                found.update(np.unique(block.y[np.isfinite(block.y)]).tolist())
+            elif labels:
+                found.update(block.table.column(schema.target).unique().drop_null().to_pylist())
+    if mean:
+        schema = replace(schema, fill=means.values(source.paths[0]))
+    complete = {name: tuple(sorted(seen[name])) if name in seen else v for name, v in schema.categorical.items()}
+    return replace(schema, categorical=complete, labels=tuple(sorted(found)) if labels else None)
+
+
+class Means:
+    """Means of numeric columns, block by block; values that are missing or infinite do not count."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = tuple(names)
+        self._total, self._count = np.zeros(len(names)), np.zeros(len(names))
+
+    def add(self, X: np.ndarray) -> None:
+        finite = np.isfinite(X)
+        self._total += np.where(finite, X, 0.0).sum(axis=0)
+        self._count += finite.sum(axis=0)
+
+    def values(self, path: str, names: Sequence[str] | None = None) -> tuple[float, ...]:
+        """Return the means of all columns, or of those named; a column without values has none, and is refused."""
+        places = [self.names.index(name) for name in (self.names if names is None else names)]
+        for place in places:
+            if self._count[place] == 0:
+                raise DataError(f"{path}: column {self.names[place]!r} has no value at all; leave it out")
+        return tuple((self._total[places] / self._count[places]).tolist())
+
+
+def _add_categories(block: Block, name: str, seen: set[str], most: int) -> None:
+    seen.update(block.table.column(name).unique().drop_null().to_pylist())
+    if len(seen) > most:
+        raise DataError(
+            "{file}: column {column!r} has more than {most} categories; leave it out with {drop}, or raise "
+            "{most_allowed}",
+            file=block.file,
+            column=name,
+            most=most,
+            drop=Parameter("drop", [name]),
+            most_allowed=Parameter("max_categories"),
+        )

@@ -16,7 +16,7 @@ from vrspam import metrics
 from vrspam._utils import array_api
 from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import NotConverged, warn
-from vrspam.features.table import check_frame, is_frame
+from vrspam.features._frames import check_frame, is_frame
 from vrspam.moments import ClassMoments
 from vrspam.objective import AUTO_L2_SHARE, l2_unit, multiply
 from vrspam.solvers.base import Solution

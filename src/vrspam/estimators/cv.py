@@ -17,8 +17,8 @@ from vrspam._utils.warnings import AllCoefficientsZero, warn
 from vrspam.estimators._base import MAPS_ON_HOST, PENALTY_CONSTRAINTS, AUCClassifierBase
 from vrspam.estimators._blocks import RowBlocks
 from vrspam.estimators.exact import ExactFit, ExactSolver
+from vrspam.features._frames import check_frame, is_frame
 from vrspam.features.mapped import NAMES, MappedArray, is_plain, named_maps
-from vrspam.features.table import check_frame, is_frame
 from vrspam.inspection import Reading, Shape, column_groups, drawn_part, importances, parts_of_score, shape_functions
 from vrspam.model_selection.cross_validate import GridSearch, cross_validate
 from vrspam.model_selection.folds import HashFolds, hash_folds, make_splits

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vrspam.data.registry import set_info
+from vrspam.data.registry.entries import set_info
 from vrspam.experiments.protocol import Protocol
 
 GRID = "grid"  # stands in the place of an algorithm where the run serves all of them

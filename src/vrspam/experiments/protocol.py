@@ -12,7 +12,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from vrspam.data.registry import set_info
+from vrspam.data.registry.entries import set_info
 
 SCALINGS = ("published", "standardised", "unit-rows")
 CV_WAYS = ("exact", "own")

@@ -49,7 +49,8 @@ class AdditiveFeatures(FeatureMap):
     eigenproblem of the second-difference penalty against the empirical covariance of the B-spline basis. The
     factor makes rough functions expensive, so that one `l2` controls smoothness: as it grows, the model falls
     back to nearly linear. A column of k different values gets at most k - 1 functions (the space of its
-    indicators), one of two values only itself. Categories are one-hot, missing values have an indicator.
+    indicators), one of two values only itself. Categories are one-hot with variance 1; missing values have an
+    indicator.
 
     Parameters
     ----------
@@ -113,6 +114,9 @@ class AdditiveFeatures(FeatureMap):
         curved = sum(not isinstance(column, Indicators) and column[0].values.size > 2 for column in seen)
         self._most_functions = self.max_features // max(curved, 1) - 1
         super()._fit_columns(seen)
+
+    def _indicators(self, seen: Indicators) -> Indicators:
+        return seen
 
     def _curves(self, seen: Distribution, missing: bool) -> Curves:
         if seen.deviation == 0.0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, Self
 
@@ -13,7 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_feature_names_in, _check_sample_weight, check_is_fitted, validate_data
 
-from vrspam.features import table
+from vrspam.features import _frames
 from vrspam.features.encoders import Curves, Encoder, Indicators, encoder_from_dict
 from vrspam.features.ranks import LARGEST, N_NODES, Distribution, distribution
 
@@ -40,14 +41,19 @@ def _numbers_seen(name: Any, values: np.ndarray, weights: np.ndarray | None, som
     return distribution(values, weights), missing
 
 
-def _categories_seen(X, j: int) -> Seen:
-    found = table.categories(X, j)
+def _categories_seen(X, j: int, weights: np.ndarray | None) -> Seen:
+    """The categories of a column; scaled by it, the indicator of each has variance 1."""
+    found = _frames.categories(X, j)
     if len(found) > MAX_CATEGORIES:
         raise ValueError(
-            f"Column {X.columns[j]!r} has more than {MAX_CATEGORIES} different values that are not numbers: "
+            f"Column {_frames.name_of(X, j)!r} has more than {MAX_CATEGORIES} different values that are not numbers: "
             "drop it if it is a name, convert it if it holds numbers as text, or group its rare values."
         )
-    return Indicators(tuple(sorted(value for value in found if value is not None)), None in found)
+    seen = Indicators(tuple(sorted(value for value in found if value is not None)), None in found)
+    counts = np.bincount(_frames.category_codes(X, j, seen.codes), weights, seen.width)
+    share = counts / counts.sum()
+    variance = share * (1.0 - share)
+    return replace(seen, scale=tuple((1.0 / np.sqrt(np.where(variance > 0.0, variance, 1.0))).tolist()))
 
 
 class FeatureMap(TransformerMixin, BaseEstimator):
@@ -73,6 +79,10 @@ class FeatureMap(TransformerMixin, BaseEstimator):
     def _curves(self, seen: Distribution, missing: bool) -> Curves:
         """Return the functions of a numeric column with this distribution."""
         raise NotImplementedError
+
+    def _indicators(self, seen: Indicators) -> Indicators:
+        """Return the indicators of these categories; they come with the scale that gives each variance 1."""
+        return replace(seen, scale=())
 
     def _fit_further(self, X, seen: list[Seen], rng: np.random.RandomState) -> None:
         """Learn what goes beyond single columns."""
@@ -116,19 +126,19 @@ class FeatureMap(TransformerMixin, BaseEstimator):
             if rows.size == 0:
                 raise ValueError("All sample weights are 0: at least one row must count.")
             if rows.size < X.shape[0]:
-                X, weights = table.rows_of(X, rows), weights[rows]
+                X, weights = _frames.rows_of(X, rows), weights[rows]
         some = None
         if X.shape[0] > self.max_rows:
             some = np.sort(rng.choice(X.shape[0], self.max_rows, replace=False))
         columns = sparse.csc_array(X) if sparse.issparse(X) else X
         seen = [
-            _numbers_seen(table.name_of(X, j), table.as_numbers(columns, j), weights, some)
+            _numbers_seen(_frames.name_of(X, j), _frames.numbers(columns, j), weights, some)
             if numeric
-            else _categories_seen(X, j)
-            for j, numeric in enumerate(table.numeric_flags(X))
+            else _categories_seen(X, j, weights)
+            for j, numeric in enumerate(_frames.numeric_flags(X))
         ]
         self._fit_columns(seen)
-        self._fit_further(X if some is None else table.rows_of(X, some), seen, rng)
+        self._fit_further(X if some is None else _frames.rows_of(X, some), seen, rng)
         return self
 
     def transform(self, X) -> np.ndarray:
@@ -150,8 +160,8 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         check_is_fitted(self, "encoders_")
         X = self._check(X, reset=False)
         out = None
-        for rows in table.blocks(X.shape[0], self._width()):
-            block = self._transform_block(table.rows_of(X, rows))
+        for rows in _frames.blocks(X.shape[0], self._width()):
+            block = self._transform_block(_frames.rows_of(X, rows))
             if block.shape[0] == X.shape[0]:
                 return block
             if out is None:
@@ -176,9 +186,9 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         X = self._check(X, reset=False)
         columns = coefs.reshape(len(coefs), -1)
         few = columns.shape[1] <= FEW_COEFS
-        blocks = table.blocks(X.shape[0], max(self._few_width(), columns.shape[1]) if few else self._width())
+        blocks = _frames.blocks(X.shape[0], max(self._few_width(), columns.shape[1]) if few else self._width())
         products = self._few_products if few else self._many_products
-        parts = [products(table.rows_of(X, rows), columns) for rows in blocks]
+        parts = [products(_frames.rows_of(X, rows), columns) for rows in blocks]
         return np.concatenate(parts).reshape(X.shape[0], *coefs.shape[1:])
 
     def _few_products(self, X, coefs: np.ndarray) -> np.ndarray:
@@ -194,8 +204,8 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         return block @ coefs.astype(block.dtype, copy=False)
 
     def _check(self, X, *, reset: bool):
-        if table.is_frame(X):
-            table.check_frame(X)
+        if _frames.is_frame(X):
+            _frames.check_frame(X)
             validate_data(self, X, reset=reset, skip_check_array=True)
             return X
         return validate_data(
@@ -203,7 +213,9 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         )
 
     def _fit_columns(self, seen: list[Seen]) -> None:
-        self.encoders_ = [column if isinstance(column, Indicators) else self._curves(*column) for column in seen]
+        self.encoders_ = [
+            self._indicators(column) if isinstance(column, Indicators) else self._curves(*column) for column in seen
+        ]
 
     @property
     def column_slices_(self) -> list[slice]:
@@ -221,7 +233,10 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         if sparse.issparse(X):
             X = X.toarray()
         numeric = [isinstance(encoder, Curves) for encoder in self.encoders_]
-        columns = [table.as_numbers(X, j) if number else table.as_words(X, j) for j, number in enumerate(numeric)]
+        columns = [
+            _frames.numbers(X, j) if isinstance(encoder, Curves) else _frames.category_codes(X, j, encoder.codes)
+            for j, encoder in enumerate(self.encoders_)
+        ]
         floats = {column.dtype for column, number in zip(columns, numeric, strict=True) if number}
         return columns, np.dtype(np.float32 if floats == {np.dtype(np.float32)} else np.float64)
 
@@ -266,4 +281,6 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         if plain["feature_names_in"] is not None:
             new.feature_names_in_ = np.array(plain["feature_names_in"], dtype=object)
         new.encoders_ = [encoder_from_dict(encoder) for encoder in plain["encoders"]]
+        if len(new.encoders_) != new.n_features_in_:
+            raise ValueError(f"a map of {new.n_features_in_} columns has encoders for {len(new.encoders_)}")
         return new

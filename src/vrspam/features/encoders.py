@@ -104,17 +104,20 @@ class Curves:
 
 @dataclass(frozen=True)
 class Indicators:
-    """One 0/1 feature for each category; a category not seen before is all zeros.
+    """One feature for each category, 0 or its scale; a category not seen before is all zeros.
 
     Attributes
     ----------
     categories : tuple of str
     missing : bool
         Whether values were missing in fit: they are a category of their own, the last.
+    scale : tuple of float
+        The value of each feature in rows of its category; empty for 1.
     """
 
     categories: tuple[str, ...]
     missing: bool
+    scale: tuple[float, ...] = ()
 
     @property
     def width(self) -> int:
@@ -126,29 +129,35 @@ class Indicators:
         shown = [f"{column}={value}" for value in self.categories]
         return [*shown, f"{column}_missing"] if self.missing else shown
 
-    def _codes(self, values: np.ndarray) -> np.ndarray:
-        """The number of the feature that is 1, -1 for none."""
-        place: dict[str | None, int] = {value: i for i, value in enumerate(self.categories)}
+    @cached_property
+    def codes(self) -> dict[str | None, int]:
+        """The number of the feature that is 1 for each category."""
+        found: dict[str | None, int] = {value: i for i, value in enumerate(self.categories)}
         if self.missing:
-            place[None] = len(self.categories)
-        return np.array([place.get(value, -1) for value in values], dtype=np.intp)
+            found[None] = len(self.categories)
+        return found
 
-    def write(self, values: np.ndarray, out: np.ndarray) -> None:
-        """Fill `out` (rows × width) with the indicators of `values` (strings or None)."""
-        codes = self._codes(values)
+    @property
+    def design(self) -> np.ndarray:
+        """The features of each category, those of a missing value last."""
+        return np.diag(self.scale or (1.0,) * self.width)
+
+    def write(self, codes: np.ndarray, out: np.ndarray) -> None:
+        """Fill `out` (rows × width) with the indicators of rows with these codes; -1 is none of the categories."""
         out[:] = 0.0
         known = np.flatnonzero(codes >= 0)
-        out[known, codes[known]] = 1.0
+        out[known, codes[known]] = np.take(self.scale, codes[known]) if self.scale else 1.0
 
-    def add_products(self, values: np.ndarray, coefs: np.ndarray, out: np.ndarray) -> None:
-        """Add the indicators of `values` times `coefs` (width × m) to `out` (rows × m)."""
-        codes = self._codes(values)
+    def add_products(self, codes: np.ndarray, coefs: np.ndarray, out: np.ndarray) -> None:
+        """Add the indicators of rows with these codes times `coefs` (width × m) to `out` (rows × m)."""
         known = np.flatnonzero(codes >= 0)
-        out[known] += coefs[codes[known]]
+        scaled = coefs * np.array(self.scale)[:, np.newaxis] if self.scale else coefs
+        out[known] += scaled[codes[known]]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
-        return {"kind": "indicators", "categories": list(self.categories), "missing": self.missing}
+        plain = {"kind": "indicators", "categories": list(self.categories), "missing": self.missing}
+        return {**plain, "scale": list(self.scale)}
 
 
 Encoder = Curves | Indicators
@@ -157,6 +166,12 @@ Encoder = Curves | Indicators
 def encoder_from_dict(plain: Mapping[str, Any]) -> Encoder:
     """Return the encoder that `to_dict` wrote."""
     if plain["kind"] == "indicators":
-        return Indicators(tuple(plain["categories"]), bool(plain["missing"]))
+        scale = tuple(float(value) for value in plain.get("scale", ()))
+        found = Indicators(tuple(plain["categories"]), bool(plain["missing"]), scale)
+        if len(found.scale) not in (0, found.width):
+            raise ValueError(f"{len(found.scale)} scales do not fit {found.width} categories")
+        return found
     nodes, table = np.asarray(plain["nodes"], dtype=np.float64), np.asarray(plain["table"], dtype=np.float64)
+    if nodes.ndim != 1 or nodes.size == 0 or table.shape != (nodes.size, len(plain["labels"])):
+        raise ValueError(f"curves of shape {table.shape} do not fit nodes of shape {nodes.shape}")
     return Curves(nodes, table, tuple(plain["labels"]), bool(plain["missing"]), bool(plain["extend"]))

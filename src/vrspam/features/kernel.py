@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -10,10 +11,10 @@ import numpy as np
 from scipy import linalg
 from sklearn.utils._param_validation import Interval
 
-from vrspam.features import table
+from vrspam.features import _frames
 from vrspam.features.additive import AdditiveFeatures
 from vrspam.features.base import FeatureMap, Seen
-from vrspam.features.encoders import Curves
+from vrspam.features.encoders import Curves, Indicators
 from vrspam.features.ranks import Distribution
 
 SCALE_ROWS = 1_000
@@ -24,8 +25,9 @@ CACHED_ENTRIES = 1 << 16
 class KernelFeatures(FeatureMap):
     """Features of a Gaussian kernel between the ranks of the columns: curves and interactions of every order.
 
-    With u(x) the ranks of a row (categories one-hot, missing values an indicator) and landmarks z_1, ..., z_m
-    drawn from the rows, a linear scorer of these features is a sum of bumps around the landmarks,
+    With u(x) the ranks of a row (missing values an indicator; categories one-hot times 1/√2, so that two of them are
+    as far apart as the ends of a numeric column) and landmarks z_1, ..., z_m drawn from the rows, a linear scorer of
+    these features is a sum of bumps around the landmarks,
 
         φ(x) = K^(-1/2) (k(x, z_1), ..., k(x, z_m)),     k(x, z) = exp(-‖u(x) - u(z)‖² / (2 (b s)²)),
 
@@ -104,12 +106,15 @@ class KernelFeatures(FeatureMap):
         self.max_rows = max_rows
         self.random_state = random_state
 
+    def _indicators(self, seen: Indicators) -> Indicators:
+        return replace(seen, scale=(0.5**0.5,) * seen.width)
+
     def _curves(self, seen: Distribution, missing: bool) -> Curves:
         return Curves(seen.values, (seen.ranks - 0.5)[:, np.newaxis], ("",), missing)
 
     def _fit_further(self, X, seen: list[Seen], rng: np.random.RandomState) -> None:
         chosen = rng.permutation(X.shape[0])[: self.n_landmarks]
-        self.landmarks_ = self._encode(table.rows_of(X, chosen)).astype(np.float64)
+        self.landmarks_ = self._encode(_frames.rows_of(X, chosen)).astype(np.float64)
         squares = _squares(self.landmarks_)
         distances = np.maximum(squares + squares.T - 2.0 * (self.landmarks_ @ self.landmarks_.T), 0.0)
         median = float(np.median(distances[np.triu_indices_from(distances, 1)])) if chosen.size > 1 else 0.0
@@ -122,7 +127,7 @@ class KernelFeatures(FeatureMap):
             self.additive_ = AdditiveFeatures(max_features=self.max_additive, max_rows=self.max_rows, random_state=0)
             self.additive_._check(X, reset=True)
             self.additive_._fit_columns(seen)
-            sample = table.rows_of(X, chosen[:SCALE_ROWS])
+            sample = _frames.rows_of(X, chosen[:SCALE_ROWS])
             self.whitening_ *= _unit(self._kernel_part(sample))
             self.additive_scale_ = _unit(self.additive_.features_of(sample))
 
@@ -135,7 +140,7 @@ class KernelFeatures(FeatureMap):
         right = self.gamma_ * np.hstack([2.0 * self.landmarks_, -np.ones((m, 1)), -_squares(self.landmarks_)])
         right, coefs = right.T.astype(left.dtype), coefs.astype(left.dtype)
         out = np.empty((len(left), coefs.shape[1]), dtype=left.dtype)
-        for rows in table.blocks(len(left), m, CACHED_ENTRIES):
+        for rows in _frames.blocks(len(left), m, CACHED_ENTRIES):
             kernel = left[rows] @ right
             out[rows] = np.exp(kernel, out=kernel) @ coefs
         return out
@@ -200,6 +205,11 @@ class KernelFeatures(FeatureMap):
         new.gamma_ = float(plain["gamma"])
         new.additive_ = None if plain["additive"] is None else AdditiveFeatures.from_dict(plain["additive"])
         new.additive_scale_ = float(plain["additive_scale"])
+        ranks = sum(encoder.width for encoder in new.encoders_)
+        if new.landmarks_.ndim != 2 or new.landmarks_.shape[1] != ranks or new.whitening_.ndim != 2:
+            raise ValueError(f"landmarks of shape {new.landmarks_.shape} do not fit {ranks} ranks")
+        if len(new.landmarks_) != len(new.whitening_):
+            raise ValueError(f"{len(new.whitening_)} rows of the whitening do not fit {len(new.landmarks_)} landmarks")
         return new
 
 

@@ -128,7 +128,7 @@ def points(encoder: Encoder) -> tuple[np.ndarray, np.ndarray]:
     """The points at which a column's curve is drawn and their features; a missing value is the last row."""
     if not isinstance(encoder, Curves):
         grid = np.array(encoder.categories, dtype=object)
-        return grid, np.eye(encoder.width)
+        return grid, encoder.design
     grid, table = encoder.nodes, encoder.table
     if encoder.extend and grid.size == 2:
         share = np.linspace(0.0, 1.0, LINE_POINTS)[:, np.newaxis]

@@ -1,140 +1,179 @@
-"""A first look at a table: which columns are features, and which are left out, with the reason."""
+"""Which columns of a table are features, and which are left out and why: found while the table is read."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from vrspam.data import Schema, read_chunks
-from vrspam.data.arrow_blocks import type_kind
-from vrspam.data.errors import DataError, no_column
-from vrspam.data.source import Source
-from vrspam.data.streams import table_types
+from vrspam._utils.messages import Parameter, WordedText
+from vrspam.data import DataError, Schema
+from vrspam.data.errors import no_column
+from vrspam.data.readers.arrow_reader import numeric_values, type_kind
+from vrspam.data.readers.base import Wanted
+from vrspam.data.schema import Label, Means, table_schema
 
 ENOUGH_ROWS = 20  # with fewer rows even a true category may differ in all of them
 NEARLY_ALL = 0.9  # share of different values that makes a text an identifier
 _NUMBER = re.compile(r"[<>~]?[+-]?\d+([ ,.'\u00a0\u202f]\d+)*\s?%?")  # 57,5  1 237  <5  20 %
 _DATE = re.compile(r"\d{1,4}([./-])\d{1,2}\1\d{1,4}([ T].*)?")
-TABLES = ("csv", "parquet", "feather")
 
 
-@dataclass
-class Columns:
-    """What was found: categories of the text columns in use, columns left out, and why."""
+class ColumnInspector:
+    """Looks at the columns of a table, block by block, for those that cannot or should not be features.
 
-    categories: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    dropped: list[str] = field(default_factory=list)
-    identifiers: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    Left out are: texts that differ in nearly every row, texts with more than `max_categories` values, dates and
+    other types, columns without values, and whole numbers that count the rows. `include` names columns to keep
+    all the same.
 
-    def leave_out(self, name: str, reason: str) -> None:
-        self.dropped.append(name)
-        self.notes.append(f"{_called(name)} {reason}")
-
-
-def look(
-    path: Any,
-    target: str | None,
-    *,
-    drop: Sequence[str] = (),
-    include: Sequence[str] = (),
-    categorical: Sequence[str] = (),
-    max_categories: int = 1000,
-    on_error: str = "raise",
-    **reading: Any,
-) -> Columns:
-    """Find columns that cannot or should not be features of the table at `path`.
-
-    Text columns are read through once. Left out are: texts that differ in nearly every row, texts with more
-    than `max_categories` values, dates and other types, columns without values, and whole numbers that count
-    the rows. `include` names columns to take in all the same.
+    Attributes
+    ----------
+    schema : Schema
+        What is read; known when `choose` has seen the types of the columns.
+    identifiers : list of str
+        Columns that only name the rows; known after `finish`.
+    notes : list of str
+        What was left out, and what looks odd.
     """
-    columns = Columns(dropped=list(drop))
-    source = Source.open(path, **reading)
-    if source.format not in TABLES:
-        for option, given in {"drop": drop, "include": include, "categorical": categorical}.items():
-            if given:
-                raise DataError(f"a {source.format} file has no named columns; leave {option}= out")
-        return columns
-    types = table_types(source)
-    for name in (*include, *categorical):
-        if name not in types:
-            raise DataError(no_column(str(source.paths[0]), name, types))
-    if target in drop:
-        raise DataError(f"column {target!r} holds the labels and cannot be left out: name another with drop=")
-    names = [name for name in types if name not in drop and name != target]
-    texts = [name for name in names if name in categorical or type_kind(types[name]) == "string"]
-    numbers = []
-    for name in names:
-        kind = type_kind(types[name])
-        if name in texts:
-            continue
-        if str(types[name]) == "null" and name not in include:
-            columns.leave_out(name, "has no values; left out")
-        elif kind == "other" and name not in include:
-            columns.leave_out(name, f"is of type {types[name]}, neither number nor category; left out")
-        else:
-            numbers.append(name)
-    if texts:
-        _look_at_texts(path, texts, include, categorical, max_categories, columns, on_error, reading)
-    asked = [name for name in numbers if name not in include]
-    if asked:
-        _look_at_numbers(path, asked, columns, on_error, reading)
-    return columns
 
+    schema: Schema
 
-def _look_at_texts(
-    path: Any,
-    names: list[str],
-    include: Iterable[str],
-    categorical: Iterable[str],
-    most: int,
-    columns: Columns,
-    on_error: str,
-    reading: dict[str, Any],
-) -> None:
-    seen: dict[str, set[str]] = {name: set() for name in names}
-    filled = dict.fromkeys(names, 0)  # values among which those of `seen` were found
-    chunks = read_chunks(path, schema=Schema(), keep=names, sparse=False, on_error=on_error, **reading)
-    for _, _, table in chunks:
-        for name in names:
-            column = table.column(name)
-            if len(seen[name]) <= most:
-                filled[name] += len(column) - column.null_count
-                seen[name].update(str(value) for value in column.unique().drop_null().to_pylist())
-    for name in names:
-        different = len(seen[name])
-        if name not in include and different > max(NEARLY_ALL * filled[name], ENOUGH_ROWS):
-            columns.identifiers.append(name)
-            columns.leave_out(name, f"differs in nearly every row: taken for an identifier and left out{_way_in(name)}")
-        elif different > most:
-            columns.leave_out(name, f"has more than {most:,} categories; left out (raise max_categories to take it in)")
+    def __init__(
+        self,
+        path: str,
+        target: str,
+        *,
+        drop: Sequence[str] = (),
+        include: Sequence[str] = (),
+        categorical: Sequence[str] = (),
+        max_categories: int = 1000,
+    ) -> None:
+        self.path, self.target = path, target
+        self.drop, self.include, self.categorical = drop, include, categorical
+        self.max_categories = max_categories
+        self.identifiers: list[str] = []
+        self.notes: list[str] = []
+        self._left_out: set[str] = set()
+        self._wanted: Wanted | None = None
+
+    def choose(self, types: Mapping[str, Any]) -> Wanted:
+        """Say what to read of a file whose columns have these types; the first file decides for all."""
+        if self._wanted is not None:
+            return self._wanted
+        for name in (*self.include, *self.categorical):
+            if name not in types:
+                raise DataError(no_column(self.path, name, types))
+        if self.target in self.drop:
+            raise DataError(
+                "column {column!r} holds the labels and cannot be left out: name another with {drop}",
+                column=self.target,
+                drop=Parameter("drop"),
+            )
+        for name in types:
+            if name in self.drop or name == self.target or name in self.include or name in self.categorical:
+                continue
+            if str(types[name]) == "null":
+                self._leave_out(name, "has no values; left out")
+            elif type_kind(types[name]) == "other":
+                self._leave_out(name, "is of type {type}, neither number nor category; left out", type=str(types[name]))
+        unused = [*self.drop, *self._left_out]
+        self.schema = table_schema(self.path, types, self.target, None, unused, self.categorical, {})
+        self._wanted = self.schema.wanted(tabular=True)
+        self._seen: dict[str, set[str]] = {name: set() for name in self.schema.categorical}
+        self._filled = dict.fromkeys(self._seen, 0)  # values among which those of `_seen` were found
+        self._means = Means(self.schema.numeric)
+        self._labels: set[Label] = set()
+        self._row_numbers: list[str] = []
+        self._started = False
+        return self._wanted
+
+    def add(self, frame: Any, labels: np.ndarray) -> None:
+        """Look at a block of rows."""
+        for name, seen in self._seen.items():
+            column = frame.column(name)
+            if len(seen) <= self.max_categories:
+                self._filled[name] += len(column) - column.null_count
+                seen.update(column.unique().drop_null().to_pylist())
+        for batch in frame.to_batches():
+            numbers = numeric_values(batch, self.schema.numeric)
+            if not self._started:
+                self._find_row_numbers(numbers)
+            self._started = True
+            self._means.add(numbers)
+        self._labels.update(np.unique(labels).tolist())
+
+    def finish(self) -> Schema:
+        """Decide on the columns; return those that are left, with their categories, means and labels."""
+        categories = {}
+        for name in self.schema.categorical:
+            if self._is_category(name):
+                categories[name] = tuple(sorted(self._seen[name]))
+        for name in self._row_numbers:
+            self.identifiers.append(name)
+            reason = "numbers the rows: it looks like an identifier and was left out"
+            self._leave_out(name, reason + self._way_in(name), include=Parameter("include", [name]))
+        numeric = tuple(name for name in self.schema.numeric if name not in self._left_out)
+        if not (numeric or categories):
+            raise DataError(f"{self.path}: no feature column is left; take at least one beside the labels")
+        return replace(
+            self.schema,
+            numeric=numeric,
+            categorical=categories,
+            fill=self._means.values(self.path, numeric),
+            labels=tuple(sorted(self._labels)),
+        )
+
+    def _find_row_numbers(self, numbers: np.ndarray) -> None:
+        """A column of whole numbers that count the rows of the first block names them."""
+        if len(numbers) >= ENOUGH_ROWS:
+            for name, values in zip(self.schema.numeric, numbers.T, strict=True):
+                if name not in self.include and counts_rows(values):
+                    self._row_numbers.append(name)
+
+    def _is_category(self, name: str) -> bool:
+        """Whether a text column is a feature; notes what is odd about it, or why it is left out."""
+        seen, different = self._seen[name], len(self._seen[name])
+        if name not in self.include and different > max(NEARLY_ALL * self._filled[name], ENOUGH_ROWS):
+            self.identifiers.append(name)
+            reason = "differs in nearly every row: it looks like an identifier and was left out"
+            self._leave_out(name, reason + self._way_in(name), include=Parameter("include", [name]))
+        elif different > self.max_categories:
+            self._leave_out(
+                name,
+                "has more than {most:,} categories; left out (raise {fix} to keep it)",
+                most=self.max_categories,
+                fix=Parameter("max_categories"),
+            )
         elif different == 0:
-            columns.leave_out(name, "has no values; left out")
+            self._leave_out(name, "has no values; left out")
         else:
-            columns.categories[name] = tuple(sorted(seen[name]))
-            if name not in categorical and (what := looks_like(seen[name])):
-                columns.notes.append(
-                    f"{_called(name)} holds text that looks like {what}, taken as {different} categories: write plain "
-                    f"numbers, with nothing where one is missing, leave it out (drop=[{name!r}]) or confirm it "
-                    f"(categorical=[{name!r}])"
+            if name not in self.categorical and (what := looks_like(seen)):
+                self._note(
+                    name,
+                    "holds text that looks like {what}, taken as {different} categories: write plain numbers, with "
+                    "nothing where one is missing, leave it out ({drop}) or confirm it ({categorical})",
+                    what=what,
+                    different=different,
+                    drop=Parameter("drop", [name]),
+                    categorical=Parameter("categorical", [name]),
                 )
+            return True
+        return False
 
+    def _leave_out(self, name: str, reason: str, **fields: Any) -> None:
+        self._left_out.add(name)
+        self._note(name, reason, **fields)
 
-def _look_at_numbers(path: Any, names: list[str], columns: Columns, on_error: str, reading: dict[str, Any]) -> None:
-    """A column of whole numbers that count the rows of the first block names them."""
-    schema = Schema(numeric=tuple(names), fill=(np.pi,) * len(names))  # π: a gap is no whole number
-    first = next(iter(read_chunks(path, schema=schema, sparse=False, on_error=on_error, **reading)), None)
-    if first is None or len(first[0]) < ENOUGH_ROWS:
-        return
-    for name, values in zip(names, first[0].T, strict=True):
-        if counts_rows(values):
-            columns.identifiers.append(name)
-            columns.leave_out(name, f"numbers the rows: taken for an identifier and left out{_way_in(name)}")
+    def _note(self, name: str, text: str, **fields: Any) -> None:
+        subject = "column {column!r} " if name else "the column without a name "
+        self.notes.append(WordedText(subject + text, column=name, **fields))
+
+    @staticmethod
+    def _way_in(name: str) -> str:
+        return "; use {include} to keep it" if name else ""
 
 
 def looks_like(values: Iterable[str]) -> str | None:
@@ -150,14 +189,6 @@ def looks_like(values: Iterable[str]) -> str | None:
     return None
 
 
-def _called(name: str) -> str:
-    return f"column {name!r}" if name else "the column without a name"
-
-
-def _way_in(name: str) -> str:
-    return f" (include=[{name!r}] takes it in)" if name else ""
-
-
 def counts_rows(values: np.ndarray) -> bool:
     """Whether whole numbers, all different, are in order without a turn or lie close together.
 
@@ -167,7 +198,7 @@ def counts_rows(values: np.ndarray) -> bool:
     >>> counts_rows(rng.choice(90_000, 50, replace=False) * 1.0)  # salaries, say
     False
     """
-    if (values != np.floor(values)).any():
+    if (values != np.floor(values)).any():  # NaN is not a whole number
         return False
     different = np.unique(values)
     if different.size < values.size:

@@ -9,8 +9,8 @@ from scipy import sparse
 
 from vrspam import AUCClassifier, ClassMoments
 from vrspam.theory import Description, describe
-from vrspam.tool.opening import open_labelled
 from vrspam.tool.scaling import Scaling
+from vrspam.tool.table import open_labelled
 
 
 def constants(
@@ -29,7 +29,7 @@ def constants(
     Parameters
     ----------
     path, target, positive, **opening
-        As in `vrspam.tool.opening.open_labelled`.
+        As in `vrspam.tool.table.open_labelled`.
     l2 : float, optional
         By default that of `AUCClassifier(l2="auto")`.
     theta, epsilon : float

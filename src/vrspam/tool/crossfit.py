@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
+from vrspam.features._frames import rows_of
 from vrspam.metrics import AUCInterval, logit_interval, roc_auc_ci
+from vrspam.model_selection.held_out import HeldOut
 
 FOLDS = 5
 LEAST = 4  # rows of each class: two folds of two
@@ -34,6 +37,18 @@ def fold_numbers(folds: Any, X: Any, positive: np.ndarray) -> np.ndarray:
     for fold, (_, held_out) in enumerate(folds.split(X, positive)):
         number[held_out] = fold
     return number
+
+
+def cross_fit(estimator: Any, rows: Any, positive: np.ndarray, folds: Any) -> HeldOut:
+    """Score each row by a clone of the estimator that was fitted on the other folds."""
+    fold = fold_numbers(folds, np.empty((positive.size, 1)), positive)
+    scores = np.empty(positive.size)
+    for number in range(folds.get_n_splits()):
+        inside = np.flatnonzero(fold == number)
+        others = np.flatnonzero(fold != number)
+        fitted = clone(estimator).fit(rows_of(rows, others), positive[others])
+        scores[inside] = fitted.decision_function(rows_of(rows, inside))
+    return HeldOut(positive, scores, fold, np.ones(positive.size))
 
 
 def fold_auc_ci(positive: np.ndarray, scores: np.ndarray, fold: np.ndarray, confidence: float = 0.95) -> AUCInterval:

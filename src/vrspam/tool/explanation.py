@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vrspam.inspection import INTERACTIONS, column_groups, distinct
+from vrspam.inspection import INTERACTIONS, distinct
 from vrspam.tool.model import Model
 
 
@@ -57,21 +57,9 @@ def explain(model: Model) -> list[Effect]:
         spread = _importances(model)
         found = [
             Effect(name, name, None, None, spread.get(name), part, share(part))
-            for name, part in _column_contributions(model).items()
+            for name, part in model.column_contributions().items()
         ]
     return sorted(found, key=lambda effect: (-abs(effect.contribution), -(effect.importance or 0.0)))
-
-
-def _column_contributions(model: Model) -> dict[str, float]:
-    """What the curve of each column, and interactions, add to the difference of the mean scores."""
-    assert model.features is not None
-    names = model.schema.feature_names
-    columns = dict(zip(names, feature_columns(model), strict=True))
-    parts: dict[str, float] = {}
-    for name, where in column_groups(model.features.features, names, model.coef.size).items():
-        column = columns.get(name, name)
-        parts[column] = parts.get(column, 0.0) + float(model.contributions[where].sum())
-    return parts
 
 
 def _importances(model: Model) -> dict[str, float]:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from vrspam.data import Chunks, Schema, read_chunks
+from vrspam.data import Chunks, Schema
+from vrspam.data.chunks import open_source
+from vrspam.data.readers import Source
 from vrspam.data.schema import Label
+from vrspam.inspection import column_groups
 from vrspam.tool.calibration import Calibration
-from vrspam.tool.scaling import Map
 from vrspam.tool.shapes import Shapes
 
 
@@ -32,8 +34,8 @@ class Model:
     where x are the columns as `schema` encodes them: numbers with missing ones replaced by the training mean, and
     one 0/1 feature for each category. The standardisation that was used in training is folded into `coef`;
     `deviations` turns it back: coef · deviations is the change of the score for one standard deviation. With
-    `features` the score is linear in these features of x instead, and `coef`, `means` and `deviations` are theirs;
-    missing numbers then are features of their own.
+    `features`, a feature map of the columns as they are (text is a category, missing values are missing), the score is
+    linear in its features instead, and `coef`, `means` and `deviations` are theirs.
 
     Attributes
     ----------
@@ -49,8 +51,8 @@ class Model:
         Class means of the training rows: others first, then positives.
     deviations : ndarray of d
         Standard deviations of the training rows (1 for a constant column).
-    features : Map or None
-        A feature map of the columns, for curves and interactions.
+    features : FeatureMap or None
+        A fitted map of `vrspam.features`, for curves and interactions.
     shapes : Shapes or None
         What each column adds to the score, where there is a feature map with curves.
     calibration : Sigmoid, Isotonic or None
@@ -61,13 +63,15 @@ class Model:
         Facts about the training: rows, positives, penalties, cross-validated AUC with its interval, certificate.
     """
 
+    version: ClassVar[int] = 2  # of the file that can hold it
+
     schema: Schema
     positive: Label
     coef: np.ndarray
     intercept: float
     means: np.ndarray
     deviations: np.ndarray
-    features: Map | None = None
+    features: Any = None
     shapes: Shapes | None = None
     calibration: Calibration | None = None
     identifiers: tuple[str, ...] = ()
@@ -76,9 +80,11 @@ class Model:
     def __post_init__(self) -> None:
         d = self.schema.n_features
         if self.features is not None:
-            if self.features.n_features_in != d:
-                raise ValueError(f"the feature map takes {self.features.n_features_in} columns where there are {d}")
-            d = self.features.n_features_out
+            columns = self._map_columns
+            if self.features.n_features_in_ != len(columns):
+                taken = self.features.n_features_in_
+                raise ValueError(f"the feature map takes {taken} columns where there are {len(columns)}")
+            d = self.features.n_features_out_
         for name, shape in (("coef", (d,)), ("means", (2, d)), ("deviations", (d,))):
             values = getattr(self, name)
             if values.shape != shape:
@@ -93,6 +99,11 @@ class Model:
             raise ValueError(f"the positive label {self.positive!r} is none of the labels {self.schema.labels}")
 
     @property
+    def _map_columns(self) -> tuple[str, ...]:
+        """What the feature map takes."""
+        return self.schema.columns
+
+    @property
     def standardised(self) -> np.ndarray:
         """Change of the score for one standard deviation of each feature."""
         return self.coef * self.deviations
@@ -103,7 +114,7 @@ class Model:
         return self.coef * (self.means[1] - self.means[0])
 
     def score(self, X: Any) -> np.ndarray:
-        """Scores of encoded rows (dense or CSR)."""
+        """Scores of rows: encoded ones (dense or CSR), or what the feature map takes (a frame, say)."""
         scores = X @ self.coef if self.features is None else self.features.products(X, self.coef)
         return np.asarray(scores).ravel() + self.intercept
 
@@ -117,22 +128,39 @@ class Model:
         progress: bool = False,
         **reading: Any,
     ) -> Chunks:
-        """Open a file with the columns of this model; categories not met in training count as none.
+        """Open a file, or what `open_source` returned, with the columns of this model.
+
+        Categories not met in training count as none.
 
         `reading`: `format`, `delimiter` and `zero_based` of `vrspam.data.read_chunks`.
         """
-        schema = self.schema if labels else self.schema.without_target()
-        if self.features is not None and self.features.gaps:
-            schema = schema.keeping_gaps()
-        return read_chunks(
-            path,
-            schema=schema,
+        schema = self._reading_schema if labels else self._reading_schema.without_target()
+        return Chunks(
+            path if isinstance(path, Source) else self.open_source(path, **reading),
+            schema,
             unknown="ignore",
             keep=keep,
             on_error="skip" if skip_errors else "raise",
             progress=progress,
-            **reading,
+            raw=self._takes_frames,
         )
+
+    def open_source(self, path: Any, **reading: Any) -> Source:
+        """Find files and their reader; the schema knows where indices start."""
+        return open_source(path, self.schema, **reading)
+
+    @property
+    def _reading_schema(self) -> Schema:
+        return self.schema
+
+    @property
+    def _takes_frames(self) -> bool:
+        return self.features is not None
+
+    def column_contributions(self) -> dict[str, float]:
+        """What the curve of each column, and interactions, add to the difference of the mean scores of the classes."""
+        groups = column_groups(self.features, self.schema.columns, self.coef.size)
+        return {name: float(self.contributions[where].sum()) for name, where in groups.items()}
 
     def score_chunks(self, chunks: Chunks) -> Iterator[Scored]:
         """Scores of what `open` returned, block by block, in the order of the rows."""

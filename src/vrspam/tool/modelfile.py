@@ -8,20 +8,23 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 import numpy as np
 
 import vrspam
 from vrspam._utils.atomic import write_text
+from vrspam._utils.messages import WordedText
 from vrspam.data import DataError, Schema
+from vrspam.features import map_from_dict
 from vrspam.tool.calibration import calibration_from_dict
 from vrspam.tool.model import Model
-from vrspam.tool.scaling import Map
+from vrspam.tool.modelfile_v1 import EncodedMap, EncodedModel
 from vrspam.tool.shapes import Shapes
 
 FORMAT = "vrspam-model"
-VERSION = 1
+VERSION = 2
 HEAD = 256  # bytes that tell a model file from others
 _LABELS = (bool, int, float, str)
 
@@ -46,13 +49,13 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
         "intercept": model.intercept,
         "means": model.means.tolist(),
         "deviations": model.deviations.tolist(),
-        "features": None if model.features is None else _plain(model.features.to_dict()),
+        "features": None if model.features is None else plain_values(model.features.to_dict()),
         "shapes": None if model.shapes is None else model.shapes.to_dict(),
         "calibration": None if model.calibration is None else model.calibration.to_dict(),
         "identifiers": list(model.identifiers),
-        "training": dict(model.training),
+        "training": _with_notes(model.training, _plain_note),
     }
-    head = {"format": FORMAT, "version": VERSION, "written_by": f"vrspam {vrspam.__version__}"}
+    head = {"format": FORMAT, "version": model.version, "written_by": f"vrspam {vrspam.__version__}"}
     whole = {**head, "checksum": _checksum(content), "model": content}
     write_text(path, json.dumps(whole, ensure_ascii=False, allow_nan=False, indent=1) + "\n")
 
@@ -71,14 +74,14 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     Raises
     ------
     ModelFileError
-        If the file is no model file, is cut off or changed, or was written by a newer version.
+        If the file is not a model file, is cut off or changed, or was written by a newer version.
     """
     name = os.fspath(path)
     try:
         with open(path, "rb") as file:
             head = file.read(HEAD)
             if f'"{FORMAT}"'.encode() not in head:
-                raise ModelFileError(f"{name} is no vrspam model file: give one that `vrspam train` has written")
+                raise ModelFileError(f"{name} is not a vrspam model file: give one that `vrspam train` has written")
             text = (head + file.read()).decode("utf-8")
         whole = json.loads(text, parse_constant=_no_constant)
     except ModelFileError:
@@ -88,21 +91,22 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     except (ValueError, RecursionError) as error:
         raise ModelFileError(f"{name} is cut off or damaged: train the model again or get a whole copy") from error
     if not isinstance(whole, dict) or whole.get("format") != FORMAT:
-        raise ModelFileError(f"{name} is no vrspam model file: give one that `vrspam train` has written")
+        raise ModelFileError(f"{name} is not a vrspam model file: give one that `vrspam train` has written")
     version = whole.get("version")
     if isinstance(version, int) and version > VERSION:
         raise ModelFileError(f"{name} was written by a newer version of vrspam: update the program to use it")
     content = whole.get("model")
-    if version != VERSION or not isinstance(content, dict) or whole.get("checksum") != _checksum(content):
+    whole_content = version in (1, VERSION) and isinstance(content, dict)
+    if not whole_content or whole.get("checksum") != _checksum(content):
         raise ModelFileError(f"{name} was changed or damaged after it was written: train the model again")
     try:
-        return _model(content)
+        return _model(content, version)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         reason = str(error).partition("; ")[0]  # without advice to those who put the parts together
         raise ModelFileError(f"{name} contradicts itself ({reason}): train the model again") from error
 
 
-def _model(content: dict[str, Any]) -> Model:
+def _model(content: Any, version: Any) -> Model:
     """The model, from what JSON can hold; raises where the parts do not fit."""
     schema = Schema.from_dict(content["schema"])
     _check_schema(schema)
@@ -111,18 +115,23 @@ def _model(content: dict[str, Any]) -> Model:
         raise TypeError("training must be a dict")
     if not isinstance(content["positive"], _LABELS):
         raise TypeError("the positive label must be a number or a text")
-    return Model(
+    features, kind = content["features"], Model
+    if features is not None and version == 1:
+        kind, features = EncodedModel, EncodedMap.from_dict(features)
+    elif features is not None:
+        features = map_from_dict(features)
+    return kind(
         schema=schema,
         positive=content["positive"],
         coef=_floats(content["coef"]),
         intercept=float(content["intercept"]),
         means=_floats(content["means"]),
         deviations=_floats(content["deviations"]),
-        features=None if content["features"] is None else Map.from_dict(content["features"]),
+        features=features,
         shapes=None if content.get("shapes") is None else Shapes.from_dict(content["shapes"]),
         calibration=None if calibration is None else calibration_from_dict(calibration),
         identifiers=tuple(str(name) for name in content["identifiers"]),
-        training=content["training"],
+        training=_with_notes(content["training"], WordedText.from_plain),
     )
 
 
@@ -145,20 +154,32 @@ def _floats(values: Any) -> np.ndarray:
     return array.astype(np.float64)
 
 
-def _plain(value: Any) -> Any:
+def plain_values(value: Any) -> Any:
     """Arrays as lists."""
     if isinstance(value, dict):
-        return {str(key): _plain(part) for key, part in value.items()}
+        return {str(key): plain_values(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
+        return [plain_values(part) for part in value]
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
 
 
-def _checksum(content: dict[str, Any]) -> str:
+def _with_notes(training: Mapping[str, Any], form: Callable[[Any], Any]) -> dict[str, Any]:
+    """Facts about the training with its warnings in another form."""
+    if "warnings" not in training:
+        return dict(training)
+    return {**training, "warnings": [form(note) for note in training["warnings"]]}
+
+
+def _plain_note(note: str) -> Any:
+    """A warning with its fields, so that a reader can be shown parameters in other terms."""
+    return note.to_plain() if isinstance(note, WordedText) else note
+
+
+def _checksum(content: Any) -> str:
     """A hash of the content that does not depend on blanks."""
     text = json.dumps(content, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
     return "sha256:" + hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a number")

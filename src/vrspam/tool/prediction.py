@@ -12,10 +12,8 @@ import numpy as np
 
 from vrspam._utils.atomic import replacing
 from vrspam._utils.messages import Parameter
-from vrspam.data.errors import DataError
-from vrspam.data.source import Source
-from vrspam.data.streams import table_types
-from vrspam.tool.columns import TABLES
+from vrspam.data import DataError
+from vrspam.data.readers import Source
 from vrspam.tool.model import Model
 
 SCORE, PROBABILITY = "score", "probability"
@@ -57,8 +55,9 @@ def predict(
     import pyarrow as pa
 
     target = Path(out)
-    keep = _ids(model, Source.open(path, **reading), ids)
-    chunks = model.open(path, labels=False, keep=keep, skip_errors=skip_errors, progress=progress, **reading)
+    source = model.open_source(path, **reading)
+    keep = _ids(model, source, ids)
+    chunks = model.open(source, labels=False, keep=keep, skip_errors=skip_errors, progress=progress)
     rows = 0
     with _writer(target) as write:
         for scores, _, kept in model.score_chunks(chunks):
@@ -77,13 +76,13 @@ def predict(
 
 
 def _ids(model: Model, source: Source, ids: Sequence[str] | None) -> list[str]:
-    if source.format not in TABLES:
+    if not source.reader.tabular:
         if ids:
             raise DataError(
                 "a {format} file has no named columns; leave {ids} out", format=source.format, ids=Parameter("ids")
             )
         return []
-    names = table_types(source)
+    names = source.columns()
     if ids is None:
         return [name for name in model.identifiers if name in names]
     for name in ids:

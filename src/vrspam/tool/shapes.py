@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from vrspam.data import Schema
-from vrspam.features.encoders import Curves
-from vrspam.inspection import INTERACTIONS, Shape, drawn_part, importances, make_shape, points
-from vrspam.moments import ClassMoments
-from vrspam.tool.scaling import Scaling, spread
+from vrspam.inspection import Shape, drawn_part
 
 _LISTS = ("contribution", "low", "high")
 
@@ -24,10 +20,9 @@ class Shapes:
     Attributes
     ----------
     columns : tuple of Shape
-        What each column adds to the score, with a 95 % band from the folds. The indicators of a category are one
-        shape, whose `missing` is a row without any of them.
+        What each column adds to the score, with a 95 % band from the folds.
     interactions : float or None
-        Spread of the part of the score that is no sum of curves; None where the curves are all there is, and
+        Spread of the part of the score that is not a sum of curves; None where the curves are all there is, and
         their sum is the score.
     """
 
@@ -69,59 +64,21 @@ def _shape(plain: Mapping[str, Any]) -> Shape:
     return Shape(str(plain["name"]), grid, value, low, high, missing, float(plain["importance"]))
 
 
-def shapes_of(fitted: Any, schema: Schema, scaling: Scaling, moments: ClassMoments) -> Shapes | None:
-    """Read the curves of a fitted `AUCClassifierCV` on a feature map of standardised columns.
+def shapes_of(fitted: Any, columns: Sequence[str]) -> Shapes | None:
+    """Return the curves of a fitted `AUCClassifierCV` on a feature map.
 
     Parameters
     ----------
     fitted : AUCClassifierCV
-    schema : Schema
-        Names the columns, and says which features are the categories of one.
-    scaling : Scaling
-        Brings the curves back to the original scale.
-    moments : ClassMoments
-        Of the encoded rows: whether some have no category.
+    columns : names of the columns that it was fitted on
 
     Returns
     -------
     Shapes or None
         None for a kernel without additive features, whose score has no curves.
     """
-    drawn, reading, interactions = drawn_part(fitted.features_), fitted._reading(), None
-    if drawn is None:
+    if drawn_part(fitted.features_) is None:
         return None
-    additive, scale = drawn
-    if additive is not fitted.features_:  # a kernel: the curves stand beside it
-        rest = slice(additive.n_features_out_, reading.coef.size)
-        interactions = importances({INTERACTIONS: rest}, reading.coef, reading.moments)[INTERACTIONS]
-    found = []
-    for name, where, grid, design, missing in _columns(additive, schema, scaling, spread(moments)[0]):
-        importance = importances({name: where}, reading.coef, reading.moments)[name]
-        found.append(make_shape(name, grid, reading.curve(scale * design, where), missing, importance))
-    return Shapes(tuple(found), interactions)
-
-
-def _columns(features: Any, schema: Schema, scaling: Scaling, mean: np.ndarray):
-    """(name, where its features are, grid, features at the grid, whether one more row is a missing value)."""
-    slices, names = features.column_slices_, schema.feature_names
-    numeric = len(names) - sum(map(len, schema.categorical.values()))
-    for j in range(numeric):
-        encoder = features.encoders_[j]
-        grid, design = points(encoder)
-        yield names[j], slices[j], grid * scaling.deviations[j] + scaling.centre[j], design, encoder.missing
-    start = numeric
-    for name, categories in schema.categorical.items():
-        which = range(start, start + len(categories))
-        start = which.stop
-        none = bool(mean[which].sum() < 1.0 - 1e-9)
-        rows = np.eye(len(categories) + none, len(categories))
-        scaled = (rows - scaling.centre[which]) / scaling.deviations[which]
-        parts = [_features(features.encoders_[j], scaled[:, k]) for k, j in enumerate(which)]
-        where = slice(slices[which[0]].start, slices[which[-1]].stop)
-        yield name, where, np.array(categories, dtype=object), np.hstack(parts), none
-
-
-def _features(encoder: Curves, values: np.ndarray) -> np.ndarray:
-    out = np.empty((values.size, encoder.width))
-    encoder.write(values, out)
-    return out
+    found = [shape._replace(name=name) for name, shape in zip(columns, fitted.shape_functions_.values(), strict=True)]
+    spread = list(fitted.importances_.values())  # of the columns, then of the interactions of a kernel
+    return Shapes(tuple(found), spread[-1] if len(spread) > len(found) else None)

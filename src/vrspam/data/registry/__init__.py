@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from vrspam._utils.messages import Parameter
+from vrspam.data.chunks import DENSE_ABOVE
 from vrspam.data.errors import DataError
-from vrspam.data.files import Part, find, own_directory, read_file
-from vrspam.data.registry import SetInfo, is_positive, registry, set_info
-
-#: A set is handed out dense when more than this share of its entries is not zero.
-DENSE_ABOVE = 0.1
+from vrspam.data.registry.entries import SetInfo, is_positive, registry, set_info
+from vrspam.data.registry.files import LoadedFile, find, own_directory, read_file
 
 
 @dataclass(frozen=True)
@@ -175,12 +174,12 @@ def available() -> list[dict[str, Any]]:
     return rows
 
 
-def _from_sklearn(info: SetInfo) -> Part:
+def _from_sklearn(info: SetInfo) -> LoadedFile:
     from sklearn import datasets
 
     X, labels = getattr(datasets, str(info.sklearn))(return_X_y=True)
     digest = hashlib.sha256(np.ascontiguousarray(X).tobytes() + labels.astype(np.int64).tobytes()).hexdigest()
-    return Part(f"sklearn.datasets.{info.sklearn}", sp.csr_matrix(X), labels, digest, "scikit-learn")
+    return LoadedFile(f"sklearn.datasets.{info.sklearn}", sp.csr_matrix(X), labels, digest, "scikit-learn")
 
 
 def _signs(labels: np.ndarray, info: SetInfo, positive: int | Iterable[int] | None) -> np.ndarray:
@@ -191,7 +190,9 @@ def _signs(labels: np.ndarray, info: SetInfo, positive: int | Iterable[int] | No
         chosen = set(positive) if isinstance(positive, Iterable) else {positive}
     if not chosen <= set(found) or not 0 < len(chosen) < len(found):
         raise DataError(
-            f"positive={positive!r} does not divide the labels of {info.name!r} into two classes; "
-            f"choose some, not all, of {', '.join(map(str, found))}"
+            "{given} does not divide the labels of {name!r} into two classes; choose some, not all, of {labels}",
+            given=Parameter("positive", [] if positive is None else positive),
+            name=info.name,
+            labels=", ".join(map(str, found)),
         )
     return np.where(np.isin(labels, sorted(chosen)), 1, -1).astype(np.int64)

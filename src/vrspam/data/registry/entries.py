@@ -70,12 +70,16 @@ def set_info(name: str) -> SetInfo:
     if name not in sets:
         close = difflib.get_close_matches(str(name), sets, n=1, cutoff=0.5)
         hint = f"did you mean {close[0]!r}? " if close else ""
-        raise DataError(f"no data set is called {name!r}; {hint}available() or `vrspam datasets` lists them all")
+        raise DataError(
+            "no data set is called {name!r}; {hint}available() or `vrspam datasets` lists them all",
+            name=name,
+            hint=hint,
+        )
     return sets[name]
 
 
 def _table() -> dict:
-    return tomllib.loads(package_files("vrspam.data").joinpath("registry.toml").read_text("utf-8"))
+    return tomllib.loads(package_files("vrspam.data.registry").joinpath("registry.toml").read_text("utf-8"))
 
 
 def _file(name: str, entry: dict) -> FileInfo:

@@ -6,16 +6,23 @@ Parsing block by block, not with pyarrow's streaming reader, is as fast and lets
 from __future__ import annotations
 
 import csv
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
-from vrspam.data.blocks import Block
-from vrspam.data.errors import DataError, similar
-from vrspam.data.problems import Problems
-from vrspam.data.source import Source
-from vrspam.data.textfile import DAMAGED, TextFile, count_lines, line_blocks
+from vrspam._utils.messages import Parameter
+from vrspam.data.errors import DataError, Problems, similar
+from vrspam.data.readers.base import (
+    DAMAGED,
+    Block,
+    TextFile,
+    WantedOrChoice,
+    choose,
+    count_lines,
+    line_blocks,
+)
 
 _PEEK = 1 << 18  # bytes from which the types of columns are guessed
 _FEW = 0.1  # share of cells that may be out of type there
@@ -30,16 +37,92 @@ class _Dialect(NamedTuple):
     decimal: str = "."
 
 
-def csv_types(path: str, source: Source) -> dict[str, Any]:
-    """Return the columns of a CSV file with the arrow types of its first rows."""
+class _Head(NamedTuple):
+    """What the first lines of a file say: how fields are written, the type of each column, where the rows begin."""
+
+    dialect: _Dialect
+    types: dict[str, Any]
+    first_line: int
+
+
+class CSVReader:
+    """CSV text, packed or not.
+
+    The types of columns come from the first rows of a file. They are found once for each file, in the same opening as
+    the first reading, and kept for the next one.
+    """
+
+    name, suffixes, magic, tabular, sparse = "csv", (".csv", ".tsv"), b"", True, False
+
+    def __init__(self, delimiter: str | None = None, block_bytes: int = 8 << 20) -> None:
+        self.delimiter, self.block_bytes = delimiter, block_bytes
+        self._heads: dict[tuple[str, int, int], _Head] = {}
+
+    def columns(self, path: str) -> dict[str, Any]:
+        """Return the columns of a file with the arrow types of its first rows."""
+        with TextFile(path) as file:
+            try:
+                return dict(self._read_head(path, file).types)
+            except DAMAGED as error:
+                raise DataError(f"{path} is cut off or damaged ({error}); get it again") from error
+
+    def rows(self, path: str) -> None:
+        """Text does not say how many rows it has."""
+
+    def blocks(self, path: str, wanted: WantedOrChoice, rows: int, problems: Problems) -> Iterator[Block]:
+        """Yield the wanted columns of a file, a block of text at a time."""
+        import pyarrow as pa
+
+        index, line = 0, 1
+        with TextFile(path) as file:
+            try:
+                head = self._read_head(path, file)
+                types = {
+                    name: pa.string() if kind is None else kind
+                    for name, kind in choose(wanted, head.types).types.items()
+                }
+                missing = [name for name in types if name not in head.types]
+                if missing:
+                    reason = f"there is no column {missing[0]!r}{similar(missing[0], head.types)}"
+                    problems.report(path, None, "line 1", reason, rows=None)
+                    return
+                parsed = _parsed_types(types, head.types)
+                schema = pa.schema(list(types.items()))
+                for text, line in line_blocks(file.stream, self.block_bytes, first_line=head.first_line, quoted=True):
+                    index += 1
+                    text, table = _parse_or_report(path, index, text, line, head.dialect, parsed, problems)
+                    if table is None or table.num_rows == 0:
+                        continue
+                    batch = table.cast(schema).combine_chunks().to_batches()[0]
+
+                    def where(row: int, text: bytes = text, line: int = line) -> str:
+                        return f"line {_line_of_row(text, line, head.dialect, row)}"
+
+                    yield Block(path, index, batch.num_rows, where, file.share, table=batch)
+            except DAMAGED as error:
+                problems.report(path, index + 1, f"after line {line}", f"cut off or damaged ({error})", rows=None)
+
+    def _read_head(self, path: str, file: TextFile) -> _Head:
+        """Read the first lines, or skip the line of names where they are known; the rows come next in the stream."""
+        state = os.stat(path)
+        key = (path, state.st_size, state.st_mtime_ns)
+        if key in self._heads:
+            for _ in range(self._heads[key].first_line - 1):
+                file.stream.readline()
+            return self._heads[key]
+        names, delimiter, lines = _read_names(path, file, self.delimiter)
+        start = file.stream.tell()
+        text = _first_lines(file)
+        file.stream.seek(start)
+        dialect = _Dialect(names, delimiter, _decimal(text, delimiter, len(names)))
+        self._heads[key] = head = _Head(dialect, _find_types(path, text, lines + 1, dialect), lines + 1)
+        return head
+
+
+def _find_types(path: str, text: bytes, line: int, dialect: _Dialect) -> dict[str, Any]:
+    """Return the columns with the arrow types of the first rows."""
     import pyarrow as pa
 
-    with TextFile(path) as file:
-        try:
-            dialect, line = _header(path, file, source.delimiter)
-            text = _first_lines(file)
-        except DAMAGED as error:
-            raise DataError(f"{path} is cut off or damaged ({error}); get it again") from error
     if not text or text.isspace():
         raise DataError(f"{path} has a header but no rows; get it again, or leave it out")
     try:
@@ -86,38 +169,8 @@ def _mostly(column: Any, decimal: str = ".") -> Any:
     return column.type
 
 
-def csv_blocks(path: str, source: Source, wanted: Mapping[str, Any], problems: Problems) -> Iterator[Block]:
-    """Yield the wanted columns (name to arrow type) of a CSV file, block by block."""
-    import pyarrow as pa
-
-    index, line = 0, 1
-    schema = pa.schema(list(wanted.items()))
-    with TextFile(path) as file:
-        try:
-            dialect, start = _header(path, file, source.delimiter)
-            missing = [name for name in wanted if name not in dialect.names]
-            if missing:
-                reason = f"there is no column {missing[0]!r}{similar(missing[0], dialect.names)}"
-                problems.report(path, None, "line 1", reason, rows=None)
-                return
-            types = _text_types(path, source, wanted)
-            for text, line in line_blocks(file.stream, source.chunk_bytes, first_line=start, quoted=True):
-                index += 1
-                text, table = _parse_or_report(path, index, text, line, dialect, types, problems)
-                if table is None or table.num_rows == 0:
-                    continue
-                batch = table.cast(schema).combine_chunks().to_batches()[0]
-
-                def where(row: int, text: bytes = text, line: int = line) -> str:
-                    return f"line {_line_of_row(text, line, dialect, row)}"
-
-                yield Block(path, index, batch.num_rows, where, file.share, table=batch)
-        except DAMAGED as error:
-            problems.report(path, index + 1, f"after line {line}", f"cut off or damaged ({error})", rows=None)
-
-
-def _header(path: str, file: TextFile, delimiter: str | None) -> tuple[_Dialect, int]:
-    """Read the line of names; return it with the number of the line after it."""
+def _read_names(path: str, file: TextFile, delimiter: str | None) -> tuple[list[str], str, int]:
+    """Read the line of names; return them, the delimiter and the number of lines that they take."""
     raw, lines = b"", 0
     while not raw.strip() or raw.count(b'"') % 2:
         line = file.stream.readline(1 << 24)
@@ -136,23 +189,24 @@ def _header(path: str, file: TextFile, delimiter: str | None) -> tuple[_Dialect,
         names = next(csv.reader([text], delimiter=delimiter))
     except csv.Error as error:
         reason = "a stray carriage return, or a name beyond all bounds"
-        raise DataError(f"{path}: line {lines} is no line of column names ({reason}); correct it") from error
+        raise DataError(f"{path}: line {lines} is not a line of column names ({reason}); correct it") from error
     twice = [name for name in names if names.count(name) > 1]
     if twice:
-        advice = "rename one, or say with delimiter= what stands between the fields"
-        raise DataError(f"{path} names the column {twice[0]!r} twice; {advice}")
-    return _Dialect(names, delimiter, _decimal(path, delimiter, lines, len(names))), lines + 1
+        raise DataError(
+            "{path} names the column {column!r} twice; rename one, or say with {fix} what stands between the fields",
+            path=path,
+            column=twice[0],
+            fix=Parameter("delimiter"),
+        )
+    return names, delimiter, lines
 
 
-def _decimal(path: str, delimiter: str, header_lines: int, width: int) -> str:
+def _decimal(text: bytes, delimiter: str, width: int) -> str:
     """The sign before a fraction: a comma where whole columns of the first rows have one, a point otherwise."""
     if delimiter == ",":
         return "."
-    with TextFile(path) as file:
-        for _ in range(header_lines):
-            file.stream.readline()
-        rows = _rows(_first_lines(file), _Dialect([], delimiter))
-        cells = [row for _, _, row in islice(rows, _SAMPLE) if len(row) == width]
+    rows = _rows(text, _Dialect([], delimiter))
+    cells = [row for _, _, row in islice(rows, _SAMPLE) if len(row) == width]
     columns = [[cell.strip() for cell in column if cell not in _NULLS] for column in zip(*cells, strict=False)]
     if any(_POINT.fullmatch(cell) for column in columns for cell in column):
         return "."
@@ -164,11 +218,10 @@ def _decimal(path: str, delimiter: str, header_lines: int, width: int) -> str:
     return "."
 
 
-def _text_types(path: str, source: Source, wanted: Mapping[str, Any]) -> dict[str, Any]:
+def _parsed_types(wanted: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
     """Return the types to parse with: true/false columns are read as such and become numbers afterwards."""
     import pyarrow as pa
 
-    found = csv_types(path, source)
     return {
         name: pa.bool_() if pa.types.is_boolean(found[name]) and t == pa.float64() else t for name, t in wanted.items()
     }

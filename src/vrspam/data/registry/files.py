@@ -13,14 +13,19 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from vrspam.data.download import download
+from vrspam import __version__
+from vrspam._utils.optional import how_to_install
+from vrspam._utils.progress import Progress
 from vrspam.data.errors import DataError
-from vrspam.data.registry import FileInfo, file_registry
-from vrspam.data.textfile import DAMAGED, TextFile
+from vrspam.data.readers.base import DAMAGED, TextFile
+from vrspam.data.registry.entries import FileInfo, file_registry
+
+_BLOCK = 1 << 16
 
 
 def cache_directory() -> Path:
     """Return the directory in which downloaded files are kept (of the user, by the system's custom)."""
+    # Not pooch.os_cache: that has another place on Windows, and the directory is asked for without pooch, too.
     if sys.platform == "win32":
         base = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
     elif sys.platform == "darwin":
@@ -31,7 +36,7 @@ def cache_directory() -> Path:
 
 
 @dataclass(frozen=True)
-class Part:
+class LoadedFile:
     """One file, read."""
 
     name: str
@@ -47,7 +52,7 @@ def own_directory() -> Path | None:
     if not value:
         return None
     if not Path(value).is_dir():
-        raise DataError(f"VRSPAM_DATA names {value!r}, which is no directory; correct it or unset it")
+        raise DataError(f"VRSPAM_DATA names {value!r}, which is not a directory; correct it or unset it")
     return Path(value)
 
 
@@ -63,7 +68,7 @@ def find(info: FileInfo) -> Path | None:
     return None
 
 
-def read_file(info: FileInfo, allow_download: bool, progress: bool, timeout: float) -> Part:
+def read_file(info: FileInfo, allow_download: bool, progress: bool, timeout: float) -> LoadedFile:
     """Return the file's rows, checked; fetch it first where this machine does not have it."""
     path = find(info)
     if path is not None:
@@ -81,7 +86,7 @@ def read_file(info: FileInfo, allow_download: bool, progress: bool, timeout: flo
     return _downloaded(info, where, progress, timeout)
 
 
-def _downloaded(info: FileInfo, where: str, progress: bool, timeout: float) -> Part:
+def _downloaded(info: FileInfo, where: str, progress: bool, timeout: float) -> LoadedFile:
     """Fetch, check, and only then put the unpacked text into the cache under its own name."""
     assert info.url is not None
     directory = cache_directory()
@@ -132,7 +137,7 @@ def _converted(data: bytes, format: str) -> bytes:
     return text.getvalue()
 
 
-def _checked(info: FileInfo, text: bytes, source: str, advice: str) -> Part:
+def _checked(info: FileInfo, text: bytes, source: str, advice: str) -> LoadedFile:
     """Parse the text after its hash, or its rows, features and labels, have been found right."""
     from sklearn.datasets import load_svmlight_file
 
@@ -146,7 +151,7 @@ def _checked(info: FileInfo, text: bytes, source: str, advice: str) -> Part:
     try:
         X, labels = load_svmlight_file(io.BytesIO(text), zero_based=False)
     except Exception as error:  # its words quote the bytes, whatever they are
-        raise DataError(f"{source} is cut off or no LIBSVM text; {advice}") from error
+        raise DataError(f"{source} is cut off, or not LIBSVM text; {advice}") from error
     if X.shape != (info.n, info.d):
         found, wanted = (f"{n} rows, {d} features" for n, d in (X.shape, (info.n, info.d)))
         raise DataError(f"{source} has {found} where {info.name} has {wanted}; {advice}")
@@ -155,13 +160,81 @@ def _checked(info: FileInfo, text: bytes, source: str, advice: str) -> Part:
     counts = {int(label): int(count) for label, count in zip(*np.unique(labels, return_counts=True), strict=True)}
     if info.labels is not None and counts != info.labels:
         raise DataError(f"{source} has labels {counts} where {info.name} has {dict(info.labels)}; {advice}")
-    return Part(info.name, sp.csr_matrix(X), labels, digest, source)
+    return LoadedFile(info.name, sp.csr_matrix(X), labels, digest, source)
 
 
-def _scaled(info: FileInfo, part: Part, ranges: Part) -> Part:
+def _scaled(info: FileInfo, part: LoadedFile, ranges: LoadedFile) -> LoadedFile:
     """Map each feature from its range in `ranges` to [-1, 1], as LIBSVM's svm-scale does and prints (%g)."""
     low, high = (getattr(ranges.X, side)(axis=0).toarray().ravel() for side in ("min", "max"))
     width = np.where(high > low, high - low, 1.0)
     X = np.where(high > low, 2 * (part.X.toarray() - low) / width - 1, 0.0)  # a constant feature is left out
     X = np.array([float(f"{value:g}") for value in X.ravel()]).reshape(X.shape)
-    return Part(info.name, sp.csr_matrix(X), part.labels, part.sha256, f"{part.source}, scaled")
+    return LoadedFile(info.name, sp.csr_matrix(X), part.labels, part.sha256, f"{part.source}, scaled")
+
+
+class _Bar:
+    """Our progress line in the form that pooch asks for."""
+
+    def __init__(self, label: str, show: bool) -> None:
+        self._progress, self._done = Progress(label, None, "B", show), 0
+
+    def __enter__(self) -> _Bar:
+        self._progress.__enter__()
+        return self
+
+    def __exit__(self, *details: object) -> None:
+        self._progress.__exit__(*details)
+
+    @property
+    def total(self) -> int | None:
+        return self._progress.total
+
+    @total.setter
+    def total(self, size: int) -> None:
+        self._progress.total = size or None
+
+    def update(self, size: int) -> None:
+        self._done += size
+        self._progress.update(min(self._done, self.total or self._done))
+
+    def reset(self) -> None:
+        self._done = 0
+
+    def close(self) -> None:
+        """The context manager ends the line."""
+
+
+def download(url: str, path: str | os.PathLike[str], *, timeout: float = 30.0, progress: bool = True) -> None:
+    """Write what is at `url` to `path`, whole or not at all; on a failure raise `DataError` with the reason.
+
+    `timeout` is the longest silence, in seconds, that the server is allowed.
+    """
+    try:
+        import pooch
+        import requests
+    except ModuleNotFoundError as error:
+        raise DataError(f"{url} could not be downloaded: {how_to_install('pooch', 'data')}") from error
+    path = Path(path)
+    pooch.get_logger().setLevel("WARNING")  # it would name the hash of every file
+    headers = {"User-Agent": f"vrspam/{__version__}", "Accept-Encoding": "identity"}
+    with _Bar(f"download {url.rsplit('/', 1)[1]}", progress) as bar:
+        fetch = pooch.HTTPDownloader(progressbar=bar, chunk_size=_BLOCK, timeout=timeout, headers=headers)
+        try:
+            # No known hash: ours are those of the unpacked text, and are checked when it is unpacked.
+            pooch.retrieve(url, known_hash=None, fname=path.name, path=path.parent, downloader=fetch)
+        except (requests.RequestException, OSError) as error:
+            raise DataError(f"{url} could not be downloaded: {_reason(error, timeout)}") from error
+
+
+def _reason(error: Exception, timeout: float) -> str:
+    import requests
+    from urllib3.exceptions import IncompleteRead, ReadTimeoutError
+
+    if isinstance(error, requests.HTTPError) and error.response is not None:
+        return f"the server answers {error.response.status_code} {error.response.reason}"
+    causes = [error, *error.args, *(part for cause in error.args for part in getattr(cause, "args", ()))]
+    if any(isinstance(cause, (requests.Timeout, ReadTimeoutError, TimeoutError)) for cause in causes):
+        return f"nothing came for {timeout:g} seconds"
+    if any(isinstance(cause, IncompleteRead) for cause in causes):
+        return "the connection closed before the whole file had come"
+    return f"no connection ({' '.join(str(error).split())})"

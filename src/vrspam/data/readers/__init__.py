@@ -1,0 +1,168 @@
+"""The readers of all formats (`READERS`), and `Source`: files read one after the other by one of them."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from vrspam._utils.messages import Parameter
+from vrspam._utils.optional import how_to_install
+from vrspam._utils.progress import Progress
+from vrspam.data.errors import DataError, Problems
+from vrspam.data.readers.arrow_reader import FeatherReader, ParquetReader
+from vrspam.data.readers.base import DAMAGED, Block, Reader, TextFile, WantedOrChoice
+from vrspam.data.readers.csv_reader import CSVReader
+from vrspam.data.readers.libsvm_reader import LibsvmReader
+from vrspam.data.readers.npy_reader import NpyReader, open_npy, with_labels
+
+PathLike = str | os.PathLike[str]
+
+#: Every format that can be read. A new one is a reader and a line here.
+READERS: dict[str, Any] = {
+    kind.name: kind for kind in (CSVReader, LibsvmReader, ParquetReader, FeatherReader, NpyReader)
+}
+_LIBSVM_LINE = re.compile(rb"\s*[+-]?[\d.eE+-]+(\s+qid:\d+)?(\s+\d+:\S+)*\s*(#.*)?$")
+
+
+@dataclass(frozen=True)
+class Source:
+    """Files of one format, read one after the other, and their reader."""
+
+    paths: tuple[str, ...]
+    reader: Reader
+    block_bytes: int = 8 << 20
+    zero_based: bool = False
+
+    @classmethod
+    def open(
+        cls,
+        path: PathLike | Sequence[PathLike],
+        format: str | None = None,
+        *,
+        delimiter: str | None = None,
+        zero_based: bool = False,
+        chunk_bytes: int = 8 << 20,
+    ) -> Source:
+        """Find the files; the format is told from the first one's name, else from its content."""
+        paths = find_paths(path)
+        if format is not None and format not in READERS:
+            raise DataError(
+                "{given} is not known; give one of {known}", given=Parameter("format", format), known=", ".join(READERS)
+            )
+        kind = READERS[format or guess_format(paths[0])]
+        if kind.tabular and find_spec("pyarrow") is None:
+            raise DataError(f"{paths[0]}: {how_to_install('pyarrow', 'data')}")
+        if chunk_bytes < 1:
+            raise DataError("{given} must be at least 1", given=Parameter("chunk_bytes", chunk_bytes))
+        if delimiter is not None and len(delimiter.encode()) != 1:
+            raise DataError("{given} must be one ASCII character", given=Parameter("delimiter", delimiter))
+        options: dict[str, Any] = {}
+        for given, only_for, parameter in (
+            (delimiter is not None, CSVReader, Parameter("delimiter")),
+            (zero_based, LibsvmReader, Parameter("zero_based", True)),
+        ):
+            if given and kind is not only_for:
+                raise DataError(
+                    "{path} is read as {format}, and {parameter} is for {other}; leave it out",
+                    path=paths[0],
+                    format=kind.name,
+                    parameter=parameter,
+                    other="CSV" if only_for is CSVReader else "LIBSVM",
+                )
+        if kind is CSVReader:
+            options = {"delimiter": delimiter, "block_bytes": chunk_bytes}
+        elif kind is LibsvmReader:
+            options = {"zero_based": zero_based, "block_bytes": chunk_bytes}
+        return cls(paths, kind(**options), chunk_bytes, zero_based)
+
+    def counted_from(self, zero_based: bool) -> Source:
+        """The same LIBSVM files with indices that start at 0, or at 1."""
+        return replace(self, reader=LibsvmReader(zero_based, self.block_bytes), zero_based=zero_based)
+
+    @property
+    def format(self) -> str:
+        """The name of the format."""
+        return self.reader.name
+
+    @property
+    def n_bytes(self) -> int:
+        """Size of all files on disk."""
+        return sum(os.path.getsize(path) for path in self.paths)
+
+    @property
+    def n_rows(self) -> int | None:
+        """Rows of all files where their heads say it."""
+        counts = [self.reader.rows(path) for path in self.paths]
+        return None if None in counts else sum(count for count in counts if count is not None)
+
+    def columns(self) -> dict[str, Any]:
+        """Return the columns of the first file with their types."""
+        return self.reader.columns(self.paths[0])
+
+    def blocks(
+        self, wanted: WantedOrChoice, rows: int, problems: Problems, progress: Progress | None = None
+    ) -> Iterator[Block]:
+        """Read the files one after the other, and say how far we are."""
+        before = count = 0
+        for path in self.paths:
+            size = os.path.getsize(path)
+            for block in self.reader.blocks(path, wanted, rows, problems):
+                yield block
+                count += block.rows
+                if progress:
+                    progress.update(before + int(size * block.done), count)
+            before += size
+
+    def blocks_with_labels(
+        self, labels: str, wanted: WantedOrChoice, rows: int, problems: Problems, progress: Progress | None = None
+    ) -> Iterator[Block]:
+        """The same for `.npy` files whose labels are another `.npy` file."""
+        array = open_npy(labels)
+        if array.shape != (self.n_rows,):
+            raise DataError(f"{labels} has shape {array.shape} where {self.n_rows} labels are needed")
+        return with_labels(self.blocks(wanted, rows, problems, progress), array)
+
+
+def find_paths(path: PathLike | Sequence[PathLike]) -> tuple[str, ...]:
+    """Return the files meant by a path, a directory, a pattern or a list of paths; by name within the first three."""
+    if not isinstance(path, (str, os.PathLike)):
+        found = [os.fspath(item) for item in path]
+    elif os.path.isdir(path):
+        found = sorted(str(p) for p in Path(path).iterdir() if p.is_file() and p.name[0] not in "._")
+    elif os.path.exists(path):
+        found = [os.fspath(path)]
+    else:
+        found = sorted(glob.glob(os.fspath(path)))
+    if not found:
+        raise DataError(f"no file is found at {path!s}; check the name")
+    for name in found:
+        if not os.path.isfile(name):
+            raise DataError(f"{name} is not a file; check the name")
+    return tuple(found)
+
+
+def guess_format(path: str) -> str:
+    """Return the format of one file: by its name, else by its first bytes."""
+    for suffix in reversed(Path(path).suffixes):
+        for name, kind in READERS.items():
+            if suffix.lower() in kind.suffixes:
+                return name
+    try:
+        with TextFile(path) as file:
+            start = file.stream.read(1 << 16)
+    except DAMAGED as error:
+        raise DataError(f"{path} is cut off or damaged ({error}); get it again") from error
+    for name, kind in READERS.items():
+        if kind.magic and start.startswith(kind.magic):
+            return name
+    line = next((line for line in start.splitlines() if line.strip() and not line.startswith(b"#")), b"")
+    if not line:
+        raise DataError(f"{path} is empty; get it again, or leave it out")
+    # a cut 64 KiB line of LIBSVM text ends in a broken pair; its head still tells
+    return "libsvm" if _LIBSVM_LINE.match(line[:4096].rpartition(b" ")[0] or line) else "csv"

@@ -1,0 +1,180 @@
+"""Parquet and Arrow/Feather files in blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from vrspam.data.errors import DataError, Problems, similar
+from vrspam.data.readers.base import Block, WantedOrChoice, choose
+
+
+def type_kind(kind: Any) -> str:
+    """Return what a column of this arrow type can be: "number", "bool", "string" or "other"."""
+    import pyarrow.types as t
+
+    if t.is_boolean(kind):
+        return "bool"
+    if t.is_integer(kind) or t.is_floating(kind) or t.is_decimal(kind) or t.is_null(kind):
+        return "number"
+    if t.is_dictionary(kind):
+        return "string" if type_kind(kind.value_type) == "string" else "other"
+    if t.is_string(kind) or t.is_large_string(kind) or t.is_string_view(kind):
+        return "string"
+    return "other"
+
+
+def numeric_values(table: Any, names: Sequence[str]) -> np.ndarray:
+    """Return float64 columns of a record batch as one row-major array, missing values as NaN."""
+    if not names:
+        return np.empty((table.num_rows, 0))
+    return table.select(list(names)).to_tensor(null_to_nan=True, row_major=True).to_numpy()
+
+
+class _ArrowReader:
+    """What Parquet and Feather share: a schema in the file, and groups of rows that are read one by one."""
+
+    magic, tabular, sparse = b"", True, False
+    _kind: Any
+
+    def columns(self, path: str) -> dict[str, Any]:
+        """Return the columns of a file with their arrow types."""
+        schema = self._open(path).schema
+        return dict(zip(schema.names, schema.types, strict=True))
+
+    def rows(self, path: str) -> int:
+        """Return the number of rows a file says it has."""
+        return self._open(path).rows
+
+    def blocks(self, path: str, wanted: WantedOrChoice, rows: int, problems: Problems) -> Iterator[Block]:
+        """Yield the wanted columns, at most `rows` rows at a time."""
+        import pyarrow as pa
+
+        try:
+            file = self._open(path)
+        except DataError as error:
+            problems.report(path, None, None, str(error).removeprefix(f"{path} "), rows=None)
+            return
+        own = dict(zip(file.schema.names, file.schema.types, strict=True))
+        types = {name: own.get(name) if kind is None else kind for name, kind in choose(wanted, own).types.items()}
+        for name, kind in types.items():
+            if reason := _mismatch(file.schema, name, kind):
+                problems.report(path, None, None, reason, rows=file.rows)
+                return
+        target = pa.schema(list(types.items()))
+        index = group_start = 0
+        for group in range(file.groups):
+            done = group_start
+            try:
+                for batch in file.batches(group, rows, list(types)):
+                    index += 1
+                    if batch.schema.types != target.types:
+                        batch = batch.cast(target)
+                    start, done = done, done + batch.num_rows
+
+                    def where(row: int, start: int = start) -> str:
+                        return f"row {start + row + 1}"
+
+                    yield Block(path, index, batch.num_rows, where, done / file.rows, table=batch)
+                group_start = done
+            except (pa.ArrowException, OSError, ValueError) as error:
+                group_start += file.group_rows(group)
+                reason = f"{file.part} {group + 1} is damaged ({_one_line(error)})"
+                problems.report(path, index + 1, f"row {done + 1}", reason, rows=group_start - done)
+
+    def _open(self, path: str) -> Any:
+        import pyarrow as pa
+
+        try:
+            file = self._kind(path)
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise DataError(
+                f"{path} is truncated, or not {self._kind.called} ({_one_line(error)}); get it again"
+            ) from error
+        twice = [name for name in file.schema.names if file.schema.names.count(name) > 1]
+        if twice:
+            raise DataError(f"{path} names the column {twice[0]!r} twice; rename one")
+        return file
+
+
+class _Parquet:
+    """A Parquet file, row group by row group."""
+
+    part, called = "row group", "a Parquet file"
+
+    def __init__(self, path: str) -> None:
+        import pyarrow.parquet as pq
+
+        # no pre-buffering: it would hold whole row groups, whatever their size
+        self._file = pq.ParquetFile(path, pre_buffer=False, buffer_size=1 << 20)
+        self.schema = self._file.schema_arrow
+        self.rows = self._file.metadata.num_rows
+        self.groups = self._file.num_row_groups
+
+    def group_rows(self, group: int) -> int:
+        return self._file.metadata.row_group(group).num_rows
+
+    def batches(self, group: int, rows: int, columns: list[str]) -> Iterator[Any]:
+        for batch in self._file.iter_batches(rows, row_groups=[group], columns=columns):
+            yield batch.select(columns)
+
+
+class _Feather:
+    """An Arrow IPC file (Feather), record batch by record batch."""
+
+    part, called = "record batch", "an Arrow file"
+
+    def __init__(self, path: str) -> None:
+        import pyarrow as pa
+
+        # data are not memory-mapped: mapped pages would count as memory of this process
+        self._file = pa.ipc.open_file(pa.OSFile(path))
+        self.schema = self._file.schema
+        self.groups = self._file.num_record_batches
+        mapped = pa.ipc.open_file(pa.memory_map(path))  # touches the heads of the batches only
+        self._rows = [mapped.get_batch(group).num_rows for group in range(self.groups)]
+        self.rows = sum(self._rows)
+
+    def group_rows(self, group: int) -> int:
+        return self._rows[group]
+
+    def batches(self, group: int, rows: int, columns: list[str]) -> Iterator[Any]:
+        batch = self._file.get_batch(group).select(columns)
+        for start in range(0, batch.num_rows, rows):
+            yield batch.slice(start, rows)
+
+
+class ParquetReader(_ArrowReader):
+    """Parquet files."""
+
+    name, suffixes, magic = "parquet", (".parquet", ".pq"), b"PAR1"
+    _kind = _Parquet
+
+
+class FeatherReader(_ArrowReader):
+    """Arrow IPC files, also called Feather."""
+
+    name, suffixes, magic = "feather", (".feather", ".arrow", ".ipc"), b"ARROW1"
+    _kind = _Feather
+
+
+def _mismatch(schema: Any, name: str, kind: Any) -> str | None:
+    """Say why a file's column cannot be what is wanted."""
+    import pyarrow as pa
+
+    if name not in schema.names:
+        return f"there is no column {name!r}{similar(name, schema.names)}"
+    found = schema.field(name).type
+    found_kind, wanted_kind = type_kind(found), type_kind(kind)
+    if found == kind or found_kind == wanted_kind or pa.types.is_null(found):
+        return None
+    fits = {"number": ("number", "bool"), "string": ("string", "number", "bool"), "bool": ("bool",)}
+    if found_kind in fits.get(wanted_kind, ()):
+        return None
+    return f"column {name!r} has type {found} where {kind} is expected"
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split())[:200]

@@ -1,0 +1,219 @@
+"""What a reader is, what it hands on, and text files: opened whatever their compression, cut at line ends."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import os
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, BinaryIO, NamedTuple, Protocol, cast
+
+import numpy as np
+
+from vrspam._utils.messages import Message
+from vrspam.data.errors import DataError, Problems
+
+
+class Wanted(NamedTuple):
+    """Which columns to read.
+
+    Attributes
+    ----------
+    types : dict of str to arrow type or None
+        Columns of a table, and what to read each as; None takes a column as it is (text in a CSV file).
+    features, label : tuple of int, int or None
+        Columns of a `.npy` array.
+    width : int
+        Features of a LIBSVM file.
+    """
+
+    types: Mapping[str, Any] = {}
+    features: tuple[int, ...] = ()
+    label: int | None = None
+    width: int = 0
+
+
+#: What to read: known beforehand, or chosen when the columns of the file and their types are known.
+WantedOrChoice = Wanted | Callable[[Mapping[str, Any]], Wanted]
+
+
+def choose(wanted: WantedOrChoice, columns: Mapping[str, Any]) -> Wanted:
+    """What to read of a file that has these columns."""
+    return wanted if isinstance(wanted, Wanted) else wanted(columns)
+
+
+@dataclass(frozen=True)
+class Block:
+    """Rows of one file: `table` (an arrow record batch) for tables, `X` and `y` for LIBSVM and `.npy`.
+
+    `where(i)` names the place of the block's row i; `done` is the share of the file up to the block's end.
+    """
+
+    file: str
+    index: int
+    rows: int
+    where: Callable[[int], str]
+    done: float
+    table: Any = None
+    X: Any = None
+    y: Any = None
+
+    def split(self, rows: int) -> Iterator[Block]:
+        """Cut the block into blocks of at most `rows` rows."""
+        if self.rows <= rows:
+            yield self
+            return
+        for start in range(0, self.rows, rows):
+            stop = min(start + rows, self.rows)
+
+            def where(row: int, start: int = start) -> str:
+                return self.where(start + row)
+
+            yield replace(
+                self,
+                rows=stop - start,
+                where=where,
+                table=None if self.table is None else self.table.slice(start, stop - start),
+                X=None if self.X is None else self.X[start:stop],
+                y=None if self.y is None else self.y[start:stop],
+            )
+
+    def without(self, bad: Mapping[int, str | Message], problems: Problems) -> np.ndarray | None:
+        """Report bad rows; return the positions of the others, None when all rows are good."""
+        if not bad:
+            return None
+        for row in sorted(bad):
+            problems.report(self.file, self.index, self.where(row), bad[row])
+        return np.setdiff1d(np.arange(self.rows), list(bad))
+
+
+class Reader(Protocol):
+    """Reads the files of one format in blocks; `vrspam.data.readers.READERS` lists all readers.
+
+    Attributes
+    ----------
+    name : str
+        What `format=` calls it.
+    suffixes : tuple of str
+        Ends of file names.
+    magic : bytes
+        The first bytes of its files; empty for text.
+    tabular : bool
+        Columns have names and types, and blocks are arrow record batches. Otherwise blocks are arrays.
+    sparse : bool
+        Absent values are zeros, and each row carries its label (LIBSVM).
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def suffixes(self) -> tuple[str, ...]: ...
+    @property
+    def magic(self) -> bytes: ...
+    @property
+    def tabular(self) -> bool: ...
+    @property
+    def sparse(self) -> bool: ...
+
+    def columns(self, path: str) -> dict[str, Any]:
+        """Return the columns of a file with their types."""
+
+    def rows(self, path: str) -> int | None:
+        """Return the number of rows where the head of the file says it."""
+
+    def blocks(self, path: str, wanted: WantedOrChoice, rows: int, problems: Problems) -> Iterator[Block]:
+        """Yield the wanted columns block by block, of a format that has rows apart at most `rows` rows at a time."""
+
+
+# Told apart by their first bytes, because names lie.
+_OPENERS: dict[bytes, Callable[..., Any]] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\xfd7zXZ\x00": lzma.open,
+}
+
+#: What reading a damaged or cut-off compressed file can raise.
+DAMAGED = (EOFError, OSError, lzma.LZMAError, zlib.error)
+
+# A longer line means that the file is not text at all.
+_LONGEST_LINE = 256 << 20
+_LONGEST_FIELD = 1000  # lines in one quoted field
+
+
+class TextFile:
+    """A file opened for reading bytes, unpacked on the way (gzip, bzip2, xz or plain).
+
+    `share` is the part of the file on disk that has been read, so progress is known for packed files too.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        try:
+            self._raw = open(path, "rb")  # noqa: SIM115
+        except OSError as error:
+            raise DataError(f"{os.fspath(path)} cannot be opened ({error.strerror})") from error
+        self._size = max(os.fstat(self._raw.fileno()).st_size, 1)
+        start = self._raw.read(6)
+        self._raw.seek(0)
+        opener = next((o for magic, o in _OPENERS.items() if start.startswith(magic)), None)
+        self.stream = cast(BinaryIO, opener(self._raw)) if opener else cast(BinaryIO, self._raw)
+
+    @property
+    def share(self) -> float:
+        return self._raw.tell() / self._size
+
+    def __enter__(self) -> TextFile:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stream.close()
+        self._raw.close()
+
+
+def line_blocks(
+    stream: BinaryIO, size: int, *, first_line: int = 1, quoted: bool = False
+) -> Iterator[tuple[bytes, int]]:
+    """Yield (about `size` bytes that end at a line end, number of its first line) until the stream ends.
+
+    With `quoted` a line end inside double quotes does not end a block (fields of a CSV file may hold line ends).
+    """
+    line = first_line
+    while data := stream.read(size):
+        block = data + _line(stream, line) if data[-1:] != b"\n" else data
+        if quoted and b'"' in block and _odd(block):
+            block += _to_closing_quote(stream, line)
+        yield block, line
+        line += count_lines(block)
+
+
+def count_lines(block: bytes) -> int:
+    """Count line ends; bytes.count goes byte by byte, which is felt in files of gigabytes."""
+    return int(np.count_nonzero(np.frombuffer(block, np.uint8) == 10))
+
+
+def _line(stream: BinaryIO, number: int) -> bytes:
+    line = stream.readline(_LONGEST_LINE)
+    if len(line) == _LONGEST_LINE:
+        raise DataError(
+            f"a line after line {number} is longer than {_LONGEST_LINE >> 20} MiB: this is not a text table"
+        )
+    return line
+
+
+def _odd(part: bytes) -> bool:
+    return part.count(b'"') % 2 == 1
+
+
+def _to_closing_quote(stream: BinaryIO, number: int) -> bytes:
+    """Read on to the end of the line that closes an open quote.
+
+    A lone quote inside a field never closes, so the search gives up after a while; the cut is at a line end anyway.
+    """
+    lines: list[bytes] = []
+    while len(lines) < _LONGEST_FIELD and (line := _line(stream, number)):
+        lines.append(line)
+        if _odd(line):
+            break
+    return b"".join(lines)

@@ -1,0 +1,149 @@
+"""LIBSVM text in blocks."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from vrspam._utils.messages import Message, Parameter
+from vrspam.data.errors import Problems
+from vrspam.data.readers.base import DAMAGED, Block, TextFile, WantedOrChoice, choose, count_lines, line_blocks
+
+_COMMENT = re.compile(rb"#[^\n]*")
+_LABEL = re.compile(rb"^[^\S\n]*(\S+)", re.MULTILINE)
+
+
+class LibsvmReader:
+    """LIBSVM text, packed or not: a label, then index:value pairs, in each line."""
+
+    name, suffixes, magic, tabular, sparse = "libsvm", (".libsvm", ".svm", ".svmlight"), b"", False, True
+
+    def __init__(self, zero_based: bool = False, block_bytes: int = 8 << 20) -> None:
+        self.zero_based, self.block_bytes = zero_based, block_bytes
+
+    def columns(self, path: str) -> dict[str, Any]:
+        """Features have numbers alone; how many there are is known when the file has been read."""
+        return {}
+
+    def rows(self, path: str) -> None:
+        """Text does not say how many rows it has."""
+
+    def blocks(self, path: str, wanted: WantedOrChoice, rows: int, problems: Problems) -> Iterator[Block]:
+        """Yield the rows of a file as CSR blocks with their labels, a block of text at a time."""
+        width = choose(wanted, {}).width
+        for index, text, line, done in self._texts(path, problems):
+            try:
+                X, y = _parse(text, width, self.zero_based)
+            except ValueError as error:
+                text, bad = _blank_bad_lines(text, line, width, self.zero_based)
+                for number, reason in bad:
+                    problems.report(path, index, f"line {number}", reason)
+                if not bad:
+                    last = line + count_lines(text) - 1
+                    problems.report(path, index, f"lines {line} to {last}", str(error), rows=last - line + 1)
+                    continue
+                X, y = _parse(text, width, self.zero_based)
+
+            def where(row: int, text: bytes = text, line: int = line) -> str:
+                used = (i for i, part in enumerate(text.split(b"\n")) if part.partition(b"#")[0].strip())
+                return f"line {line + next(i for k, i in enumerate(used) if k == row)}"
+
+            if X.shape[0]:
+                yield Block(path, index, X.shape[0], where, done, X=X, y=y)
+
+    def scan(self, path: str, problems: Problems) -> Iterator[tuple[int, set[bytes], int, int]]:
+        """Yield (number of features, label texts, bytes, lines) of each block, without parsing its values."""
+        for _, text, _, _ in self._texts(path, problems):
+            yield *_scan_block(text, self.zero_based), len(text), count_lines(text)
+
+    def _texts(self, path: str, problems: Problems) -> Iterator[tuple[int, bytes, int, float]]:
+        """Yield (block number, text, number of its first line, share of the file read so far)."""
+        index, line = 0, 1
+        with TextFile(path) as file:
+            try:
+                for text, line in line_blocks(file.stream, self.block_bytes):
+                    index += 1
+                    yield index, text, line, file.share
+            except DAMAGED as error:
+                problems.report(path, index + 1, f"after line {line}", f"cut off or damaged ({error})", rows=None)
+
+
+def _scan_block(text: bytes, zero_based: bool) -> tuple[int, set[bytes]]:
+    """Return the number of features and the label texts of a block, without parsing its values.
+
+    Indices grow along a line, so the digits before the last colon of each line are enough.
+    """
+    if b"#" in text:
+        text = _COMMENT.sub(b"", text)
+    labels = set(_LABEL.findall(text))
+    bytes_ = np.frombuffer(text, np.uint8)
+    colons = np.flatnonzero(bytes_ == ord(":"))
+    if not colons.size:
+        return 0, labels
+    ends = np.append(np.flatnonzero(bytes_ == ord("\n")), bytes_.size)
+    last = colons[np.searchsorted(colons, ends) - 1]
+    largest, power = np.zeros(last.size, np.int64), 1
+    digits = np.ones(last.size, bool)
+    for back in range(1, 19):
+        value = bytes_[np.maximum(last - back, 0)] - np.uint8(ord("0"))  # wraps to above 9 for what is not a digit
+        digits &= (value <= 9) & (last >= back)
+        if not digits.any():
+            break
+        largest[digits] += value[digits].astype(np.int64) * power
+        power *= 10
+    return int(largest.max()) + zero_based, labels
+
+
+def _parse(text: bytes, width: int, zero_based: bool) -> tuple[Any, np.ndarray]:
+    from sklearn.datasets import load_svmlight_file
+
+    return load_svmlight_file(io.BytesIO(text), n_features=width, zero_based=zero_based)
+
+
+def _blank_bad_lines(
+    text: bytes, first_line: int, width: int, zero_based: bool
+) -> tuple[bytes, list[tuple[int, str | Message]]]:
+    lines, bad = text.split(b"\n"), []
+    for i, line in enumerate(lines):
+        if reason := _why_bad(line.partition(b"#")[0], width, zero_based):
+            bad.append((first_line + i, reason))
+            lines[i] = b""
+    return b"\n".join(lines), bad
+
+
+def _why_bad(line: bytes, width: int, zero_based: bool) -> str | Message | None:
+    """Say what is wrong with one line, None when nothing is."""
+    cells = line.split()
+    if not cells:
+        return None
+    try:
+        float(cells[0])
+    except ValueError:
+        return f"the label {_shown(cells[0])} is not a number"
+    last = -1 if zero_based else 0
+    for cell in cells[1:]:
+        index, _, value = cell.partition(b":")
+        if index == b"qid":
+            continue
+        try:
+            number, _ = int(index), float(value)
+        except ValueError:
+            return f"{_shown(cell)} is not an index:value pair"
+        if number <= last:
+            reason = f"index {number} after {last}: indices must grow along a line"
+            if number != 0:
+                return reason
+            fix = Parameter("zero_based", True)
+            return Message("{reason} (give {fix} if indices start at 0)", reason=reason, fix=fix)
+        if number > width - zero_based:
+            return f"index {number} where the data have {width} features"
+        last = number
+    return None
+
+
+def _shown(cell: bytes) -> str:
+    return repr(cell.decode("utf-8", "replace")[:40])

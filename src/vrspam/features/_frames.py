@@ -1,0 +1,151 @@
+"""One view of arrays, sparse matrices and data frames: typed columns, read in blocks of rows.
+
+Frames are those that narwhals knows: pandas, polars, pyarrow tables and others whose rows are in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import date, time, timedelta
+from decimal import Decimal
+from numbers import Real
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from narwhals.exceptions import DuplicateError
+from scipy import sparse
+
+BLOCK_ENTRIES = 1 << 21
+WHOLE_ROWS = 192  # products with a multiple of so many rows sum all of them in the same order
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a table with typed columns."""
+    return _wrap(X) is not None
+
+
+def _wrap(X: Any) -> Any:
+    """X as a narwhals frame, None where it is not a frame."""
+    if isinstance(X, np.ndarray) or sparse.issparse(X):
+        return None
+    try:
+        frame = nw.from_native(X, pass_through=True)
+    except DuplicateError as error:
+        raise ValueError("Two columns of the frame have the same name: rename one.") from error
+    return frame if isinstance(frame, nw.DataFrame | nw.LazyFrame) else None
+
+
+def check_frame(X: Any) -> None:
+    """Refuse frames whose rows are elsewhere, or that have none."""
+    frame = _wrap(X)
+    if isinstance(frame, nw.LazyFrame):
+        raise ValueError(f"The rows of this {type(X).__name__} are not in memory: collect() or compute() them first.")
+    if min(frame.shape) == 0:
+        raise ValueError(f"Found a frame of shape {frame.shape}: at least one row and one column are needed.")
+
+
+def name_of(X: Any, index: int) -> Any:
+    """What column `index` is called in messages."""
+    frame = _wrap(X)
+    return index if frame is None else frame.columns[index]
+
+
+def rows_of(X: Any, rows: slice | np.ndarray) -> Any:
+    """Return some rows of X in its own type."""
+    frame = _wrap(X)
+    return X[rows] if frame is None else frame[rows].to_native()
+
+
+def numeric_flags(X: Any) -> list[bool]:
+    """For each column whether it holds numbers; booleans are numbers, anything else is a category."""
+    frame = _wrap(X)
+    if frame is None:
+        return [True] * X.shape[1]
+    columns = (frame[:, index] for index in range(frame.shape[1]))
+    return [_is_number(column.dtype) or (column.dtype == nw.Object and _all_numbers(column)) for column in columns]
+
+
+def _is_number(dtype: Any) -> bool:
+    return dtype.is_numeric() or dtype == nw.Boolean
+
+
+def _all_numbers(column: Any) -> bool:
+    """Whether a column of Python objects holds numbers alone, and some: such come out of databases and of gaps."""
+    present = [value for value, gone in _values(column) if not gone]
+    return bool(present) and all(isinstance(v, (Real, Decimal)) and not isinstance(v, bool) for v in present)
+
+
+def _values(column: Any) -> Iterator[tuple[Any, bool]]:
+    """(value, whether it is missing) for each row."""
+    return zip(column.to_list(), column.is_null().to_numpy().tolist(), strict=True)
+
+
+def numbers(X: Any, index: int) -> np.ndarray:
+    """Column `index`, whatever its type here, as floats (float32 stays float32), missing values as NaN.
+
+    What type a frame gives to a column may depend on the rows at hand: one row with a missing value has no numbers.
+    """
+    frame = _wrap(X)
+    if frame is None:
+        return X[:, [index]].toarray().ravel() if sparse.issparse(X) else X[:, index]
+    column = frame[:, index]
+    if _is_number(column.dtype):
+        values = (column if column.dtype in (nw.Float32, nw.Float64) else column.cast(nw.Float64)).to_numpy()
+        if values.dtype not in (np.float32, np.float64):
+            values = values.astype(np.float64)
+    else:
+        pairs = list(_values(column))
+        if not all(gone or isinstance(value, (Real, Decimal)) for value, gone in pairs):
+            raise ValueError(
+                f"Column {frame.columns[index]!r} held numbers in fit and holds text now: convert it to numbers."
+            )
+        values = np.array([np.nan if gone else float(value) for value, gone in pairs])
+    if np.isinf(values).any():
+        raise ValueError(f"Column {frame.columns[index]!r} contains infinity: remove or replace such values.")
+    return values
+
+
+def categories(X: Any, index: int) -> set[str | None]:
+    """The different values of column `index` of a frame as strings, None for a missing one."""
+    found: set[str | None] = set()
+    for value, gone in _values(_wrap(X)[:, index].unique()):
+        # Each date would be a category, and none of them met again.
+        if not gone and (isinstance(value, (date, time, timedelta)) or type(value).__name__ == "Period"):
+            raise ValueError(
+                f"Column {name_of(X, index)!r} holds dates or times: turn them into numbers (days since a day, the "
+                "month), or into text if they are to be categories, or drop the column."
+            )
+        found.add(None if gone else str(value))
+    return found
+
+
+def category_codes(X: Any, index: int, codes: Mapping[str | None, int]) -> np.ndarray:
+    """The code of each row's category in column `index` of a frame; -1 for a category that has none."""
+    frame = _wrap(X)
+    if frame is None:
+        raise ValueError(f"Column {index} held categories in fit: give a frame with the same columns.")
+    column = frame[:, index]
+    missing = codes.get(None, -1)
+    if column.dtype.is_numeric() and column.null_count() < len(column):
+        raise ValueError(
+            f"Column {frame.columns[index]!r} held categories in fit and holds numbers now: convert it to text."
+        )
+    if column.dtype in (nw.String, nw.Enum):
+        known = [value for value in column.unique().to_list() if isinstance(value, str)]
+        if not known:
+            return np.full(len(column), missing, dtype=np.intp)
+        places = [codes.get(value, -1) for value in known]
+        coded = column.replace_strict(known, places, return_dtype=nw.Int64)
+        return coded.fill_null(missing).to_numpy().astype(np.intp, copy=False)
+    return np.array([missing if gone else codes.get(str(value), -1) for value, gone in _values(column)], dtype=np.intp)
+
+
+def blocks(n_rows: int, width: int, entries: int | None = None) -> Iterator[slice]:
+    """Slices of rows such that `width` columns of each hold about so many entries (by default two million).
+
+    All but the last have a multiple of `WHOLE_ROWS` rows.
+    """
+    step = WHOLE_ROWS * max(1, (entries or BLOCK_ENTRIES) // max(width, 1) // WHOLE_ROWS)
+    for start in range(0, n_rows, step):
+        yield slice(start, min(start + step, n_rows))

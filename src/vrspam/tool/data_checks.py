@@ -1,0 +1,127 @@
+"""What a careful statistician would ask about these data before trusting a model of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from vrspam._utils.messages import Parameter, WordedText
+from vrspam.data import Schema
+from vrspam.data.encode import encode_rows
+from vrspam.metrics import roc_auc_columns
+from vrspam.moments import ClassMoments
+
+LEAKAGE_AUC = 0.999
+FEW = 50  # of a class: below, intervals are wide and choices of the penalty shaky
+CANDIDATES = 1000  # most features whose AUC is computed one by one
+ROWS_PER_CATEGORY = 50  # with fewer, categories fit the labels by chance
+SHOWN = 5  # names in one warning
+
+
+def few_rows(counts: Sequence[int]) -> list[str]:
+    """Warnings about the size of the classes."""
+    return [
+        f"only {count} rows are {name}: intervals are wide and the choice of the penalty is shaky"
+        for name, count in zip(("not positive", "positive"), counts, strict=True)
+        if count < FEW
+    ]
+
+
+def constant_features(names: Sequence[str]) -> list[str]:
+    """A warning about features without spread."""
+    if not names:
+        return []
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return [f"constant and so without effect: {', '.join(map(repr, names[:SHOWN]))}{more}"]
+
+
+def constant_columns(rows: Any, schema: Schema) -> list[str]:
+    """Columns that are the same in all rows; a missing value is a value of its own."""
+    if sparse.issparse(rows):
+        low, high = (getattr(rows, side)(axis=0).toarray().ravel() for side in ("min", "max"))
+        return [schema.columns[j] for j in np.flatnonzero(low == high)]
+    if isinstance(rows, np.ndarray):
+        same = (rows == rows[:1]) | (np.isnan(rows) & np.isnan(rows[:1]))
+        return [schema.columns[j] for j in np.flatnonzero(same.all(axis=0))]
+    return [name for name in schema.columns if len(rows.column(name).unique()) == 1]
+
+
+def count_missing(rows: Any, schema: Schema) -> dict[str, int]:
+    """How many values are missing in each column; the absent values of sparse rows are zeros, not gaps."""
+    if sparse.issparse(rows):
+        return {}
+    if isinstance(rows, np.ndarray):
+        return dict(zip(schema.numeric, np.isnan(rows).sum(axis=0).tolist(), strict=True))
+    import pyarrow.compute as pc
+
+    missing = {name: int(pc.sum(pc.is_null(rows.column(name), nan_is_null=True)).as_py()) for name in schema.numeric}
+    return missing | {name: rows.column(name).null_count for name in schema.categorical}
+
+
+def missing_values(missing: dict[str, int], rows: int) -> list[str]:
+    """A warning about columns with missing values, the worst first."""
+    worst = sorted((name for name in missing if missing[name] > 0), key=lambda name: -missing[name])
+    if not worst:
+        return []
+    shown = ", ".join(f"{name!r} in {_percent(missing[name] / rows)} of the rows" for name in worst[:SHOWN])
+    more = f", and in {len(worst) - SHOWN} more columns" if len(worst) > SHOWN else ""
+    return [f"values are missing: {shown}{more}"]
+
+
+def leaking_features(rows: Any, positive: np.ndarray, schema: Schema) -> list[str]:
+    """Warnings about columns that separate the classes all but alone: do they know the answer?"""
+    if not 0 < positive.sum() < positive.size:
+        return []
+    numbers = Schema(schema.numeric, fill=schema.fill, width=schema.width, zero_based=schema.zero_based)
+    suspects: list[tuple[str, float]] = []
+    if numbers.n_features:
+        X = encode_rows(rows, numbers, sparse=sparse.issparse(rows))
+        suspects += [(numbers.feature_names[j], auc) for j, auc in _single_aucs(X, positive)]
+    for name, values in schema.categorical.items():
+        suspects += _category_aucs(rows.column(name), name, values, positive)
+    return [
+        WordedText(
+            "{name!r} alone separates the classes (AUC {auc:.4f}): is it known before the outcome? If not, leave it "
+            "out with {drop}",
+            name=name,
+            auc=auc,
+            drop=Parameter("drop"),
+        )
+        for name, auc in [found for found in suspects if found[1] > LEAKAGE_AUC][:SHOWN]
+    ]
+
+
+def _single_aucs(X: Any, positive: np.ndarray) -> Iterator[tuple[int, float]]:
+    """(feature, its AUC in its better direction); of a wide table those whose class means are furthest apart."""
+    moments = ClassMoments(X.shape[1], classes=[False, True], scatter=False).update(X, positive)
+    distance = np.abs(moments.delta) / np.sqrt(moments.within_diagonal + np.finfo(float).tiny)
+    chosen = np.sort(np.argsort(-distance, kind="stable")[:CANDIDATES])
+    columns = sparse.csc_array(X) if sparse.issparse(X) else X
+    for start in range(0, chosen.size, 50):
+        part = chosen[start : start + 50]
+        block = columns[:, part]
+        aucs = roc_auc_columns(positive, block.toarray() if sparse.issparse(block) else block)
+        yield from zip(part.tolist(), np.maximum(aucs, 1.0 - aucs).tolist(), strict=True)
+
+
+def _category_aucs(column: Any, name: str, values: Sequence[str], positive: np.ndarray) -> Iterator[tuple[str, float]]:
+    """(category, AUC of being in it), and (column, AUC of ranking rows by the share of positives of their category)."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    found = pc.index_in(column, value_set=pa.array(values, pa.string())).fill_null(len(values))
+    codes = np.asarray(found.to_numpy(), dtype=np.intp)
+    counts = [np.bincount(codes[rows], minlength=len(values) + 1)[:-1] for rows in (positive, ~positive)]
+    of_positives, of_others = counts
+    aucs = 0.5 + np.abs(of_positives / positive.sum() - of_others / (~positive).sum()) / 2.0
+    yield from zip((f"{name}={value}" for value in values), aucs.tolist(), strict=True)
+    if 2 < len(values) <= positive.size / ROWS_PER_CATEGORY:
+        share = np.append(of_positives / np.maximum(of_positives + of_others, 1), 0.0)
+        yield name, float(roc_auc_columns(positive, share[codes].reshape(-1, 1))[0])
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %" if share >= 0.0005 else "less than 0.1 %"
