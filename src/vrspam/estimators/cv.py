@@ -320,7 +320,7 @@ class AUCClassifierCV(AUCClassifierBase):
             features_=found.chosen.features,
             selection_=found.table(),
             solver_=solver,
-            _fold_coefs=None if scores.coefs is None else scores.coefs[:, point.index[0], point.index[1]],
+            _fold_coefs=None if scores.coefs is None else scores.coefs[:, point.index[0], point.index[1]].copy(),
             _left_out=left_out,
             _centre=moments.means.mean(axis=0),
             **more,

@@ -66,7 +66,7 @@ def solve(
     >>> moments = ClassMoments.from_data(np.array([[0.0], [1.0], [2.0], [5.0]]), [-1, -1, 1, 1])
     >>> solution = solve(Objective.from_moments(moments, l2=0.5), tol=1e-10, max_iter=100)
     >>> bool(solution.converged), round(float(solution.w[0]), 4)
-    (True, 0.1944)
+    (True, 0.24)
     """
     refusals = []
     for solver in exact_solvers() if solvers is None else solvers:
