@@ -98,7 +98,7 @@ def test_notes_of_a_model_file_name_options(tmp_path, capsys):
     model = replace(model, training=noted)
     save_model(model, tmp_path / "m.json")
     loaded = load_model(tmp_path / "m.json")
-    assert loaded.training["warnings"] == ["'day' knows the answer: drop=['day, hour']", "a plain text with drop=['x']"]}
+    assert loaded.training["warnings"] == ["'day' knows the answer: drop=['day, hour']", "a plain text with drop=['x']"]
     assert in_options(loaded.training["warnings"][0]) == """'day' knows the answer: --drop '"day, hour"'"""
     assert main(["explain", str(tmp_path / "m.json"), "--html", str(tmp_path / "m.html")]) == 0
     page = html.unescape((tmp_path / "m.html").read_text("utf-8"))
