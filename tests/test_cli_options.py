@@ -15,8 +15,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tool_data import patients, write
 
-from vrspam._utils.messages import Message, Parameter, WordedError, WordedText, WordedWarning
-from vrspam._utils.warnings import AllCoefficientsZero, GridEdge
+from vrspam._utils.warnings import (
+    AllCoefficientsZero,
+    GridEdge,
+    Message,
+    Parameter,
+    WordedError,
+    WordedText,
+    WordedWarning,
+)
 from vrspam.cli import main, options
 from vrspam.cli.app import app
 from vrspam.cli.console import in_options, warnings_as_lines

@@ -9,7 +9,7 @@ from scipy.stats import rankdata
 
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures
 from vrspam.features._frames import WHOLE_ROWS, blocks
-from vrspam.features.ranks import distribution
+from vrspam.features.encoders import distribution
 
 
 def test_clipping_is_exact_between_values_that_were_seen():

@@ -17,8 +17,7 @@ from sklearn.preprocessing import OneHotEncoder, SplineTransformer, StandardScal
 from sklearn.utils.estimator_checks import check_global_output_transform_pandas, parametrize_with_checks
 
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures, map_from_dict
-from vrspam.features.encoders import Curves
-from vrspam.features.ranks import N_NODES, distribution
+from vrspam.features.encoders import N_NODES, Curves, distribution
 
 MAPS = [LinearFeatures(), AdditiveFeatures(), KernelFeatures(n_landmarks=40, random_state=0)]
 IDS = [type(m).__name__ for m in MAPS]

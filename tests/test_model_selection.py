@@ -13,8 +13,7 @@ from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments, HashFolds
 from vrspam._utils.validation import Rows
 from vrspam.features import AdditiveFeatures, LinearFeatures
 from vrspam.features.mapped import MappedArray
-from vrspam.model_selection.cross_validate import GridScores, GridSearch, cross_validate
-from vrspam.model_selection.fold_threads import FoldProblem
+from vrspam.model_selection.cross_validate import FoldProblem, GridScores, GridSearch, cross_validate
 from vrspam.model_selection.folds import Split
 from vrspam.model_selection.held_out import HeldOutBlock
 from vrspam.model_selection.maps import choose_map

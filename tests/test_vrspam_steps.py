@@ -13,8 +13,7 @@ from scipy import sparse
 
 from vrspam import ClassMoments, kernels, theory
 from vrspam.objective import ElasticNet
-from vrspam.solvers._gradients import PairGradient, RowGradient
-from vrspam.solvers._rows import TrainingRows
+from vrspam.solvers._gradients import PairGradient, RowGradient, TrainingRows
 from vrspam.solvers.vrspam import VRSPAM, objective_on_rows, pass_order
 
 

@@ -7,10 +7,132 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from sklearn.exceptions import ConvergenceWarning
+
+
+class Parameter(NamedTuple):
+    """A parameter that the reader may set, with the value to give it where one is known.
+
+    >>> str(Parameter("target")), str(Parameter("drop", ["day"]))
+    ('target=', "drop=['day']")
+    """
+
+    name: str
+    value: Any = None
+
+    def __str__(self) -> str:
+        return f"{self.name}=" if self.value is None else f"{self.name}={self.value!r}"
+
+
+class Message:
+    """A template and its fields.
+
+    >>> message = Message(
+    ...     "column {column!r} is not a number; use {fix} to leave it out", column="day", fix=Parameter("drop", ["day"])
+    ... )
+    >>> str(message)
+    "column 'day' is not a number; use drop=['day'] to leave it out"
+    >>> message.worded(lambda parameter: f"--{parameter.name}")
+    "column 'day' is not a number; use --drop to leave it out"
+    """
+
+    def __init__(self, template: str, /, **fields: Any):
+        self.template, self.fields = template, fields
+
+    def worded(self, parameter: Callable[[Parameter], str] = str) -> str:
+        """The text, with each parameter in the given form; a field may itself be a message."""
+        shown = {name: _shown(value, parameter) for name, value in self.fields.items()}
+        return self.template.format(**shown) if self.fields else self.template
+
+    def __str__(self) -> str:
+        return self.worded()
+
+    def __reduce__(self) -> Any:
+        return _message, (type(self), self.template, self.fields)
+
+
+class WordedError(ValueError):
+    """An error whose text is a `Message`; fields are kept as `error.message.fields`."""
+
+    def __init__(self, message: Message | str, /, **fields: Any):
+        self.message = message if isinstance(message, Message) else Message(message, **fields)
+        super().__init__(str(self.message))
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.message,)
+
+
+class WordedWarning(UserWarning):
+    """A warning whose text is a `Message`."""
+
+    def __init__(self, message: Message | str, /, **fields: Any):
+        self.message = message if isinstance(message, Message) else Message(message, **fields)
+        super().__init__(str(self.message))
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.message,)
+
+
+class WordedText(str):
+    """A text in Python's terms that keeps the `Message` it was made of; it can be stored as JSON.
+
+    >>> note = WordedText("'day' is left out; use {fix} to keep it", fix=Parameter("include", ["day"]))
+    >>> note
+    "'day' is left out; use include=['day'] to keep it"
+    >>> WordedText.from_plain(note.to_plain()).message.fields == note.message.fields
+    True
+    """
+
+    message: Message
+
+    def __new__(cls, template: str, /, **fields: Any) -> WordedText:
+        message = Message(template, **fields)
+        new = super().__new__(cls, message)
+        new.message = message
+        return new
+
+    def __getnewargs_ex__(self) -> Any:
+        return (self.message.template,), self.message.fields
+
+    def to_plain(self) -> dict[str, Any]:
+        """Template and fields as JSON can hold them."""
+        fields = {
+            name: {"parameter": value.name, "value": value.value} if isinstance(value, Parameter) else value
+            for name, value in self.message.fields.items()
+        }
+        return {"template": self.message.template, "fields": fields}
+
+    @classmethod
+    def from_plain(cls, plain: Any) -> WordedText | str:
+        """What `to_plain` returned as a text again; a plain text stays what it is."""
+        if isinstance(plain, str):
+            return plain
+        fields = {
+            name: Parameter(value["parameter"], value["value"]) if isinstance(value, dict) else value
+            for name, value in plain["fields"].items()
+        }
+        return cls(plain["template"], **fields)
+
+
+def worded(thing: Any, parameter: Callable[[Parameter], str]) -> str:
+    """The text of an error, a warning or a message, with parameters in the given form where it has any."""
+    message = getattr(thing, "message", thing)
+    return message.worded(parameter) if isinstance(message, Message) else str(thing)
+
+
+def _message(kind: type[Message], template: str, fields: dict[str, Any]) -> Message:
+    return kind(template, **fields)
+
+
+def _shown(value: Any, parameter: Callable[[Parameter], str]) -> Any:
+    if isinstance(value, Parameter):
+        return parameter(value)
+    return value.worded(parameter) if isinstance(value, Message) else value
+
 
 PASSED_OVER = {"vrspam", "sklearn", "joblib"}
 

@@ -34,13 +34,13 @@ def _passes(rows: Sequence[Row], protocol: Protocol, folder: Path) -> Drawn | No
         "SPAM, SOLAM and OPAUC two an epoch, the steps and the evaluation of the objective."
     )
     panels = _convergence_panels(rows, protocol)
-    return _save("convergence-passes", folder, caption, panels, lambda: paper.plot_convergence(panels, "passes"))
+    return _save("convergence-passes", folder, caption, panels, lambda: paper.plot_panels(panels, "passes"))
 
 
 def _seconds(rows: Sequence[Row], protocol: Protocol, folder: Path) -> Drawn | None:
     caption = "The same against seconds of the solver, the same evaluations included, on one core."
     panels = _convergence_panels(rows, protocol)
-    return _save("convergence-seconds", folder, caption, panels, lambda: paper.plot_convergence(panels, "seconds"))
+    return _save("convergence-seconds", folder, caption, panels, lambda: paper.plot_panels(panels, "seconds"))
 
 
 def _variance(rows: Sequence[Row], protocol: Protocol, folder: Path) -> Drawn | None:

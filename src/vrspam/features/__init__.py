@@ -15,10 +15,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from vrspam.features.additive import AdditiveFeatures
+from vrspam.features.additive import AdditiveFeatures, LinearFeatures
 from vrspam.features.base import FeatureMap
 from vrspam.features.kernel import KernelFeatures
-from vrspam.features.linear import LinearFeatures
 
 __all__ = ["AdditiveFeatures", "FeatureMap", "KernelFeatures", "LinearFeatures", "map_from_dict"]
 

@@ -15,8 +15,16 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_feature_names_in, _check_sample_weight, check_is_fitted, validate_data
 
 from vrspam.features import _frames
-from vrspam.features.encoders import Curves, Encoder, Indicators, encoder_from_dict
-from vrspam.features.ranks import LARGEST, N_NODES, Distribution, distribution
+from vrspam.features.encoders import (
+    LARGEST,
+    N_NODES,
+    Curves,
+    Distribution,
+    Encoder,
+    Indicators,
+    distribution,
+    encoder_from_dict,
+)
 
 MAX_CATEGORIES = 1_000
 FEW_COEFS = 4  # up to so many products of a feature its column costs less than the features themselves

@@ -14,8 +14,7 @@ from sklearn.utils._param_validation import Interval
 from vrspam.features import _frames
 from vrspam.features.additive import AdditiveFeatures
 from vrspam.features.base import FeatureMap, Seen
-from vrspam.features.encoders import Curves, Indicators
-from vrspam.features.ranks import Distribution
+from vrspam.features.encoders import Curves, Distribution, Indicators
 
 SCALE_ROWS = 1_000
 LEAST_EIGENVALUE = 1e-6

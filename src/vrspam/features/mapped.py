@@ -13,10 +13,9 @@ from scipy import sparse
 from sklearn.base import clone
 
 from vrspam.features._frames import blocks, rows_of
-from vrspam.features.additive import AdditiveFeatures
+from vrspam.features.additive import AdditiveFeatures, LinearFeatures
 from vrspam.features.base import FeatureMap
 from vrspam.features.kernel import KernelFeatures
-from vrspam.features.linear import LinearFeatures
 
 BANDWIDTHS = (3.0, 1.0, 0.3)  # from nearly quadratic to fine detail
 NAMES = ("linear", "additive", "kernel", "auto")

@@ -1,7 +1,18 @@
 """Reading a model column by column: curves with bands, importances, the parts of one row's score."""
 
-from vrspam.inspection.curves import Reading, Shape, drawn_part, make_shape, points, shape_functions
-from vrspam.inspection.parts import INTERACTIONS, column_groups, distinct, importances, parts_of_score
+from vrspam.inspection.curves import (
+    INTERACTIONS,
+    Reading,
+    Shape,
+    column_groups,
+    distinct,
+    drawn_part,
+    importances,
+    make_shape,
+    parts_of_score,
+    points,
+    shape_functions,
+)
 
 __all__ = [
     "INTERACTIONS",

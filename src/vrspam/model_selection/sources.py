@@ -15,12 +15,12 @@ from scipy import sparse
 
 from vrspam._utils import array_api
 from vrspam._utils.blas import blas_threads_for
-from vrspam._utils.messages import Parameter, WordedError
 from vrspam._utils.validation import Rows
+from vrspam._utils.warnings import Parameter, WordedError
 from vrspam.features import FeatureMap
 from vrspam.features._frames import BLOCK_ENTRIES, WHOLE_ROWS
 from vrspam.features.mapped import MappedArray
-from vrspam.model_selection.fold_threads import FoldProblem, over_folds
+from vrspam.model_selection.cross_validate import FoldProblem, over_folds
 from vrspam.model_selection.folds import HashFolds, Split
 from vrspam.model_selection.held_out import HeldOutBlock, ValidationScores
 from vrspam.moments import ClassMoments

@@ -8,8 +8,8 @@ import numpy as np
 
 from vrspam._utils import array_api
 from vrspam._utils.validation import check_rows, union_of_labels
-from vrspam.moments import _device, _file
-from vrspam.moments._statistics import ClassStatistics, check_range, row_blocks, same
+from vrspam.moments import _file
+from vrspam.moments._statistics import ClassStatistics, check_range, class_blocks, same, statistics_on_device
 
 
 class ClassMoments:
@@ -128,7 +128,7 @@ class ClassMoments:
             with np.errstate(over="ignore", invalid="ignore"):  # reported in words
                 fresh = self._statistics(X, y, weights, index, labels, precise)
         else:
-            fresh = _device.class_statistics(X, y, weights, index, labels, self.has_scatter)
+            fresh = statistics_on_device(X, y, weights, index, labels, self.has_scatter)
         for statistics in fresh:
             check_range(statistics, forgets=self.half_life is not None)
             if self.half_life is not None:
@@ -151,7 +151,7 @@ class ClassMoments:
         found = [ClassStatistics.empty(X.shape[1], self.has_scatter) for _ in labels]
         # Rows of weight zero count for nothing, not even as rows.
         members = [(y == label) if weights is None else (y == label) & (weights > 0) for label in labels]
-        for slot, chosen, block in row_blocks(X, index, members, self.has_scatter):
+        for slot, chosen, block in class_blocks(X, index, members, self.has_scatter):
             # Without a scatter there are no large products that float32 would make cheaper.
             block = block.astype(np.float64, copy=False) if precise or not self.has_scatter else block
             found[slot].add_rows(block, None if weights is None else weights[chosen])

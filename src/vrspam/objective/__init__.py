@@ -16,9 +16,16 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from vrspam.moments import ClassMoments
-from vrspam.objective.losses import QuadraticLoss, SmoothLoss, SquaredPairLoss
+from vrspam.objective.losses import (
+    DeviceProducts,
+    Operator,
+    QuadraticLoss,
+    SmoothLoss,
+    SquaredPairLoss,
+    WithinProducts,
+    multiply,
+)
 from vrspam.objective.penalties import ElasticNet, Penalty, Separable
-from vrspam.objective.products import DeviceProducts, Operator, WithinProducts, multiply
 
 __all__ = [
     "AUTO_L2_SHARE",

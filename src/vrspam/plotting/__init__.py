@@ -6,8 +6,8 @@ require("plots", "matplotlib")  # before the imports below fail without a word o
 
 # ruff: noqa: E402
 from vrspam.plotting.column_curves import plot_shapes
-from vrspam.plotting.convergence import plot_convergence
 from vrspam.plotting.cross_validation import plot_cv, plot_path
+from vrspam.plotting.paper import plot_convergence
 from vrspam.plotting.ranking import (
     plot_coefficients,
     plot_lift,

@@ -21,8 +21,7 @@ from typing import Literal
 import numpy as np
 
 from vrspam.objective import ElasticNet, Objective, SquaredPairLoss
-from vrspam.solvers._gradients import PairGradient, RowGradient
-from vrspam.solvers._rows import TrainingRows
+from vrspam.solvers._gradients import PairGradient, RowGradient, TrainingRows
 from vrspam.solvers.base import State, proximal_point, run
 from vrspam.solvers.online import known_sums
 from vrspam.solvers.spam import spam_pass

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from vrspam._utils.messages import Message, Parameter, WordedText
-from vrspam._utils.warnings import AllCoefficientsZero, GridEdge, GridNotCertified, NotConverged
+from vrspam._utils.warnings import (
+    AllCoefficientsZero,
+    GridEdge,
+    GridNotCertified,
+    Message,
+    NotConverged,
+    Parameter,
+    WordedText,
+)
 
 CERTIFICATE = "to the last digit; the certificate says how far from the optimum the model can be"
 BEST_AT_THE_EDGE = (
