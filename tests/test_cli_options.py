@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tool_data import patients, write
 
-from vrspam._utils.warnings import (
+from vrspam._utils.messages import (
     AllCoefficientsZero,
     GridEdge,
     Message,

@@ -12,7 +12,7 @@ from typing import Any
 import typer
 from rich.console import Console
 
-from vrspam._utils.warnings import worded
+from vrspam._utils.messages import worded
 from vrspam.cli.options import as_option
 
 INTERRUPTED = 130  # exit code after Ctrl-C, by custom

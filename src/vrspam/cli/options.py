@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
-from vrspam._utils.warnings import Parameter
+from vrspam._utils.messages import Parameter
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document for scripts instead of text.")]
 Data = Annotated[

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from vrspam._utils.messages import Parameter
 from vrspam._utils.progress import Progress
-from vrspam._utils.warnings import Parameter
 from vrspam.data.encode import Encoded, check_frame, encode_arrays, encode_table
 from vrspam.data.errors import DataError, Problems, Skipped
 from vrspam.data.readers import PathLike, Source

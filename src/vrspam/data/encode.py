@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from vrspam._utils.warnings import Message, Parameter
+from vrspam._utils.messages import Message, Parameter
 from vrspam.data.errors import Problems
 from vrspam.data.readers.arrow_reader import numeric_values
 from vrspam.data.readers.base import Block

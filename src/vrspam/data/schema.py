@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from vrspam._utils.messages import Parameter
 from vrspam._utils.progress import Progress
-from vrspam._utils.warnings import Parameter
 from vrspam.data.errors import DataError, Problems, no_column
 from vrspam.data.readers import Source
 from vrspam.data.readers.arrow_reader import numeric_values, type_kind

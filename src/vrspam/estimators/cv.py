@@ -13,9 +13,8 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
 from vrspam._utils import array_api
-from vrspam._utils.warnings import AllCoefficientsZero, warn
-from vrspam.estimators._base import MAPS_ON_HOST, PENALTY_CONSTRAINTS, AUCClassifierBase
-from vrspam.estimators._blocks import RowBlocks
+from vrspam._utils.messages import AllCoefficientsZero, warn
+from vrspam.estimators._base import MAPS_ON_HOST, PENALTY_CONSTRAINTS, AUCClassifierBase, RowBlocks
 from vrspam.estimators.exact import ExactFit, ExactSolver
 from vrspam.features._frames import check_frame, is_frame
 from vrspam.features.mapped import NAMES, MappedArray, is_plain, named_maps

@@ -1,4 +1,7 @@
-"""`AdditiveFeatures`: smooth functions of each column, so that a linear score is a sum of curves."""
+"""Maps of one column at a time: `LinearFeatures` standardises, `AdditiveFeatures` gives smooth functions.
+
+A linear score of the latter is a sum of curves.
+"""
 
 from __future__ import annotations
 

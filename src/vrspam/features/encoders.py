@@ -1,4 +1,4 @@
-"""What becomes of one column: piecewise linear functions of a number, or indicators of categories."""
+"""What becomes of one column: its distribution, piecewise linear functions of a number, or indicators of categories."""
 
 from __future__ import annotations
 

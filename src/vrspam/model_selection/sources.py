@@ -15,8 +15,8 @@ from scipy import sparse
 
 from vrspam._utils import array_api
 from vrspam._utils.blas import blas_threads_for
+from vrspam._utils.messages import Parameter, WordedError
 from vrspam._utils.validation import Rows
-from vrspam._utils.warnings import Parameter, WordedError
 from vrspam.features import FeatureMap
 from vrspam.features._frames import BLOCK_ENTRIES, WHOLE_ROWS
 from vrspam.features.mapped import MappedArray

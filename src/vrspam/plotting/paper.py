@@ -1,4 +1,4 @@
-"""The paper's figures: from panels (set -> algorithm -> rows) to matplotlib figures."""
+"""Convergence of one or more fits, and the paper's figures: from panels (set -> algorithm -> rows) to figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stochastic gradients of f: how rows are drawn, how they are weighted, and the variance that is left.
+"""Rows drawn one at a time: the stochastic gradients of f, how rows are weighted, and the variance that is left.
 
 | name | for a positive row x | for a negative row x | beside it |
 |---|---|---|---|

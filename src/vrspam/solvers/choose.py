@@ -10,9 +10,8 @@ import numpy as np
 from vrspam.objective import Objective
 from vrspam.solvers.base import Solution, Solver
 from vrspam.solvers.gram import Cholesky, GramDescent
-from vrspam.solvers.newton import TruncatedNewton
 from vrspam.solvers.products import ColumnDescent, ConjugateGradient
-from vrspam.solvers.proximal import ProximalGradient
+from vrspam.solvers.smooth import ProximalGradient, TruncatedNewton
 
 MOMENTS_MAX_FEATURES_DENSE = 5_000
 MOMENTS_MAX_FEATURES_SPARSE = 2_000

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from vrspam._utils.warnings import Parameter, WordedText
+from vrspam._utils.messages import Parameter, WordedText
 from vrspam.data import DataError, Schema
 from vrspam.data.errors import no_column
 from vrspam.data.readers.arrow_reader import numeric_values, type_kind

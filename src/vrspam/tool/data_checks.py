@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from vrspam._utils.warnings import Parameter, WordedText
+from vrspam._utils.messages import Parameter, WordedText
 from vrspam.data import Schema
 from vrspam.data.encode import encode_rows
 from vrspam.metrics import roc_auc_columns

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import average_precision_score, brier_score_loss
 
-from vrspam._utils.warnings import Parameter, WordedError
+from vrspam._utils.messages import Parameter, WordedError
 from vrspam.data import DataError
 from vrspam.metrics import AUCInterval, DeLongTest, delong_test, roc_auc_ci, sensitivity_at_specificity
 from vrspam.tool.measures import Bin, Curve, Threshold, calibration_error, lift, reliability

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments, HashFolds
 from vrspam._utils.blas import blas_threads
-from vrspam._utils.warnings import Parameter, WordedError
+from vrspam._utils.messages import Parameter, WordedError
 from vrspam.features import LinearFeatures
 from vrspam.features._frames import rows_of
 from vrspam.model_selection.held_out import HeldOut

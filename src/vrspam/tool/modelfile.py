@@ -15,7 +15,7 @@ import numpy as np
 
 import vrspam
 from vrspam._utils.atomic import write_text
-from vrspam._utils.warnings import WordedText
+from vrspam._utils.messages import WordedText
 from vrspam.data import DataError, Schema
 from vrspam.features import map_from_dict
 from vrspam.tool.calibration import calibration_from_dict

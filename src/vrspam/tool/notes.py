@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vrspam._utils.warnings import (
+from vrspam._utils.messages import (
     AllCoefficientsZero,
     GridEdge,
     GridNotCertified,

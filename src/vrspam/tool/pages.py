@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vrspam import __version__
-from vrspam._utils.warnings import Parameter, worded
+from vrspam._utils.messages import Parameter, worded
 from vrspam.metrics import DeLongTest
 from vrspam.plotting.style import save_figure
 from vrspam.report import Bullets, Cell, Facts, Figure, Page, Table, Text

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from vrspam._utils.atomic import replacing
-from vrspam._utils.warnings import Parameter
+from vrspam._utils.messages import Parameter
 from vrspam.data import DataError
 from vrspam.data.readers import Source
 from vrspam.tool.model import Model

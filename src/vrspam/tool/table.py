@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from vrspam._utils.messages import Parameter
 from vrspam._utils.progress import Progress
-from vrspam._utils.warnings import Parameter
 from vrspam.data import Chunks, DataError, Schema
 from vrspam.data.chunks import open_source
 from vrspam.data.encode import check_frame, encode_rows

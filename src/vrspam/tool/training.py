@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from vrspam._utils.warnings import Parameter, WordedError
+from vrspam._utils.messages import Parameter, WordedError
 from vrspam.features import FeatureMap
 from vrspam.tool import data_checks
 from vrspam.tool.calibration import METHODS, Calibration, calibrate

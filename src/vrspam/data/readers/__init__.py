@@ -11,9 +11,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from vrspam._utils.messages import Parameter
 from vrspam._utils.optional import how_to_install
 from vrspam._utils.progress import Progress
-from vrspam._utils.warnings import Parameter
 from vrspam.data.errors import DataError, Problems
 from vrspam.data.readers.arrow_reader import FeatherReader, ParquetReader
 from vrspam.data.readers.base import DAMAGED, Block, Reader, TextFile, WantedOrChoice

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, NamedTuple, Protocol, cast
 
 import numpy as np
 
-from vrspam._utils.warnings import Message
+from vrspam._utils.messages import Message
 from vrspam.data.errors import DataError, Problems
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
-from vrspam._utils.warnings import Parameter
+from vrspam._utils.messages import Parameter
 from vrspam.data.errors import DataError, Problems, similar
 from vrspam.data.readers.base import (
     DAMAGED,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from vrspam._utils.warnings import Message, Parameter
+from vrspam._utils.messages import Message, Parameter
 from vrspam.data.errors import Problems
 from vrspam.data.readers.base import DAMAGED, Block, TextFile, WantedOrChoice, choose, count_lines, line_blocks
 

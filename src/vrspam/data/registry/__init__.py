@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from vrspam._utils.warnings import Parameter
+from vrspam._utils.messages import Parameter
 from vrspam.data.chunks import DENSE_ABOVE
 from vrspam.data.errors import DataError
 from vrspam.data.registry.entries import SetInfo, is_positive, registry, set_info

@@ -1,6 +1,9 @@
-"""Warnings of the estimators as classes with fields, and `warn`, which points at the user's own line.
+"""Messages, errors and warnings that are worded once, and shown in the reader's own terms.
 
-A warning is worded once, in its `__str__`. Code that must say the same in other words asks for its class and fields.
+A message is a template with fields. A field that is a `Parameter` is shown as Python writes it (`drop=['day']`) unless
+the reader gives parameters another form: the command line shows `--drop day`. So no sentence is ever taken apart.
+Warnings of the estimators are classes with fields: code that must say the same in other words asks for those.
+`warn` points at the user's own line.
 """
 
 from __future__ import annotations

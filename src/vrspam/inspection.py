@@ -1,4 +1,4 @@
-"""The curve of each column: what its values add to the score, with a band from the folds."""
+"""Reading a model column by column: curves with bands from the folds, importances, the parts of one row's score."""
 
 from __future__ import annotations
 
