@@ -21,6 +21,7 @@ import pandas as pd  # noqa: E402
 from dask.distributed import Client, LocalCluster  # noqa: E402
 
 from vrspam.distributed import DaskAUCClassifier, DaskAUCClassifierCV  # noqa: E402
+from vrspam.estimators import _base  # noqa: E402
 
 
 @pytest.fixture

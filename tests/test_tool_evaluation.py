@@ -292,21 +292,3 @@ def test_pictures_are_the_same_bytes_each_time(tmp_path):
     assert figure is not None
     with pytest.raises(ValueError, match=r"\.png, \.svg or \.pdf"):
         save_figure(figure, tmp_path / "p.bmp")
-
-
-def test_documented_paths_are_the_exported_functions():
-    import vrspam.tool
-    from vrspam.tool import evaluation, training
-
-    assert set(vrspam.tool.__all__) >= {
-        "train",
-        "evaluate",
-        "compare",
-        "predict",
-        "explain",
-        "load_model",
-        "save_model",
-    }
-    assert vrspam.tool.train is training.train
-    assert vrspam.tool.evaluate is evaluation.evaluate
-    assert vrspam.tool.score_file is evaluation.score_file

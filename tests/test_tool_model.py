@@ -328,6 +328,24 @@ def test_warnings_of_the_estimator_say_what_train_can_do(folder, monkeypatch, op
     assert not any(not_there in note for note in notes)
 
 
+def test_documented_paths_are_the_exported_functions():
+    import vrspam.tool
+    from vrspam.tool import evaluation, training
+
+    assert set(vrspam.tool.__all__) >= {
+        "train",
+        "evaluate",
+        "compare",
+        "predict",
+        "explain",
+        "load_model",
+        "save_model",
+    }
+    assert vrspam.tool.train is training.train
+    assert vrspam.tool.evaluate is evaluation.evaluate
+    assert vrspam.tool.score_file is evaluation.score_file
+
+
 @pytest.mark.parametrize(("scores", "end"), [([0.8, 0.9], "larger"), ([0.9, 0.8], "smaller")])
 @pytest.mark.parametrize(("name", "words"), [("l2", "which `train` never takes"), ("l1", "numbers with l1=")])
 def test_advice_about_a_grid_says_what_train_can_do(scores, end, name, words):

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from vrspam import metrics
 from vrspam.distributed import _tasks
+from vrspam.estimators import _base
 from vrspam.estimators._base import AUCClassifierBase
 from vrspam.estimators.cv import AUCClassifierCV
 from vrspam.estimators.exact import AUCClassifier

@@ -1,4 +1,4 @@
-"""What all estimators share: validation of rows and blocks of rows, label encoding, scoring, and how a fit is stored."""
+"""What all estimators share: validation of rows and of blocks of rows, labels, scoring, and how a fit is stored."""
 
 from __future__ import annotations
 
