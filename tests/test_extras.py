@@ -57,6 +57,17 @@ def test_tables_without_pyarrow(tmp_path):
     assert words.endswith('t.csv: pyarrow is missing: run pip install ".[data]" in a clone of vrspam')
 
 
+def test_downloads_without_pooch(tmp_path):
+    program = (
+        f"\nimport os; os.environ.pop('VRSPAM_DATA', None); os.environ['XDG_CACHE_HOME'] = {str(tmp_path)!r}"
+        "\nfrom vrspam.data import load\ntry: load('a9a', progress=False)"
+    )
+    code, words = run("pooch", program + "\nexcept ValueError as error: print(error)")
+    assert code == 0
+    assert 'could not be downloaded: pooch is missing: run pip install ".[data]" in a clone of vrspam' in words
+    assert "VRSPAM_DATA" in words
+
+
 def test_other_modules_that_are_missing_are_not_hidden():
     code, words = run("dask.array", "import vrspam.distributed")
     assert code == 1

@@ -12,7 +12,7 @@ from vrspam.data import Schema
 from vrspam.data.encode import encode_rows
 from vrspam.features import AdditiveFeatures, LinearFeatures
 from vrspam.tool.data_checks import count_missing
-from vrspam.tool.scaling import Scaling, plain_linear, spread
+from vrspam.tool.scaling import Lines, Scaling, spread
 
 
 def test_spread_is_that_of_all_rows_and_a_constant_column_has_none():
@@ -36,30 +36,29 @@ def test_a_scorer_of_standard_scores_is_one_of_the_columns():
     rng = np.random.default_rng(1)
     X = rng.normal([5.0, -300.0, 0.0], [2.0, 40.0, 1e-3], (50, 3))
     features, coef = LinearFeatures().fit(X), np.array([1.0, -2.0, 0.5])
-    found = plain_linear(features)
-    assert found is not None
-    slopes, origins = found
-    np.testing.assert_allclose(slopes, 1.0 / X.std(axis=0), rtol=1e-9)
-    scores = X @ (coef * slopes) + coef @ origins
-    np.testing.assert_allclose(scores, StandardScaler().fit_transform(X) @ coef, atol=1e-9)
+    lines = Lines.of(features)
+    assert lines is not None
+    slopes, intercept = lines.undo(coef, 0.7)
+    np.testing.assert_allclose(slopes, coef / X.std(axis=0), rtol=1e-9)
+    np.testing.assert_allclose(X @ slopes + intercept, StandardScaler().fit_transform(X) @ coef + 0.7, atol=1e-9)
 
 
 def test_categories_and_constants_of_a_plain_linear_map():
     frame = pd.DataFrame({"a": [1.0, 3.0, 5.0], "b": [2.0] * 3, "town": ["x", "y", "x"]})
     features = LinearFeatures().fit(frame)
-    found = plain_linear(features)
-    assert found is not None
-    slopes, origins = found
+    lines = Lines.of(features)
+    assert lines is not None
     encoded = np.array([[1.0, 2.0, 1, 0], [3.0, 2.0, 0, 1], [5.0, 2.0, 1, 0]])
-    np.testing.assert_allclose(encoded * slopes + origins, features.transform(frame), atol=1e-12)
+    np.testing.assert_allclose(encoded * lines.slopes + lines.origins, features.transform(frame), atol=1e-12)
+    np.testing.assert_allclose(lines.columns_of(features.transform(frame)), encoded, atol=1e-12)
 
 
 def test_a_map_with_indicators_of_gaps_is_not_linear():
     X = np.arange(12.0).reshape(6, 2)
-    assert plain_linear(LinearFeatures().fit(X)) is not None
-    assert plain_linear(AdditiveFeatures().fit(X)) is None
+    assert Lines.of(LinearFeatures().fit(X)) is not None
+    assert Lines.of(AdditiveFeatures().fit(X)) is None
     X[2, 1] = np.nan
-    assert plain_linear(LinearFeatures().fit(X)) is None
+    assert Lines.of(LinearFeatures().fit(X)) is None
 
 
 def test_gaps_are_counted_and_filled_by_column():

@@ -14,9 +14,10 @@ from vrspam._utils.messages import Parameter
 from vrspam._utils.progress import Progress
 from vrspam.data.encode import Encoded, check_frame, encode_arrays, encode_table
 from vrspam.data.errors import DataError, Problems, Skipped
+from vrspam.data.first_pass import Label
 from vrspam.data.readers import PathLike, Source
 from vrspam.data.readers.base import Block
-from vrspam.data.schema import Label, Schema, find_labels, infer_schema, read_blocks
+from vrspam.data.schema import Schema, find_labels, infer_schema, read_blocks
 
 #: Rows are handed out dense when more than this share of their entries can be other than zero.
 DENSE_ABOVE = 0.1

@@ -74,7 +74,7 @@ class Problems:
         """Stop with file, block and line in the message, or take a note."""
         if self.on_error == "raise":
             raise DataError(
-                "{place}: {reason}; correct it, or pass {skip} to leave it out",
+                "{place}: {reason}; correct it, or give {skip} to leave it out",
                 place=", ".join(filter(None, [file, f"block {block}" if block else None, where])),
                 reason=reason,
                 skip=Parameter("on_error", "skip"),

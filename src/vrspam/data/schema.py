@@ -11,13 +11,12 @@ import numpy as np
 from vrspam._utils.messages import Parameter
 from vrspam._utils.progress import Progress
 from vrspam.data.errors import DataError, Problems, no_column
+from vrspam.data.first_pass import Label, Means, add_categories, scan_libsvm, target_type_of
 from vrspam.data.readers import Source
 from vrspam.data.readers.arrow_reader import numeric_values, type_kind
 from vrspam.data.readers.base import Block, Wanted
-from vrspam.data.readers.libsvm_reader import LibsvmReader
 from vrspam.data.readers.npy_reader import open_npy
 
-Label = bool | int | float | str
 _SCAN_ROWS = 1 << 15
 
 
@@ -244,7 +243,7 @@ def read_blocks(
 def find_labels(source: Source, schema: Schema, problems: Problems) -> tuple[Label, ...]:
     """Read the label column through; return its values, sorted."""
     if source.reader.sparse:
-        found = _scan_libsvm(source, problems, False)[1]
+        found = scan_libsvm(source, problems, False)[1]
     else:
         only = Schema(target=schema.target, target_type=schema.target_type)
         found = set(_scan(source, only, False, True, 0, problems, False).labels or ())
@@ -285,19 +284,8 @@ def table_schema(
                 drop=Parameter("drop", [name]),
                 categorical=Parameter("categorical", [name]),
             )
-    target_type = None if target is None else _target_type(path, str(target), types[str(target)])
+    target_type = None if target is None else target_type_of(path, str(target), types[str(target)])
     return Schema(tuple(numeric), found, target=None if target is None else str(target), target_type=target_type)
-
-
-def _target_type(path: str, name: str, kind: Any) -> str:
-    import pyarrow as pa
-
-    if pa.types.is_integer(kind):
-        return "int64"
-    known = {"bool": "bool", "number": "double", "string": "string"}
-    if type_kind(kind) not in known:
-        raise DataError(f"{path}: the label column {name!r} of type {kind} is neither number nor text")
-    return known[type_kind(kind)]
 
 
 def _npy_schema(source: Source, target: str | int | None, columns: Sequence[str | int] | None) -> Schema:
@@ -334,7 +322,7 @@ def _libsvm_schema(
     found: set[Label] | None = None
     width = n_features
     if width is None or labels:
-        seen, found = _scan_libsvm(source, problems, progress)
+        seen, found = scan_libsvm(source, problems, progress)
         width = seen if width is None else width
     chosen = tuple(str(column) for column in columns or ())
     first = 0 if source.zero_based else 1
@@ -344,25 +332,6 @@ def _libsvm_schema(
     fill = None if missing == "error" else (float(missing),)
     known = None if found is None else tuple(sorted(found))
     return Schema(chosen, {}, fill, None, "double", known, width, source.zero_based)
-
-
-def _scan_libsvm(source: Source, problems: Problems, progress: bool) -> tuple[int, set[Label]]:
-    texts: set[bytes] = set()
-    width = done = lines = 0
-    assert isinstance(source.reader, LibsvmReader)
-    with Progress("first pass", source.n_bytes, "rows", progress) as bar:
-        for path in source.paths:
-            for more, labels, size, rows in source.reader.scan(path, problems):
-                width, texts = max(width, more), texts | labels
-                done, lines = done + size, lines + rows
-                bar.update(done, lines)
-    values: set[Label] = set()
-    for text in texts:
-        try:
-            values.add(float(text))
-        except ValueError:
-            continue  # a bad line: the parser will name it
-    return width, values
 
 
 def _scan(
@@ -385,7 +354,7 @@ def _scan(
     with Progress("first pass", source.n_bytes, "rows", progress) as bar:
         for block in read_blocks(source, wanted, _SCAN_ROWS, problems, bar):
             for name in unknown:
-                _add_categories(block, name, seen[name], most)
+                add_categories(block, name, seen[name], most)
             if mean:
                 means.add(block.X if block.table is None else numeric_values(block.table, wanted.numeric))
             if labels and block.table is None:
@@ -396,38 +365,3 @@ def _scan(
         schema = replace(schema, fill=means.values(source.paths[0]))
     complete = {name: tuple(sorted(seen[name])) if name in seen else v for name, v in schema.categorical.items()}
     return replace(schema, categorical=complete, labels=tuple(sorted(found)) if labels else None)
-
-
-class Means:
-    """Means of numeric columns, block by block; values that are missing or infinite do not count."""
-
-    def __init__(self, names: Sequence[str]) -> None:
-        self.names = tuple(names)
-        self._total, self._count = np.zeros(len(names)), np.zeros(len(names))
-
-    def add(self, X: np.ndarray) -> None:
-        finite = np.isfinite(X)
-        self._total += np.where(finite, X, 0.0).sum(axis=0)
-        self._count += finite.sum(axis=0)
-
-    def values(self, path: str, names: Sequence[str] | None = None) -> tuple[float, ...]:
-        """Return the means of all columns, or of those named; a column without values has none, and is refused."""
-        places = [self.names.index(name) for name in (self.names if names is None else names)]
-        for place in places:
-            if self._count[place] == 0:
-                raise DataError(f"{path}: column {self.names[place]!r} has no value at all; leave it out")
-        return tuple((self._total[places] / self._count[places]).tolist())
-
-
-def _add_categories(block: Block, name: str, seen: set[str], most: int) -> None:
-    seen.update(block.table.column(name).unique().drop_null().to_pylist())
-    if len(seen) > most:
-        raise DataError(
-            "{file}: column {column!r} has more than {most} categories; leave it out with {drop}, or raise "
-            "{most_allowed}",
-            file=block.file,
-            column=name,
-            most=most,
-            drop=Parameter("drop", [name]),
-            most_allowed=Parameter("max_categories"),
-        )

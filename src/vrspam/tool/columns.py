@@ -12,9 +12,10 @@ import numpy as np
 from vrspam._utils.messages import Parameter, WordedText
 from vrspam.data import DataError, Schema
 from vrspam.data.errors import no_column
+from vrspam.data.first_pass import Label, Means
 from vrspam.data.readers.arrow_reader import numeric_values, type_kind
 from vrspam.data.readers.base import Wanted
-from vrspam.data.schema import Label, Means, table_schema
+from vrspam.data.schema import table_schema
 
 ENOUGH_ROWS = 20  # with fewer rows even a true category may differ in all of them
 NEARLY_ALL = 0.9  # share of different values that makes a text an identifier

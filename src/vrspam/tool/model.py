@@ -10,8 +10,8 @@ import numpy as np
 
 from vrspam.data import Chunks, Schema
 from vrspam.data.chunks import open_source
+from vrspam.data.first_pass import Label
 from vrspam.data.readers import Source
-from vrspam.data.schema import Label
 from vrspam.inspection import column_groups
 from vrspam.tool.calibration import Calibration
 from vrspam.tool.shapes import Shapes

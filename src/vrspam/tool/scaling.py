@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from vrspam.features import LinearFeatures
+from vrspam.features.encoders import Curves
 from vrspam.moments import ClassMoments
 
 
@@ -44,24 +46,38 @@ class Scaling:
         return original, intercept - float(original @ self.centre)
 
 
-def plain_linear(features: Any) -> tuple[np.ndarray, np.ndarray] | None:
-    """(slope, origin) of each feature of a fitted map that only standardises: feature = slope·x + origin.
+@dataclass(frozen=True)
+class Lines:
+    """Features that are straight lines of encoded columns x: slope·x + origin; a slope of 0 has x = constant."""
 
-    x are the columns as a schema encodes them, numbers and then one-hot categories. None for any other map, and where
-    missing values have features of their own.
-    """
-    from vrspam.features import LinearFeatures
-    from vrspam.features.encoders import Curves
+    slopes: np.ndarray
+    origins: np.ndarray
+    constants: np.ndarray
 
-    if not isinstance(features, LinearFeatures) or any(encoder.missing for encoder in features.encoders_):
-        return None
-    slopes, origins = [], []
-    for encoder in features.encoders_:
-        if not isinstance(encoder, Curves):
-            slopes += [1.0] * encoder.width
-            origins += [0.0] * encoder.width
-            continue
-        slope = 0.0 if encoder.nodes.size == 1 else float(np.ptp(encoder.table) / np.ptp(encoder.nodes))
-        slopes.append(slope)
-        origins.append(float(encoder.table[0, 0] - slope * encoder.nodes[0]))
-    return np.array(slopes), np.array(origins)
+    @classmethod
+    def of(cls, features: Any) -> Lines | None:
+        """The lines of a fitted map that only standardises numbers and encodes categories one-hot.
+
+        None for any other map, and where missing values have features of their own.
+        """
+        if not isinstance(features, LinearFeatures) or any(encoder.missing for encoder in features.encoders_):
+            return None
+        lines: list[tuple[float, float, float]] = []
+        for encoder in features.encoders_:
+            if not isinstance(encoder, Curves):
+                lines += [(1.0, 0.0, 0.0)] * encoder.width
+            elif encoder.nodes.size == 1:
+                lines.append((0.0, 0.0, float(encoder.nodes[0])))
+            else:
+                slope = float(np.ptp(encoder.table) / np.ptp(encoder.nodes))
+                lines.append((slope, float(encoder.table[0, 0] - slope * encoder.nodes[0]), 0.0))
+        return cls(*np.array(lines).T)
+
+    def columns_of(self, features: np.ndarray) -> np.ndarray:
+        """The columns that have these features."""
+        flat = self.slopes == 0.0
+        return np.where(flat, self.constants, (features - self.origins) / np.where(flat, 1.0, self.slopes))
+
+    def undo(self, coef: np.ndarray, intercept: float) -> tuple[np.ndarray, float]:
+        """Coefficients and intercept for the columns."""
+        return coef * self.slopes, intercept + float(coef @ self.origins)

@@ -15,8 +15,9 @@ from vrspam.data import Chunks, DataError, Schema
 from vrspam.data.chunks import open_source
 from vrspam.data.encode import check_frame, encode_rows
 from vrspam.data.errors import Problems
+from vrspam.data.first_pass import Label
 from vrspam.data.readers import Source
-from vrspam.data.schema import Label, infer_schema
+from vrspam.data.schema import infer_schema
 from vrspam.tool.columns import ColumnInspector
 
 BLOCK_ROWS = 1 << 15

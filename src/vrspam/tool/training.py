@@ -17,7 +17,7 @@ from vrspam.tool.crossfit import FOLDS, fold_auc_ci
 from vrspam.tool.fitting import Fit, Plan, fit_blocks, fit_linear, fit_maps
 from vrspam.tool.model import Model
 from vrspam.tool.notes import note_of
-from vrspam.tool.scaling import Scaling, plain_linear
+from vrspam.tool.scaling import Lines, Scaling
 from vrspam.tool.shapes import shapes_of
 from vrspam.tool.table import OpenedTable, open_labelled
 
@@ -151,24 +151,18 @@ def _parts(fit: Fit, opened: OpenedTable) -> dict[str, Any]:
     coef, intercept = fitted.coef_[0], float(fitted.intercept_[0])
     if fit.scaling is not None and fit.moments is not None:
         coef, intercept = fit.scaling.undo(coef, intercept)
-        means, deviations = fit.moments.means, fit.scaling.deviations
-        return {"coef": coef, "intercept": intercept, "means": means, "deviations": deviations, "features": None}
-    means = fitted.moments_.means
-    if (lines := plain_linear(fitted.features_)) is not None:
-        slopes, origins = lines
-        used = np.where(slopes > 0, slopes, 1.0)
-        deviations = Scaling.of(fitted.moments_, False).deviations / used
-        means = (means - origins) / used
-        intercept += float(coef @ origins)
-        return {
-            "coef": coef * slopes, "intercept": intercept, "means": means, "deviations": deviations, "features": None
-        }  # fmt: skip
-    deviations = Scaling.of(fitted.moments_, False).deviations
+        return _named(coef, intercept, fit.moments.means, fit.scaling.deviations)
+    means, deviations = fitted.moments_.means, Scaling.of(fitted.moments_, False).deviations
+    if (lines := Lines.of(fitted.features_)) is not None:  # a plain linear model says the same
+        coef, intercept = lines.undo(coef, intercept)
+        deviations = deviations / np.where(lines.slopes > 0.0, lines.slopes, 1.0)
+        return _named(coef, intercept, lines.columns_of(means), deviations)
     shapes = shapes_of(fitted, opened.schema.columns)
-    return {
-        "coef": coef, "intercept": intercept, "means": means, "deviations": deviations, "features": fitted.features_,
-        "shapes": shapes,
-    }  # fmt: skip
+    return {**_named(coef, intercept, means, deviations), "features": fitted.features_, "shapes": shapes}
+
+
+def _named(coef: np.ndarray, intercept: float, means: np.ndarray, deviations: np.ndarray) -> dict[str, Any]:
+    return {"coef": coef, "intercept": intercept, "means": means, "deviations": deviations, "features": None}
 
 
 def _candidates(table: dict[str, list]) -> list[dict[str, Any]]:

@@ -1,0 +1,86 @@
+"""What a first pass over files collects: means, categories, and the width and labels of LIBSVM text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from vrspam._utils.messages import Parameter
+from vrspam._utils.progress import Progress
+from vrspam.data.errors import DataError, Problems
+from vrspam.data.readers import Source
+from vrspam.data.readers.arrow_reader import type_kind
+from vrspam.data.readers.base import Block
+from vrspam.data.readers.libsvm_reader import LibsvmReader
+
+Label = bool | int | float | str
+
+
+class Means:
+    """Means of numeric columns, block by block; values that are missing or infinite do not count."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = tuple(names)
+        self._total, self._count = np.zeros(len(names)), np.zeros(len(names))
+
+    def add(self, X: np.ndarray) -> None:
+        finite = np.isfinite(X)
+        self._total += np.where(finite, X, 0.0).sum(axis=0)
+        self._count += finite.sum(axis=0)
+
+    def values(self, path: str, names: Sequence[str] | None = None) -> tuple[float, ...]:
+        """Return the means of all columns, or of those named; a column without values has none, and is refused."""
+        places = [self.names.index(name) for name in (self.names if names is None else names)]
+        for place in places:
+            if self._count[place] == 0:
+                raise DataError(f"{path}: column {self.names[place]!r} has no value at all; leave it out")
+        return tuple((self._total[places] / self._count[places]).tolist())
+
+
+def add_categories(block: Block, name: str, seen: set[str], most: int) -> None:
+    """Add the categories of a column in a block to those seen before; refuse too many."""
+    seen.update(block.table.column(name).unique().drop_null().to_pylist())
+    if len(seen) > most:
+        raise DataError(
+            "{file}: column {column!r} has more than {most} categories; leave it out with {drop}, or raise "
+            "{most_allowed}",
+            file=block.file,
+            column=name,
+            most=most,
+            drop=Parameter("drop", [name]),
+            most_allowed=Parameter("max_categories"),
+        )
+
+
+def scan_libsvm(source: Source, problems: Problems, progress: bool) -> tuple[int, set[Label]]:
+    """Return the number of features and the labels of LIBSVM files."""
+    texts: set[bytes] = set()
+    width = done = lines = 0
+    assert isinstance(source.reader, LibsvmReader)
+    with Progress("first pass", source.n_bytes, "rows", progress) as bar:
+        for path in source.paths:
+            for more, labels, size, rows in source.reader.scan(path, problems):
+                width, texts = max(width, more), texts | labels
+                done, lines = done + size, lines + rows
+                bar.update(done, lines)
+    values: set[Label] = set()
+    for text in texts:
+        try:
+            values.add(float(text))
+        except ValueError:
+            continue  # a bad line: the parser will name it
+    return width, values
+
+
+def target_type_of(path: str, name: str, kind: Any) -> str:
+    """Return what labels of this arrow type are read as."""
+    import pyarrow as pa
+
+    if pa.types.is_integer(kind):
+        return "int64"
+    known = {"bool": "bool", "number": "double", "string": "string"}
+    if type_kind(kind) not in known:
+        raise DataError(f"{path}: the label column {name!r} of type {kind} is neither number nor text")
+    return known[type_kind(kind)]
