@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import rankdata
 
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures
-from vrspam.features._frames import WHOLE_ROWS, blocks
+from vrspam.features.frames import WHOLE_ROWS, blocks
 from vrspam.features.encoders import distribution
 
 

@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 from vrspam import AUCClassifier, ClassMoments, VRSPAMClassifier
 from vrspam.solvers import vrspam as solver
-from vrspam.solvers._gradients import TrainingRows
+from vrspam.solvers.row_gradients import TrainingRows
 from vrspam.solvers.vrspam import VRSPAM, objective_on_rows
 
 VARIANTS = ["paper", "centred", "accelerated"]

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from vrspam import ClassMoments, kernels, theory
 from vrspam.objective import ElasticNet
-from vrspam.solvers._gradients import PairGradient, RowGradient, TrainingRows
+from vrspam.solvers.row_gradients import PairGradient, RowGradient, TrainingRows
 from vrspam.solvers.vrspam import VRSPAM, objective_on_rows, pass_order
 
 
@@ -42,7 +42,7 @@ def plain_statistics(X, y, weights=None):
 
 
 def textbook_gradient(kind, X, y, weights=None):
-    """g_i(w) of the table in vrspam.solvers._gradients, for the mean over i weighted by the sample weights."""
+    """g_i(w) of the table in vrspam.solvers.row_gradients, for the mean over i weighted by the sample weights."""
     p, lower, upper = plain_statistics(X, y, weights)
     q, delta, positive = 1 - p, upper - lower, y == y.max()
 

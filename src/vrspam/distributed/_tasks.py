@@ -10,7 +10,7 @@ import operator
 
 import numpy as np
 
-from vrspam.estimators._base import AUCClassifierBase, validated_rows
+from vrspam.estimators.base import AUCClassifierBase, validated_rows
 from vrspam.model_selection.folds import HashFolds
 from vrspam.model_selection.held_out import ValidationScores
 from vrspam.model_selection.sources import add_block, add_to_folds

@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from vrspam import metrics
 from vrspam.distributed import _tasks
-from vrspam.estimators import _base
-from vrspam.estimators._base import AUCClassifierBase
+from vrspam.estimators import base
+from vrspam.estimators.base import AUCClassifierBase
 from vrspam.estimators.cv import AUCClassifierCV
 from vrspam.estimators.exact import AUCClassifier
 from vrspam.model_selection.folds import HashFolds
@@ -233,7 +233,7 @@ class DaskAUCClassifier(DaskScores, AUCClassifier):
         self
         """
         blocks = DaskBlocks.of(X, y, sample_weight)
-        full = blocks.n_features <= _base.MOMENTS_MAX_FEATURES
+        full = blocks.n_features <= base.MOMENTS_MAX_FEATURES
         moments = blocks.reduce(_tasks.block_moments, _tasks.add, clone(self), full)
         if moments.n_features is None:
             raise ValueError("There are no rows: every block of X is empty.")

@@ -11,7 +11,7 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from vrspam._utils.validation import Rows, union_of_labels
-from vrspam.estimators._base import PENALTY_CONSTRAINTS, AUCClassifierBase, generator, resolve_l2
+from vrspam.estimators.base import PENALTY_CONSTRAINTS, AUCClassifierBase, generator, resolve_l2
 from vrspam.moments import ClassMoments
 from vrspam.objective import AUTO_L2_SHARE, Objective
 from vrspam.solvers.base import Solution, run

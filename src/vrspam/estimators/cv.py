@@ -14,9 +14,9 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 
 from vrspam._utils import array_api
 from vrspam._utils.messages import AllCoefficientsZero, warn
-from vrspam.estimators._base import MAPS_ON_HOST, PENALTY_CONSTRAINTS, AUCClassifierBase, RowBlocks
+from vrspam.estimators.base import MAPS_ON_HOST, PENALTY_CONSTRAINTS, AUCClassifierBase, RowBlocks
 from vrspam.estimators.exact import ExactFit, ExactSolver
-from vrspam.features._frames import check_frame, is_frame
+from vrspam.features.frames import check_frame, is_frame
 from vrspam.features.mapped import NAMES, MappedArray, is_plain, named_maps
 from vrspam.inspection import Reading, Shape, column_groups, drawn_part, importances, parts_of_score, shape_functions
 from vrspam.model_selection.cross_validate import GridSearch, cross_validate

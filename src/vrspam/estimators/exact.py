@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval
 from vrspam._utils import array_api
 from vrspam._utils.blas import blas_threads_for, blas_threads_for_matrix
 from vrspam._utils.validation import Rows
-from vrspam.estimators._base import PENALTY_CONSTRAINTS, AUCClassifierBase, BlockProducts, RowBlocks, resolve_l2
+from vrspam.estimators.base import PENALTY_CONSTRAINTS, AUCClassifierBase, BlockProducts, RowBlocks, resolve_l2
 from vrspam.moments import ClassMoments
 from vrspam.objective import DeviceProducts, ElasticNet, Objective, Operator, SquaredPairLoss
 from vrspam.solvers.base import Solution

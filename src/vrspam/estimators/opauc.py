@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from vrspam._utils.validation import Rows
-from vrspam.estimators._base import resolve_l2
+from vrspam.estimators.base import resolve_l2
 from vrspam.estimators._online import STREAM_CONSTRAINTS, Known, StreamClassifierBase
 from vrspam.moments import ClassMoments
 from vrspam.objective import Objective

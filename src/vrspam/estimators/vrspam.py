@@ -11,9 +11,9 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from vrspam._utils.progress import StatusLine
-from vrspam.estimators._base import PENALTY_CONSTRAINTS, AUCClassifierBase, generator, resolve_l2
+from vrspam.estimators.base import PENALTY_CONSTRAINTS, AUCClassifierBase, generator, resolve_l2
 from vrspam.moments import ClassMoments
-from vrspam.solvers._gradients import TrainingRows
+from vrspam.solvers.row_gradients import TrainingRows
 from vrspam.solvers.base import run, target_gap
 from vrspam.solvers.vrspam import VRSPAM, objective_on_rows, variant_that_runs
 

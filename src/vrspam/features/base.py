@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_feature_names_in, _check_sample_weight, check_is_fitted, validate_data
 
-from vrspam.features import _frames
+from vrspam.features import frames
 from vrspam.features.encoders import (
     LARGEST,
     N_NODES,
@@ -51,14 +51,14 @@ def _numbers_seen(name: Any, values: np.ndarray, weights: np.ndarray | None, som
 
 def _categories_seen(X, j: int, weights: np.ndarray | None) -> Seen:
     """The categories of a column; scaled by it, the indicator of each has variance 1."""
-    found = _frames.categories(X, j)
+    found = frames.categories(X, j)
     if len(found) > MAX_CATEGORIES:
         raise ValueError(
-            f"Column {_frames.name_of(X, j)!r} has more than {MAX_CATEGORIES} different values that are not numbers: "
+            f"Column {frames.name_of(X, j)!r} has more than {MAX_CATEGORIES} different values that are not numbers: "
             "drop it if it is a name, convert it if it holds numbers as text, or group its rare values."
         )
     seen = Indicators(tuple(sorted(value for value in found if value is not None)), None in found)
-    counts = np.bincount(_frames.category_codes(X, j, seen.codes), weights, seen.width)
+    counts = np.bincount(frames.category_codes(X, j, seen.codes), weights, seen.width)
     share = counts / counts.sum()
     variance = share * (1.0 - share)
     return replace(seen, scale=tuple((1.0 / np.sqrt(np.where(variance > 0.0, variance, 1.0))).tolist()))
@@ -134,19 +134,19 @@ class FeatureMap(TransformerMixin, BaseEstimator):
             if rows.size == 0:
                 raise ValueError("All sample weights are 0: at least one row must count.")
             if rows.size < X.shape[0]:
-                X, weights = _frames.rows_of(X, rows), weights[rows]
+                X, weights = frames.rows_of(X, rows), weights[rows]
         some = None
         if X.shape[0] > self.max_rows:
             some = np.sort(rng.choice(X.shape[0], self.max_rows, replace=False))
         columns = sparse.csc_array(X) if sparse.issparse(X) else X
         seen = [
-            _numbers_seen(_frames.name_of(X, j), _frames.numbers(columns, j), weights, some)
+            _numbers_seen(frames.name_of(X, j), frames.numbers(columns, j), weights, some)
             if numeric
             else _categories_seen(X, j, weights)
-            for j, numeric in enumerate(_frames.numeric_flags(X))
+            for j, numeric in enumerate(frames.numeric_flags(X))
         ]
         self._fit_columns(seen)
-        self._fit_further(X if some is None else _frames.rows_of(X, some), seen, rng)
+        self._fit_further(X if some is None else frames.rows_of(X, some), seen, rng)
         return self
 
     def transform(self, X) -> np.ndarray:
@@ -168,8 +168,8 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         check_is_fitted(self, "encoders_")
         X = self._check(X, reset=False)
         out = None
-        for rows in _frames.blocks(X.shape[0], self._width()):
-            block = self._transform_block(_frames.rows_of(X, rows))
+        for rows in frames.blocks(X.shape[0], self._width()):
+            block = self._transform_block(frames.rows_of(X, rows))
             if block.shape[0] == X.shape[0]:
                 return block
             if out is None:
@@ -194,9 +194,9 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         X = self._check(X, reset=False)
         columns = coefs.reshape(len(coefs), -1)
         few = columns.shape[1] <= FEW_COEFS
-        blocks = _frames.blocks(X.shape[0], max(self._few_width(), columns.shape[1]) if few else self._width())
+        blocks = frames.blocks(X.shape[0], max(self._few_width(), columns.shape[1]) if few else self._width())
         products = self._few_products if few else self._many_products
-        parts = [products(_frames.rows_of(X, rows), columns) for rows in blocks]
+        parts = [products(frames.rows_of(X, rows), columns) for rows in blocks]
         return np.concatenate(parts).reshape(X.shape[0], *coefs.shape[1:])
 
     def _few_products(self, X, coefs: np.ndarray) -> np.ndarray:
@@ -212,8 +212,8 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         return block @ coefs.astype(block.dtype, copy=False)
 
     def _check(self, X, *, reset: bool):
-        if _frames.is_frame(X):
-            _frames.check_frame(X)
+        if frames.is_frame(X):
+            frames.check_frame(X)
             validate_data(self, X, reset=reset, skip_check_array=True)
             return X
         return validate_data(
@@ -242,7 +242,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
             X = X.toarray()
         numeric = [isinstance(encoder, Curves) for encoder in self.encoders_]
         columns = [
-            _frames.numbers(X, j) if isinstance(encoder, Curves) else _frames.category_codes(X, j, encoder.codes)
+            frames.numbers(X, j) if isinstance(encoder, Curves) else frames.category_codes(X, j, encoder.codes)
             for j, encoder in enumerate(self.encoders_)
         ]
         floats = {column.dtype for column, number in zip(columns, numeric, strict=True) if number}

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import linalg
 from sklearn.utils._param_validation import Interval
 
-from vrspam.features import _frames
+from vrspam.features import frames
 from vrspam.features.additive import AdditiveFeatures
 from vrspam.features.base import FeatureMap, Seen
 from vrspam.features.encoders import Curves, Distribution, Indicators
@@ -113,7 +113,7 @@ class KernelFeatures(FeatureMap):
 
     def _fit_further(self, X, seen: list[Seen], rng: np.random.RandomState) -> None:
         chosen = rng.permutation(X.shape[0])[: self.n_landmarks]
-        self.landmarks_ = self._encode(_frames.rows_of(X, chosen)).astype(np.float64)
+        self.landmarks_ = self._encode(frames.rows_of(X, chosen)).astype(np.float64)
         squares = _squares(self.landmarks_)
         distances = np.maximum(squares + squares.T - 2.0 * (self.landmarks_ @ self.landmarks_.T), 0.0)
         median = float(np.median(distances[np.triu_indices_from(distances, 1)])) if chosen.size > 1 else 0.0
@@ -126,7 +126,7 @@ class KernelFeatures(FeatureMap):
             self.additive_ = AdditiveFeatures(max_features=self.max_additive, max_rows=self.max_rows, random_state=0)
             self.additive_._check(X, reset=True)
             self.additive_._fit_columns(seen)
-            sample = _frames.rows_of(X, chosen[:SCALE_ROWS])
+            sample = frames.rows_of(X, chosen[:SCALE_ROWS])
             self.whitening_ *= _unit(self._kernel_part(sample))
             self.additive_scale_ = _unit(self.additive_.features_of(sample))
 
@@ -139,7 +139,7 @@ class KernelFeatures(FeatureMap):
         right = self.gamma_ * np.hstack([2.0 * self.landmarks_, -np.ones((m, 1)), -_squares(self.landmarks_)])
         right, coefs = right.T.astype(left.dtype), coefs.astype(left.dtype)
         out = np.empty((len(left), coefs.shape[1]), dtype=left.dtype)
-        for rows in _frames.blocks(len(left), m, CACHED_ENTRIES):
+        for rows in frames.blocks(len(left), m, CACHED_ENTRIES):
             kernel = left[rows] @ right
             out[rows] = np.exp(kernel, out=kernel) @ coefs
         return out

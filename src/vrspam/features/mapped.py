@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from vrspam.features._frames import blocks, rows_of
+from vrspam.features.frames import blocks, rows_of
 from vrspam.features.additive import AdditiveFeatures, LinearFeatures
 from vrspam.features.base import FeatureMap
 from vrspam.features.kernel import KernelFeatures

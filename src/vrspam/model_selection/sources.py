@@ -18,7 +18,7 @@ from vrspam._utils.blas import blas_threads_for
 from vrspam._utils.messages import Parameter, WordedError
 from vrspam._utils.validation import Rows
 from vrspam.features import FeatureMap
-from vrspam.features._frames import BLOCK_ENTRIES, WHOLE_ROWS
+from vrspam.features.frames import BLOCK_ENTRIES, WHOLE_ROWS
 from vrspam.features.mapped import MappedArray
 from vrspam.model_selection.cross_validate import FoldProblem, over_folds
 from vrspam.model_selection.folds import HashFolds, Split

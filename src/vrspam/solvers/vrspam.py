@@ -4,7 +4,7 @@ An epoch reads all rows once for ∇f at the anchor w̃ and then takes m steps
 
     w ← prox_η(w - η v),   v = g_i(w) - g_i(w̃) + ∇f(w̃),   prox_η: soft-threshold by η l1, divide by 1 + η l2.
 
-| variant | gradient g_i (see `vrspam.solvers._gradients`) | steps | next anchor |
+| variant | gradient g_i (see `vrspam.solvers.row_gradients`) | steps | next anchor |
 |---|---|---|---|
 | paper | paper's, rows drawn uniformly | as above (Algorithm 1) | last iterate |
 | centred | centred, rows drawn by norm | as above | last iterate |
@@ -21,7 +21,7 @@ from typing import Literal
 import numpy as np
 
 from vrspam.objective import ElasticNet, Objective, SquaredPairLoss
-from vrspam.solvers._gradients import PairGradient, RowGradient, TrainingRows
+from vrspam.solvers.row_gradients import PairGradient, RowGradient, TrainingRows
 from vrspam.solvers.base import State, proximal_point, run
 from vrspam.solvers.online import known_sums
 from vrspam.solvers.spam import spam_pass

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
-from vrspam.features._frames import rows_of
+from vrspam.features.frames import rows_of
 from vrspam.metrics import AUCInterval, logit_interval, roc_auc_ci
 from vrspam.model_selection.held_out import HeldOut
 

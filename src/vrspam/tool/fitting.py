@@ -14,7 +14,7 @@ from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments, HashFolds
 from vrspam._utils.blas import blas_threads
 from vrspam._utils.messages import Parameter, WordedError
 from vrspam.features import LinearFeatures
-from vrspam.features._frames import rows_of
+from vrspam.features.frames import rows_of
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.tool import data_checks
 from vrspam.tool.crossfit import check_size, cross_fit, stratified_folds

@@ -18,7 +18,7 @@ from vrspam._utils import array_api
 from vrspam._utils.messages import NotConverged, warn
 from vrspam._utils.progress import Progress
 from vrspam._utils.validation import Rows
-from vrspam.features._frames import check_frame, is_frame
+from vrspam.features.frames import check_frame, is_frame
 from vrspam.model_selection.sources import add_block
 from vrspam.moments import ClassMoments
 from vrspam.objective import AUTO_L2_SHARE, WithinProducts, l2_unit, multiply
