@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks.common import Table
 from vrspam import AUCClassifier, ClassMoments
 from vrspam.objective import Objective
-from vrspam.solvers.choose import solve
+from vrspam.solvers import solve
 from vrspam.solvers.gram import Eigenvectors
 
 SIZES = [(2_000_000, 50), (400_000, 200), (100_000, 600)]  # not those the constants come from

@@ -22,9 +22,9 @@ from vrspam import VRSPAMClassifier, kernels
 from vrspam.data import load
 from vrspam.moments import ClassMoments
 from vrspam.objective import Objective, l2_unit
-from vrspam.solvers.row_gradients import TrainingRows
 from vrspam.solvers.base import run
 from vrspam.solvers.products import ConjugateGradient
+from vrspam.solvers.row_gradients import TrainingRows
 from vrspam.solvers.vrspam import VRSPAM, objective_on_rows
 
 # data set: most passes allowed with l1 = 0

@@ -15,7 +15,7 @@ from scipy.optimize import minimize_scalar
 
 from vrspam import kernels
 from vrspam.objective import Objective
-from vrspam.solvers.choose import solve
+from vrspam.solvers import solve
 
 
 class Piece(NamedTuple):

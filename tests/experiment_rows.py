@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from vrspam.experiments.plan import GRID, Run
-from vrspam.experiments.protocol import paper_protocol
+from vrspam.experiments.protocol import GRID, Run, paper_protocol
 from vrspam.experiments.store import Store
 
 FACTS = {"n_train": 800, "n_test": 200, "d": 24, "positive_share": 0.3}

@@ -20,7 +20,7 @@ from vrspam import (
     VRSPAMClassifier,
 )
 from vrspam.objective import ElasticNet, SquaredPairLoss
-from vrspam.solvers.choose import exact_solvers
+from vrspam.solvers import exact_solvers
 from vrspam.solvers.gram import RidgePath
 
 DTYPES = [np.float64, np.float32]

@@ -17,7 +17,7 @@ from vrspam import __version__
 from vrspam._utils.progress import StatusLine
 from vrspam.cli import main
 from vrspam.cli.watching import RunDisplay
-from vrspam.experiments.plan import Run
+from vrspam.experiments.protocol import Run
 from vrspam.experiments.run import Outcome
 from vrspam.experiments.store import read_all
 

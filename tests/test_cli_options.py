@@ -15,21 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tool_data import patients, write
 
-from vrspam._utils.messages import (
-    AllCoefficientsZero,
-    GridEdge,
-    Message,
-    Parameter,
-    WordedError,
-    WordedText,
-    WordedWarning,
-)
+from vrspam._utils.messages import Message, Parameter, WordedError, WordedText, WordedWarning
+from vrspam._utils.warnings import AllCoefficientsZero, GridEdge
 from vrspam.cli import main, options
 from vrspam.cli.app import app
-from vrspam.cli.console import in_options, warnings_as_lines
-from vrspam.cli.options import as_option, column_names
+from vrspam.cli.options import as_option, column_names, in_options, warnings_as_lines
 from vrspam.tool import load_model, save_model
-from vrspam.tool.notes import note_of
+from vrspam.tool.data_checks import note_of
 from vrspam.tool.training import train
 
 

@@ -10,8 +10,8 @@ from vrspam import AUCClassifier, ClassMoments, kernels
 from vrspam.estimators.exact import choose_solver
 from vrspam.objective import ElasticNet as Penalty
 from vrspam.objective import Objective, SquaredPairLoss
+from vrspam.solvers import solve
 from vrspam.solvers.base import State, proximal_point, run, target_gap
-from vrspam.solvers.choose import solve
 from vrspam.solvers.gram import Eigenvectors, GramDescent, RidgePath
 from vrspam.solvers.products import ColumnDescent
 

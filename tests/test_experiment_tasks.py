@@ -13,11 +13,10 @@ from sklearn.preprocessing import StandardScaler, normalize
 from vrspam import AUCClassifier
 from vrspam.data import load
 from vrspam.experiments import tables
-from vrspam.experiments.plan import GRID, make_plan
-from vrspam.experiments.protocol import demo_protocol
+from vrspam.experiments.protocol import GRID, demo_protocol, make_plan
 from vrspam.experiments.run import Worker
 from vrspam.experiments.store import Store, read_all
-from vrspam.experiments.train_test import TrainTestSplit
+from vrspam.experiments.tasks import TrainTestSplit
 
 SET = "breast-cancer"
 

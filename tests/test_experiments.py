@@ -12,8 +12,16 @@ import pytest
 from experiment_rows import SPLITS, about, fill, result
 
 from vrspam.experiments import tables
-from vrspam.experiments.plan import GRID, Run, make_plan, needs
-from vrspam.experiments.protocol import Protocol, demo_protocol, paper_cells, paper_protocol
+from vrspam.experiments.protocol import (
+    GRID,
+    Protocol,
+    Run,
+    demo_protocol,
+    make_plan,
+    needs,
+    paper_cells,
+    paper_protocol,
+)
 from vrspam.experiments.run import WORKER_DIED, Outcome, run_all
 from vrspam.experiments.store import Store, read_all
 

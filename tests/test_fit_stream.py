@@ -14,8 +14,8 @@ from vrspam import AUCClassifier, ClassMoments
 from vrspam.data import read_chunks
 from vrspam.estimators.base import RowBlocks
 from vrspam.objective import Objective
+from vrspam.solvers import solve
 from vrspam.solvers.base import run
-from vrspam.solvers.choose import solve
 from vrspam.solvers.smooth import ProximalGradient
 
 

@@ -13,11 +13,10 @@ from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments, HashFolds
 from vrspam._utils.validation import Rows
 from vrspam.features import AdditiveFeatures, LinearFeatures
 from vrspam.features.mapped import MappedArray
-from vrspam.model_selection.cross_validate import FoldProblem, GridScores, GridSearch, cross_validate
+from vrspam.model_selection.cross_validate import GridScores, GridSearch, choose_map, cross_validate
 from vrspam.model_selection.folds import Split
 from vrspam.model_selection.held_out import HeldOutBlock
-from vrspam.model_selection.maps import choose_map
-from vrspam.model_selection.sources import BlocksInSequence, RowsInMemory, TrainingPart
+from vrspam.model_selection.sources import BlocksInSequence, FoldProblem, RowsInMemory, TrainingPart
 from vrspam.objective import SquaredPairLoss
 
 FOLDS = HashFolds(3, seed=5)
@@ -191,7 +190,7 @@ def test_the_table_shows_the_point_that_is_taken(monkeypatch):
         nothing = np.zeros(auc.shape)
         return GridScores({"l2": np.array([0.1, 1.0]), "l1": np.array([0.0])}, auc, nothing, nothing == 0, nothing)
 
-    monkeypatch.setattr("vrspam.model_selection.maps.cross_validate", given_scores)
+    monkeypatch.setattr("vrspam.model_selection.cross_validate.cross_validate", given_scores)
     maps = {"linear": LinearFeatures(), "additive": AdditiveFeatures()}
     splits = [Split(np.arange(30), np.arange(30, 60)), Split(np.arange(30, 60), np.arange(30))]
     known = (Rows(X, y, None), splits, np.unique(y), GridSearch("auto", (0.0,), 1e-8, 1000, None))

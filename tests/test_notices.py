@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments, VRSPAMClassifier, coef_path
-from vrspam._utils.messages import AllCoefficientsZero, GridEdge, GridNotCertified, NotConverged
+from vrspam._utils.warnings import AllCoefficientsZero, GridEdge, GridNotCertified, NotConverged
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((60, 4))

@@ -18,7 +18,7 @@ from helpers import LOSSES, PENALTIES, SOLVERS, make_data
 from scipy import sparse
 
 from vrspam.objective import ElasticNet, Objective
-from vrspam.solvers.choose import solve
+from vrspam.solvers import solve
 from vrspam.solvers.path import solve_grid
 
 CONTAINERS = {"dense": np.asarray, "csr": sparse.csr_array}

@@ -19,7 +19,7 @@ from vrspam._utils.blas import (
     blas_threads_for,
     blas_threads_for_matrix,
 )
-from vrspam.model_selection.cross_validate import SIDE_BY_SIDE_BYTES, FoldProblem, over_folds
+from vrspam.model_selection.sources import SIDE_BY_SIDE_BYTES, FoldProblem, over_folds
 
 
 def counts() -> list[int]:

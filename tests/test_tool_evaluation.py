@@ -17,9 +17,8 @@ from vrspam.data import DataError
 from vrspam.metrics import delong_test
 from vrspam.plotting.style import new_figure, save_figure
 from vrspam.tool.calibration import Sigmoid
-from vrspam.tool.evaluation import compare, evaluate, score_file, verdict
-from vrspam.tool.measures import Bin, calibration_error, lift, reliability
-from vrspam.tool.pictures import comparison_picture
+from vrspam.tool.evaluation import Bin, calibration_error, compare, evaluate, lift, reliability, score_file, verdict
+from vrspam.tool.pages import comparison_picture
 from vrspam.tool.prediction import predict
 
 RNG = np.random.default_rng(0)

@@ -23,10 +23,9 @@ from vrspam.metrics import roc_auc, roc_auc_ci
 from vrspam.selection import select
 from vrspam.tool import evaluation, fitting, load_model, save_model
 from vrspam.tool.calibration import calibrate
-from vrspam.tool.crossfit import fold_auc_ci, fold_numbers
+from vrspam.tool.data_checks import note_of
 from vrspam.tool.explanation import by_column, explain
-from vrspam.tool.fitting import RowSample
-from vrspam.tool.notes import note_of
+from vrspam.tool.fitting import RowSample, fold_auc_ci, fold_numbers
 from vrspam.tool.prediction import predict
 from vrspam.tool.table import choose_positive, open_labelled
 from vrspam.tool.training import train as train_by_default

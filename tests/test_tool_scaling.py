@@ -12,7 +12,7 @@ from vrspam.data import Schema
 from vrspam.data.encode import encode_rows
 from vrspam.features import AdditiveFeatures, LinearFeatures
 from vrspam.tool.data_checks import count_missing
-from vrspam.tool.scaling import Lines, Scaling, spread
+from vrspam.tool.model import Lines, Scaling, spread
 
 
 def test_spread_is_that_of_all_rows_and_a_constant_column_has_none():

@@ -19,7 +19,7 @@ from scipy.special import expit, logit, ndtr, ndtri
 from sklearn.exceptions import UndefinedMetricWarning
 
 from vrspam._utils import array_api
-from vrspam._utils.messages import warn
+from vrspam._utils.warnings import warn
 
 ONE_CLASS = "Only one class is present in y_true (with positive weight): ROC AUC is not defined."
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from vrspam._utils.optional import how_to_install
+from vrspam._utils.messages import how_to_install
 
 
 def main(arguments: list[str] | None = None) -> int:

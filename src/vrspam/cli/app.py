@@ -9,9 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from vrspam import __version__
-from vrspam._utils.optional import MissingExtra
+from vrspam._utils.messages import MissingExtra
 from vrspam.cli import evaluate, experiments, explain, predict, theory, train
-from vrspam.cli.console import INTERRUPTED, in_options, say, warn
+from vrspam.cli.options import INTERRUPTED, in_options, say, warn
 
 # the error of click for misuse; typer has it from click, or from its own copy of click
 Misuse: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException")

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vrspam._utils.optional import require
+from vrspam._utils.messages import require
 from vrspam.cli import options
-from vrspam.cli.console import on_terminal, print_json, say, warnings_as_lines
+from vrspam.cli.options import on_terminal, print_json, say, warnings_as_lines
 
 if TYPE_CHECKING:
     from vrspam.tool.evaluation import Evaluation
@@ -127,7 +127,7 @@ def compare(
     scores = {name_a: a, name_b: b}
     if picture is not None:
         from vrspam.plotting.style import save_figure
-        from vrspam.tool.pictures import comparison_picture
+        from vrspam.tool.pages import comparison_picture
 
         save_figure(comparison_picture(positive, scores), picture)
     if html is not None:
@@ -152,8 +152,7 @@ def compare(
 
 
 def _describe(found: Evaluation, cost_ratio: float | None, recall: float) -> None:
-    from vrspam.tool.evaluation import described
-    from vrspam.tool.measures import calibration_error
+    from vrspam.tool.evaluation import calibration_error, described
 
     auc = found.auc
     say(f"rows               {found.n:,}, of which {found.positives:,} positive ({found.positives / found.n:.2%})")

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from vrspam._utils.optional import require
-from vrspam.cli.console import INTERRUPTED, in_options, out, print_json, say, warn
-from vrspam.cli.options import AsJson
+from vrspam._utils.messages import require
+from vrspam.cli.options import INTERRUPTED, AsJson, in_options, out, print_json, say, warn
 
 if TYPE_CHECKING:
     from vrspam.experiments.protocol import Protocol
@@ -136,8 +135,8 @@ def _run(protocol: Protocol, directory: Path, jobs: int | None, as_json: bool, s
     if directory.exists() and not directory.is_dir():
         raise typer.BadParameter(f"{directory} is a file: give the name of a directory", param_hint="--out")
     from vrspam.cli.watching import duration, watching
-    from vrspam.experiments.harness import run_experiment
     from vrspam.experiments.publish import publish
+    from vrspam.experiments.run import run_experiment
 
     start = time.monotonic()
     try:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vrspam._utils.optional import require
+from vrspam._utils.messages import require
 from vrspam.cli import options
-from vrspam.cli.console import print_json, say
+from vrspam.cli.options import print_json, say
 
 if TYPE_CHECKING:
     from vrspam.tool import Model
@@ -50,7 +50,7 @@ def explain(
     loaded = load_model(model)
     if picture is not None:
         from vrspam.plotting.style import save_figure
-        from vrspam.tool.pictures import features_picture
+        from vrspam.tool.pages import features_picture
 
         save_figure(features_picture(loaded), picture)
     if html is not None:

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from vrspam._utils.optional import require
+from vrspam._utils.messages import require
 from vrspam.cli import options
-from vrspam.cli.console import in_options, on_terminal, print_json, say, warnings_as_lines
+from vrspam.cli.options import in_options, on_terminal, print_json, say, warnings_as_lines
 
 
 def register(app: typer.Typer) -> None:

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from vrspam._utils.optional import require
+from vrspam._utils.messages import require
 from vrspam.cli import options
-from vrspam.cli.console import on_terminal, print_json, say, warnings_as_lines
+from vrspam.cli.options import on_terminal, print_json, say, warnings_as_lines
 
 
 def register(app: typer.Typer) -> None:
@@ -46,7 +46,7 @@ def theory(
     chosen = options.chosen_columns(drop, include, categorical)
     read = options.reading(format, delimiter, zero_based)
     options.check_target(data, target, read)
-    from vrspam.tool.constants import constants
+    from vrspam.tool.data_checks import constants
 
     with warnings_as_lines():
         table = constants(

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vrspam._utils.optional import require
+from vrspam._utils.messages import require
 from vrspam.cli import options
-from vrspam.cli.console import in_options, on_terminal, print_json, say, warn, warnings_as_lines
+from vrspam.cli.options import in_options, on_terminal, print_json, say, warn, warnings_as_lines
 
 if TYPE_CHECKING:
     from vrspam.tool import Model

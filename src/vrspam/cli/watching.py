@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from vrspam._utils.progress import StatusLine
-from vrspam.cli.console import err, warn
-from vrspam.experiments.harness import Watcher
-from vrspam.experiments.plan import Run, cost
-from vrspam.experiments.run import Outcome
+from vrspam.cli.options import err, warn
+from vrspam.experiments.protocol import Run, cost
+from vrspam.experiments.run import Outcome, Watcher
 
 EARLY = 0.03  # share of the work below which the start-up of the processes would mislead
 

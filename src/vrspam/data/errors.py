@@ -6,7 +6,8 @@ import difflib
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from vrspam._utils.messages import Message, Parameter, WordedError, warn
+from vrspam._utils.messages import Message, Parameter, WordedError
+from vrspam._utils.warnings import warn
 
 _SHOWN = 20  # columns named in one message
 _KEPT = 1000  # notes kept in full; all are counted

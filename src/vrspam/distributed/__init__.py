@@ -1,6 +1,6 @@
 """Exact fits on Dask clusters: moments of each block, added up in a tree, solved locally. Needs the extra `dask`."""
 
-from vrspam._utils.optional import require
+from vrspam._utils.messages import require
 
 require("dask", "dask")  # before the imports below fail without a word on what to do
 

@@ -15,9 +15,9 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 
 from vrspam import metrics
 from vrspam._utils import array_api
-from vrspam._utils.messages import NotConverged, warn
 from vrspam._utils.progress import Progress
 from vrspam._utils.validation import Rows
+from vrspam._utils.warnings import NotConverged, warn
 from vrspam.features.frames import check_frame, is_frame
 from vrspam.model_selection.sources import add_block
 from vrspam.moments import ClassMoments

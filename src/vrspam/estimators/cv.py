@@ -13,19 +13,18 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
 from vrspam._utils import array_api
-from vrspam._utils.messages import AllCoefficientsZero, warn
+from vrspam._utils.warnings import AllCoefficientsZero, warn
 from vrspam.estimators.base import MAPS_ON_HOST, PENALTY_CONSTRAINTS, AUCClassifierBase, RowBlocks
 from vrspam.estimators.exact import ExactFit, ExactSolver
 from vrspam.features.frames import check_frame, is_frame
 from vrspam.features.mapped import NAMES, MappedArray, is_plain, named_maps
 from vrspam.inspection import Reading, Shape, column_groups, drawn_part, importances, parts_of_score, shape_functions
-from vrspam.model_selection.cross_validate import GridSearch, cross_validate
+from vrspam.model_selection.cross_validate import GridSearch, MapChoice, choose_map, cross_validate, only_columns
 from vrspam.model_selection.folds import HashFolds, hash_folds, make_splits
 from vrspam.model_selection.held_out import HeldOut
-from vrspam.model_selection.maps import MapChoice, choose_map, only_columns
 from vrspam.model_selection.sources import BlocksInSequence, FoldSource, RowsInMemory
 from vrspam.moments import ClassMoments
-from vrspam.solvers.choose import SolverName
+from vrspam.solvers import SolverName
 from vrspam.solvers.path import check_grid_axis, warn_if_not_converged
 
 

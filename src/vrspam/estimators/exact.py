@@ -17,8 +17,8 @@ from vrspam._utils.validation import Rows
 from vrspam.estimators.base import PENALTY_CONSTRAINTS, AUCClassifierBase, BlockProducts, RowBlocks, resolve_l2
 from vrspam.moments import ClassMoments
 from vrspam.objective import DeviceProducts, ElasticNet, Objective, Operator, SquaredPairLoss
+from vrspam.solvers import SolverName, choose_solver, solve
 from vrspam.solvers.base import Solution
-from vrspam.solvers.choose import SolverName, choose_solver, solve
 
 __all__ = ["AUCClassifier", "choose_solver"]
 

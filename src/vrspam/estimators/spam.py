@@ -6,8 +6,8 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from vrspam._utils.validation import Rows
-from vrspam.estimators.base import PENALTY_CONSTRAINTS
 from vrspam.estimators._online import STREAM_CONSTRAINTS, Known, StreamClassifierBase
+from vrspam.estimators.base import PENALTY_CONSTRAINTS
 from vrspam.solvers.online import step_rule
 from vrspam.solvers.spam import SPAM
 

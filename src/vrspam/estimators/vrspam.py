@@ -13,8 +13,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from vrspam._utils.progress import StatusLine
 from vrspam.estimators.base import PENALTY_CONSTRAINTS, AUCClassifierBase, generator, resolve_l2
 from vrspam.moments import ClassMoments
-from vrspam.solvers.row_gradients import TrainingRows
 from vrspam.solvers.base import run, target_gap
+from vrspam.solvers.row_gradients import TrainingRows
 from vrspam.solvers.vrspam import VRSPAM, objective_on_rows, variant_that_runs
 
 

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from vrspam import __version__
 from vrspam._utils.atomic import replacing
-from vrspam.experiments.plan import Run
+from vrspam.experiments.protocol import Run
 
 Row = dict[str, Any]
 

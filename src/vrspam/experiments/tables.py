@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vrspam.experiments.plan import GRID
-from vrspam.experiments.protocol import paper_cells
+from vrspam.experiments.protocol import GRID, paper_cells
 from vrspam.experiments.store import Row
 
 AGREEMENT = 0.001  # VRSPAM's test AUC is to be this close to the optimum's

@@ -12,9 +12,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from vrspam.features.frames import blocks, rows_of
 from vrspam.features.additive import AdditiveFeatures, LinearFeatures
 from vrspam.features.base import FeatureMap
+from vrspam.features.frames import blocks, rows_of
 from vrspam.features.kernel import KernelFeatures
 
 BANDWIDTHS = (3.0, 1.0, 0.3)  # from nearly quadratic to fine detail

@@ -1,74 +1,125 @@
-"""Cross-validate a grid of penalties: each solution is certified, and scored on the rows that its fold holds out."""
+"""Cross-validate a grid of penalties, for the columns as they are or for several feature maps.
+
+Each solution is certified, and scored on the rows that its fold holds out; the map and the point are chosen together.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
-from sklearn.utils.parallel import Parallel, delayed  # these hand scikit-learn's settings on to the threads
 
 from vrspam import metrics
-from vrspam._utils.blas import FEW, SMALL, blas_thread_count, blas_threads
+from vrspam._utils.validation import Rows
+from vrspam.features import FeatureMap
+from vrspam.features.mapped import MappedArray, TooManyFeatures
+from vrspam.model_selection.folds import Split
 from vrspam.model_selection.held_out import HeldOut, HeldOutBlock, held_out_at
-from vrspam.model_selection.selection import Choice
-from vrspam.model_selection.sources import FoldSource
+from vrspam.model_selection.selection import TIE, Choice, SelectionRule, select, simplest
+from vrspam.model_selection.sources import FoldSource, RowsInMemory, over_folds
 from vrspam.moments import ClassMoments
 from vrspam.solvers.path import auto_l2s, check_grid_axis, solve_grid
 
-T = TypeVar("T")
-SIDE_BY_SIDE_BYTES = 1 << 28  # memory that folds solved at the same time may need, if the caller does not set n_jobs
+
+@dataclass(frozen=True)
+class Candidate:
+    """A fitted map (None for the columns as they are), the scores of its grid, and the point that would be taken."""
+
+    name: str
+    features: Any
+    n_features: int
+    scores: GridScores
+    choice: Choice
+
+    @property
+    def best(self) -> tuple[float, float]:
+        """The best mean AUC over the folds, and its standard error."""
+        place = np.unravel_index(int(np.argmax(self.choice.mean)), self.choice.mean.shape)
+        return float(self.choice.mean[place]), float(self.choice.standard_error[place])
 
 
 @dataclass(frozen=True)
-class FoldProblem:
-    """What decides how folds share the threads.
+class MapChoice:
+    """All candidates, the chosen one, and the point of its grid that is taken."""
 
-    Attributes
-    ----------
-    folds : int
-    small : bool
-        Whether each fold is solved from small matrices. Threads then do more for folds side by side than within one.
-    many_products : bool
-        Whether there are very many small products, as for elastic nets.
-    bytes_each : int
-        Memory that one fold needs.
-    in_turn : bool
-        Whether the folds run one after the other unless the caller sets n_jobs. This is so on a device, and where the
-        rows go through a transformer of another package, which two threads may not be allowed to call.
+    candidates: list[Candidate]
+    chosen: Candidate
+    point: Choice
+
+    def table(self) -> dict[str, list]:
+        """Candidates with their CV AUC ± standard error, one list for each column of the table."""
+        rows = []
+        for candidate in self.candidates:
+            taken = candidate is self.chosen
+            point = self.point if taken else candidate.choice
+            auc, error = float(point.mean[point.index]), float(point.standard_error[point.index])
+            rows.append((candidate.name, candidate.n_features, *point.values.values(), auc, error, taken))
+        names = ("features", "n_features", "l2", "l1", "auc", "standard_error", "chosen")
+        return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+
+
+def only_columns(scores: GridScores, n_features: int, rule: SelectionRule) -> MapChoice:
+    """The choice where there is nothing to choose but the penalties: the columns as they are."""
+    columns = Candidate("linear", None, n_features, scores, select(scores.auc, scores.grid, rule))
+    return MapChoice([columns], columns, columns.choice)
+
+
+def choose_map(
+    maps: dict[str, Any], rows: Rows, splits: list[Split], classes: np.ndarray, search: GridSearch, rule: SelectionRule
+) -> MapChoice:
+    """Fit each map, without labels, and cross-validate its grid.
+
+    Maps that give too many features are passed over, unless all do. With the rule "one-standard-error" the first
+    map, in the given order, that has a point within one standard error of the best point of all maps is taken, with
+    its simplest such point.
     """
+    candidates: list[Candidate] = []
+    too_many: TooManyFeatures | None = None
+    leader: Candidate | None = None  # the map with the best point so far
+    for name, features in maps.items():
+        _fit_without_labels(features, rows)
+        try:
+            X: Any = MappedArray(rows.X, features)
+        except TooManyFeatures as refusal:
+            too_many = refusal
+            continue
+        mapped = Rows(X, rows.y, rows.weights)
+        scores = cross_validate(RowsInMemory(mapped, splits, classes, search.n_jobs), search, keep_coefs=True)
+        new = Candidate(name, features, X.shape[1], scores, select(scores.auc, scores.grid, rule))
+        candidates.append(new)
+        # The two matrices of features² of every map would be too much: only those of the best one stay.
+        if leader is None or new.best[0] > leader.best[0]:
+            leader, passed = new, leader
+        else:
+            passed = new
+        if passed is not None:
+            passed.scores.total = None
+    if leader is None:
+        assert too_many is not None
+        raise too_many
+    if rule == "best":
+        return MapChoice(candidates, leader, leader.choice)
+    mean, error = leader.best
+    least = mean - max(error, TIE)
+    chosen = next(candidate for candidate in candidates if (candidate.choice.mean >= least).any())
+    index = simplest(chosen.choice.mean >= least, chosen.scores.grid)
+    values = {name: float(axis[i]) for (name, axis), i in zip(chosen.scores.grid.items(), index, strict=True)}
+    return MapChoice(candidates, chosen, replace(chosen.choice, index=index, values=values))
 
-    folds: int
-    small: bool
-    many_products: bool
-    bytes_each: int
-    in_turn: bool = False
 
-    @classmethod
-    def from_matrices(
-        cls, folds: int, n_features: int, many_products: bool, block_bytes: int = 0, in_turn: bool = False
-    ) -> FoldProblem:
-        """Folds that are solved from matrices of n_features², and that then score blocks of rows."""
-        needed = 2 * block_bytes + 10 * 8 * n_features**2
-        return cls(folds, n_features <= SMALL, many_products, needed, in_turn)
-
-
-def over_folds(function: Callable[[int], T], problem: FoldProblem, n_jobs: int | None) -> list[T]:
-    """Call `function` with the number of each fold, some of them at the same time, in threads.
-
-    Small matrix products, and the many products of elastic nets, are slower when several threads share them. The
-    threads that small products do not use go to the folds, as far as memory allows, unless the caller sets n_jobs.
-    """
-    jobs = min(effective_n_jobs(n_jobs), problem.folds)
-    if problem.small and n_jobs is None and jobs == 1 and not problem.in_turn:
-        jobs = min(blas_thread_count(), problem.folds, max(1, SIDE_BY_SIDE_BYTES // problem.bytes_each))
-    threads = None if jobs == 1 else max(1, effective_n_jobs(-1) // jobs)
-    if problem.small or problem.many_products:
-        threads = min(FEW, blas_thread_count()) if problem.in_turn and jobs == 1 else 1
-    with blas_threads(threads):
-        return Parallel(n_jobs=jobs, prefer="threads")(map(delayed(function), range(problem.folds)))
+def _fit_without_labels(features: Any, rows: Rows) -> None:
+    if isinstance(features, FeatureMap):
+        features.fit(rows.X, sample_weight=rows.weights)
+        return
+    try:
+        features.fit(rows.X)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"{type(features).__name__} could not be fitted as a feature map, which is given X alone and no labels: "
+            f"{error}"
+        ) from error
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vrspam._utils.messages import GridEdge, warn
+from vrspam._utils.warnings import GridEdge, warn
 
 SelectionRule = Literal["best", "one-standard-error"]
 TIE = 1e-12  # mean scores that differ by less are equal but for rounding

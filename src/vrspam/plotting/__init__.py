@@ -1,6 +1,6 @@
 """Pictures of scores, curves and paths: functions from numbers to matplotlib axes. Needs the extra `plots`."""
 
-from vrspam._utils.optional import require
+from vrspam._utils.messages import require
 
 require("plots", "matplotlib")  # before the imports below fail without a word on what to do
 

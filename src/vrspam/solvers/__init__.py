@@ -1,1 +1,79 @@
-"""Algorithms that minimise the one objective of `vrspam.objective`."""
+"""Algorithms that minimise an objective, and which of them runs.
+
+`choose_solver` decides how the data is held; `solve` then takes the first of `exact_solvers` that takes the objective.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+
+from vrspam.objective import Objective
+from vrspam.solvers.base import Solution, Solver
+from vrspam.solvers.gram import Cholesky, GramDescent
+from vrspam.solvers.products import ColumnDescent, ConjugateGradient
+from vrspam.solvers.smooth import ProximalGradient, TruncatedNewton
+
+MOMENTS_MAX_FEATURES_DENSE = 5_000
+MOMENTS_MAX_FEATURES_SPARSE = 2_000
+MOMENTS_ALWAYS = 1_000
+
+SolverName = Literal["moments", "products"]
+
+
+def choose_solver(n_samples: int, n_features: int, is_sparse: bool) -> SolverName:
+    """The one rule that decides how the data is held.
+
+    "moments" gathers two d×d matrices in one pass and solves from them; it costs n d² and does not mind bad
+    conditioning. "products" only multiplies by X, once or twice an iteration, and never holds a d×d matrix.
+
+    * up to 1,000 features: moments;
+    * dense X, up to 5,000 features and at least as many rows as features: moments;
+    * sparse X, up to 2,000 features: moments;
+    * otherwise products.
+
+    Within each, `exact_solvers` says what runs.
+
+    >>> choose_solver(60_000, 780, is_sparse=False), choose_solver(16_000, 62_000, is_sparse=True)
+    ('moments', 'products')
+    """
+    if n_features <= MOMENTS_ALWAYS:
+        return "moments"
+    if is_sparse:
+        return "moments" if n_features <= MOMENTS_MAX_FEATURES_SPARSE else "products"
+    return "moments" if n_features <= min(n_samples, MOMENTS_MAX_FEATURES_DENSE) else "products"
+
+
+def exact_solvers() -> list[Solver]:
+    """Every exact solver, the best one first: `solve` takes the first that does not refuse.
+
+    They keep what they compute of a loss, so one list serves all penalties of a grid.
+    """
+    return [Cholesky(), GramDescent(), ConjugateGradient(), ColumnDescent(), TruncatedNewton(), ProximalGradient()]
+
+
+def solve(
+    objective: Objective,
+    *,
+    tol: float,
+    max_iter: int,
+    w0: np.ndarray | None = None,
+    solvers: Sequence[Solver] | None = None,
+) -> Solution:
+    """Minimise F by the first solver that takes the objective; `w0` is a start for those that can use one.
+
+    >>> from vrspam import ClassMoments
+    >>> moments = ClassMoments.from_data(np.array([[0.0], [1.0], [2.0], [5.0]]), [-1, -1, 1, 1])
+    >>> solution = solve(Objective.from_moments(moments, l2=0.5), tol=1e-10, max_iter=100)
+    >>> bool(solution.converged), round(float(solution.w[0]), 4)
+    (True, 0.24)
+    """
+    refusals = []
+    for solver in exact_solvers() if solvers is None else solvers:
+        refusal = solver.refuses(objective)
+        if refusal is None:
+            return solver.solve(objective, tol=tol, max_iter=max_iter, w0=w0)
+        refusals.append(f"{type(solver).__name__}: {refusal}")
+    raise ValueError(f"No solver takes this objective. {'; '.join(refusals)}.")

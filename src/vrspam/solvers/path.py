@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vrspam._utils.blas import blas_threads_for_matrix
-from vrspam._utils.messages import GridNotCertified, warn
+from vrspam._utils.warnings import GridNotCertified, warn
 from vrspam.moments import ClassMoments
 from vrspam.objective import ElasticNet, Objective, Penalty, SmoothLoss, SquaredPairLoss, l2_unit
-from vrspam.solvers.choose import exact_solvers, solve
+from vrspam.solvers import exact_solvers, solve
 from vrspam.solvers.gram import RidgePath
 
 

@@ -21,9 +21,9 @@ from typing import Literal
 import numpy as np
 
 from vrspam.objective import ElasticNet, Objective, SquaredPairLoss
-from vrspam.solvers.row_gradients import PairGradient, RowGradient, TrainingRows
 from vrspam.solvers.base import State, proximal_point, run
 from vrspam.solvers.online import known_sums
+from vrspam.solvers.row_gradients import PairGradient, RowGradient, TrainingRows
 from vrspam.solvers.spam import spam_pass
 from vrspam.theory import noise_printed, step_bound
 

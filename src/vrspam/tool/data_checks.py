@@ -1,4 +1,7 @@
-"""What a careful statistician would ask about these data before trusting a model of them."""
+"""What a careful statistician would ask about data before trusting a model of them, as notes for the model file.
+
+Beside them, the constants of the paper for the rows of a file.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,97 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from vrspam._utils.messages import Parameter, WordedText
+from vrspam import AUCClassifier
+from vrspam._utils.messages import Message, Parameter, WordedText
+from vrspam._utils.warnings import AllCoefficientsZero, GridEdge, GridNotCertified, NotConverged
 from vrspam.data import Schema
 from vrspam.data.encode import encode_rows
 from vrspam.metrics import roc_auc_columns
 from vrspam.moments import ClassMoments
+from vrspam.theory import Description, describe
+from vrspam.tool.model import Scaling
+from vrspam.tool.table import open_labelled
+
+
+def constants(
+    path: Any,
+    target: str | None = None,
+    positive: str | None = None,
+    *,
+    l2: float | None = None,
+    theta: float = 0.5,
+    epsilon: float = 1e-6,
+    raw: bool = False,
+    **opening: Any,
+) -> Description:
+    """`vrspam.theory.describe` for a file, at the exact optimum of its rows.
+
+    Parameters
+    ----------
+    path, target, positive, **opening
+        As in `vrspam.tool.table.open_labelled`.
+    l2 : float, optional
+        By default that of `AUCClassifier(l2="auto")`.
+    theta, epsilon : float
+        As in `describe`.
+    raw : bool, default=False
+        Take the features as they are; by default they are standardised, as `vrspam train` does.
+
+    Returns
+    -------
+    Description
+    """
+    X, labels = open_labelled(path, target, positive, **opening).load()
+    if not raw:
+        moments = ClassMoments(X.shape[1], classes=[False, True], scatter=False).update(X, labels)
+        X = Scaling.of(moments, sparse.issparse(X))(X)
+    fitted = AUCClassifier("auto" if l2 is None else l2).fit(X, labels)
+    coef = fitted.coef_[0]
+    return describe(X, labels, fitted.l2_, theta=theta, epsilon=epsilon, coef=coef if np.any(coef) else None)
+
+
+CERTIFICATE = "to the last digit; the certificate says how far from the optimum the model can be"
+BEST_AT_THE_EDGE = (
+    "The best {parameter} is {value:g}, the {end} that was tried, and beats its neighbour by {lead:.2g}, more than one "
+    "standard error ({error:.2g}): "
+)
+
+
+def note_of(noticed: Warning | Message | str) -> str:
+    """A note for the model file; advice of the estimators becomes advice about `train`.
+
+    >>> note_of(GridNotCertified(2, 60))
+    '2 of 60 candidates for the penalty were not solved to the last digit; the certificate says ...'
+    >>> note_of(GridEdge("l1", 0.5, "largest", lead=0.25, error=0.125))
+    'The best l1 is 0.5, the largest that was tried, and beats its neighbour by 0.25, ...: try larger numbers with l1='
+    """
+    match noticed:
+        case str():
+            return noticed
+        case GridNotCertified(missed=missed, total=total):
+            return f"{missed} of {total} candidates for the penalty were not solved {CERTIFICATE}"
+        case NotConverged():
+            return f"the model was not solved {CERTIFICATE}"
+        case GridEdge(parameter="l1", beyond=beyond):
+            advice = "try {beyond} numbers with {option}"
+            return WordedText(BEST_AT_THE_EDGE + advice, **vars(noticed), beyond=beyond, option=Parameter("l1"))
+        case GridEdge(beyond=beyond):
+            advice = "a {beyond} one, which `train` never takes, may rank better"
+            return WordedText(BEST_AT_THE_EDGE + advice, **vars(noticed), beyond=beyond)
+        case AllCoefficientsZero(l1=l1) if l1 > 0.0:
+            return WordedText(
+                "All coefficients are 0 at the chosen l1 = {l1:g}: no feature ranks the validation rows better than "
+                "chance at a smaller one that was tried; try still smaller numbers with {option}, if there is anything "
+                "to find",
+                l1=l1,
+                option=Parameter("l1"),
+            )
+    message = getattr(noticed, "message", noticed)
+    if not isinstance(message, Message):
+        return str(noticed)
+    fields = {name: str(value) if isinstance(value, Message) else value for name, value in message.fields.items()}
+    return WordedText(message.template, **fields)
+
 
 LEAKAGE_AUC = 0.999
 FEW = 50  # of a class: below, intervals are wide and choices of the penalty shaky

@@ -1,4 +1,7 @@
-"""The deployable model: columns, coefficients, calibration and how it came about, in one frozen object."""
+"""The deployable model, in one frozen object: columns, coefficients, curves, calibration and how it came about.
+
+Beside it, what its parts are made of: the standardisation of encoded rows, and the curves to show.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,161 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from vrspam.data import Chunks, Schema
 from vrspam.data.chunks import open_source
 from vrspam.data.first_pass import Label
 from vrspam.data.readers import Source
-from vrspam.inspection import column_groups
+from vrspam.features import LinearFeatures
+from vrspam.features.encoders import Curves
+from vrspam.inspection import Shape, column_groups, drawn_part
+from vrspam.moments import ClassMoments
 from vrspam.tool.calibration import Calibration
-from vrspam.tool.shapes import Shapes
+
+
+def spread(moments: ClassMoments) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and standard deviation of each feature over all rows; the deviation of a constant feature is 0."""
+    share = moments.weights[:, np.newaxis] / moments.weights.sum()
+    mean = (share * moments.means).sum(axis=0)
+    variance = (share * (moments.variances + (moments.means - mean) ** 2)).sum(axis=0)
+    deviation = np.sqrt(variance)
+    deviation[deviation <= 1e-10 * np.abs(mean)] = 0.0  # rounding, not spread
+    return mean, deviation
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """Standardisation of encoded rows. Sparse rows are not centred: differences of rows, all that AUC sees, stay."""
+
+    centre: np.ndarray
+    deviations: np.ndarray
+
+    @classmethod
+    def of(cls, moments: ClassMoments, is_sparse: bool) -> Scaling:
+        mean, deviation = spread(moments)
+        return cls(np.zeros_like(mean) if is_sparse else mean, np.where(deviation > 0, deviation, 1.0))
+
+    def __call__(self, X: Any) -> Any:
+        if sparse.issparse(X):
+            return sparse.csr_array(X.multiply(1.0 / self.deviations))
+        return (X - self.centre) / self.deviations
+
+    def undo(self, coef: np.ndarray, intercept: float) -> tuple[np.ndarray, float]:
+        """Coefficients and intercept for rows as they are."""
+        original = coef / self.deviations
+        return original, intercept - float(original @ self.centre)
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Features that are straight lines of encoded columns x: slope·x + origin; a slope of 0 has x = constant."""
+
+    slopes: np.ndarray
+    origins: np.ndarray
+    constants: np.ndarray
+
+    @classmethod
+    def of(cls, features: Any) -> Lines | None:
+        """The lines of a fitted map that only standardises numbers and encodes categories one-hot.
+
+        None for any other map, and where missing values have features of their own.
+        """
+        if not isinstance(features, LinearFeatures) or any(encoder.missing for encoder in features.encoders_):
+            return None
+        lines: list[tuple[float, float, float]] = []
+        for encoder in features.encoders_:
+            if not isinstance(encoder, Curves):
+                lines += [(1.0, 0.0, 0.0)] * encoder.width
+            elif encoder.nodes.size == 1:
+                lines.append((0.0, 0.0, float(encoder.nodes[0])))
+            else:
+                slope = float(np.ptp(encoder.table) / np.ptp(encoder.nodes))
+                lines.append((slope, float(encoder.table[0, 0] - slope * encoder.nodes[0]), 0.0))
+        return cls(*np.array(lines).T)
+
+    def columns_of(self, features: np.ndarray) -> np.ndarray:
+        """The columns that have these features."""
+        flat = self.slopes == 0.0
+        return np.where(flat, self.constants, (features - self.origins) / np.where(flat, 1.0, self.slopes))
+
+    def undo(self, coef: np.ndarray, intercept: float) -> tuple[np.ndarray, float]:
+        """Coefficients and intercept for the columns."""
+        return coef * self.slopes, intercept + float(coef @ self.origins)
+
+
+_LISTS = ("contribution", "low", "high")
+
+
+@dataclass(frozen=True)
+class Shapes:
+    """The curves of a model.
+
+    Attributes
+    ----------
+    columns : tuple of Shape
+        What each column adds to the score, with a 95 % band from the folds.
+    interactions : float or None
+        Spread of the part of the score that is not a sum of curves; None where the curves are all there is, and
+        their sum is the score.
+    """
+
+    columns: tuple[Shape, ...]
+    interactions: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values and lists."""
+        return {
+            "columns": [
+                {**shape._asdict(), **{key: getattr(shape, key).tolist() for key in ("grid", *_LISTS)}}
+                for shape in self.columns
+            ],
+            "interactions": self.interactions,
+        }
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Shapes:
+        """Return what `to_dict` wrote, or say what is wrong with it."""
+        interactions = plain["interactions"]
+        shapes = cls(tuple(map(_shape, plain["columns"])), None if interactions is None else float(interactions))
+        if not np.isfinite([shape.importance for shape in shapes.columns] + [shapes.interactions or 0.0]).all():
+            raise ValueError("the spread of a curve is not finite")
+        return shapes
+
+
+def _shape(plain: Mapping[str, Any]) -> Shape:
+    texts = all(isinstance(value, str) for value in plain["grid"])
+    grid = np.array(plain["grid"], dtype=object if texts else np.float64)
+    value, low, high = (np.array(plain[key], dtype=np.float64) for key in _LISTS)
+    missing = None
+    if plain["missing"] is not None:
+        at, below, above = map(float, plain["missing"])
+        missing = (at, below, above)
+    if grid.ndim != 1 or grid.size == 0 or {grid.shape} != {value.shape, low.shape, high.shape}:
+        raise ValueError("a curve has parts of different sizes")
+    if not all(np.isfinite(part).all() for part in (value, low, high, missing or (), () if texts else grid)):
+        raise ValueError("a curve holds numbers that are not finite")
+    return Shape(str(plain["name"]), grid, value, low, high, missing, float(plain["importance"]))
+
+
+def shapes_of(fitted: Any, columns: Sequence[str]) -> Shapes | None:
+    """Return the curves of a fitted `AUCClassifierCV` on a feature map.
+
+    Parameters
+    ----------
+    fitted : AUCClassifierCV
+    columns : names of the columns that it was fitted on
+
+    Returns
+    -------
+    Shapes or None
+        None for a kernel without additive features, whose score has no curves.
+    """
+    if drawn_part(fitted.features_) is None:
+        return None
+    found = [shape._replace(name=name) for name, shape in zip(columns, fitted.shape_functions_.values(), strict=True)]
+    spread = list(fitted.importances_.values())  # of the columns, then of the interactions of a kernel
+    return Shapes(tuple(found), spread[-1] if len(spread) > len(found) else None)
 
 
 class Scored(NamedTuple):

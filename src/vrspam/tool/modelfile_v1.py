@@ -14,8 +14,7 @@ import numpy as np
 from vrspam.data import Schema
 from vrspam.features import map_from_dict
 from vrspam.inspection import column_groups
-from vrspam.tool.model import Model
-from vrspam.tool.scaling import Scaling
+from vrspam.tool.model import Model, Scaling
 
 
 @dataclass(frozen=True)

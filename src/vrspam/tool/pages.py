@@ -1,9 +1,10 @@
-"""Evaluations, comparisons and models as self-contained HTML pages."""
+"""Evaluations, comparisons and models as pictures, and as self-contained HTML pages."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,23 +12,82 @@ import numpy as np
 from vrspam import __version__
 from vrspam._utils.messages import Parameter, worded
 from vrspam.metrics import DeLongTest
-from vrspam.plotting.style import save_figure
-from vrspam.report import Bullets, Cell, Facts, Figure, Page, Table, Text
-from vrspam.tool.evaluation import Evaluation, described, verdict
-from vrspam.tool.explanation import by_column, curve_words, explain, model_words
-from vrspam.tool.measures import calibration_error
-from vrspam.tool.model import Model
-from vrspam.tool.pictures import (
-    MOST_FEATURES,
-    comparison_picture,
-    curves_picture,
-    features_picture,
-    reliability_picture,
-    scores_picture,
+from vrspam.plotting import (
+    plot_coefficients,
+    plot_lift,
+    plot_precision_recall,
+    plot_reliability,
+    plot_roc,
+    plot_scores,
+    plot_shapes,
 )
+from vrspam.plotting.style import new_figure, save_figure
+from vrspam.report import Bullets, Cell, Facts, Figure, Page, Table, Text
+from vrspam.tool.evaluation import Evaluation, calibration_error, described, verdict
+from vrspam.tool.explanation import by_column, curve_words, explain, model_words, size_words, strongest
+from vrspam.tool.model import Model
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
+
+MOST_FEATURES = 20
+LEGEND_LINE = 20  # letters of a name in one line of a legend, before its AUC
+
+
+def features_picture(model: Model) -> Picture:
+    """The curves of the most important columns; for a model without curves, the features of the largest effect."""
+    if model.shapes is not None:
+        shapes = {shape.name: shape for shape in model.shapes.columns}
+        return plot_shapes({name: shape for name, shape in shapes.items() if shape.importance > 0.0} or shapes)
+    found = strongest(model, MOST_FEATURES)
+    figure, axes = new_figure(1, 1, (8.0, 1.1 + 0.27 * max(len(found), 2)))
+    names, sizes = [name for name, _ in found], [size for _, size in found]
+    plot_coefficients(names, sizes, label=size_words(model), ax=axes[0, 0])
+    return figure
+
+
+def curves_picture(evaluation: Evaluation) -> Picture:
+    """The ROC curve, and the curve of precision and recall."""
+    figure, axes = new_figure(1, 2, (10.4, 4.9))
+    plot_roc(evaluation.positive, evaluation.scores, ax=axes[0, 0])
+    plot_precision_recall(evaluation.positive, evaluation.scores, ax=axes[0, 1])
+    return figure
+
+
+def scores_picture(model: Model, evaluation: Evaluation) -> Picture:
+    """The scores of both classes with Youden's threshold, and the lift of the highest scores."""
+    figure, axes = new_figure(1, 2, (10.4, 3.8))
+    youden = evaluation.thresholds["youden"].threshold
+    names = ("negatives", f"positives ({model.positive})")
+    plot_scores(evaluation.positive, evaluation.scores, threshold=youden, names=names, ax=axes[0, 0])
+    plot_lift(evaluation.positive, evaluation.scores, ax=axes[0, 1])
+    return figure
+
+
+def reliability_picture(evaluation: Evaluation) -> Picture:
+    """Observed frequencies against predicted probabilities."""
+    figure, axes = new_figure(1, 1, (5.0, 4.2))
+    bins = evaluation.bins
+    plot_reliability([b.predicted for b in bins], [b.observed for b in bins], [b.rows for b in bins], ax=axes[0, 0])
+    return figure
+
+
+def comparison_picture(positive: np.ndarray, scores: Mapping[str, np.ndarray]) -> Picture:
+    """Both ROC curves, and both curves of precision and recall."""
+    figure, axes = new_figure(1, 2, (10.4, 4.9))
+    shown = {_wrapped(name): values for name, values in scores.items()}
+    plot_roc(positive, shown, ax=axes[0, 0])
+    plot_precision_recall(positive, shown, ax=axes[0, 1])
+    return figure
+
+
+def _wrapped(name: str) -> str:
+    """A name in lines that a legend has room for; the middle of a very long one is left out."""
+    half = 3 * LEGEND_LINE // 2
+    if len(name) > 2 * half:
+        name = f"{name[: half - 1]}…{name[-half:]}"
+    return "\n".join(wrap(name, LEGEND_LINE, break_on_hyphens=False))
+
 
 NARROW = 5.5  # inches: a picture that a phone has room for
 ShowParameter = Callable[[Parameter], str]

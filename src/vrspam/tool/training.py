@@ -13,12 +13,9 @@ from vrspam._utils.messages import Parameter, WordedError
 from vrspam.features import FeatureMap
 from vrspam.tool import data_checks
 from vrspam.tool.calibration import METHODS, Calibration, calibrate
-from vrspam.tool.crossfit import FOLDS, fold_auc_ci
-from vrspam.tool.fitting import Fit, Plan, fit_blocks, fit_linear, fit_maps
-from vrspam.tool.model import Model
-from vrspam.tool.notes import note_of
-from vrspam.tool.scaling import Lines, Scaling
-from vrspam.tool.shapes import shapes_of
+from vrspam.tool.data_checks import note_of
+from vrspam.tool.fitting import FOLDS, Fit, Plan, fit_blocks, fit_linear, fit_maps, fold_auc_ci
+from vrspam.tool.model import Lines, Model, Scaling, shapes_of
 from vrspam.tool.table import OpenedTable, open_labelled
 
 MOST_COLUMNS = 1_000  # encoded; maps of wider tables take long and seldom help

@@ -11,8 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from vrspam._utils.messages import Parameter
-from vrspam._utils.optional import how_to_install
+from vrspam._utils.messages import Parameter, how_to_install
 from vrspam._utils.progress import Progress
 from vrspam.data.errors import DataError, Problems
 from vrspam.data.readers.arrow_reader import FeatherReader, ParquetReader

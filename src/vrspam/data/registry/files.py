@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from vrspam import __version__
-from vrspam._utils.optional import how_to_install
+from vrspam._utils.messages import how_to_install
 from vrspam._utils.progress import Progress
 from vrspam.data.errors import DataError
 from vrspam.data.readers.base import DAMAGED, TextFile

@@ -1,0 +1,115 @@
+"""Warnings of the estimators as classes with fields, and `warn`, which points at the user's own line.
+
+A warning is worded once, in its `__str__`. Code that must say the same in other words asks for its class and fields.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+from sklearn.exceptions import ConvergenceWarning
+
+PASSED_OVER = {"vrspam", "sklearn", "joblib"}
+
+
+def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
+    """Warn at the first line outside of this package and of those that call it on behalf of others.
+
+    A warning that is an object has its own category.
+    """
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in PASSED_OVER:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
+
+
+class FieldsWarning(UserWarning):
+    """A warning that is a data class: it is pickled by its fields."""
+
+    def __reduce__(self) -> Any:
+        return type(self), tuple(vars(self).values())
+
+
+@dataclass(eq=False)
+class NotConverged(FieldsWarning, ConvergenceWarning):
+    """A solver stopped before its certificate reached the tolerance.
+
+    >>> print(NotConverged("AUCClassifier", 10, 0.0123))
+    AUCClassifier stopped after 10 iterations with gap_ = 0.0123, above tol * F(0): raise max_iter, ...
+    """
+
+    estimator: str
+    n_iter: int
+    gap: float
+    more_advice: str = ""
+
+    def __str__(self) -> str:
+        return (
+            f"{self.estimator} stopped after {self.n_iter} iterations with gap_ = {self.gap:.3g}, above tol * F(0): "
+            f"raise max_iter, standardise the features, or give a larger l2{self.more_advice}."
+        )
+
+
+@dataclass(eq=False)
+class GridNotCertified(FieldsWarning, ConvergenceWarning):
+    """Some points of a grid of penalties were not solved to the tolerance: `missed` of `total`.
+
+    >>> print(GridNotCertified(2, 60))
+    2 of 60 solutions of the grid were not certified to tol: raise max_iter, standardise the features, ...
+    """
+
+    missed: int
+    total: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.missed} of {self.total} solutions of the grid were not certified to tol: raise max_iter, "
+            "standardise the features, or leave out the smallest l2."
+        )
+
+
+@dataclass(eq=False)
+class GridEdge(FieldsWarning):
+    """The best value of a parameter lies at an end of its grid and clearly beats its neighbour.
+
+    `lead` is how much better its mean score is than its neighbour's, `error` the standard error of that mean.
+
+    >>> print(GridEdge("l2", 0.1, "largest", lead=0.09, error=0.02))
+    The best l2 is 0.1, the largest of the grid, and beats its neighbour by 0.09, ...: add larger values of l2.
+    """
+
+    parameter: str
+    value: float
+    end: str  # "smallest" or "largest"
+    lead: float
+    error: float
+
+    @property
+    def beyond(self) -> str:
+        """What values beyond the end of the grid are: "smaller" or "larger"."""
+        return {"smallest": "smaller", "largest": "larger"}[self.end]
+
+    def __str__(self) -> str:
+        return (
+            f"The best {self.parameter} is {self.value:g}, the {self.end} of the grid, and beats its neighbour by "
+            f"{self.lead:.2g}, more than one standard error ({self.error:.2g}): add {self.beyond} values of "
+            f"{self.parameter}."
+        )
+
+
+@dataclass(eq=False)
+class AllCoefficientsZero(FieldsWarning):
+    """Every coefficient of the chosen model is 0; `l1` is the one that was chosen."""
+
+    l1: float
+
+    def __str__(self) -> str:
+        if self.l1 == 0.0:
+            return "All coefficients are 0: the classes have the same mean in every feature (or no feature varies)."
+        return (
+            f"All coefficients are 0 at the chosen l1 = {self.l1:g}: no feature ranks the validation rows better "
+            "than chance at a smaller one of the grid. Add smaller values of l1, if there is anything to find."
+        )
