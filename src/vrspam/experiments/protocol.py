@@ -1,4 +1,4 @@
-"""The protocol (`paper.toml` read into frozen values, with what a command replaced) and the runs that follow from it."""
+"""The protocol (`paper.toml` as frozen values, with what a command replaced) and the runs that follow from it."""
 
 from __future__ import annotations
 

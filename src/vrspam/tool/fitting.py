@@ -1,4 +1,4 @@
-"""Three ways to fit rows of a file, by cross-validation: feature maps, encoded and standardised rows, the same in blocks."""
+"""Three ways to fit rows of a file by cross-validation: feature maps, standardised rows, and those in blocks."""
 
 from __future__ import annotations
 
