@@ -111,7 +111,7 @@ def score_file(
         raise DataError(f"{chunks.source.paths[0]} has no rows; get it again")
     positive = np.concatenate([labels for labels, _ in blocks if labels is not None])
     scores = np.concatenate([block for _, block in blocks])
-    for wanted, name in ((positive, "positive"), (~positive, "other")):
+    for wanted, name in ((positive, "positive"), (~positive, "negative")):
         if wanted.sum() < 2:
             raise DataError(f"an evaluation needs at least two {name} rows, and {path} has {wanted.sum()}")
     return positive, scores
