@@ -184,7 +184,7 @@ def test_columns_named_as_a_result_are_not_handed_on(table, tmp_path, name):
     assert not (tmp_path / "out.csv").exists()
 
 
-@pytest.mark.parametrize(("label", "name"), [("yes", "positive"), ("no", "other")])
+@pytest.mark.parametrize(("label", "name"), [("yes", "positive"), ("no", "negative")])
 def test_one_row_of_a_class_is_too_few(table, label, name):
     path, frame = table
     other = "no" if label == "yes" else "yes"
