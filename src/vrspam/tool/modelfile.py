@@ -19,9 +19,8 @@ from vrspam._utils.messages import WordedText
 from vrspam.data import DataError, Schema
 from vrspam.features import map_from_dict
 from vrspam.tool.calibration import calibration_from_dict
-from vrspam.tool.model import Model
+from vrspam.tool.model import Model, Shapes
 from vrspam.tool.modelfile_v1 import EncodedMap, EncodedModel
-from vrspam.tool.shapes import Shapes
 
 FORMAT = "vrspam-model"
 VERSION = 2

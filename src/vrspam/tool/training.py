@@ -16,10 +16,9 @@ from vrspam.tool.calibrating import METHODS, calibrate
 from vrspam.tool.calibration import Calibration
 from vrspam.tool.crossfit import FOLDS, fold_auc_ci
 from vrspam.tool.fitting import Fit, Plan, fit_blocks, fit_linear, fit_maps
-from vrspam.tool.model import Model
+from vrspam.tool.model import Model, shapes_of
 from vrspam.tool.rewording import reworded
 from vrspam.tool.scaling import Lines, Scaling
-from vrspam.tool.shapes import shapes_of
 from vrspam.tool.table import OpenedTable, open_labelled
 
 MOST_COLUMNS = 1_000  # encoded; maps of wider tables take long and seldom help
