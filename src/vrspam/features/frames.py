@@ -11,7 +11,7 @@ from decimal import Decimal
 from numbers import Real
 from typing import Any
 
-import narwhals as nw
+import narwhals.stable.v2 as nw
 import numpy as np
 from narwhals.exceptions import DuplicateError
 from scipy import sparse

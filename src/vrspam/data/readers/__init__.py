@@ -61,23 +61,18 @@ class Source:
             raise DataError("{given} must be at least 1", given=Parameter("chunk_bytes", chunk_bytes))
         if delimiter is not None and len(delimiter.encode()) != 1:
             raise DataError("{given} must be one ASCII character", given=Parameter("delimiter", delimiter))
-        options: dict[str, Any] = {}
-        for given, only_for, parameter in (
-            (delimiter is not None, CSVReader, Parameter("delimiter")),
-            (zero_based, LibsvmReader, Parameter("zero_based", True)),
-        ):
-            if given and kind is not only_for:
+        given = {"delimiter": delimiter, "zero_based": zero_based or None}
+        for name, value in given.items():
+            if value is not None and name not in kind.options:
                 raise DataError(
                     "{path} is read as {format}, and {parameter} is for {other}; leave it out",
                     path=paths[0],
                     format=kind.name,
-                    parameter=parameter,
-                    other="CSV" if only_for is CSVReader else "LIBSVM",
+                    parameter=Parameter(name, True if value is True else None),
+                    other=next(other.title for other in READERS.values() if name in other.options),
                 )
-        if kind is CSVReader:
-            options = {"delimiter": delimiter, "block_bytes": chunk_bytes}
-        elif kind is LibsvmReader:
-            options = {"zero_based": zero_based, "block_bytes": chunk_bytes}
+        known = {"delimiter": delimiter, "zero_based": zero_based, "block_bytes": chunk_bytes}
+        options = {name: known[name] for name in kind.options}
         return cls(paths, kind(**options), chunk_bytes, zero_based)
 
     def counted_from(self, zero_based: bool) -> Source:

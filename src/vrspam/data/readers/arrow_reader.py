@@ -36,7 +36,7 @@ def numeric_values(table: Any, names: Sequence[str]) -> np.ndarray:
 class _ArrowReader:
     """What Parquet and Feather share: a schema in the file, and groups of rows that are read one by one."""
 
-    magic, tabular, sparse = b"", True, False
+    tabular, sparse, options = True, False, ()
     _kind: Any
 
     def columns(self, path: str) -> dict[str, Any]:
@@ -149,14 +149,14 @@ class _Feather:
 class ParquetReader(_ArrowReader):
     """Parquet files."""
 
-    name, suffixes, magic = "parquet", (".parquet", ".pq"), b"PAR1"
+    name, title, suffixes, magic = "parquet", "Parquet", (".parquet", ".pq"), b"PAR1"
     _kind = _Parquet
 
 
 class FeatherReader(_ArrowReader):
     """Arrow IPC files, also called Feather."""
 
-    name, suffixes, magic = "feather", (".feather", ".arrow", ".ipc"), b"ARROW1"
+    name, title, suffixes, magic = "feather", "Feather", (".feather", ".arrow", ".ipc"), b"ARROW1"
     _kind = _Feather
 
 

@@ -95,8 +95,8 @@ class Reader(Protocol):
 
     Attributes
     ----------
-    name : str
-        What `format=` calls it.
+    name, title : str
+        What `format=` calls it, and what messages do.
     suffixes : tuple of str
         Ends of file names.
     magic : bytes
@@ -105,10 +105,14 @@ class Reader(Protocol):
         Columns have names and types, and blocks are arrow record batches. Otherwise blocks are arrays.
     sparse : bool
         Absent values are zeros, and each row carries its label (LIBSVM).
+    options : tuple of str
+        What its constructor takes: `block_bytes` and options that it alone has.
     """
 
     @property
     def name(self) -> str: ...
+    @property
+    def title(self) -> str: ...
     @property
     def suffixes(self) -> tuple[str, ...]: ...
     @property
@@ -117,6 +121,8 @@ class Reader(Protocol):
     def tabular(self) -> bool: ...
     @property
     def sparse(self) -> bool: ...
+    @property
+    def options(self) -> tuple[str, ...]: ...
 
     def columns(self, path: str) -> dict[str, Any]:
         """Return the columns of a file with their types."""

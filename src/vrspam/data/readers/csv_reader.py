@@ -52,7 +52,8 @@ class CSVReader:
     the first reading, and kept for the next one.
     """
 
-    name, suffixes, magic, tabular, sparse = "csv", (".csv", ".tsv"), b"", True, False
+    name, title, suffixes, magic = "csv", "CSV", (".csv", ".tsv"), b""
+    tabular, sparse, options = True, False, ("delimiter", "block_bytes")
 
     def __init__(self, delimiter: str | None = None, block_bytes: int = 8 << 20) -> None:
         self.delimiter, self.block_bytes = delimiter, block_bytes

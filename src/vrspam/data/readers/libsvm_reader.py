@@ -20,7 +20,8 @@ _LABEL = re.compile(rb"^[^\S\n]*(\S+)", re.MULTILINE)
 class LibsvmReader:
     """LIBSVM text, packed or not: a label, then index:value pairs, in each line."""
 
-    name, suffixes, magic, tabular, sparse = "libsvm", (".libsvm", ".svm", ".svmlight"), b"", False, True
+    name, title, suffixes, magic = "libsvm", "LIBSVM", (".libsvm", ".svm", ".svmlight"), b""
+    tabular, sparse, options = False, True, ("zero_based", "block_bytes")
 
     def __init__(self, zero_based: bool = False, block_bytes: int = 8 << 20) -> None:
         self.zero_based, self.block_bytes = zero_based, block_bytes

@@ -15,7 +15,8 @@ from vrspam.data.readers.base import Block, WantedOrChoice, choose
 class NpyReader:
     """Arrays that NumPy has saved; columns have numbers."""
 
-    name, suffixes, magic, tabular, sparse = "npy", (".npy",), b"\x93NUMPY", False, False
+    name, title, suffixes, magic = "npy", ".npy", (".npy",), b"\x93NUMPY"
+    tabular, sparse, options = False, False, ()
 
     def columns(self, path: str) -> dict[str, Any]:
         """Return the numbers of the columns, as text, with their type."""
