@@ -8,7 +8,6 @@ indices. A matrix in CSC form, seen as the CSR form of its transpose, gives acce
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
@@ -33,27 +32,23 @@ def _kind(argument: Any) -> Any:
     return getattr(argument, "instance_class", None) if isinstance(argument, types.BaseNamedTuple) else None
 
 
-def _foreign_files(sig: Any) -> list[str]:
-    """The files of the penalties in a signature that are defined elsewhere."""
-    return sorted({_PROX[_kind(argument)][1] for argument in sig if _kind(argument) in _PROX} - {__file__})
+def _is_foreign(argument: Any) -> bool:
+    """Whether an argument is a penalty whose prox is defined in another file."""
+    return _kind(argument) in _PROX and _PROX[_kind(argument)][1] != __file__
 
 
 class _Cache(FunctionCache):
-    """Numba's disk cache, which also notices an edit in the file of a penalty that is defined elsewhere.
+    """Numba's disk cache, but not of code for penalties that are defined elsewhere.
 
-    Code for a penalty that is in no file, such as one typed into a notebook, is not kept.
+    It watches this file alone, so it would go on running the old code of such a penalty after an edit. And it could not
+    be read any more where the module of the penalty is not at hand.
     """
 
-    def _index_key(self, sig, codegen):
-        stamps = [(name, os.stat(name).st_mtime_ns, os.stat(name).st_size) for name in _foreign_files(sig)]
-        return (*super()._index_key(sig, codegen), *stamps)
-
     def load_overload(self, sig, target_context):
-        kept = all(map(os.path.exists, _foreign_files(sig)))
-        return super().load_overload(sig, target_context) if kept else None
+        return None if any(map(_is_foreign, sig)) else super().load_overload(sig, target_context)
 
     def save_overload(self, sig, data):
-        if all(map(os.path.exists, _foreign_files(sig))):
+        if not any(map(_is_foreign, sig)):
             super().save_overload(sig, data)
 
 
@@ -80,7 +75,7 @@ def _overload_prox1(penalty, v, step, j):
 def register_prox(kind: type) -> Callable[[F], F]:
     """Decorate the function (penalty, v, step, j) that `prox1` calls for one kind of penalty, a named tuple.
 
-    Define both in the same file: kernels that are compiled for the penalty are compiled again when it changes.
+    Kernels for a penalty outside this file are compiled anew in each process; those for the ones here are kept on disk.
     """
 
     def register(function: F) -> F:
