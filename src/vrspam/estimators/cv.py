@@ -225,7 +225,8 @@ class AUCClassifierCV(AUCClassifierBase):
             rows = rows._replace(X=MappedArray(rows.X, found.chosen.features))
         exact = ExactSolver(**found.point.values, tol=self.tol, max_iter=self.max_iter)
         fit = exact.from_rows(rows, classes, solver, found.chosen.scores.total)
-        left_out = 1.0 - float(np.mean([split.train.size for split in splits])) / rows.X.shape[0]
+        train_parts, _ = zip(*splits, strict=True)
+        left_out = 1.0 - float(np.mean(list(map(len, train_parts)))) / rows.X.shape[0]
         return self._store_search(found, fit, left_out, like=rows.X)
 
     @_fit_context(prefer_skip_nested_validation=False)

@@ -12,7 +12,7 @@ from scipy import linalg
 from scipy.interpolate import BSpline
 from sklearn.utils._param_validation import Interval
 
-from vrspam.features.base import FeatureMap, Seen
+from vrspam.features.base import FeatureMap
 from vrspam.features.encoders import Curves, Distribution, Indicators
 
 
@@ -158,11 +158,6 @@ class AdditiveFeatures(FeatureMap):
         self.max_rows = max_rows
         self.random_state = random_state
 
-    def _fit_columns(self, seen: list[Seen]) -> None:
-        curved = sum(not isinstance(column, Indicators) and column[0].values.size > 2 for column in seen)
-        self._most_functions = self.max_features // max(curved, 1) - 1
-        super()._fit_columns(seen)
-
     def _indicators(self, seen: Indicators) -> Indicators:
         return seen
 
@@ -173,10 +168,12 @@ class AdditiveFeatures(FeatureMap):
         inside = bounds[(bounds > seen.values[0]) & (bounds < seen.values[-1])]
         # Of few values all are nodes, and nothing lies between them.
         nodes = np.union1d(seen.values, inside) if seen.values.size > HANDFUL else seen.values
-        curves = [np.clip((nodes - seen.mean) / seen.deviation, -self.clip, self.clip)]
-        if seen.values.size > 2 and self._most_functions > 0:
-            smooth = smooth_functions(seen.ranks, seen.shares, self.n_knots)[:, : self._most_functions]
-            weights = np.arange(1.0, smooth.shape[1] + 1.0) ** -self.decay
-            curves += [np.interp(nodes, seen.values, function) for function in (smooth * weights).T]
-        labels = ("", *(f"smooth{r}" for r in range(1, len(curves))))
-        return Curves(nodes, np.stack(curves, axis=1), labels, missing)
+        curves, labels = [np.clip((nodes - seen.mean) / seen.deviation, -self.clip, self.clip)], [""]
+        most_functions = self.max_features // max(self._n_curved, 1) - 1
+        if seen.values.size > 2 and most_functions > 0:
+            smooth = smooth_functions(seen.ranks, seen.shares, self.n_knots)[:, :most_functions]
+            smooth *= np.arange(1.0, smooth.shape[1] + 1.0) ** -self.decay
+            for r, function in enumerate(smooth.T, start=1):
+                curves.append(np.interp(nodes, seen.values, function))
+                labels.append(f"smooth{r}")
+        return Curves(nodes, np.stack(curves, axis=1), tuple(labels), missing)

@@ -117,8 +117,11 @@ class Curves:
     @cached_property
     def _tables(self) -> dict[np.dtype, tuple[np.ndarray, np.ndarray]]:
         """The table and its steps from node to node, in both precisions."""
-        kinds = (np.dtype(np.float64), np.dtype(np.float32))
-        return {kind: (self.table.astype(kind), np.diff(self.table, axis=0).astype(kind)) for kind in kinds}
+        steps = np.diff(self.table, axis=0)
+        return {
+            np.dtype(np.float64): (self.table, steps),
+            np.dtype(np.float32): (self.table.astype(np.float32), steps.astype(np.float32)),
+        }
 
     def names(self, column: str) -> list[str]:
         """Name of each feature."""

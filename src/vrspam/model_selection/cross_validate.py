@@ -33,12 +33,6 @@ class Candidate:
     scores: GridScores
     choice: Choice
 
-    @property
-    def best(self) -> tuple[float, float]:
-        """The best mean AUC over the folds, and its standard error."""
-        place = np.unravel_index(int(np.argmax(self.choice.mean)), self.choice.mean.shape)
-        return float(self.choice.mean[place]), float(self.choice.standard_error[place])
-
 
 @dataclass(frozen=True)
 class MapChoice:
@@ -79,7 +73,10 @@ def choose_map(
     too_many: TooManyFeatures | None = None
     leader: Candidate | None = None  # the map with the best point so far
     for name, features in maps.items():
-        _fit_without_labels(features, rows)
+        if isinstance(features, FeatureMap):
+            features.fit(rows.X, sample_weight=rows.weights)
+        else:
+            _fit_transformer(features, rows.X)
         try:
             X: Any = MappedArray(rows.X, features)
         except TooManyFeatures as refusal:
@@ -90,7 +87,7 @@ def choose_map(
         new = Candidate(name, features, X.shape[1], scores, select(scores.auc, scores.grid, rule))
         candidates.append(new)
         # The two matrices of features² of every map would be too much: only those of the best one stay.
-        if leader is None or new.best[0] > leader.best[0]:
+        if leader is None or new.choice.mean.max() > leader.choice.mean.max():
             leader, passed = new, leader
         else:
             passed = new
@@ -101,23 +98,21 @@ def choose_map(
         raise too_many
     if rule == "best":
         return MapChoice(candidates, leader, leader.choice)
-    mean, error = leader.best
-    least = mean - max(error, TIE)
+    best = np.unravel_index(np.argmax(leader.choice.mean), leader.choice.mean.shape)
+    least = leader.choice.mean[best] - max(leader.choice.standard_error[best], TIE)
     chosen = next(candidate for candidate in candidates if (candidate.choice.mean >= least).any())
     index = simplest(chosen.choice.mean >= least, chosen.scores.grid)
     values = {name: float(axis[i]) for (name, axis), i in zip(chosen.scores.grid.items(), index, strict=True)}
     return MapChoice(candidates, chosen, replace(chosen.choice, index=index, values=values))
 
 
-def _fit_without_labels(features: Any, rows: Rows) -> None:
-    if isinstance(features, FeatureMap):
-        features.fit(rows.X, sample_weight=rows.weights)
-        return
+def _fit_transformer(transformer: Any, X: Any) -> None:
+    """Fit a transformer of another package, without labels."""
     try:
-        features.fit(rows.X)
+        transformer.fit(X)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"{type(features).__name__} could not be fitted as a feature map, which is given X alone and no labels: "
+            f"{type(transformer).__name__} could not be fitted as a feature map, which is given X alone and no labels: "
             f"{error}"
         ) from error
 

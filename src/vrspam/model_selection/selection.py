@@ -81,7 +81,7 @@ def select(scores: ArrayLike, grid: Mapping[str, ArrayLike], rule: SelectionRule
     axes = {name: np.asarray(values, dtype=np.float64) for name, values in grid.items()}
     if rule not in ("best", "one-standard-error"):
         raise ValueError(f"rule must be 'best' or 'one-standard-error', got {rule!r}.")
-    sizes = [values.size for values in axes.values()]
+    sizes = list(map(len, axes.values()))
     if not axes or scores.shape[:-1] != tuple(sizes) or scores.size == 0:
         raise ValueError(f"scores of shape {scores.shape} do not fit a grid of {sizes} points.")
     if np.isnan(scores).any():
@@ -98,14 +98,16 @@ def select(scores: ArrayLike, grid: Mapping[str, ArrayLike], rule: SelectionRule
     values, edges = {}, []
     for axis, (name, numbers) in enumerate(axes.items()):
         values[name] = float(numbers[chosen[axis]])
-        edges.append(_edge(name, axis, best, mean, error, axes))
-    return Choice(chosen, values, mean, error, tuple(edge for edge in edges if edge is not None))
+        edge = _edge(name, axis, best, mean, error, axes)
+        if edge is not None:
+            edges.append(edge)
+    return Choice(chosen, values, mean, error, tuple(edges))
 
 
 def simplest(allowed: np.ndarray, axes: Mapping[str, np.ndarray]) -> tuple[int, ...]:
     """Of the allowed points the one with the largest value on the last axis, then on the one before it."""
     points = np.argwhere(allowed)
-    values = [axis[points[:, number]] for number, axis in enumerate(axes.values())]
+    values = list(map(np.take, axes.values(), points.T))
     return tuple(points[np.lexsort(values)[-1]].tolist())
 
 

@@ -176,7 +176,7 @@ class RowsInMemory:
     def _gather_total(self, n_jobs: int | None) -> ClassMoments:
         """The moments of all rows: those of the validation parts added up, where they are a partition."""
         n, d = self.rows.X.shape
-        parts = [split.validation for split in self.splits]
+        _, parts = zip(*self.splits, strict=True)
         uses = np.bincount(np.concatenate(parts), minlength=n)
         kept_bytes = MAPPED_BYTES if self.mapped else KEPT_BYTES
         if self.solver == "products" or np.any(uses != 1) or self.n_folds * 16 * d * d > kept_bytes:

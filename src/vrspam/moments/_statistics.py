@@ -11,7 +11,6 @@ would lose them all.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -276,16 +275,25 @@ def _sparse_spread(rows, weights: np.ndarray | None, total: float) -> tuple[np.n
     return centre, sums / total, squares + absent * centre**2
 
 
-def class_blocks(
-    X, index: np.ndarray | None, groups: list[np.ndarray], full: bool
-) -> Iterator[tuple[int, np.ndarray, Any]]:
-    """(group, row numbers, those rows copied) for the rows of `index`, or all, in blocks of bounded size.
+def statistics_in_memory(
+    X,
+    y: np.ndarray,
+    weights: np.ndarray | None,
+    index: np.ndarray | None,
+    labels: np.ndarray,
+    full: bool,
+    precise: bool,
+) -> list[ClassStatistics]:
+    """Statistics of the rows of each label (of those numbered in `index`), which are copied in blocks of bounded size.
 
-    The copy may be overwritten, by the caller and by the next block.
-
-    `groups` are boolean masks over the rows of X. Rows come as an array, or as CSR if a sparse product is cheaper.
+    Blocks of a sparse X stay sparse if a sparse product is cheaper. With `precise` float32 rows multiply in float64.
     """
     n, d = X.shape
+    found, members = [], []
+    for label in labels:
+        found.append(ClassStatistics.empty(d, full))
+        # Rows of weight zero count for nothing, not even as rows.
+        members.append((y == label) if weights is None else (y == label) & (weights > 0))
     sparse_blocks = False
     if sparse.issparse(X):
         X = sparse.csr_array(X)
@@ -298,15 +306,19 @@ def class_blocks(
     buffer = np.empty((min(step, n), d), X.dtype) if in_order else None
     for start in range(0, n if index is None else index.size, step):
         window = np.arange(start, min(start + step, n)) if index is None else index[start : start + step]
-        for group, member in enumerate(groups):
+        for statistics, member in zip(found, members, strict=True):
             chosen = window[member[window]]
             if chosen.size == 0:
                 continue
             if buffer is not None:
-                yield group, chosen, np.take(X, chosen, axis=0, out=buffer[: chosen.size], mode="clip")
-                continue
-            rows = X[chosen]  # np.take would first copy all of an X that is not C-ordered
-            yield group, chosen, rows.toarray() if sparse.issparse(X) and not sparse_blocks else rows
+                rows = np.take(X, chosen, axis=0, out=buffer[: chosen.size], mode="clip")
+            else:
+                rows = X[chosen]  # np.take would first copy all of an X that is not C-ordered
+                rows = rows.toarray() if sparse.issparse(X) and not sparse_blocks else rows
+            # Without a scatter there are no large products that float32 would make cheaper.
+            rows = rows.astype(np.float64, copy=False) if precise or not full else rows
+            statistics.add_rows(rows, None if weights is None else weights[chosen])
+    return found
 
 
 def check_range(statistics: ClassStatistics, forgets: bool) -> None:

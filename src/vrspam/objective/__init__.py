@@ -119,5 +119,6 @@ def l2_unit(moments: ClassMoments) -> float:
 
     Columns that carry nothing at all give the unit 2pq.
     """
-    mean_diagonal = float(np.mean(moments.within_diagonal + moments.delta**2))
-    return 2.0 * moments.p * moments.q * (mean_diagonal if mean_diagonal > 0.0 else 1.0)
+    classes = moments.pair_statistics()
+    mean_diagonal = float(np.mean(classes.within_diagonal + classes.delta**2))
+    return 2.0 * classes.p * classes.q * (mean_diagonal if mean_diagonal > 0.0 else 1.0)

@@ -67,8 +67,7 @@ class Epochs(Protocol):
 class EpochSolver:
     """Base of the solvers that work in epochs: `solve` runs them from `w0`."""
 
-    def __init__(self, w0: np.ndarray | None = None):
-        self.w0 = w0
+    w0: np.ndarray | None = None
 
     def solve(self: Any, objective: Objective, *, tol: float, max_iter: int, w0: np.ndarray | None = None) -> Solution:
         self.w0 = w0
@@ -87,7 +86,7 @@ class EpochSolver:
 
 def target_gap(objective: Objective, tol: float) -> float:
     """The gap at which every solver stops: tol · F(0)."""
-    return tol * objective.scale
+    return tol * objective.loss.scale
 
 
 def certify(
