@@ -204,7 +204,8 @@ def cross_validate(source: FoldSource, search: GridSearch, *, keep_coefs: bool =
             take_auc(source.held_out({fold: coefs}))
         return coefs if keep_coefs or source.scores_all_folds_at_once else np.empty(0)
 
-    coefs = over_folds(solve_fold, source.problem(many_products=bool(l1s.any())), search.n_jobs)
+    problem = source.problem(many_products=bool(l1s.any()))
+    coefs = over_folds(solve_fold, range(source.n_folds), problem, search.n_jobs)
     if source.scores_all_folds_at_once:
         scores.held_out = list(source.held_out(dict(enumerate(coefs))))
         take_auc(scores.held_out)

@@ -78,10 +78,12 @@ def select(scores: ArrayLike, grid: Mapping[str, ArrayLike], rule: SelectionRule
     ('The best l2 is 0.1, the largest of the grid, ... add larger values of l2.',)
     """
     scores = np.asarray(scores, dtype=np.float64)
-    axes = {name: np.asarray(values, dtype=np.float64) for name, values in grid.items()}
+    axes, sizes = {}, []
+    for name, numbers in grid.items():
+        axes[name] = np.asarray(numbers, dtype=np.float64)
+        sizes.append(axes[name].size)
     if rule not in ("best", "one-standard-error"):
         raise ValueError(f"rule must be 'best' or 'one-standard-error', got {rule!r}.")
-    sizes = list(map(len, axes.values()))
     if not axes or scores.shape[:-1] != tuple(sizes) or scores.size == 0:
         raise ValueError(f"scores of shape {scores.shape} do not fit a grid of {sizes} points.")
     if np.isnan(scores).any():
@@ -96,8 +98,8 @@ def select(scores: ArrayLike, grid: Mapping[str, ArrayLike], rule: SelectionRule
             raise ValueError("The rule 'one-standard-error' needs at least two folds.")
         chosen = simplest(mean >= mean.max() - max(float(error[best]), TIE), axes)
     values, edges = {}, []
-    for axis, (name, numbers) in enumerate(axes.items()):
-        values[name] = float(numbers[chosen[axis]])
+    for axis, name in enumerate(axes):
+        values[name] = float(axes[name][chosen[axis]])
         edge = _edge(name, axis, best, mean, error, axes)
         if edge is not None:
             edges.append(edge)
