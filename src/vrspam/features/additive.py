@@ -20,7 +20,7 @@ class LinearFeatures(FeatureMap):
     """Standardised columns: (x - mean) / deviation; categories one-hot, missing values as an indicator.
 
     The baseline that the other maps are compared with, and the way to give a linear scorer frames with
-    categories and gaps.
+    categories and missing values.
 
     Parameters
     ----------
@@ -70,14 +70,14 @@ def smooth_functions(ranks: np.ndarray, shares: np.ndarray, n_knots: int) -> np.
 
     With B the cubic B-spline basis, C its covariance under the weights `shares` and P = D₂ᵀD₂ the penalty of
     second differences of the coefficients, they are the solutions of P a = λ C a in order of λ. They have
-    mean 0 and variance 1, are uncorrelated, and rise at the end where they do not vanish there.
+    mean 0 and variance 1 and are uncorrelated; of the two signs the one with a positive last value is taken.
     """
     # Evenly spaced beyond both ends, so that straight lines have no second differences.
     knots = np.arange(-DEGREE, n_knots + DEGREE) / (n_knots - 1.0)
     basis = BSpline.design_matrix(ranks, knots, DEGREE).toarray()
     basis -= shares @ basis
     covariance, directions = linalg.eigh((basis * shares[:, np.newaxis]).T @ basis)
-    # The constant, and with few different values more, has no variance at all.
+    # The constant has no variance; with few different values other directions have none either.
     seen = covariance > 1e-7 * covariance[-1]
     whitened = directions[:, seen] / np.sqrt(covariance[seen])
     differences = np.diff(np.eye(basis.shape[1]), 2, axis=0) @ whitened
@@ -166,7 +166,7 @@ class AdditiveFeatures(FeatureMap):
             return Curves(seen.values[:1], np.zeros((1, 1)), ("",), missing)
         bounds = seen.mean + np.array([-self.clip, self.clip]) * seen.deviation
         inside = bounds[(bounds > seen.values[0]) & (bounds < seen.values[-1])]
-        # Of few values all are nodes, and nothing lies between them.
+        # If there are few values, all of them are nodes, and no others.
         nodes = np.union1d(seen.values, inside) if seen.values.size > HANDFUL else seen.values
         curves, labels = [np.clip((nodes - seen.mean) / seen.deviation, -self.clip, self.clip)], [""]
         most_functions = self.max_features // max(self._n_curved, 1) - 1

@@ -27,7 +27,7 @@ from vrspam.features.encoders import (
 )
 
 MAX_CATEGORIES = 1_000
-FEW_COEFS = 4  # up to so many products of a feature its column costs less than the features themselves
+FEW_COEFS = 4  # up to this many columns of coefficients it is cheaper to sum the curves of a column first
 
 
 # What fit keeps of a column: its distribution and whether values are missing, or its categories.
@@ -66,7 +66,7 @@ def _categories_seen(X, j: int, weights: np.ndarray | None) -> Seen:
 
 
 class FeatureMap(TransformerMixin, BaseEstimator):
-    """Base of the maps: each column is encoded by itself, `_curves` says how; labels are never looked at."""
+    """Base class of the maps: each column is encoded separately, as `_curves` defines; labels are never used."""
 
     encoders_: list[Encoder]
     max_rows: int
@@ -83,7 +83,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    # What a map says of itself.
+    # What a map defines.
 
     def _curves(self, seen: Distribution, missing: bool) -> Curves:
         """Return the functions of a numeric column with this distribution."""
@@ -97,17 +97,17 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         """Columns of the widest array that `_block_products` needs for few columns of coefficients."""
         return self.n_features_in_
 
-    # What all of them do.
+    # What all maps share.
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None, sample_weight=None) -> Self:
-        """Learn the map from the rows of X; labels are not looked at.
+        """Learn the map from the rows of X; labels are not used.
 
         Parameters
         ----------
         X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            NaN is a missing value. Columns of a frame that hold text or truth values with gaps are categories; dates
-            must be turned into numbers, or text, before.
+            NaN is a missing value. Columns of a frame that hold text, or booleans with missing values, are
+            categories; convert dates to numbers or to text first.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Weights of rows in means and ranks; rows of weight 0 are left out.
@@ -160,7 +160,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         return self.features_of(X)
 
     def features_of(self, X) -> np.ndarray:
-        """Return what `transform` does, as an array whatever `set_output` says."""
+        """Return what `transform` does, always as a NumPy array, independent of `set_output`."""
         check_is_fitted(self, "encoders_")
         X = self._check(X, reset=False)
         out = None
@@ -175,7 +175,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         return out
 
     def products(self, X, coefs: np.ndarray) -> np.ndarray:
-        """Return transform(X) @ coefs, block by block and by a shorter way where there is one.
+        """Return transform(X) @ coefs, block by block, without computing all features where that is possible.
 
         Parameters
         ----------
@@ -197,7 +197,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         return np.concatenate(parts).reshape(X.shape[0], *coefs.shape[1:])
 
     def _block_products(self, X, coefs: np.ndarray) -> np.ndarray:
-        """The features of one block times `coefs`; for few columns of them the curves are summed up before."""
+        """The features of one block times `coefs`; for few columns of them the curves are summed first."""
         if coefs.shape[1] > FEW_COEFS:
             block = self._encode(X)
             return block @ coefs.astype(block.dtype, copy=False)
@@ -232,7 +232,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         return self.column_slices_[-1].stop
 
     def _columns(self, X) -> tuple[list[np.ndarray], np.dtype]:
-        """Return the columns of X, which is checked already and not large, and the type of their features."""
+        """Return the columns of X, which is already checked and small, and the type of their features."""
         if sparse.issparse(X):
             X = X.toarray()
         columns, floats = [], set()
@@ -245,7 +245,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         return columns, np.dtype(np.float32 if floats == {np.dtype(np.float32)} else np.float64)
 
     def _encode(self, X) -> np.ndarray:
-        """Return the features of all columns for the rows of X, which is checked already and not large."""
+        """Return the features of all columns for the rows of X, which is already checked and small."""
         columns, dtype = self._columns(X)
         slices = self.column_slices_
         out = np.empty((X.shape[0], slices[-1].stop), dtype=dtype)
@@ -253,7 +253,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
             encoder.write(values, out[:, where])
         return out
 
-    _transform_block = _encode  # a map may add to the features of single columns
+    _transform_block = _encode  # overridden by maps whose features are not those of single columns
 
     def get_feature_names_out(self, input_features=None) -> np.ndarray:
         """Return the name of each feature: that of its column, and what it is."""
@@ -281,7 +281,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
         """Return the fitted map that `to_dict` wrote; arrays may have become lists on the way (JSON)."""
         if not isinstance(plain, Mapping) or plain.get("map") != cls.__name__:
-            raise ValueError(f"This is no stored {cls.__name__}: save the model again.")
+            raise ValueError(f"This is not a stored {cls.__name__}: save the model again.")
         new = cls(**plain["params"])
         new.n_features_in_ = int(plain["n_features_in"])
         if plain["feature_names_in"] is not None:

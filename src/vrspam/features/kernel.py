@@ -33,7 +33,7 @@ class KernelFeatures(FeatureMap):
     where K = (k(z_i, z_j)), s² is the median of ‖u(x) - u(z)‖² over pairs of rows and b the bandwidth: small
     values see fine detail, large ones are nearly quadratic. By default the features of `AdditiveFeatures` stand
     beside these (both parts with total variance 1), so that the kernel need only learn what a sum of curves
-    cannot say.
+    cannot express.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ class KernelFeatures(FeatureMap):
         return np.hstack([additive, kernel])
 
     def _block_products(self, X, coefs: np.ndarray) -> np.ndarray:
-        # (K W) c = K (W c): a square product less
+        # (K W) c = K (W c): one product with a square matrix less
         split = self.n_features_out_ - self.whitening_.shape[1]
         scores = self._times_kernel(X, self.whitening_ @ coefs[split:])
         if self.additive_ is not None:

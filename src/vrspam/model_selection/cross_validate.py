@@ -25,7 +25,7 @@ from vrspam.solvers.path import auto_l2s, check_grid_axis, solve_grid
 
 @dataclass(frozen=True)
 class Candidate:
-    """A fitted map (None for the columns as they are), the scores of its grid, and the point that would be taken."""
+    """A fitted map (None for the columns as they are), the scores of its grid, and the chosen point of it."""
 
     name: str
     features: Any
@@ -36,7 +36,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class MapChoice:
-    """All candidates, the chosen one, and the point of its grid that is taken."""
+    """All candidates, the chosen one, and the chosen point of its grid."""
 
     candidates: list[Candidate]
     chosen: Candidate
@@ -55,7 +55,7 @@ class MapChoice:
 
 
 def only_columns(scores: GridScores, n_features: int, rule: SelectionRule) -> MapChoice:
-    """The choice where there is nothing to choose but the penalties: the columns as they are."""
+    """The choice of the penalties alone, for the columns as they are."""
     columns = Candidate("linear", None, n_features, scores, select(scores.auc, scores.grid, rule))
     return MapChoice([columns], columns, columns.choice)
 
@@ -65,9 +65,9 @@ def choose_map(
 ) -> MapChoice:
     """Fit each map, without labels, and cross-validate its grid.
 
-    Maps that give too many features are passed over, unless all do. With the rule "one-standard-error" the first
-    map, in the given order, that has a point within one standard error of the best point of all maps is taken, with
-    its simplest such point.
+    Maps that give too many features are skipped; if all of them do, that is an error. The rule "one-standard-error"
+    takes the first map, in the given order, that has a point within one standard error of the best point of all maps,
+    and the simplest such point of it.
     """
     candidates: list[Candidate] = []
     too_many: TooManyFeatures | None = None
@@ -86,7 +86,7 @@ def choose_map(
         scores = cross_validate(RowsInMemory(mapped, splits, classes, search.n_jobs), search, keep_coefs=True)
         new = Candidate(name, features, X.shape[1], scores, select(scores.auc, scores.grid, rule))
         candidates.append(new)
-        # The two matrices of features² of every map would be too much: only those of the best one stay.
+        # The two square matrices of every map would need too much memory: only those of the best map are kept.
         if leader is None or new.choice.mean.max() > leader.choice.mean.max():
             leader, passed = new, leader
         else:
@@ -140,7 +140,7 @@ class GridScores:
     coefs : ndarray of shape (folds, l2s, l1s, features) or None
         Kept where the caller asks for them.
     total : ClassMoments or None
-        Moments of all rows; given up when another feature map is better.
+        Moments of all rows; dropped when another feature map is better.
     held_out : list of HeldOutBlock or None
         Scores of the held-out rows at all points, where they are read for all folds at once.
     """

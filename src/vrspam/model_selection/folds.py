@@ -52,7 +52,7 @@ class HashFolds:
 
     Which fold a row is in depends on nothing but its features: not on its place, on the blocks it comes in, or
     on other rows. So a stream, a cluster and a table in memory are split alike, and rows that occur several
-    times never stand on both sides. Data with few different rows need another splitter.
+    times are never on both sides of a split. Data with few different rows need another splitter.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ class HashFolds:
 
 
 def hash_folds(cv: Any, random_state: Any) -> HashFolds:
-    """The folds of a stream: `cv` is their number, or says more."""
+    """The folds of a stream; `cv` is their number or a `HashFolds`."""
     if isinstance(cv, HashFolds):
         return cv
     if isinstance(cv, bool) or not isinstance(cv, int | np.integer):

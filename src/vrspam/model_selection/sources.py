@@ -83,7 +83,7 @@ def over_folds(function: Callable[[Any], T], folds: Sequence[Any], problem: Fold
 BLOCK_BYTES = 1 << 25  # rows gathered, and scores held, at once
 KEPT_BYTES = 1 << 30  # moments of all folds are kept up to this size
 MAPPED_BYTES = 1 << 27  # moments of all folds in feature space are kept up to this size
-MOST_CANCELLATION = 1e6  # of the sixteen digits subtraction may cost six
+MOST_CANCELLATION = 1e6  # subtraction may lose six of the sixteen digits
 BLOCKS_MAX_FEATURES = 5_000  # two d×d matrices are kept for each fold of blocks
 
 
@@ -308,7 +308,7 @@ class BlocksInSequence(FoldMoments):
 
 
 def add_to_folds(moments: list[ClassMoments], rows: Rows, number: int, folds: HashFolds) -> None:
-    """Take a block into the moments of the folds of its rows."""
+    """Add the rows of a block to the moments of their folds."""
     n_features = rows.X.shape[1]
     if array_api.device_namespace(rows.X) is not None:
         raise ValueError(
@@ -330,7 +330,7 @@ def add_to_folds(moments: list[ClassMoments], rows: Rows, number: int, folds: Ha
 def add_block(
     moments: ClassMoments, rows: Rows, number: int, index: np.ndarray | None = None, *, precise: bool = False
 ) -> None:
-    """Take a block, or the rows of it numbered by `index`, into moments; an error names the block."""
+    """Add a block, or the rows of it numbered by `index`, to moments; an error names the block."""
     try:
         with blas_threads_for(rows.X.shape[1]):
             moments.add_checked(*rows, index=index, precise=precise)

@@ -36,8 +36,8 @@ class ClassMoments:
     scatter : bool, default=True
         Keep the d×d scatter of each class. With False only its diagonal is kept.
     half_life : float, optional
-        Forget: each row taken in multiplies the weight of all rows before it by 2^(-1/half_life), so that the
-        statistics follow a stream that drifts. How the rows are cut into blocks makes no difference. For a
+        Each new row multiplies the weight of all rows before it by 2^(-1/half_life): old rows are forgotten, and
+        the statistics follow a stream that drifts. How the rows are cut into blocks makes no difference. For a
         window with a sharp edge see `vrspam.SlidingMoments`.
 
     Attributes
@@ -100,7 +100,7 @@ class ClassMoments:
         return cls(classes=classes, scatter=scatter).update(X, y, sample_weight)
 
     def update(self, X, y, sample_weight=None) -> ClassMoments:
-        """Take in more rows, in place; bad input changes nothing.
+        """Add rows, in place; if they are refused, nothing changes.
 
         Parameters
         ----------
@@ -124,9 +124,9 @@ class ClassMoments:
         index: np.ndarray | None = None,
         precise: bool = False,
     ) -> ClassMoments:
-        """`update` for data that an estimator has validated already: no second look for NaN.
+        """`update` for data that an estimator has already validated: NaN is not looked for again.
 
-        With `index` only the rows of those numbers are taken in; they are copied block by block. With `precise`
+        With `index` only the rows of those numbers are added; they are copied block by block. With `precise`
         blocks of float32 rows multiply in float64.
         """
         if self.n_features is not None and X.shape[1] != self.n_features:
@@ -137,7 +137,7 @@ class ClassMoments:
         labels = array_api.labels_of(y, weights)
         classes = union_of_labels(self._known, labels)
         if array_api.device_namespace(X) is None:
-            with np.errstate(over="ignore", invalid="ignore"):  # reported in words
+            with np.errstate(over="ignore", invalid="ignore"):  # `check_range` reports it
                 fresh = statistics_in_memory(X, y, weights, index, labels, self.has_scatter, precise)
         else:
             fresh = statistics_on_device(X, y, weights, index, labels, self.has_scatter)
@@ -159,7 +159,7 @@ class ClassMoments:
         return self
 
     def _widen(self, classes: np.ndarray) -> None:
-        """Make room for labels not seen before."""
+        """Add empty statistics for labels not seen before."""
         assert self.n_features is not None
         old = dict(zip(self.classes.tolist(), self._stats, strict=True))
         self.classes = self._known = classes
@@ -207,12 +207,12 @@ class ClassMoments:
         return self.copy().take_out(other)
 
     def take_out(self, other: ClassMoments) -> ClassMoments:
-        """Take out rows that were added before, in place: `self - other` without a copy.
+        """Subtract rows that were added before, in place: `self - other` without a copy.
 
         Parameters
         ----------
         other : ClassMoments
-            Of a part of the rows in these moments; a refusal changes nothing.
+            Of a part of the rows in these moments; if it is refused, nothing changes.
 
         Returns
         -------
@@ -234,7 +234,7 @@ class ClassMoments:
                     f"{mine.rows} rows (weight {mine.weight:g}) minus {gone.rows} "
                     f"(weight {gone.weight:g}); the right side must be part of the left."
                 )
-        for label, gone in gone_of.items():  # only now: a refusal changes nothing
+        for label, gone in gone_of.items():  # only after all checks: an error changes nothing
             mine_of[label].remove(gone)
         return self
 
@@ -254,7 +254,7 @@ class ClassMoments:
         sizes = ", ".join(f"{c!r}: {s.rows}" for c, s in zip(self.classes.tolist(), self._stats, strict=True))
         return f"ClassMoments(n_features={self.n_features}, rows={{{sizes}}}, scatter={self.has_scatter})"
 
-    # What the objective reads. Index 0 is the negative class, 1 the positive.
+    # What the objective needs. Index 0 is the negative class, 1 the positive.
 
     @property
     def complete(self) -> bool:
@@ -354,7 +354,10 @@ class ClassMoments:
 
     @property
     def cancellation(self) -> float:
-        """How much larger the worst column's scatter once was than it (or the mean) is now: digits lost by `-`."""
+        """The largest scatter so far over the present one (at least the mean over columns), for the worst column.
+
+        It tells how many digits `-` has lost.
+        """
         worst = 1.0
         for s in self._stats:
             if s.rows > 1:  # of a single row the scatter is exactly 0
@@ -363,12 +366,12 @@ class ClassMoments:
         return worst
 
     def save(self, path: str | os.PathLike) -> None:
-        """Write to a NumPy archive (no pickle); an existing file is replaced only by a whole one.
+        """Write to a NumPy archive (no pickle); an existing file is replaced only by a complete one.
 
         Parameters
         ----------
         path : str or path-like
-            Used as it is: no ending is added.
+            Used unchanged: no suffix is added.
         """
         labels = self.classes
         if labels.dtype == object and all(isinstance(label, str) for label in labels.tolist()):

@@ -115,9 +115,9 @@ class Objective(Generic[Loss, Omega]):
 
 
 def l2_unit(moments: ClassMoments) -> float:
-    """The unit of l2: 2pq · mean of the diagonal of H = Σ + δδᵀ, so neither imbalance nor scale makes it absurd.
+    """The unit of l2: 2pq · mean of the diagonal of H = Σ + δδᵀ, which follows class imbalance and the scale of X.
 
-    Columns that carry nothing at all give the unit 2pq.
+    If all columns are constant, the unit is 2pq.
     """
     classes = moments.pair_statistics()
     mean_diagonal = float(np.mean(classes.within_diagonal + classes.delta**2))

@@ -1,6 +1,6 @@
 """Losses: the smooth part f of F = f + Ω.
 
-What solvers ask of a loss is `SmoothLoss`; what those that work on a quadratic ask beside it is `QuadraticLoss`.
+`SmoothLoss` is what every solver needs of a loss; `QuadraticLoss` is what solvers of quadratic losses need.
 The squared pair loss
 
     f(w) = p q · mean over pairs (i in +, j in -) of (1 - w·(x_i - x_j))²

@@ -1,6 +1,6 @@
 """Penalties: the part Ω of F = f + Ω, as named tuples of numbers that Python and compiled code both take.
 
-A penalty is a sum over coordinates. Python asks for the methods of `Penalty`; compiled loops ask for its prox of one
+A penalty is a sum over coordinates. Python uses the methods of `Penalty`; compiled loops use its prox of one
 number, `vrspam.kernels.prox1`, which a penalty joins with `vrspam.kernels.register_prox`.
 """
 
@@ -14,7 +14,7 @@ NO_CURVATURE = 1e-10  # of the mean curvature of f: takes the place of l2 = 0 wh
 
 
 class Penalty(Protocol):
-    """What solvers ask of a penalty; `Separable` has an answer to most of it.
+    """What solvers need of a penalty; `Separable` has defaults for most of it.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Penalty(Protocol):
 
 
 class Separable:
-    """Answers that fit any sum of functions of one coordinate: a new penalty only says its value and its prox.
+    """Defaults for any sum of functions of one coordinate: a new penalty defines only its value and its prox.
 
     Use it beside a named tuple of the penalty's numbers: ``class MCP(NumbersOfMCP, Separable)``.
     """
@@ -69,7 +69,7 @@ class Separable:
     strong_convexity = 0.0
 
     def prox(self, v: np.ndarray, step: Any) -> np.ndarray:
-        raise TypeError(f"{type(self).__name__} must say its prox.")
+        raise TypeError(f"{type(self).__name__} must define its prox.")
 
     def gap(self, w: np.ndarray, grad: np.ndarray) -> float:
         """No certificate: F may have several local minima."""
