@@ -159,7 +159,7 @@ def check_solver(solver, loss, penalty, oracle):
     refusal = solver.refuses(objective)
     if refusal is not None:
         assert len(refusal.split()) > 3
-        with pytest.raises(ValueError, match="No solver takes this objective"):
+        with pytest.raises(ValueError, match="No solver accepts this objective"):
             solve(objective, tol=1e-8, max_iter=10, solvers=[solver])
         return False
     solution = solver.solve(objective, tol=1e-17, max_iter=20_000)

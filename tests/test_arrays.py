@@ -155,12 +155,12 @@ def test_refusals(xp, data):
 
 def test_path_on_the_device(xp, data):
     from vrspam.objective import Objective
-    from vrspam.solvers.gram import Eigenvectors
+    from vrspam.solvers.gram import ridge_coefs
 
     X, y = data
     moments = ClassMoments.from_data(xp.asarray(X), xp.asarray(y))
     l2s = np.logspace(-4, 1, 6)
-    coefs = Eigenvectors(Objective.from_moments(moments, 1.0).loss, like=xp.asarray(X)).coefs(l2s)
+    coefs = ridge_coefs(Objective.from_moments(moments, 1.0).loss, l2s, like=xp.asarray(X))
     for l2, coef in zip(l2s, coefs, strict=True):
         np.testing.assert_allclose(coef, AUCClassifier(l2).fit(X, y).coef_[0], rtol=1e-8)
 

@@ -12,7 +12,7 @@ from vrspam.objective import ElasticNet as Penalty
 from vrspam.objective import Objective, SquaredPairLoss
 from vrspam.solvers import solve
 from vrspam.solvers.base import State, proximal_point, run, target_gap
-from vrspam.solvers.gram import Eigenvectors, GramDescent, RidgePath
+from vrspam.solvers.gram import GramDescent, RidgePath, ridge_coefs
 from vrspam.solvers.products import ColumnDescent
 
 TOL = 1e-12
@@ -131,7 +131,7 @@ def test_path_equals_single_solves():
     moments = ClassMoments.from_data(X, y)
     objective = Objective.from_moments(moments, 1.0)
     l2s = 10.0 ** np.arange(-6, 4)
-    path, coefs = RidgePath(l2s), Eigenvectors(objective.loss).coefs(l2s)
+    path, coefs = RidgePath(l2s), ridge_coefs(objective.loss, l2s)
     for l2, coef in zip(l2s.tolist(), coefs, strict=True):
         point = objective.with_penalty(Penalty(l2))
         solution = path.solve(point, tol=1e-10)

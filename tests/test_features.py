@@ -383,7 +383,7 @@ def test_bad_input_is_refused(rows):
         AdditiveFeatures().fit(frame[:0])
     with pytest.raises(ValueError, match="'a' contains infinity"):
         AdditiveFeatures().fit(pd.DataFrame({"a": [1.0, np.inf]}))
-    with pytest.raises(ValueError, match="no stored feature map"):
+    with pytest.raises(ValueError, match="not a stored feature map"):
         map_from_dict({"map": "Other"})
     with pytest.raises(ValueError, match="bandwidth"):
         KernelFeatures(bandwidth=0.0).fit(rows)

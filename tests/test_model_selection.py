@@ -113,7 +113,7 @@ class WholeFolds:
         self.total = ClassMoments.from_data(X, y)
 
     def problem(self, many_products):
-        return FoldProblem(3, small=True, many_products=many_products, bytes_each=1)
+        return FoldProblem(small=True, many_products=many_products, bytes_each=1)
 
     def training(self, fold):
         moments = ClassMoments.from_data(self.X[self.fold != fold], self.y[self.fold != fold])

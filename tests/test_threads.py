@@ -96,9 +96,9 @@ def test_as_many_folds_at_a_time_as_asked_for():
         meeting.wait(timeout=30)
         return number, blas_thread_count()
 
-    problem = FoldProblem(folds=2, small=False, many_products=False, bytes_each=1)
+    problem = FoldProblem(small=False, many_products=False, bytes_each=1)
     with threadpool_limits(FEW, user_api="blas"):
-        found = over_folds(fold, problem, 2)
+        found = over_folds(fold, range(2), problem, 2)
     assert [number for number, _ in found] == [0, 1]
     assert all(count <= max(1, (os.cpu_count() or 1) // 2) for _, count in found)
 
@@ -112,7 +112,7 @@ def test_folds_that_need_much_memory_run_one_after_the_other():
         threading.Event().wait(0.02)
         running.remove(number)
 
-    problem = FoldProblem(folds=4, small=True, many_products=False, bytes_each=SIDE_BY_SIDE_BYTES)
+    problem = FoldProblem(small=True, many_products=False, bytes_each=SIDE_BY_SIDE_BYTES)
     with threadpool_limits(FEW, user_api="blas"):
-        over_folds(fold, problem, None)
+        over_folds(fold, range(4), problem, None)
     assert max(most) == 1

@@ -179,7 +179,7 @@ def changed(path, **changes):
         ({"schema": {}}, "not a schema"),
         ({"identifiers": None}, "contradicts itself"),
         ({"features": {"map": "AdditiveFeatures"}}, "contradicts itself"),
-        ({"features": {"map": "os.system"}}, "no stored feature map"),
+        ({"features": {"map": "os.system"}}, "not a stored feature map"),
     ],
 )
 def test_contradictions_are_named(tmp_path, changes, words):

@@ -29,7 +29,7 @@ MOMENTS_MAX_FEATURES = 5_000
 
 
 def validated_rows(estimator: AUCClassifierBase, number: int, X, y, weights=None, *, reset: bool = True) -> Rows | None:
-    """One block by the estimator's rules, None if there is nothing in it; a refusal names the block."""
+    """One block, validated as the estimator does; None if it has no rows with weight. An error names the block."""
     if y is None:
         raise ValueError(f"Block {number} has no labels: name the label column when the file is opened.")
     if np.shape(y)[:1] == (0,) or (weights is not None and not np.any(array_api.on_host(weights))):
@@ -61,7 +61,7 @@ class RowBlocks:
 
     @property
     def one_shot(self) -> bool:
-        """Whether the stream is gone once it has been read."""
+        """Whether the stream can be read only once."""
         return iter(self.chunks) is self.chunks
 
     def __iter__(self) -> Iterator[Rows]:
@@ -87,7 +87,7 @@ class RowBlocks:
     def moments(self, most_once: int) -> ClassMoments:
         """Moments of all rows, in one pass: with scatter matrices up to 5,000 features, else with variances.
 
-        A stream that is gone once it has been read needs the matrices, up to `most_once` features.
+        A stream that can be read only once needs the matrices, up to `most_once` features.
         """
         once = self.one_shot
         moments: ClassMoments | None = None
@@ -138,8 +138,8 @@ def resolve_l2(l2: float | str, moments: ClassMoments) -> float:
 
 
 def refuse_missing_labels(y: Any) -> None:
-    """Refuse labels that are Python objects with gaps (None, NaN, pandas' NA), or that cannot be sorted."""
-    if y is None or getattr(getattr(y, "dtype", None), "kind", "O") in "biufSU":  # scikit-learn's own words will do
+    """Refuse labels that are Python objects with missing values (None, NaN, pandas' NA), or that cannot be sorted."""
+    if y is None or getattr(getattr(y, "dtype", None), "kind", "O") in "biufSU":  # scikit-learn checks these
         return
     labels = np.asarray(y, dtype=object).ravel().tolist()
     if any(label is None or type(label).__name__ == "NAType" or label != label for label in labels):
@@ -149,7 +149,7 @@ def refuse_missing_labels(y: Any) -> None:
 
 
 class AUCClassifierBase(ClassifierMixin, BaseEstimator):
-    """Base of all estimators: linear scores, `score` is the area under the ROC curve."""
+    """Base class of all estimators: scores are linear, and `score` is the area under the ROC curve."""
 
     _parameter_constraints: dict = {}
     _works_on_devices = False  # whether `fit` takes arrays that lie on a device (see `vrspam._utils.array_api`)
@@ -241,7 +241,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         hint: str = "",
         **attributes: Any,
     ) -> Self:
-        """Store a fit: the solution, and further attributes; those of an earlier fit that it does not have go.
+        """Store the solution and further attributes; attributes of an earlier fit that are not set now are removed.
 
         Parameters
         ----------

@@ -225,7 +225,8 @@ class AUCClassifierCV(AUCClassifierBase):
             rows = rows._replace(X=MappedArray(rows.X, found.chosen.features))
         exact = ExactSolver(**found.point.values, tol=self.tol, max_iter=self.max_iter)
         fit = exact.from_rows(rows, classes, solver, found.chosen.scores.total)
-        left_out = 1.0 - float(np.mean([split.train.size for split in splits])) / rows.X.shape[0]
+        train_parts, _ = zip(*splits, strict=True)
+        left_out = 1.0 - float(np.mean(list(map(len, train_parts)))) / rows.X.shape[0]
         return self._store_search(found, fit, left_out, like=rows.X)
 
     @_fit_context(prefer_skip_nested_validation=False)
@@ -278,7 +279,7 @@ class AUCClassifierCV(AUCClassifierBase):
     def _check_blocks(self, validation_rows: int) -> HashFolds:
         """The folds of rows that come in blocks; parameters that need all rows at once are refused."""
         if not (isinstance(self.features, str) and self.features == "linear"):
-            raise ValueError("Rows that come in blocks are taken as they are: it needs features='linear'.")
+            raise ValueError("Rows that come in blocks are used as they are: set features='linear'.")
         if validation_rows < 1:
             raise ValueError(f"validation_rows must be at least 1, got {validation_rows}.")
         return hash_folds(self.cv, self.random_state)
@@ -327,7 +328,7 @@ class AUCClassifierCV(AUCClassifierBase):
             point.warn()
         else:
             warn(AllCoefficientsZero(self.l1_))
-        if self.features_ is None:  # of a map only the chosen point matters: its grid and its scale are ours
+        if self.features_ is None:  # of a map only the chosen point must converge: its grid is not the user's
             warn_if_not_converged(self.converged_path_)
         return self
 

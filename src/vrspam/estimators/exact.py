@@ -100,8 +100,8 @@ class AUCClassifier(AUCClassifierBase):
     Parameters
     ----------
     l2 : float or "auto", default="auto"
-        Weight of the squared norm. "auto" is 1e-3 · 2pq · (mean second derivative), which neither imbalance
-        nor the scale of the features makes absurd. 0 is allowed: with l1 = 0 the solution of least norm is
+        Weight of the squared norm. "auto" is 1e-3 · 2pq · (mean second derivative), which follows class
+        imbalance and the scale of the features. 0 is allowed: with l1 = 0 the solution of least norm is
         returned, and `gap_` is NaN because the bound needs strong convexity.
     l1 : float, default=0.0
         Weight of the absolute norm; positive values give zeros in `coef_`.

@@ -27,7 +27,7 @@ _MAPS: dict[str, type[FeatureMap]] = {
 
 
 def map_from_dict(plain: Mapping[str, Any]) -> FeatureMap:
-    """Return the fitted map that its `to_dict` wrote, whichever it was.
+    """Return the fitted map that its `to_dict` wrote, of whichever class.
 
     Examples
     --------
@@ -40,5 +40,5 @@ def map_from_dict(plain: Mapping[str, Any]) -> FeatureMap:
     """
     kind = plain.get("map") if isinstance(plain, Mapping) else None
     if kind not in _MAPS:
-        raise ValueError(f"This is no stored feature map ({', '.join(_MAPS)}): save the model again.")
+        raise ValueError(f"This is not a stored feature map ({', '.join(_MAPS)}): save the model again.")
     return _MAPS[kind].from_dict(plain)

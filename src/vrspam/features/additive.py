@@ -12,7 +12,7 @@ from scipy import linalg
 from scipy.interpolate import BSpline
 from sklearn.utils._param_validation import Interval
 
-from vrspam.features.base import FeatureMap, Seen
+from vrspam.features.base import FeatureMap
 from vrspam.features.encoders import Curves, Distribution, Indicators
 
 
@@ -20,7 +20,7 @@ class LinearFeatures(FeatureMap):
     """Standardised columns: (x - mean) / deviation; categories one-hot, missing values as an indicator.
 
     The baseline that the other maps are compared with, and the way to give a linear scorer frames with
-    categories and gaps.
+    categories and missing values.
 
     Parameters
     ----------
@@ -70,14 +70,14 @@ def smooth_functions(ranks: np.ndarray, shares: np.ndarray, n_knots: int) -> np.
 
     With B the cubic B-spline basis, C its covariance under the weights `shares` and P = D₂ᵀD₂ the penalty of
     second differences of the coefficients, they are the solutions of P a = λ C a in order of λ. They have
-    mean 0 and variance 1, are uncorrelated, and rise at the end where they do not vanish there.
+    mean 0 and variance 1 and are uncorrelated; of the two signs the one with a positive last value is taken.
     """
     # Evenly spaced beyond both ends, so that straight lines have no second differences.
     knots = np.arange(-DEGREE, n_knots + DEGREE) / (n_knots - 1.0)
     basis = BSpline.design_matrix(ranks, knots, DEGREE).toarray()
     basis -= shares @ basis
     covariance, directions = linalg.eigh((basis * shares[:, np.newaxis]).T @ basis)
-    # The constant, and with few different values more, has no variance at all.
+    # The constant has no variance; with few different values other directions have none either.
     seen = covariance > 1e-7 * covariance[-1]
     whitened = directions[:, seen] / np.sqrt(covariance[seen])
     differences = np.diff(np.eye(basis.shape[1]), 2, axis=0) @ whitened
@@ -158,11 +158,6 @@ class AdditiveFeatures(FeatureMap):
         self.max_rows = max_rows
         self.random_state = random_state
 
-    def _fit_columns(self, seen: list[Seen]) -> None:
-        curved = sum(not isinstance(column, Indicators) and column[0].values.size > 2 for column in seen)
-        self._most_functions = self.max_features // max(curved, 1) - 1
-        super()._fit_columns(seen)
-
     def _indicators(self, seen: Indicators) -> Indicators:
         return seen
 
@@ -171,12 +166,14 @@ class AdditiveFeatures(FeatureMap):
             return Curves(seen.values[:1], np.zeros((1, 1)), ("",), missing)
         bounds = seen.mean + np.array([-self.clip, self.clip]) * seen.deviation
         inside = bounds[(bounds > seen.values[0]) & (bounds < seen.values[-1])]
-        # Of few values all are nodes, and nothing lies between them.
+        # If there are few values, all of them are nodes, and no others.
         nodes = np.union1d(seen.values, inside) if seen.values.size > HANDFUL else seen.values
-        curves = [np.clip((nodes - seen.mean) / seen.deviation, -self.clip, self.clip)]
-        if seen.values.size > 2 and self._most_functions > 0:
-            smooth = smooth_functions(seen.ranks, seen.shares, self.n_knots)[:, : self._most_functions]
-            weights = np.arange(1.0, smooth.shape[1] + 1.0) ** -self.decay
-            curves += [np.interp(nodes, seen.values, function) for function in (smooth * weights).T]
-        labels = ("", *(f"smooth{r}" for r in range(1, len(curves))))
-        return Curves(nodes, np.stack(curves, axis=1), labels, missing)
+        curves, labels = [np.clip((nodes - seen.mean) / seen.deviation, -self.clip, self.clip)], [""]
+        most_functions = self.max_features // max(self._n_curved, 1) - 1
+        if seen.values.size > 2 and most_functions > 0:
+            smooth = smooth_functions(seen.ranks, seen.shares, self.n_knots)[:, :most_functions]
+            smooth *= np.arange(1.0, smooth.shape[1] + 1.0) ** -self.decay
+            for r, function in enumerate(smooth.T, start=1):
+                curves.append(np.interp(nodes, seen.values, function))
+                labels.append(f"smooth{r}")
+        return Curves(nodes, np.stack(curves, axis=1), tuple(labels), missing)

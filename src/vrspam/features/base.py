@@ -27,19 +27,20 @@ from vrspam.features.encoders import (
 )
 
 MAX_CATEGORIES = 1_000
-FEW_COEFS = 4  # up to so many products of a feature its column costs less than the features themselves
+FEW_COEFS = 4  # up to this many columns of coefficients it is cheaper to sum the curves of a column first
 
 
 # What fit keeps of a column: its distribution and whether values are missing, or its categories.
 Seen = tuple[Distribution, bool] | Indicators
 
 
-def _numbers_seen(name: Any, values: np.ndarray, weights: np.ndarray | None, some: np.ndarray | None) -> Seen:
-    """The distribution of all rows or, where even `some` rows have many different values, of those."""
+def _numbers_seen(X, j: int, weights: np.ndarray | None, some: np.ndarray | None) -> Seen:
+    """The distribution of column j over all rows or, where even `some` rows have many different values, over those."""
+    values = frames.numbers(X, j)
     present = ~np.isnan(values)
     missing = not present.all()
     if float(np.fmax.reduce(np.abs(values))) > LARGEST:
-        raise ValueError(f"Column {name!r} holds numbers beyond {LARGEST:.0e}: remove or replace them.")
+        raise ValueError(f"Column {frames.name_of(X, j)!r} holds numbers beyond {LARGEST:.0e}: remove or replace them.")
     if some is not None:
         chosen = some[present[some]]
         if np.unique(values[chosen]).size > N_NODES:
@@ -65,7 +66,7 @@ def _categories_seen(X, j: int, weights: np.ndarray | None) -> Seen:
 
 
 class FeatureMap(TransformerMixin, BaseEstimator):
-    """Base of the maps: each column is encoded by itself, `_curves` says how; labels are never looked at."""
+    """Base class of the maps: each column is encoded separately, as `_curves` defines; labels are never used."""
 
     encoders_: list[Encoder]
     max_rows: int
@@ -82,7 +83,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    # What a map says of itself.
+    # What a map defines.
 
     def _curves(self, seen: Distribution, missing: bool) -> Curves:
         """Return the functions of a numeric column with this distribution."""
@@ -92,31 +93,21 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         """Return the indicators of these categories; they come with the scale that gives each variance 1."""
         return replace(seen, scale=())
 
-    def _fit_further(self, X, seen: list[Seen], rng: np.random.RandomState) -> None:
-        """Learn what goes beyond single columns."""
-
-    def _transform_block(self, X) -> np.ndarray:
-        return self._encode(X)
-
-    def _width(self) -> int:
-        """Columns of the widest array that a block needs."""
-        return self.n_features_out_
-
     def _few_width(self) -> int:
-        """The same for `_few_products`."""
+        """Columns of the widest array that `_block_products` needs for few columns of coefficients."""
         return self.n_features_in_
 
-    # What all of them do.
+    # What all maps share.
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None, sample_weight=None) -> Self:
-        """Learn the map from the rows of X; labels are not looked at.
+        """Learn the map from the rows of X; labels are not used.
 
         Parameters
         ----------
         X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            NaN is a missing value. Columns of a frame that hold text or truth values with gaps are categories; dates
-            must be turned into numbers, or text, before.
+            NaN is a missing value. Columns of a frame that hold text, or booleans with missing values, are
+            categories; convert dates to numbers or to text first.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Weights of rows in means and ranks; rows of weight 0 are left out.
@@ -139,15 +130,20 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         if X.shape[0] > self.max_rows:
             some = np.sort(rng.choice(X.shape[0], self.max_rows, replace=False))
         columns = sparse.csc_array(X) if sparse.issparse(X) else X
-        seen = [
-            _numbers_seen(frames.name_of(X, j), frames.numbers(columns, j), weights, some)
-            if numeric
-            else _categories_seen(X, j, weights)
-            for j, numeric in enumerate(frames.numeric_flags(X))
-        ]
-        self._fit_columns(seen)
-        self._fit_further(X if some is None else frames.rows_of(X, some), seen, rng)
+        seen: list[Seen] = []
+        for j, numeric in enumerate(frames.numeric_flags(X)):
+            seen.append(_numbers_seen(columns, j, weights, some) if numeric else _categories_seen(X, j, weights))
+        self._learn(X if some is None else frames.rows_of(X, some), seen, rng)
         return self
+
+    def _learn(self, X, seen: list[Seen], rng: np.random.RandomState) -> None:
+        """Learn the map from what was seen of each column; X has the rows that a map may draw from."""
+        self._n_curved = 0  # numeric columns of more than two values
+        for column in seen:
+            self._n_curved += not isinstance(column, Indicators) and column[0].values.size > 2
+        self.encoders_ = []
+        for column in seen:
+            self.encoders_.append(self._indicators(column) if isinstance(column, Indicators) else self._curves(*column))
 
     def transform(self, X) -> np.ndarray:
         """Return the features of the rows of X, computed in blocks of rows.
@@ -164,11 +160,11 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         return self.features_of(X)
 
     def features_of(self, X) -> np.ndarray:
-        """Return what `transform` does, as an array whatever `set_output` says."""
+        """Return what `transform` does, always as a NumPy array, independent of `set_output`."""
         check_is_fitted(self, "encoders_")
         X = self._check(X, reset=False)
         out = None
-        for rows in frames.blocks(X.shape[0], self._width()):
+        for rows in frames.blocks(X.shape[0], self.n_features_out_):
             block = self._transform_block(frames.rows_of(X, rows))
             if block.shape[0] == X.shape[0]:
                 return block
@@ -179,7 +175,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         return out
 
     def products(self, X, coefs: np.ndarray) -> np.ndarray:
-        """Return transform(X) @ coefs, block by block and by a shorter way where there is one.
+        """Return transform(X) @ coefs, block by block, without computing all features where that is possible.
 
         Parameters
         ----------
@@ -194,22 +190,22 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         X = self._check(X, reset=False)
         columns = coefs.reshape(len(coefs), -1)
         few = columns.shape[1] <= FEW_COEFS
-        blocks = frames.blocks(X.shape[0], max(self._few_width(), columns.shape[1]) if few else self._width())
-        products = self._few_products if few else self._many_products
-        parts = [products(frames.rows_of(X, rows), columns) for rows in blocks]
+        width = max(self._few_width(), columns.shape[1]) if few else self.n_features_out_
+        parts = []
+        for rows in frames.blocks(X.shape[0], width):
+            parts.append(self._block_products(frames.rows_of(X, rows), columns))
         return np.concatenate(parts).reshape(X.shape[0], *coefs.shape[1:])
 
-    def _few_products(self, X, coefs: np.ndarray) -> np.ndarray:
-        """For few columns of `coefs`: the curves of each column are summed up before they are read."""
+    def _block_products(self, X, coefs: np.ndarray) -> np.ndarray:
+        """The features of one block times `coefs`; for few columns of them the curves are summed first."""
+        if coefs.shape[1] > FEW_COEFS:
+            block = self._encode(X)
+            return block @ coefs.astype(block.dtype, copy=False)
         columns, dtype = self._columns(X)
         out = np.zeros((X.shape[0], coefs.shape[1]), dtype=dtype)
         for encoder, where, values in zip(self.encoders_, self.column_slices_, columns, strict=True):
             encoder.add_products(values, coefs[where], out)
         return out
-
-    def _many_products(self, X, coefs: np.ndarray) -> np.ndarray:
-        block = self._transform_block(X)
-        return block @ coefs.astype(block.dtype, copy=False)
 
     def _check(self, X, *, reset: bool):
         if frames.is_frame(X):
@@ -220,16 +216,15 @@ class FeatureMap(TransformerMixin, BaseEstimator):
             self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite="allow-nan"
         )
 
-    def _fit_columns(self, seen: list[Seen]) -> None:
-        self.encoders_ = [
-            self._indicators(column) if isinstance(column, Indicators) else self._curves(*column) for column in seen
-        ]
-
     @property
     def column_slices_(self) -> list[slice]:
         """Where the features of each column are."""
-        ends = np.cumsum([encoder.width for encoder in self.encoders_]).tolist()
-        return list(map(slice, [0, *ends], ends))
+        slices, start = [], 0
+        for encoder in self.encoders_:
+            stop = start + encoder.width
+            slices.append(slice(start, stop))
+            start = stop
+        return slices
 
     @property
     def n_features_out_(self) -> int:
@@ -237,25 +232,28 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         return self.column_slices_[-1].stop
 
     def _columns(self, X) -> tuple[list[np.ndarray], np.dtype]:
-        """Return the columns of X, which is checked already and not large, and the type of their features."""
+        """Return the columns of X, which is already checked and small, and the type of their features."""
         if sparse.issparse(X):
             X = X.toarray()
-        numeric = [isinstance(encoder, Curves) for encoder in self.encoders_]
-        columns = [
-            frames.numbers(X, j) if isinstance(encoder, Curves) else frames.category_codes(X, j, encoder.codes)
-            for j, encoder in enumerate(self.encoders_)
-        ]
-        floats = {column.dtype for column, number in zip(columns, numeric, strict=True) if number}
+        columns, floats = [], set()
+        for j, encoder in enumerate(self.encoders_):
+            if isinstance(encoder, Curves):
+                columns.append(frames.numbers(X, j))
+                floats.add(columns[-1].dtype)
+            else:
+                columns.append(frames.category_codes(X, j, encoder.codes))
         return columns, np.dtype(np.float32 if floats == {np.dtype(np.float32)} else np.float64)
 
     def _encode(self, X) -> np.ndarray:
-        """Return the features of all columns for the rows of X, which is checked already and not large."""
+        """Return the features of all columns for the rows of X, which is already checked and small."""
         columns, dtype = self._columns(X)
         slices = self.column_slices_
         out = np.empty((X.shape[0], slices[-1].stop), dtype=dtype)
         for encoder, where, values in zip(self.encoders_, slices, columns, strict=True):
             encoder.write(values, out[:, where])
         return out
+
+    _transform_block = _encode  # overridden by maps whose features are not those of single columns
 
     def get_feature_names_out(self, input_features=None) -> np.ndarray:
         """Return the name of each feature: that of its column, and what it is."""
@@ -283,7 +281,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
         """Return the fitted map that `to_dict` wrote; arrays may have become lists on the way (JSON)."""
         if not isinstance(plain, Mapping) or plain.get("map") != cls.__name__:
-            raise ValueError(f"This is no stored {cls.__name__}: save the model again.")
+            raise ValueError(f"This is not a stored {cls.__name__}: save the model again.")
         new = cls(**plain["params"])
         new.n_features_in_ = int(plain["n_features_in"])
         if plain["feature_names_in"] is not None:

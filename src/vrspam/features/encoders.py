@@ -1,4 +1,4 @@
-"""What becomes of one column: its distribution, piecewise linear functions of a number, or indicators of categories."""
+"""How one column is encoded: its distribution, piecewise linear functions of a number, or indicators of categories."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ def distribution(column: np.ndarray, weights: np.ndarray | None = None) -> Distr
     first = np.flatnonzero(np.concatenate([[True], np.diff(ordered) > 0.0]))
     values, shares = ordered[first], np.add.reduceat(mass, first)
     upto = np.cumsum(shares)
-    ranks = np.clip(upto - shares / 2.0, 0.0, 1.0)  # rounding may lead beyond
+    ranks = np.clip(upto - shares / 2.0, 0.0, 1.0)  # rounding may go beyond 0 and 1
     if values.size > N_NODES:
         some = np.searchsorted(upto, np.linspace(0.0, upto[-1], N_NODES) * (1.0 - 1e-9))
         some = np.unique(np.concatenate([some, [values.size - 1]]))
         between = np.diff(upto[some]) - shares[some[1:]]
         values, ranks, shares = values[some], ranks[some], shares[some]
-        # the rows between two of them are shared out half and half
+        # half of the rows between two values goes to each
         shares[:-1] += between / 2.0
         shares[1:] += between / 2.0
     return Distribution(values, ranks, shares, mean, deviation if values.size > 1 else 0.0)
@@ -100,7 +100,7 @@ class Curves:
         Whether values were missing in fit: then one more feature is their indicator. The functions of a
         missing value are 0, their mean.
     extend : bool
-        Whether the functions go on straight outside the nodes; otherwise they are constant there.
+        Whether the functions continue as straight lines outside the nodes; otherwise they are constant there.
     """
 
     nodes: np.ndarray
@@ -117,8 +117,11 @@ class Curves:
     @cached_property
     def _tables(self) -> dict[np.dtype, tuple[np.ndarray, np.ndarray]]:
         """The table and its steps from node to node, in both precisions."""
-        kinds = (np.dtype(np.float64), np.dtype(np.float32))
-        return {kind: (self.table.astype(kind), np.diff(self.table, axis=0).astype(kind)) for kind in kinds}
+        steps = np.diff(self.table, axis=0)
+        return {
+            np.dtype(np.float64): (self.table, steps),
+            np.dtype(np.float32): (self.table.astype(np.float32), steps.astype(np.float32)),
+        }
 
     def names(self, column: str) -> list[str]:
         """Name of each feature."""
@@ -130,7 +133,8 @@ class Curves:
         q = self.table.shape[1]
         absent = np.isnan(values)
         gone = bool(absent.any())
-        if values.dtype == np.float32 and max(-self.nodes[0], self.nodes[-1]) > HALF_OF_FLOAT32:  # no room
+        # Differences of such numbers may overflow in float32.
+        if values.dtype == np.float32 and max(-self.nodes[0], self.nodes[-1]) > HALF_OF_FLOAT32:
             values = values.astype(np.float64)
         nodes, (table, step) = self.nodes.astype(values.dtype, copy=False), self._tables[out.dtype]
         if gone:

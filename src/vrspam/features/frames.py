@@ -1,4 +1,4 @@
-"""One view of arrays, sparse matrices and data frames: typed columns, read in blocks of rows.
+"""A common interface to arrays, sparse matrices and data frames: typed columns, read in blocks of rows.
 
 Frames are those that narwhals knows: pandas, polars, pyarrow tables and others whose rows are in memory.
 """
@@ -37,7 +37,7 @@ def _wrap(X: Any) -> Any:
 
 
 def check_frame(X: Any) -> None:
-    """Refuse frames whose rows are elsewhere, or that have none."""
+    """Refuse frames whose rows are not in memory, and frames without rows or columns."""
     frame = _wrap(X)
     if isinstance(frame, nw.LazyFrame):
         raise ValueError(f"The rows of this {type(X).__name__} are not in memory: collect() or compute() them first.")
@@ -71,7 +71,7 @@ def _is_number(dtype: Any) -> bool:
 
 
 def _all_numbers(column: Any) -> bool:
-    """Whether a column of Python objects holds numbers alone, and some: such come out of databases and of gaps."""
+    """Whether a column of Python objects holds only numbers, and at least one: databases give such columns."""
     present = [value for value, gone in _values(column) if not gone]
     return bool(present) and all(isinstance(v, (Real, Decimal)) and not isinstance(v, bool) for v in present)
 
@@ -82,9 +82,9 @@ def _values(column: Any) -> Iterator[tuple[Any, bool]]:
 
 
 def numbers(X: Any, index: int) -> np.ndarray:
-    """Column `index`, whatever its type here, as floats (float32 stays float32), missing values as NaN.
+    """Column `index`, of any type, as floats (float32 stays float32), missing values as NaN.
 
-    What type a frame gives to a column may depend on the rows at hand: one row with a missing value has no numbers.
+    The type that a frame gives to a column may depend on its rows: one row with a missing value has no numbers.
     """
     frame = _wrap(X)
     if frame is None:
@@ -110,7 +110,7 @@ def categories(X: Any, index: int) -> set[str | None]:
     """The different values of column `index` of a frame as strings, None for a missing one."""
     found: set[str | None] = set()
     for value, gone in _values(_wrap(X)[:, index].unique()):
-        # Each date would be a category, and none of them met again.
+        # Each date would be a category of its own, and new dates would match none of them.
         if not gone and (isinstance(value, (date, time, timedelta)) or type(value).__name__ == "Period"):
             raise ValueError(
                 f"Column {name_of(X, index)!r} holds dates or times: turn them into numbers (days since a day, the "

@@ -33,7 +33,7 @@ class KernelFeatures(FeatureMap):
     where K = (k(z_i, z_j)), s² is the median of ‖u(x) - u(z)‖² over pairs of rows and b the bandwidth: small
     values see fine detail, large ones are nearly quadratic. By default the features of `AdditiveFeatures` stand
     beside these (both parts with total variance 1), so that the kernel need only learn what a sum of curves
-    cannot say.
+    cannot express.
 
     Parameters
     ----------
@@ -111,7 +111,8 @@ class KernelFeatures(FeatureMap):
     def _curves(self, seen: Distribution, missing: bool) -> Curves:
         return Curves(seen.values, (seen.ranks - 0.5)[:, np.newaxis], ("",), missing)
 
-    def _fit_further(self, X, seen: list[Seen], rng: np.random.RandomState) -> None:
+    def _learn(self, X, seen: list[Seen], rng: np.random.RandomState) -> None:
+        super()._learn(X, seen, rng)
         chosen = rng.permutation(X.shape[0])[: self.n_landmarks]
         self.landmarks_ = self._encode(frames.rows_of(X, chosen)).astype(np.float64)
         squares = _squares(self.landmarks_)
@@ -125,9 +126,9 @@ class KernelFeatures(FeatureMap):
         if self.additive:
             self.additive_ = AdditiveFeatures(max_features=self.max_additive, max_rows=self.max_rows, random_state=0)
             self.additive_._check(X, reset=True)
-            self.additive_._fit_columns(seen)
+            self.additive_._learn(X, seen, rng)
             sample = frames.rows_of(X, chosen[:SCALE_ROWS])
-            self.whitening_ *= _unit(self._kernel_part(sample))
+            self.whitening_ *= _unit(self._times_kernel(sample, self.whitening_))
             self.additive_scale_ = _unit(self.additive_.features_of(sample))
 
     def _times_kernel(self, X, coefs: np.ndarray) -> np.ndarray:
@@ -144,32 +145,24 @@ class KernelFeatures(FeatureMap):
             out[rows] = np.exp(kernel, out=kernel) @ coefs
         return out
 
-    def _kernel_part(self, X) -> np.ndarray:
-        return self._times_kernel(X, self.whitening_)
-
     def _transform_block(self, X) -> np.ndarray:
-        kernel = self._kernel_part(X)
+        kernel = self._times_kernel(X, self.whitening_)
         if self.additive_ is None:
             return kernel
         additive = self.additive_.features_of(X)
         additive *= self.additive_scale_
         return np.hstack([additive, kernel])
 
-    def _few_products(self, X, coefs: np.ndarray) -> np.ndarray:
-        # (K W) c = K (W c): a square product less
+    def _block_products(self, X, coefs: np.ndarray) -> np.ndarray:
+        # (K W) c = K (W c): one product with a square matrix less
         split = self.n_features_out_ - self.whitening_.shape[1]
         scores = self._times_kernel(X, self.whitening_ @ coefs[split:])
         if self.additive_ is not None:
             scores += self.additive_.products(X, self.additive_scale_ * coefs[:split])
         return scores
 
-    _many_products = _few_products
-
     def _few_width(self) -> int:
         return sum(encoder.width for encoder in self.encoders_)
-
-    def _width(self) -> int:
-        return max(self.landmarks_.shape[0], self.n_features_out_)
 
     @property
     def n_features_out_(self) -> int:

@@ -108,7 +108,7 @@ def _seeded(transformer: Any, seed: int) -> Any:
 
 
 def is_plain(features: Any, X: Any) -> bool:
-    """Whether the columns are taken as they are: "linear", and "auto" on a table too wide for any map."""
+    """Whether the columns are used as they are: "linear", and "auto" on a table too wide for any map."""
     if not isinstance(features, str):
         return False
     wide = len(getattr(X, "shape", ())) == 2 and X.shape[1] > MAX_FEATURES

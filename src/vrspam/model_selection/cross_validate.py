@@ -25,7 +25,7 @@ from vrspam.solvers.path import auto_l2s, check_grid_axis, solve_grid
 
 @dataclass(frozen=True)
 class Candidate:
-    """A fitted map (None for the columns as they are), the scores of its grid, and the point that would be taken."""
+    """A fitted map (None for the columns as they are), the scores of its grid, and the chosen point of it."""
 
     name: str
     features: Any
@@ -33,16 +33,10 @@ class Candidate:
     scores: GridScores
     choice: Choice
 
-    @property
-    def best(self) -> tuple[float, float]:
-        """The best mean AUC over the folds, and its standard error."""
-        place = np.unravel_index(int(np.argmax(self.choice.mean)), self.choice.mean.shape)
-        return float(self.choice.mean[place]), float(self.choice.standard_error[place])
-
 
 @dataclass(frozen=True)
 class MapChoice:
-    """All candidates, the chosen one, and the point of its grid that is taken."""
+    """All candidates, the chosen one, and the chosen point of its grid."""
 
     candidates: list[Candidate]
     chosen: Candidate
@@ -61,7 +55,7 @@ class MapChoice:
 
 
 def only_columns(scores: GridScores, n_features: int, rule: SelectionRule) -> MapChoice:
-    """The choice where there is nothing to choose but the penalties: the columns as they are."""
+    """The choice of the penalties alone, for the columns as they are."""
     columns = Candidate("linear", None, n_features, scores, select(scores.auc, scores.grid, rule))
     return MapChoice([columns], columns, columns.choice)
 
@@ -71,15 +65,18 @@ def choose_map(
 ) -> MapChoice:
     """Fit each map, without labels, and cross-validate its grid.
 
-    Maps that give too many features are passed over, unless all do. With the rule "one-standard-error" the first
-    map, in the given order, that has a point within one standard error of the best point of all maps is taken, with
-    its simplest such point.
+    Maps that give too many features are skipped; if all of them do, that is an error. The rule "one-standard-error"
+    takes the first map, in the given order, that has a point within one standard error of the best point of all maps,
+    and the simplest such point of it.
     """
     candidates: list[Candidate] = []
     too_many: TooManyFeatures | None = None
     leader: Candidate | None = None  # the map with the best point so far
     for name, features in maps.items():
-        _fit_without_labels(features, rows)
+        if isinstance(features, FeatureMap):
+            features.fit(rows.X, sample_weight=rows.weights)
+        else:
+            _fit_transformer(features, rows.X)
         try:
             X: Any = MappedArray(rows.X, features)
         except TooManyFeatures as refusal:
@@ -89,8 +86,8 @@ def choose_map(
         scores = cross_validate(RowsInMemory(mapped, splits, classes, search.n_jobs), search, keep_coefs=True)
         new = Candidate(name, features, X.shape[1], scores, select(scores.auc, scores.grid, rule))
         candidates.append(new)
-        # The two matrices of features² of every map would be too much: only those of the best one stay.
-        if leader is None or new.best[0] > leader.best[0]:
+        # The two square matrices of every map would need too much memory: only those of the best map are kept.
+        if leader is None or new.choice.mean.max() > leader.choice.mean.max():
             leader, passed = new, leader
         else:
             passed = new
@@ -101,23 +98,21 @@ def choose_map(
         raise too_many
     if rule == "best":
         return MapChoice(candidates, leader, leader.choice)
-    mean, error = leader.best
-    least = mean - max(error, TIE)
+    best = np.unravel_index(np.argmax(leader.choice.mean), leader.choice.mean.shape)
+    least = leader.choice.mean[best] - max(leader.choice.standard_error[best], TIE)
     chosen = next(candidate for candidate in candidates if (candidate.choice.mean >= least).any())
     index = simplest(chosen.choice.mean >= least, chosen.scores.grid)
     values = {name: float(axis[i]) for (name, axis), i in zip(chosen.scores.grid.items(), index, strict=True)}
     return MapChoice(candidates, chosen, replace(chosen.choice, index=index, values=values))
 
 
-def _fit_without_labels(features: Any, rows: Rows) -> None:
-    if isinstance(features, FeatureMap):
-        features.fit(rows.X, sample_weight=rows.weights)
-        return
+def _fit_transformer(transformer: Any, X: Any) -> None:
+    """Fit a transformer of another package, without labels."""
     try:
-        features.fit(rows.X)
+        transformer.fit(X)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"{type(features).__name__} could not be fitted as a feature map, which is given X alone and no labels: "
+            f"{type(transformer).__name__} could not be fitted as a feature map, which is given X alone and no labels: "
             f"{error}"
         ) from error
 
@@ -145,7 +140,7 @@ class GridScores:
     coefs : ndarray of shape (folds, l2s, l1s, features) or None
         Kept where the caller asks for them.
     total : ClassMoments or None
-        Moments of all rows; given up when another feature map is better.
+        Moments of all rows; dropped when another feature map is better.
     held_out : list of HeldOutBlock or None
         Scores of the held-out rows at all points, where they are read for all folds at once.
     """
@@ -209,7 +204,8 @@ def cross_validate(source: FoldSource, search: GridSearch, *, keep_coefs: bool =
             take_auc(source.held_out({fold: coefs}))
         return coefs if keep_coefs or source.scores_all_folds_at_once else np.empty(0)
 
-    coefs = over_folds(solve_fold, source.problem(many_products=bool(l1s.any())), search.n_jobs)
+    problem = source.problem(many_products=bool(l1s.any()))
+    coefs = over_folds(solve_fold, range(source.n_folds), problem, search.n_jobs)
     if source.scores_all_folds_at_once:
         scores.held_out = list(source.held_out(dict(enumerate(coefs))))
         take_auc(scores.held_out)

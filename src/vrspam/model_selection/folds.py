@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -52,7 +52,7 @@ class HashFolds:
 
     Which fold a row is in depends on nothing but its features: not on its place, on the blocks it comes in, or
     on other rows. So a stream, a cluster and a table in memory are split alike, and rows that occur several
-    times never stand on both sides. Data with few different rows need another splitter.
+    times are never on both sides of a split. Data with few different rows need another splitter.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ class HashFolds:
 
 
 def hash_folds(cv: Any, random_state: Any) -> HashFolds:
-    """The folds of a stream: `cv` is their number, or says more."""
+    """The folds of a stream; `cv` is their number or a `HashFolds`."""
     if isinstance(cv, HashFolds):
         return cv
     if isinstance(cv, bool) or not isinstance(cv, int | np.integer):
@@ -164,7 +164,7 @@ def make_splits(cv, rows: Rows, classes: np.ndarray, groups=None, random_state=N
     y, weights = array_api.on_host(rows.y), None if rows.weights is None else array_api.on_host(rows.weights)
     is_list = not (cv is None or isinstance(cv, Integral) or hasattr(cv, "split"))
     pairs = cv if is_list else check_cv(cv, y, classifier=True).split(rows.X, y, groups)
-    splits = [_checked_split(number, pair, y.size) for number, pair in enumerate(pairs)]
+    splits = _checked_splits(pairs, y.size)
     if not splits:
         raise ValueError(
             "cv gives no split at all: give a number of folds, a splitter, or a list of splits (a generator is empty "
@@ -184,21 +184,27 @@ def make_splits(cv, rows: Rows, classes: np.ndarray, groups=None, random_state=N
     return splits
 
 
-def _checked_split(number: int, pair: Any, n: int) -> Split:
-    """The row numbers of one pair, which may be given as masks."""
-    try:
-        train, validation = pair
-    except (TypeError, ValueError):
-        raise ValueError(f"Fold {number}: cv must give pairs (training rows, validation rows), got no pair.") from None
-    parts = []
-    for part, index in (("training", train), ("validation", validation)):
-        index = np.asarray(index)
+def _checked_splits(pairs: Iterable, n: int) -> list[Split]:
+    """The row numbers of each pair, which may be given as masks."""
+    splits = []
+    for number, pair in enumerate(pairs):
         try:
-            parts.append(np.arange(n)[index if index.size else index.astype(np.intp)])
-        except (IndexError, TypeError, ValueError):
-            parts.append(np.empty((0, 0)))
-        if parts[-1].ndim != 1:
+            train, validation = pair
+        except (TypeError, ValueError):
             raise ValueError(
-                f"Fold {number}: its {part} part must be a list of row numbers below {n}, or a mask of {n} rows."
-            )
-    return Split(*parts)
+                f"Fold {number}: cv must give pairs (training rows, validation rows), and this is not a pair."
+            ) from None
+        parts = []
+        for part, index in (("training", train), ("validation", validation)):
+            index = np.asarray(index)
+            try:
+                rows = np.arange(n)[index if index.size else index.astype(np.intp)]
+            except (IndexError, TypeError, ValueError):
+                rows = np.empty((0, 0))
+            if rows.ndim != 1:
+                raise ValueError(
+                    f"Fold {number}: its {part} part must be a list of row numbers below {n}, or a mask of {n} rows."
+                )
+            parts.append(rows)
+        splits.append(Split(*parts))
+    return splits

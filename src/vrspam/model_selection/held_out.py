@@ -97,7 +97,7 @@ class ValidationScores:
         return new
 
     def add(self, other: ValidationScores) -> ValidationScores:
-        """Take in the scores of other rows."""
+        """Add the scores of other rows."""
         for side in (0, 1):
             self.seen[side] += other.seen[side]
             self._parts[side].extend(other._parts[side])

@@ -78,10 +78,12 @@ def select(scores: ArrayLike, grid: Mapping[str, ArrayLike], rule: SelectionRule
     ('The best l2 is 0.1, the largest of the grid, ... add larger values of l2.',)
     """
     scores = np.asarray(scores, dtype=np.float64)
-    axes = {name: np.asarray(values, dtype=np.float64) for name, values in grid.items()}
+    axes, sizes = {}, []
+    for name, numbers in grid.items():
+        axes[name] = np.asarray(numbers, dtype=np.float64)
+        sizes.append(axes[name].size)
     if rule not in ("best", "one-standard-error"):
         raise ValueError(f"rule must be 'best' or 'one-standard-error', got {rule!r}.")
-    sizes = [values.size for values in axes.values()]
     if not axes or scores.shape[:-1] != tuple(sizes) or scores.size == 0:
         raise ValueError(f"scores of shape {scores.shape} do not fit a grid of {sizes} points.")
     if np.isnan(scores).any():
@@ -96,16 +98,18 @@ def select(scores: ArrayLike, grid: Mapping[str, ArrayLike], rule: SelectionRule
             raise ValueError("The rule 'one-standard-error' needs at least two folds.")
         chosen = simplest(mean >= mean.max() - max(float(error[best]), TIE), axes)
     values, edges = {}, []
-    for axis, (name, numbers) in enumerate(axes.items()):
-        values[name] = float(numbers[chosen[axis]])
-        edges.append(_edge(name, axis, best, mean, error, axes))
-    return Choice(chosen, values, mean, error, tuple(edge for edge in edges if edge is not None))
+    for axis, name in enumerate(axes):
+        values[name] = float(axes[name][chosen[axis]])
+        edge = _edge(name, axis, best, mean, error, axes)
+        if edge is not None:
+            edges.append(edge)
+    return Choice(chosen, values, mean, error, tuple(edges))
 
 
 def simplest(allowed: np.ndarray, axes: Mapping[str, np.ndarray]) -> tuple[int, ...]:
     """Of the allowed points the one with the largest value on the last axis, then on the one before it."""
     points = np.argwhere(allowed)
-    values = [axis[points[:, number]] for number, axis in enumerate(axes.values())]
+    values = list(map(np.take, axes.values(), points.T))
     return tuple(points[np.lexsort(values)[-1]].tolist())
 
 

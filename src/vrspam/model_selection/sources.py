@@ -7,7 +7,7 @@ of a stream and a cluster share it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -35,11 +35,10 @@ SIDE_BY_SIDE_BYTES = 1 << 28  # memory that folds solved at the same time may ne
 
 @dataclass(frozen=True)
 class FoldProblem:
-    """What decides how folds share the threads.
+    """The work on one fold, which decides how folds share the threads.
 
     Attributes
     ----------
-    folds : int
     small : bool
         Whether each fold is solved from small matrices. Threads then do more for folds side by side than within one.
     many_products : bool
@@ -51,7 +50,6 @@ class FoldProblem:
         rows go through a transformer of another package, which two threads may not be allowed to call.
     """
 
-    folds: int
     small: bool
     many_products: bool
     bytes_each: int
@@ -59,33 +57,33 @@ class FoldProblem:
 
     @classmethod
     def from_matrices(
-        cls, folds: int, n_features: int, many_products: bool, block_bytes: int = 0, in_turn: bool = False
+        cls, n_features: int, many_products: bool, block_bytes: int = 0, in_turn: bool = False
     ) -> FoldProblem:
         """Folds that are solved from matrices of n_features², and that then score blocks of rows."""
         needed = 2 * block_bytes + 10 * 8 * n_features**2
-        return cls(folds, n_features <= SMALL, many_products, needed, in_turn)
+        return cls(n_features <= SMALL, many_products, needed, in_turn)
 
 
-def over_folds(function: Callable[[int], T], problem: FoldProblem, n_jobs: int | None) -> list[T]:
-    """Call `function` with the number of each fold, some of them at the same time, in threads.
+def over_folds(function: Callable[[Any], T], folds: Sequence[Any], problem: FoldProblem, n_jobs: int | None) -> list[T]:
+    """Call `function` with each of `folds` (their numbers, or their rows), some at the same time, in threads.
 
     Small matrix products, and the many products of elastic nets, are slower when several threads share them. The
     threads that small products do not use go to the folds, as far as memory allows, unless the caller sets n_jobs.
     """
-    jobs = min(effective_n_jobs(n_jobs), problem.folds)
+    jobs = min(effective_n_jobs(n_jobs), len(folds))
     if problem.small and n_jobs is None and jobs == 1 and not problem.in_turn:
-        jobs = min(blas_thread_count(), problem.folds, max(1, SIDE_BY_SIDE_BYTES // problem.bytes_each))
+        jobs = min(blas_thread_count(), len(folds), max(1, SIDE_BY_SIDE_BYTES // problem.bytes_each))
     threads = None if jobs == 1 else max(1, effective_n_jobs(-1) // jobs)
     if problem.small or problem.many_products:
         threads = min(FEW, blas_thread_count()) if problem.in_turn and jobs == 1 else 1
     with blas_threads(threads):
-        return Parallel(n_jobs=jobs, prefer="threads")(map(delayed(function), range(problem.folds)))
+        return Parallel(n_jobs=jobs, prefer="threads")(map(delayed(function), folds))
 
 
 BLOCK_BYTES = 1 << 25  # rows gathered, and scores held, at once
 KEPT_BYTES = 1 << 30  # moments of all folds are kept up to this size
 MAPPED_BYTES = 1 << 27  # moments of all folds in feature space are kept up to this size
-MOST_CANCELLATION = 1e6  # of the sixteen digits subtraction may cost six
+MOST_CANCELLATION = 1e6  # subtraction may lose six of the sixteen digits
 BLOCKS_MAX_FEATURES = 5_000  # two d×d matrices are kept for each fold of blocks
 
 
@@ -160,12 +158,12 @@ class RowsInMemory:
     def problem(self, many_products: bool) -> FoldProblem:
         """The size of the work on one fold."""
         if self.solver == "products":
-            return FoldProblem(self.n_folds, small=False, many_products=False, bytes_each=0)
+            return FoldProblem(small=False, many_products=False, bytes_each=0)
         X: Any = self.rows.X
         n, d = X.shape
         foreign = self.mapped and not isinstance(X.features, FeatureMap)
         block_bytes = min(8 * BLOCK_ENTRIES if self.mapped else BLOCK_BYTES, 8 * n * d)
-        return FoldProblem.from_matrices(self.n_folds, d, many_products, block_bytes, foreign or self.on_device)
+        return FoldProblem.from_matrices(d, many_products, block_bytes, foreign or self.on_device)
 
     def _gather(self, index: np.ndarray | None = None) -> ClassMoments:
         """The moments of some rows."""
@@ -176,14 +174,14 @@ class RowsInMemory:
     def _gather_total(self, n_jobs: int | None) -> ClassMoments:
         """The moments of all rows: those of the validation parts added up, where they are a partition."""
         n, d = self.rows.X.shape
-        parts = [split.validation for split in self.splits]
+        _, parts = zip(*self.splits, strict=True)
         uses = np.bincount(np.concatenate(parts), minlength=n)
         kept_bytes = MAPPED_BYTES if self.mapped else KEPT_BYTES
         if self.solver == "products" or np.any(uses != 1) or self.n_folds * 16 * d * d > kept_bytes:
             return self._gather()
         # Features are made on one core, so that folds side by side pay; products of rows use all cores anyway.
         if self.mapped:
-            found = over_folds(lambda fold: self._gather(parts[fold]), self.problem(many_products=False), n_jobs)
+            found = over_folds(self._gather, parts, self.problem(many_products=False), n_jobs)
         else:
             found = list(map(self._gather, parts))
         self._validation = found
@@ -273,7 +271,7 @@ class FoldMoments:
 
     def problem(self, many_products: bool) -> FoldProblem:
         """The size of the work on one fold."""
-        return FoldProblem.from_matrices(self.n_folds, self.total.means.shape[1], many_products)
+        return FoldProblem.from_matrices(self.total.means.shape[1], many_products)
 
     def training(self, fold: int) -> TrainingPart:
         """The loss on all other folds."""
@@ -310,7 +308,7 @@ class BlocksInSequence(FoldMoments):
 
 
 def add_to_folds(moments: list[ClassMoments], rows: Rows, number: int, folds: HashFolds) -> None:
-    """Take a block into the moments of the folds of its rows."""
+    """Add the rows of a block to the moments of their folds."""
     n_features = rows.X.shape[1]
     if array_api.device_namespace(rows.X) is not None:
         raise ValueError(
@@ -332,7 +330,7 @@ def add_to_folds(moments: list[ClassMoments], rows: Rows, number: int, folds: Ha
 def add_block(
     moments: ClassMoments, rows: Rows, number: int, index: np.ndarray | None = None, *, precise: bool = False
 ) -> None:
-    """Take a block, or the rows of it numbered by `index`, into moments; an error names the block."""
+    """Add a block, or the rows of it numbered by `index`, to moments; an error names the block."""
     try:
         with blas_threads_for(rows.X.shape[1]):
             moments.add_checked(*rows, index=index, precise=precise)

@@ -1,4 +1,4 @@
-"""Class moments as a file: a NumPy archive without pickle, replaced only by a whole one, read with suspicion."""
+"""Save and load class moments: a NumPy archive without pickle, written completely or not at all, checked when read."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _KINDS = {
 
 
 def write(path: str | os.PathLike, content: dict[str, np.ndarray | float]) -> None:
-    """Write the arrays; until they are all written an older file stays what it was."""
+    """Write the arrays; an existing file is replaced only when all of them are written."""
     with replacing(path) as temporary, temporary.open("wb") as file:
         np.savez(file, format=FILE_FORMAT, version=FILE_VERSION, **content)  # type: ignore[arg-type]
 
@@ -46,7 +46,7 @@ def read(path: str | os.PathLike) -> dict[str, np.ndarray]:
 
 
 def _whole(content: dict[str, np.ndarray]) -> bool:
-    """Whether these can be the statistics of some rows."""
+    """Whether all arrays are there, and can be the statistics of some rows."""
     if any(name not in content or content[name].dtype.kind not in kinds for name, kinds in _KINDS.items()):
         return False
     classes, rows, weights, means, scatters, peaks, roundings = (content[name] for name in _KINDS)
@@ -78,7 +78,7 @@ def _whole(content: dict[str, np.ndarray]) -> bool:
 
 
 def _symmetric(scatters: np.ndarray, peaks: np.ndarray) -> bool:
-    """Whether both triangles agree to rounding, which is relative to the largest diagonal there ever was."""
+    """Whether both triangles agree to rounding, which is relative to the largest diagonal so far."""
     root = np.sqrt(np.abs(peaks))
     difference = np.abs(scatters - scatters.transpose(0, 2, 1))
     return bool((difference <= 1e-9 * root[:, :, np.newaxis] * root[:, np.newaxis, :]).all())

@@ -11,7 +11,6 @@ would lose them all.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -43,7 +42,7 @@ def _statistics(X: Any, index: Any, weights: Any, full: bool) -> ClassStatistics
 
     All blocks are shifted by the mean of the first one, so that their products simply add up. The spread of
     all rows includes how far the first block's mean is from theirs, so a bad guess costs few digits; where the
-    mean is no larger than the spread the shift is left out, it would save one bit.
+    mean is no larger than the spread, the shift is left out, because it would save only one bit.
     """
     from sklearn.utils._array_api import device
 
@@ -78,9 +77,9 @@ def _statistics(X: Any, index: Any, weights: Any, full: bool) -> ClassStatistics
 
 
 BLOCK_BYTES = 1 << 26  # rows are gathered in dense blocks of about this size
-FORGOTTEN_WEIGHT = 1e-150  # a class that faded below it is gone: smaller numbers lose digits
+FORGOTTEN_WEIGHT = 1e-150  # a class whose weight fades below this is forgotten: smaller numbers lose digits
 FLOAT32_ROUNDING = 2.0**-23  # relative error of a float32 product, with room to spare
-CENTRE_ROWS = 64  # of a block, whose mean is subtracted before rows are multiplied
+CENTRE_ROWS = 64  # rows of a block whose mean is subtracted before all of them are multiplied
 SPARSE_PRODUCT_DENSITY = 0.05  # below it a product of sparse blocks beats a dense one
 
 
@@ -88,7 +87,7 @@ SPARSE_PRODUCT_DENSITY = 0.05  # below it a product of sparse blocks beats a den
 class ClassStatistics:
     """Size, mean and scatter of one class; `scatter` is (d, d), or only its diagonal, of shape (d,).
 
-    `peak` is the largest diagonal the scatter ever had: rounding is relative to it, also after rows were taken out.
+    `peak` is the largest diagonal the scatter ever had: rounding is relative to it, also after rows were subtracted.
     `rounding` is the relative error of the coarsest product in the scatter, 0 for float64.
     """
 
@@ -120,7 +119,7 @@ class ClassStatistics:
             self.scatter += np.outer(scale * v, v).T
 
     def merge(self, other: ClassStatistics) -> None:
-        """Take in the statistics of other rows."""
+        """Add the statistics of other rows."""
         if other.weight == 0.0:
             return
         total = self.weight + other.weight
@@ -134,7 +133,7 @@ class ClassStatistics:
         self.rounding = max(self.rounding, other.rounding)
 
     def remove(self, other: ClassStatistics) -> None:
-        """Take rows out again that were merged before."""
+        """Subtract the statistics of rows that were merged before."""
         if other.weight == 0.0:
             return
         rest = self.weight - other.weight
@@ -147,7 +146,7 @@ class ClassStatistics:
         self.mean, self.rows, self.weight = mean, self.rows - other.rows, rest
         if self.rows == 1:
             self.scatter[:] = 0.0
-        # What is left of a variance that was taken out whole is rounding, and may be negative.
+        # Where nothing of a variance remains, the difference is rounding, and may be negative.
         np.maximum(self.diagonal, 0.0, out=self.diagonal)
 
     def fade(self, factor: float) -> None:
@@ -164,7 +163,7 @@ class ClassStatistics:
             array[:] = 0.0
 
     def add_rows(self, rows, weights: np.ndarray | None) -> None:
-        """Take in one block of rows of this class, which may be overwritten."""
+        """Add one block of rows of this class; the block may be overwritten."""
         m = rows.shape[0]
         if m == 0:
             return
@@ -173,7 +172,7 @@ class ClassStatistics:
             unit = int(np.frexp(weights.max())[1])
             weights = np.ldexp(weights, -unit)
         total = float(m if weights is None else weights.sum())
-        # `centre` is near the mean but not it: `residual` is what is left.
+        # `centre` is close to the mean; `residual` is the mean minus the centre.
         if sparse.issparse(rows) and self.scatter.ndim == 1:
             centre, residual, own = _sparse_spread(rows, weights, total)
         else:
@@ -276,16 +275,25 @@ def _sparse_spread(rows, weights: np.ndarray | None, total: float) -> tuple[np.n
     return centre, sums / total, squares + absent * centre**2
 
 
-def class_blocks(
-    X, index: np.ndarray | None, groups: list[np.ndarray], full: bool
-) -> Iterator[tuple[int, np.ndarray, Any]]:
-    """(group, row numbers, those rows copied) for the rows of `index`, or all, in blocks of bounded size.
+def statistics_in_memory(
+    X,
+    y: np.ndarray,
+    weights: np.ndarray | None,
+    index: np.ndarray | None,
+    labels: np.ndarray,
+    full: bool,
+    precise: bool,
+) -> list[ClassStatistics]:
+    """Statistics of the rows of each label (of those numbered in `index`), which are copied in blocks of bounded size.
 
-    The copy may be overwritten, by the caller and by the next block.
-
-    `groups` are boolean masks over the rows of X. Rows come as an array, or as CSR if a sparse product is cheaper.
+    Blocks of a sparse X stay sparse if a sparse product is cheaper. With `precise` float32 rows multiply in float64.
     """
     n, d = X.shape
+    found, members = [], []
+    for label in labels:
+        found.append(ClassStatistics.empty(d, full))
+        # Rows of weight zero count for nothing, not even as rows.
+        members.append((y == label) if weights is None else (y == label) & (weights > 0))
     sparse_blocks = False
     if sparse.issparse(X):
         X = sparse.csr_array(X)
@@ -298,15 +306,19 @@ def class_blocks(
     buffer = np.empty((min(step, n), d), X.dtype) if in_order else None
     for start in range(0, n if index is None else index.size, step):
         window = np.arange(start, min(start + step, n)) if index is None else index[start : start + step]
-        for group, member in enumerate(groups):
+        for statistics, member in zip(found, members, strict=True):
             chosen = window[member[window]]
             if chosen.size == 0:
                 continue
             if buffer is not None:
-                yield group, chosen, np.take(X, chosen, axis=0, out=buffer[: chosen.size], mode="clip")
-                continue
-            rows = X[chosen]  # np.take would first copy all of an X that is not C-ordered
-            yield group, chosen, rows.toarray() if sparse.issparse(X) and not sparse_blocks else rows
+                rows = np.take(X, chosen, axis=0, out=buffer[: chosen.size], mode="clip")
+            else:
+                rows = X[chosen]  # np.take would first copy all of an X that is not C-ordered
+                rows = rows.toarray() if sparse.issparse(X) and not sparse_blocks else rows
+            # Without a scatter there are no large products that float32 would make cheaper.
+            rows = rows.astype(np.float64, copy=False) if precise or not full else rows
+            statistics.add_rows(rows, None if weights is None else weights[chosen])
+    return found
 
 
 def check_range(statistics: ClassStatistics, forgets: bool) -> None:

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import os
+from typing import NamedTuple
 
 import numpy as np
 
 from vrspam._utils import array_api
 from vrspam._utils.validation import check_rows, union_of_labels
 from vrspam.moments import _file
-from vrspam.moments._statistics import ClassStatistics, check_range, class_blocks, same, statistics_on_device
+from vrspam.moments._statistics import ClassStatistics, check_range, same, statistics_in_memory, statistics_on_device
+
+
+class PairStatistics(NamedTuple):
+    """What the squared pair loss needs of two classes, apart from Σ₊ + Σ₋ itself; see `ClassMoments` for each."""
+
+    p: float
+    q: float
+    means: np.ndarray
+    delta: np.ndarray
+    variances: np.ndarray
+    within_diagonal: np.ndarray
 
 
 class ClassMoments:
@@ -24,8 +36,8 @@ class ClassMoments:
     scatter : bool, default=True
         Keep the d×d scatter of each class. With False only its diagonal is kept.
     half_life : float, optional
-        Forget: each row taken in multiplies the weight of all rows before it by 2^(-1/half_life), so that the
-        statistics follow a stream that drifts. How the rows are cut into blocks makes no difference. For a
+        Each new row multiplies the weight of all rows before it by 2^(-1/half_life): old rows are forgotten, and
+        the statistics follow a stream that drifts. How the rows are cut into blocks makes no difference. For a
         window with a sharp edge see `vrspam.SlidingMoments`.
 
     Attributes
@@ -58,12 +70,12 @@ class ClassMoments:
         self.has_scatter = bool(scatter)
         self.classes = np.empty(0)
         self._stats: list[ClassStatistics] = []
-        self._given: np.ndarray | None = None
+        self._known = self.classes  # the labels seen, or given for rows to come
         if classes is not None:
             labels = np.unique(np.asarray(classes))
             if labels.size != 2:
                 raise ValueError(f"classes must hold exactly two different labels, got {labels.tolist()}.")
-            self._given = labels
+            self._known = labels
             if n_features is not None:
                 self._widen(labels)
 
@@ -88,7 +100,7 @@ class ClassMoments:
         return cls(classes=classes, scatter=scatter).update(X, y, sample_weight)
 
     def update(self, X, y, sample_weight=None) -> ClassMoments:
-        """Take in more rows, in place; bad input changes nothing.
+        """Add rows, in place; if they are refused, nothing changes.
 
         Parameters
         ----------
@@ -112,9 +124,9 @@ class ClassMoments:
         index: np.ndarray | None = None,
         precise: bool = False,
     ) -> ClassMoments:
-        """`update` for data that an estimator has validated already: no second look for NaN.
+        """`update` for data that an estimator has already validated: NaN is not looked for again.
 
-        With `index` only the rows of those numbers are taken in; they are copied block by block. With `precise`
+        With `index` only the rows of those numbers are added; they are copied block by block. With `precise`
         blocks of float32 rows multiply in float64.
         """
         if self.n_features is not None and X.shape[1] != self.n_features:
@@ -125,8 +137,8 @@ class ClassMoments:
         labels = array_api.labels_of(y, weights)
         classes = union_of_labels(self._known, labels)
         if array_api.device_namespace(X) is None:
-            with np.errstate(over="ignore", invalid="ignore"):  # reported in words
-                fresh = self._statistics(X, y, weights, index, labels, precise)
+            with np.errstate(over="ignore", invalid="ignore"):  # `check_range` reports it
+                fresh = statistics_in_memory(X, y, weights, index, labels, self.has_scatter, precise)
         else:
             fresh = statistics_on_device(X, y, weights, index, labels, self.has_scatter)
         for statistics in fresh:
@@ -146,29 +158,19 @@ class ClassMoments:
                 self._stats[slot].merge(statistics)
         return self
 
-    def _statistics(self, X, y, weights, index, labels: np.ndarray, precise: bool) -> list[ClassStatistics]:
-        """Statistics of the rows of each label, block by block."""
-        found = [ClassStatistics.empty(X.shape[1], self.has_scatter) for _ in labels]
-        # Rows of weight zero count for nothing, not even as rows.
-        members = [(y == label) if weights is None else (y == label) & (weights > 0) for label in labels]
-        for slot, chosen, block in class_blocks(X, index, members, self.has_scatter):
-            # Without a scatter there are no large products that float32 would make cheaper.
-            block = block.astype(np.float64, copy=False) if precise or not self.has_scatter else block
-            found[slot].add_rows(block, None if weights is None else weights[chosen])
-        return found
-
     def _widen(self, classes: np.ndarray) -> None:
-        """Make room for labels not seen before."""
+        """Add empty statistics for labels not seen before."""
         assert self.n_features is not None
         old = dict(zip(self.classes.tolist(), self._stats, strict=True))
-        self.classes, self._stats = classes, []
+        self.classes = self._known = classes
+        self._stats = []
         for label in classes.tolist():
             self._stats.append(old.get(label) or ClassStatistics.empty(self.n_features, self.has_scatter))
 
     def copy(self) -> ClassMoments:
         """An independent copy."""
         new = ClassMoments(self.n_features, scatter=self.has_scatter, half_life=self.half_life)
-        new._given, new.classes = self._given, self.classes
+        new._known, new.classes = self._known, self.classes
         new._stats = list(map(ClassStatistics.copy, self._stats))
         return new
 
@@ -186,11 +188,6 @@ class ClassMoments:
             raise ValueError("Moments that forget depend on the order of rows: add rows by update, not by + or -.")
         union_of_labels(self._known, other._known)
         return union_of_labels(self.classes, other.classes)
-
-    @property
-    def _known(self) -> np.ndarray:
-        """The labels seen, or given for rows to come."""
-        return self.classes if self.classes.size or self._given is None else self._given
 
     def __add__(self, other: ClassMoments) -> ClassMoments:
         if not isinstance(other, ClassMoments):
@@ -210,12 +207,12 @@ class ClassMoments:
         return self.copy().take_out(other)
 
     def take_out(self, other: ClassMoments) -> ClassMoments:
-        """Take out rows that were added before, in place: `self - other` without a copy.
+        """Subtract rows that were added before, in place: `self - other` without a copy.
 
         Parameters
         ----------
         other : ClassMoments
-            Of a part of the rows in these moments; a refusal changes nothing.
+            Of a part of the rows in these moments; if it is refused, nothing changes.
 
         Returns
         -------
@@ -237,7 +234,7 @@ class ClassMoments:
                     f"{mine.rows} rows (weight {mine.weight:g}) minus {gone.rows} "
                     f"(weight {gone.weight:g}); the right side must be part of the left."
                 )
-        for label, gone in gone_of.items():  # only now: a refusal changes nothing
+        for label, gone in gone_of.items():  # only after all checks: an error changes nothing
             mine_of[label].remove(gone)
         return self
 
@@ -257,14 +254,20 @@ class ClassMoments:
         sizes = ", ".join(f"{c!r}: {s.rows}" for c, s in zip(self.classes.tolist(), self._stats, strict=True))
         return f"ClassMoments(n_features={self.n_features}, rows={{{sizes}}}, scatter={self.has_scatter})"
 
-    # What the objective reads. Index 0 is the negative class, 1 the positive.
+    # What the objective needs. Index 0 is the negative class, 1 the positive.
 
     @property
     def complete(self) -> bool:
         """Whether both classes have been seen."""
         return len(self._stats) == 2 and min(self._stats[0].weight, self._stats[1].weight) > 0
 
-    def _both(self) -> tuple[ClassStatistics, ClassStatistics]:
+    def _both(self, *, with_scatter: bool = False) -> tuple[ClassStatistics, ClassStatistics]:
+        """The statistics of the negative and of the positive class; an error if rows or matrices are missing."""
+        if with_scatter and not self.has_scatter:
+            raise ValueError(
+                "These moments were gathered with scatter=False and hold no d×d matrix: gather them again with "
+                "scatter=True, or fit the rows themselves."
+            )
         if not self.complete:
             seen = [c for c, s in zip(self.classes.tolist(), self._stats, strict=True) if s.weight > 0]
             raise ValueError(
@@ -273,12 +276,20 @@ class ClassMoments:
             )
         return self._stats[0], self._stats[1]
 
-    def _require_scatter(self) -> None:
-        if not self.has_scatter:
-            raise ValueError(
-                "These moments were gathered with scatter=False and hold no d×d matrix: gather them again with "
-                "scatter=True, or fit the rows themselves."
-            )
+    def pair_statistics(self) -> PairStatistics:
+        """Shares, means and variances of both classes, all at once."""
+        negative, positive = self._both()
+        total = negative.weight + positive.weight
+        variances = np.stack([negative.diagonal / negative.weight, positive.diagonal / positive.weight])
+        np.maximum(variances, 0.0, out=variances)
+        return PairStatistics(
+            p=positive.weight / total,
+            q=negative.weight / total,
+            means=np.stack([negative.mean, positive.mean]),
+            delta=positive.mean - negative.mean,
+            variances=variances,
+            within_diagonal=variances.sum(axis=0),
+        )
 
     @property
     def rows(self) -> np.ndarray:
@@ -293,37 +304,35 @@ class ClassMoments:
     @property
     def rounding(self) -> float:
         """Relative rounding of the scatters: that of float32 if any rows came in float32, else 0."""
-        return max((s.rounding for s in self._stats), default=0.0)
+        worst = 0.0
+        for s in self._stats:
+            worst = max(worst, s.rounding)
+        return worst
 
     @property
     def means(self) -> np.ndarray:
         """Class means, shape (2, d)."""
-        negative, positive = self._both()
-        return np.stack([negative.mean, positive.mean])
+        return self.pair_statistics().means
 
     @property
     def p(self) -> float:
         """Weighted share of the positive class."""
-        negative, positive = self._both()
-        return positive.weight / (negative.weight + positive.weight)
+        return self.pair_statistics().p
 
     @property
     def q(self) -> float:
         """Weighted share of the negative class: 1 - p without its rounding."""
-        negative, positive = self._both()
-        return negative.weight / (negative.weight + positive.weight)
+        return self.pair_statistics().q
 
     @property
     def delta(self) -> np.ndarray:
         """Mean of the positive class minus mean of the negative."""
-        negative, positive = self._both()
-        return positive.mean - negative.mean
+        return self.pair_statistics().delta
 
     @property
     def within(self) -> np.ndarray:
         """Σ₊ + Σ₋, the sum of the class covariances, shape (d, d)."""
-        self._require_scatter()
-        negative, positive = self._both()
+        negative, positive = self._both(with_scatter=True)
         within = negative.scatter / negative.weight
         within += positive.scatter / positive.weight
         return within
@@ -331,22 +340,24 @@ class ClassMoments:
     @property
     def scatters(self) -> np.ndarray:
         """A copy of the two scatter matrices n_c Σ_c, shape (2, d, d)."""
-        self._require_scatter()
-        return np.stack([s.scatter for s in self._both()])
+        return np.stack([s.scatter for s in self._both(with_scatter=True)])
 
     @property
     def variances(self) -> np.ndarray:
         """Variance of each column within each class, shape (2, d)."""
-        return np.stack([np.maximum(s.diagonal / s.weight, 0.0) for s in self._both()])
+        return self.pair_statistics().variances
 
     @property
     def within_diagonal(self) -> np.ndarray:
         """The diagonal of `within`."""
-        return self.variances.sum(axis=0)
+        return self.pair_statistics().within_diagonal
 
     @property
     def cancellation(self) -> float:
-        """How much larger the worst column's scatter once was than it (or the mean) is now: digits lost by `-`."""
+        """The largest scatter so far over the present one (at least the mean over columns), for the worst column.
+
+        It tells how many digits `-` has lost.
+        """
         worst = 1.0
         for s in self._stats:
             if s.rows > 1:  # of a single row the scatter is exactly 0
@@ -355,12 +366,12 @@ class ClassMoments:
         return worst
 
     def save(self, path: str | os.PathLike) -> None:
-        """Write to a NumPy archive (no pickle); an existing file is replaced only by a whole one.
+        """Write to a NumPy archive (no pickle); an existing file is replaced only by a complete one.
 
         Parameters
         ----------
         path : str or path-like
-            Used as it is: no ending is added.
+            Used unchanged: no suffix is added.
         """
         labels = self.classes
         if labels.dtype == object and all(isinstance(label, str) for label in labels.tolist()):
@@ -400,7 +411,7 @@ class ClassMoments:
         new = cls(
             content["means"].shape[1], scatter=scatters.ndim == 3, half_life=None if half_life == np.inf else half_life
         )
-        new.classes = content["classes"]
+        new.classes = new._known = content["classes"]
         new._stats = [
             ClassStatistics(int(r), float(c), m.astype(np.float64), np.asfortranarray(s, dtype=np.float64), t, float(e))
             for r, c, m, s, t, e in zip(

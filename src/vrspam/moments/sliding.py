@@ -1,4 +1,4 @@
-"""Moments of the last rows of a stream: a window with a sharp edge."""
+"""Moments of the last rows of a stream: a sliding window."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from vrspam._utils.validation import check_rows
 from vrspam.moments._statistics import ClassStatistics
 from vrspam.moments.class_moments import ClassMoments
 
-# Taking out rounds to 1e-16 of the largest spread a column had. Once its spread has fallen to 1/TRACE of that,
+# Subtracting rounds to 1e-16 of the largest spread a column had. Once its spread has fallen to 1/TRACE of that,
 # the column is computed afresh, so that what has left the window stays below 1e-11 of what is in it.
 TRACE = 1e4
 
@@ -62,7 +62,7 @@ class SlidingMoments:
         self._replaced = 0
 
     def update(self, X, y, sample_weight=None) -> SlidingMoments:
-        """Take in more rows and drop the oldest beyond the window; bad input changes nothing.
+        """Add rows and drop the oldest beyond the window; if they are refused, nothing changes.
 
         Parameters
         ----------

@@ -115,9 +115,10 @@ class Objective(Generic[Loss, Omega]):
 
 
 def l2_unit(moments: ClassMoments) -> float:
-    """The unit of l2: 2pq · mean of the diagonal of H = Σ + δδᵀ, so neither imbalance nor scale makes it absurd.
+    """The unit of l2: 2pq · mean of the diagonal of H = Σ + δδᵀ, which follows class imbalance and the scale of X.
 
-    Columns that carry nothing at all give the unit 2pq.
+    If all columns are constant, the unit is 2pq.
     """
-    mean_diagonal = float(np.mean(moments.within_diagonal + moments.delta**2))
-    return 2.0 * moments.p * moments.q * (mean_diagonal if mean_diagonal > 0.0 else 1.0)
+    classes = moments.pair_statistics()
+    mean_diagonal = float(np.mean(classes.within_diagonal + classes.delta**2))
+    return 2.0 * classes.p * classes.q * (mean_diagonal if mean_diagonal > 0.0 else 1.0)

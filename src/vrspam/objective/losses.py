@@ -1,6 +1,6 @@
 """Losses: the smooth part f of F = f + Ω.
 
-What solvers ask of a loss is `SmoothLoss`; what those that work on a quadratic ask beside it is `QuadraticLoss`.
+`SmoothLoss` is what every solver needs of a loss; `QuadraticLoss` is what solvers of quadratic losses need.
 The squared pair loss
 
     f(w) = p q · mean over pairs (i in +, j in -) of (1 - w·(x_i - x_j))²
@@ -16,7 +16,7 @@ Both terms of f are ≥ 0, so neither f nor ∇f suffers from cancellation.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -194,21 +194,22 @@ class SquaredPairLoss:
     is_quadratic = True
 
     @classmethod
-    def from_operator(cls, within: Operator, moments: ClassMoments) -> SquaredPairLoss:
-        """The loss with any way to multiply by Σ; `moments` needs no scatter matrices."""
-        return cls(moments.p, moments.delta, within, moments.within_diagonal, moments.q)
+    def from_operator(cls, within: Operator, moments: ClassMoments, **more: Any) -> SquaredPairLoss:
+        """The loss with any way to multiply by Σ; `moments` needs no scatter matrices. `more` are further fields."""
+        classes = moments.pair_statistics()
+        return cls(classes.p, classes.delta, within, classes.within_diagonal, classes.q, **more)
 
     @classmethod
     def from_moments(cls, moments: ClassMoments) -> SquaredPairLoss:
         """The loss from sufficient statistics alone."""
         matrix = moments.within
-        return replace(cls.from_operator(matrix, moments), rounding=moments.rounding, matrix=matrix)
+        return cls.from_operator(matrix, moments, rounding=moments.rounding, matrix=matrix)
 
     @classmethod
     def from_rows(cls, X, is_positive: np.ndarray, sample_weight, moments: ClassMoments) -> SquaredPairLoss:
         """The loss with Σ as products with X; `moments` needs no scatter matrices."""
         rows = WithinProducts(X, is_positive, sample_weight, moments.means)
-        return replace(cls.from_operator(rows, moments), rows=rows)
+        return cls.from_operator(rows, moments, rows=rows)
 
     @property
     def scale(self) -> float:

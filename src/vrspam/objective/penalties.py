@@ -1,6 +1,6 @@
 """Penalties: the part Ω of F = f + Ω, as named tuples of numbers that Python and compiled code both take.
 
-A penalty is a sum over coordinates. Python asks for the methods of `Penalty`; compiled loops ask for its prox of one
+A penalty is a sum over coordinates. Python uses the methods of `Penalty`; compiled loops use its prox of one
 number, `vrspam.kernels.prox1`, which a penalty joins with `vrspam.kernels.register_prox`.
 """
 
@@ -14,7 +14,7 @@ NO_CURVATURE = 1e-10  # of the mean curvature of f: takes the place of l2 = 0 wh
 
 
 class Penalty(Protocol):
-    """What solvers ask of a penalty; `Separable` has an answer to most of it.
+    """What solvers need of a penalty; `Separable` has defaults for most of it.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Penalty(Protocol):
 
 
 class Separable:
-    """Answers that fit any sum of functions of one coordinate: a new penalty only says its value and its prox.
+    """Defaults for any sum of functions of one coordinate: a new penalty defines only its value and its prox.
 
     Use it beside a named tuple of the penalty's numbers: ``class MCP(NumbersOfMCP, Separable)``.
     """
@@ -69,7 +69,7 @@ class Separable:
     strong_convexity = 0.0
 
     def prox(self, v: np.ndarray, step: Any) -> np.ndarray:
-        raise TypeError(f"{type(self).__name__} must say its prox.")
+        raise TypeError(f"{type(self).__name__} must define its prox.")
 
     def gap(self, w: np.ndarray, grad: np.ndarray) -> float:
         """No certificate: F may have several local minima."""
@@ -131,7 +131,7 @@ class ElasticNet(NamedTuple):
         """Soft-threshold by step·l1, then divide by 1 + step·l2."""
         return soft_threshold(v, step * self.l1) / (1.0 + step * self.l2)
 
-    def gap(self, w: np.ndarray, grad: np.ndarray) -> float:
+    def gap(self, w: np.ndarray, grad: np.ndarray, curvature: float | None = None) -> float:
         """Fenchel-Young gap Ω(w) + Ω*(-grad) + w·grad, NaN when l2 = 0.
 
         With grad = ∇f(w) this is an upper bound on F(w) - F*: f lies above its tangent at w, and the least
@@ -140,13 +140,25 @@ class ElasticNet(NamedTuple):
             gap = ‖l2·w + s‖² / (2 l2) + Σ_j (l1 |w_j| + (grad_j - s_j) w_j);
 
         every term is ≥ 0, so nothing cancels. With l2 = 0 the tangent plus Ω has no finite least value as
-        soon as some |grad_j| > l1, and the bound says nothing: it is NaN by convention.
+        soon as some |grad_j| > l1, and the bound says nothing: it is NaN by convention. With `curvature` the square
+        is divided by that instead of by l2 (see `violation`).
         """
-        return self._terms(w, grad, self.l2) if self.l2 > 0.0 else float("nan")
+        if curvature is None:
+            if self.l2 == 0.0:
+                return float("nan")
+            curvature = self.l2
+        if self.l1 == 0.0:
+            s, kinks = grad, 0.0
+        else:
+            s = soft_threshold(grad, self.l1)
+            kinks = float(np.sum(self.l1 * np.abs(w) + (grad - s) * w))
+        # Divided before it is squared: l2 and grad may be near the ends of the floating-point range.
+        scaled = (self.l2 * w + s) / np.sqrt(2.0 * curvature)
+        return float(scaled @ scaled) + max(kinks, 0.0)
 
     def violation(self, w: np.ndarray, grad: np.ndarray, curvature: np.ndarray) -> float:
         """The gap; for l2 = 0 its terms divided by `NO_CURVATURE` of the mean curvature of f instead of by l2."""
-        return self._terms(w, grad, self.gap_curvature(curvature))
+        return self.gap(w, grad, self.gap_curvature(curvature))
 
     def gap_curvature(self, curvature: np.ndarray) -> float:
         """l2, or `NO_CURVATURE` of the mean curvature."""
@@ -165,13 +177,3 @@ class ElasticNet(NamedTuple):
     def restricted_to(self, columns: np.ndarray) -> ElasticNet:
         """The same numbers for all columns."""
         return self
-
-    def _terms(self, w: np.ndarray, grad: np.ndarray, curvature: float) -> float:
-        if self.l1 == 0.0:
-            s, kinks = grad, 0.0
-        else:
-            s = soft_threshold(grad, self.l1)
-            kinks = float(np.sum(self.l1 * np.abs(w) + (grad - s) * w))
-        # Divided before it is squared: l2 and grad may be near the ends of the floating-point range.
-        scaled = (self.l2 * w + s) / np.sqrt(2.0 * curvature)
-        return float(scaled @ scaled) + max(kinks, 0.0)

@@ -1,6 +1,6 @@
 """Algorithms that minimise an objective, and which of them runs.
 
-`choose_solver` decides how the data is held; `solve` then takes the first of `exact_solvers` that takes the objective.
+`choose_solver` decides how the data is held; `solve` then runs the first of `exact_solvers` that accepts the objective.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def choose_solver(n_samples: int, n_features: int, is_sparse: bool) -> SolverNam
 
 
 def exact_solvers() -> list[Solver]:
-    """Every exact solver, the best one first: `solve` takes the first that does not refuse.
+    """Every exact solver, the best one first: `solve` runs the first that does not refuse.
 
     They keep what they compute of a loss, so one list serves all penalties of a grid.
     """
@@ -62,7 +62,7 @@ def solve(
     w0: np.ndarray | None = None,
     solvers: Sequence[Solver] | None = None,
 ) -> Solution:
-    """Minimise F by the first solver that takes the objective; `w0` is a start for those that can use one.
+    """Minimise F by the first solver that accepts the objective; `w0` is a start for those that can use one.
 
     >>> from vrspam import ClassMoments
     >>> moments = ClassMoments.from_data(np.array([[0.0], [1.0], [2.0], [5.0]]), [-1, -1, 1, 1])
@@ -76,4 +76,4 @@ def solve(
         if refusal is None:
             return solver.solve(objective, tol=tol, max_iter=max_iter, w0=w0)
         refusals.append(f"{type(solver).__name__}: {refusal}")
-    raise ValueError(f"No solver takes this objective. {'; '.join(refusals)}.")
+    raise ValueError(f"No solver accepts this objective. {'; '.join(refusals)}.")

@@ -1,4 +1,4 @@
-"""The shape of a solver, and the one loop that drives all solvers that work in epochs."""
+"""The interface of a solver, and the loop that drives all solvers that work in epochs."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from vrspam.objective import Objective
 
 @dataclass
 class State:
-    """Where a solver stands: a point, ∇f and F there, and how often the data has been read.
+    """The state of a solver: a point, ∇f and F there, and how often the data has been read.
 
     `fresh` says that `grad` and `value` were computed from `w`; a solver that merely updates them sets it to
-    False, and the driver computes them before it believes that the end is reached. `candidate` is a point to hand
+    False, and the driver computes them before it stops. `candidate` is a point to hand
     back in place of `w`, such as one with exact zeros: at the end the driver moves there. `extra` holds further
     columns of the history.
     """
@@ -67,8 +67,7 @@ class Epochs(Protocol):
 class EpochSolver:
     """Base of the solvers that work in epochs: `solve` runs them from `w0`."""
 
-    def __init__(self, w0: np.ndarray | None = None):
-        self.w0 = w0
+    w0: np.ndarray | None = None
 
     def solve(self: Any, objective: Objective, *, tol: float, max_iter: int, w0: np.ndarray | None = None) -> Solution:
         self.w0 = w0
@@ -87,13 +86,13 @@ class EpochSolver:
 
 def target_gap(objective: Objective, tol: float) -> float:
     """The gap at which every solver stops: tol · F(0)."""
-    return tol * objective.scale
+    return tol * objective.loss.scale
 
 
 def certify(
     objective: Objective, w: np.ndarray, n_iter: int, tol: float, product: np.ndarray | None = None
 ) -> Solution:
-    """Wrap a point that was found directly, with a freshly computed certificate.
+    """The solution at a point that was found directly, with a newly computed certificate.
 
     The loss must be quadratic, with Σ as a matrix; `product` is Σw where it is known.
     """

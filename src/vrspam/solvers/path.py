@@ -1,7 +1,7 @@
 """Coefficients along a grid of penalties, each point with its certificate.
 
 For l1 = 0 one eigendecomposition gives all l2. For l1 > 0 each solve starts from its neighbour: from large to
-small l1 and, within each, from large to small l2. From the l1 on that makes all coefficients 0 nothing is solved.
+small l1 and, within each, from large to small l2. Where l1 makes all coefficients 0, nothing is solved.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ def solve_grid(
 ) -> GridSolution:
     """The minimisers of loss + penalty(l2, l1) for all pairs of l2 and l1.
 
-    Each point is solved by the first of `exact_solvers` that takes it. With `like`, an array on a device, eigenvectors
-    are computed there.
+    Each point is solved by the first of `exact_solvers` that accepts it. With `like`, an array on a device,
+    eigenvectors are computed there.
     """
     shape = (len(l2s), len(l1s))
     grid = GridSolution(np.zeros((*shape, loss.n_features)), np.zeros(shape), np.ones(shape, dtype=bool))

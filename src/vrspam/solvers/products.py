@@ -83,10 +83,7 @@ class ColumnDescent(EpochSolver):
 
     ACTIVE_SWEEPS = 10
     GRAM_MAX_SUPPORT = 500
-
-    def __init__(self, w0: np.ndarray | None = None):
-        super().__init__(w0)
-        self._copied: WithinProducts | None = None
+    _copied: WithinProducts | None = None  # the rows whose columns were copied
 
     def refuses(self, objective: Objective) -> str | None:
         if not objective.loss.is_quadratic:

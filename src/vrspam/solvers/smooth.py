@@ -25,7 +25,7 @@ class ProximalGradient(EpochSolver):
     each epoch costs one product by Σ: for data that is read anew for every product. Other losses are evaluated once
     more. The step 1/L is found by the power method, and L is raised where the quadratic bound fails. The momentum
     starts again when it points uphill (O'Donoghue & Candès 2015), which with l2 > 0 gives linear convergence without
-    knowing the condition. It refuses nothing.
+    knowing the condition. It accepts every objective.
 
     References
     ----------
@@ -95,7 +95,7 @@ class TruncatedNewton(EpochSolver):
     """Newton steps on the coordinates in use, after a proximal gradient step that finds them.
 
     With c and s the penalty's curvature and slope there, the step d solves (∇²f + c) d = -(∇f + c w + s) on the
-    support of w by conjugate gradient, more accurately as the end comes near (Dembo, Eisenstat & Steihaug 1982).
+    support of w by conjugate gradient, more accurately near the solution (Dembo, Eisenstat & Steihaug 1982).
     Coordinates that the step would take across zero stop at zero; the step is halved until F falls. The proximal
     gradient step alone would converge, so the support is found, and from there on Newton's steps converge
     quadratically; a piecewise quadratic loss ends in finitely many.
