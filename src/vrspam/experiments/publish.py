@@ -209,8 +209,7 @@ def remarks(cells: Cells, sets: Sequence[str]) -> list[Bullets]:
     ]
     missing = [name for name in sets if all(cell.ours is None for key, cell in cells.items() if key[0] == name)]
     notes = [
-        f"{name}: no results (its data were not available, or its runs failed or have not run yet)."
-        for name in missing
+        f"{name}: no results (its data were not available, or its runs failed or have not run yet)." for name in missing
     ]
     if any((name, "OPAUC") in paper_cells() for name in sets):
         notes.append(COPIED)
