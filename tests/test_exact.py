@@ -219,7 +219,7 @@ def test_ill_conditioned_elastic_net_is_certified():
 @pytest.mark.parametrize("l2", [1e-300, 1e-40, 1e-20])
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_an_l2_below_rounding_is_like_none(l2):
-    """Nothing may be divided by a tiny l2: the solution stays near that of least norm, whatever the certificate says."""
+    """A tiny l2 must not blow up the result: it stays near the least-norm solution, whatever the certificate says."""
     X, y = make_data(80, 4)
     X = np.hstack([X, X[:, :1], np.ones((80, 1)), X @ np.ones((4, 1))])
     moments = ClassMoments.from_data(X, y)

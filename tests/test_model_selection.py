@@ -178,7 +178,7 @@ def test_a_fit_leaves_nothing_of_an_earlier_one():
 
 
 def test_the_table_shows_the_point_that_is_taken(monkeypatch):
-    """The chosen point need not be the map's own simplest one: the best of all maps may have a larger standard error."""
+    """The chosen point may differ from the map's own simplest one if the best map has a larger standard error."""
     X, y = make_data(60, 2)
     given = {
         2: [[[0.90, 0.90]], [[0.85, 0.85]]],  # linear: 2 features, no spread over the folds

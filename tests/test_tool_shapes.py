@@ -62,7 +62,7 @@ def model(folder, request):
 
 
 def parts(model, frame):
-    """What each column adds to the score of each row, computed from the stored curves; a new category has only zeros."""
+    """Return what each column adds to the score of each row, from the stored curves; a new category has only zeros."""
     found, additive = {}, getattr(model.features, "additive_", model.features)
     slices = dict(zip(model.schema.columns, additive.column_slices_, strict=True))
     for shape in model.shapes.columns:
