@@ -417,7 +417,7 @@ def _spam_row(classes, rule, t, c, score, other_score, square, dot_other):
 
 @compiled
 def spam_fold(classes, v, average, carry):
-    """Fold: multiply v by the scale of `spam_ridge`, so that v is w, and compute the products in `carry` afresh."""
+    """Fold: multiply v by the scale of `spam_ridge`, so that v is w, and compute the products in `carry` again."""
     scale, weight = carry[SCALE], carry[SPAM_OF_V]
     for j in range(average.shape[0]):
         average[j] += weight * v[j]

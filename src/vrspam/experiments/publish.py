@@ -129,7 +129,7 @@ COST = (
 
 
 def publish(directory: str | os.PathLike[str]) -> dict[str, list[Path]]:
-    """Write table, figures and report of a directory of results; return what was written.
+    """Write table, figures and report of a directory of results; return the paths of the files.
 
     Parameters
     ----------

@@ -79,7 +79,7 @@ def run_experiment(
     n_jobs : int, optional
         Number of processes; by default one for each core.
     skip_missing : bool, default=False
-        Leave out data sets that are damaged or cannot be downloaded, instead of raising an error.
+        Leave out data sets that are damaged, or missing and not downloadable, instead of raising an error.
     watcher : Watcher, optional
 
     Returns

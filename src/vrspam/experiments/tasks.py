@@ -38,7 +38,7 @@ REFERENCE_TOL = 1e-10  # accuracy of the optimum that all algorithms are compare
 
 @lru_cache(maxsize=1)
 def load_set(name: str) -> Dataset:
-    """Load a complete data set from this machine; the parent process has downloaded it."""
+    """Load a complete data set from this machine; the parent process has downloaded it if it was missing."""
     return load(name, allow_download=False, progress=False)
 
 

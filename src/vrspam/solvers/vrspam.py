@@ -65,8 +65,8 @@ class VRSPAM:
     variant : {"paper", "centred", "accelerated", "pair"}
         The variant to run; see `variant_that_runs`.
     step_size : "auto", "theory" or float
-        η; for "accelerated" it replaces 1 / (Lipschitz constant). With "auto" an epoch in which F rises is repeated
-        with half the step; "theory" and numbers are used as they are.
+        η; for "accelerated" it replaces 1 / (Lipschitz constant). With "auto" an epoch that fails, because F rises, is
+        repeated with half the step; "theory" and numbers are used as they are.
     inner_steps : int, optional
         m. By default so many steps that each row is read once on average.
     rng : numpy Generator

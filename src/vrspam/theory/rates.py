@@ -139,7 +139,7 @@ def variance_bounds(noise: float, error: float, anchor_error: float) -> tuple[fl
 
 
 def solution_bound(l2: float, p: float) -> float:
-    """‖w*‖² ≤ p(1-p)/(2 l2) whatever the rows: the squared distance from 0 to the optimum.
+    """p(1-p)/(2 l2): a bound on ‖w*‖², the squared distance from 0 to the optimum, for any rows.
 
     >>> solution_bound(0.5, 0.5)
     0.25
