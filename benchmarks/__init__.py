@@ -1,1 +1,1 @@
-"""Ratios measured in one run, beside a peer or a floor. `python -m benchmarks [name ...]` runs them."""
+"""Times as ratios within one run, to another library or to the least work: `python -m benchmarks [name ...]`."""

@@ -1,4 +1,4 @@
-"""Run all benchmarks, or those named: `python -m benchmarks foundation grid`."""
+"""Run all benchmarks, or only those that are named: `python -m benchmarks foundation grid`."""
 
 from __future__ import annotations
 

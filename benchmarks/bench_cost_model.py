@@ -1,7 +1,7 @@
-"""The cost model of docs/scale.md: its constants from small runs, its predictions against larger ones.
+"""The cost model of docs/scale.md: measure its constants in small fits, and test its predictions on larger ones.
 
-A fit of n × d costs  r·n + a·n·d + b·n·d² + c·d³ + o : labels and weights of rows, gathering and centring values,
-their products, one Cholesky factorisation, and what does not depend on the data.
+A fit of n × d costs  r·n + a·n·d + b·n·d² + c·d³ + o  seconds: for labels and weights of rows, for gathering and
+centring values, for their products, for one Cholesky factorisation, and for work that does not depend on the data.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from vrspam.objective import Objective
 from vrspam.solvers import solve
 from vrspam.solvers.gram import ridge_coefs
 
-SIZES = [(2_000_000, 50), (400_000, 200), (100_000, 600)]  # not those the constants come from
+SIZES = [(2_000_000, 50), (400_000, 200), (100_000, 600)]  # other sizes than those the constants are measured at
 
 
 class Constants(NamedTuple):
@@ -37,7 +37,7 @@ class Constants(NamedTuple):
 
 
 def seconds(function: Callable[[], object], repeats: int = 5) -> float:
-    """Least of a few runs, after one for warmth: a noisy neighbour only adds."""
+    """Return the least seconds of a few runs, after a first one to warm up: other load can only add time."""
     function()
     found = []
     for _ in range(repeats):
@@ -48,14 +48,14 @@ def seconds(function: Callable[[], object], repeats: int = 5) -> float:
 
 
 def rows(n: int, d: int, dtype=np.float64) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of a few thousand different ones: how long a fit takes does not depend on the numbers."""
+    """Return rows and labels. Only 5,000 rows are different: the time of a fit does not depend on the values."""
     rng = np.random.default_rng(0)
     X = np.tile(rng.standard_normal((min(n, 5_000), d)).astype(dtype), (max(1, n // 5_000), 1))
     return X, (rng.random(len(X)) < 0.3).astype(int)
 
 
 def calibrate(dtype=np.float64) -> Constants:
-    """Constants from three small fits, a solve of 1,000 × 1,000 and a fit of next to nothing."""
+    """Measure the constants: three small fits, one solve of 1,000 × 1,000, and a fit of 20 rows for the fixed cost."""
     fixed = seconds(lambda: AUCClassifier().fit(*rows(20, 2)))
     shapes = [(400_000, 2), (400_000, 60), (40_000, 1_000)]
     objective = Objective.from_moments(ClassMoments.from_data(*rows(5_000, 1_000)), 1e-3)

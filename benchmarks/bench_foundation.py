@@ -1,4 +1,4 @@
-"""The exact solvers beside one matrix product and beside scikit-learn."""
+"""The exact solvers, relative to one matrix product and to scikit-learn's linear classifiers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from vrspam import AUCClassifier
 def one_gram(table: Table) -> None:
     X, y = correlated(60_000, 780)
     single = X.astype(np.float32)
-    # Twice the fits in pairs with their floor, so that each ratio comes from neighbouring moments.
+    # The fits take turns with the matrix product, so that both see the same load of the machine.
     seconds = interleaved(
         {
             "gram": lambda: X.T @ X,

@@ -1,4 +1,4 @@
-"""A cross-validated grid beside one matrix product, beside scikit-learn, and beside one fit for each point."""
+"""A cross-validated grid, relative to one matrix product, to scikit-learn, and to one fit for each point."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def whole_grids(table: Table) -> None:
 
 
 def naive(table: Table, X: np.ndarray, y: np.ndarray, ours: float) -> None:
-    """One fit for each fold and point, on one fold and a few points, times what they stand for."""
+    """Time one fit for each fold and point: measured at a few points of one fold, then scaled up to the whole grid."""
     train, validation = next(StratifiedKFold(5).split(X, y))
     start = time.perf_counter()
     sample = [(l2, l1) for l2 in L2S[::5] for l1 in L1S[:6:2]]

@@ -1,4 +1,4 @@
-"""Files of any size beside merely reading them, peak memory at two sizes, and Dask beside a local fit."""
+"""Fits of files relative to only reading them, peak memory at two file sizes, and Dask relative to a local fit."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def labelled(rng: np.random.Generator, rows: int) -> tuple[np.ndarray, np.ndarra
 
 
 def write_parquet(path: Path) -> int:
-    """A file of about PARQUET_BYTES: 50 float64 columns that do not compress, and a label."""
+    """Write a file of about PARQUET_BYTES: 50 float64 columns that do not compress, and a label; return its rows."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -118,7 +118,7 @@ def libsvm(table: Table, folder: Path) -> None:
 
 
 def dask_blocks(table: Table) -> None:
-    """2,000,000 × 100 float32 in 200 blocks on two workers, against the same rows in one process."""
+    """Compare 2,000,000 × 100 float32 in 200 blocks on two workers with the same rows in one process."""
     import dask.array as da
     from dask.distributed import Client, LocalCluster
 

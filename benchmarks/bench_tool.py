@@ -1,4 +1,4 @@
-"""The commands on files: `predict` beside merely reading and writing the same CSV."""
+"""The commands on files: `predict` relative to only reading and writing the same CSV file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROWS, NUMBERS = 1_000_000, 10
 
 
 def write_table(path: Path, rows: int, seed: int = 0) -> None:
-    """A table of patients: an identifier, numbers of five digits, a category, a label."""
+    """Write a table of patients: an identifier, numbers of five digits, a category, a label."""
     rng = np.random.default_rng(seed)
     sick = rng.random(rows) < 0.2
     columns = {"patient": pa.array(np.char.add("P", np.arange(rows).astype(str)))}

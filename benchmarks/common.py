@@ -1,4 +1,4 @@
-"""Timing, memory and the table that every benchmark prints."""
+"""What every benchmark uses: timing, memory measurement, test data and a table of results."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from pathlib import Path
 import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent
-BESIDE = ROOT.parent / "shared" / "data"  # a folder of data beside the checkout is used where there is one
+BESIDE = ROOT.parent / "shared" / "data"  # a data folder next to the checkout is used if it exists
 if BESIDE.is_dir():
     os.environ.setdefault("VRSPAM_DATA", str(BESIDE))
 
 
 def interleaved(functions: dict[str, Callable[[], object]], repeats: int = 5, warm_up: int = 1) -> dict[str, float]:
-    """Median seconds of each function; they take turns, so that a noisy neighbour hits all of them alike."""
+    """Return the median seconds of each function; they take turns, so that other load slows all of them alike."""
     seconds: dict[str, list[float]] = {name: [] for name in functions}
     for turn in range(warm_up + repeats):
         for name, function in functions.items():
@@ -31,9 +31,9 @@ def interleaved(functions: dict[str, Callable[[], object]], repeats: int = 5, wa
 
 
 def peak_extra_megabytes(setup: str, statement: str) -> float:
-    """Growth of the peak resident memory of a fresh process while `statement` runs, after `setup`.
+    """Return how far the peak memory of a new process grows while `statement` runs, after `setup`.
 
-    The peak is reset after `setup` where the system allows it (Linux), so what set-up needed does not hide it.
+    The recorded peak is reset after `setup`, so that memory which only the set-up needed is not counted (Linux only).
     """
     program = f"""
 import re
@@ -52,7 +52,7 @@ print("EXTRA", status("VmHWM") - before)
 
 
 def correlated(n: int, d: int, share: float = 0.3, seed: int = 0, dtype=np.float64) -> tuple[np.ndarray, np.ndarray]:
-    """Two Gaussian classes with correlated columns (a low-rank part plus noise), labels 0/1."""
+    """Return two Gaussian classes with correlated columns (a low-rank part plus noise), labels 0/1."""
     rng = np.random.default_rng(seed)
     y = (rng.random(n) < share).astype(np.int64)
     rank = max(1, d // 10)
@@ -63,7 +63,7 @@ def correlated(n: int, d: int, share: float = 0.3, seed: int = 0, dtype=np.float
 
 
 class Table:
-    """Rows of (what, measured, goal, reached), printed as they come."""
+    """A table of measurements with their goals; each row is printed as soon as it is known."""
 
     def __init__(self, title: str):
         print(f"\n## {title}\n\n| what | measured | goal | |\n|---|---|---|---|", flush=True)

@@ -1,6 +1,6 @@
-"""Fits on a GPU against one product X.T @ X there. Run: python benchmarks/gpu.py [rows] [columns]
+"""Time fits on a GPU relative to one product X.T @ X on it. Run: python benchmarks/gpu.py [rows] [columns]
 
-Needs PyTorch and a CUDA device; everything else is the package's own. The data are generated in device memory.
+Needs PyTorch, a CUDA device and the packages that vrspam depends on. The data are generated in device memory.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-os.environ["SCIPY_ARRAY_API"] = "1"  # scikit-learn asks for it before it is imported
+os.environ["SCIPY_ARRAY_API"] = "1"  # must be set before SciPy is imported
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
 import numpy as np
@@ -27,7 +27,7 @@ POINTS = 11
 
 
 def generate(n: int, d: int, dtype: torch.dtype = torch.float64) -> tuple[torch.Tensor, torch.Tensor]:
-    """Two Gaussian classes, 30 % positives, columns of unequal offset and spread."""
+    """Return two Gaussian classes with different means, 30 % positives, in device memory."""
     generator = torch.Generator(device="cuda").manual_seed(0)
     X = torch.randn(n, d, dtype=dtype, device="cuda", generator=generator)
     y = (torch.rand(n, device="cuda", generator=generator) < 0.3).to(torch.int64)
@@ -38,7 +38,7 @@ def generate(n: int, d: int, dtype: torch.dtype = torch.float64) -> tuple[torch.
 
 
 def best(function: Callable[[], object], repeats: int = 5) -> float:
-    """Least seconds of several runs, the device idle before and after each."""
+    """Return the least seconds of several runs, waiting for the device before and after each."""
     seconds = []
     for _ in range(repeats + 1):
         torch.cuda.synchronize()
@@ -50,7 +50,7 @@ def best(function: Callable[[], object], repeats: int = 5) -> float:
 
 
 def fit_and_path(X: torch.Tensor, y: torch.Tensor) -> tuple[AUCClassifier, np.ndarray]:
-    """The default model and the coefficients of an 11-point l2 path around its l2."""
+    """Return the default model and the coefficients of an 11-point l2 path around its l2."""
     model = AUCClassifier().fit(X, y)
     l2s = model.l2_ * np.logspace(-3, 3, POINTS)
     return model, coef_path(model.moments_, l2s, like=X)[:, 0]
@@ -78,7 +78,7 @@ def measure(n: int, d: int, dtype: torch.dtype) -> None:
         print(
             f"| {n:,} × {d:,} {name} | {what} | {1e3 * seconds:.1f} ms | {seconds / floor:.2f} | {goal} |", flush=True
         )
-    # The same answer as NumPy on the host, from a part that fits there.
+    # Check on some of the rows that the device gives the same answer as NumPy on the host.
     part = slice(0, 20_000)
     there: Any = AUCClassifier(l2=model.l2_).fit(X[part], y[part])  # its arrays are on the device
     with sklearn.config_context(array_api_dispatch=False):

@@ -1,7 +1,7 @@
 """Ranking quality on twelve data sets: `make bench-quality`, or `python -m benchmarks.quality [set ...]`.
 
-Five stratified 70/30 splits of each set; every choice (penalty, features, settings of boosting) is made inside the
-training part. Of ijcnn1 and celeba-ad 30,000 rows are drawn first, stratified, with a fixed seed; the list of sets and
+Each set has five stratified 70/30 splits. Every choice (penalty, features, settings of boosting) is made inside the
+training part. ijcnn1 and celeba-ad are stratified samples of 30,000 rows, drawn with a fixed seed. The list of sets and
 the settings were fixed before any result was seen, and every set is printed.
 """
 
@@ -21,7 +21,7 @@ from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-import benchmarks.common  # noqa: F401  (tells where the data is)
+import benchmarks.common  # noqa: F401  (sets VRSPAM_DATA)
 from vrspam import AUCClassifierCV
 from vrspam.data import load
 from vrspam.features import LinearFeatures
@@ -49,7 +49,7 @@ BOOSTING_GRID = [
 
 
 def models() -> dict[str, BaseEstimator]:
-    """What is compared; tuned ones by cross-validated AUC (3 folds for boosting, 5 for all others)."""
+    """Return the models to compare; tuning uses cross-validated AUC, with 3 folds for boosting and 5 for the others."""
     logistic = make_pipeline(StandardScaler(), LogisticRegression(class_weight="balanced", max_iter=2000))
     boosting = HistGradientBoostingClassifier(random_state=0)
     return {
@@ -62,7 +62,7 @@ def models() -> dict[str, BaseEstimator]:
 
 
 def splits(name: str):
-    """The five training and test parts of a set."""
+    """Yield the five training and test parts of a set."""
     X, y = load(name, sparse=False, **SETS[name])
     if len(y) > MOST_ROWS.get(name, len(y)):
         X, _, y, _ = train_test_split(X, y, train_size=MOST_ROWS[name], stratify=y, random_state=0)
@@ -108,5 +108,5 @@ def main(names: list[str]) -> None:
 
 if __name__ == "__main__":
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # logistic regression's lack of convergence on some folds
+        warnings.simplefilter("ignore")  # logistic regression does not converge on some folds
         main(sys.argv[1:] or list(SETS))

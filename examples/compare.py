@@ -1,4 +1,4 @@
-"""Test AUC, certificate and fit time of AUCClassifier beside scikit-learn's linear classifiers.
+"""Compare AUCClassifier with scikit-learn's linear classifiers: test AUC, certificate and fit time.
 
 Run: python examples/compare.py
 """
@@ -36,7 +36,7 @@ def main() -> None:
         print(f"\n{title}: {X.shape[0]} rows, {X.shape[1]} features, {y.mean():.0%} positive")
         print(f"{'':30}{'test AUC':>10}{'gap_':>12}{'nonzero':>9}{'fit, ms':>9}")
         for name, model in MODELS.items():
-            model.fit(X_train, y_train)  # once untimed: compiled kernels load on first use
+            model.fit(X_train, y_train)  # not timed: the first fit loads compiled kernels
             start = time.perf_counter()
             model.fit(X_train, y_train)
             milliseconds = 1000 * (time.perf_counter() - start)

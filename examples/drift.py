@@ -1,7 +1,7 @@
-"""A stream whose rule changes: three models learn from each batch after having scored it.
+"""A stream whose rule changes: three models score each batch, and then learn from it.
 
-The plain model remembers everything and is outvoted by its past; one with a half-life and one with a sliding
-window forget, and are as good as before soon after the change. Run: python examples/drift.py
+The plain model weighs all past rows equally, so it still follows the old rule long after the change. The models with a
+half-life and with a sliding window forget old rows, and soon rank as well as before. Run: python examples/drift.py
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ def batch(rng: np.random.Generator, rule: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 def run(seed: int = 0) -> dict[str, np.ndarray]:
-    """AUC of each model on each batch, before it has seen it."""
+    """Return the AUC of each model on each batch, measured before the model learns from that batch."""
     rng = np.random.default_rng(seed)
     rules = rng.standard_normal((2, 20))
-    rules *= 2.0 / np.linalg.norm(rules, axis=1, keepdims=True)  # both are as hard to learn
+    rules *= 2.0 / np.linalg.norm(rules, axis=1, keepdims=True)  # both rules are equally hard to learn
     learners: dict[str, ClassMoments | SlidingMoments] = {
         "plain": ClassMoments(classes=[0, 1]),
         "half-life": ClassMoments(classes=[0, 1], half_life=4 * BATCH),

@@ -24,7 +24,7 @@ def main() -> None:
         print(f"{digit:5}   {roc_auc_score(y_test == digit, scores[:, digit]):.4f}")
     print(f"accuracy of the largest score: {ranker.score(X_test, y_test):.3f}")
 
-    # Scores rank; for probabilities each scorer is calibrated on rows it has not seen.
+    # Scores rank rows; they are not probabilities. So each scorer is calibrated on rows it was not fitted on.
     calibrated = OneVsRestClassifier(CalibratedClassifierCV(AUCClassifier(), ensemble=False))
     model = make_pipeline(StandardScaler(), calibrated).fit(X_train, y_train)
     probabilities = model.predict_proba(X_test)

@@ -1,4 +1,4 @@
-"""Write patients.csv and new-patients.csv, made-up tables to try the commands on (docs/tool.md)."""
+"""Write patients.csv and new-patients.csv, two made-up tables for trying the commands of docs/tool.md."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NAMES = ["patient", "age", "sex", "cholesterol", "systolic", "smoker", "clinic",
 
 
 def write_patients(path: Path, rows: int, seed: int, first: int = 1) -> None:
-    """A table in which age, cholesterol and smoking raise the odds of being sick; some values are missing."""
+    """Write a table in which age, cholesterol and smoking raise the odds of being sick; some values are missing."""
     rng = np.random.default_rng(seed)
     age = rng.normal(55, 12, rows).clip(18, 95).round()
     smoker = rng.random(rows) < 0.25

@@ -1,7 +1,7 @@
-"""Learn from a stream, one example at a time: predict first, then learn, and never look back.
+"""Learn from a stream, one row at a time: score each row, learn from it, and do not keep it.
 
-Events arrive one by one; 2 % of them are positive. Each model scores an event before it is told the label
-(so the area under the ROC curve is honest, without a test set), then takes one step.
+Events arrive one by one; 2 % of them are positive. Each model scores an event before it learns the label, and then
+takes one step. So the AUC of these scores is honest, although there is no test set.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from vrspam.metrics import roc_auc
 
 
 def events(n: int, seed: int = 0):
-    """Events (x, label): ten measurements, some of them shifted in the rare class."""
+    """Yield events (x, label): ten measurements, some of them shifted in the rare class."""
     rng = np.random.default_rng(seed)
     shift = rng.standard_normal(10) * (rng.random(10) < 0.6)
     for _ in range(n):
@@ -35,7 +35,7 @@ def main(n: int = 3000, warm_up: int = 500) -> None:
         for name, model in models.items():
             if t >= warm_up:
                 scores[name].append(float(model.decision_function(x[np.newaxis])[0]))
-            # Until both classes have been seen the model only counts; `classes` makes the labels known.
+            # The model takes no step until it has seen both classes; `classes` tells it the labels.
             model.partial_fit(x[np.newaxis], [label], classes=[0, 1])
         labels.append(label)
 
@@ -44,7 +44,7 @@ def main(n: int = 3000, warm_up: int = 500) -> None:
     for name in models:
         print(f"  {name:24s} {roc_auc(truth, np.array(scores[name])):.3f}")
 
-    # What the stream could have given at best: the exact optimum of all events, with hindsight.
+    # For comparison: the exact optimum of all events, which is known only afterwards.
     X, y = (np.array(column) for column in zip(*events(n), strict=True))
     print(f"  {'exact, with hindsight':24s} {AUCClassifier().fit(X, y).score(X[warm_up:], y[warm_up:]):.3f}")
 

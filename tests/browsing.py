@@ -1,4 +1,4 @@
-"""Pages in a real browser: how it is started, and what a page asked for."""
+"""Test pages in a real browser: start it, and record the requests of a page."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CHROMIUM_FLAGS = [
 
 
 def start_browser(profile):
-    """A headless Chromium that writes down what pages ask for; skips the test where there is none."""
+    """Start a headless Chromium that records the requests of pages; skip the test if it is not installed."""
     binary, driver = shutil.which("chromium"), shutil.which("chromedriver")
     if not binary or not driver:
         pytest.skip("chromium and chromedriver (Debian packages chromium, chromium-driver) are not installed")
@@ -35,7 +35,7 @@ def start_browser(profile):
 
 
 def requests(browser, page):
-    """The addresses that the page asked for (the browser's own start page asks too)."""
+    """Return the addresses that the page requested (the browser's own start page makes requests too)."""
     events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
     sent = [e["params"] for e in events if e["method"] == "Network.requestWillBeSent"]
     return [event["request"]["url"] for event in sent if event["documentURL"] == page]

@@ -1,6 +1,6 @@
-"""What every loss, penalty and solver must do, and an oracle that knows the minimiser of small problems.
+"""Checks that every loss, penalty and solver must pass, and an oracle that computes the minimiser of small problems.
 
-The checks are functions of an object, so that a loss, penalty or solver of one's own can go through them too.
+The checks are functions of an object, so that a loss, penalty or solver of your own can be checked too.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Piece(NamedTuple):
 
 
 def pieces_of(name, penalty):
-    """The quadratic pieces of a penalty, from its textbook formula; the piece w = 0 comes by itself."""
+    """Return the quadratic pieces of a penalty, from its textbook formula; `best_of_all_pieces` adds w = 0."""
     if name == "ridge":
         return [Piece(sign, penalty.l2, 0.0, 0.0, np.inf) for sign in (1.0, -1.0)]
     if name == "elastic net":
@@ -40,11 +40,11 @@ def pieces_of(name, penalty):
 
 
 def best_of_all_pieces(X, y, hinge, pieces, threshold, value):
-    """The minimiser of F over few columns: every choice of pieces is solved and the best consistent one returned.
+    """Return the minimiser of F over few columns: solve every choice of pieces and return the best consistent solution.
 
-    Given the pieces, and for the hinge the active pairs, F is quadratic and its stationary point a linear system;
-    the active pairs follow from the solution, until they stay. `threshold` is the largest gradient at which a
-    coordinate may be 0.
+    Given the pieces, and for the hinge the active pairs, F is quadratic, and a linear system gives its stationary
+    point. The active pairs are computed again from the solution until they do not change. `threshold` is the largest
+    gradient at which a coordinate may be 0.
     """
     X = np.asarray(X, dtype=np.longdouble)
     pairs = (X[y == 1][:, None] - X[y == 0][None]).reshape(-1, X.shape[1])
@@ -114,7 +114,7 @@ def compiled_violation(penalty, w, grad, curvature):
 
 
 def check_penalty(penalty, steps=(0.05, 0.3, 0.9), seed=0):
-    """The prox minimises what it says, compiled and not; the other answers agree with the value and the prox."""
+    """The prox minimises its definition, compiled and not; the other methods agree with the value and the prox."""
     rng = np.random.default_rng(seed)
     assert penalty.value(np.zeros(3)) == 0.0
     for step in steps:

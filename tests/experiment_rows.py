@@ -1,4 +1,4 @@
-"""Made-up results for tests: rows as runs would leave them, with known means, marks and disagreements."""
+"""Made-up results for tests: rows as runs store them, with known means, marks and disagreements."""
 
 from __future__ import annotations
 

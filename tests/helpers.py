@@ -1,4 +1,4 @@
-"""The lists that tests run over: a new solver, penalty, container or estimator joins by one line."""
+"""The lists that tests run over: one line adds a new solver, penalty, container or estimator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays of other libraries against NumPy: moments, fits, scores and ranks computed where the data lies."""
+"""Arrays of other libraries against NumPy: moments, fits, scores and ranks computed on the device of the data."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""AUCClassifier as a scikit-learn user meets it."""
+"""AUCClassifier as a scikit-learn user uses it."""
 
 import pickle
 import subprocess

@@ -1,4 +1,4 @@
-"""The commands: what they print, their exit codes, and that a killed experiment goes on as if nothing had been."""
+"""The commands: what they print, their exit codes, and that a killed experiment resumes and gives the same results."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def start(directory: Path) -> subprocess.Popen:
 
 
 def children(pid: int) -> list[int]:
-    """The processes that a process has started."""
+    """Return the processes that a process has started."""
     found = []
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:

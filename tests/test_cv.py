@@ -217,7 +217,7 @@ def test_float32_is_close_to_float64():
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("columns", [1, 3, 17])
 def test_equal_rows_have_equal_scores(columns, dtype):
-    """A product may sum the last few rows in another order: their ties must not be broken by that."""
+    """A product may sum the last few rows in another order; this must not break ties between equal rows."""
     rng = np.random.default_rng(0)
     patterns, coefs = rng.standard_normal((20, 33)).astype(dtype), rng.standard_normal((columns, 33))
     for n in (37, 334, 1003):
@@ -251,7 +251,7 @@ def test_blocks_and_lazy_folds_change_nothing(monkeypatch):
 
 
 def test_a_fold_that_holds_all_the_spread_costs_no_digits():
-    """Total minus fold would leave nothing but rounding of a column that varies by 1e9 in one fold alone."""
+    """If a column varies by 1e9 in one fold only, total minus that fold leaves only rounding errors."""
     X, y = make_data(150, 4)
     X[:50, 0] *= 1e9
     parts = np.split(np.arange(150), 3)
@@ -334,7 +334,7 @@ def test_not_converged_warns_and_is_flagged():
 
 
 def test_best_point_at_the_edge_warns_which_way_to_extend():
-    """A strong shift along one noisy direction: the less l2, the better, beyond the end of the grid."""
+    """With a strong shift along one noisy direction, a smaller l2 is always better, even beyond the end of the grid."""
     rng = np.random.default_rng(0)
     y = np.arange(400) % 2
     X = rng.standard_normal((400, 2)) * [100.0, 0.1]
@@ -393,7 +393,7 @@ def test_coef_path_meets_the_optimality_conditions():
 
 
 def test_the_first_coefficient_appears_below_the_largest_slope_at_zero():
-    """At w = 0 the slopes are -k δ: a larger l1 than all of them gives nothing, a smaller one something."""
+    """At w = 0 the gradient is -k δ: an l1 above its largest entry gives w = 0, a smaller l1 does not."""
     X, y = make_data(200, 5)
     moments = ClassMoments.from_data(X, y)
     largest = 2 * moments.p * (1 - moments.p) * np.abs(moments.delta).max()
@@ -417,7 +417,7 @@ def test_coef_path_says_how_many_points_are_not_certified():
 
 
 def test_products_without_any_penalty_give_the_least_norm_solution_after_others():
-    """On a grid solves start from a neighbour; from one with l1 the part in the null space would stay."""
+    """On a grid a solve starts from its neighbour; after one with l1 > 0 a part in the null space would stay."""
     X, y = make_data(40, 5)
     X = np.hstack([X, 3.0 * X[:, :2]])
     moments = ClassMoments.from_data(X, y)

@@ -1,4 +1,4 @@
-"""Reading ahead: order, errors, and a thread that ends when nobody reads on."""
+"""Reading ahead: order, errors, and a thread that ends when the reader stops."""
 
 import threading
 import time

@@ -597,7 +597,7 @@ def test_misuse_of_files(tmp_path):
 
 @pytest.mark.parametrize("name", ["t.csv", "t.parquet", "t.libsvm"])
 def test_memory_does_not_grow_with_the_rows(tmp_path, name):
-    """Python's and NumPy's allocations and pyarrow's pool, at their peak, for 1 and for 8 times the rows."""
+    """Compare the peak memory of Python, NumPy and pyarrow for 1 and for 8 times the rows."""
     rng = np.random.default_rng(0)
 
     def peak(times):

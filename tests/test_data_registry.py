@@ -422,7 +422,7 @@ def test_shared_sets_are_what_the_registry_says(name, monkeypatch):
 
 @needs_shared
 def test_splice_test_rows_are_scaled_as_svm_scale_does(tmp_path, monkeypatch):
-    """Without splice_scale.t, which nobody publishes, it is made from splice.t by the ranges of splice."""
+    """splice_scale.t is not published, so it is computed from splice.t with the ranges of splice."""
     monkeypatch.setenv("VRSPAM_DATA", str(SHARED))
     expected = load("splice")
     for name in ("splice.xz", "splice.t.xz", "splice_scale.xz"):

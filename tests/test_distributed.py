@@ -209,7 +209,7 @@ def cluster():
 
 
 def generated_block(number, rows, marker):
-    """Rows of block `number`; the first time block 5 is made, its worker says who it is and waits to be killed."""
+    """Return the rows of a block; at block 5 the worker once writes its process id and waits to be killed."""
     if marker is not None and number == 5:
         try:
             with open(marker, "x") as file:

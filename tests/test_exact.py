@@ -159,7 +159,7 @@ def test_without_l2_the_least_norm_solution(route):
 
 
 def test_ill_conditioned_paths_are_certified_by_cholesky_and_refinement():
-    """Eigenvectors alone certify one in ten of these, Cholesky without refinement two in three."""
+    """Eigenvectors alone certify one in ten of these problems, Cholesky without refinement two in three."""
     l2, certified = 1e-12, 0
     for seed in range(80):
         rng = np.random.default_rng(seed)
@@ -176,7 +176,7 @@ def test_ill_conditioned_paths_are_certified_by_cholesky_and_refinement():
 
 
 def test_the_proximal_point_of_one_coordinate_is_the_minimiser():
-    """f is a parabola whose curvature is the trace: one step of 1/trace ends at the soft threshold of its vertex."""
+    """f is a parabola whose curvature is the trace: one step of 1/trace ends at the soft-thresholded vertex."""
     delta, variance, pq = 0.7, 2.0, 0.21
     for l1, start in ((0.0, -3.0), (0.05, 2.0), (0.2, 2.0), (1.0, 2.0)):
         loss = SquaredPairLoss(0.3, np.array([delta]), np.array([[variance]]), np.array([variance]))
@@ -219,7 +219,7 @@ def test_ill_conditioned_elastic_net_is_certified():
 @pytest.mark.parametrize("l2", [1e-300, 1e-40, 1e-20])
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_an_l2_below_rounding_is_like_none(l2):
-    """Nothing may be divided by it: the answer stays near the one of least norm, whatever the certificate says."""
+    """A tiny l2 must not blow up the result: it stays near the least-norm solution, whatever the certificate says."""
     X, y = make_data(80, 4)
     X = np.hstack([X, X[:, :1], np.ones((80, 1)), X @ np.ones((4, 1))])
     moments = ClassMoments.from_data(X, y)
@@ -250,7 +250,7 @@ def test_rule_for_choosing_a_solver():
 
 @pytest.mark.parametrize("l1_share", [0.0, 0.2])
 def test_a_million_sparse_features(l1_share):
-    """d×d would be 8 TB; X has 100 nonzeros a row and is never made dense."""
+    """A d×d matrix would need 8 TB; X has 100 nonzeros per row and is never made dense."""
     rng = np.random.default_rng(0)
     n, d, per_row = 2_000, 1_000_000, 100
     indices = rng.integers(0, d, n * per_row)
@@ -275,7 +275,7 @@ def test_the_closed_form_is_right_before_any_refinement(l2):
 
 
 class Provisional:
-    """A solver that only offers a point to end at, with a value and a gradient that are not those of any point."""
+    """A solver that only offers a final point; its value and gradient do not belong to any point."""
 
     def __init__(self, offered):
         self.offered = offered

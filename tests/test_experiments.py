@@ -1,4 +1,4 @@
-"""The harness: plan, store, parallel runs, table; each against what can be worked out by hand."""
+"""The experiments: plan, store, parallel runs and table, each compared with results worked out by hand."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def test_newest_version_counts(tmp_path):
 
 
 def do_or_die(run, directory):
-    """Work for the tests below: writes the time it ran; some splits go wrong."""
+    """Work for the tests below: it writes the time of each run, and some splits fail."""
     if run.split == 7:
         os._exit(3)
     (directory / run.key).write_text(str(time.monotonic_ns()))

@@ -1,4 +1,4 @@
-"""What is said where an extra is not installed: one sentence, the same everywhere."""
+"""The message when an extra is not installed: one sentence, the same everywhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Feature maps where values are few, far out, weighted or missing."""
+"""Feature maps when values are few, outliers, weighted or missing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_clipping_is_exact_between_values_that_were_seen():
 
 
 def test_functions_rise_at_the_upper_end():
-    """Eigenvectors have no sign of their own: theirs must not depend on the library that found them."""
+    """The sign of an eigenvector is arbitrary: the features must not depend on the library that computed it."""
     rng = np.random.default_rng(0)
     for column in (rng.standard_normal((400, 1)), rng.exponential(size=(400, 1)), rng.integers(0, 5, (400, 1))):
         assert (AdditiveFeatures().fit(column).transform(column.max(axis=0, keepdims=True)) >= 0.0).all()
@@ -59,7 +59,7 @@ def test_a_stored_map_holds_no_generator():
 @pytest.mark.parametrize("m", [1, 30])
 @pytest.mark.parametrize("features", [LinearFeatures(), AdditiveFeatures(), KernelFeatures(n_landmarks=20)])
 def test_products_of_rows_unlike_those_of_fit(features, m):
-    """Numbers far outside, categories never seen, gaps where there were none: as the features times coefficients."""
+    """Products are features times coefficients also for outliers, new categories and new missing values."""
     rng = np.random.default_rng(0)
     seen = pd.DataFrame({"age": rng.normal(50, 10, 80), "city": rng.choice(["Rome", "Oslo"], 80)})
     new = pd.DataFrame({"age": [-1e3, 50.0, 1e4, np.nan], "city": ["Oslo", "Paris", None, "Rome"]})
@@ -108,7 +108,7 @@ def test_booleans_of_any_type_stay_the_categories_they_were(dtype):
 
 @pytest.mark.parametrize("width", [0, 1, 7, 1_000, 20_000, 10**9])
 def test_blocks_are_whole_so_that_equal_rows_have_equal_scores(width):
-    """Rows of a product that are no multiple are summed in another order by some libraries."""
+    """Some libraries sum the last rows of a product in another order if their number is not a multiple of a block."""
     cuts = list(blocks(5_001, width, 1 << 20))
     assert np.array_equal(np.concatenate([np.arange(5_001)[cut] for cut in cuts]), np.arange(5_001))
     assert all((cut.stop - cut.start) % WHOLE_ROWS == 0 for cut in cuts[:-1])

@@ -37,7 +37,7 @@ def test_sklearn_checks(estimator, check):
 
 
 def curved_data(n=3000, seed=0, noise=0.5):
-    """Score = sin + step-like + nothing, labels by a noisy threshold."""
+    """The score is a sine of one column plus a smooth step of another; labels come from a noisy threshold."""
     rng = np.random.default_rng(seed)
     X = rng.uniform(-2, 2, (n, 3))
     truth = np.stack([np.sin(2 * X[:, 0]), np.tanh(3 * X[:, 1]), np.zeros(n)], axis=1)
@@ -79,7 +79,7 @@ def test_grid_equals_that_of_materialised_features(cv, weighted):
 
 
 class Watched(TransformerMixin, BaseEstimator):
-    """Remembers the most rows it was asked to transform at once."""
+    """Records the largest number of rows that it transforms in one call."""
 
     def fit(self, X, y=None):
         assert y is None
@@ -311,7 +311,7 @@ def test_a_column_may_be_called_interactions():
 
 @pytest.mark.parametrize("features", ["additive", "kernel"])
 def test_rows_sorted_by_label(features, monkeypatch):
-    """Blocks without a row of one class are nothing special."""
+    """A block may hold rows of only one class."""
     X, y = make_data(900, 3)
     monkeypatch.setattr("vrspam.moments._statistics.BLOCK_BYTES", 1)  # the least block: 64 rows
     shuffled = AUCClassifierCV([1e-2], features=features, random_state=0, cv=StratifiedKFold(3))
@@ -361,7 +361,7 @@ def test_random_state_reaches_given_transformers():
 
 
 def test_ties_are_ties_for_maps():
-    """Eight different rows: AUC from the counts of each, which no rounding of scores may change."""
+    """There are eight different rows: the AUC follows from their counts, and rounding of scores must not change it."""
     rng = np.random.default_rng(0)
     X = (rng.random((1003, 3)) < 0.5).astype(float)
     y = rng.random(1003) < 0.2 + 0.4 * X[:, 0] * X[:, 1]

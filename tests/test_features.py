@@ -128,7 +128,7 @@ def test_decay_scales_the_rth_function(rows):
 
 
 def test_few_values_span_their_indicators(rows):
-    """Five values give four functions, the same space as one-hot; two values only themselves."""
+    """Five values give four functions, which span the same space as one-hot; two values give only the column itself."""
     features = AdditiveFeatures(max_features=4 * 18).fit(rows)
     widths = [s.stop - s.start for s in features.column_slices_]
     assert widths == [18, 18, 5, 1]
@@ -209,7 +209,7 @@ def test_categories_and_missing_values(mixed):
 
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
 def test_the_rows_at_hand_do_not_decide_what_a_column_is(mixed, kind):
-    """A row whose only age is missing has a column without numbers, and the like."""
+    """A single row whose age is missing has a column without numbers; there are similar cases."""
     features = LinearFeatures().fit(pd.DataFrame(mixed))
     row = {"age": None, "city": None, "smokes": None, "weight": 70.0}
     gone = pd.DataFrame([row]) if kind == "pandas" else pl.DataFrame([row])
@@ -244,7 +244,7 @@ def test_output_as_frames_changes_no_number(features, rows):
 
 
 def test_curves_are_not_rationed_by_categories(rows):
-    """Many columns of two values leave the others their curves."""
+    """Many columns of two values do not reduce the number of curves of the other columns."""
     rng = np.random.default_rng(0)
     X = np.hstack([rows, rng.random((len(rows), 300)) < 0.3])
     features = AdditiveFeatures(max_features=100).fit(X)
@@ -255,7 +255,7 @@ def test_curves_are_not_rationed_by_categories(rows):
 
 
 def test_what_is_rare_is_seen_beyond_max_rows():
-    """Ranks come from some rows; categories, gaps and values of columns that have few come from all."""
+    """Ranks come from a sample of rows; categories, missing values and rare values come from all rows."""
     n = 3000
     frame = pd.DataFrame({"flag": np.zeros(n), "kind": ["a"] * n, "dense": np.random.default_rng(0).random(n)})
     frame.loc[17, ["flag", "kind"]] = 1.0, "b"
@@ -270,7 +270,7 @@ def test_what_is_rare_is_seen_beyond_max_rows():
 
 
 def test_shares_of_a_heavy_value():
-    """Nine rows of ten are 0: so much weight must that node have, whatever lies beside it."""
+    """Nine rows of ten are 0: the node at 0 must have that weight, whatever the other values are."""
     rng = np.random.default_rng(0)
     column = np.concatenate([np.zeros(9000), rng.lognormal(size=1000)])
     seen = distribution(column)
@@ -291,7 +291,7 @@ def test_ranks_under_very_unequal_weights():
 
 
 def test_kernel_products_stay_small_on_wide_categories(monkeypatch):
-    """Blocks are as wide as the encoded columns, of which categories have many."""
+    """A block is as wide as the encoded columns, and categories become many columns."""
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"town": rng.integers(0, 300, 2000).astype(str), "age": rng.random(2000)})
     features = KernelFeatures(n_landmarks=20, random_state=0).fit(frame)
@@ -419,7 +419,7 @@ def test_weights_reach_the_additive_part_of_a_kernel(rows):
 @pytest.mark.parametrize("m", [None, 1, 3, 9])
 @pytest.mark.parametrize("features", MAPS, ids=IDS)
 def test_products_are_those_of_the_features(features, m, dtype, mixed):
-    """Whatever the shorter way: curves summed up first, the kernel in small blocks."""
+    """Scores computed in the faster way (curves summed first, the kernel in small blocks) are the same."""
     frame = pd.DataFrame({**mixed, "age": mixed["age"].astype(dtype)})
     numbers = frame.select_dtypes("number")
     for X in (numbers.astype(dtype), frame):
@@ -466,7 +466,7 @@ def test_new_values_far_outside(rows):
 
 @pytest.mark.parametrize("features", MAPS, ids=IDS)
 def test_numbers_in_other_dress_are_numbers(features):
-    """Objects (as gaps and databases give them), decimals and arrow's types, against plain floats."""
+    """Columns of objects (from missing values or databases), decimals and arrow types give the same as plain floats."""
     pa = pytest.importorskip("pyarrow")
     values: list[float | None] = [float(v) for v in np.random.default_rng(0).integers(-50, 50, 90) / 4]
     values[::9] = [None] * 10

@@ -67,7 +67,7 @@ def test_a_class_unseen_for_hundreds_of_half_lives_is_forgotten():
 
 @pytest.mark.parametrize("unseen", [400, 600, 1050])
 def test_what_is_forgotten_does_not_depend_on_the_blocks(unseen):
-    """A row is gone after about 500 half-lives, whether they pass in one block or in many."""
+    """A row is forgotten after about 500 half-lives, whether the newer rows come in one block or in many."""
     X = np.random.default_rng(5).standard_normal((unseen + 1, 2))
     y = np.append(0, np.ones(unseen, dtype=int))
     whole, pieces = ClassMoments(half_life=1).update(X, y), ClassMoments(half_life=1)
@@ -145,7 +145,7 @@ def test_a_burst_of_huge_values_leaves_no_trace(step, columns, container, weight
 
 
 def test_without_repair_the_burst_would_show(monkeypatch):
-    """The test above can fail: plain subtraction keeps the rounding of 1e16."""
+    """Shows that the test above can fail: plain subtraction keeps the rounding errors of 1e16."""
     monkeypatch.setattr(vrspam.moments.sliding, "TRACE", np.inf)
     with pytest.raises(AssertionError):
         test_a_burst_of_huge_values_leaves_no_trace(7, [1], "dense", False)

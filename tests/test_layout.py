@@ -8,7 +8,7 @@ grimp = pytest.importorskip("grimp")
 
 
 def outside_importers(graph) -> list[tuple[str, str]]:
-    """Imports of a private module (`_x`) from outside the folder it lies in."""
+    """Find imports of a private module (`_x`) from outside its folder."""
     found = []
     for module in sorted(graph.modules):
         room, _, name = module.rpartition(".")

@@ -52,7 +52,7 @@ SOURCES: dict[str, Any] = {
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("kind", SOURCES)
 def test_a_block_holds_the_held_out_rows_of_one_fold_with_their_scores(kind, weighted):
-    """From such blocks every metric of the held-out rows can be computed."""
+    """Every metric of the held-out rows can be computed from these blocks."""
     X, y = make_data(300, 4, seed=3)
     X = X.astype(np.float32).astype(np.float64)
     weights = np.random.default_rng(0).choice([0.5, 1.0, 2.0], 300) if weighted else None
@@ -104,7 +104,7 @@ def test_the_driver_gives_the_same_from_every_source(kind):
 
 
 class WholeFolds:
-    """A source of folds defined outside the package: what a cluster engine would have to say."""
+    """A source of folds defined outside the package, as a cluster engine would define it."""
 
     n_folds, like, scores_all_folds_at_once = 3, None, False
 
@@ -143,7 +143,7 @@ def test_features_of_a_map_are_scored_like_rows():
 
 
 def test_blocks_of_scores_stay_small(monkeypatch):
-    """Few points of the grid at a time: the scores of all rows at all points are never held."""
+    """Only a few points of the grid are scored at a time: memory never holds the scores of all rows at all points."""
     X, y = make_data(300, 4)
     monkeypatch.setattr("vrspam.model_selection.sources.BLOCK_BYTES", 2 * 8 * 120)
     coefs = np.random.default_rng(0).standard_normal((7, 4))
@@ -163,7 +163,7 @@ def test_sampled_rows_stand_for_the_rows_of_their_class():
 
 @pytest.mark.filterwarnings("ignore:The best l")
 def test_a_fit_leaves_nothing_of_an_earlier_one():
-    """Storing a fit is one step: attributes that it does not have are gone, those that it has are all new."""
+    """Storing a fit is one step: it removes attributes of an earlier fit, and replaces all others."""
     X, y = make_data(200, 3)
     blocks = [(X[a : a + 50], y[a : a + 50]) for a in range(0, 200, 50)]
     model = AUCClassifierCV([1e-2, 1e-1], cv=3).fit_stream(blocks)
@@ -178,7 +178,7 @@ def test_a_fit_leaves_nothing_of_an_earlier_one():
 
 
 def test_the_table_shows_the_point_that_is_taken(monkeypatch):
-    """A map's own simplest point is not the one taken where the best of all maps has a larger standard error."""
+    """The chosen point may differ from the map's own simplest one if the best map has a larger standard error."""
     X, y = make_data(60, 2)
     given = {
         2: [[[0.90, 0.90]], [[0.85, 0.85]]],  # linear: 2 features, no spread over the folds

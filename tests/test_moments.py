@@ -197,7 +197,7 @@ def test_a_file_remembers_the_digits_that_subtraction_cost(tmp_path):
 
 
 def test_whatever_was_added_and_taken_out_can_be_saved_and_read_again(tmp_path):
-    """Columns that are uncorrelated but for rounding, whose two triangles differ by more than themselves."""
+    """Columns are uncorrelated up to rounding: the two triangles of the matrix differ by more than their values."""
     rng = np.random.default_rng(0)
     for _ in range(10):
         X = np.array(np.meshgrid(*[[-0.1, 0.1]] * 5)).reshape(5, -1).T.repeat(3, axis=0) + 1e3 / 3.0
@@ -244,7 +244,7 @@ def test_damaged_and_foreign_files_are_refused(tmp_path):
 
 @pytest.mark.parametrize("kind", ["local header", "directory"])
 def test_no_damaged_byte_of_a_header_gets_through(tmp_path, kind):
-    """Whatever zipfile and NumPy say to it, the answer is a ValueError, or the very same moments."""
+    """A damaged file gives a ValueError or exactly the same moments, whatever zipfile and NumPy raise."""
     X, y = make_data(30, 3)
     moments, path = ClassMoments.from_data(X, y), tmp_path / "moments.npz"
     moments.save(path)
@@ -446,7 +446,7 @@ def test_numbers_beyond_the_floating_point_range(scale, weight, match, scatter):
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_variances_of_sparse_columns_far_from_zero(weighted):
-    """Large numbers with and without zeros, a constant, an empty column, entries in two parts: as NumPy has it."""
+    """Large numbers with and without zeros, a constant, an empty column, duplicate entries: the same as NumPy."""
     rng = np.random.default_rng(0)
     X = np.zeros((200, 5))
     X[:, 0] = 1e6 + rng.standard_normal(200)

@@ -1,4 +1,4 @@
-"""Warnings point at the caller's line, however deep in the package they arise, and have fields."""
+"""Warnings point at the user's line, however deep in the package they are raised, and have fields."""
 
 from __future__ import annotations
 

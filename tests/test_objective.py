@@ -92,7 +92,7 @@ def test_unit_of_l2_follows_scale_and_ignores_offset():
 @pytest.mark.parametrize("heavy", [0, 1])
 @pytest.mark.parametrize("ratio", [1e3, 1e17, 1e100])
 def test_one_class_may_outweigh_the_other(heavy, ratio):
-    """q = 1 - p rounds to 0 when the positives outweigh; F(0) = pq must not."""
+    """If positive rows have nearly all the weight, q = 1 - p rounds to 0; F(0) = pq must not."""
     X, y = make_data(40, 3)
     weights = np.where(y == heavy, ratio, 1.0)
     small = np.sum(y != heavy) / (ratio * np.sum(y == heavy))
@@ -109,7 +109,7 @@ def test_one_class_may_outweigh_the_other(heavy, ratio):
 @pytest.mark.parametrize("scale", [1e30, 1e-30, 1e-37])
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 def test_products_with_float32_keep_within_its_range(scale, container):
-    """w is as large as X is small: neither may leave float32 on the way."""
+    """A tiny X has a huge w: no intermediate result may leave the range of float32."""
     X, y = make_data(60, 4)
     w = np.random.default_rng(0).standard_normal(4)
     X32 = (X * scale).astype(np.float32)

@@ -151,7 +151,7 @@ def test_the_sketch_cannot_change_in_a_stream():
 
 
 def test_a_sketch_is_robust_frequent_directions():
-    """By its definition with singular values: all σ² lose the first that is cut, and half of it comes back."""
+    """By definition the first σ² that is cut off is subtracted from all, and half of it is added back."""
     X, y = make_data(400, 8, seed=2)
     rank = 3
     method = stream(X, y, rank, step=False)

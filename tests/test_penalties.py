@@ -54,7 +54,7 @@ def test_gap_is_the_fenchel_young_gap(w, grad, penalty):
 
 
 def test_gap_at_the_optimum_is_not_below_zero_by_rounding():
-    """Where w = -soft(grad, l1)/l2 each term is 0, and what is left of the kinks is rounding."""
+    """Where w = -soft(grad, l1)/l2 each term is 0 up to rounding."""
     rng = np.random.default_rng(0)
     for l1 in rng.uniform(0.1, 3.0, 200):
         grad = rng.standard_normal(5) * 10.0

@@ -1,4 +1,4 @@
-"""Pictures of shapes: what is drawn is what was found, read back from the axes."""
+"""Plots of shape functions: the values on the axes are those of the model."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_long_names_are_cut_to_their_room():
 
 
 def test_a_straight_line_is_drawn_as_one():
-    """Its table holds two points, which alone would be drawn as two values."""
+    """The stored table of a straight line holds two points; it must not be drawn as two values."""
     X, y = make_data(100, 2)
     model = AUCClassifierCV([1e-2], features=LinearFeatures(), cv=3).fit(X, y)
     for ax in plot_shapes(model.shape_functions_).axes:
@@ -102,7 +102,7 @@ def test_a_straight_line_is_drawn_as_one():
     ],
 )
 def test_heavy_tails_get_a_logarithmic_axis(name, draw, scale):
-    """On it the middle half of the rows takes up a visible part; a missing value stays at the right of the curve."""
+    """On this axis the middle half of the rows is clearly visible; the missing value stays right of the curve."""
     rng = np.random.default_rng(0)
     column = draw(rng)
     y = column + rng.standard_normal(2000) * column.std() > np.median(column)
@@ -124,7 +124,7 @@ def test_heavy_tails_get_a_logarithmic_axis(name, draw, scale):
 
 
 def test_only_values_that_were_seen_are_drawn():
-    """Where a column has few values, the bound at which it is clipped is none of them."""
+    """In a column with few values, the clipping bound is not drawn as one of them."""
     rng = np.random.default_rng(0)
     claims = rng.poisson(1.2, 2000).astype(float)
     y = claims + rng.standard_normal(2000) > 2

@@ -1,4 +1,4 @@
-"""The pictures of a grid show the numbers they were given."""
+"""The plots of a grid show the numbers that were given."""
 
 from typing import Any
 
@@ -95,7 +95,7 @@ def test_bad_input_is_refused():
 
 
 def test_dollar_signs_in_names_are_text(tmp_path):
-    """Between two of them stands no formula: matplotlib would refuse to draw this one."""
+    """Text between two dollar signs is not a formula: matplotlib could not draw this one."""
     name = r"paid $\frac now$"
     figure = Figure()
     panels = figure.subplots(1, 3)

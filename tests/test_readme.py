@@ -1,4 +1,4 @@
-"""The README names everything that is public and leads to every page, and no page leads nowhere."""
+"""The README names every public name and links to every page, and no link is broken."""
 
 from __future__ import annotations
 

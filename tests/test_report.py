@@ -1,4 +1,4 @@
-"""The report: complete, escaped, and whole in a real browser, on a phone and on a wide screen."""
+"""The report: complete, escaped, and correct in a real browser, on a phone and on a wide screen."""
 
 from __future__ import annotations
 

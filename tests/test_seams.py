@@ -1,4 +1,4 @@
-"""Losses, penalties and solvers join by their interfaces: all of them, and two toys from outside, pass every check."""
+"""All losses, penalties and solvers pass every check, and so do a toy loss and penalty from outside the package."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_solvers(solver, loss, penalty, container):
 
 
 def test_the_oracle_needs_every_kind_of_piece():
-    """The problem tells the penalties apart: zeros under both, and MCP coefficients on its flat part."""
+    """The problem distinguishes the penalties: both give zeros, and MCP has coefficients on its flat part."""
     net, mcp = oracle(False, "elastic net")[1], oracle(False, "MCP")[1]
     assert np.any(net == 0)
     assert np.any(mcp == 0)
@@ -127,7 +127,7 @@ print(w[0], sum(gram_descent.stats.cache_hits.values()))
 
 
 def test_compiled_code_follows_an_edit_of_a_penalty_defined_elsewhere(tmp_path):
-    """Numba's disk cache alone would go on running the old prox: it watches the file of the kernel only."""
+    """Numba's own disk cache would go on running the old prox: it watches only the file of the kernel."""
     path = tmp_path / "shrink.py"
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
 

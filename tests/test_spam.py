@@ -18,13 +18,13 @@ STORED = {"dense": np.asarray, "csr": sparse.csr_array, "float32": lambda X: X.a
 
 
 def one_step(X, y, i, w, penalty, step):
-    """Where the first step, of length `step`, leads from w when it meets row i."""
+    """Return the point after the first step, of length `step`, from w on row i."""
     classes = known_sums(ClassMoments.from_data(X, y))
     return spam_pass(kernel_rows(X), y, np.array([i]), classes, penalty, w, step_size=step)
 
 
 def gradients(X, y, w, l1=0.0):
-    """The stochastic gradient of every row, read off a step so short that the threshold of an l1 does nothing."""
+    """Return the stochastic gradient of every row, from a step so short that the l1 threshold has no effect."""
     step = 1e-3
     moved = np.array([one_step(X, y, i, w, ElasticNet(0.0, l1), step) for i in range(len(y))])
     return (w - moved) / step
@@ -114,7 +114,7 @@ def test_average_weighs_the_iterates_by_their_number(l1):
 
 @pytest.mark.parametrize("l1", [0.0, 0.02])
 def test_an_average_may_begin_and_end_within_a_stream(l1):
-    """Steps 1 to 20 with an average, 21 to 40 without, from 41 on a new one of its own steps alone."""
+    """Steps 1 to 20 with an average, 21 to 40 without, and from 41 on a new average of only the new steps."""
     X, y = make_data(60, 4)
     rows, side, rule = kernel_rows(X), y.astype(np.int64), step_rule(0.05, 0.3)
     moments = ClassMoments.from_data(X, y)
@@ -142,7 +142,7 @@ def test_a_very_large_penalty_does_not_underflow():
 
 @pytest.mark.parametrize("size", ["auto", 1.0])
 def test_theoretical_step(size):
-    """The step of the paper's analysis, as `vrspam.theory` has it, read off the move of one row at w = 0."""
+    """The step of the paper's analysis (`vrspam.theory`), computed from the step of one row at w = 0."""
     X, y = make_data(30, 3)
     X /= np.sqrt(largest_square(X))
     moments, l2 = ClassMoments.from_data(X, y), 5.0
@@ -183,7 +183,7 @@ def test_a_long_run_reaches_the_exact_coefficients(l1, settings, tolerance):
 
 
 def test_the_variance_of_the_direction_does_not_vanish():
-    """What variance reduction is for: near the optimum SPAM's gradients differ as much as far from it."""
+    """The reason for variance reduction: SPAM's gradients vary near the optimum as much as far from it."""
     X, y = make_data(200, 5)
     X = StandardScaler().fit_transform(X)
     best = AUCClassifier(l2=0.1, tol=1e-14).fit(X, y).coef_[0]

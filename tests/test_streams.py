@@ -1,4 +1,4 @@
-"""What all online estimators promise: streams that may be cut anywhere, defaults that work, refusals."""
+"""All online estimators: the batches of a stream do not matter, defaults work, and invalid input is refused."""
 
 import itertools
 import pickle
@@ -69,7 +69,7 @@ def test_cuts_make_no_difference(stream, container):
 
 @pytest.mark.parametrize("labels", [["a", "b"], [1, -1], [True, False]])
 def test_whichever_class_comes_first(stream, labels):
-    """Rows of one class alone are remembered, whether its label turns out to be the smaller or the larger."""
+    """Rows of a single class are remembered, whether its label later turns out to be the smaller or the larger one."""
     X, y = make_data(200, 4)
     order = np.argsort(-y if labels[0] > labels[1] else y, kind="stable")
     order = np.r_[order[:20], np.setdiff1d(np.arange(200), order[:20])]

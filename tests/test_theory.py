@@ -37,7 +37,7 @@ def inner_optimum(w, X, positive):
 
 
 def G(w, X, positive):
-    """∂F/∂w of every row by hand from `saddle`, with a, b, ζ put in afterwards: an array (n, d)."""
+    """∂F/∂w of every row by hand from `saddle`, with a, b, ζ inserted afterwards: an array (n, d)."""
     p, score = positive.mean(), X @ w
     a, b, zeta = inner_optimum(w, X, positive)
     slope = np.where(positive, 2 * (1 - p) * (score - a), 2 * p * (score - b))

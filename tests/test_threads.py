@@ -1,4 +1,4 @@
-"""Threads of BLAS: limits hold inside their context only, and change speed but no result."""
+"""Threads of BLAS: limits apply only inside their context, and change the speed but not the result."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_limit_holds_for_all_libraries_and_ends():
 
 
 def test_contexts_of_two_threads_may_overlap():
-    """The first to enter leaves first; what was before both is there again when both have left."""
+    """The first context to enter leaves first; when both have left, the original limit applies again."""
     with threadpool_limits(3, user_api="blas"):
         first, second = blas_threads(1), blas_threads(2)
         first.__enter__()
@@ -89,7 +89,7 @@ def test_folds_side_by_side_change_no_result():
 
 
 def test_as_many_folds_at_a_time_as_asked_for():
-    """Two folds wait for each other, which they could not one after the other; the threads of BLAS are shared out."""
+    """Two folds wait for each other, so they must run at the same time; the BLAS threads are divided between them."""
     meeting = threading.Barrier(2)
 
     def fold(number):

@@ -39,7 +39,7 @@ def run(folder, *arguments, code=0):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Two models trained by the installed command, and rows they have not seen."""
+    """Two models trained by the installed command, and rows that they were not trained on."""
     folder = tmp_path_factory.mktemp("commands")
     write(patients(), folder / "patients.csv")
     write(patients(seed=1), folder / "new.csv.gz")
@@ -242,7 +242,7 @@ def test_warnings_speak_of_options(tmp_path, capsys):
 
 
 def opened(browser, path, sections, pictures):
-    """Open a page, see that it is whole on a wide screen and on a phone, and return its text."""
+    """Open a page, check its layout on a wide screen and on a phone, and return its text."""
     page = path.as_uri()
     browser.get_log("performance")
     browser.get(page)
@@ -263,7 +263,7 @@ def opened(browser, path, sections, pictures):
 
 
 def widths_on_a_phone(browser, path):
-    """Width of each picture there, and of the place it has."""
+    """Return the width of each picture, and the width available to it."""
     metrics = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
     browser.get(path.as_uri())

@@ -82,7 +82,7 @@ def test_calling_no_row_positive_can_cost_least():
 
 @pytest.mark.parametrize(("recall", "found"), [(0.1, 1), (0.5, 5), (0.7, 7), (1.0, 10)])
 def test_no_more_rows_are_called_than_the_recall_needs(recall, found):
-    """All positives above all negatives: the curve is a straight line up, and each of its points a threshold."""
+    """If all positives are above all negatives, the curve is a vertical line, and each of its points is a threshold."""
     scores, positive = np.arange(20.0)[::-1], np.arange(20) < 10
     at = evaluate(make_model(), positive, scores, recall=recall).thresholds["recall"]
     assert (at.threshold, at.sensitivity) == (20.0 - found, found / 10)

@@ -1,4 +1,4 @@
-"""Models from files: against a scikit-learn pipeline of the same steps; calibration; streams; what is noticed."""
+"""Models from files: the same as a scikit-learn pipeline of the same steps; calibration; streaming; notes."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def test_libsvm_and_its_stream(folder):
 
 
 def test_stream_chooses_as_cross_validation_in_memory_with_its_folds(folder):
-    """The stream's mean AUC over folds is that of fits on the rows outside each fold."""
+    """With --streaming, the mean AUC over folds is that of fits on the rows outside each fold."""
     path = write_libsvm(folder / "chosen.libsvm", rows=400)
     model = train(path, streaming=True)
     X, y = load_svmlight_file(str(path), n_features=8)

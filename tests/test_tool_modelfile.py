@@ -1,4 +1,4 @@
-"""Model files: the same bits back, or one clear sentence; damaged files and tables never do anything else."""
+"""Model files: loading gives the same bits back, or one clear error; damaged files and tables give nothing else."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_cut_off_at_any_place(tmp_path):
 
 
 def changed(path, **changes):
-    """A file whose content was changed by someone who knows how to write the checksum."""
+    """Write a file with changed content and a correct checksum."""
     whole = json.loads(path.read_text("utf-8"))
     for key, value in changes.items():
         whole["model"][key] = value

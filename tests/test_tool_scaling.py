@@ -1,4 +1,4 @@
-"""Standardisation of encoded rows out of their moments."""
+"""Standardisation of encoded rows, computed from their moments."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from vrspam.tool.model import Lines, Scaling, spread
 
 
 def test_spread_is_that_of_all_rows_and_a_constant_column_has_none():
-    """The rounding of a mean must not pass for spread, by which a coefficient would be divided."""
+    """The rounding error of a mean must not count as spread: coefficients are divided by the spread."""
     rng = np.random.default_rng(0)
     for _ in range(30):
         n, constant = int(rng.integers(20, 200)), float(rng.uniform(0.1, 1e3))

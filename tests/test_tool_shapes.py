@@ -51,7 +51,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module", params=KINDS, ids=list(KINDS))
 def model(folder, request):
-    """Through the file."""
+    """Write the model to a file and load it again."""
     trained = train(folder / "patients.csv", "sick", features=KINDS[request.param], n_splits=3)
     save_model(trained, folder / f"{request.param}.json")
     again = load_model(folder / f"{request.param}.json")
@@ -62,7 +62,7 @@ def model(folder, request):
 
 
 def parts(model, frame):
-    """What each column adds to the score of each row, read off the stored curves; a new category is no feature."""
+    """Return what each column adds to the score of each row, from the stored curves; a new category has only zeros."""
     found, additive = {}, getattr(model.features, "additive_", model.features)
     slices = dict(zip(model.schema.columns, additive.column_slices_, strict=True))
     for shape in model.shapes.columns:
@@ -101,7 +101,7 @@ def test_curves_are_those_of_the_estimator_on_the_original_scale(tmp_path):
 
 
 def kernel_part(model, path):
-    """What interactions add to the score of each row of a file: the features beside the additive ones."""
+    """Return what interactions add to the score of each row of a file: the features that are not additive."""
     if model.shapes.interactions is None:
         return 0.0
     features = np.concatenate([model.features.transform(rows) for rows, *_ in model.open(path, labels=False)])
@@ -132,7 +132,7 @@ def test_they_add_up_on_new_rows_with_unknown_categories(model, folder):
 
 
 def balanced_deviation(values, positive):
-    """Standard deviation where both classes weigh the same."""
+    """Return the standard deviation with equal weight for both classes."""
     centre = (values[positive].mean() + values[~positive].mean()) / 2
     return np.sqrt(sum(np.mean((values[rows] - centre) ** 2) for rows in (positive, ~positive)) / 2)
 

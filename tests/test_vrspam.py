@@ -1,4 +1,4 @@
-"""VRSPAMClassifier: the certified optimum, whatever the variant, the container, the weights or the scale."""
+"""VRSPAMClassifier: the certified optimum for every variant, container, weights and scale."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_default_on_real_data(load, relative_l1):
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("l1", [0.0, 0.01])
 def test_large_penalties_dense_and_csr_agree(variant, l1):
-    """A lazy scale that moves between touch and catch-up shows at large l2 (15 % in a known library)."""
+    """A bug of lazy updates, a scale that changes before the catch-up, shows at large l2 (15 % in a known library)."""
     X, y = make_data(200, 6, seed=4, correlated=False)
     X[np.random.default_rng(0).random(X.shape) < 0.6] = 0.0
     for l2 in (0.01, 1.0, 5.0):
@@ -362,7 +362,7 @@ def test_a_class_that_outweighs_the_other_beyond_rounding(variant, container, he
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_the_unit_of_weights_does_not_matter(variant):
-    """A power of two changes no bit."""
+    """Scaling by a power of two changes no bit."""
     X, y = make_data(60, 3)
     weights = np.random.default_rng(0).uniform(0.5, 2.0, 60)
     expected = fit(X, y, weights, variant=variant)

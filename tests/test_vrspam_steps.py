@@ -74,7 +74,7 @@ def pairwise_gradient(X, y, w, weights=None):
 
 
 def kernel_direction(rows, gradient, i, w, anchor, grad, l2=0.3, step=0.1):
-    """v_i(w) as the compiled loop computes it: one Katyusha step with x = z = w tells it."""
+    """Return v_i(w) as the compiled loop computes it, from one Katyusha step with x = z = w."""
     y, z, average = w.copy(), w.copy(), np.empty_like(w)
     order = np.array([i])
     draws = gradient.kernel_draws()
@@ -181,7 +181,7 @@ def test_draws_have_their_probabilities(weighted_data):
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_lipschitz_constants_bound_the_weighted_draws(weighted):
-    """Of one column the second derivative of a draw is a number, and the constant of centred draws their largest."""
+    """With one column a draw's second derivative is a number; the constant of centred draws is the largest one."""
     X, y = make_data(60, 1, seed=3)
     X[y == 1] += 20.0  # the classes are far apart: most of the constant is that of δ
     weights = np.random.default_rng(0).uniform(0.2, 3.0, 60) if weighted else None
@@ -202,7 +202,7 @@ def test_lipschitz_constants_bound_the_weighted_draws(weighted):
 
 
 def saddle_value(X, y, w, a, b, zeta):
-    """E[F(w, a, b, ζ; z)], with no closed form used."""
+    """E[F(w, a, b, ζ; z)], computed without a closed form."""
     positive, score = y == 1, X @ w
     p = positive.mean()
     q = 1 - p

@@ -1,4 +1,4 @@
-"""Tables of patients for the tests of the commands: awkward on purpose, with a known way of falling ill."""
+"""Tables of patients for the tests of the commands: deliberately awkward, with known causes of illness."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""All compiled code, in one file: Numba's disk cache notices an edit only in the file the kernel is in.
+"""All compiled code, in one file, because Numba's disk cache notices an edit only in the file of the kernel itself.
 
-Matrices come in as arrays or as `CSR` tuples; `row_dot` and `add_row` are overloaded for both, so each algorithm has
-one loop. Penalties come in as named tuples of numbers; `prox1` is overloaded for each kind, and a penalty that is
-defined elsewhere joins with `register_prox`. Random numbers are drawn by the caller and handed in as arrays of
-indices. A matrix in CSC form, seen as the CSR form of its transpose, gives access by columns.
+A matrix is an array or a `CSR` tuple; `row_dot` and `add_row` are overloaded for both, so each algorithm has one loop.
+A penalty is a named tuple of numbers; `prox1` is overloaded for each kind, and a penalty that is defined elsewhere is
+added with `register_prox`. The caller draws random numbers and passes them as arrays of indices. For access by columns
+the caller passes a CSC matrix, which is the CSR form of the transpose.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from numba.extending import overload
 
 from vrspam.objective.penalties import NO_CURVATURE, ElasticNet
 
-# Sums may be reordered so that they vectorise (a strict dot product is five times slower), but nothing here
-# may assume that NaN and infinity do not occur: divergence is detected by them.
+# The compiler may reorder sums to vectorise them (a strict dot product is five times slower). It may not assume that
+# NaN and infinity do not occur: they are how divergence is detected.
 FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
-TINY = 2.2250738585072014e-308  # the least normal number: a curvature below it is 0
+TINY = 2.2250738585072014e-308  # the smallest normal number: a smaller curvature counts as 0
 
 F = TypeVar("F", bound=Callable)
-_PROX: dict[type, tuple[Any, str]] = {}  # of each kind of penalty, its compiled prox and the file that defines it
+_PROX: dict[type, tuple[Any, str]] = {}  # kind of penalty -> its compiled prox, and the file that defines it
 
 
 def _kind(argument: Any) -> Any:
-    """The class of an argument that is a named tuple, given its Numba type; else None."""
+    """Return the class of an argument from its Numba type if the argument is a named tuple, else None."""
     return getattr(argument, "instance_class", None) if isinstance(argument, types.BaseNamedTuple) else None
 
 
@@ -53,14 +53,14 @@ class _Cache(FunctionCache):
 
 
 def compiled(function: F) -> F:
-    """Compile for any types of arguments, without the interpreter's lock, and keep the result on disk."""
+    """Compile for any types of arguments, without Python's global lock, and store the result on disk."""
     dispatcher: Any = njit(nogil=True, fastmath=FASTMATH)(function)
     dispatcher._cache = _Cache(function)
     return dispatcher
 
 
 def prox1(penalty, v, step, j):
-    """The w that minimises (w - v)²/2 + step·Ω_j(w), Ω_j the penalty of coordinate j."""
+    """Return the w that minimises (w - v)²/2 + step·Ω_j(w), where Ω_j is the penalty of coordinate j."""
     raise TypeError("only compiled code calls this")
 
 
@@ -157,7 +157,7 @@ def _overload_add_row(X, i, scale, out):
 
 
 def violation(penalty, w, grad, curvature):
-    """As `Penalty.violation` (`vrspam.objective.penalties`): 0 at a solution, decides when to stop."""
+    """As `Penalty.violation` (`vrspam.objective.penalties`): 0 at a solution; it decides when to stop."""
     raise TypeError("only compiled code calls this")
 
 
@@ -197,9 +197,9 @@ def _overload_violation(penalty, w, grad, curvature):
 def gram_descent(gram, curvature, w, grad, penalty, target, max_sweeps):
     """Coordinate descent on wᵀ gram w / 2 - b·w + Ω(w), with grad = gram w - b kept up to date.
 
-    A step along coordinate j is exact; it changes grad by a multiple of row j of gram, so the violation is
-    known after every sweep for O(d). Only one sweep in five visits coordinates that are zero: most of
-    a sparse solution's zeros stay what they are. `curvature` is the diagonal of gram. Returns (sweeps done,
+    A step along coordinate j is exact. It changes grad by a multiple of row j of gram, so after every sweep the
+    violation costs only O(d). Only one sweep in five visits coordinates that are zero, because most zeros of
+    a sparse solution stay zero. `curvature` is the diagonal of gram. Returns (sweeps done,
     violation); w and grad change in place.
     """
     full_every = 5
@@ -233,15 +233,15 @@ def weighted_row_sum(X, rows, factor, out):
 
 @compiled
 def column_sweep(columns, means, delta, k, curvature, w, scores, running, penalty, only_active):
-    """One sweep of coordinate descent with products by the columns of X alone.
+    """One sweep of coordinate descent that only multiplies by the columns of X.
 
     `columns` holds, as rows, the columns of diag(√a) X, where a_i is the weight of row i over the weight of its
     class; `scores` is √a ∘ Xw and `running` holds μ_0·w, μ_1·w and δ·w. Because Σ_(i in c) a_i x_ij = μ_cj,
 
         ∂f/∂w_j = k (columns_j · scores - μ_0j (μ_0·w) - μ_1j (μ_1·w) - (1 - δ·w) δ_j):
 
-    the class means are subtracted by two numbers, and a step costs O(nonzeros of the column). Columns that
-    were centred beforehand come with `means` of zero. `curvature` is the diagonal of k (Σ + δδᵀ).
+    subtracting the class means takes only the two numbers μ_0·w and μ_1·w, so a step costs O(nonzeros of the column).
+    For columns that are centred already, `means` is zero. `curvature` is the diagonal of k (Σ + δδᵀ).
     """
     for j in range(w.shape[0]):
         old = w[j]
@@ -266,9 +266,9 @@ def column_sweep(columns, means, delta, k, curvature, w, scores, running, penalt
 
 # --- Streams: running class statistics, SPAM -------------------------------------------------------------------
 
-# Slots of `ClassSums.totals`, each of the first two for both classes: Σ‖x‖², ‖S‖², S₋·S₊, max ‖x‖².
+# Slots of `ClassSums.totals`: Σ‖x‖² and ‖S‖² (each for both classes), S₋·S₊, max ‖x‖².
 SQUARES, OWN, CROSS, LARGEST = 0, 2, 4, 5
-# Slots of `carry`, the numbers that an online method takes along: t and the scale of v for all of them,
+# Slots of `carry`, the numbers that an online method keeps between calls: t and the scale of v for all methods,
 STEPS, SCALE = 0, 1
 # w·S₋, w·S₊, G, Σ t and the steps since the last fold for SPAM,
 SPAM_LOWER, SPAM_UPPER, SPAM_OF_V, SPAM_WEIGHT, SPAM_SINCE_FOLD, SPAM_SLOTS = 2, 3, 4, 5, 6, 7
@@ -278,7 +278,7 @@ SOLAM_SUMS, SOLAM_SLOTS = 9, 12
 
 
 class ClassSums(NamedTuple):
-    """Size and sum of each class (index 0 negative, 1 positive), and six numbers that follow from the rows.
+    """Size and sum of each class (index 0 negative, 1 positive), and six numbers computed from the rows.
 
     counts (2,), sums (2, d), totals = [Σ₋‖x‖², Σ₊‖x‖², ‖S₋‖², ‖S₊‖², S₋·S₊, max ‖x‖²] with S the sums. Sums, not
     means, are kept because adding a row to a sum costs O(its nonzeros).
@@ -290,13 +290,13 @@ class ClassSums(NamedTuple):
 
 
 class StepRule(NamedTuple):
-    """How long a step is and which l2 it carries; 0.0 stands for "auto" in `size` and in `l2_share` for "given".
+    """The length of a step and its l2.
 
-    size : the c of c/√t; 0.0: 1 / (mean Lipschitz constant), and no step is longer than 1 / (Lipschitz constant
-        of its row).
-    theory : 1/(C̃ (t+1)) in place of c/√t, with C̃ = l2 / (1 + l2²/(128 M⁴))²; a size > 0 multiplies it, with 0.0
-        it is never longer than the automatic c/√t.
-    l2, l2_share : the penalty is l2, or, if l2_share > 0, that share of `running_unit`.
+    size : the c of c/√t. 0.0 means "auto": c = 1 / (mean Lipschitz constant), and no step is longer than
+        1 / (Lipschitz constant of its row).
+    theory : use steps 1/(C̃ (t+1)) instead of c/√t, with C̃ = l2 / (1 + l2²/(128 M⁴))². A size > 0 multiplies them; with
+        size 0.0 they are never longer than the automatic c/√t.
+    l2, l2_share : if l2_share is 0.0 the penalty is l2, otherwise it is l2_share times `running_unit`.
     """
 
     size: float
@@ -336,7 +336,7 @@ def _overload_row_square(X, i):
 
 @compiled
 def running_unit(classes):
-    """2pq · (mean diagonal of H) from the totals: `vrspam.objective.l2_unit` of the rows so far."""
+    """2pq · (mean diagonal of H), computed from the totals: `vrspam.objective.l2_unit` of the rows so far."""
     n0, n1 = classes.counts
     squares0, squares1, own0, own1, cross, _ = classes.totals
     spread = squares0 / n0 - own0 / (n0 * n0) + squares1 / n1 - own1 / (n1 * n1)
@@ -360,7 +360,7 @@ def mean_lipschitz(classes):
 
 @compiled
 def take_in(classes, X, i, c, square, learn):
-    """(x_i·S₋, x_i·S₊); if `learn`, after x_i has joined the statistics of class c."""
+    """Return (x_i·S₋, x_i·S₊); if `learn`, x_i is first added to the statistics of class c."""
     own = row_dot(X, i, classes.sums[c])
     other = row_dot(X, i, classes.sums[1 - c])
     if learn:
@@ -395,7 +395,7 @@ def step_length(rule, t, l2, largest_square, lipschitz_mean, lipschitz_row):
 
 @compiled
 def _spam_row(classes, rule, t, c, score, other_score, square, dot_other):
-    """(step, coefficient of x in the paper's gradient, l2) for a row of class c.
+    """Return (step, coefficient of x in the paper's gradient, l2) for a row of class c.
 
     The gradient is 2q (w·(x-μ₋) - 1) x for a positive row and 2p (w·(x-μ₊) + 1) x for a negative one, so its
     Lipschitz constant is 2q ‖x‖ ‖x-μ₋‖ (2p ‖x‖ ‖x-μ₊‖). `other_score` is w·μ of the other class.
@@ -412,7 +412,7 @@ def _spam_row(classes, rule, t, c, score, other_score, square, dot_other):
 
 @compiled
 def spam_fold(classes, v, average, carry):
-    """Write the scale of `spam_ridge` into v, so that v is w, and compute the carried products afresh."""
+    """Fold: multiply v by the scale of `spam_ridge`, so that v is w, and compute the products in `carry` again."""
     scale, weight = carry[SCALE], carry[SPAM_OF_V]
     for j in range(average.shape[0]):
         average[j] += weight * v[j]
@@ -425,16 +425,16 @@ def spam_fold(classes, v, average, carry):
 
 @compiled
 def spam_ridge(X, order, side, classes, learn, v, average, carry, rule):
-    """Steps of SPAM with l1 = 0 on the rows `order`, each for O(nonzeros of the row).
+    """Take steps of SPAM with l1 = 0 on the rows `order`; each step costs O(nonzeros of the row).
 
-    Textbook: w ← (w - η f x) / (1 + η l2) with the gradient f x. Here w = scale · v: the division only changes
-    `scale`, the rest only the coordinates of x. What f needs of the means, w·S₋ and w·S₊, follows the same
-    recursion: (w - η f x)·S = w·S - η f (x·S). The average Σ t w_t / Σ t is kept in the same way: with
+    Textbook: w ← (w - η f x) / (1 + η l2) with the gradient f x. Here w = scale · v: the division changes only
+    `scale`, and the subtraction changes only the nonzero coordinates of x. The products w·S₋ and w·S₊, which f needs,
+    follow the same recursion: (w - η f x)·S = w·S - η f (x·S). The average Σ t w_t / Σ t is kept in the same way: with
     G = Σ t scale_t, the sum is G v + average as long as a change b x of v adds -G b x to `average`.
 
-    `carry` holds t, scale, w·S₋, w·S₊, G, Σ t and the steps since the last fold. Folding depends on the steps done
-    and not on where a batch ends, so the result has the same bits however a stream is cut.
-    If `learn`, a row joins `classes` before its step; while one class is missing there is no step.
+    `carry` holds t, scale, w·S₋, w·S₊, G, Σ t and the steps since the last fold (`spam_fold`). When to fold depends on
+    the number of steps and not on where a batch ends, so the batches of a stream do not change a bit of the result.
+    If `learn`, a row is added to `classes` before its step; there are no steps until both classes have been seen.
     """
     fold_every = max(1000, v.shape[0])
     for i in order:
@@ -468,9 +468,9 @@ def spam_ridge(X, order, side, classes, learn, v, average, carry, rule):
 
 @compiled
 def spam_net(X, order, side, classes, learn, w, average, carry, rule, l1):
-    """`spam_ridge` with l1 ≥ 0 and nothing clever: O(d) a step, because the threshold moves every coordinate.
+    """As `spam_ridge`, but with l1 ≥ 0 and textbook steps of O(d): the threshold moves every coordinate.
 
-    carry has the same layout; its scale stays 1. `average` is Σ t w_t.
+    `carry` has the same layout; its scale stays 1. `average` is Σ t w_t.
     """
     for i in order:
         c = side[i]
@@ -498,7 +498,7 @@ def spam_net(X, order, side, classes, learn, w, average, carry, rule, l1):
 
 @compiled
 def solam_fold(v, average, carry):
-    """Write the scale of `solam_steps` into v, so that v is w and `average` is Σ η_t w_t."""
+    """Fold: multiply v by the scale of `solam_steps`, so that v is w and `average` is Σ η_t w_t."""
     for j in range(v.shape[0]):
         average[j] += carry[SOLAM_OF_V] * v[j]
         v[j] *= carry[SCALE]
@@ -508,12 +508,12 @@ def solam_fold(v, average, carry):
 
 @compiled
 def solam_steps(X, order, side, classes, learn, v, average, carry, rule, radius):
-    """Steps of SOLAM on the rows `order`: descent in (w, a, b), ascent in ζ, each for O(nonzeros of the row).
+    """Take steps of SOLAM on the rows `order`: descent in (w, a, b), ascent in ζ; each costs O(nonzeros of the row).
 
-    The saddle function of one row, with s = w·x:  q (s-a)² - 2q (1+ζ) s  for a positive row,
-    p (s-b)² + 2p (1+ζ) s  for a negative one, and  -pq ζ²  for both. As in `spam_ridge`, w = scale · v and the
-    average Σ η_t w_t is G v + `average`. With an automatic step a, b and ζ, which are scores, are measured in units
-    of the root mean square of ‖x‖, so that no variable is left behind: their steps are longer by its square.
+    The saddle function of one row, with s = w·x, is  q (s-a)² - 2q (1+ζ) s  for a positive row,
+    p (s-b)² + 2p (1+ζ) s  for a negative one, plus  -pq ζ²  for both. As in `spam_ridge`, w = scale · v and the
+    average Σ η_t w_t is G v + `average`. With an automatic step, a, b and ζ, which are scores, are measured in units
+    of the root mean square of ‖x‖, so that all variables move equally fast: their steps are longer by its square.
 
     `carry` holds t, scale, a, b, ζ, G, Σ η, ‖w‖², the steps since the last fold, Σ η a, Σ η b and Σ η ζ.
     """
@@ -582,7 +582,7 @@ class RunningCovariances(NamedTuple):
 
 @compiled
 def _opauc_learn(classes, c, x, v):
-    """Take x into class c; v becomes x - (old mean). The scatter grows by (returned number) · v vᵀ."""
+    """Add x to the statistics of class c; v becomes x - (old mean). The scatter grows by (returned number) · v vᵀ."""
     n = classes.counts[c] + 1.0
     mean = classes.means[c]
     square = 0.0
@@ -625,15 +625,16 @@ def _opauc_step(classes, c, x, product, w, t, rule):
 
 @compiled
 def opauc_steps(X, order, side, classes, scatters, buffers, filled, spread, learn, step, w, carry, rule):
-    """Steps of OPAUC on the rows `order`, with the scatter of class c as scatters[c] + BᵀB + spread[c] · I.
+    """Take steps of OPAUC on the rows `order`; the scatter of class c is scatters[c] + BᵀB + spread[c] · I.
 
-    B is the first filled[c] rows of buffers[c]: x joins the scatter as one more row of B, √((n-1)/n) (x - old mean),
-    which costs O(d) where adding its outer product to a matrix would cost as much as the multiplication of the
-    step. When a buffer is full the kernel stops, for the caller to empty it into the matrix (many rows at the
-    price of few) or, without a matrix (scatters of shape (2, 0, 0)), to compress it to the rank of the sketch.
+    B is the first filled[c] rows of buffers[c]. x is added to the scatter as one more row of B, √((n-1)/n) (x - old
+    mean), which costs O(d); adding its outer product to a matrix would cost as much as the multiplication of the
+    step. When a buffer is full the kernel stops. The caller then adds the buffer to the matrix (all rows at once, which
+    is faster than one by one) or, without a matrix (scatters of shape (2, 0, 0)), compresses it to the rank of the
+    sketch.
 
-    Returns how many rows of `order` are done. If `learn`, a row joins its class before its step; without
-    `step` that is all. `carry` holds t.
+    Returns how many rows of `order` are done. If `learn`, a row is added to its class before its step; without
+    `step` no step follows. `carry` holds t.
     """
     d = w.shape[0]
     x, v, product = np.empty(d), np.empty(d), np.empty(d)
@@ -676,7 +677,7 @@ W, ANCHOR, ANCHOR_GRAD = 0, 1, 2  # and TIME
 def within_product(X, side, share, mean_scores, w, out, left):
     """out += Σ_i r_i x_i and left[c] += Σ_(i in c) r_i with r_i = share_i (w·x_i - w·μ_c): Σw is out - left @ means.
 
-    Each row is read once: it is still in cache when it is added.
+    Each row is read from memory once: it is still in the cache when it is added to `out`.
     """
     for i in range(side.shape[0]):
         if share[i] == 0.0:
@@ -736,7 +737,7 @@ def all_row_distances(X, means, mean_squares, out):
 
 
 def whole_row(X, i, buffer):
-    """Row i as an array of length d: a view of a dense X, `buffer` filled in for a CSR."""
+    """Return row i as an array of length d: a view of a dense X, or `buffer`, filled with the row of a CSR."""
     raise TypeError("only compiled code calls this")
 
 
@@ -755,7 +756,7 @@ def _overload_whole_row(X, i, buffer):
 
 
 class Draws(NamedTuple):
-    """What a stochastic gradient of one row needs beside the row.
+    """What a stochastic gradient of one row needs in addition to the row.
 
     side (n,) is 1 for positive rows; scale (n,) is 2q or 2p times the weight of the draw, sample weight /
     (total weight · probability); `centred` chooses between the two gradients of `row_direction`.
@@ -769,11 +770,11 @@ class Draws(NamedTuple):
 
 @compiled
 def row_direction(draws, i, score, lower, upper):
-    """(a, e₋, e₊) such that g_i(w) - g_i(w̃) = a x_i + e₋ μ₋ + e₊ μ₊, from the products of u = w - w̃.
+    """Return (a, e₋, e₊) such that g_i(w) - g_i(w̃) = a x_i + e₋ μ₋ + e₊ μ₊, from the products of u = w - w̃.
 
-    `score` is u·x_i, `lower` u·μ₋, `upper` u·μ₊. All gradients are affine in w, so only u matters: nothing cancels
-    as u goes to 0. With s_i = scale_i, the paper's gradient gives s_i (u·(x_i - μ_other)) x_i, and the centred one
-    s_i (u·(x_i - μ_own)) (x_i - μ_own) + k (u·δ) δ.
+    `score` is u·x_i, `lower` is u·μ₋, `upper` is u·μ₊. All gradients are affine in w, so the difference depends only on
+    u, and no digits cancel as u goes to 0. With s_i = scale_i, the difference of the paper's gradient is
+    s_i (u·(x_i - μ_other)) x_i, and that of the centred one is s_i (u·(x_i - μ_own)) (x_i - μ_own) + k (u·δ) δ.
     """
     if draws.centred:
         jump = draws.k * (upper - lower)
@@ -788,12 +789,12 @@ def row_direction(draws, i, score, lower, upper):
 
 @compiled
 def svrg_epoch(X, order, draws, means, anchor, grad, w, step, penalty):
-    """The inner steps of an epoch of Algorithm 1 from w = anchor; w changes in place.
+    """Take the inner steps of an epoch of Algorithm 1 from w = anchor; w changes in place.
 
     Textbook: w ← prox(w - step (g_i(w) - g_i(w̃) + ∇f(w̃))), one product u·x_i and then an update of all of w. Here
     the update for row i and the product for the next row share one sweep over the coordinates: as soon as w_j is
-    new, its part of u·x_next, u·μ₋ and u·μ₊ is added up. The arithmetic is the same but for the order of sums.
-    A step is O(d), for a CSR as well.
+    updated, its part of u·x_next, u·μ₋ and u·μ₊ is added. The arithmetic is the same except for the order of sums.
+    A step costs O(d), for a CSR as well.
     """
     last = order.shape[0] - 1
     lower_mean, upper_mean = means[0], means[1]
@@ -808,7 +809,7 @@ def svrg_epoch(X, order, draws, means, anchor, grad, w, step, penalty):
         following = order[min(t + 1, last)]
         following_row = whole_row(X, following, buffers[(t + 1) & 1])
         score, lower, upper = 0.0, 0.0, 0.0
-        if not draws.centred:  # no part along the means, and the one product that `row_direction` will ask for
+        if not draws.centred:  # then e₋ and e₊ are 0, and u·(x - μ_other) is the only product needed
             other_mean = means[1 - draws.side[following]]
             for j in range(w.shape[0]):
                 v = prox1(penalty, w[j] - a * row[j] - step * grad[j], step, j)
@@ -827,13 +828,13 @@ def svrg_epoch(X, order, draws, means, anchor, grad, w, step, penalty):
 
 @compiled
 def katyusha_epoch(X, order, draws, means, anchor, grad, y, z, average, tau1, tau2, step, l2, penalty):
-    """The inner steps of an accelerated epoch; y and z change in place, `average` is overwritten.
+    """Take the inner steps of an accelerated epoch; y and z change in place, `average` is overwritten.
 
     Textbook (Allen-Zhu 2017): x = τ₁z + τ₂w̃ + τ₃y with τ₃ = 1-τ₁-τ₂; z⁺ = prox(z - step·v(x)); y⁺ = x + τ₁(z⁺ - z).
-    Put in, the last line reads y⁺ = τ₁z⁺ + τ₂w̃ + τ₃y, so x is never stored: its difference to the anchor is
-    τ₁(z - w̃) + τ₃(y - w̃). One sweep over the coordinates for a step, as in `svrg_epoch`. The average of the y
-    weighted by (1 + step·l2)^t, l2 the strong convexity of the penalty, is kept divided by its newest weight, so it
-    cannot overflow.
+    The last equation is the same as y⁺ = τ₁z⁺ + τ₂w̃ + τ₃y, so x is never stored: its difference from the anchor is
+    τ₁(z - w̃) + τ₃(y - w̃). A step is one sweep over the coordinates, as in `svrg_epoch`. The points y are averaged with
+    the weights (1 + step·l2)^t, where l2 is the strong convexity of the penalty. The weighted sum is divided by its
+    newest weight at each step, so it cannot overflow.
     """
     shrink, last = 1.0 / (1.0 + step * l2), order.shape[0] - 1
     tau3 = 1.0 - tau1 - tau2
@@ -873,13 +874,14 @@ def katyusha_epoch(X, order, draws, means, anchor, grad, y, z, average, tau1, ta
 
 @compiled
 def idle_table(shrink, tau1, tau3, steps):
-    """What t steps that leave a coordinate alone make of its (z, y, average), for t = 0 ... steps.
+    """Return what t idle steps do to the (z, y, average) of a coordinate, for t = 0 ... steps.
 
-    z ← ρz, y ← τ₁z + τ₃y, average ← ρ·average + y, t times, is linear: row t holds the five coefficients of
+    In an idle step the coordinate is zero in the drawn row: z ← ρz, y ← τ₁z + τ₃y, average ← ρ·average + y. t such
+    steps are a linear map, and row t holds the five coefficients of
 
         z_t = ρ^t z,   y_t = T₁ z + T₂ y,   average_t = ρ^t average + T₃ z + T₄ y.
     """
-    tiny = 1e-60  # smaller powers count for nothing, and denormal numbers are slow
+    tiny = 1e-60  # smaller powers are set to 0: they do not matter, and denormal numbers are slow
     table = np.zeros((steps + 1, 5))
     table[0, 0], table[0, 2] = 1.0, 1.0
     for t in range(steps):
@@ -894,10 +896,10 @@ def idle_table(shrink, tau1, tau3, steps):
 
 @compiled
 def _touch(X, i, work, now, table):
-    """Read what the lazy kernels will need for row i, and do nothing else with it.
+    """Read the memory that the lazy kernels will need for row i, so that it is in the cache.
 
-    With many columns these reads miss the cache. In a loop of their own dozens of them are under way at once; among
-    the arithmetic they would wait for each other. The sum is returned so that the loop is not optimised away.
+    With many columns these reads miss the cache. In a loop of their own, dozens of reads run at the same time; mixed
+    with the arithmetic they would wait for each other. The sum is returned so that the compiler keeps the loop.
     """
     total = 0.0
     for position in range(X.indptr[i], X.indptr[i + 1]):
@@ -918,21 +920,22 @@ def _idle(work, j, now, table):
 
 @compiled
 def sparse_ridge_epoch(X, order, draws, products, work, scores, tau1, tau3, step, l2):
-    """`svrg_epoch` (τ₁ = 1, τ₃ = 0) or `katyusha_epoch` with l1 = 0 for O(nonzeros of the row) a step.
+    """Do `svrg_epoch` (τ₁ = 1, τ₃ = 0) or `katyusha_epoch` with l1 = 0; each step costs O(nonzeros of the row).
 
     Everything is measured from the anchor: Z = z - w̃, Y = y - w̃, U = τ₁Z + τ₃Y = x - w̃. Because the prox divides
     by 1 + step·l2 = 1/ρ, the textbook steps become linear, with G = ∇f(w̃) + l2·w̃:
 
         Z ← ρ (Z - step (a x_i + e₋ μ₋ + e₊ μ₊ + G)),   Y ← τ₁Z + τ₃Y,   average ← ρ·average + Y.
 
-    So each of the three is a vector that changes only where x_i is not zero, plus a combination of the fixed vectors
-    B = (μ₋, μ₊, G). The combination's 3×3 coefficients follow the recursion in O(1). The vector idles between
-    visits of a coordinate, and `idle_table` holds in closed form what idling does. Z·μ± and Y·μ±, which the
-    direction needs, follow the recursion too: `scores` = [Z·μ₋, Z·μ₊, Y·μ₋, Y·μ₊] at the start.
+    So each of the three is the sum of a sparse part, which the gradient changes only where x_i is not zero, and a
+    combination of the fixed vectors B = (μ₋, μ₊, G). The 3×3 coefficients of the combinations follow the recursion in
+    O(1). Between visits, a coordinate of the sparse part takes idle steps, and `idle_table` holds their effect in
+    closed form. Z·μ± and Y·μ±, which the direction needs, follow the recursion too: `scores` =
+    [Z·μ₋, Z·μ₊, Y·μ₋, Y·μ₊] at the start.
 
-    work (d, 8): Z, Y, average, time of the last visit, μ₋, μ₊, G and padding: one cache line a coordinate. On
-    return its first three columns are Z, Y and the average whole. `products` (3, 2) is B·(μ₋, μ₊). Returns a number
-    without meaning (see `_touch`).
+    work (d, 8): Z, Y, average, time of the last visit, μ₋, μ₊, G and padding: one cache line for each coordinate. On
+    return its first three columns are the complete Z, Y and average. `products` (3, 2) is B·(μ₋, μ₊). The returned
+    number has no meaning (see `_touch`).
     """
     shrink = 1.0 / (1.0 + step * l2)
     steps = order.shape[0]
@@ -998,7 +1001,7 @@ class Drift(NamedTuple):
 
 @compiled
 def drift_rule(step, penalty, steps):
-    """`Drift` for up to that many steps."""
+    """Return the `Drift` for up to that many steps."""
     shrink = 1.0 / (1.0 + step * penalty.l2)
     table = np.zeros((steps + 1, 2))
     table[0, 0] = 1.0
@@ -1017,8 +1020,8 @@ def _drift_from_above(w, grad, lag, rule):
     value = table[lag, 0] * w - pull * table[lag, 1]
     if value > 0.0:
         return value
-    # Here pull > 0 and the value falls steadily: ρ^t (w + c) - c with c = (grad + l1) / l2. Solve for its zero, and
-    # make up for rounding, so that `before` is the last positive value.
+    # Here pull > 0, so the value falls steadily: ρ^t (w + c) - c with c = (grad + l1) / l2. Solve for its zero, and
+    # correct t for rounding, so that `before` is the last positive value.
     t = min(int(np.log1p(w * rule.l2 / (grad + rule.l1)) / np.log1p(rule.step * rule.l2)), lag - 1)
     while t > 0 and table[t, 0] * w - pull * table[t, 1] <= 0.0:
         t -= 1
@@ -1035,11 +1038,11 @@ def _drift_from_above(w, grad, lag, rule):
 
 @compiled
 def drift(w, grad, lag, rule):
-    """w ← ρ soft(w - step·grad, step·l1), `lag` times, in closed form.
+    """Apply w ← ρ soft(w - step·grad, step·l1) `lag` times, in closed form.
 
-    While w > 0 a step is w ← ρ (w - step (grad + l1)), so t of them give ρ^t w - step (grad + l1) Σ_(r ≤ t) ρ^r. If
-    that stays positive it is the answer. Otherwise w falls to 0 once; from there it stays at 0 if |grad| ≤ l1, and
-    if grad > l1 it goes on below 0 by the mirrored formula, never to return.
+    While w > 0 a step is w ← ρ (w - step (grad + l1)), so t steps give ρ^t w - step (grad + l1) Σ_(r ≤ t) ρ^r. If
+    this stays positive it is the result. Otherwise w reaches 0. From there it stays at 0 if |grad| ≤ l1; if grad > l1
+    it goes on below 0 by the mirrored formula, and stays negative.
     """
     if lag == 0:
         return w
@@ -1050,7 +1053,7 @@ def drift(w, grad, lag, rule):
 
 @compiled
 def _score_after_drift(X, i, work, now, rule):
-    """(w - w̃)·x_i, with the coordinates of x_i brought up to time `now`."""
+    """Return (w - w̃)·x_i, after bringing the coordinates of x_i up to time `now`."""
     score = 0.0
     for position in range(X.indptr[i], X.indptr[i + 1]):
         j = X.indices[position]
@@ -1062,15 +1065,15 @@ def _score_after_drift(X, i, work, now, rule):
 
 @compiled
 def sparse_net_epoch(X, positives, negatives, scale, work, step, penalty):
-    """Steps of proximal SVRG with the pair gradient, each for O(nonzeros of its two rows).
+    """Take steps of proximal SVRG with the pair gradient; each costs O(nonzeros of its two rows).
 
     Textbook: w ← prox(w - step (s_t (u·(x - x')) (x - x') + ∇f(w̃))), with u = w - w̃, x a positive row, x' a negative
-    one and s_t = `scale`. A coordinate in neither row sees the same scalar map every time, so it is left alone
-    and caught up with `drift` when a row needs it, and at the end. A coordinate of both rows must be
-    thresholded once: the gradient is added first, then whichever row comes first takes the step and marks the
-    time.
+    one and s_t = `scale`. A coordinate that is zero in both rows goes through the same scalar map at every step, so it
+    is brought up to date with `drift` only when a row needs it, and at the end. A coordinate that is nonzero in both
+    rows must be thresholded only once: the gradient is added first, then the row that comes first takes the step and
+    records the time.
 
-    work (d, 4): w, w̃, ∇f(w̃), time of the last visit. Returns a number without meaning (see `_touch`).
+    work (d, 4): w, w̃, ∇f(w̃), time of the last visit. The returned number has no meaning (see `_touch`).
     """
     touched, steps = 0.0, positives.shape[0]
     rule = drift_rule(step, penalty, steps)

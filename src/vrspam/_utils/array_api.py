@@ -1,9 +1,9 @@
-"""Data on a device: PyTorch, CuPy and other array-API arrays are worked on where they lie.
+"""Data on a device: computations with PyTorch, CuPy and other array-API arrays on their own device.
 
-What is as large as the data (moments, products, scores, ranks) is computed by the array's own library on its own
-device, in float64 whatever the dtype of the data (so a GPU's TF32 mode is never used). What is small (class
-statistics, coefficients) goes to and from the host. As everywhere in scikit-learn this is switched on by
-`sklearn.config_context(array_api_dispatch=True)`.
+Work that grows with the rows (moments, products, scores, ranks) is done by the array's own library on its own device,
+in float64 for any dtype of the data (so a GPU's TF32 mode is never used). Small results (class statistics,
+coefficients) are copied between device and host. As everywhere in scikit-learn,
+`sklearn.config_context(array_api_dispatch=True)` switches this on.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ BLOCK_BYTES = 1 << 29  # rows are gathered in float64 blocks of about this size
 
 
 def device_namespace(array: Any) -> Any:
-    """The array library of an array that is not NumPy's, where scikit-learn's dispatch is on; else None."""
+    """Return the library of an array that is not NumPy's, if scikit-learn's dispatch is on; else None."""
     if not get_config()["array_api_dispatch"] or sparse.issparse(array) or isinstance(array, np.ndarray | np.generic):
         return None
     if isinstance(array, list | tuple) or hasattr(array, "columns") or not hasattr(array, "shape"):
@@ -28,17 +28,17 @@ def device_namespace(array: Any) -> Any:
 
     try:
         xp, is_array = get_namespace(array)
-    except TypeError:  # a container that is no array, such as a series
+    except TypeError:  # a container that is not an array, such as a series
         return None
     return xp if is_array and not _is_numpy_namespace(xp) else None
 
 
 def on_host(array: Any) -> np.ndarray:
-    """The array as NumPy's."""
+    """Return the array as a NumPy array on the host."""
     if isinstance(array, np.ndarray):
         return array
     library = type(array).__module__.split(".")[0]
-    if library in ("torch", "cupy"):  # also where dispatch is off
+    if library in ("torch", "cupy"):  # also if dispatch is off
         return array.cpu().numpy() if library == "torch" else array.get()
     xp = device_namespace(array)
     if xp is None:
@@ -49,7 +49,7 @@ def on_host(array: Any) -> np.ndarray:
 
 
 def beside(values: Any, X: Any) -> Any:
-    """`values` as an array of the library and on the device of X."""
+    """Return `values` as an array of the same library and on the same device as X."""
     from sklearn.utils._array_api import device
 
     xp, there = device_namespace(X), device(X)
@@ -59,7 +59,7 @@ def beside(values: Any, X: Any) -> Any:
 
 
 def checked_rows(X: Any, y: Any, weights: Any) -> tuple[Any, Any, Any]:
-    """X as a float array on its device, y and the weights where they lie; NaN in X shows later, in the moments."""
+    """Check X, y and the weights on their devices, X as floats; NaN in X is found later, in the moments."""
     xp = device_namespace(X)
     if X.ndim != 2:
         raise ValueError(f"X must have two dimensions, got {X.ndim}.")
@@ -84,7 +84,7 @@ def checked_rows(X: Any, y: Any, weights: Any) -> tuple[Any, Any, Any]:
 
 
 def labels_of(y: Any, weights: Any = None) -> np.ndarray:
-    """The labels of rows with weight, sorted, on the host."""
+    """Return the sorted labels of the rows with a positive weight, on the host."""
     xp = device_namespace(y)
     if xp is None:
         return np.unique(np.asarray(y) if weights is None else np.asarray(y)[on_host(weights) > 0])
@@ -92,7 +92,7 @@ def labels_of(y: Any, weights: Any = None) -> np.ndarray:
 
 
 def is_label(y: Any, label: Any, X: Any) -> Any:
-    """Where y equals a label, as a boolean array beside X; y may lie on the host, and hold text."""
+    """Return where y equals a label, as a boolean array on the device of X; y may be on the host, and may be text."""
     if device_namespace(y) is None:
         member = np.asarray(y) == label
         return member if device_namespace(X) is None else beside(member, X)
@@ -100,7 +100,7 @@ def is_label(y: Any, label: Any, X: Any) -> Any:
 
 
 def row_blocks(X: Any, index: Any = None) -> Iterator[tuple[Any, Any]]:
-    """(row numbers, those rows in float64) of blocks small enough to be copied."""
+    """Yield (row numbers, those rows in float64), in blocks that are small enough to be copied."""
     xp = device_namespace(X)
     count = X.shape[0] if index is None else index.shape[0]
     step = max(1, BLOCK_BYTES // (8 * max(X.shape[1], 1)))
@@ -112,20 +112,20 @@ def row_blocks(X: Any, index: Any = None) -> Iterator[tuple[Any, Any]]:
 
 
 def scores(X: Any, coef: Any, index: Any = None) -> Any:
-    """X @ coef (of the rows numbered by `index`) in float64 where X lies; `coef` of shape (d,) or (d, m)."""
+    """Return X @ coef (for the rows `index`) in float64 on the device of X; `coef` has shape (d,) or (d, m)."""
     xp = device_namespace(X)
     coef = beside(coef, X)
     return xp.concat([rows @ coef for _, rows in row_blocks(X, index)])
 
 
 def eigh(matrix: np.ndarray, like: Any) -> tuple[np.ndarray, Any]:
-    """Eigenvalues, on the host, and eigenvectors of a symmetric matrix, computed and left where `like` lies."""
+    """Return eigenvalues (on the host) and eigenvectors (on the device of `like`) of a symmetric matrix."""
     values, vectors = device_namespace(like).linalg.eigh(beside(matrix, like))
     return np.array(on_host(values)), vectors
 
 
 def choose(labels: np.ndarray, second: Any) -> Any:
-    """labels[1] where `second`, else labels[0]: beside `second` for numbers, on the host for text."""
+    """Return labels[1] where `second` is true, else labels[0]: numbers on the device of `second`, text on the host."""
     if labels.dtype.kind not in "biuf":
         return labels[on_host(second).astype(np.intp)]
     xp = device_namespace(second)
@@ -133,7 +133,7 @@ def choose(labels: np.ndarray, second: Any) -> Any:
 
 
 def auc_columns(positive: Any, scores: Any, weights: Any = None) -> np.ndarray:
-    """AUC of every column of scores, ties counted one half, where the scores lie."""
+    """Return the AUC of every column of scores, computed on their device; ties count one half."""
     xp = device_namespace(scores)
     above = beside(positive, scores)
     c = None if weights is None else xp.astype(beside(weights, scores), xp.float64)

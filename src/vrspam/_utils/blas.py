@@ -10,24 +10,24 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-NARROW = 200  # columns
-SMALL = 1_000  # rows and columns of a square matrix
-FEW = 4  # threads
+NARROW = 200  # matrices with at most this many columns use one thread
+SMALL = 1_000  # square matrices up to this size use at most FEW threads
+FEW = 4
 
 
 @functools.cache
 def _libraries() -> ThreadpoolController:
-    """Looking for them takes milliseconds: once is enough, when NumPy's and SciPy's are both there."""
-    from scipy import linalg  # noqa: F401  (brings a BLAS of its own)
+    """Find the BLAS libraries once, after both NumPy and SciPy are loaded: each search takes milliseconds."""
+    from scipy import linalg  # noqa: F401  (loads its own BLAS)
 
     return ThreadpoolController().select(user_api="blas")
 
 
 class _Limits:
-    """The limits in force: the least of them holds, and after the last one what was before the first.
+    """The limits of all open contexts: the smallest one applies, and the last context restores the original state.
 
-    They belong to the process. Contexts of two threads may overlap without one being inside the other, so that each
-    of them putting back what it found would leave the first one's limit behind for ever.
+    Limits apply to the whole process. The contexts of two threads may overlap without one being inside the other. If
+    each context restored the limit that it found, the limit of the first context could stay for ever.
     """
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ _limits = _Limits()
 
 @contextmanager
 def blas_threads(most: int | None) -> Iterator[None]:
-    """A context in which matrix products use at most so many threads; None leaves them as they are."""
+    """A context in which matrix products use at most `most` threads; None sets no limit."""
     if most is None:
         yield
         return
@@ -68,15 +68,15 @@ def blas_threads(most: int | None) -> Iterator[None]:
 
 
 def blas_threads_for(n_columns: int) -> AbstractContextManager[Any]:
-    """A context for products of so many columns: narrow ones are over before other threads have woken up."""
+    """A context for products of `n_columns` columns: narrow ones end before other threads have started."""
     return blas_threads(1 if n_columns <= NARROW else None)
 
 
 def blas_threads_for_matrix(size: int) -> AbstractContextManager[Any]:
-    """A context for factorising, and multiplying vectors by, square matrices of this size.
+    """A context for factorising square matrices of this size, and for multiplying vectors by them.
 
-    Beyond a few threads small ones are no faster, and where several libraries keep their idle threads spinning
-    (NumPy, SciPy, PyTorch) twice as slow.
+    With more than a few threads small matrices are not faster. They are even twice as slow where several libraries
+    (NumPy, SciPy, PyTorch) keep idle threads spinning.
     """
     if size <= NARROW:
         return blas_threads(1)
@@ -84,5 +84,5 @@ def blas_threads_for_matrix(size: int) -> AbstractContextManager[Any]:
 
 
 def blas_thread_count() -> int:
-    """Threads that a matrix product may use now."""
+    """Return the number of threads that a matrix product may use now."""
     return max((library["num_threads"] for library in _libraries().info()), default=1)

@@ -1,4 +1,4 @@
-"""Rows and labels as a user may give them, checked before anything is computed."""
+"""Check the rows, labels and weights that a user gives, before anything is computed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Rows(NamedTuple):
 
 
 def union_of_labels(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The sorted labels of a and b; an error if there are more than two, or numbers and strings."""
+    """Return the sorted labels of a and b; raise an error for more than two labels, or numbers mixed with strings."""
     if a.size and b.size and (a.dtype.kind in "OUS") != (b.dtype.kind in "OUS"):
         raise ValueError(f"Labels {a.tolist()} and {b.tolist()} are of different types: give all labels one type.")
     union = np.union1d(a, b) if a.size and b.size else np.unique(b if b.size else a)
@@ -32,7 +32,7 @@ def union_of_labels(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def check_rows(X, y, sample_weight):
-    """X as float array or CSR/CSC, y as a vector, weights as float64 or None."""
+    """Return X as a float array or CSR/CSC matrix, y as a vector, and the weights as float64 or None."""
     if array_api.device_namespace(X) is not None:
         return array_api.checked_rows(X, y, sample_weight)
     X = X if sparse.issparse(X) else np.asarray(X)

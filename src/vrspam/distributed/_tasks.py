@@ -1,6 +1,6 @@
-"""What is computed for one block of rows, and how results are added up: the tasks of every cluster engine.
+"""The tasks of every cluster engine: what is computed for one block of rows, and how results are added up.
 
-No engine is imported here. A task takes the number of its block, X, y and the weights, and then what all blocks share.
+No engine is imported here. A task takes the number of its block, X, y, the weights, and values that all blocks share.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from vrspam.objective import WithinProducts
 
 
 def add(parts: list):
-    """The sum of a few results."""
+    """Return the sum of a few results."""
     return functools.reduce(operator.add, parts)
 
 
 def add_fold_moments(parts: list[list[ClassMoments]]) -> list[ClassMoments]:
-    """The sum of fold moments, fold by fold."""
+    """Return the sum of the moments of each fold."""
     return [sum(fold[1:], fold[0]) for fold in zip(*parts, strict=True)]
 
 
 def add_scores(parts: list[ValidationScores]) -> ValidationScores:
-    """The scores of all blocks, none of which is changed."""
+    """Join the scores of several blocks; the given scores are not changed."""
     total = ValidationScores(parts[0].most)
     for part in parts:
         total.add(part)
@@ -37,7 +37,7 @@ def add_scores(parts: list[ValidationScores]) -> ValidationScores:
 
 
 def block_moments(number: int, X, y, weights, estimator: AUCClassifierBase, full: bool) -> ClassMoments:
-    """The moments of a block."""
+    """Return the moments of a block."""
     rows = validated_rows(estimator, number, X, y, weights)
     moments = ClassMoments(scatter=full)
     if rows is not None:
@@ -46,7 +46,7 @@ def block_moments(number: int, X, y, weights, estimator: AUCClassifierBase, full
 
 
 def block_product(number: int, X, y, weights, estimator: AUCClassifierBase, known: tuple, w: np.ndarray) -> np.ndarray:
-    """The part of Σw that a block adds; `known` are the positive label, the means and the weights of the classes."""
+    """Return what a block adds to Σw; `known` holds the positive label, and the means and weights of the classes."""
     rows = validated_rows(estimator, number, X, y, weights)
     if rows is None:
         return np.zeros_like(w)
@@ -57,7 +57,7 @@ def block_product(number: int, X, y, weights, estimator: AUCClassifierBase, know
 def block_fold_moments(
     number: int, X, y, weights, estimator: AUCClassifierBase, folds: HashFolds
 ) -> list[ClassMoments]:
-    """The moments of the rows of a block in each fold."""
+    """Return the moments of a block's rows in each fold."""
     rows = validated_rows(estimator, number, X, y, weights)
     moments = [ClassMoments() for _ in range(folds.n_splits)]
     if rows is not None:
@@ -68,7 +68,7 @@ def block_fold_moments(
 def block_scores(
     number: int, X, y, weights, estimator: AUCClassifierBase, folds: HashFolds, coefs, positive_label, most: int
 ) -> ValidationScores:
-    """The scores of the rows of a block, each by the coefficients of its own fold."""
+    """Score the rows of a block, each with the coefficients that were fitted without its fold."""
     rows = validated_rows(estimator, number, X, y, weights)
     if rows is None:
         return ValidationScores(most)

@@ -1,4 +1,4 @@
-"""Exact fits and cross-validation on Dask: one task for each block of rows, the results added up in a tree."""
+"""Exact fits and cross-validation on Dask: one task for each block of rows, and a tree of sums."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from vrspam.model_selection.held_out import HeldOutBlock
 from vrspam.model_selection.sources import FoldMoments
 from vrspam.moments import ClassMoments
 
-FAN_IN = 4  # results added by one task: what a worker holds beside its block
+FAN_IN = 4  # results that one task adds: a worker must hold this many besides its block
 
 
 @dataclass(frozen=True)
 class DaskBlocks:
-    """Blocks of rows that lie on a cluster or in files; each part is a Dask task.
+    """Blocks of rows on a cluster or in files; each block is the result of a Dask task.
 
     Attributes
     ----------
     parts : list of (X, y, weights)
-        Delayed blocks, `weights` delayed or None.
+        Delayed blocks; `weights` is delayed or None.
     n_features : int
     feature_names : ndarray of str or None
-        The columns, for data frames.
+        The names of the columns if X is a data frame.
     """
 
     parts: list[tuple[Any, Any, Any]]
@@ -47,7 +47,7 @@ class DaskBlocks:
 
     @classmethod
     def of(cls, X, y=None, sample_weight=None) -> DaskBlocks:
-        """Cut X and what goes with it into the blocks of X."""
+        """Split X, the labels and the weights into the blocks of X."""
         if not is_dask_collection(X) or getattr(X, "ndim", None) != 2:
             raise ValueError(
                 f"X must be a Dask array or data frame of two dimensions, got {type(X).__name__}; "
@@ -72,7 +72,7 @@ class DaskBlocks:
     def reduce(self, task: Callable, add: Callable, *shared) -> Any:
         """add(...add(task(number, X, y, weights, *shared)...)) over all blocks: one pass, one result.
 
-        `add` takes a list of results. What is shared travels once to each worker.
+        `add` takes a list of results. The shared values are sent once to each worker.
         """
         sent = [dask.delayed(value, pure=False) for value in shared]
         run, join = dask.delayed(task, pure=False), dask.delayed(add, pure=False)
@@ -83,13 +83,13 @@ class DaskBlocks:
 
 
 def _rows(collection) -> list:
-    """The blocks of a collection, top to bottom."""
+    """Return the blocks of a collection, from the first rows to the last."""
     blocks = collection.to_delayed()
     return list(np.asarray(blocks, dtype=object).ravel())
 
 
 def _alongside(part, X, n_blocks: int, name: str) -> list:
-    """Blocks of labels or weights that go with the blocks of X."""
+    """Return labels or weights in blocks that match the blocks of X."""
     if not is_dask_collection(part):
         sizes = X.chunks[0] if isinstance(X, da.Array) else (np.nan,)
         if np.isnan(sizes).any():
@@ -114,10 +114,10 @@ def _alongside(part, X, n_blocks: int, name: str) -> list:
 
 
 class DaskScores(AUCClassifierBase):
-    """Scores of Dask collections as lazy Dask arrays; data in memory is scored as by any estimator."""
+    """Scores Dask collections as lazy Dask arrays, and data in memory like any other estimator."""
 
     def decision_function(self, X):
-        """Scores of the rows of X: a lazy Dask array for a Dask collection.
+        """Score the rows of X; the result is a lazy Dask array if X is a Dask collection.
 
         Parameters
         ----------
@@ -130,7 +130,7 @@ class DaskScores(AUCClassifierBase):
         return self._by_block(X, super().decision_function, np.float64)
 
     def predict(self, X):
-        """`classes_[1]` where the score is positive, else `classes_[0]`; lazy for a Dask collection.
+        """Return `classes_[1]` where the score is positive, else `classes_[0]`; lazy if X is a Dask collection.
 
         Parameters
         ----------
@@ -144,7 +144,7 @@ class DaskScores(AUCClassifierBase):
         return self._by_block(X, super().predict, self.classes_.dtype)
 
     def score(self, X, y, sample_weight=None) -> float:
-        """Area under the ROC curve of the scores of X; the scores and labels (16 bytes a row) come to the client.
+        """Return the area under the ROC curve; the scores and labels (16 bytes per row) are sent to the client.
 
         Parameters
         ----------
@@ -170,14 +170,14 @@ class DaskScores(AUCClassifierBase):
             X = X.to_dask_array()  # block sizes stay unknown
         if X.numblocks[1] != 1:
             X = X.rechunk({1: -1})
-        light = AUCClassifier()  # a linear scorer like self, without its d×d moments
+        light = AUCClassifier()  # the same linear scorer without the d×d moments, which would be sent to every worker
         light.coef_, light.intercept_, light.classes_ = self.coef_, self.intercept_, self.classes_
         light.n_features_in_ = self.n_features_in_
         return X.map_blocks(_apply, light, function.__name__, dtype=dtype, drop_axis=1, meta=np.empty(0, dtype=dtype))
 
 
 def _apply(block, estimator: AUCClassifierBase, method: str) -> np.ndarray:
-    """Scores or labels of one block, also of an empty one."""
+    """Return scores or labels of one block, which may be empty."""
     if block.shape[0] == 0:
         return estimator.classes_[:0] if method == "predict" else np.empty(0)
     return getattr(estimator, method)(block)
@@ -186,12 +186,12 @@ def _apply(block, estimator: AUCClassifierBase, method: str) -> np.ndarray:
 class DaskAUCClassifier(DaskScores, AUCClassifier):
     """The linear scorer that minimises the pairwise squared AUC loss, for Dask arrays and data frames.
 
-    One task for each block of rows computes its moments, a tree of sums adds them, and one small result comes
-    back to the client, where the problem is solved as by `vrspam.AUCClassifier`: the same coefficients to
-    rounding, in one pass over the data. Beyond 5,000 features no d×d matrix is formed: conjugate gradient
+    One task for each block of rows computes its moments, a tree of sums adds them, and one small result is sent to
+    the client, which solves the problem as `vrspam.AUCClassifier` does. The coefficients are the same up to
+    rounding, after one pass over the data. With more than 5,000 features no d×d matrix is formed: conjugate gradient
     (accelerated proximal gradient if l1 > 0) makes one pass for each iteration, so the data should be
     persisted in the cluster's memory. Tasks run on the active `dask.distributed` client if there is one, else
-    on Dask's own scheduler; a worker that dies is replaced by computing its blocks again.
+    on Dask's own scheduler. If a worker dies, its blocks are computed again.
 
     Parameters
     ----------
@@ -223,9 +223,9 @@ class DaskAUCClassifier(DaskScores, AUCClassifier):
         Parameters
         ----------
         X : dask array of shape (n_samples, n_features) or dask data frame
-            Blocks dense or scipy.sparse; their sizes may be unknown.
+            The blocks may be dense or scipy.sparse, and their sizes may be unknown.
         y : dask array or series, or array-like, of shape (n_samples,)
-            Two different labels; blocks as those of X.
+            Two different labels; a Dask array or series needs the same blocks as X.
         sample_weight : dask array or series, or array-like, of shape (n_samples,), optional
 
         Returns
@@ -258,11 +258,11 @@ class DaskProducts:
 class DaskAUCClassifierCV(DaskScores, AUCClassifierCV):
     """`vrspam.AUCClassifierCV` for Dask arrays and data frames.
 
-    Two passes over the data: one task for each block computes the moments of its rows in each fold, a tree of
-    sums adds them, and the grid is solved locally; then one task for each block scores its rows at all points of
-    the grid, and the client takes the AUCs (of at most 200,000 rows of each class, see
-    `AUCClassifierCV.fit_stream`). Folds follow from the content of rows (`vrspam.HashFolds`): the result is that
-    of `AUCClassifierCV(cv=HashFolds(cv))` on the same rows, whatever the blocks.
+    The fit makes two passes over the data. In the first, one task for each block computes the moments of its rows in
+    each fold; a tree of sums adds them, and the client solves the grid. In the second, one task for each block scores
+    its rows at all points of the grid, and the client computes the AUCs (of at most 200,000 rows of each class, see
+    `AUCClassifierCV.fit_stream`). The fold of a row depends only on its values (`vrspam.HashFolds`), so the result is
+    that of `AUCClassifierCV(cv=HashFolds(cv))` on the same rows, for any blocks.
 
     Parameters
     ----------
@@ -296,16 +296,16 @@ class DaskAUCClassifierCV(DaskScores, AUCClassifierCV):
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y, sample_weight=None, *, validation_rows: int = 200_000) -> DaskAUCClassifierCV:
-        """Choose the penalties on the folds and fit them on all rows.
+        """Choose the penalties by cross-validation, then fit all rows with them.
 
         Parameters
         ----------
         X : dask array of shape (n_samples, n_features) or dask data frame
-            Blocks dense or scipy.sparse; their sizes may be unknown.
+            The blocks may be dense or scipy.sparse, and their sizes may be unknown.
         y : dask array or series, or array-like, of shape (n_samples,)
         sample_weight : dask array or series, or array-like, of shape (n_samples,), optional
         validation_rows : int, default=200_000
-            Most validation rows of each class whose scores come to the client.
+            At most this many held-out rows of each class send their scores to the client.
 
         Returns
         -------
@@ -323,10 +323,10 @@ class DaskFolds(FoldMoments):
     ----------
     blocks : DaskBlocks
     estimator : AUCClassifierBase
-        Its rules of validation apply.
+        It validates the blocks.
     hash_folds : HashFolds
     most : int
-        Most held-out rows of each class whose scores come to the client.
+        At most this many held-out rows of each class send their scores to the client.
     """
 
     def __init__(self, blocks: DaskBlocks, estimator: AUCClassifierBase, hash_folds: HashFolds, most: int):
@@ -337,7 +337,7 @@ class DaskFolds(FoldMoments):
         super().__init__(moments)
 
     def held_out(self, coefs: Mapping[int, np.ndarray]) -> Iterator[HeldOutBlock]:
-        """Scores of all rows, or of a sample of each class, in one distributed pass."""
+        """Return the scores of all rows, or of a sample of each class, from one distributed pass."""
         stacked = np.stack([coefs[fold] for fold in range(self.n_folds)])
         known = (self.estimator, self.hash_folds, stacked, self.total.classes[1], self.most)
         return self.blocks.reduce(_tasks.block_scores, _tasks.add_scores, *known).blocks(self.n_folds)

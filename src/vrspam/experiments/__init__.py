@@ -1,1 +1,1 @@
-"""The paper's experiments: what to run (plan), how (run), kept where (store), and what comes of it (publish)."""
+"""The paper's experiments: `protocol` says what to run, `run` runs it, `store` keeps it, `publish` reports it."""

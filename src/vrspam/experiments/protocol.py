@@ -1,4 +1,4 @@
-"""The protocol (`paper.toml` as frozen values, with what a command replaced) and the runs that follow from it."""
+"""The protocol (the values of `paper.toml`, some replaced by options of the command), and its plan of runs."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from typing import Any
 
 from vrspam.data.registry.entries import set_info
 
-GRID = "grid"  # stands in the place of an algorithm where the run serves all of them
+GRID = "grid"  # replaces the name of an algorithm in runs whose result all algorithms use
 
 
 @dataclass(frozen=True, order=True)
 class Run:
-    """One piece of work, done whole or not at all.
+    """One unit of work, whose result is stored completely or not at all.
 
     Attributes
     ----------
     set, algorithm : str
         The data set and the algorithm (`GRID` for a choice that all algorithms share).
     split : int
-        Which division into training and test part.
+        The number of the split into training and test part.
     seed : int
-        Of the split, the folds and the algorithm.
+        The seed of the split, the folds and the algorithm.
     task : str
         "choose": cross-validate the penalties; "tune": choose an algorithm's own parameter; "score": train
-        and test; "convergence", "variance" and "theorem": the rows of that figure.
+        and test; "convergence", "variance" and "theorem": compute the rows of that figure.
     """
 
     set: str
@@ -42,7 +42,7 @@ class Run:
 
     @property
     def key(self) -> str:
-        """The run as a file name.
+        """The name of the run's file, without its suffix.
 
         >>> Run("german", "SOLAM", 3, 4).key
         'german.score.SOLAM.split03.seed4'
@@ -51,7 +51,7 @@ class Run:
 
 
 def make_plan(protocol: Protocol) -> list[Run]:
-    """All runs of a protocol; each stands after the runs it needs.
+    """Return all runs of a protocol, each after the runs it needs.
 
     >>> from vrspam.experiments.protocol import demo_protocol
     >>> plan = make_plan(demo_protocol(runs=2))
@@ -77,7 +77,7 @@ def make_plan(protocol: Protocol) -> list[Run]:
 
 
 def needs(run: Run, protocol: Protocol) -> list[Run]:
-    """The runs whose rows this one reads."""
+    """Return the runs whose rows this run reads."""
     if run.task in ("choose", "theorem"):
         return []
     needed = [Run(run.set, GRID, run.split, run.seed, "choose")]
@@ -87,7 +87,7 @@ def needs(run: Run, protocol: Protocol) -> list[Run]:
 
 
 def cost(run: Run) -> float:
-    """A rough guess of the work, for the time left; only ratios matter."""
+    """Return a rough estimate of the work, for the display of the remaining time; only ratios matter."""
     info = set_info(run.set)
     return info.n * info.d * {"choose": 2.0, "tune": 40.0, "convergence": 4.0}.get(run.task, 1.0) + 2e5
 
@@ -137,7 +137,7 @@ class TheoremFigure:
 
 @dataclass(frozen=True)
 class Protocol:
-    """Everything that decides a result.
+    """All settings that the results depend on.
 
     Examples
     --------
@@ -173,19 +173,19 @@ class Protocol:
             raise ValueError(f"cv must be one of {', '.join(CV_WAYS)}, got {self.cv!r}.")
 
     def algorithm(self, name: str) -> Algorithm:
-        """The algorithm of that name."""
+        """Return the algorithm of that name."""
         for algorithm in self.algorithms:
             if algorithm.name == name:
                 return algorithm
         raise ValueError(f"no algorithm is called {name!r}; there are {', '.join(a.name for a in self.algorithms)}.")
 
     def with_algorithms(self, names: Iterable[str]) -> Protocol:
-        """The same with some of the algorithms only."""
+        """Return the same protocol with only some of the algorithms."""
         chosen = {self.algorithm(name).name for name in names}
         return replace(self, algorithms=tuple(a for a in self.algorithms if a.name in chosen))
 
     def as_dict(self) -> dict[str, Any]:
-        """As plain values, for JSON."""
+        """Return the protocol as plain values, for JSON."""
         return json.loads(json.dumps(dataclasses.asdict(self)))
 
     @classmethod
@@ -199,18 +199,18 @@ class Protocol:
         return cls(**values)
 
     def digest(self) -> str:
-        """Short hash of what all results share; results of different digests do not go together."""
+        """Return a short hash of the settings that all runs share; results with different digests must not be mixed."""
         return _hash([getattr(self, key) for key in _SHARED])
 
     def run_digest(self, algorithm: str, task: str) -> str:
-        """Short hash of all that decides one run: its result counts as done only for the same."""
+        """Return a short hash of the settings of one run; a stored result counts only if its hash is the same."""
         own = [a for a in self.algorithms if a.name == algorithm]
         figure = getattr(self, task) if task in ("convergence", "variance", "theorem") else None
         return _hash([self.digest(), *map(dataclasses.astuple, own), figure and dataclasses.astuple(figure)])
 
 
 def paper_protocol(**changes: Any) -> Protocol:
-    """The paper's protocol, with some fields replaced."""
+    """Return the paper's protocol, with some fields replaced."""
     table = _table()
     values = {key: _frozen(value) for key, value in table.items() if key not in ("algorithms", "figures", "demo")}
     return replace(
@@ -226,7 +226,7 @@ def paper_protocol(**changes: Any) -> Protocol:
 
 
 def demo_protocol(**changes: Any) -> Protocol:
-    """The same protocol on data that are always there; its figures show those sets."""
+    """Return the same protocol for data sets that are always available; the figures show these sets too."""
     protocol = paper_protocol(**_frozen(_table()["demo"]))
     sets = protocol.sets
     return replace(
@@ -240,7 +240,7 @@ def demo_protocol(**changes: Any) -> Protocol:
 
 @cache
 def paper_cells() -> dict[tuple[str, str], tuple[float, float]]:
-    """The paper's table: (set, algorithm) -> mean and standard deviation.
+    """Return the paper's table: (set, algorithm) -> mean and standard deviation.
 
     >>> paper_cells()["german", "OPAUC"]
     (0.7978, 0.0347)
@@ -278,7 +278,7 @@ def _hash(values: Any) -> str:
 
 
 def _frozen(value: Any) -> Any:
-    """Lists as tuples, all the way down."""
+    """Turn lists into tuples, at every level."""
     if isinstance(value, list):
         return tuple(_frozen(item) for item in value)
     return {key: _frozen(item) for key, item in value.items()} if isinstance(value, dict) else value

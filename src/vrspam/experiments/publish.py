@@ -1,4 +1,4 @@
-"""From stored rows to files: table (Markdown, CSV), figures (PNG, SVG) and one HTML report."""
+"""Write stored results as a table (Markdown, CSV), figures (PNG, SVG) and one HTML report."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from vrspam.report import Bullets, Cell, Facts, Figure, Page, Table, Text, markd
 
 @dataclass(frozen=True)
 class Drawn:
-    """A figure on disk; `paths` ends with the SVG."""
+    """A figure on disk; the last of `paths` is the SVG file."""
 
     name: str
     paths: tuple[Path, ...]
@@ -37,25 +37,25 @@ def draw_all(rows: Sequence[Row], protocol: Protocol, folder: Path) -> list[Draw
 
 def _passes(rows: Sequence[Row], protocol: Protocol, folder: Path) -> Drawn | None:
     caption = (
-        "Test AUC (above; dashed: the optimum) and distance of the objective from its minimum (below, logarithmic) "
+        "Test AUC (top; dashed: the optimum) and distance of the objective from its minimum (bottom, logarithmic) "
         "against passes over the training rows: set-up, anchor gradients and inner steps / n are counted, and for "
-        "SPAM, SOLAM and OPAUC two an epoch, the steps and the evaluation of the objective."
+        "SPAM, SOLAM and OPAUC two per epoch, the steps and the evaluation of the objective."
     )
     panels = _convergence_panels(rows, protocol)
     return _save("convergence-passes", folder, caption, panels, lambda: paper.plot_panels(panels, "passes"))
 
 
 def _seconds(rows: Sequence[Row], protocol: Protocol, folder: Path) -> Drawn | None:
-    caption = "The same against seconds of the solver, the same evaluations included, on one core."
+    caption = "The same against seconds of the solver on one core, with the same evaluations included."
     panels = _convergence_panels(rows, protocol)
     return _save("convergence-seconds", folder, caption, panels, lambda: paper.plot_panels(panels, "seconds"))
 
 
 def _variance(rows: Sequence[Row], protocol: Protocol, folder: Path) -> Drawn | None:
     caption = (
-        "Variance of the direction of an update, over the draw of the row (logarithmic), against passes, counted as "
-        "above: SPAM's stays, VRSPAM's goes to zero. Grey: the paper's bound on the latter, by the distances to the "
-        "optimum, with its constant 128 M⁴ and with that of the rows themselves."
+        "Variance of the update direction over the random choice of the row (logarithmic), against passes, counted as "
+        "above: SPAM's variance stays, VRSPAM's goes to zero. Grey: the paper's bound on VRSPAM's variance, computed "
+        "from the distances to the optimum, with the paper's constant 128 M⁴ and with that of the rows themselves."
     )
     panels = _panels(rows, "variance", protocol.variance.sets)
     return _save("variance", folder, caption, panels, lambda: paper.plot_variance(panels))
@@ -65,8 +65,8 @@ def _theorem(rows: Sequence[Row], protocol: Protocol, folder: Path) -> Drawn | N
     theorem = protocol.theorem
     caption = (
         f"Theorem 1: squared distance to the optimum after each epoch, mean and range over {theorem.seeds} seeds, and "
-        f"the proven bound, a factor α an epoch from the first on (rows scaled to norm at most 1, l2 = {theorem.l2:g}, "
-        f"step {theorem.theta:g} of the largest proven)."
+        f"the proven bound, a factor α per epoch after the first (rows scaled to norm at most 1, l2 = {theorem.l2:g}, "
+        f"step {theorem.theta:g} times the largest proven one)."
     )
     panels = _panels(rows, "theorem", theorem.sets)
     return _save("theorem", folder, caption, panels, lambda: paper.plot_theorem(panels))
@@ -80,7 +80,7 @@ def _convergence_panels(rows: Sequence[Row], protocol: Protocol) -> Panels:
 
 
 def _panels(rows: Sequence[Row], task: str, sets: Sequence[str]) -> Panels:
-    """set -> algorithm -> rows, in the order of the protocol."""
+    """Return set -> algorithm -> rows, in the order of the protocol."""
     panels: Panels = {}
     for row in rows:
         if row["task"] == task and row["kind"] == task:
@@ -102,18 +102,18 @@ def _save(name: str, folder: Path, caption: str, panels: Panels, draw: Callable)
 
 Cells = Mapping[tuple[str, str], tables.CellResult]
 TableParts = tuple[list[str], list[list[Cell | str]]]
-Way = dict[str, Any]  # how some rows were made
+Way = dict[str, Any]  # describes how some rows were computed
 
 MARKS = {"above": "▲", "below": "▼"}
 LEGEND = (
     "Each cell: our mean ± standard deviation over runs; then the exact optimum with the same penalties; then the "
     "paper's cell. ▲: the paper's cell lies above what any penalty of its grid gives, even one chosen by looking at "
-    "the test part. ▼: it lies below the minimiser of its own objective. Both only where the two means differ by more "
-    f"than twice the standard error of their difference and by more than {tables.AGREEMENT:g}."
+    "the test part. ▼: it lies below the minimiser of its own objective. A cell is marked only where the two means "
+    f"differ by more than twice the standard error of their difference and by more than {tables.AGREEMENT:g}."
 )
 COPIED = (
     "The paper took its SPAM, SOLAM and OPAUC cells from Natole, Ying and Lyu (2018) and did not run those algorithms "
-    "again; nothing says that they share splits or scaling with its VRSPAM cells."
+    "again; it does not say whether they share splits or scaling with its VRSPAM cells."
 )
 W8A = (
     "w8a: in the 64,700 rows of the paper (w8a and w8a.t) the 14,951 rows of w8a.t occur twice, so a test part "
@@ -121,20 +121,20 @@ W8A = (
 )
 COST = (
     "Median over runs. A pass is one reading of all training rows: set-up, anchor gradients, inner steps / n. SPAM, "
-    "SOLAM and OPAUC count two an epoch: the steps, and the evaluation of the objective for the curve and the "
-    "certificate (which OPAUC takes from its matrices). Seconds are those of the solver with these evaluations, "
-    "without the gathering of class means and covariances before the first step (for exact: of the whole fit); one "
-    "core, code compiled before."
+    "SOLAM and OPAUC count two per epoch: the steps, and the evaluation of the objective for the curve and the "
+    "certificate (OPAUC evaluates it from its matrices). Seconds are those of the solver on one core with these "
+    "evaluations, without the time for class means and covariances before the first step (for exact: the whole fit); "
+    "the code was compiled beforehand."
 )
 
 
 def publish(directory: str | os.PathLike[str]) -> dict[str, list[Path]]:
-    """Write table, figures and report of a directory of results; return what was written.
+    """Write table, figures and report of a directory of results; return the paths of the files.
 
     Parameters
     ----------
     directory : path
-        As filled by `vrspam.experiments.run.run_experiment`; only its rows are read.
+        The directory that `vrspam.experiments.run.run_experiment` has filled; only its stored rows are read.
 
     Returns
     -------
@@ -161,7 +161,7 @@ def publish(directory: str | os.PathLike[str]) -> dict[str, list[Path]]:
     }
     figures = draw_all(rows, protocol, folder)
     written["figure"] = [path for figure in figures for path in figure.paths]
-    page = Page("AUC maximisation: the paper's experiments, done again", summary(rows, sets))
+    page = Page("AUC maximisation: the paper's experiments repeated", summary(rows, sets))
     page.add("Test AUC", Text(LEGEND), Table(columns, grid), *remarks(cells, sets))
     page.add("Does VRSPAM reach the optimum?", *agreement(rows))
     if figures:
@@ -181,7 +181,7 @@ def publish(directory: str | os.PathLike[str]) -> dict[str, list[Path]]:
 
 
 def auc_table(cells: Cells, sets: Sequence[str], algorithms: Sequence[str]) -> TableParts:
-    """Ours, the optimum and the paper, a row for each set."""
+    """Return the table of our results, the optimum and the paper, with a row for each set."""
     shown = [name for name in algorithms if not name.startswith("exact")]
     rows: list[list[Cell | str]] = [
         [name, *(_table_cell(cells[name, algorithm]) for algorithm in shown)] for name in sets
@@ -200,7 +200,7 @@ def _table_cell(cell: tables.CellResult) -> Cell:
 
 
 def remarks(cells: Cells, sets: Sequence[str]) -> list[Bullets]:
-    """Why cells are marked, and what to know about the paper's."""
+    """Return the reasons why cells are marked, and notes about the paper's cells."""
     marked = [cell for cell in cells.values() if cell.mark and cell.set in sets]
     remarks = [
         f"{MARKS[cell.mark]} {cell.set}, {cell.algorithm}: paper {tables.format_auc(cell.paper.mean)}; {cell.reason}."
@@ -209,8 +209,7 @@ def remarks(cells: Cells, sets: Sequence[str]) -> list[Bullets]:
     ]
     missing = [name for name in sets if all(cell.ours is None for key, cell in cells.items() if key[0] == name)]
     notes = [
-        f"{name}: no results here (its data were not at hand, or its runs failed or are still to come)."
-        for name in missing
+        f"{name}: no results (its data were not available, or its runs failed or have not run yet)." for name in missing
     ]
     if any((name, "OPAUC") in paper_cells() for name in sets):
         notes.append(COPIED)
@@ -220,18 +219,18 @@ def remarks(cells: Cells, sets: Sequence[str]) -> list[Bullets]:
 
 
 def agreement(rows: Sequence[Row]) -> list[Text | Table]:
-    """In how many runs VRSPAM ends where the exact minimiser is, and the others one by one."""
+    """Say in how many runs VRSPAM reaches the AUC of the exact minimiser, and list the other runs."""
     runs = [row for row in rows if row["kind"] == "result" and row["algorithm"].startswith("VRSPAM")]
     far = tables.disagreements(rows)
     if not runs:
-        return [Text("No run of VRSPAM is here.")]
+        return [Text("There are no runs of VRSPAM.")]
     if not far:
         worst = max(abs(row["auc"] - row["auc_exact"]) for row in runs)
         near = f"within {worst:.1e} of" if worst else "equal to"
         return [Text(f"Yes: in all {len(runs)} runs its test AUC is {near} that of the exact minimiser.")]
     text = (
         f"In {len(runs) - len(far)} of {len(runs)} runs its test AUC is within {tables.AGREEMENT} of that of the exact "
-        "minimiser with the same penalties. In the runs below it stopped, after its last epoch, further away."
+        "minimiser with the same penalties. In the runs below it was further away after its last epoch."
     )
     columns = ["set", "algorithm", "run", "l2", "l1", "AUC", "optimum", "difference", "gap / F(0)", "passes"]
     body = []
@@ -248,7 +247,7 @@ def agreement(rows: Sequence[Row]) -> list[Text | Table]:
 
 
 def cost_table(cells: Cells, sets: Sequence[str], algorithms: Sequence[str]) -> TableParts:
-    """Seconds and passes, a row for each set."""
+    """Return the table of seconds and passes, with a row for each set."""
     rows: list[list[Cell | str]] = []
     for name in sets:
         row: list[Cell | str] = [name]
@@ -264,7 +263,7 @@ def cost_table(cells: Cells, sets: Sequence[str], algorithms: Sequence[str]) -> 
 
 
 def protocol_facts(protocol: Protocol, rows: Sequence[Row]) -> dict[str, str]:
-    """The protocol in a few lines."""
+    """Describe the protocol in a few lines."""
     runs = len({row["split"] for row in rows if row["task"] == "score"})
     who = "the exact minimiser of the same objective, once per split for all algorithms"
     return {
@@ -279,7 +278,7 @@ def protocol_facts(protocol: Protocol, rows: Sequence[Row]) -> dict[str, str]:
 
 
 def algorithm_table(ways: Sequence[Way]) -> TableParts:
-    """The algorithms as the protocol declares them."""
+    """Return the table of the algorithms and their parameters."""
     rows: list[list[Cell | str]] = []
     for algorithm in unique([a for way in ways for a in way["protocol"]["algorithms"]]):
         parameters = ", ".join(f"{name}={value}" for name, value in algorithm["parameters"])
@@ -290,7 +289,7 @@ def algorithm_table(ways: Sequence[Way]) -> TableParts:
 
 
 def data_table(ways: Sequence[Way]) -> TableParts:
-    """The data sets with their hashes."""
+    """Return the table of the data sets and their hashes."""
     rows: list[list[Cell | str]] = []
     for data in unique([way["data"] for way in ways if "data" in way]):
         hashes = " ".join(f"{name} {digest[:16]}…" for name, digest in zip(data["files"], data["sha256"], strict=True))
@@ -301,14 +300,14 @@ def data_table(ways: Sequence[Way]) -> TableParts:
 
 
 def summary(rows: Sequence[Row], sets: Sequence[str]) -> str:
-    """The first sentence of the page."""
+    """Return the first sentence of the page."""
     done = {row["set"] for row in rows if row["kind"] == "result"}
     runs = sum(row["kind"] == "result" and row["task"] == "score" for row in rows)
     return f"{runs} trained models on {len(done)} of {len(sets)} data sets, each tested on rows it has not seen."
 
 
 def unique(values: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Each value once, in order."""
+    """Return each value once, in order of first occurrence."""
     return [value for i, value in enumerate(values) if value not in values[:i]]
 
 
@@ -337,5 +336,5 @@ def _names(ways: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def _ordered(found: Sequence[str], order: Sequence[str]) -> list[str]:
-    """Each name once, in the given order, those it does not know at the end."""
+    """Return each name once, in the given order; names that are not in that order come last."""
     return sorted(set(found), key=lambda name: (order.index(name) if name in order else len(order), name))

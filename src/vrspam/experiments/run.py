@@ -1,8 +1,8 @@
-"""One run, from its place in the plan to rows in the store; and all runs, in parallel processes.
+"""Do the runs of a plan in parallel processes, and store the rows of each run.
 
-A worker writes its own result file, so an end at any moment loses at most the runs that are under way. The pool is
-the standard library's, not joblib's, which lacks two things that a long experiment needs: when a process dies, joblib
-does not say which runs were under way; and its workers go on for a while after their parent was killed.
+A worker writes its own result file, so if the experiment is stopped, only the runs that are under way are lost. The
+pool of processes is the standard library's. joblib's lacks two things that a long experiment needs: when a process
+dies, joblib does not say which runs were under way; and its workers go on for a while after their parent was killed.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ ROWS = "rows"  # the folder of the result files inside an output directory
 
 
 class Watcher:
-    """Is told how an experiment gets on; this one ignores it."""
+    """Receives the progress of an experiment; this base class ignores it."""
 
     def start(self, todo: list[Run], done: int) -> None:
-        """The plan is known: `todo` is left, `done` runs are there already."""
+        """The plan is known: the runs `todo` remain, `done` runs are stored already."""
 
     def step(self, outcome: Outcome) -> None:
         """A run has ended."""
 
     def message(self, text: str) -> None:
-        """Something worth a line."""
+        """A message for the user."""
 
 
 @dataclass
@@ -69,7 +69,7 @@ def run_experiment(
     skip_missing: bool = False,
     watcher: Watcher | None = None,
 ) -> Experiment:
-    """Do all runs of a protocol that the directory does not hold yet.
+    """Do all runs of a protocol whose results are not in the directory yet.
 
     Parameters
     ----------
@@ -77,9 +77,9 @@ def run_experiment(
     directory : path
         Its folder `rows` gets one file per run.
     n_jobs : int, optional
-        Processes; all cores by default.
+        Number of processes; by default one for each core.
     skip_missing : bool, default=False
-        Leave out sets that are damaged, or neither on this machine nor to be downloaded, instead of an error.
+        Leave out data sets that are damaged, or missing and not downloadable, instead of raising an error.
     watcher : Watcher, optional
 
     Returns
@@ -94,7 +94,7 @@ def run_experiment(
     if others:
         raise ValueError(
             f"{directory} holds results of another protocol (scaling, cv, seed or grid differ): "
-            "give another directory, or remove it."
+            "choose another directory, or remove this one."
         )
     plan = make_plan(protocol)
     done = {run for run in plan if store.done(run, protocol.run_digest(run.algorithm, run.task))}
@@ -113,14 +113,14 @@ def run_experiment(
         experiment.done += 1
         if outcome.message:
             experiment.failed.append(outcome)
-        if outcome.message == WORKER_DIED:  # it could not write that itself
+        if outcome.message == WORKER_DIED:  # the dead worker could not store this itself
             store.write_failure(outcome.run, outcome.message, about(outcome.run, protocol, data=False))
         watcher.step(outcome)
     return experiment
 
 
 def _missing_sets(names: Iterable[str], watcher: Watcher) -> dict[str, str]:
-    """Download the sets that are not on this machine; return those that are unavailable or damaged, and why."""
+    """Download the sets that are not on this machine; return the sets that are unavailable or damaged, and why."""
     where = {row["name"]: row["where"] for row in available()}
     missing = {}
     for name in names:
@@ -148,7 +148,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Worker:
-    """Does runs of one protocol and keeps them in one directory; travels to the processes."""
+    """Does runs of one protocol and stores them in one directory; it is pickled and sent to the processes."""
 
     protocol: Protocol
     directory: str
@@ -159,7 +159,7 @@ class Worker:
         try:
             rows = self._rows(run, store)
             store.write(run, rows, about(run, self.protocol))
-        except Exception as error:  # whatever it is, the other runs go on and the failure is on record
+        except Exception as error:  # of any kind: the other runs go on, and the failure is stored
             message = f"{type(error).__name__}: {error}"
             store.write_failure(run, message, about(run, self.protocol, data=False))
             return Outcome(run, message, None, time.perf_counter() - start)
@@ -173,7 +173,7 @@ class Worker:
                 raise RuntimeError(f"it needs {other.key}, which failed")
             needed += rows
         with blas_threads(1), warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # the gap is in the rows
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the rows hold the gap
             return TASKS[run.task](run, self.protocol, needed)
 
 
@@ -184,7 +184,7 @@ def run_all(
     done: set[Run],
     n_jobs: int | None = None,
 ) -> Iterator[Outcome]:
-    """Do every run of `plan` that is not in `done`, each after the runs it needs; yield outcomes as they come.
+    """Do every run of `plan` that is not in `done`, each after the runs it needs; yield each outcome when it is known.
 
     A run is tried even if one that it needs has failed: its own message then says what is missing.
 
@@ -194,7 +194,7 @@ def run_all(
     needs : callable
         The runs that must have ended before a run can start.
     work : callable
-        Picklable; does one run and keeps its rows itself.
+        Does one run and stores its rows; must be picklable.
     done : set of Run
         Runs that need not be done again.
     n_jobs : int, optional
@@ -212,7 +212,7 @@ def run_all(
                     for run in [run for run in waiting if ended.issuperset(needs(run))][: size + 1 - len(under_way)]:
                         under_way[pool.submit(work, run)] = run
                         waiting.remove(run)
-                except BrokenProcessPool:  # new processes do the rest, once the runs under way have been reported
+                except BrokenProcessPool:  # report the runs under way; new processes do the rest
                     sound = False
                 for future in wait(under_way, return_when=FIRST_COMPLETED).done:
                     run = under_way.pop(future)
@@ -223,9 +223,9 @@ def run_all(
 
 @contextmanager
 def _workers(size: int) -> Iterator[ProcessPoolExecutor]:
-    """Processes that end with this one, however it ends.
+    """Processes that end when this process ends, even if it is killed.
 
-    They hold the reading end of a pipe whose writing end only this process has, and see when it is closed.
+    Each holds the reading end of a pipe whose writing end only this process has, and notices when it is closed.
     """
     context = get_context("spawn")
     ours, theirs = context.Pipe(duplex=False)
@@ -233,14 +233,14 @@ def _workers(size: int) -> Iterator[ProcessPoolExecutor]:
     try:
         yield pool
         pool.shutdown()
-    finally:  # on an interrupt the workers must not finish what they are at
+    finally:  # after an interrupt the workers must not finish their runs
         theirs.close()
         ours.close()
         pool.shutdown(cancel_futures=True)
 
 
 def _start_worker(parent: Connection) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what an interrupt means
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles interrupts
 
     def end_with_parent() -> None:
         try:
@@ -252,7 +252,7 @@ def _start_worker(parent: Connection) -> None:
 
 
 def about(run: Run, protocol: Protocol, data: bool = True) -> dict[str, Any]:
-    """Describe how the rows of a run were made (protocol, machine, data); kept in its file."""
+    """Describe how the rows of a run were computed (protocol, machine, data); stored in the run's file."""
     facts = {
         "digest": protocol.digest(),
         "run_digest": protocol.run_digest(run.algorithm, run.task),

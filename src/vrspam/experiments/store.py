@@ -1,7 +1,8 @@
-"""One Parquet file for each run, named by the run and the version of the package; written whole or not at all.
+"""Store one Parquet file for each run, named by the run and the version of the package.
 
-A file holds its rows and a description of how they were made (protocol, machine, hashes of the data), so a report
-needs nothing but the files. Failed runs are kept too, marked as failed, and count as not done.
+A file holds the rows of a run and a description of how they were computed (protocol, machine, hashes of the data), so a
+report needs only the files. A file is written completely or not at all. Failed runs are stored too, marked as failed,
+and count as not done.
 """
 
 from __future__ import annotations
@@ -39,9 +40,9 @@ class Store:
     Parameters
     ----------
     directory : path
-        Made when the first run is kept.
+        Created when the first run is stored.
     version : str
-        Version of the package whose results count; those of others stay where they are.
+        Results of this version of the package count; files of other versions are left as they are.
     """
 
     def __init__(self, directory: str | os.PathLike[str], version: str = __version__):
@@ -49,11 +50,11 @@ class Store:
         self.version = version
 
     def path(self, run: Run) -> Path:
-        """Where the rows of a run are."""
+        """Return the path of a run's file."""
         return self.directory / f"{run.key}.v{self.version}.parquet"
 
     def write(self, run: Run, rows: Iterable[Row], about: dict[str, Any]) -> None:
-        """Keep the rows of a run, replacing what was there; a reader sees the old file or the new one."""
+        """Store the rows of a run, replacing earlier ones; a reader sees either the old file or the new one."""
         key = asdict(run) | {"version": self.version}
         unknown = {name for row in rows for name in row} - set(SCHEMA.names)
         if unknown:
@@ -67,16 +68,16 @@ class Store:
             os.fsync(file.fileno())
 
     def write_failure(self, run: Run, message: str, about: dict[str, Any]) -> None:
-        """Keep that a run failed, and why."""
+        """Store that a run failed, and why."""
         self.write(run, [{"kind": "failed", "message": message}], about)
 
     def read(self, run: Run) -> list[Row] | None:
-        """Return the rows of a run; None where its file is missing or damaged."""
+        """Return the rows of a run, or None if its file is missing or damaged."""
         found = _read(self.path(run))
         return found[0] if found and found[0] and _run_of(found[0][0]) == run else None
 
     def done(self, run: Run, run_digest: str) -> bool:
-        """Whether the run has succeeded before, under the same protocol, and its file is sound."""
+        """Return whether the run has succeeded before with the same protocol, and its file is not damaged."""
         found = _read(self.path(run))
         if not found or not found[0]:
             return False
@@ -84,21 +85,21 @@ class Store:
         return _run_of(rows[0]) == run and rows[0]["kind"] != "failed" and about.get("run_digest") == run_digest
 
     def remove_leftovers(self) -> None:
-        """Delete half-written files of killed processes; files younger than an hour may belong to a live one."""
+        """Delete incomplete files of killed processes; a file younger than an hour may belong to a running process."""
         for path in self.directory.glob(".*.part"):
             if time.time() - path.stat().st_mtime > 3600:
                 path.unlink(missing_ok=True)
 
     def digests(self) -> set[str]:
-        """The digests of the protocols of all files of this version."""
+        """Return the digests of the protocols of all files of this version."""
         found = (_read_about(path) for path in sorted(self.directory.glob(f"*.v{self.version}.parquet")))
         return {about["digest"] for about in found if about}
 
 
 def read_all(directory: str | os.PathLike[str]) -> tuple[list[Row], list[dict[str, Any]], list[Path]]:
-    """Return all rows in a directory, the descriptions of how they were made (each once), and the unreadable files.
+    """Return all rows in a directory, the different descriptions of how they were computed, and the unreadable files.
 
-    Where several versions of the package left results of the same run, the newest version counts.
+    If several versions of the package have stored the same run, the newest version counts.
     """
     newest: dict[Run, tuple[tuple[int, ...], list[Row], dict[str, Any]]] = {}
     unreadable: list[Path] = []
@@ -133,7 +134,7 @@ def _read_about(path: Path) -> dict[str, Any] | None:
 
 
 def _without_nan(row: Row) -> Row:
-    """What is not a number is missing, so that equal rows compare equal."""
+    """Replace NaN by None, so that equal rows compare equal."""
     return {name: None if isinstance(value, float) and value != value else value for name, value in row.items()}
 
 

@@ -1,4 +1,4 @@
-"""The paper's table beside ours, cell by cell, from rows alone."""
+"""Compare the paper's table with ours, cell by cell, from stored rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from vrspam.experiments.protocol import GRID, paper_cells
 from vrspam.experiments.store import Row
 
-AGREEMENT = 0.001  # VRSPAM's test AUC is to be this close to the optimum's
+AGREEMENT = 0.001  # VRSPAM's test AUC should be this close to that of the optimum
 
 
 @dataclass(frozen=True)
@@ -51,13 +51,13 @@ class CellResult:
     ours, optimum : Summary or None
         Test AUC of the algorithm, and of the exact minimiser with the same penalties on the same splits.
     ceiling : Summary or None
-        The best test AUC that any penalty of the grid gives, chosen by looking at the test part.
+        The best test AUC over all penalties of the grid, chosen by looking at the test part.
     paper : Summary or None
         The paper's cell.
     mark, reason : str
-        "above" where the paper's cell lies above the ceiling, "below" where it lies below the optimum, and why.
+        "above" if the paper's cell lies above the ceiling, "below" if it lies below the optimum; and the reason.
     worst : float
-        Largest difference between the algorithm's and the optimum's AUC in any run.
+        The largest difference between the AUCs of the algorithm and of the optimum in any run.
     """
 
     set: str
@@ -74,7 +74,7 @@ class CellResult:
 
 
 def summarise(rows: Sequence[Row]) -> list[CellResult]:
-    """All cells for which there are rows, and the paper's cells of the same sets."""
+    """Return all cells for which there are rows, and the paper's cells of the same sets."""
     results = [row for row in rows if row["kind"] == "result" and row["task"] == "score"]
     sets = list(dict.fromkeys(row["set"] for row in rows))
     algorithms = list(dict.fromkeys(row["algorithm"] for row in results))
@@ -90,12 +90,12 @@ def summarise(rows: Sequence[Row]) -> list[CellResult]:
 
 
 def paper_only(sets: Iterable[str], algorithms: Iterable[str]) -> list[CellResult]:
-    """Cells of sets that were not run."""
+    """Return the paper's cells of sets that were not run."""
     return [_cell(name, algorithm, [], {}) for name in sets for algorithm in algorithms]
 
 
 def disagreements(rows: Sequence[Row], prefix: str = "VRSPAM") -> list[Row]:
-    """The runs in which an algorithm's test AUC is further than `AGREEMENT` from that of the optimum."""
+    """Return the runs in which an algorithm's test AUC is further than `AGREEMENT` from that of the optimum."""
     return [
         row
         for row in rows
@@ -104,12 +104,12 @@ def disagreements(rows: Sequence[Row], prefix: str = "VRSPAM") -> list[Row]:
 
 
 def failures(rows: Sequence[Row]) -> list[Row]:
-    """The runs that failed."""
+    """Return the runs that failed."""
     return [row for row in rows if row["kind"] == "failed"]
 
 
 def format_auc(value: float) -> str:
-    """Four decimals without the leading zero.
+    """Write an AUC with four decimals, without the leading zero.
 
     >>> format_auc(0.92345), format_auc(1.0)
     ('.9234', '1.0000')
@@ -139,7 +139,7 @@ def _cell(name: str, algorithm: str, rows: list[Row], ceilings: dict[str, Summar
 
 
 def _judge(paper: Summary | None, optimum: Summary | None, ceiling: Summary | None) -> tuple[str, str]:
-    """Whether the paper's cell can come from its objective, allowing for two standard errors of either mean."""
+    """Return the mark and its reason if the objective cannot give the paper's cell, up to two standard errors."""
     if paper is None or optimum is None or ceiling is None or min(optimum.runs, ceiling.runs) < 2:
         return "", ""  # one run has no standard error
     if paper.mean > ceiling.mean + max(2 * math.hypot(paper.error, ceiling.error), AGREEMENT):

@@ -1,8 +1,8 @@
-"""What each kind of run does: choose penalties, tune an algorithm, train and test it, gather the rows of a figure.
+"""The tasks of runs: choose penalties, tune an algorithm, train and test it, compute the rows of a figure.
 
-A task gets its run, the protocol and the rows of the runs it needs, and returns rows; the first one is the result.
-For the figures an algorithm is a black box: its state after e epochs is what `fit` with max_iter=e and the same seed
-returns.
+A task gets its run, the protocol and the rows of the runs it needs, and returns rows; the first row is the result.
+The figures treat an algorithm as a black box: its state after e epochs is the result of `fit` with max_iter=e and the
+same seed.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ REFERENCE_TOL = 1e-10  # accuracy of the optimum that all algorithms are compare
 
 @lru_cache(maxsize=1)
 def load_set(name: str) -> Dataset:
-    """Load a whole data set from this machine; the parent process has made sure that it is there."""
+    """Load a complete data set from this machine; the parent process has downloaded it if it was missing."""
     return load(name, allow_download=False, progress=False)
 
 
 class TrainTestSplit:
-    """One division of a data set into training and test rows, with features scaled as the protocol says."""
+    """One split of a data set into training and test rows, with features scaled as the protocol says."""
 
     def __init__(self, name: str, seed: int, test_share: float, scaling: str):
         data = load_set(name)
@@ -64,7 +64,7 @@ class TrainTestSplit:
         }
 
     def test_auc(self, coef: np.ndarray) -> float:
-        """AUC on the test part."""
+        """Return the AUC on the test part."""
         return float(roc_auc(self.y_test == 1, np.asarray(self.X_test @ np.ravel(coef)).ravel()))
 
     @cached_property
@@ -72,7 +72,7 @@ class TrainTestSplit:
         return ClassMoments.from_data(self.X, self.y)
 
     def optimum(self, l2: float, l1: float) -> AUCClassifier:
-        """The exact minimiser for these penalties."""
+        """Return the exact minimiser for these penalties."""
         if (l2, l1) not in self._optima:
             model = AUCClassifier(l2=l2, l1=l1, tol=REFERENCE_TOL, max_iter=100_000)
             n, d = self.X.shape
@@ -90,12 +90,12 @@ def _prepare(name: str, seed: int, test_share: float, scaling: str) -> TrainTest
 
 
 def prepare(run: Run, protocol: Protocol) -> TrainTestSplit:
-    """Return the data of a run; the last ones are kept, since runs of one split follow each other."""
+    """Return the data of a run; the most recent ones stay in memory, because runs of one split follow each other."""
     return _prepare(run.set, run.seed, protocol.test_share, protocol.scaling)
 
 
 def build(algorithm: Algorithm, l2: float, l1: float, seed: int, tuned: str | None = None, **changes: Any):
-    """The estimator of an algorithm with its penalties; `changes` replace parameters that it has."""
+    """Return the estimator of an algorithm with its penalties; `changes` apply where it has that parameter."""
     parameters: dict[str, Any] = {"l2": l2, **dict(algorithm.parameters)}
     if algorithm.penalty == "net":
         parameters["l1"] = l1
@@ -107,7 +107,7 @@ def build(algorithm: Algorithm, l2: float, l1: float, seed: int, tuned: str | No
 
 
 def fit(estimator, split: TrainTestSplit):
-    """Train, compiled code warmed up before; return the estimator and the seconds its solver took."""
+    """Train after the code is compiled; return the estimator and the seconds its solver took."""
     cls: Any = type(estimator)
     _warm_up(cls, tuple(sorted(_discrete(estimator).items())), sparse.issparse(split.X))
     start = time.perf_counter()
@@ -118,7 +118,7 @@ def fit(estimator, split: TrainTestSplit):
 
 
 def evaluate(estimator, seconds: float, split: TrainTestSplit, l2: float, l1: float) -> Row:
-    """The columns that every trained model gets; AUC is measured here, on the test part."""
+    """Return the columns that every trained model has; the AUC is measured here, on the test part."""
     history = getattr(estimator, "history_", None)
     optimum = split.optimum(l2, l1)
     return {
@@ -142,14 +142,14 @@ def _scaled(train, test, scaling: str) -> tuple[Any, Any]:
     if scaling == "unit-rows":
         return normalize(train), normalize(test)
     if scaling == "standardised":
-        # a sparse matrix cannot be centred and stay sparse; the objective does not depend on the centre
+        # Without centring, so that a sparse matrix stays sparse; the objective does not depend on the centre.
         scaler = StandardScaler(with_mean=not sparse.issparse(train)).fit(train)
         return scaler.transform(train), scaler.transform(test)
     return train, test
 
 
 def _discrete(estimator) -> dict[str, Any]:
-    """The parameters that decide which code runs."""
+    """Return the parameters that decide which compiled code runs."""
     return {name: value for name, value in estimator.get_params().items() if isinstance(value, (str, bool))} | {
         "l2": 1.0,
         **({"l1": float(estimator.l1 > 0)} if "l1" in estimator.get_params() else {}),
@@ -158,7 +158,7 @@ def _discrete(estimator) -> dict[str, Any]:
 
 @cache
 def _warm_up(cls: Any, parameters: tuple[tuple[str, Any], ...], is_sparse: bool) -> None:
-    """Fit a tiny data set once in this process, so that compiling is not timed."""
+    """Fit a tiny data set once in this process, so that compilation is not timed."""
     rng = np.random.default_rng(0)
     X = np.abs(rng.standard_normal((40, 3)))
     y = np.where(np.arange(40) % 2, 1, -1)
@@ -169,20 +169,20 @@ def _warm_up(cls: Any, parameters: tuple[tuple[str, Any], ...], is_sparse: bool)
 
 
 NO_L1 = 0.0
-TIMINGS = 3  # fits whose fastest is shown, where they take less than SHORT seconds
+TIMINGS = 3  # a fit that takes less than SHORT seconds is repeated this often, and the fastest counts
 SHORT = 2.0
 
 
 def choose(run: Run, protocol: Protocol, needed: list[Row]) -> list[Row]:
-    """Cross-validated AUC of every penalty by the exact minimiser, and what each would give on the test part.
+    """Compute the cross-validated AUC and the test AUC of every penalty, with the exact minimiser.
 
-    The latter are not used for the choice. Their best is the ceiling: what this objective could reach if the test
-    part were known.
+    The test AUCs are not used for the choice. The best of them is the ceiling: what this objective could reach if the
+    test part were known.
     """
     split = prepare(run, protocol)
     l1s = (NO_L1, *protocol.l1)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # a best point at the edge: the grid is the paper's
+        warnings.simplefilter("ignore", UserWarning)  # about a best point at the edge: the grid is the paper's
         grid = AUCClassifierCV(l2s=protocol.l2, l1s=l1s, cv=folds(run, protocol)).fit(split.X, split.y)
     coefs = coef_path(split.moments, protocol.l2, l1s)
     rows: list[Row] = []
@@ -196,7 +196,7 @@ def choose(run: Run, protocol: Protocol, needed: list[Row]) -> list[Row]:
 
 
 def tune(run: Run, protocol: Protocol, needed: list[Row]) -> list[Row]:
-    """Cross-validated AUC of the values of an algorithm's own parameter (with `cv = "own"` times the penalties)."""
+    """Compute the cross-validated AUC for each value of an algorithm's own parameter (and penalty, if `cv = "own"`)."""
     split = prepare(run, protocol)
     algorithm = protocol.algorithm(run.algorithm)
     assert algorithm.tune is not None
@@ -209,7 +209,7 @@ def tune(run: Run, protocol: Protocol, needed: list[Row]) -> list[Row]:
 
 
 def score(run: Run, protocol: Protocol, needed: list[Row]) -> list[Row]:
-    """Train on the training part with the chosen penalties, test on the test part."""
+    """Train on the training part with the chosen penalties, and test on the test part."""
     split = prepare(run, protocol)
     algorithm = protocol.algorithm(run.algorithm)
     tuned = tuned_value(needed)
@@ -222,7 +222,7 @@ def score(run: Run, protocol: Protocol, needed: list[Row]) -> list[Row]:
 
 
 def convergence(run: Run, protocol: Protocol, needed: list[Row]) -> list[Row]:
-    """Test AUC and objective after a growing number of epochs; the clock is that of the longest fit."""
+    """Compute test AUC and objective after a growing number of epochs; the times are those of the longest fit."""
     split = prepare(run, protocol)
     algorithm = protocol.algorithm(run.algorithm)
     l2, l1 = chosen_penalty(algorithm, needed)
@@ -242,11 +242,11 @@ def convergence(run: Run, protocol: Protocol, needed: list[Row]) -> list[Row]:
 
 
 def variance(run: Run, protocol: Protocol, needed: list[Row]) -> list[Row]:
-    """Variance of the direction of an update over the draw of the row, at the end of each epoch.
+    """Compute the variance of the update direction over the random choice of the row, at the end of each epoch.
 
-    For SPAM it is that of the stochastic gradient; for VRSPAM that of G(w) - G(w̃) + ∇f(w̃), w̃ the anchor of the
-    epoch, beside the smaller of the paper's two bounds, from ‖w - w*‖² and ‖w̃ - w*‖²: with the paper's constant
-    128 M⁴, and with that of the rows.
+    For SPAM it is the variance of the stochastic gradient; for VRSPAM that of G(w) - G(w̃) + ∇f(w̃), with w̃ the anchor
+    of the epoch. For VRSPAM the rows also hold the smaller of the paper's two bounds, from ‖w - w*‖² and ‖w̃ - w*‖²:
+    once with the paper's constant 128 M⁴, and once with that of the rows.
     """
     split = prepare(run, protocol)
     algorithm = protocol.algorithm(run.algorithm)
@@ -274,7 +274,7 @@ def variance(run: Run, protocol: Protocol, needed: list[Row]) -> list[Row]:
 
 
 def theorem(run: Run, protocol: Protocol, needed: list[Row]) -> list[Row]:
-    """‖w̃_s - w*‖² over seeds, with the theoretical step, and the bound α^(s-1) times its mean after one epoch."""
+    """Compute ‖w̃_s - w*‖² over seeds with the theoretical step, and its bound: α^(s-1) · (mean after one epoch)."""
     figure = protocol.theorem
     split = prepare(run, protocol)
     X = split.X / float(np.sqrt(row_norms(split.X, squared=True).max()))  # M = 1
@@ -296,7 +296,7 @@ def theorem(run: Run, protocol: Protocol, needed: list[Row]) -> list[Row]:
 
 
 def own_choice(run: Run, protocol: Protocol, split: TrainTestSplit, tuned: str | None) -> tuple[float, float]:
-    """The penalty that an algorithm chooses by its own fits."""
+    """Return the penalty that an algorithm chooses by its own fits."""
     algorithm = protocol.algorithm(run.algorithm)
     penalties = own_penalties(algorithm, protocol)
     models = (build(algorithm, l2, l1, run.seed, tuned) for l2, l1 in penalties)
@@ -307,12 +307,12 @@ def own_choice(run: Run, protocol: Protocol, split: TrainTestSplit, tuned: str |
 
 
 def folds(run: Run, protocol: Protocol) -> StratifiedKFold:
-    """The folds of a run's training part."""
+    """Return the folds of a run's training part."""
     return StratifiedKFold(protocol.folds, shuffle=True, random_state=run.seed)
 
 
 def validated(estimator, split: TrainTestSplit, cv: StratifiedKFold) -> np.ndarray:
-    """AUC on each validation fold; 0, the worst, where the algorithm diverged."""
+    """Return the AUC on each held-out fold, or 0, the worst AUC, if the algorithm diverged."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FitFailedWarning)
         try:
@@ -322,35 +322,35 @@ def validated(estimator, split: TrainTestSplit, cv: StratifiedKFold) -> np.ndarr
 
 
 def own_penalties(algorithm: Algorithm, protocol: Protocol) -> list[tuple[float, float]]:
-    """The penalties that an algorithm may choose from."""
+    """Return the penalties that an algorithm can choose from."""
     return list(product(protocol.l2, protocol.l1 if algorithm.penalty == "net" else (NO_L1,)))
 
 
 def chosen_penalty(algorithm: Algorithm, needed: Iterable[Row]) -> tuple[float, float]:
-    """The penalty that the exact grid has chosen for this kind of penalty."""
+    """Return the best penalty of this kind according to the exact minimiser."""
     rows = [row for row in needed if row["kind"] == "choice" and row["algorithm"] == GRID]
     (row,) = net_rows(rows) if algorithm.penalty == "net" else ridge_rows(rows)
     return row["l2"], row["l1"]
 
 
 def tuned_value(needed: Iterable[Row]) -> str | None:
-    """The value, in JSON, that a tuning run has chosen, if there was one."""
+    """Return the value, as JSON, that a tuning run has chosen, or None without such a run."""
     values = [row["tuned"] for row in needed if row["kind"] == "choice" and row["task"] == "tune"]
     return values[0] if values else None
 
 
 def ridge_rows(rows: Iterable[Row]) -> list[Row]:
-    """Those without l1."""
+    """Return the rows without l1."""
     return [row for row in rows if row["l1"] == NO_L1]
 
 
 def net_rows(rows: Iterable[Row]) -> list[Row]:
-    """Those with l1."""
+    """Return the rows with l1."""
     return [row for row in rows if row["l1"] != NO_L1]
 
 
 def _stopped(algorithm: Algorithm, l2: float, l1: float, seed: int, epochs: int, tuned: str | None, **more: Any):
-    """The algorithm made to do exactly that many epochs."""
+    """Return the algorithm, changed to run exactly that many epochs."""
     model = build(algorithm, l2, l1, seed, tuned, max_iter=epochs, **more)
     return model if model.get_params().get("tol") is None else model.set_params(tol=0.0)
 

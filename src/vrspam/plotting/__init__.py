@@ -1,8 +1,8 @@
-"""Pictures of scores, curves and paths: functions from numbers to matplotlib axes. Needs the extra `plots`."""
+"""Plots of scores, curves and paths: functions that draw numbers on matplotlib axes. Needs the extra `plots`."""
 
 from vrspam._utils.messages import require
 
-require("plots", "matplotlib")  # before the imports below fail without a word on what to do
+require("plots", "matplotlib")  # its message says what to install; a failed import below would not
 
 # ruff: noqa: E402
 from vrspam.plotting.column_curves import plot_shapes

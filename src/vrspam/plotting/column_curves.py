@@ -1,4 +1,4 @@
-"""The picture of a model of curves: what each column adds to the score."""
+"""The plot of an additive or kernel model: what each column adds to the score."""
 
 from __future__ import annotations
 
@@ -17,31 +17,32 @@ from vrspam.plotting.style import BLUE, GREY, ORANGE, new_figure
 PANEL = (3.2, 2.4)
 MOST_CATEGORIES = 12
 LONGEST_LABEL = 10
-FEW_VALUES = 8  # so many are drawn as points
-MANY_VALUES = 100  # of so many the outermost ones are left out where they lie
-SQUEEZED = 4.0  # the range of all rows over that of most
-MOST_POWERS = 2  # marked on each side of the middle
-FAR_OFF = 0.1  # of the range of the others from them
+FEW_VALUES = 8  # a column of at most this many values is drawn as points
+MANY_VALUES = 100  # with more values than this, an outermost one that lies far off is not drawn
+SQUEEZED = 4.0  # range of all rows / range of the middle 80 %: above this the axis is logarithmic
+MOST_POWERS = 2  # powers of ten that are marked on each side of the middle
+FAR_OFF = 0.1  # an outermost value is far off if its distance exceeds this part of the range of the others
 
 
 def plot_shapes(shapes: Any, *, most: int = 12, columns: int = 3) -> Figure:
     """Draw what each column adds to the score, the most important columns first.
 
-    A number's curve is drawn over the range that was seen (without a value at either end that lies far off), with
-    its 95 % band from the folds. Ticks along the bottom are quantiles of the column where it has more than 256
-    different values, so that a stretch without ticks rests on few rows; otherwise they are some of its values. The
-    axis is logarithmic (beyond the middle 80 % of the rows, if there are values that are not positive) where most rows
-    would be squeezed into a corner. Categories, and numbers of few values, are points with bars. A missing value is
-    the orange point at the right. All panels have the same height: a flat panel is a column that hardly matters. Of a
-    kernel model these are the curves of single columns, on top of which come interactions.
+    The curve of a numeric column is drawn over the range of its training values (without an outermost value that lies
+    far off), with its 95 % band from the folds. The ticks along the bottom are quantiles of the column if it has more
+    than 256 different values, so that a stretch without ticks rests on few rows; otherwise they are some of its values.
+    The axis is logarithmic where most rows would otherwise be squeezed into a corner; if some values are not positive,
+    only the part beyond the middle 80 % of the rows is logarithmic. Categories, and numbers with few different values,
+    are drawn as points with error bars. The orange point at the right is the missing value. All panels have the same
+    scale, so a flat panel is a column that hardly matters. For a kernel model these are the curves of single columns;
+    interactions come on top.
 
     Parameters
     ----------
     shapes : fitted AUCClassifierCV, or its `shape_functions_`
     most : int, default=12
-        Most columns drawn.
+        Draw at most this many columns.
     columns : int, default=3
-        Panels beside each other.
+        Number of panels in a row.
 
     Returns
     -------
@@ -60,8 +61,8 @@ def plot_shapes(shapes: Any, *, most: int = 12, columns: int = 3) -> Figure:
     found: Mapping[str, Shape] = shapes.shape_functions_ if hasattr(shapes, "shape_functions_") else shapes
     if not isinstance(found, Mapping) or not found:
         raise ValueError(
-            "plot_shapes takes a fitted AUCClassifierCV with additive or kernel features, or its shape_functions_; of "
-            "a pipeline it takes the last step, of a search best_estimator_."
+            "plot_shapes takes a fitted AUCClassifierCV with additive or kernel features, or its shape_functions_; for "
+            "a pipeline pass its last step, for a search its best_estimator_."
         )
     if most < 1 or columns < 1:
         raise ValueError(f"most and columns must be at least 1, got {most} and {columns}.")
@@ -94,11 +95,11 @@ def _draw(ax: Axes, shape: Shape) -> None:
         _points(ax, np.array([end]), value, low, high, ORANGE)
         lowest = (end, np.fmin(value, low)[0])
         ax.annotate("missing", lowest, (0, -11), textcoords="offset points", ha="right", color=ORANGE, fontsize=8)
-    ax.set_title(_short(shape.name, 34), parse_math=False)  # a name may hold dollar signs
+    ax.set_title(_short(shape.name, 34), parse_math=False)  # a name may contain dollar signs
 
 
 def _draw_curve(ax: Axes, shape: Shape) -> float:
-    """A curve over all but the outermost values; returns the place for missing ones."""
+    """Draw a curve, without values that lie far off; return the x position for the missing value."""
     inner = _without_outliers(shape.grid) if shape.grid.size > MANY_VALUES else slice(None)
     grid = shape.grid[inner]
     if np.isfinite(shape.low).all():
@@ -106,7 +107,7 @@ def _draw_curve(ax: Axes, shape: Shape) -> float:
     ax.plot(grid, shape.contribution[inner], color=BLUE)
     _scale_axis(ax, grid)
     steps = np.diff(grid)
-    if np.ptp(steps) > 1e-9 * steps.max():  # evenly spaced points are not quantiles: the curve is a straight line
+    if np.ptp(steps) > 1e-9 * steps.max():  # evenly spaced points are not quantiles: they belong to a straight line
         marks = grid[np.linspace(0, grid.size - 1, min(grid.size, 21)).astype(int)]
         ax.plot(marks, np.full(marks.size, 0.015), "|", color=GREY, transform=ax.get_xaxis_transform(), clip_on=False)
     scale = ax.xaxis.get_transform()
@@ -115,8 +116,8 @@ def _draw_curve(ax: Axes, shape: Shape) -> float:
 
 
 def _scale_axis(ax: Axes, grid: np.ndarray) -> None:
-    """A logarithmic axis where most rows would be squeezed into a corner: beyond the middle, or from the start."""
-    low, high = grid[[grid.size // 10, -1 - grid.size // 10]]  # of quantiles: 80 % of the rows lie between
+    """Make the axis logarithmic, or only its outer parts, where most rows would be squeezed into a corner."""
+    low, high = grid[[grid.size // 10, -1 - grid.size // 10]]  # the grid holds quantiles: 80 % of the rows lie between
     if grid.size <= MANY_VALUES or np.ptp(grid) <= SQUEEZED * (high - low):
         return
     if grid[0] > 0.0:
@@ -124,7 +125,7 @@ def _scale_axis(ax: Axes, grid: np.ndarray) -> None:
     else:
         middle = max(abs(low), abs(high))
         ax.set_xscale("symlog", linthresh=middle, linscale=2.0)
-        # By itself matplotlib marks nothing but 0 within the middle, which is linear.
+        # The middle is linear, and there matplotlib marks nothing but 0 by default.
         within = MaxNLocator(3).tick_values(max(grid[0], -middle), min(grid[-1], middle))
         powers = 10.0 ** np.arange(np.floor(np.log10(middle)) + 1.0, np.log10(np.abs(grid[[0, -1]]).max()) + 1e-9)
         powers = powers[:: max(1, ceil(powers.size / MOST_POWERS))]
@@ -134,13 +135,13 @@ def _scale_axis(ax: Axes, grid: np.ndarray) -> None:
 
 
 def _without_outliers(grid: np.ndarray) -> slice:
-    """All values but the first or last where the way to it is a tenth of that between all others."""
+    """Return the slice without the first or last value where it is far off (`FAR_OFF`) from the others."""
     steps, inner = np.diff(grid), grid[-2] - grid[1]
     return slice(int(steps[0] > FAR_OFF * inner), grid.size - int(steps[-1] > FAR_OFF * inner))
 
 
 def _draw_values(ax: Axes, shape: Shape) -> float:
-    """Points with bars for categories, and for numbers of which there are few."""
+    """As `_draw_curve`, but points with error bars: for categories, and for numbers with few different values."""
     order = np.arange(shape.grid.size)
     if not shape.numeric:
         order = np.argsort(-np.abs(shape.contribution), kind="stable")[:MOST_CATEGORIES]

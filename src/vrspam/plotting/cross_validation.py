@@ -1,4 +1,4 @@
-"""Pictures of a grid of penalties: cross-validated AUC, and coefficients along a path."""
+"""Plots of a grid of penalties: cross-validated AUC, and coefficients along a path."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def plot_cv(
 ) -> Axes:
     """Draw the mean AUC over folds against l2, with a band of one standard error, a line for each l1.
 
-    Beyond three values of l1 only the best has its band; beyond six the lines run from dark (small l1) to light.
-    What is far below the line of the best l1 may leave the frame.
+    With more than three values of l1 only the best one has a band; with more than six the colours go from dark (small
+    l1) to light. Points far below the line of the best l1 may lie outside the frame.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def plot_cv(
     l2s, l1s : lists of numbers
         As `AUCClassifierCV.l2s_` and `l1s_`.
     chosen : (l2, l1), optional
-        Marked by a ring; by default the point of the best mean.
+        This point is marked by a ring; by default the point with the best mean.
     ax : matplotlib Axes, optional
         By default a new figure.
 
@@ -99,12 +99,12 @@ def plot_path(
     ----------
     penalties : array of n numbers
     coefs : array of shape (n, n_features)
-        One axis of what `vrspam.coef_path` gives: `coefs[:, j]` along l2, `coefs[i]` along l1.
+        One axis of the result of `vrspam.coef_path`: `coefs[:, j]` along l2, `coefs[i]` along l1.
     names : names of the features, optional
     chosen : float, optional
-        Marked by a vertical line.
+        This penalty is marked by a vertical line.
     label : str, default="l2"
-        Of the axis of penalties.
+        Label of the axis of penalties.
     ax : matplotlib Axes, optional
         By default a new figure.
 
@@ -167,7 +167,7 @@ def _position(values: np.ndarray, value: float, name: str) -> int:
 
 
 def _log_places(values: np.ndarray) -> np.ndarray:
-    """Where penalties stand on a logarithmic axis: 0 one decade below the least positive one."""
+    """Return the positions of penalties on a logarithmic axis: 0 is one decade below the smallest positive one."""
     positive = values[values > 0.0]
     return np.where(values > 0.0, values, positive.min() / 10.0 if positive.size else 1.0)
 
@@ -178,7 +178,7 @@ def _penalty_axis(ax: Axes, values: np.ndarray, name: str) -> None:
     ax.xaxis.set_major_locator(LogLocator(numticks=8))
     ax.xaxis.set_minor_formatter(NullFormatter())
     ax.set_xlabel(name)
-    if zero is not None and values.any():  # a tick of its own
+    if zero is not None and values.any():  # 0 gets its own tick
         low, high = values[values > 0.0].min(), values.max()
         decades = 10.0 ** np.arange(np.ceil(np.log10(low) - 1e-9), np.floor(np.log10(high) + 1e-9) + 1)
         ax.set_xticks([zero, *decades[:: max(1, -(-decades.size // 7))]])

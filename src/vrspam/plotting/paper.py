@@ -1,4 +1,4 @@
-"""Convergence of one or more fits, and the paper's figures: from panels (set -> algorithm -> rows) to figures."""
+"""Plots of convergence, and the paper's figures, drawn from panels: set -> algorithm -> rows."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def plot_convergence(
 
     Parameters
     ----------
-    histories : a `history_`, or a mapping from names to them
-        As iterative estimators keep it: equal-length arrays under `epoch`, `passes`, `seconds`, `objective`, `gap`.
+    histories : a `history_`, or a mapping from names to histories
+        From an iterative estimator: arrays `epoch`, `passes`, `seconds`, `objective` and `gap` of equal length.
     x : {"passes", "seconds", "epoch"}, default="passes"
     y : {"gap", "objective"}, default="gap"
         The gap is drawn on a logarithmic scale.
@@ -88,7 +88,7 @@ def plot_convergence(
 
 Panels = Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]]
 
-# a marker and a dash each, for print in grey
+# Each has its own marker and dash, so that they differ when printed in grey.
 LOOKS: dict[str, dict[str, Any]] = {
     "VRSPAM-L2": {"color": BLUE, "marker": "o", "linestyle": "-"},
     "accelerated-L2": {"color": ORANGE, "marker": "s", "linestyle": "-"},
@@ -105,7 +105,7 @@ PANEL = 3.4  # inches
 
 
 def plot_panels(panels: Panels, against: str) -> Figure:
-    """Test AUC, and the objective above its minimum, against "passes" or "seconds"; one column per set."""
+    """Draw the test AUC, and the objective above its minimum, against "passes" or "seconds"; one column per set."""
     figure, axes = _axes(2, len(panels))
     for column, (name, algorithms) in enumerate(panels.items()):
         above, below = axes[:, column]
@@ -128,7 +128,7 @@ def plot_panels(panels: Panels, against: str) -> Figure:
 
 
 def plot_variance(panels: Panels) -> Figure:
-    """Variance of the update against passes, with the bound on VRSPAM's."""
+    """Draw the variance of the update against passes, with the bound on VRSPAM's variance."""
     figure, axes = _axes(1, len(panels))
     for panel, (name, algorithms) in zip(axes[0], panels.items(), strict=True):
         for algorithm, rows in algorithms.items():
@@ -147,7 +147,7 @@ def plot_variance(panels: Panels) -> Figure:
 
 
 def plot_theorem(panels: Panels) -> Figure:
-    """Squared distance to the optimum after each epoch, over seeds, under the proven bound."""
+    """Draw the squared distance to the optimum after each epoch, over seeds, with the proven bound."""
     figure, axes = _axes(1, len(panels), width=5.6)
     for panel, (name, algorithms) in zip(axes[0], panels.items(), strict=True):
         for algorithm, rows in algorithms.items():
@@ -179,12 +179,12 @@ def _axes(rows: int, columns: int, width: float = PANEL) -> tuple[Figure, np.nda
 
 def _legend(figure: Figure, axes: Axes) -> None:
     handles, labels = axes.get_legend_handles_labels()
-    room = int(figure.get_figwidth() * 12.5 / (max(map(len, labels)) + 7))  # characters in a line, and those of a label
+    room = int(figure.get_figwidth() * 12.5 / (max(map(len, labels)) + 7))  # labels in a line
     figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), max(room, 1)), frameon=False)
 
 
 def _frame_auc(axes: Axes, algorithms: Mapping[str, Sequence[Mapping[str, Any]]], optimum: float) -> None:
-    """Let the upper part be seen: a bad start may leave the frame below."""
+    """Limit the axis to the upper values: a bad start may lie below the frame."""
     values = np.concatenate([_column(rows, "auc") for rows in algorithms.values()] + [[optimum]])
     top = values.max()
     floor = max(values.min(), top - 0.15)
@@ -193,7 +193,7 @@ def _frame_auc(axes: Axes, algorithms: Mapping[str, Sequence[Mapping[str, Any]]]
 
 
 def _log_x(axes: Axes) -> None:
-    """Few and plain labels: 1, 2, 5, 10 ... within a decade and a half, else the decades."""
+    """Use few, plain tick labels: 1, 2, 5, 10 ... on an axis of up to a decade and a half, else powers of ten."""
     axes.set_xscale("log")
     low, high = axes.get_xlim()
     axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 40 * low else (1,)))

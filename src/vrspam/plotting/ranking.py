@@ -1,4 +1,4 @@
-"""Pictures of how well scores rank: curves, histograms, reliability, coefficients."""
+"""Plots of how well scores rank: curves, histograms, reliability, coefficients."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sklearn.metrics import precision_recall_curve, roc_curve
 from vrspam.metrics import roc_auc, roc_auc_ci
 from vrspam.plotting.style import BLUE, COLOURS, DASHES, GREY, ORANGE, add_legend, axes_or_new
 
-MOST_POINTS = 2000  # of a drawn curve: more are not seen, and make files heavy
+MOST_POINTS = 2000  # points of a drawn curve: more would not be visible, and make large files
 SEVERAL = "several models: pass a dict from names to scores"
 
 
@@ -58,7 +58,7 @@ def plot_roc(y_true: ArrayLike, scores: ArrayLike | Mapping[str, ArrayLike], *, 
 def plot_precision_recall(
     y_true: ArrayLike, scores: ArrayLike | Mapping[str, ArrayLike], *, ax: Axes | None = None
 ) -> Axes:
-    """Draw precision against recall; the dashed line is what chance reaches.
+    """Draw precision against recall; the dashed line is the precision of random scores.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def plot_scores(
     """
     positive, values = _labels(y_true), np.asarray(scores, dtype=float)
     ax = axes_or_new(ax)
-    low, high = np.quantile(values, [0.001, 0.999])  # a few far rows must not squeeze all others
+    low, high = np.quantile(values, [0.001, 0.999])  # a few outliers must not squeeze the other rows together
     edges = np.linspace(low, high if high > low else low + 1.0, 41).tolist()
     shown = np.clip(values, edges[0], edges[-1])
     for rows, name, colour, hatch in zip((~positive, positive), names, (BLUE, ORANGE), ("", "///"), strict=True):
@@ -144,7 +144,7 @@ def plot_scores(
 
 
 def plot_lift(y_true: ArrayLike, scores: ArrayLike, *, ax: Axes | None = None) -> Axes:
-    """Draw how many times more positives the top rows hold than rows drawn by chance.
+    """Draw the lift: how many times more positives the top rows hold than rows drawn at random.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def plot_reliability(
     top = min(1.0, 1.08 * max(probability.max(), (middle + half).max()))
     ax.plot([0, top], [0, top], color=GREY, linewidth=1.0, linestyle=(0, (4, 2)), zorder=1)
     ax.vlines(probability, np.maximum(middle - half, 0.0), middle + half, color=BLUE, linewidth=1.2)
-    ax.plot(probability, frequency, color=BLUE, marker="o", linestyle="", clip_on=False)  # whole dots on the axis too
+    ax.plot(probability, frequency, color=BLUE, marker="o", linestyle="", clip_on=False)  # whole dots on the edge too
     ax.set_xlim(0, top)
     ax.set_ylim(0, top)
     ax.set_xlabel("predicted probability")
@@ -213,16 +213,16 @@ def plot_reliability(
 
 
 def plot_coefficients(names: Sequence[str], values: Sequence[float], *, label: str, ax: Axes | None = None) -> Axes:
-    """Draw one bar for each name, the first on top; raising and lowering bars differ in colour.
+    """Draw one bar for each name, the first on top; positive and negative bars differ in colour.
 
     Parameters
     ----------
     names : sequence of str
-        Cut off after 40 characters.
+        Longer names are cut off after 40 characters.
     values : sequence of numbers
         One for each name, in the same order: coefficients, or importances.
     label : str
-        What the values are; written below the axis.
+        What the values mean; written below the axis.
     ax : matplotlib Axes, optional
         By default a new figure.
 
@@ -277,7 +277,7 @@ def _auc_text(name: str, positive: np.ndarray, scores: np.ndarray) -> str:
 
 
 def _thin(size: int) -> np.ndarray:
-    """Which points of a curve are drawn."""
+    """Return the indices of the points of a curve that are drawn."""
     return np.unique(np.linspace(0, size - 1, min(size, MOST_POINTS)).astype(np.intp))
 
 

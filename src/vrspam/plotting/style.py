@@ -1,4 +1,4 @@
-"""The house style of all pictures: calm axes, colours the colour-blind can tell apart, the same bytes each time."""
+"""The style of all plots: light axes, colours that the colour-blind can tell apart, and files that do not vary."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ GREY = "#777777"
 
 
 def new_figure(rows: int, columns: int, size: tuple[float, float]) -> tuple[Figure, np.ndarray]:
-    """Return a figure of `size` inches with a grid of axes, in the house style."""
+    """Return a figure of `size` inches with a grid of axes, in the style of this package."""
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=size, layout="constrained")
         return figure, figure.subplots(rows, columns, squeeze=False)
 
 
 def axes_or_new(ax: Axes | None) -> Axes:
-    """Return the axes given, or those of a new figure that a notebook shows."""
+    """Return `ax`, or if it is None the axes of a new figure, which a notebook shows."""
     if ax is not None:
         return ax
     import matplotlib.pyplot as plt
@@ -58,7 +58,7 @@ def add_legend(ax: Axes, **options: Any) -> None:
 
 
 def save_figure(figure: Figure, path: Path) -> Path:
-    """Write a picture as PNG, SVG or PDF, by the suffix of `path`; the same picture gives the same bytes."""
+    """Write a figure as PNG, SVG or PDF, by the suffix of `path`; the same figure gives the same bytes."""
     kind = path.suffix.lower()
     if kind not in (".png", ".svg", ".pdf"):
         raise ValueError(f"{path} must end in .png, .svg or .pdf to be a picture")

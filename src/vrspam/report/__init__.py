@@ -1,7 +1,7 @@
 """Tables, figures and text in one HTML page that needs no other file.
 
-A page is a list of sections, a section a list of blocks; a block is text, a table, a figure or a list of facts.
-The page makes no network request (its content policy forbids it), prints well, and can be read on a phone.
+A page is a list of sections, and a section is a list of parts: text, a table, a figure or a list of facts.
+The page makes no network request (its content security policy forbids it), prints well, and can be read on a phone.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ class Cell:
     ----------
     text : str
     sort : float or None
-        What the column is sorted by; the text when None.
+        The value by which the column is sorted; None sorts by the text.
     note : str
-        Shown small below the text, line by line.
+        Shown below the text in small letters, line by line.
     mark : str
-        "" or "above", "below", "bad": the last line of the cell gets that colour.
+        "", "above", "below" or "bad": colours the last line of the cell.
     """
 
     text: str
@@ -41,7 +41,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """A table that the reader can sort by a click on a heading."""
+    """A table that the reader can sort by clicking on a heading."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[Cell | str]]
@@ -62,12 +62,12 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """A picture (SVG or PNG file) inside the page, with what it shows in words."""
+    """A figure (an SVG or PNG file) inside the page, with a description in words."""
 
     path: Path
     caption: str
     alt: str
-    narrow: bool = False  # fits a phone as it is, so it is not shown larger than the screen there
+    narrow: bool = False  # fits on a phone, where wider figures are shown larger than the screen
 
     def html(self) -> str:
         figure = '<figure class="narrow">' if self.narrow else "<figure>"
@@ -134,7 +134,7 @@ class Page:
         self.sections.append((heading, blocks))
 
     def html(self) -> str:
-        """The page as text."""
+        """Return the page as HTML."""
         links = "".join(
             f'<a href="#section-{i}">{escape(heading)}</a>' for i, (heading, _) in enumerate(self.sections, 1)
         )
@@ -144,15 +144,15 @@ class Page:
         )
         template = files("vrspam.report").joinpath("template.html").read_text("utf-8")
         parts = {"title": escape(self.title), "summary": escape(self.summary), "links": links, "body": body}
-        return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], template)  # one pass: values are not templates
+        return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], template)  # values may hold braces
 
     def write(self, path: str | os.PathLike[str]) -> Path:
-        """Write the page; an old one is replaced whole."""
+        """Write the page to a file; readers see the old file or the complete new one."""
         return write_text(path, self.html())
 
 
 def markdown_table(columns: Iterable[str], rows: Iterable[Sequence[Cell | str]]) -> str:
-    """The same cells as a Markdown table.
+    """Return the cells as a Markdown table.
 
     >>> print(markdown_table(["model", "AUC"], [["a", Cell(".91", 0.91)]]))
     | model | AUC |

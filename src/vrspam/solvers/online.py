@@ -1,8 +1,8 @@
-"""What the methods that take one row at a time share: rows for the kernels, class statistics, epochs.
+"""Common parts of the online methods, which learn from one row at a time: rows for the kernels, statistics, epochs.
 
-An online method (`SPAM`, `SOLAM`, `OPAUC`) holds its whole state in arrays. Its `advance` takes the rows of an
-index array one by one; with `learn=True` it estimates p and the class means as the rows come (a stream), with
-`learn=False` it uses what `know` told it (epochs over a data set).
+An online method (`SPAM`, `SOLAM`, `OPAUC`) holds its whole state in arrays. Its `advance` visits the rows of an
+index array one by one. With `learn=True` it estimates p and the class means from the rows seen so far (a stream); with
+`learn=False` it uses the statistics that `know` was given (epochs over a data set).
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 class OnlineMethod(Protocol):
-    """What an estimator needs to know of a method."""
+    """What an estimator needs from an online method."""
 
     @property
     def coef(self) -> np.ndarray:
-        """The coefficients to use now."""
+        """The coefficients after the steps so far."""
 
     @property
     def n_steps(self) -> int:
@@ -34,7 +34,7 @@ class OnlineMethod(Protocol):
 
     @property
     def counts(self) -> np.ndarray:
-        """Rows of each class, index 0 negative."""
+        """Number of rows of each class, index 0 negative."""
 
     @property
     def means(self) -> np.ndarray:
@@ -42,14 +42,14 @@ class OnlineMethod(Protocol):
 
     @property
     def l2_unit(self) -> float:
-        """2pq · (mean diagonal of H) of the rows so far, the unit of l2."""
+        """2pq · (mean diagonal of H) of the rows so far: the unit of l2."""
 
     def swap_classes(self) -> None:
-        """Exchange the classes; only before the first step."""
+        """Exchange the two classes; allowed only before the first step."""
 
 
 def kernel_rows(X) -> np.ndarray | kernels.CSR:
-    """X (dense, or CSR) as the kernels take it: C-ordered, or a `CSR` tuple with no entry in two parts."""
+    """Return X (dense, or CSR) for the kernels: a C-ordered array, or a `CSR` tuple without duplicate entries."""
     from vrspam import kernels  # compiled code is loaded only when it is needed
 
     if sparse.issparse(X):
@@ -59,7 +59,7 @@ def kernel_rows(X) -> np.ndarray | kernels.CSR:
 
 
 def without_duplicates(X):
-    """X, or a copy of a CSR matrix whose entries are in several parts, which would spoil their squares."""
+    """Return X, or a copy with duplicate entries of a CSR matrix summed, because their squares would be wrong."""
     if sparse.issparse(X) and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
@@ -76,7 +76,7 @@ def largest_square(X) -> float:
 
 
 def step_rule(step_size: float | str, l2: float | None, *, theory: bool = False) -> kernels.StepRule:
-    """`StepRule` for a `step_size` of "auto" or a number, and an l2 that is given or (None) follows the stream."""
+    """Return the `StepRule` for a `step_size` ("auto" or a number) and an l2 (None: computed from the rows so far)."""
     from vrspam import kernels
 
     size = 0.0 if isinstance(step_size, str) else float(step_size)
@@ -84,17 +84,17 @@ def step_rule(step_size: float | str, l2: float | None, *, theory: bool = False)
 
 
 def empty_sums(n_features: int) -> kernels.ClassSums:
-    """Statistics of no rows at all."""
+    """Return the statistics before the first row."""
     from vrspam import kernels
 
     return kernels.ClassSums(np.zeros(2), np.zeros((2, n_features)), np.zeros(6))
 
 
 def known_sums(moments: ClassMoments, largest_square: float = 0.0, *, relative: bool = False) -> kernels.ClassSums:
-    """The statistics of a complete data set; `largest_square` = max ‖x‖² matters to the theoretical step only.
+    """Return the statistics of a complete data set; only the theoretical step uses `largest_square` = max ‖x‖².
 
-    With `relative` the class sizes are divided by a power of two, so that squares of weights stay within range. A
-    stream that is to go on needs them as they are.
+    With `relative` the class sizes are divided by a power of two, so that squares of weights neither overflow nor
+    underflow. It must be false if more rows of a stream will be added.
     """
     from vrspam import kernels
 
@@ -109,7 +109,7 @@ def known_sums(moments: ClassMoments, largest_square: float = 0.0, *, relative: 
 
 
 class SumsMethod:
-    """The part of a method whose class statistics are `ClassSums`: SPAM and SOLAM."""
+    """Base of the methods whose class statistics are `ClassSums`: SPAM and SOLAM."""
 
     def __init__(self, n_features: int):
         self.classes = empty_sums(n_features)
@@ -144,14 +144,14 @@ class ShuffledEpochs:
     ----------
     method : OnlineMethod
     advance : callable
-        Takes an array of row numbers and lets the method visit them.
+        Takes an array of row numbers; the method visits these rows.
     n_rows : int
     rng : numpy Generator
     diverged : callable
         Returns the error to raise when the steps diverge.
     sparsify : bool
-        Return the proximal-gradient point of the coefficients instead of the coefficients: an average of sparse
-        vectors has tiny entries where the optimum has zeros. F is not larger there.
+        Return the coefficients after one proximal-gradient step: an average of sparse vectors has tiny entries where
+        the optimum has zeros. The step does not increase F.
     """
 
     def __init__(
@@ -177,7 +177,7 @@ class ShuffledEpochs:
         if not np.isfinite(w).all():
             raise self.diverged()
         state.value, state.grad = objective.value_and_grad(w)
-        state.passes += 2.0  # the steps, and the evaluation
+        state.passes += 2.0  # one for the steps, one for the evaluation
         if self.sparsify:
             w = proximal_point(objective, w, state.grad)
             state.value, state.grad = objective.value_and_grad(w)
@@ -186,7 +186,7 @@ class ShuffledEpochs:
 
 
 def diverged(step_size: float | str, safe_step: float) -> ValueError:
-    """The error of a step size that is too large; an automatic one is too large for absurd scales only."""
+    """Return the error for a step size that is too large; an automatic one is too large only for extreme scales."""
     if isinstance(step_size, str):
         return ValueError("The steps diverge: rescale the features (sklearn.preprocessing.StandardScaler).")
     return ValueError(

@@ -1,10 +1,10 @@
-"""OPAUC (Gao, Jin, Zhu & Zhou 2013): one pass with running means and covariances of both classes.
+"""OPAUC (Gao, Jin, Zhu & Zhou 2013): one pass over the rows, with running means and covariances of both classes.
 
     w ← w - η (λ w - (x-μ₋) + ((x-μ₋)(x-μ₋)ᵀ + Σ₋) w)   for a positive row,
     w ← w - η (λ w + (x-μ₊) + ((x-μ₊)(x-μ₊)ᵀ + Σ₊) w)   for a negative one,   λ = l2 / (2pq).
 
-For large d the covariances are replaced by a sketch of rank τ: frequent directions (Liberty 2013), with half of what
-is cut off put back as a multiple of the identity (robust frequent directions, Luo et al. 2019). It is
+For large d the covariances are replaced by a sketch of rank τ: frequent directions (Liberty 2013), where half of what
+is cut off is added back as a multiple of the identity (robust frequent directions, Luo et al. 2019). The sketch is
 deterministic, never indefinite, and exact when τ is at least the rank of the data.
 """
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from vrspam import kernels
 
 BUFFERED_ROWS = 32  # rows gathered before they are added to a d×d matrix
-BLOCK = 1024  # rows of the matrix that are updated at a time
+BLOCK = 1024  # rows of the matrix that are updated at once
 
 
 class OPAUC:
@@ -33,7 +33,7 @@ class OPAUC:
     ----------
     n_features : int
     sketch : int or None
-        Rank of the sketch of each covariance, None for the d×d matrices.
+        Rank of the sketch of each covariance; None keeps the d×d matrices.
     """
 
     def __init__(self, n_features: int, sketch: int | None = None):
@@ -50,7 +50,7 @@ class OPAUC:
         self.spread = np.zeros(2)
 
     def know(self, moments: ClassMoments) -> None:
-        """Use the statistics of a data set (with scatter matrices; without a sketch)."""
+        """Use the statistics of a data set; it needs scatter matrices, and works only without a sketch."""
         from vrspam import kernels
 
         scatters = np.ascontiguousarray(moments.scatters)
@@ -67,7 +67,7 @@ class OPAUC:
         learn: bool,
         step: bool = True,
     ) -> None:
-        """Visit the rows `order`; side is 1 for positive rows. Without `step` the rows are only learnt."""
+        """Visit the rows `order`; `side` is 1 for positive rows. Without `step` only the statistics change."""
         from vrspam import kernels
 
         # The products here are small: threads would wait for each other longer than they work.
@@ -88,7 +88,7 @@ class OPAUC:
                 self.scatters[c, first : first + BLOCK] += buffer[:, first : first + BLOCK].T @ buffer
             self.filled[c] = 0
             return
-        # The squared singular values of the buffer, largest first; all lose the first one that is cut off.
+        # The squared singular values of the buffer, largest first; all are reduced by the largest that is cut off.
         values, vectors = linalg.eigh(buffer @ buffer.T)
         values, vectors = values[::-1], vectors[:, ::-1]
         rank = self.sketch
@@ -136,7 +136,7 @@ class OPAUC:
             array[:] = array[::-1].copy()
 
     def within(self, v: np.ndarray) -> np.ndarray:
-        """(Σ₊ + Σ₋) v, as far as it is known."""
+        """Return (Σ₊ + Σ₋) v for the rows so far (an approximation with a sketch)."""
         total = np.zeros_like(v)
         for c in range(2):
             rows = self.buffers[c, : self.filled[c]]
@@ -152,7 +152,7 @@ class OPAUC:
 
 
 class _Product:
-    """Σ₊ + Σ₋ of an `OPAUC` as something to multiply by."""
+    """Σ₊ + Σ₋ of an `OPAUC` as an operator: it can be multiplied by a vector."""
 
     def __init__(self, method: OPAUC):
         self.method = method

@@ -1,13 +1,14 @@
-"""Rows drawn one at a time: the stochastic gradients of f, how rows are weighted, and the variance that is left.
+"""The stochastic gradients of f: how rows are drawn and weighted, and the variance of the update direction.
 
-| name | for a positive row x | for a negative row x | beside it |
+| name | for a positive row x | for a negative row x | plus |
 |---|---|---|---|
 | paper | 2q (w·(x-μ₋) - 1) x | 2p (w·(x-μ₊) + 1) x | |
 | centred | 2q (w·(x-μ₊)) (x-μ₊) | 2p (w·(x-μ₋)) (x-μ₋) | k (w·δ - 1) δ, exact |
 | pair | k (w·(x-x') - 1)(x-x') with x positive, x' negative | | |
 
-Each is affine in w with mean ∇f(w), so proximal SVRG's direction v = g_i(w) - g_i(w̃) + ∇f(w̃) depends on u = w - w̃
-alone: v = A_i u + ∇f(w̃). A draw i of probability π_i is weighted by c_i / (Σc · π_i), c the sample weights.
+Each gradient is affine in w with mean ∇f(w), so the direction of proximal SVRG, v = g_i(w) - g_i(w̃) + ∇f(w̃), depends
+on w only through u = w - w̃: v = A_i u + ∇f(w̃). A draw i of probability π_i has the weight c_i / (Σc · π_i), where c are
+the sample weights.
 The variance of SPAM's direction, for comparison, is `vrspam.theory.gradient_variance`.
 """
 
@@ -23,7 +24,7 @@ from vrspam.solvers.online import kernel_rows, without_duplicates
 
 
 class TrainingRows:
-    """Rows, classes and weights as the kernels take them; `rows @ w` is Σw, for `vrspam.objective.SquaredPairLoss`.
+    """Rows, classes and weights for the kernels; `rows @ w` is Σw, which `vrspam.objective.SquaredPairLoss` needs.
 
     X is used as it is, dense or CSR, float32 or float64, also when it is a file mapped into memory.
 
@@ -33,18 +34,18 @@ class TrainingRows:
     is_positive : ndarray of shape (n,)
     sample_weight : ndarray of shape (n,), optional
     moments : ClassMoments
-        Of the same rows and weights; scatter matrices are not needed.
+        The moments of the same rows and weights; scatter matrices are not needed.
 
     Attributes
     ----------
     side : ndarray of shape (n,)
         1 for positive rows, 0 for negative ones.
     mass : ndarray of shape (n,)
-        Weight of each row over that of all rows.
+        Weight of each row, divided by the weight of all rows.
     share : ndarray of shape (n,)
-        Weight of each row over that of its class.
+        Weight of each row, divided by the weight of its class.
     n : int
-        Rows with a positive weight.
+        Number of rows with a positive weight.
     """
 
     def __init__(self, X, is_positive: np.ndarray, sample_weight: np.ndarray | None, moments: ClassMoments):
@@ -66,10 +67,10 @@ class TrainingRows:
 
         out, left = np.zeros(w.size), np.zeros(2)
         kernels.within_product(self.kernel, self.side, self.share, self.means @ w, w, out, left)
-        return out - left @ self.means  # `left` is 0 but for the rounding of large means
+        return out - left @ self.means  # `left` is 0, except for rounding if the means are large
 
     def scores(self, w: np.ndarray) -> np.ndarray:
-        """w·x of each row."""
+        """Return w·x of each row."""
         from vrspam import kernels
 
         out = np.empty(self.side.size)
@@ -77,12 +78,12 @@ class TrainingRows:
         return out
 
     def hessian_product(self, u: np.ndarray) -> np.ndarray:
-        """k (Σ + δδᵀ) u, the change of ∇f along u."""
+        """Return k (Σ + δδᵀ) u, the change of ∇f along u."""
         return self.k * (self @ u + float(self.delta @ u) * self.delta)
 
     @cached_property
     def distances(self) -> np.ndarray:
-        """‖x‖², ‖x - μ₋‖² and ‖x - μ₊‖² of each row: one reading of X."""
+        """‖x‖², ‖x - μ₋‖² and ‖x - μ₊‖² of each row, computed in one pass."""
         from vrspam import kernels
 
         out = np.empty((self.side.size, 3))
@@ -100,12 +101,12 @@ class TrainingRows:
         return np.where(self.side == 1, self.distances[:, 1], self.distances[:, 2])
 
 
-BALANCED_SHARE = 0.1  # of the draws, whatever the norms: half positive, half negative
+BALANCED_SHARE = 0.1  # this share of the draws ignores the norms: half of it is positive rows, half negative
 PAIR_UNIFORM_SHARE = 0.5
 
 
 class _Sampler:
-    """Draws with given probabilities."""
+    """Draws row numbers with given probabilities."""
 
     def __init__(self, probability: np.ndarray):
         self._rows = np.flatnonzero(probability)
@@ -118,7 +119,7 @@ class _Sampler:
 
 
 class RowGradient:
-    """The paper's gradient, rows drawn uniformly, or the centred one, rows drawn by norm.
+    """The paper's gradient with rows drawn uniformly, or the centred gradient with rows drawn by norm.
 
     Parameters
     ----------
@@ -131,8 +132,8 @@ class RowGradient:
     scale : ndarray of shape (n,)
         2q or 2p times the weight of the draw.
     lipschitz : float
-        The effective Lipschitz constant of a weighted draw: for the centred gradient the largest, plus that of
-        its exact part; for the paper's, where a few rows may be far out, mean square over mean.
+        The effective Lipschitz constant of a weighted draw. For the centred gradient it is the largest one, plus that
+        of the exact part; for the paper's gradient, where a few rows may be outliers, it is mean square / mean.
     """
 
     rows_per_step = 1
@@ -157,7 +158,7 @@ class RowGradient:
             self.lipschitz = float(constants.max()) + rows.k * float(rows.delta @ rows.delta)
         else:
             largest = max(float(constants.max()), np.finfo(float).tiny)
-            relative = constants / largest  # its squares neither overflow nor vanish
+            relative = constants / largest  # so that squares do not overflow or underflow
             self.lipschitz = (
                 largest * float(self.probability @ relative**2) / max(float(self.probability @ relative), 1e-300)
             )
@@ -167,7 +168,7 @@ class RowGradient:
         return _Sampler(self.probability)
 
     def draw(self, rng: np.random.Generator, size: int) -> np.ndarray:
-        """Row numbers for `size` steps."""
+        """Draw row numbers for `size` steps."""
         return self._sampler.draw(rng, size) if self.centred else self._uniform(rng, size)
 
     def _uniform(self, rng: np.random.Generator, size: int) -> np.ndarray:
@@ -176,13 +177,13 @@ class RowGradient:
         return rng.choice(np.flatnonzero(self.probability), size)
 
     def kernel_draws(self):
-        """What the kernels need to know."""
+        """The same draws as a tuple for the kernels."""
         from vrspam import kernels
 
         return kernels.Draws(self.rows.side, self.scale, self.rows.k, self.centred)
 
     def variance(self, u: np.ndarray) -> float:
-        """Σ_i π_i ‖v_i - ∇f(w)‖² at w = anchor + u, exactly: the variance of the update direction."""
+        """Return Σ_i π_i ‖v_i - ∇f(w)‖² at w = anchor + u: the exact variance of the update direction."""
         rows = self.rows
         mean_scores = rows.means @ u
         centre = rows.side if self.centred else 1 - rows.side
@@ -200,8 +201,8 @@ class PairGradient:
     probability : ndarray of shape (n,)
         Adds up to 1 in each class.
     lipschitz : float
-        An estimate of the largest Lipschitz constant of a weighted pair: rows of different classes are taken to
-        lie at right angles as seen from their class means.
+        An estimate of the largest Lipschitz constant of a weighted pair. It assumes that rows of different classes are
+        orthogonal after their class means are subtracted.
     """
 
     rows_per_step = 2
@@ -220,20 +221,20 @@ class PairGradient:
         self._samplers = [_Sampler(np.where(rows.side == c, self.probability, 0.0)) for c in (0, 1)]
 
     def draw(self, rng: np.random.Generator, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Positive rows, negative rows, and k times the weight of each pair."""
+        """Draw positive rows and negative rows; return them and k times the weight of each pair."""
         positives, negatives = self._samplers[1].draw(rng, size), self._samplers[0].draw(rng, size)
         return positives, negatives, self.rows.k * self.weight[positives] * self.weight[negatives]
 
     def variance(self, u: np.ndarray) -> float:
-        """The variance of the update direction over all pairs, from sums over rows.
+        """Return the variance of the update direction over all pairs, computed from sums over rows.
 
-        E‖A u‖² = k² Σ_ij a_i b_j (s_i - s_j)² ‖x_i - x_j‖², a = share · weight; opening both squares leaves products
-        of sums over positives (i) with sums over negatives (j).
+        E‖A u‖² = k² Σ_ij a_i b_j (s_i - s_j)² ‖x_i - x_j‖², where a and b are share · weight. Expanding both squares
+        gives products of a sum over positive rows (i) and a sum over negative rows (j).
         """
         rows = self.rows
         scores, squares = rows.scores(u), rows.distances[:, 0]
         a = rows.share * self.weight
-        # Row r, column c of each: sums of a·s^r over class c, alone, times ‖x‖², and times x.
+        # Row r and column c of each hold a sum over class c: of a·s^r, of a·s^r ‖x‖², and of a·s^r x.
         plain, squared, vectors = np.empty((3, 2)), np.empty((3, 2)), np.empty((3, 2, u.size))
         for c in (0, 1):
             for power in range(3):

@@ -40,7 +40,7 @@ class SOLAM(SumsMethod):
         *,
         learn: bool,
     ) -> None:
-        """Visit the rows `order`; side is 1 for positive rows, `radius` bounds ‖w‖."""
+        """Visit the rows `order`; `side` is 1 for positive rows, and `radius` bounds ‖w‖."""
         from vrspam import kernels
 
         bound = np.inf if radius is None else float(radius)

@@ -1,4 +1,4 @@
-"""SPAM (Natole, Ying & Lyu 2018): proximal stochastic gradient with the saddle variables put in.
+"""SPAM (Natole, Ying & Lyu 2018): proximal stochastic gradient, with the best saddle variables inserted.
 
 w ← prox_{η_t}(w - η_t g_i(w)),   g_i(w) = 2q (w·(x-μ₋) - 1) x for a positive row,
                                            2p (w·(x-μ₊) + 1) x for a negative one.
@@ -24,7 +24,7 @@ class SPAM(SumsMethod):
     ----------
     n_features : int
     average : bool
-        `coef` is Σ t w_t / Σ t in place of the last w_t.
+        If true, `coef` is Σ t w_t / Σ t instead of the last w_t.
     """
 
     def __init__(self, n_features: int, average: bool = False):
@@ -37,7 +37,7 @@ class SPAM(SumsMethod):
         self.total = np.zeros(n_features if average else 0)
 
     def set_average(self, average: bool) -> None:
-        """Begin an average with the next step, or drop it; no change if it is so already."""
+        """Start an average with the next step, or drop the average; do nothing if that is the case already."""
         if average == bool(self.total.size):
             return
         from vrspam import kernels
@@ -55,14 +55,14 @@ class SPAM(SumsMethod):
         *,
         learn: bool,
     ) -> None:
-        """Visit the rows `order`; side is 1 for positive rows."""
+        """Visit the rows `order`; `side` is 1 for positive rows."""
         from vrspam import kernels
 
         if l1 > 0.0:
-            if self.carry[kernels.SPAM_SINCE_FOLD] > 0.0:  # steps without l1 came before
+            if self.carry[kernels.SPAM_SINCE_FOLD] > 0.0:  # the steps before had no l1
                 kernels.spam_fold(self.classes, self.w, self.total, self.carry)
             kernels.spam_net(X, order, side, self.classes, learn, self.w, self.total, self.carry, rule, float(l1))
-            kernels.spam_fold(self.classes, self.w, self.total, self.carry)  # in case steps without l1 follow
+            kernels.spam_fold(self.classes, self.w, self.total, self.carry)  # for the case that steps without l1 follow
             return
         kernels.spam_ridge(X, order, side, self.classes, learn, self.w, self.total, self.carry, rule)
 
@@ -92,27 +92,28 @@ def spam_pass(
     *,
     step_size: float | None = None,
 ) -> np.ndarray:
-    """The end of one pass of SPAM over the rows `order`, from w, with known class means and η_t = c/√t.
+    """Run one pass of SPAM over the rows `order`, from w, with known class means and η_t = c/√t.
 
     Parameters
     ----------
     X : ndarray or CSR
-        Rows out of `vrspam.solvers.online.kernel_rows`.
+        From `vrspam.solvers.online.kernel_rows`.
     is_positive : ndarray of shape (n,)
     order : ndarray of int
-        The rows to visit. With sample weights draw them with those probabilities.
+        The rows to visit. With sample weights, draw the rows with probabilities proportional to them.
     classes : ClassSums
-        Out of `vrspam.solvers.online.known_sums`.
+        From `vrspam.solvers.online.known_sums`.
     penalty : ElasticNet
     w : ndarray of shape (d,)
-        Start; not changed.
+        The starting point; it is not changed.
     step_size : float, optional
-        c. Without it c = 1 / (mean Lipschitz constant), and no step exceeds 1 / (that of its row),
-        which keeps unscaled data in bounds.
+        c. By default c = 1 / (mean Lipschitz constant), and no step exceeds 1 / (Lipschitz constant of its row), so
+        that unscaled data do not make the steps diverge.
 
     Returns
     -------
     ndarray of shape (d,)
+        The last point.
     """
     from vrspam import kernels
 

@@ -1,4 +1,4 @@
-"""VRSPAM (Dan & Sahoo 2021): proximal SVRG for F, as printed and in faster variants.
+"""VRSPAM (Dan & Sahoo 2021): proximal SVRG for F, as printed in the paper and in faster variants.
 
 An epoch reads all rows once for ∇f at the anchor w̃ and then takes m steps
 
@@ -29,16 +29,18 @@ from vrspam.theory import noise_printed, step_bound
 
 Variant = Literal["paper", "centred", "accelerated", "pair"]
 
-# The automatic step over 1 / (Lipschitz constant of a draw), measured on a dozen data sets.
+# The automatic step is this factor / (Lipschitz constant of a draw); the factors were measured on a dozen data sets.
 AUTO_STEP: dict[str, float] = {"paper": 0.5, "centred": 0.5, "accelerated": 3.0, "pair": 1.0}
 RETRY_FACTOR = 0.5
 MOST_RETRIES = 60
-BLOWN_UP = 10.0  # times the best F so far (and above F(0)): beyond this an accelerated epoch has gone wrong
-ROUNDING = 1e-13  # of F(0): what a converged plain epoch may raise F by
+BLOWN_UP = 10.0  # an accelerated epoch has failed if F is above F(0) and above this factor times the best F so far
+ROUNDING = 1e-13  # F may rise by this share of F(0) in a plain epoch that has converged
 
 
 def variant_that_runs(variant: Variant, l1: float, is_sparse: bool) -> Variant:
-    """Momentum gains nothing against l1, and on a CSR only pairs make an elastic-net step cheap.
+    """Return the variant that is used instead of `variant` for this penalty and matrix.
+
+    With l1 > 0 momentum gains nothing, and on a CSR matrix only the pair gradient has cheap steps.
 
     >>> variant_that_runs("accelerated", 0.0, True), variant_that_runs("accelerated", 0.1, False)
     ('accelerated', 'centred')
@@ -49,7 +51,7 @@ def variant_that_runs(variant: Variant, l1: float, is_sparse: bool) -> Variant:
 
 
 def objective_on_rows(rows: TrainingRows, l2: float, l1: float) -> Objective:
-    """F, each evaluation of which reads every row once."""
+    """Return F of the rows; each evaluation reads every row once."""
     return Objective(SquaredPairLoss.from_operator(rows, rows.moments), ElasticNet(l2, l1))
 
 
@@ -59,14 +61,14 @@ class VRSPAM:
     Parameters
     ----------
     rows : TrainingRows
-        The rows to draw from: those of the objective (`objective_on_rows`).
+        The rows to draw from: the same as in the objective (`objective_on_rows`).
     variant : {"paper", "centred", "accelerated", "pair"}
-        What to run; see `variant_that_runs`.
+        The variant to run; see `variant_that_runs`.
     step_size : "auto", "theory" or float
-        η; for "accelerated" it takes the place of 1 / (Lipschitz constant). "auto" is guarded, the others are
-        used as they are.
+        η; for "accelerated" it replaces 1 / (Lipschitz constant). With "auto" an epoch that fails, because F rises, is
+        repeated with half the step; "theory" and numbers are used as they are.
     inner_steps : int, optional
-        m. By default as many steps as read each row once on average.
+        m. By default so many steps that each row is read once on average.
     rng : numpy Generator
     record_variance : bool
         Add the column "variance" to the history.
@@ -86,7 +88,7 @@ class VRSPAM:
         self.rng, self.record_variance = rng, record_variance
 
     def refuses(self, objective: Objective) -> str | None:
-        """Why this variant cannot minimise the objective, in words; None if it can."""
+        """Return the reason why this variant cannot minimise the objective, or None if it can."""
         if not objective.loss.is_quadratic:
             return "VRSPAM needs the squared pair loss"
         if not objective.penalty.strong_convexity > 0.0:
@@ -100,7 +102,7 @@ class VRSPAM:
         self.gradient = PairGradient(rows) if self.variant == "pair" else RowGradient(rows, self.variant != "paper")
         self.steps = self.inner_steps or max(1, rows.n // self.gradient.rows_per_step)
         self.step = self._first_step(objective)
-        # Two readings so far: the class means, then the norms. The gradient at 0 needs none.
+        # Two passes so far: one for the class means, one for the norms. The gradient at 0 needs none.
         state = State(
             np.zeros_like(rows.delta), -rows.k * rows.delta, objective.scale, passes=2.0, evaluation_passes=1.0
         )
@@ -118,18 +120,18 @@ class VRSPAM:
                 return step_bound(objective.penalty.strong_convexity, noise_printed(largest_norm))
             except (OverflowError, ValueError):
                 raise ValueError(
-                    f"The paper's step l2/(128 M⁴) is no usable number for M = max‖x‖ = {largest_norm:.3g}: rescale X, "
-                    'or use step_size="auto".'
+                    f"The paper's step l2/(128 M⁴) is not a usable number for M = max‖x‖ = {largest_norm:.3g}: "
+                    'rescale X, or use step_size="auto".'
                 ) from None
         if self.step_size == "auto":
-            # Rows that do not vary at all set no limit; then the penalty does.
+            # If all rows of a class are equal the Lipschitz constant may be 0; then the penalty limits the step.
             return AUTO_STEP[self.variant] / max(self.gradient.lipschitz, 1e-6 * objective.penalty.strong_convexity)
         return float(self.step_size)
 
     def _start_from_spam(self, objective: Objective, state: State) -> None:
-        """The end of one pass of SPAM, as the paper starts; 0 in the rare case that it is no better than 0."""
+        """Start at the end of one pass of SPAM, as in the paper, or at 0 in the rare case that F is not less there."""
         rows, penalty = self.rows, objective.penalty
-        assert isinstance(penalty, ElasticNet)  # `refuses`
+        assert isinstance(penalty, ElasticNet)  # `refuses` has checked it
         order = pass_order(self.rng, rows.mass, rows.n)
         sums = known_sums(rows.moments, relative=True)
         w = spam_pass(rows.kernel, rows.side == 1, order, sums, penalty, state.w)
@@ -149,7 +151,7 @@ class VRSPAM:
                 raise self.diverged(objective)
             retries += 1
             self.step *= RETRY_FACTOR
-            self._anchor = None  # momentum starts anew
+            self._anchor = None  # momentum starts again from zero
             if self.variant == "accelerated":
                 state.w, state.grad, state.value = self._best
             if retries == MOST_RETRIES:
@@ -164,9 +166,9 @@ class VRSPAM:
         self._report(state, retries, variance)
 
     def _try_epoch(self, objective: Objective, state: State) -> tuple[np.ndarray, np.ndarray, float, float]:
-        """The next anchor with ∇f and F there, and the variance of the direction before the anchor moves."""
+        """Return the next anchor, ∇f and F there, and the variance of the direction at the end of the epoch."""
         inner = {"accelerated": self._accelerated, "pair": self._pairs}.get(self.variant, self._plain)
-        with np.errstate(over="ignore", invalid="ignore"):  # a step too long is seen in F
+        with np.errstate(over="ignore", invalid="ignore"):  # `_is_good` detects a step that is too long
             w, u = inner(objective, state)
             variance = self.gradient.variance(u) if self.record_variance else float("nan")
             value, grad = objective.value_and_grad(w)
@@ -177,7 +179,7 @@ class VRSPAM:
         start = objective.scale
         if self.step_size != "auto":
             return value <= BLOWN_UP * start
-        if self.variant == "accelerated":  # not monotone even when all is well
+        if self.variant == "accelerated":  # F may rise for a while even in a good run
             return value <= max(start, BLOWN_UP * self._best[2])
         return value <= state.value + ROUNDING * start
 
@@ -187,17 +189,17 @@ class VRSPAM:
             state.extra["variance"] = variance
 
     def diverged(self, objective: Objective) -> ValueError:
-        """The error of a given step, with one that was seen to work."""
+        """Return the error for a given step size that is too large; it names a step size that worked in a trial."""
         trial = VRSPAM(self.rows, self.variant, inner_steps=self.inner_steps, rng=np.random.default_rng(0))
         run(trial, objective, tol=0.0, max_iter=5)
         safe = 10.0 ** np.floor(np.log10(trial.step))
         safe *= np.floor(trial.step / safe)
         return ValueError(
-            f"The steps diverge with step_size={self.step:g} (F rises above F(0)): give a smaller one, "
+            f"The steps diverge with step_size={self.step:g} (F rises above F(0)): give a smaller step_size, "
             f'such as {safe:.0e}, or use step_size="auto".'
         )
 
-    # The inner steps. Each returns the next anchor and u = (where the next gradient would be taken) - w̃.
+    # The inner steps. Each method returns the next anchor and u = (the point of the next gradient) - w̃.
 
     def _plain(self, objective: Objective, state: State) -> tuple[np.ndarray, np.ndarray]:
         from vrspam import kernels  # compiled code is loaded only when it is needed
@@ -227,7 +229,7 @@ class VRSPAM:
 
         l2 = objective.penalty.strong_convexity
         gradient, rows, anchor = self._row_gradient(), self.rows, state.w
-        if self._anchor is not anchor:  # the first epoch, or one after the point was moved from outside
+        if self._anchor is not anchor:  # the first epoch, or the point was changed from outside
             self._y, self._z = anchor.copy(), anchor.copy()
         tau1 = float(np.clip(np.sqrt(self.steps * l2 * self.step / 3.0), 1e-6, 0.5))
         tau2, step = 0.5, self.step / (3.0 * tau1)
@@ -286,7 +288,7 @@ class VRSPAM:
 
 
 def pass_order(rng: np.random.Generator, mass: np.ndarray, size: int) -> np.ndarray:
-    """The rows of one pass: a permutation if all weigh the same, else draws by weight."""
+    """Return the rows of one pass: a permutation if all weights are equal, else random draws by weight."""
     if np.ptp(mass) == 0.0:
         return rng.permutation(mass.size)
     return rng.choice(mass.size, size, p=mass)

@@ -1,10 +1,11 @@
 """Constants and rates of Dan & Sahoo (2021): as printed there, corrected, and sharpened.
 
-Everything depends on the data through one number, here called `noise`: twice a bound on the mean square of the
-Lipschitz constants L_i of the stochastic gradients. The paper takes 128 M⁴ (`noise_printed`, from L_i ≤ 8M²);
-32 M⁴ p(1-p) is valid too (`noise_bound`), and so is the value of the rows themselves (`noise_rows`).
+All rates depend on the data through one number, here called `noise`: twice a bound on the mean square of the
+Lipschitz constants L_i of the stochastic gradients. The paper uses 128 M⁴ (`noise_printed`, from L_i ≤ 8M²);
+32 M⁴ p(1-p) is valid too (`noise_bound`), and so is the value computed from the rows themselves (`noise_rows`).
 
-One inner step multiplies the squared distance to the optimum by C and adds D times that of the anchor:
+One inner step multiplies the squared distance e to the optimum by C, and adds D times the squared distance ẽ of the
+anchor:
 
     e_{t+1} ≤ C e_t + D ẽ,   C = (1 + noise·η²)/(1 + η l2)²,   D = noise·η²/(1 + η l2)²
 

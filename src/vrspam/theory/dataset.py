@@ -1,4 +1,4 @@
-"""The same for a data set: constants measured on its rows, and `describe`, which tabulates everything."""
+"""Constants and rates for a data set: constants computed from its rows, and `describe`, a table of all of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from vrspam.theory import rates
 
 
 def lipschitz_rows(X: Any, positive: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Lipschitz constant of each row's gradient: 2(1-p)‖x-μ₋‖‖x‖ for a positive, 2p‖x-μ₊‖‖x‖ for a negative.
+    """Lipschitz constant of each row's gradient: 2(1-p)‖x-μ₋‖‖x‖ for a positive row, 2p‖x-μ₊‖‖x‖ for a negative one.
 
     X may be dense or sparse; a sparse X is not made dense.
 
@@ -28,7 +28,7 @@ def lipschitz_rows(X: Any, positive: NDArray[np.bool_]) -> NDArray[np.float64]:
     if sparse.issparse(X):
         other = np.where(positive, mean_down @ mean_down, mean_up @ mean_up)
         distance_square = norm_square - 2.0 * np.where(positive, X @ mean_down, X @ mean_up) + other
-    else:  # subtract first, block by block: the expansion above loses all digits if the origin is far away
+    else:  # subtract first, block by block: the formula above loses all digits if the rows are far from the origin
         distance_square = np.empty(norm_square.size)
         for rows in gen_batches(norm_square.size, 1024):
             centre = np.where(positive[rows, None], mean_down, mean_up)
@@ -46,7 +46,7 @@ def noise_rows(X: Any, positive: NDArray[np.bool_]) -> float:
 
 
 def gradient_variance(X: Any, positive: NDArray[np.bool_], coef: NDArray) -> float:
-    """σ² = E‖G(w; z) - ∇f(w)‖² of the paper's stochastic gradient at w = `coef`; σ*² when that is the optimum.
+    """σ² = E‖G(w; z) - ∇f(w)‖² of the paper's stochastic gradient at w = `coef`; this is σ*² if `coef` is the optimum.
 
     >>> gradient_variance(np.array([[1.0], [-1.0]]), np.array([True, False]), np.array([0.3]))
     0.0
@@ -81,7 +81,7 @@ _DATA = {
     "M": "largest norm of a row",
     "l2": "strong convexity, the paper's β",
     "theta": "step as a fraction of the largest proven one",
-    "epsilon": "wanted ‖w-w*‖² as a fraction of that at the start",
+    "epsilon": "target for ‖w-w*‖², as a fraction of its value at the start",
     "initial_error": "‖w*‖², the error of starting at 0 (a bound unless coef is given)",
     "gradient_variance": "σ*², variance of SPAM's gradient at w* (a bound unless coef is given)",
 }
@@ -90,15 +90,15 @@ _RATES = {
     "noise": "twice its mean square: 128M⁴, 32M⁴p(1-p), mean over the rows",
     "step": "η = θ·l2/noise",
     "C": "factor of the error in an inner step",
-    "one_minus_C": "what that factor takes off",
+    "one_minus_C": "1 - C",
     "D": "share of the anchor's error added",
     "inner_steps": "m = ⌈2 log θ/log E⌉",
     "contraction": "α per epoch (first column: the paper's formula, one factor C too many)",
-    "epochs": "least s with α^s ≤ ε, the true α in all columns",
+    "epochs": "least s with α^s ≤ ε (with the correct α in all columns)",
     "gradients": "s·(n + 2m) gradient evaluations",
     "passes": "the same divided by n",
     "spam_constant": "C̃ = l2/(1 + l2²/noise)²",
-    "spam_start": "t₀, when SPAM's rate sets in",
+    "spam_start": "t₀, the step from which SPAM's rate holds",
     "spam_log10_error": "log₁₀ of the bound on ‖w_t₀-w*‖² (first column: the paper's F)",
     "spam_log10_steps": "log₁₀(t₀F/ε'), ε' = ε·‖w*‖²",
 }
@@ -107,7 +107,7 @@ _RATES = {
 def describe(
     X: Any, y: ArrayLike, l2: float, *, theta: float = 0.5, epsilon: float = 1e-6, coef: ArrayLike | None = None
 ) -> Description:
-    """All constants and rates of the paper for a data set: as printed, sharpened, and from the rows themselves.
+    """Compute all constants and rates of the paper for a data set: as printed, sharpened, and from the rows themselves.
 
     Parameters
     ----------
@@ -119,15 +119,15 @@ def describe(
     theta : float in (0, 1)
         Step size as a fraction of :func:`step_bound`.
     epsilon : float in (0, 1)
-        Target for E‖w - w*‖² relative to that of the start w = 0.
+        Target for E‖w - w*‖², relative to its value at the start w = 0.
     coef : array of d, optional
-        The optimum, if known: then the initial error and σ*² are exact instead of bounds.
+        The optimum, if it is known. Then the initial error and σ*² are exact values instead of bounds.
 
     Returns
     -------
     Description
         A dict; ``print`` shows it as a table with the meaning of each name. Quantities that depend on the
-        Lipschitz bound come three times, as ``name_printed``, ``name_sharp`` and ``name_rows``.
+        Lipschitz bound are given three times, as ``name_printed``, ``name_sharp`` and ``name_rows``.
 
     Examples
     --------
@@ -173,11 +173,11 @@ def describe(
 
 
 def _rates(table: Description, noise: float, printed: bool) -> dict[str, Any]:
-    """The block of rates in a description that follows from one value of `noise`."""
+    """Return the rates that follow from one value of `noise`."""
     n, l2, theta, epsilon = table["n"], table["l2"], table["theta"], table["epsilon"]
     initial_error, variance = table["initial_error"], table["gradient_variance"]
     if noise == 0:
-        raise ValueError("all rows sit at the same point: no gradient depends on w, and there is nothing to bound.")
+        raise ValueError("all rows are at the same point: no gradient depends on w, so there is nothing to bound.")
     if abs(2 * math.log10(l2) - math.log10(noise)) > 140:
         raise ValueError("l2 and the size of the rows are too far apart for these formulas; rescale one of them.")
     step, m = theta * rates.step_bound(l2, noise), rates.inner_steps(l2, theta, noise)
@@ -209,5 +209,5 @@ def _rates(table: Description, noise: float, printed: bool) -> dict[str, Any]:
 
 
 def _short(value: float) -> str:
-    """Whole numbers up to nine digits as they are, the rest to four significant digits."""
+    """Write whole numbers of up to nine digits in full, and other numbers to four significant digits."""
     return str(value) if isinstance(value, int) and abs(value) < 10**9 else f"{value:.4g}"

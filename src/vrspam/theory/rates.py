@@ -1,4 +1,4 @@
-"""The formulas: functions of the numbers M, p, l2, step, inner_steps, theta, epsilon, n and `noise`."""
+"""The formulas of the theory: functions of the numbers M, p, l2, step, inner_steps, theta, epsilon, n and `noise`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 
 def lipschitz_printed(M: float) -> float:
-    """The paper's bound 8M² on the Lipschitz constant of a stochastic gradient, rows of norm at most M.
+    """The paper's bound 8M² on the Lipschitz constant of a stochastic gradient, for rows of norm at most M.
 
     >>> lipschitz_printed(2.0)
     32.0
@@ -19,7 +19,7 @@ def lipschitz_printed(M: float) -> float:
 
 
 def lipschitz_bound(M: float, p: float) -> float:
-    """4M²·max(p, 1-p): the sharp bound, attained when each class sits at one point, M and -M.
+    """4M²·max(p, 1-p): the sharp bound, attained when all rows of a class are at one point, M or -M.
 
     >>> lipschitz_bound(2.0, 0.25)
     12.0
@@ -37,7 +37,7 @@ def noise_printed(M: float) -> float:
 
 
 def noise_bound(M: float, p: float) -> float:
-    """2·E[L_i²] ≤ 32M⁴p(1-p): positives, a share p of the draws, have L_i ≤ 4M²(1-p), negatives 4M²p.
+    """2·E[L_i²] ≤ 32M⁴p(1-p): positive rows, a share p of the draws, have L_i ≤ 4M²(1-p), negative rows L_i ≤ 4M²p.
 
     >>> noise_bound(1.0, 0.5)
     8.0
@@ -46,7 +46,7 @@ def noise_bound(M: float, p: float) -> float:
 
 
 def step_bound(l2: float, noise: float) -> float:
-    """Step sizes below l2/noise make every epoch a contraction; `theta` elsewhere is the fraction of it used.
+    """l2/noise: with a smaller step size every epoch is a contraction; `theta` is the step as a fraction of this bound.
 
     >>> step_bound(0.5, noise_printed(1.0))
     0.00390625
@@ -75,7 +75,7 @@ def contraction(l2: float, step: float, inner_steps: float, noise: float) -> flo
 
 
 def contraction_printed(l2: float, step: float, inner_steps: float, noise: float) -> float:
-    """α as the paper prints it, with one factor C too many: C^m + DC(1-C^m)/(1-C). Smaller than the true one.
+    """α as the paper prints it, with one factor C too many: C^m + DC(1-C^m)/(1-C). It is smaller than the correct α.
 
     >>> round(contraction_printed(0.5, 0.9 * step_bound(0.5, 128.0), 120, 128.0), 6)
     0.961785
@@ -85,7 +85,7 @@ def contraction_printed(l2: float, step: float, inner_steps: float, noise: float
 
 
 def contraction_limit(l2: float, theta: float, noise: float) -> float:
-    """α for ever longer epochs with step θ·l2/noise: θ/(2 - θ + x), x = θ·l2²/noise.
+    """The limit of α for long epochs with step θ·l2/noise: θ/(2 - θ + x), x = θ·l2²/noise.
 
     >>> round(contraction_limit(0.5, 0.9, 128.0), 4)
     0.8169
@@ -130,7 +130,7 @@ def variance_bounds(noise: float, error: float, anchor_error: float) -> tuple[fl
     """The paper's two bounds on the SVRG direction v, from error = ‖w-w*‖² and anchor_error = ‖w̃-w*‖².
 
     E‖v - ∇f(w*)‖² ≤ noise·(error + anchor_error), and for the variance E‖v - ∇f(w)‖² ≤ noise·(2 error +
-    anchor_error); the first bounds the variance as well, since a mean is the best constant.
+    anchor_error). The first also bounds the variance, since the variance is least around the mean.
 
     >>> variance_bounds(8.0, 1.0, 0.5)
     (12.0, 20.0)
@@ -139,7 +139,7 @@ def variance_bounds(noise: float, error: float, anchor_error: float) -> tuple[fl
 
 
 def solution_bound(l2: float, p: float) -> float:
-    """‖w*‖² ≤ p(1-p)/(2 l2) whatever the rows: the squared distance from 0 to the optimum.
+    """p(1-p)/(2 l2): a bound on ‖w*‖², the squared distance from 0 to the optimum, for any rows.
 
     >>> solution_bound(0.5, 0.5)
     0.25
@@ -167,7 +167,7 @@ def spam_step(l2: float, noise: float, t: Any) -> Any:
 
 
 def spam_start(l2: float, noise: float) -> int:
-    """t₀ = max(2, ⌈1 + (noise + l2²)²/(noise·l2²)⌉), from when on SPAM's steps are below l2/noise.
+    """t₀ = max(2, ⌈1 + (noise + l2²)²/(noise·l2²)⌉): from step t₀ on, SPAM's steps are below l2/noise.
 
     >>> spam_start(1.0, 128.0)
     132
@@ -188,9 +188,10 @@ def spam_log_start_error_printed(l2: float, noise: float, gradient_variance: flo
 
 
 def spam_log_start_error(l2: float, noise: float, gradient_variance: float, initial_error: float) -> float:
-    """log of exp(noise/C̃²)·(‖w_1 - w*‖² + 2σ*²/C̃²), which does bound E‖w_{t₀} - w*‖².
+    """log of exp(noise/C̃²)·(‖w_1 - w*‖² + 2σ*²/C̃²), a correct bound on E‖w_{t₀} - w*‖².
 
-    The printed F adds what must be multiplied and has no initial error, so it cannot hold on every scale.
+    The printed F is a sum where it must be a product, and it leaves out the initial error, so it cannot hold on every
+    scale.
 
     >>> round(spam_log_start_error(0.1, 128.0, 1.0, 1.0))
     12809
@@ -200,7 +201,7 @@ def spam_log_start_error(l2: float, noise: float, gradient_variance: float, init
 
 
 def spam_log_iterations(start: int, log_start_error: float, epsilon: float) -> float:
-    """log(t₀F/ε), the order of SPAM's iterations until E‖w_T - w*‖² ≤ ε.
+    """log(t₀F/ε): the logarithm of the order of SPAM's iterations until E‖w_T - w*‖² ≤ ε.
 
     >>> round(spam_log_iterations(132, 12804.0, 1e-6))
     12823
@@ -219,7 +220,7 @@ def spam_rate(t: float, start: int, start_error: float, l2: float, noise: float,
 
 
 def gradient_variance_bound(M: float, l2: float, p: float) -> float:
-    """σ*² ≤ 4p(1-p)M²(1 + 2MR)², R² = p(1-p)/(2 l2): the SPAM gradient's variance at the optimum.
+    """4p(1-p)M²(1 + 2MR)², R² = p(1-p)/(2 l2): a bound on σ*², the variance of SPAM's gradient at the optimum.
 
     >>> gradient_variance_bound(1.0, 0.5, 0.5)
     4.0
@@ -232,7 +233,7 @@ def _log_C(l2: float, step: float, noise: float) -> float:
 
 
 def _power_sum(l2: float, step: float, inner_steps: float, noise: float) -> float:
-    """1 + C + ... + C^(m-1) = (1-C^m)/(1-C) without cancellation: C may round to 1 on real data."""
+    """1 + C + ... + C^(m-1) = (1-C^m)/(1-C), computed without cancellation: C may round to 1 on real data."""
     require_positive(l2=l2, step=step, inner_steps=inner_steps, noise=noise)
     one_minus_C = (2.0 * step * l2 + (step * l2) ** 2 - noise * step**2) / (1.0 + step * l2) ** 2
     if one_minus_C <= 0:
@@ -241,7 +242,7 @@ def _power_sum(l2: float, step: float, inner_steps: float, noise: float) -> floa
 
 
 def _progress(l2: float, step: float, inner_steps: float, noise: float) -> float:
-    """1 - α = (1-C-D)(1 + C + ... + C^(m-1)), also when α rounds to 1."""
+    """1 - α = (1-C-D)(1 + C + ... + C^(m-1)), accurate also when α rounds to 1."""
     one_minus_C_D = (2.0 * step * l2 + (step * l2) ** 2 - 2.0 * noise * step**2) / (1.0 + step * l2) ** 2
     return one_minus_C_D * _power_sum(l2, step, inner_steps, noise)
 
