@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from vrspam._utils.messages import Parameter
-from vrspam._utils.progress import Progress
 from vrspam.data.errors import DataError, Problems, no_column
 from vrspam.data.first_pass import Label, Means, add_categories, scan_libsvm, target_type_of
 from vrspam.data.readers import Source
@@ -230,14 +229,14 @@ def read_blocks(
     schema: Schema,
     rows: int,
     problems: Problems,
-    progress: Progress | None = None,
+    label: str | None = None,
     keep: Sequence[str] = (),
 ) -> Iterator[Block]:
     """Yield the blocks of a source with the columns of a schema, and some to hand on as they are."""
     wanted = schema.wanted(source.reader.tabular, keep)
     if not source.reader.tabular and schema.target is not None and wanted.label is None:
-        return source.blocks_with_labels(schema.target, wanted, rows, problems, progress)
-    return source.blocks(wanted, rows, problems, progress)
+        return source.blocks_with_labels(schema.target, wanted, rows, problems, label)
+    return source.blocks(wanted, rows, problems, label)
 
 
 def find_labels(source: Source, schema: Schema, problems: Problems) -> tuple[Label, ...]:
@@ -351,16 +350,15 @@ def _scan(
     seen: dict[str, set[str]] = {name: set() for name in unknown}
     means = Means(wanted.numeric)
     found: set[Label] = set()
-    with Progress("first pass", source.n_bytes, "rows", progress) as bar:
-        for block in read_blocks(source, wanted, _SCAN_ROWS, problems, bar):
-            for name in unknown:
-                add_categories(block, name, seen[name], most)
-            if mean:
-                means.add(block.X if block.table is None else numeric_values(block.table, wanted.numeric))
-            if labels and block.table is None:
-                found.update(np.unique(block.y[np.isfinite(block.y)]).tolist())
-            elif labels:
-                found.update(block.table.column(schema.target).unique().drop_null().to_pylist())
+    for block in read_blocks(source, wanted, _SCAN_ROWS, problems, "first pass" if progress else None):
+        for name in unknown:
+            add_categories(block, name, seen[name], most)
+        if mean:
+            means.add(block.X if block.table is None else numeric_values(block.table, wanted.numeric))
+        if labels and block.table is None:
+            found.update(np.unique(block.y[np.isfinite(block.y)]).tolist())
+        elif labels:
+            found.update(block.table.column(schema.target).unique().drop_null().to_pylist())
     if mean:
         schema = replace(schema, fill=means.values(source.paths[0]))
     complete = {name: tuple(sorted(seen[name])) if name in seen else v for name, v in schema.categorical.items()}

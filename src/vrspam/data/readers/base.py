@@ -81,10 +81,8 @@ class Block:
                 y=None if self.y is None else self.y[start:stop],
             )
 
-    def without(self, bad: Mapping[int, str | Message], problems: Problems) -> np.ndarray | None:
-        """Report bad rows; return the positions of the others, None when all rows are good."""
-        if not bad:
-            return None
+    def without(self, bad: Mapping[int, str | Message], problems: Problems) -> np.ndarray:
+        """Report bad rows; return the positions of the others."""
         for row in sorted(bad):
             problems.report(self.file, self.index, self.where(row), bad[row])
         return np.setdiff1d(np.arange(self.rows), list(bad))
