@@ -10,13 +10,14 @@ import numpy as np
 
 from vrspam._utils.messages import Parameter
 from vrspam.data.errors import DataError, Problems, no_column
-from vrspam.data.first_pass import Label, Means, add_categories, scan_libsvm, target_type_of
+from vrspam.data.first_pass import Label, Means, add_categories, scan_libsvm
 from vrspam.data.readers import Source
 from vrspam.data.readers.arrow_reader import numeric_values, type_kind
 from vrspam.data.readers.base import Block, Wanted
 from vrspam.data.readers.npy_reader import open_npy
 
 _SCAN_ROWS = 1 << 15
+_LABEL_TYPES = {"bool": "bool", "number": "double", "string": "string"}  # what labels of each kind are read as
 
 
 @dataclass(frozen=True)
@@ -259,6 +260,8 @@ def table_schema(
     categories: Mapping[str, Sequence[str]],
 ) -> Schema:
     """Return the schema of a table with columns of these arrow types; categories that are not given are left open."""
+    import pyarrow as pa
+
     asked = [*(columns or ()), *drop, *categorical, *categories, *([] if target is None else [target])]
     for name in asked:
         if name not in types:
@@ -283,8 +286,13 @@ def table_schema(
                 drop=Parameter("drop", [name]),
                 categorical=Parameter("categorical", [name]),
             )
-    target_type = None if target is None else target_type_of(path, str(target), types[str(target)])
-    return Schema(tuple(numeric), found, target=None if target is None else str(target), target_type=target_type)
+    if target is None:
+        return Schema(tuple(numeric), found)
+    kind = types[str(target)]
+    target_type = "int64" if pa.types.is_integer(kind) else _LABEL_TYPES.get(type_kind(kind))
+    if target_type is None:
+        raise DataError(f"{path}: the label column {target!r} of type {kind} is neither number nor text")
+    return Schema(tuple(numeric), found, target=str(target), target_type=target_type)
 
 
 def _npy_schema(source: Source, target: str | int | None, columns: Sequence[str | int] | None) -> Schema:
