@@ -101,7 +101,7 @@ def size_words(model: Model) -> str:
 def curve_words(model: Model) -> str:
     """What the picture of a model shows, in one sentence."""
     if model.features is None or model.shapes is None:
-        return f"The features of the largest effect: {size_words(model)}."
+        return f"The features with the largest effects: {size_words(model)}."
     what = "What each column adds to the score, the most important first, with a 95 % band from the folds"
     if model.shapes.interactions is None:
         return f"{what}; together they are the score."
