@@ -1,4 +1,4 @@
-"""What the commands share: options with their types and checks, how messages write them, and printing."""
+"""Options that commands share, with their types and checks; parameters as options in messages; and printing."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _END: Any = object()
 
 
 def read_ahead(items: Generator[Item, None, None], depth: int = 2) -> Iterator[Item]:
-    """The same items in the same order, at most `depth` of them made, in a thread, before they are asked for.
+    """Yield the same items in the same order; a thread makes up to `depth` of them before they are asked for.
 
     An error in `items` is raised where its item would have come. Leaving the loop early ends the thread.
 
@@ -214,7 +214,7 @@ def read_chunks(
 ) -> Chunks:
     """Read files of any size as (X, y) blocks: LIBSVM, CSV, Parquet, Arrow/Feather, `.npy`.
 
-    Text may be packed (gzip, bzip2, xz). Numeric columns come first in X, then one 0/1 column for each category
+    Text may be compressed (gzip, bzip2, xz). Numeric columns come first in X, then one 0/1 column for each category
     of each categorical column. Where categories or means must be known first, the files are read twice.
 
     Parameters

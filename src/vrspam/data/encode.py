@@ -126,7 +126,7 @@ def check_dense(X: np.ndarray, names: tuple[str, ...], fill: tuple[float, ...] |
 
 
 def check_sparse(X: sp.csr_matrix, fill: tuple[float, ...] | None, first: int, bad: BadRows) -> None:
-    """Do the same to the stored values of a CSR matrix, in place; `first` is the index of its first column."""
+    """Fill or note missing and infinite values of a CSR matrix, in place; `first` is the index of its first column."""
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(X.data.sum()):
             return

@@ -1,4 +1,4 @@
-"""What a first pass over files collects: means, categories, and the width and labels of LIBSVM text."""
+"""The first pass over files: means, categories, and the width and labels of LIBSVM text."""
 
 from __future__ import annotations
 

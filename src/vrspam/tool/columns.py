@@ -178,7 +178,9 @@ def looks_like(values: Iterable[str]) -> str | None:
 
 
 def counts_rows(values: np.ndarray) -> bool:
-    """Whether enough whole numbers, all different, are in order without a turn or lie close together.
+    """Whether a column numbers its rows: whole numbers, all different, that only rise, only fall or lie close together.
+
+    With fewer than `ENOUGH_ROWS` rows nothing can be said, and the answer is no.
 
     >>> rng = np.random.default_rng(0)
     >>> counts_rows(np.arange(100.0)), counts_rows(rng.permutation(100.0 + np.arange(50))), counts_rows(rng.random(50))

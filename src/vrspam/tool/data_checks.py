@@ -1,7 +1,4 @@
-"""What a careful statistician would ask about data before trusting a model of them, as notes for the model file.
-
-Beside them, the constants of the paper for the rows of a file.
-"""
+"""Checks of the data that a model is trained on, as notes for the model file; and the paper's constants for a file."""
 
 from __future__ import annotations
 
@@ -165,10 +162,11 @@ def leaking_features(rows: Any, positive: np.ndarray, schema: Schema) -> list[st
     if not 0 < positive.sum() < positive.size:
         return []
     names = schema.columns[: len(schema.columns) - len(schema.categorical)]
-    X = sparse.csc_array(rows) if sparse.issparse(rows) else rows
+    is_table = hasattr(rows, "column")
+    X = sparse.csc_array(rows) if sparse.issparse(rows) else rows  # columns of CSC are quick to take
     suspects: list[tuple[str, float]] = []
     for j in range(len(names)) if len(names) <= CANDIDATES else _furthest_apart(rows, positive, schema):
-        column = numbers(X, j)
+        column = rows.column(names[j]).to_numpy() if is_table else numbers(X, j)
         if np.isnan(column).any():
             column = np.where(np.isnan(column), schema.fill[j] if schema.fill else 0.0, column)
         auc = float(roc_auc_columns(positive, column[:, np.newaxis])[0])
@@ -188,7 +186,7 @@ def leaking_features(rows: Any, positive: np.ndarray, schema: Schema) -> list[st
 
 
 def _furthest_apart(rows: Any, positive: np.ndarray, schema: Schema) -> list[int]:
-    """The numeric features of a wide table whose class means are furthest apart, for their spread."""
+    """The `CANDIDATES` numeric features of a wide table whose class means are furthest apart, in their deviations."""
     X = encode_rows(rows, replace(schema, categorical={}), sparse=sparse.issparse(rows))
     moments = ClassMoments(X.shape[1], classes=[False, True], scatter=False).update(X, positive)
     distance = np.abs(moments.delta) / np.sqrt(moments.within_diagonal + np.finfo(float).tiny)

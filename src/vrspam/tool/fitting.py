@@ -1,4 +1,4 @@
-"""Three ways to fit rows of a file by cross-validation: feature maps, standardised rows, and those in blocks."""
+"""Three ways to fit a file by cross-validation: feature maps, standardised rows in memory, and rows in blocks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LEAST = 4  # rows of each class: two folds of two
 
 
 def check_size(counts: Any) -> int:
-    """The rows of the smaller class, if they are enough to learn from and to check with."""
+    """Return the number of rows of the smaller class; refuse too few."""
     smaller = int(min(counts))
     if smaller < LEAST:
         rows = f"{smaller} row{'s' if smaller != 1 else ''}"
@@ -94,14 +94,14 @@ def fold_auc_ci(positive: np.ndarray, scores: np.ndarray, fold: np.ndarray, conf
     return logit_interval(auc, error, smaller, confidence)  # of complete separation: all folds together
 
 
-SMALL_ROWS = 5_000  # of so few, matrices are too small to be shared out over cores: that only waits on a busy machine
+SMALL_ROWS = 5_000  # with fewer rows one core is enough: on a busy machine, threads would only wait for each other
 L1_SHARES = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3)  # of the least l1 that makes every coefficient 0
 SUSPECT_ROWS = 20_000  # rows of a stream in which leaking features are looked for
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How to fit."""
+    """What the user asked for: candidates for l1, features, folds, seed, and whom to tell each stage."""
 
     l1: str | Sequence[float]
     features: Any

@@ -1,4 +1,4 @@
-"""Training data: a file opened with its columns found, its labels made true and false, and what was noticed."""
+"""Training data: a file with its columns and labels found, and notes about columns that were left out."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class _Head(NamedTuple):
 
 
 class CSVReader:
-    """CSV text, packed or not.
+    """CSV text, compressed or not.
 
     The types of columns come from the first rows of a file. They are found once for each file, in the same opening as
     the first reading, and kept for the next one.
