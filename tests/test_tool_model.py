@@ -25,7 +25,7 @@ from vrspam.tool import evaluation, fitting, load_model, save_model
 from vrspam.tool.calibration import calibrate
 from vrspam.tool.data_checks import note_of
 from vrspam.tool.explanation import by_column, explain
-from vrspam.tool.fitting import RowSample, fold_auc_ci, fold_numbers
+from vrspam.tool.fitting import RowSample, cross_fit, fold_auc_ci
 from vrspam.tool.prediction import predict
 from vrspam.tool.table import choose_positive, open_labelled
 from vrspam.tool.training import train as train_by_default
@@ -134,12 +134,15 @@ def test_interval_over_folds_by_hand():
     assert perfect.low == pytest.approx(0.025 ** (1 / smaller))  # all folds together, not the worst of them
 
 
-def test_fold_numbers_name_the_held_out_rows():
+def test_every_row_is_scored_by_a_model_of_the_other_folds():
     y = np.arange(40) % 3 == 0
     folds = StratifiedKFold(4, shuffle=True, random_state=3)
-    numbers = fold_numbers(folds, np.zeros((40, 1)), y)
-    for number, (_, held_out) in enumerate(folds.split(np.zeros((40, 1)), y)):
-        assert set(np.flatnonzero(numbers == number)) == set(held_out)
+    X = np.random.default_rng(0).standard_normal((40, 2))
+    found = cross_fit(AUCClassifier(0.1), X, y, folds)
+    for number, (others, held_out) in enumerate(folds.split(np.zeros((40, 1)), y)):
+        assert set(np.flatnonzero(found.fold == number)) == set(held_out)
+        scores = AUCClassifier(0.1).fit(X[others], y[others]).decision_function(X[held_out])
+        np.testing.assert_array_equal(found.scores[held_out], scores)
 
 
 def test_libsvm_and_its_stream(folder):

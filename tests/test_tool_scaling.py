@@ -12,7 +12,7 @@ from vrspam.data import Schema
 from vrspam.data.encode import encode_rows
 from vrspam.features import AdditiveFeatures, LinearFeatures
 from vrspam.tool.data_checks import count_missing
-from vrspam.tool.model import Lines, Scaling, spread
+from vrspam.tool.model import LinearParts, Scaling, spread, undo_linear_map
 
 
 def test_spread_is_that_of_all_rows_and_a_constant_column_has_none():
@@ -32,33 +32,41 @@ def test_spread_is_that_of_all_rows_and_a_constant_column_has_none():
         assert Scaling.of(moments, is_sparse=False).deviations[1] == 1.0
 
 
+def parts_of(coef, intercept, means):
+    return LinearParts(coef, intercept, means, np.ones(coef.size))
+
+
 def test_a_scorer_of_standard_scores_is_one_of_the_columns():
     rng = np.random.default_rng(1)
     X = rng.normal([5.0, -300.0, 0.0], [2.0, 40.0, 1e-3], (50, 3))
     features, coef = LinearFeatures().fit(X), np.array([1.0, -2.0, 0.5])
-    lines = Lines.of(features)
-    assert lines is not None
-    slopes, intercept = lines.undo(coef, 0.7)
+    undone = undo_linear_map(features, parts_of(coef, 0.7, features.transform(X[:2])))
+    assert undone is not None
+    slopes, intercept = undone.coef, undone.intercept
     np.testing.assert_allclose(slopes, coef / X.std(axis=0), rtol=1e-9)
     np.testing.assert_allclose(X @ slopes + intercept, StandardScaler().fit_transform(X) @ coef + 0.7, atol=1e-9)
+    np.testing.assert_allclose(undone.deviations, X.std(axis=0), rtol=1e-9)
 
 
 def test_categories_and_constants_of_a_plain_linear_map():
     frame = pd.DataFrame({"a": [1.0, 3.0, 5.0], "b": [2.0] * 3, "town": ["x", "y", "x"]})
     features = LinearFeatures().fit(frame)
-    lines = Lines.of(features)
-    assert lines is not None
     encoded = np.array([[1.0, 2.0, 1, 0], [3.0, 2.0, 0, 1], [5.0, 2.0, 1, 0]])
-    np.testing.assert_allclose(encoded * lines.slopes + lines.origins, features.transform(frame), atol=1e-12)
-    np.testing.assert_allclose(lines.columns_of(features.transform(frame)), encoded, atol=1e-12)
+    for j, coef in enumerate(np.eye(4)):
+        undone = undo_linear_map(features, parts_of(coef, 0.0, features.transform(frame)))
+        assert undone is not None
+        column = encoded @ undone.coef + undone.intercept
+        np.testing.assert_allclose(column, features.transform(frame)[:, j], atol=1e-12)
+        np.testing.assert_allclose(undone.means, encoded, atol=1e-12)
 
 
 def test_a_map_with_indicators_of_gaps_is_not_linear():
     X = np.arange(12.0).reshape(6, 2)
-    assert Lines.of(LinearFeatures().fit(X)) is not None
-    assert Lines.of(AdditiveFeatures().fit(X)) is None
+    parts = parts_of(np.ones(2), 0.0, np.zeros((2, 2)))
+    assert undo_linear_map(LinearFeatures().fit(X), parts) is not None
+    assert undo_linear_map(AdditiveFeatures().fit(X), parts) is None
     X[2, 1] = np.nan
-    assert Lines.of(LinearFeatures().fit(X)) is None
+    assert undo_linear_map(LinearFeatures().fit(X), parts) is None
 
 
 def test_gaps_are_counted_and_filled_by_column():

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Writing files so that they are complete or absent, never half written."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A name to write to, beside `path`; what was written takes its place at the end, unless something went wrong.
+    """Give a temporary name to write to; at the end the new file replaces `path`, unless an error was raised.
 
     >>> folder = Path(tempfile.mkdtemp())
     >>> with replacing(folder / "new.txt") as temporary:
@@ -24,9 +24,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     os.close(handle)
     try:
         yield Path(name)
-        mask = os.umask(0)  # there is no other way to read it
+        mask = os.umask(0)  # the mask can be read only by setting it
         os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)  # a temporary file is its owner's alone
+        os.chmod(name, 0o666 & ~mask)  # mkstemp lets only the owner read the file
         os.replace(name, target)
     except BaseException:
         os.unlink(name)
@@ -34,7 +34,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> Path:
-    """Write a text file so that a reader sees the old one or the new one."""
+    """Write a text file; a reader sees the old file or the new one, never a part."""
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="")
     return Path(path)

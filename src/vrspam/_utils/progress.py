@@ -1,4 +1,4 @@
-"""How far a long job is: one line on the standard error stream, redrawn in place by rich.
+"""Progress of a long job: one line on the standard error stream, redrawn in place by rich.
 
 rich comes with the extra `cli`. Where it is not installed, the line is printed once, when the job has ended.
 """
@@ -46,7 +46,7 @@ class StatusLine:
             self.message(f"{self.label}  {self.text}".strip())
 
     def show(self, text: str, done: int = 0, total: int | None = None) -> None:
-        """Show `text`, and a bar that has come to `done` of `total` (default: the total known before)."""
+        """Show `text`, and a bar filled to `done` of `total` (default: the total known before)."""
         self.text = text
         if self._rich:
             now = time.monotonic()
@@ -63,7 +63,7 @@ class StatusLine:
 
 
 class Progress:
-    """Show how far a download or a reading is: share done, rate and time left.
+    """The progress of a download or of reading: share done, rate and time left.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ import typer
 
 from vrspam._utils.messages import require
 from vrspam.cli import options
-from vrspam.cli.options import on_terminal, print_json, say, warnings_as_lines
+from vrspam.cli.options import err, print_json, say, warnings_as_lines
 
 if TYPE_CHECKING:
     from vrspam.tool.evaluation import Evaluation
@@ -53,7 +53,7 @@ def evaluate(
     if not 0.0 < recall <= 1.0:
         raise typer.BadParameter(f"{recall:g} is not above 0 and at most 1", param_hint="--recall")
     options.check_positive("--cost-ratio", cost_ratio)
-    read = options.reading(format, delimiter, zero_based)
+    read = {"format": format, "delimiter": delimiter, "zero_based": zero_based}
     options.check_output("--html", html, model, data)
     if html is not None:
         require("plots", "matplotlib")
@@ -61,7 +61,9 @@ def evaluate(
 
     with warnings_as_lines():
         loaded = load_model(model)
-        positive, scores = evaluation.score_file(loaded, data, skip_errors=skip_errors, progress=on_terminal(), **read)
+        positive, scores = evaluation.score_file(
+            loaded, data, skip_errors=skip_errors, progress=err.is_terminal, **read
+        )
         found = evaluation.evaluate(
             loaded, positive, scores, confidence=confidence, cost_ratio=cost_ratio, recall=recall
         )
@@ -106,7 +108,7 @@ def compare(
     """
     require("data", "pyarrow")
     options.check_share("--confidence", confidence)
-    read = options.reading(format, delimiter, zero_based)
+    read = {"format": format, "delimiter": delimiter, "zero_based": zero_based}
     options.check_picture(picture)
     options.check_output("--picture", picture, model_a, model_b, data)
     options.check_output("--html", html, model_a, model_b, data)

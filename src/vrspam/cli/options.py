@@ -1,4 +1,4 @@
-"""What the commands share: options with their types and checks, how messages write them, and printing."""
+"""Options that commands share, with their types and checks; parameters as options in messages; and printing."""
 
 from __future__ import annotations
 
@@ -48,11 +48,6 @@ def in_options(message: Any) -> str:
     return worded(message, as_option)
 
 
-def on_terminal() -> bool:
-    """Whether a progress bar can move."""
-    return err.is_terminal
-
-
 @contextmanager
 def warnings_as_lines() -> Iterator[None]:
     """Print each different warning once, as one line that names options."""
@@ -92,11 +87,39 @@ Positive = Annotated[
 SkipErrors = Annotated[
     bool, typer.Option("--skip-errors", help="Leave out broken lines and rows without a label, and say how many.")
 ]
-Drop = Annotated[
-    str | None, typer.Option(help='Columns to leave out: names separated by commas, like age,"height, cm".')
-]
-Include = Annotated[str | None, typer.Option(help="Columns to keep although they look like identifiers.")]
-Categorical = Annotated[str | None, typer.Option(help="Columns of numbers to treat as categories.")]
+
+
+def column_names(value: str) -> tuple[str, ...]:
+    """Names as in a line of a CSV file.
+
+    >>> column_names('age, "cholesterol, mg/dl"')
+    ('age', 'cholesterol, mg/dl')
+    """
+    found = tuple(name for name in next(csv.reader([value], skipinitialspace=True), []) if name)
+    if not found:
+        raise typer.BadParameter("give at least one column")
+    return found
+
+
+def delimiter(value: str) -> str:
+    """The character between two fields.
+
+    >>> delimiter("tab"), delimiter(";")
+    ('\\t', ';')
+    """
+    found = {"tab": "\t", "\\t": "\t"}.get(value, value)
+    if len(found.encode()) != 1:
+        raise typer.BadParameter(f"{value!r} is neither one ASCII character nor tab")
+    return found
+
+
+def _columns_option(help: str) -> Any:
+    return typer.Option(help=help, parser=column_names, metavar="<names>")
+
+
+Drop = Annotated[Any, _columns_option('Columns to leave out: names separated by commas, like age,"height, cm".')]
+Include = Annotated[Any, _columns_option("Columns to keep although they look like identifiers.")]
+Categorical = Annotated[Any, _columns_option("Columns of numbers to treat as categories.")]
 MaxCategories = Annotated[int, typer.Option(min=2, help="Leave out text columns with more different values.")]
 Confidence = Annotated[float, typer.Option(help="Coverage of the intervals, between 0 and 1.")]
 HtmlOut = Annotated[
@@ -125,9 +148,11 @@ FileFormat = Annotated[
     ),
 ]
 Delimiter = Annotated[
-    str | None,
+    Any,
     typer.Option(
         help="What separates the fields of CSV: one character, or tab; by default found in the header line.",
+        parser=delimiter,
+        metavar="<character>",
         show_default=False,
     ),
 ]
@@ -190,36 +215,6 @@ def csv_line(names: Sequence[str]) -> str:
     return line.getvalue().removesuffix("\r\n")
 
 
-def column_names(value: str | None) -> tuple[str, ...] | None:
-    """Names as in a line of a CSV file.
-
-    >>> column_names('age, "cholesterol, mg/dl"')
-    ('age', 'cholesterol, mg/dl')
-    """
-    if value is None:
-        return None
-    found = tuple(name for name in next(csv.reader([value], skipinitialspace=True), []) if name)
-    if not found:
-        raise typer.BadParameter("give at least one column")
-    return found
-
-
-def chosen_columns(drop: str | None, include: str | None, categorical: str | None) -> dict[str, tuple[str, ...]]:
-    """The options that name columns, as parameters."""
-    given = {"drop": drop, "include": include, "categorical": categorical}
-    return {name: column_names(value) or () for name, value in given.items()}
-
-
-def reading(format: Format | None, delimiter: str | None, zero_based: bool | None) -> dict[str, Any]:
-    """The options that say how a file is read, as parameters; only those that were given."""
-    if delimiter is not None:
-        delimiter = {"tab": "\t", "\\t": "\t"}.get(delimiter, delimiter)
-        if len(delimiter.encode()) != 1:
-            raise typer.BadParameter(f"{delimiter!r} is neither one ASCII character nor tab", param_hint="--delimiter")
-    given = {"format": format and format.value, "delimiter": delimiter, "zero_based": zero_based}
-    return {name: value for name, value in given.items() if value is not None}
-
-
 def check_share(option: str, value: float) -> None:
     """Refuse a number that is not between 0 and 1."""
     if not 0.0 < value < 1.0:
@@ -232,11 +227,11 @@ def check_positive(option: str, value: float | None) -> None:
         raise typer.BadParameter(f"{value:g} is not a positive number", param_hint=option)
 
 
-def check_target(data: str, target: str | None, reading: dict[str, Any]) -> None:
+def ask_for_target(data: str, reading: dict[str, Any]) -> None:
     """Ask for the label column of a table that has one."""
     from vrspam.data.readers import Source
 
-    if target is None and (source := Source.open(data, **reading)).format != "libsvm":
+    if (source := Source.open(data, **reading)).format != "libsvm":
         raise typer.BadParameter(f"which column of {source.paths[0]} holds the labels? Name it", param_hint="--target")
 
 
@@ -257,7 +252,7 @@ def check_output(option: str, path: Path | None, *inputs: str | Path) -> None:
         reason = f"{path} is a directory: give the name of a file"
     elif not os.access(path.parent, os.W_OK):
         reason = f"{path.parent} may not be written to: choose another directory"
-    elif any(_is_among(path, str(data)) for data in inputs):
+    elif path.exists() and any(_is_among(path, str(data)) for data in inputs):
         reason = f"{path} is an input of this command and would be replaced: give another name"
     if reason:
         raise typer.BadParameter(reason, param_hint=option)
@@ -265,8 +260,6 @@ def check_output(option: str, path: Path | None, *inputs: str | Path) -> None:
 
 def _is_among(path: Path, data: str) -> bool:
     """Whether a file is one of those that a file name, a directory or a pattern stands for."""
-    if not path.exists():
-        return False
     given = Path(data)
     found = given.iterdir() if given.is_dir() else [given] if given.exists() else map(Path, glob.glob(data))
     return any(file.exists() and file.samefile(path) for file in found)

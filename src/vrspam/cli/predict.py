@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from vrspam._utils.messages import require
 from vrspam.cli import options
-from vrspam.cli.options import in_options, on_terminal, print_json, say, warnings_as_lines
+from vrspam.cli.options import err, in_options, print_json, say, warnings_as_lines
 
 
 def register(app: typer.Typer) -> None:
@@ -21,11 +21,13 @@ def predict(
     data: options.Data,
     out: Annotated[Path, typer.Option(help="The file to write: .csv, .csv.gz or .parquet.", show_default=False)],
     ids: Annotated[
-        str | None,
+        Any,
         typer.Option(
             "--id",
             help="Columns to copy beside the scores, separated by commas; by default the identifiers that training "
             "left out.",
+            parser=options.column_names,
+            metavar="<names>",
             show_default=False,
         ),
     ] = None,
@@ -46,7 +48,7 @@ def predict(
     from vrspam.tool.prediction import check_out
     from vrspam.tool.prediction import predict as predict_file
 
-    chosen, read = options.column_names(ids), options.reading(format, delimiter, zero_based)
+    read = {"format": format, "delimiter": delimiter, "zero_based": zero_based}
     try:
         check_out(out)
     except ValueError as error:
@@ -54,7 +56,7 @@ def predict(
     options.check_output("--out", out, model, data)
     with warnings_as_lines():
         rows = predict_file(
-            load_model(model), data, out, ids=chosen, skip_errors=skip_errors, progress=on_terminal(), **read
+            load_model(model), data, out, ids=ids, skip_errors=skip_errors, progress=err.is_terminal, **read
         )
     if as_json:
         print_json({"out": str(out), "rows": rows})

@@ -8,7 +8,7 @@ import typer
 
 from vrspam._utils.messages import require
 from vrspam.cli import options
-from vrspam.cli.options import on_terminal, print_json, say, warnings_as_lines
+from vrspam.cli.options import err, print_json, say, warnings_as_lines
 
 
 def register(app: typer.Typer) -> None:
@@ -43,9 +43,9 @@ def theory(
     options.check_share("--theta", theta)
     options.check_share("--epsilon", epsilon)
     options.check_positive("--l2", l2)
-    chosen = options.chosen_columns(drop, include, categorical)
-    read = options.reading(format, delimiter, zero_based)
-    options.check_target(data, target, read)
+    read = {"format": format, "delimiter": delimiter, "zero_based": zero_based}
+    if target is None:
+        options.ask_for_target(data, read)
     from vrspam.tool.data_checks import constants
 
     with warnings_as_lines():
@@ -59,8 +59,10 @@ def theory(
             raw=raw,
             max_categories=max_categories,
             skip_errors=skip_errors,
-            progress=on_terminal(),
-            **chosen,
+            progress=err.is_terminal,
+            drop=drop or (),
+            include=include or (),
+            categorical=categorical or (),
             **read,
         )
     if as_json:

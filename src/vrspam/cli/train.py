@@ -10,7 +10,7 @@ import typer
 
 from vrspam._utils.messages import require
 from vrspam.cli import options
-from vrspam.cli.options import in_options, on_terminal, print_json, say, warn, warnings_as_lines
+from vrspam.cli.options import err, in_options, print_json, say, warn, warnings_as_lines
 
 if TYPE_CHECKING:
     from vrspam.tool import Model
@@ -93,11 +93,11 @@ def train(
     require("data", "pyarrow")
     if streaming and features not in (None, Features.linear):
         raise typer.BadParameter("--streaming trains straight lines only: give linear", param_hint="--features")
-    chosen = options.chosen_columns(drop, include, categorical)
     options.check_output("--model", model, data)
     grid = _l1(l1)
-    read = options.reading(format, delimiter, zero_based)
-    options.check_target(data, target, read)
+    read = {"format": format, "delimiter": delimiter, "zero_based": zero_based}
+    if target is None:
+        options.ask_for_target(data, read)
     from vrspam.tool.modelfile import save_model
     from vrspam.tool.training import train as train_model
 
@@ -113,10 +113,12 @@ def train(
             seed=seed,
             streaming=streaming,
             say=lambda stage: warn(f"{stage} ..."),
-            progress=on_terminal(),
+            progress=err.is_terminal,
             max_categories=max_categories,
             skip_errors=skip_errors,
-            **chosen,
+            drop=drop or (),
+            include=include or (),
+            categorical=categorical or (),
             **read,
         )
         save_model(trained, model)

@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 import numpy as np
 
 from vrspam._utils.messages import Parameter
-from vrspam._utils.progress import Progress
 from vrspam.data.encode import Encoded, check_frame, encode_arrays, encode_table
 from vrspam.data.errors import DataError, Problems, Skipped
 from vrspam.data.first_pass import Label
@@ -26,7 +25,7 @@ _END: Any = object()
 
 
 def read_ahead(items: Generator[Item, None, None], depth: int = 2) -> Iterator[Item]:
-    """The same items in the same order, at most `depth` of them made, in a thread, before they are asked for.
+    """Yield the same items in the same order; a thread makes up to `depth` of them before they are asked for.
 
     An error in `items` is raised where its item would have come. Leaving the loop early ends the thread.
 
@@ -88,7 +87,11 @@ class Chunks:
             raise DataError("{given} is not known; give 'error' or 'ignore'", given=Parameter("unknown", unknown))
         if chunk_rows is not None and chunk_rows < 1:
             raise DataError("{given} must be at least 1", given=Parameter("chunk_rows", chunk_rows))
-        if not _fits(schema, source):
+        if source.reader.sparse or schema.width is not None:
+            readable = source.reader.sparse and schema.width is not None
+        else:
+            readable = source.reader.tabular or (all(map(str.isdigit, schema.numeric)) and not schema.categorical)
+        if not readable:
             raise DataError(
                 "{path} is read as {format}, and its columns should be those of {kind}; give a file of that kind, or "
                 "say with {parameter} what it is",
@@ -149,15 +152,14 @@ class Chunks:
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         self._problems = problems = Problems(self.on_error)
-        rows = self._rows_of_a_block()
-        with Progress("reading", self.n_bytes, "rows", self.progress) as bar:
-            blocks = self._encoded(rows, problems, bar)
-            # Arrow reads without Python's lock; the LIBSVM parser holds it, and would be in its reader's way.
-            yield from read_ahead(blocks) if self._tabular else blocks
+        blocks = self._encoded(problems)
+        # Arrow reads without Python's lock; the LIBSVM parser holds it, and would be in its reader's way.
+        yield from read_ahead(blocks) if self._tabular else blocks
         problems.warn()
 
-    def _encoded(self, rows: int, problems: Problems, bar: Progress) -> Generator[tuple[Any, ...], None, None]:
-        for block in read_blocks(self.source, self.schema, rows, problems, bar, self.keep):
+    def _encoded(self, problems: Problems) -> Generator[tuple[Any, ...], None, None]:
+        rows, label = self._rows_of_a_block(), "reading" if self.progress else None
+        for block in read_blocks(self.source, self.schema, rows, problems, label, self.keep):
             for part in block.split(rows):
                 encoded = self._encode(part, problems)
                 if encoded is not None:
@@ -187,28 +189,6 @@ class Chunks:
         )
 
 
-def _fits(schema: Schema, source: Source) -> bool:
-    """Whether files of this source can have these columns."""
-    if schema.width is not None or source.reader.sparse:
-        return schema.width is not None and source.reader.sparse
-    return source.reader.tabular or (all(name.isdigit() for name in schema.numeric) and not schema.categorical)
-
-
-def open_source(
-    path: PathLike | Sequence[PathLike],
-    schema: Schema | None = None,
-    format: str | None = None,
-    delimiter: str | None = None,
-    zero_based: bool | None = None,
-    chunk_bytes: int = 8 << 20,
-) -> Source:
-    """Find files and their reader; a schema knows where the indices of LIBSVM start."""
-    source = Source.open(path, format, delimiter=delimiter, zero_based=bool(zero_based), chunk_bytes=chunk_bytes)
-    if zero_based is None and schema is not None and source.reader.sparse:
-        source = source.counted_from(schema.zero_based)
-    return source
-
-
 def read_chunks(
     path: PathLike | Sequence[PathLike],
     target: str | int | None = None,
@@ -234,7 +214,7 @@ def read_chunks(
 ) -> Chunks:
     """Read files of any size as (X, y) blocks: LIBSVM, CSV, Parquet, Arrow/Feather, `.npy`.
 
-    Text may be packed (gzip, bzip2, xz). Numeric columns come first in X, then one 0/1 column for each category
+    Text may be compressed (gzip, bzip2, xz). Numeric columns come first in X, then one 0/1 column for each category
     of each categorical column. Where categories or means must be known first, the files are read twice.
 
     Parameters
@@ -303,7 +283,14 @@ def read_chunks(
     [[61.0, 1.0, 0.0], [52.0, 0.0, 1.0]] ['yes', 'no']
     [[47.0, 1.0, 0.0]] ['no']
     """
-    source = open_source(path, schema, format, delimiter, zero_based, chunk_bytes)
+    source = Source.open(
+        path,
+        format,
+        delimiter=delimiter,
+        zero_based=zero_based,
+        zero_based_before=schema is not None and schema.zero_based,
+        chunk_bytes=chunk_bytes,
+    )
     if schema is None:
         schema = infer_schema(
             source,

@@ -33,8 +33,8 @@ def encode_table(
     ]
     y = None if schema.target is None else _labels(table.column(schema.target), schema, bad)
     kept = table.select(keep)
-    good = block.without(bad, problems)
-    if good is not None:
+    if bad:
+        good = block.without(bad, problems)
         if not good.size:
             return None
         X, codes, kept = X[good], [code[good] for code in codes], kept.take(good)
@@ -46,26 +46,23 @@ def encode_table(
 def check_frame(block: Block, schema: Schema, keep: list[str], problems: Problems) -> Encoded | None:
     """Return (table of the feature columns, y, kept columns) of a table's block, without its bad rows.
 
-    Missing values stay missing and categories stay text; infinite numbers and missing labels are bad.
+    Numbers come first. Missing values stay missing and categories stay text; infinite numbers and missing labels are
+    bad.
     """
+    import pyarrow as pa
+
     bad: BadRows = {}
     table = block.table
-    if schema.numeric:
-        _note(np.isinf(numeric_values(table, schema.numeric)), schema.numeric, INFINITE, bad)
+    infinite = np.isinf(numeric_values(table, schema.numeric))
+    if infinite.any():
+        _note(infinite, schema.numeric, INFINITE, bad)
     y = None if schema.target is None else _labels(table.column(schema.target), schema, bad)
-    good = block.without(bad, problems)
-    if good is not None:
+    if bad:
+        good = block.without(bad, problems)
         if not good.size:
             return None
         table, y = table.take(good), None if y is None else y[good]
-    return as_frame(table, schema), y, table.select(keep)
-
-
-def as_frame(batch: Any, schema: Schema) -> Any:
-    """Return the feature columns of a record batch as an arrow table, numbers first."""
-    import pyarrow as pa
-
-    return pa.Table.from_batches([batch.select(list(schema.columns))])
+    return pa.Table.from_batches([table.select(list(schema.columns))]), y, table.select(keep)
 
 
 def encode_rows(rows: Any, schema: Schema, *, sparse: bool) -> Any:
@@ -104,8 +101,8 @@ def encode_arrays(
         X = check_dense(X, schema.numeric, schema.fill, bad)
     if y is not None:
         _check_labels(y, schema, bad)
-    good = block.without(bad, problems)
-    if good is not None:
+    if bad:
+        good = block.without(bad, problems)
         if not good.size:
             return None
         X, y = X[good], None if y is None else y[good]
@@ -129,7 +126,7 @@ def check_dense(X: np.ndarray, names: tuple[str, ...], fill: tuple[float, ...] |
 
 
 def check_sparse(X: sp.csr_matrix, fill: tuple[float, ...] | None, first: int, bad: BadRows) -> None:
-    """Do the same to the stored values of a CSR matrix, in place; `first` is the index of its first column."""
+    """Fill or note missing and infinite values of a CSR matrix, in place; `first` is the index of its first column."""
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(X.data.sum()):
             return

@@ -1,4 +1,4 @@
-"""`DataError`, the sentence for a column that is not there, and what to do about broken rows: stop, or skip them."""
+"""`DataError`, the message for a column that is not there, and what to do about broken rows: stop, or skip them."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""What a first pass over files collects: means, categories, and the width and labels of LIBSVM text."""
+"""The first pass over files: means, categories, and the width and labels of LIBSVM text."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -11,7 +10,6 @@ from vrspam._utils.messages import Parameter
 from vrspam._utils.progress import Progress
 from vrspam.data.errors import DataError, Problems
 from vrspam.data.readers import Source
-from vrspam.data.readers.arrow_reader import type_kind
 from vrspam.data.readers.base import Block
 from vrspam.data.readers.libsvm_reader import LibsvmReader
 
@@ -72,15 +70,3 @@ def scan_libsvm(source: Source, problems: Problems, progress: bool) -> tuple[int
         except ValueError:
             continue  # a bad line: the parser will name it
     return width, values
-
-
-def target_type_of(path: str, name: str, kind: Any) -> str:
-    """Return what labels of this arrow type are read as."""
-    import pyarrow as pa
-
-    if pa.types.is_integer(kind):
-        return "int64"
-    known = {"bool": "bool", "number": "double", "string": "string"}
-    if type_kind(kind) not in known:
-        raise DataError(f"{path}: the label column {name!r} of type {kind} is neither number nor text")
-    return known[type_kind(kind)]

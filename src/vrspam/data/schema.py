@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from vrspam._utils.messages import Parameter
-from vrspam._utils.progress import Progress
 from vrspam.data.errors import DataError, Problems, no_column
-from vrspam.data.first_pass import Label, Means, add_categories, scan_libsvm, target_type_of
+from vrspam.data.first_pass import Label, Means, add_categories, scan_libsvm
 from vrspam.data.readers import Source
 from vrspam.data.readers.arrow_reader import numeric_values, type_kind
 from vrspam.data.readers.base import Block, Wanted
 from vrspam.data.readers.npy_reader import open_npy
 
 _SCAN_ROWS = 1 << 15
+_LABEL_TYPES = {"bool": "bool", "number": "double", "string": "string"}  # what labels of each kind are read as
 
 
 @dataclass(frozen=True)
@@ -230,14 +230,14 @@ def read_blocks(
     schema: Schema,
     rows: int,
     problems: Problems,
-    progress: Progress | None = None,
+    label: str | None = None,
     keep: Sequence[str] = (),
 ) -> Iterator[Block]:
     """Yield the blocks of a source with the columns of a schema, and some to hand on as they are."""
     wanted = schema.wanted(source.reader.tabular, keep)
     if not source.reader.tabular and schema.target is not None and wanted.label is None:
-        return source.blocks_with_labels(schema.target, wanted, rows, problems, progress)
-    return source.blocks(wanted, rows, problems, progress)
+        return source.blocks_with_labels(schema.target, wanted, rows, problems, label)
+    return source.blocks(wanted, rows, problems, label)
 
 
 def find_labels(source: Source, schema: Schema, problems: Problems) -> tuple[Label, ...]:
@@ -260,6 +260,8 @@ def table_schema(
     categories: Mapping[str, Sequence[str]],
 ) -> Schema:
     """Return the schema of a table with columns of these arrow types; categories that are not given are left open."""
+    import pyarrow as pa
+
     asked = [*(columns or ()), *drop, *categorical, *categories, *([] if target is None else [target])]
     for name in asked:
         if name not in types:
@@ -284,8 +286,13 @@ def table_schema(
                 drop=Parameter("drop", [name]),
                 categorical=Parameter("categorical", [name]),
             )
-    target_type = None if target is None else target_type_of(path, str(target), types[str(target)])
-    return Schema(tuple(numeric), found, target=None if target is None else str(target), target_type=target_type)
+    if target is None:
+        return Schema(tuple(numeric), found)
+    kind = types[str(target)]
+    target_type = "int64" if pa.types.is_integer(kind) else _LABEL_TYPES.get(type_kind(kind))
+    if target_type is None:
+        raise DataError(f"{path}: the label column {target!r} of type {kind} is neither number nor text")
+    return Schema(tuple(numeric), found, target=str(target), target_type=target_type)
 
 
 def _npy_schema(source: Source, target: str | int | None, columns: Sequence[str | int] | None) -> Schema:
@@ -351,16 +358,15 @@ def _scan(
     seen: dict[str, set[str]] = {name: set() for name in unknown}
     means = Means(wanted.numeric)
     found: set[Label] = set()
-    with Progress("first pass", source.n_bytes, "rows", progress) as bar:
-        for block in read_blocks(source, wanted, _SCAN_ROWS, problems, bar):
-            for name in unknown:
-                add_categories(block, name, seen[name], most)
-            if mean:
-                means.add(block.X if block.table is None else numeric_values(block.table, wanted.numeric))
-            if labels and block.table is None:
-                found.update(np.unique(block.y[np.isfinite(block.y)]).tolist())
-            elif labels:
-                found.update(block.table.column(schema.target).unique().drop_null().to_pylist())
+    for block in read_blocks(source, wanted, _SCAN_ROWS, problems, "first pass" if progress else None):
+        for name in unknown:
+            add_categories(block, name, seen[name], most)
+        if mean:
+            means.add(block.X if block.table is None else numeric_values(block.table, wanted.numeric))
+        if labels and block.table is None:
+            found.update(np.unique(block.y[np.isfinite(block.y)]).tolist())
+        elif labels:
+            found.update(block.table.column(schema.target).unique().drop_null().to_pylist())
     if mean:
         schema = replace(schema, fill=means.values(source.paths[0]))
     complete = {name: tuple(sorted(seen[name])) if name in seen else v for name, v in schema.categorical.items()}

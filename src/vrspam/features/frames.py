@@ -63,11 +63,10 @@ def numeric_flags(X: Any) -> list[bool]:
     if frame is None:
         return [True] * X.shape[1]
     columns = (frame[:, index] for index in range(frame.shape[1]))
-    return [_is_number(column.dtype) or (column.dtype == nw.Object and _all_numbers(column)) for column in columns]
-
-
-def _is_number(dtype: Any) -> bool:
-    return dtype.is_numeric() or dtype == nw.Boolean
+    return [
+        column.dtype.is_numeric() or column.dtype == nw.Boolean or (column.dtype == nw.Object and _all_numbers(column))
+        for column in columns
+    ]
 
 
 def _all_numbers(column: Any) -> bool:
@@ -90,7 +89,7 @@ def numbers(X: Any, index: int) -> np.ndarray:
     if frame is None:
         return X[:, [index]].toarray().ravel() if sparse.issparse(X) else X[:, index]
     column = frame[:, index]
-    if _is_number(column.dtype):
+    if column.dtype.is_numeric() or column.dtype == nw.Boolean:
         values = (column if column.dtype in (nw.Float32, nw.Float64) else column.cast(nw.Float64)).to_numpy()
         if values.dtype not in (np.float32, np.float64):
             values = values.astype(np.float64)

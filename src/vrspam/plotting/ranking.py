@@ -48,7 +48,7 @@ def plot_roc(y_true: ArrayLike, scores: ArrayLike | Mapping[str, ArrayLike], *, 
         kept = _thin(false.size)
         look = _look(number)
         ax.plot(false[kept], true[kept], label=_auc_text(name, positive, values), **look)
-    ax.set_xlabel("share of others called positive (1 - specificity)")
+    ax.set_xlabel("share of negatives called positive (1 - specificity)")
     ax.set_ylabel("share of positives found (sensitivity)")
     _unit_square(ax)
     add_legend(ax, loc="lower right")
@@ -88,7 +88,7 @@ def plot_precision_recall(
         look = _look(number)
         ax.plot(recall[kept], precision[kept], drawstyle="steps-post", label=name or None, **look)
     ax.set_xlabel("share of positives found (recall)")
-    ax.set_ylabel("positives among those called (precision)")
+    ax.set_ylabel("share of called rows that are positive (precision)")
     _unit_square(ax)
     if any(several):
         add_legend(ax, loc="best")

@@ -24,6 +24,7 @@ STYLE: Any = {
     "lines.linewidth": 1.6,
     "lines.markersize": 4.5,
     "legend.frameon": False,
+    "figure.constrained_layout.hspace": 0.06,  # titles of a second row keep clear of the first
     "savefig.dpi": 200,
     "svg.hashsalt": "vrspam",
 }

@@ -96,7 +96,9 @@ class Bullets:
     items: Sequence[str]
 
     def html(self) -> str:
-        return f"<ul>{''.join(f'<li>{escape(item)}</li>' for item in self.items)}</ul>"
+        # a line must not break inside an option, between its hyphens and its name
+        items = (re.sub(r"--[a-z][a-z-]*", r"<code>\g<0></code>", escape(item)) for item in self.items)
+        return f"<ul>{''.join(f'<li>{item}</li>' for item in items)}</ul>"
 
 
 @dataclass(frozen=True)

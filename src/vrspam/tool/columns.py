@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ _NUMBER = re.compile(r"[<>~]?[+-]?\d+([ ,.'\u00a0\u202f]\d+)*\s?%?")  # 57,5  1 
 _DATE = re.compile(r"\d{1,4}([./-])\d{1,2}\1\d{1,4}([ T].*)?")
 
 
+@dataclass
 class ColumnInspector:
     """Looks at the columns of a table, block by block, for those that cannot or should not be features.
 
@@ -40,25 +41,18 @@ class ColumnInspector:
         What was left out, and what looks odd.
     """
 
-    schema: Schema
-
-    def __init__(
-        self,
-        path: str,
-        target: str,
-        *,
-        drop: Sequence[str] = (),
-        include: Sequence[str] = (),
-        categorical: Sequence[str] = (),
-        max_categories: int = 1000,
-    ) -> None:
-        self.path, self.target = path, target
-        self.drop, self.include, self.categorical = drop, include, categorical
-        self.max_categories = max_categories
-        self.identifiers: list[str] = []
-        self.notes: list[str] = []
-        self._left_out: set[str] = set()
-        self._wanted: Wanted | None = None
+    path: str
+    target: str
+    drop: Sequence[str] = ()
+    include: Sequence[str] = ()
+    categorical: Sequence[str] = ()
+    max_categories: int = 1000
+    schema: Schema = field(init=False)
+    identifiers: list[str] = field(init=False, default_factory=list)
+    notes: list[str] = field(init=False, default_factory=list)
+    _left_out: set[str] = field(init=False, default_factory=set)
+    _wanted: Wanted | None = field(init=False, default=None)
+    _row_numbers: list[str] | None = field(init=False, default=None)  # known after the first block
 
     def choose(self, types: Mapping[str, Any]) -> Wanted:
         """Say what to read of a file whose columns have these types; the first file decides for all."""
@@ -87,8 +81,6 @@ class ColumnInspector:
         self._filled = dict.fromkeys(self._seen, 0)  # values among which those of `_seen` were found
         self._means = Means(self.schema.numeric)
         self._labels: set[Label] = set()
-        self._row_numbers: list[str] = []
-        self._started = False
         return self._wanted
 
     def add(self, frame: Any, labels: np.ndarray) -> None:
@@ -100,9 +92,11 @@ class ColumnInspector:
                 seen.update(column.unique().drop_null().to_pylist())
         for batch in frame.to_batches():
             numbers = numeric_values(batch, self.schema.numeric)
-            if not self._started:
-                self._find_row_numbers(numbers)
-            self._started = True
+            if self._row_numbers is None:
+                optional = [
+                    (n, v) for n, v in zip(self.schema.numeric, numbers.T, strict=True) if n not in self.include
+                ]
+                self._row_numbers = [name for name, values in optional if counts_rows(values)]
             self._means.add(numbers)
         self._labels.update(np.unique(labels).tolist())
 
@@ -112,7 +106,7 @@ class ColumnInspector:
         for name in self.schema.categorical:
             if self._is_category(name):
                 categories[name] = tuple(sorted(self._seen[name]))
-        for name in self._row_numbers:
+        for name in self._row_numbers or ():
             self.identifiers.append(name)
             reason = "numbers the rows: it looks like an identifier and was left out"
             self._leave_out(name, reason + self._way_in(name), include=Parameter("include", [name]))
@@ -126,13 +120,6 @@ class ColumnInspector:
             fill=self._means.values(self.path, numeric),
             labels=tuple(sorted(self._labels)),
         )
-
-    def _find_row_numbers(self, numbers: np.ndarray) -> None:
-        """A column of whole numbers that count the rows of the first block names them."""
-        if len(numbers) >= ENOUGH_ROWS:
-            for name, values in zip(self.schema.numeric, numbers.T, strict=True):
-                if name not in self.include and counts_rows(values):
-                    self._row_numbers.append(name)
 
     def _is_category(self, name: str) -> bool:
         """Whether a text column is a feature; notes what is odd about it, or why it is left out."""
@@ -191,7 +178,9 @@ def looks_like(values: Iterable[str]) -> str | None:
 
 
 def counts_rows(values: np.ndarray) -> bool:
-    """Whether whole numbers, all different, are in order without a turn or lie close together.
+    """Whether a column numbers its rows: whole numbers, all different, that only rise, only fall or lie close together.
+
+    With fewer than `ENOUGH_ROWS` rows nothing can be said, and the answer is no.
 
     >>> rng = np.random.default_rng(0)
     >>> counts_rows(np.arange(100.0)), counts_rows(rng.permutation(100.0 + np.arange(50))), counts_rows(rng.random(50))
@@ -199,7 +188,7 @@ def counts_rows(values: np.ndarray) -> bool:
     >>> counts_rows(rng.choice(90_000, 50, replace=False) * 1.0)  # salaries, say
     False
     """
-    if (values != np.floor(values)).any():  # NaN is not a whole number
+    if values.size < ENOUGH_ROWS or (values != np.floor(values)).any():  # NaN is not a whole number
         return False
     different = np.unique(values)
     if different.size < values.size:

@@ -1,11 +1,9 @@
-"""What a careful statistician would ask about data before trusting a model of them, as notes for the model file.
-
-Beside them, the constants of the paper for the rows of a file.
-"""
+"""Checks of the data that a model is trained on, as notes for the model file; and the paper's constants for a file."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +14,7 @@ from vrspam._utils.messages import Message, Parameter, WordedText
 from vrspam._utils.warnings import AllCoefficientsZero, GridEdge, GridNotCertified, NotConverged
 from vrspam.data import Schema
 from vrspam.data.encode import encode_rows
+from vrspam.features.frames import numbers
 from vrspam.metrics import roc_auc_columns
 from vrspam.moments import ClassMoments
 from vrspam.theory import Description, describe
@@ -119,12 +118,10 @@ def few_rows(counts: Sequence[int]) -> list[str]:
     ]
 
 
-def constant_features(names: Sequence[str]) -> list[str]:
-    """A warning about features without spread."""
-    if not names:
-        return []
+def constant_note(names: Sequence[str]) -> str:
+    """The warning about features without spread."""
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return [f"constant and so without effect: {', '.join(map(repr, names[:SHOWN]))}{more}"]
+    return f"constant and so without effect: {', '.join(map(repr, names[:SHOWN]))}{more}"
 
 
 def constant_columns(rows: Any, schema: Schema) -> list[str]:
@@ -164,11 +161,16 @@ def leaking_features(rows: Any, positive: np.ndarray, schema: Schema) -> list[st
     """Warnings about columns that separate the classes all but alone: do they know the answer?"""
     if not 0 < positive.sum() < positive.size:
         return []
-    numbers = Schema(schema.numeric, fill=schema.fill, width=schema.width, zero_based=schema.zero_based)
+    names = schema.columns[: len(schema.columns) - len(schema.categorical)]
+    is_table = hasattr(rows, "column")
+    X = sparse.csc_array(rows) if sparse.issparse(rows) else rows  # columns of CSC are quick to take
     suspects: list[tuple[str, float]] = []
-    if numbers.n_features:
-        X = encode_rows(rows, numbers, sparse=sparse.issparse(rows))
-        suspects += [(numbers.feature_names[j], auc) for j, auc in _single_aucs(X, positive)]
+    for j in range(len(names)) if len(names) <= CANDIDATES else _furthest_apart(rows, positive, schema):
+        column = rows.column(names[j]).to_numpy() if is_table else numbers(X, j)
+        if np.isnan(column).any():
+            column = np.where(np.isnan(column), schema.fill[j] if schema.fill else 0.0, column)
+        auc = float(roc_auc_columns(positive, column[:, np.newaxis])[0])
+        suspects.append((names[j], max(auc, 1.0 - auc)))
     for name, values in schema.categorical.items():
         suspects += _category_aucs(rows.column(name), name, values, positive)
     return [
@@ -183,17 +185,12 @@ def leaking_features(rows: Any, positive: np.ndarray, schema: Schema) -> list[st
     ]
 
 
-def _single_aucs(X: Any, positive: np.ndarray) -> Iterator[tuple[int, float]]:
-    """(feature, its AUC in its better direction); of a wide table those whose class means are furthest apart."""
+def _furthest_apart(rows: Any, positive: np.ndarray, schema: Schema) -> list[int]:
+    """The `CANDIDATES` numeric features of a wide table whose class means are furthest apart, in their deviations."""
+    X = encode_rows(rows, replace(schema, categorical={}), sparse=sparse.issparse(rows))
     moments = ClassMoments(X.shape[1], classes=[False, True], scatter=False).update(X, positive)
     distance = np.abs(moments.delta) / np.sqrt(moments.within_diagonal + np.finfo(float).tiny)
-    chosen = np.sort(np.argsort(-distance, kind="stable")[:CANDIDATES])
-    columns = sparse.csc_array(X) if sparse.issparse(X) else X
-    for start in range(0, chosen.size, 50):
-        part = chosen[start : start + 50]
-        block = columns[:, part]
-        aucs = roc_auc_columns(positive, block.toarray() if sparse.issparse(block) else block)
-        yield from zip(part.tolist(), np.maximum(aucs, 1.0 - aucs).tolist(), strict=True)
+    return np.sort(np.argsort(-distance, kind="stable")[:CANDIDATES]).tolist()
 
 
 def _category_aucs(column: Any, name: str, values: Sequence[str], positive: np.ndarray) -> Iterator[tuple[str, float]]:

@@ -282,7 +282,7 @@ def verdict(test: DeLongTest, a: str, b: str) -> str:
     if np.isnan(test.p_value):
         return f"{a} and {b} differ by the same amount in every row: no test is possible."
     if test.p_value >= 1.0 - test.confidence:
-        return f"No difference is shown: AUC {test.auc_a:.4f} and {test.auc_b:.4f}, p = {test.p_value:.3g}."
+        return f"No difference was found: AUC {test.auc_a:.4f} and {test.auc_b:.4f}, p = {test.p_value:.3g}."
     better, worse = (a, b) if test.difference > 0 else (b, a)
     return f"{better} ranks better than {worse}: by {abs(test.difference):.4f} in AUC, p = {test.p_value:.3g}."
 

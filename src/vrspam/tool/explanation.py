@@ -41,22 +41,20 @@ def explain(model: Model) -> list[Effect]:
     -------
     list of Effect
     """
-    total = model.contributions.sum()
-
-    def share(part: float) -> float:
-        return part / total if total else 0.0
-
+    contributions = model.contributions
+    total = float(contributions.sum()) or float("inf")  # without a difference of the means all shares are 0
     if model.features is None:
-        names = zip(model.schema.feature_names, feature_columns(model), strict=True)
-        parts = zip(model.coef.tolist(), model.standardised.tolist(), model.contributions.tolist(), strict=True)
+        names, schema = model.schema.feature_names, model.schema
+        columns = [*schema.numeric, *(name for name, values in schema.categorical.items() for _ in values)] or names
+        parts = zip(model.coef.tolist(), model.standardised.tolist(), contributions.tolist(), strict=True)
         found = [
-            Effect(name, column, coefficient, effect, abs(effect), part, share(part))
-            for (name, column), (coefficient, effect, part) in zip(names, parts, strict=True)
+            Effect(name, column, coefficient, effect, abs(effect), part, part / total)
+            for name, column, (coefficient, effect, part) in zip(names, columns, parts, strict=True)
         ]
     else:
         spread = _importances(model)
         found = [
-            Effect(name, name, None, None, spread.get(name), part, share(part))
+            Effect(name, name, None, None, spread.get(name), part, part / total)
             for name, part in model.column_contributions().items()
         ]
     return sorted(found, key=lambda effect: (-abs(effect.contribution), -(effect.importance or 0.0)))
@@ -103,7 +101,7 @@ def size_words(model: Model) -> str:
 def curve_words(model: Model) -> str:
     """What the picture of a model shows, in one sentence."""
     if model.features is None or model.shapes is None:
-        return f"The features of the largest effect: {size_words(model)}."
+        return f"The features with the largest effects: {size_words(model)}."
     what = "What each column adds to the score, the most important first, with a 95 % band from the folds"
     if model.shapes.interactions is None:
         return f"{what}; together they are the score."
@@ -116,11 +114,3 @@ def by_column(effects: list[Effect]) -> list[tuple[str, float]]:
     for effect in effects:
         shares[effect.column] = shares.get(effect.column, 0.0) + effect.share
     return sorted(shares.items(), key=lambda item: -abs(item[1]))
-
-
-def feature_columns(model: Model) -> list[str]:
-    """The column that each feature comes from."""
-    schema = model.schema
-    if not schema.categorical:
-        return list(schema.feature_names)
-    return [*schema.numeric, *(name for name, values in schema.categorical.items() for _ in values)]

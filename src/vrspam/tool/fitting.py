@@ -1,4 +1,4 @@
-"""Three ways to fit rows of a file by cross-validation: feature maps, standardised rows, and those in blocks."""
+"""Three ways to fit a file by cross-validation: feature maps, standardised rows in memory, and rows in blocks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LEAST = 4  # rows of each class: two folds of two
 
 
 def check_size(counts: Any) -> int:
-    """The rows of the smaller class, if they are enough to learn from and to check with."""
+    """Return the number of rows of the smaller class; refuse too few."""
     smaller = int(min(counts))
     if smaller < LEAST:
         rows = f"{smaller} row{'s' if smaller != 1 else ''}"
@@ -41,22 +41,12 @@ def stratified_folds(positive: np.ndarray, n_splits: int, seed: int) -> Stratifi
     return StratifiedKFold(min(n_splits, smaller // 2), shuffle=True, random_state=seed)
 
 
-def fold_numbers(folds: Any, X: Any, positive: np.ndarray) -> np.ndarray:
-    """The fold in which each row is held out."""
-    number = np.empty(positive.size, dtype=np.intp)
-    for fold, (_, held_out) in enumerate(folds.split(X, positive)):
-        number[held_out] = fold
-    return number
-
-
 def cross_fit(estimator: Any, rows: Any, positive: np.ndarray, folds: Any) -> HeldOut:
     """Score each row by a clone of the estimator that was fitted on the other folds."""
-    fold = fold_numbers(folds, np.empty((positive.size, 1)), positive)
-    scores = np.empty(positive.size)
-    for number in range(folds.get_n_splits()):
-        inside = np.flatnonzero(fold == number)
-        others = np.flatnonzero(fold != number)
+    fold, scores = np.empty(positive.size, dtype=np.intp), np.empty(positive.size)
+    for number, (others, inside) in enumerate(folds.split(scores, positive)):
         fitted = clone(estimator).fit(rows_of(rows, others), positive[others])
+        fold[inside] = number
         scores[inside] = fitted.decision_function(rows_of(rows, inside))
     return HeldOut(positive, scores, fold, np.ones(positive.size))
 
@@ -104,14 +94,14 @@ def fold_auc_ci(positive: np.ndarray, scores: np.ndarray, fold: np.ndarray, conf
     return logit_interval(auc, error, smaller, confidence)  # of complete separation: all folds together
 
 
-SMALL_ROWS = 5_000  # of so few, matrices are too small to be shared out over cores: that only waits on a busy machine
+SMALL_ROWS = 5_000  # with fewer rows one core is enough: on a busy machine, threads would only wait for each other
 L1_SHARES = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3)  # of the least l1 that makes every coefficient 0
 SUSPECT_ROWS = 20_000  # rows of a stream in which leaking features are looked for
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How to fit."""
+    """What the user asked for: candidates for l1, features, folds, seed, and whom to tell each stage."""
 
     l1: str | Sequence[float]
     features: Any
@@ -121,10 +111,14 @@ class Plan:
 
 
 class Fit(NamedTuple):
-    """What was fitted, on which scale (None for a map), scores of rows by models that had not seen them, and notes."""
+    """A fitted estimator, and what came with it.
+
+    `counts` are the rows of each class, negative ones first. `held_out` are scores of rows by models that had not seen
+    them. `moments` and `scaling` are those of encoded rows; None where a map took the columns as they are.
+    """
 
     estimator: AUCClassifierCV
-    counts: tuple[int, int]
+    counts: Sequence[int]
     held_out: HeldOut
     notes: list[str]
     moments: ClassMoments | None = None
@@ -138,7 +132,10 @@ def fit_maps(opened: OpenedTable, plan: Plan) -> Fit:
     constant = data_checks.constant_columns(rows, opened.schema)
     if len(constant) == len(opened.schema.columns):
         raise ValueError("every feature is constant: there is nothing to learn from")
-    notes = [*_notes(opened, rows, positive), *data_checks.constant_features(constant)]
+    notes = data_checks.missing_values(data_checks.count_missing(rows, opened.schema), positive.size)
+    notes += data_checks.leaking_features(rows, positive, opened.schema)
+    if constant:
+        notes.append(data_checks.constant_note(constant))
     plan.say(f"choosing the curves and the penalty by {folds.get_n_splits()} folds")
     l1s = plan.l1
     if l1s == "auto":
@@ -152,14 +149,15 @@ def fit_maps(opened: OpenedTable, plan: Plan) -> Fit:
         if fitted.features_ is not None:  # the map learns from the other folds alone
             chosen = AUCClassifierCV([fitted.l2_], [fitted.l1_], features=clone(fitted.features_), cv=2)
         held_out = cross_fit(chosen, rows, positive, folds)
-    return Fit(fitted, _counts(positive), held_out, notes)
+    return Fit(fitted, np.bincount(positive, minlength=2).tolist(), held_out, notes)
 
 
 def fit_linear(opened: OpenedTable, plan: Plan) -> Fit:
     """Encoded and standardised rows; all of them are in memory."""
     rows, positive = opened.load_rows()
     folds = stratified_folds(positive, plan.n_splits, plan.seed)
-    notes = _notes(opened, rows, positive)
+    notes = data_checks.missing_values(data_checks.count_missing(rows, opened.schema), positive.size)
+    notes += data_checks.leaking_features(rows, positive, opened.schema)
     X = opened.encode(rows)
     moments = ClassMoments(X.shape[1], classes=[False, True], scatter=False).update(X, positive)
     scaling = _scaling(moments, sparse.issparse(X))
@@ -171,7 +169,7 @@ def fit_linear(opened: OpenedTable, plan: Plan) -> Fit:
         plan.say("scoring each fold by a model of the others")
         held_out = cross_fit(AUCClassifier(fitted.l2_, fitted.l1_), X, positive, folds)
     notes += _constant_notes(opened, moments)
-    return Fit(fitted, _counts(positive), held_out, notes, moments, scaling)
+    return Fit(fitted, np.bincount(positive, minlength=2).tolist(), held_out, notes, moments, scaling)
 
 
 def fit_blocks(opened: OpenedTable, plan: Plan) -> Fit:
@@ -192,8 +190,7 @@ def fit_blocks(opened: OpenedTable, plan: Plan) -> Fit:
     search = AUCClassifierCV(l1s=l1_grid(plan.l1, moments, scaling), cv=HashFolds(plan.n_splits, plan.seed))
     fitted = search.fit_stream(StandardisedBlocks(opened, scaling))
     notes += _constant_notes(opened, moments)
-    others, positives = moments.rows.tolist()
-    return Fit(fitted, (int(others), int(positives)), fitted.held_out_, notes, moments, scaling)
+    return Fit(fitted, list(map(int, moments.rows)), fitted.held_out_, notes, moments, scaling)
 
 
 def l1_grid(l1: str | Sequence[float], moments: ClassMoments, scaling: Scaling | None = None) -> Sequence[float]:
@@ -205,19 +202,9 @@ def l1_grid(l1: str | Sequence[float], moments: ClassMoments, scaling: Scaling |
     return tuple(share * largest for share in L1_SHARES)
 
 
-def _notes(opened: OpenedTable, rows: Any, positive: np.ndarray) -> list[str]:
-    missing = data_checks.count_missing(rows, opened.schema)
-    notes = data_checks.missing_values(missing, positive.size)
-    return notes + data_checks.leaking_features(rows, positive, opened.schema)
-
-
 def _constant_notes(opened: OpenedTable, moments: ClassMoments) -> list[str]:
-    names = opened.schema.feature_names
-    return data_checks.constant_features([names[j] for j in np.flatnonzero(spread(moments)[1] == 0.0)])
-
-
-def _counts(positive: np.ndarray) -> tuple[int, int]:
-    return int((~positive).sum()), int(positive.sum())
+    constant = np.flatnonzero(spread(moments)[1] == 0.0)
+    return [data_checks.constant_note([opened.schema.feature_names[j] for j in constant])] if constant.size else []
 
 
 def _scaling(moments: ClassMoments, is_sparse: bool) -> Scaling:

@@ -1,6 +1,6 @@
 """The deployable model, in one frozen object: columns, coefficients, curves, calibration and how it came about.
 
-Beside it, what its parts are made of: the standardisation of encoded rows, and the curves to show.
+Beside it, what its parts are made of: the standardisation of encoded rows, linear parts, and the curves to show.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import numpy as np
 from scipy import sparse
 
 from vrspam.data import Chunks, Schema
-from vrspam.data.chunks import open_source
 from vrspam.data.first_pass import Label
 from vrspam.data.readers import Source
 from vrspam.features import LinearFeatures
@@ -56,41 +55,39 @@ class Scaling:
         return original, intercept - float(original @ self.centre)
 
 
-@dataclass(frozen=True)
-class Lines:
-    """Features that are straight lines of encoded columns x: slope·x + origin; a slope of 0 has x = constant."""
+class LinearParts(NamedTuple):
+    """The numbers of a linear model of some features: see the attributes of `Model`."""
 
-    slopes: np.ndarray
-    origins: np.ndarray
-    constants: np.ndarray
+    coef: np.ndarray
+    intercept: float
+    means: np.ndarray
+    deviations: np.ndarray
 
-    @classmethod
-    def of(cls, features: Any) -> Lines | None:
-        """The lines of a fitted map that only standardises numbers and encodes categories one-hot.
 
-        None for any other map, and where missing values have features of their own.
-        """
-        if not isinstance(features, LinearFeatures) or any(encoder.missing for encoder in features.encoders_):
-            return None
-        lines: list[tuple[float, float, float]] = []
-        for encoder in features.encoders_:
-            if not isinstance(encoder, Curves):
-                lines += [(1.0, 0.0, 0.0)] * encoder.width
-            elif encoder.nodes.size == 1:
-                lines.append((0.0, 0.0, float(encoder.nodes[0])))
-            else:
-                slope = float(np.ptp(encoder.table) / np.ptp(encoder.nodes))
-                lines.append((slope, float(encoder.table[0, 0] - slope * encoder.nodes[0]), 0.0))
-        return cls(*np.array(lines).T)
+def undo_linear_map(features: Any, parts: LinearParts) -> LinearParts | None:
+    """The same model without its map, of the encoded columns, if the map only standardises and encodes one-hot.
 
-    def columns_of(self, features: np.ndarray) -> np.ndarray:
-        """The columns that have these features."""
-        flat = self.slopes == 0.0
-        return np.where(flat, self.constants, (features - self.origins) / np.where(flat, 1.0, self.slopes))
-
-    def undo(self, coef: np.ndarray, intercept: float) -> tuple[np.ndarray, float]:
-        """Coefficients and intercept for the columns."""
-        return coef * self.slopes, intercept + float(coef @ self.origins)
+    None for any other map, and where missing values have features of their own.
+    """
+    if not isinstance(features, LinearFeatures) or any(encoder.missing for encoder in features.encoders_):
+        return None
+    lines: list[tuple[float, float, float]] = []  # feature = slope · column + origin, or column = constant
+    for encoder in features.encoders_:
+        if not isinstance(encoder, Curves):
+            lines += [(1.0, 0.0, 0.0)] * encoder.width
+        elif encoder.nodes.size == 1:
+            lines.append((0.0, 0.0, float(encoder.nodes[0])))
+        else:
+            slope = float(np.ptp(encoder.table) / np.ptp(encoder.nodes))
+            lines.append((slope, float(encoder.table[0, 0] - slope * encoder.nodes[0]), 0.0))
+    slopes, origins, constants = np.array(lines).T
+    safe = np.where(slopes == 0.0, 1.0, slopes)
+    return LinearParts(
+        coef=parts.coef * slopes,
+        intercept=parts.intercept + float(parts.coef @ origins),
+        means=np.where(slopes == 0.0, constants, (parts.means - origins) / safe),
+        deviations=parts.deviations / safe,
+    )
 
 
 _LISTS = ("contribution", "low", "high")
@@ -296,8 +293,8 @@ class Model:
         )
 
     def open_source(self, path: Any, **reading: Any) -> Source:
-        """Find files and their reader; the schema knows where indices start."""
-        return open_source(path, self.schema, **reading)
+        """Find files and their reader; indices of LIBSVM files start as they did in training, unless told otherwise."""
+        return Source.open(path, zero_based_before=self.schema.zero_based, **reading)
 
     @property
     def _reading_schema(self) -> Schema:

@@ -142,7 +142,7 @@ def explanation_page(model: Model, folder: Path, *, model_name: str, parameter: 
 
 def _describe_model(page: Page, model: Model, folder: Path, parameter: ShowParameter) -> None:
     picture = _embedded(features_picture(model), folder, "what the model looks at", curve_words(model))
-    page.add("What the model looks at", picture, _feature_table(model))
+    page.add("What the model looks at", picture, *_feature_table(model))
     page.add("The model", _training_facts(model), *_selection_table(model), *_notes(model, parameter))
 
 
@@ -222,13 +222,16 @@ def _threshold_table(evaluation: Evaluation, cost_ratio: float | None, recall: f
         ]
         for words, found in described(evaluation, cost_ratio, recall)
     ]
-    names = ["rule", "score at least", "sensitivity", "specificity", "precision", "rows called"]
+    names = ["rule", "score at least", "sensitivity", "specificity", "precision", "rows called positive"]
     return Table(names, rows, "A row is called positive if its score reaches the threshold")
 
 
 def _sensitivity_table(evaluation: Evaluation) -> list[Text | Table]:
     rows = [[Cell(_percent(s), s), _cell(value)] for s, value in evaluation.sensitivity.items()]
-    words = "Share of positives found (sensitivity) when at least this share of negatives is not called (specificity):"
+    words = (
+        "Share of the positives called positive (sensitivity) when at least this share of the negatives is called "
+        "negative (specificity):"
+    )
     return [Text(words), Table(["specificity", "sensitivity"], rows)]
 
 
@@ -245,25 +248,29 @@ def _reliability_words(evaluation: Evaluation) -> list[Text | Facts]:
     ]
 
 
-def _feature_table(model: Model) -> Table:
+def _feature_table(model: Model) -> list[Text | Table]:
     effects = explain(model)
     shares = dict(by_column(effects))
-    what, names = "features", ["feature", "coefficient", "effect of one deviation", "share", "share of its column"]
+    what, names = "features", ["feature", "coefficient", "one deviation", "share", "share of its column"]
+    words = "One deviation: change of the score when the feature rises by one standard deviation."
     if model.features is not None:
-        what, names = "columns", ["column", "spread of its part", "share"]
+        what, names = "columns", ["column", "spread", "share"]
+        words = "Spread: standard deviation of what the column adds to the score."
     rows: list[list[Cell | str]] = []
     for effect in effects[:MOST_FEATURES]:
         row: list[Cell | str] = [effect.feature]
         if effect.coefficient is not None and effect.effect is not None:
-            row += [_cell(effect.coefficient, digits=4), _cell(effect.effect, digits=3)]
+            row += [Cell(f"{effect.coefficient:.4g}", effect.coefficient), _cell(effect.effect, sign=True)]
             row += [Cell(f"{share:.1%}", share) for share in (effect.share, shares[effect.column])]
         else:
             row += ["" if effect.importance is None else _cell(effect.importance)]
             row += [Cell(f"{effect.share:.1%}", effect.share)]
         rows.append(row)
     more = f"The first {MOST_FEATURES} of {len(effects)} {what}" if len(effects) > MOST_FEATURES else f"All {what}"
-    spread = "" if model.features is None else "; spread: standard deviation of what the column adds to the score"
-    return Table(names, rows, f"{more}{spread}; share: part of the difference between the mean scores of the classes")
+    return [
+        Text(f"{words} Share: part of the difference between the mean scores of the classes."),
+        Table(names, rows, more),
+    ]
 
 
 def _selection_table(model: Model) -> list[Table]:
@@ -273,7 +280,7 @@ def _selection_table(model: Model) -> list[Table]:
         return []
     rows = [
         [
-            row["features"],
+            row["features"].replace(" ", "\N{NO-BREAK SPACE}"),
             Cell(f"{row['n_features']:,}", row["n_features"]),
             Cell(f"{row['auc']:.4f} ± {row['standard_error']:.4f}", row["auc"]),
             "yes" if row["chosen"] else "",
@@ -281,7 +288,11 @@ def _selection_table(model: Model) -> list[Table]:
         for row in tried
     ]
     return [
-        Table(["model", "features", "AUC of the folds", "chosen"], rows, "Models compared: mean AUC ± standard error")
+        Table(
+            ["model", "features", "AUC of the folds", "chosen"],
+            rows,
+            "Models compared: mean AUC ± standard error; the number after kernel is its width",
+        )
     ]
 
 
@@ -295,7 +306,7 @@ def _training_facts(model: Model) -> Facts:
         "l2, l1": f"{facts['l2']:.3g}, {facts['l1']:.3g}",
         "certificate": f"the objective is at most {facts['relative_gap']:.1e} · F(0) above its minimum",
         "calibration": "none" if model.calibration is None else model.calibration.method,
-        "page by": f"vrspam {__version__}",
+        "page written by": f"vrspam {__version__}",
     }
     return Facts(words)
 
@@ -305,8 +316,8 @@ def _notes(model: Model, parameter: ShowParameter) -> list[Text | Bullets]:
     return [Text("Noticed in training:"), Bullets(notes)] if notes else []
 
 
-def _cell(value: float, *, digits: int = 4, sign: bool = False) -> Cell:
-    return Cell(f"{value:{'+' if sign else ''}.{digits}{'f' if digits == 4 and abs(value) < 1e4 else 'g'}}", value)
+def _cell(value: float, *, sign: bool = False) -> Cell:
+    return Cell(f"{value:{'+' if sign else ''}.4{'f' if abs(value) < 1e4 else 'g'}}", value)
 
 
 def _percent(share: float) -> str:

@@ -1,18 +1,16 @@
-"""Training data: a file opened with its columns found, its labels made true and false, and what was noticed."""
+"""Training data: a file with its columns and labels found, and notes about columns that were left out."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from vrspam._utils.messages import Parameter
-from vrspam._utils.progress import Progress
 from vrspam.data import Chunks, DataError, Schema
-from vrspam.data.chunks import open_source
 from vrspam.data.encode import check_frame, encode_rows
 from vrspam.data.errors import Problems
 from vrspam.data.first_pass import Label
@@ -29,6 +27,7 @@ class OpenedTable:
     """Labelled rows of a file, in memory or to be read block by block as often as needed.
 
     Rows are arrow tables of typed columns, or arrays for files without names; `encode` makes features of them.
+    `loaded` are all rows, and whether each is positive, where they are in memory.
     """
 
     chunks: Chunks
@@ -47,7 +46,10 @@ class OpenedTable:
 
     def blocks(self) -> Iterator[tuple[Any, np.ndarray]]:
         """Yield (rows as they are, whether each is positive); rows in memory are one block."""
-        for rows, labels in self.chunks if self.loaded is None else [self.loaded]:
+        if self.loaded is not None:
+            yield self.loaded
+            return
+        for rows, labels in self.chunks:
             yield rows, labels == self.positive
 
     def __iter__(self) -> Iterator[tuple[Any, np.ndarray]]:
@@ -61,6 +63,8 @@ class OpenedTable:
 
     def load_rows(self) -> tuple[Any, np.ndarray]:
         """All rows as they are, and whether each is positive."""
+        if self.loaded is not None:
+            return self.loaded
         found = list(self.blocks())
         if not found:
             raise DataError(f"{self.chunks.source.paths[0]} has no rows; get it again")
@@ -126,7 +130,7 @@ def open_labelled(
     -------
     OpenedTable
     """
-    source = open_source(path, **reading)
+    source = Source.open(path, **reading)
     on_error = "skip" if skip_errors else "raise"
     if target is None and not source.reader.sparse:
         raise DataError(
@@ -144,7 +148,7 @@ def open_labelled(
             max_categories=max_categories,
         )
         loaded = _read_table(source, inspector, Problems(on_error), progress, keep=not streaming)
-        schema, found = inspector.finish(), inspector
+        schema, identifiers, notes = inspector.finish(), tuple(inspector.identifiers), tuple(inspector.notes)
     else:
         for option, given in {"drop": drop, "include": include, "categorical": categorical}.items():
             if given:
@@ -156,15 +160,13 @@ def open_labelled(
         missing = 0.0 if source.reader.sparse else "mean"
         problems = Problems(on_error)
         schema = infer_schema(source, target, labels=True, missing=missing, problems=problems, progress=progress)
-        loaded, found = None, None
+        loaded, identifiers, notes = None, (), ()
     chunks = Chunks(source, schema, unknown="ignore", on_error=on_error, progress=progress, raw=True)
-    opened = OpenedTable(chunks, choose_positive(schema.labels or (), positive))
-    if found is not None:
-        opened = replace(opened, identifiers=tuple(found.identifiers), notes=tuple(found.notes))
+    label = choose_positive(schema.labels or (), positive)
     if loaded is not None:
         frame, labels = loaded
-        opened = replace(opened, loaded=(frame.select(list(schema.columns)), labels))
-    return opened
+        loaded = frame.select(list(schema.columns)), labels == label
+    return OpenedTable(chunks, label, identifiers, notes, loaded)
 
 
 def _read_table(
@@ -172,16 +174,15 @@ def _read_table(
 ) -> tuple[Any, np.ndarray] | None:
     """Read a table once, show its blocks to the inspector, and keep them if they are to stay in memory."""
     frames, labels = [], []
-    with Progress("reading", source.n_bytes, "rows", progress) as bar:
-        for block in source.blocks(inspector.choose, BLOCK_ROWS, problems, bar):
-            checked = check_frame(block, inspector.schema, [], problems)
-            if checked is not None:
-                frame, y, _ = checked
-                assert y is not None
-                inspector.add(frame, y)
-                if keep:
-                    frames.append(frame)
-                    labels.append(y)
+    for block in source.blocks(inspector.choose, BLOCK_ROWS, problems, "reading" if progress else None):
+        checked = check_frame(block, inspector.schema, [], problems)
+        if checked is not None:
+            frame, y, _ = checked
+            assert y is not None
+            inspector.add(frame, y)
+            if keep:
+                frames.append(frame)
+                labels.append(y)
     problems.warn()
     if not hasattr(inspector, "schema"):
         raise DataError(f"{source.paths[0]} has no rows; get it again")

@@ -15,7 +15,7 @@ from vrspam.tool import data_checks
 from vrspam.tool.calibration import METHODS, Calibration, calibrate
 from vrspam.tool.data_checks import note_of
 from vrspam.tool.fitting import FOLDS, Fit, Plan, fit_blocks, fit_linear, fit_maps, fold_auc_ci
-from vrspam.tool.model import Lines, Model, Scaling, shapes_of
+from vrspam.tool.model import LinearParts, Model, shapes_of, spread, undo_linear_map
 from vrspam.tool.table import OpenedTable, open_labelled
 
 MOST_COLUMNS = 1_000  # encoded; maps of wider tables take long and seldom help
@@ -104,7 +104,7 @@ def train(
 
 
 def _model(opened: OpenedTable, fit: Fit, calibration: str, notes: list[str]) -> Model:
-    """Put the model together, on the original scale of the columns."""
+    """Put the model together, on the original scale of the columns, with the facts about its training."""
     fitted, held_out = fit.estimator, fit.held_out
     interval = fold_auc_ci(held_out.positive, held_out.scores, held_out.fold)
     parts = _parts(fit, opened)
@@ -112,7 +112,7 @@ def _model(opened: OpenedTable, fit: Fit, calibration: str, notes: list[str]) ->
     calibrated: Calibration | None = None
     if calibration != "none":
         calibrated = calibrate(held_out.scores, held_out.positive, calibration, held_out.weights)
-    features = parts["features"]
+    features, candidates = parts.get("features"), fitted.selection_
     return Model(
         schema=opened.schema,
         positive=opened.positive,
@@ -126,7 +126,7 @@ def _model(opened: OpenedTable, fit: Fit, calibration: str, notes: list[str]) ->
             "columns": len(opened.schema.columns),
             "features": len(parts["coef"]),
             "map": "linear" if features is None else type(features).__name__.removesuffix("Features").lower(),
-            "selection": _candidates(fitted.selection_),
+            "selection": [dict(zip(candidates, row, strict=True)) for row in zip(*candidates.values(), strict=True)],
             "nonzero": int(np.count_nonzero(parts["coef"])),
             "l2": float(fitted.l2_),
             "l1": float(fitted.l1_),
@@ -148,20 +148,9 @@ def _parts(fit: Fit, opened: OpenedTable) -> dict[str, Any]:
     coef, intercept = fitted.coef_[0], float(fitted.intercept_[0])
     if fit.scaling is not None and fit.moments is not None:
         coef, intercept = fit.scaling.undo(coef, intercept)
-        return _named(coef, intercept, fit.moments.means, fit.scaling.deviations)
-    means, deviations = fitted.moments_.means, Scaling.of(fitted.moments_, False).deviations
-    if (lines := Lines.of(fitted.features_)) is not None:  # a plain linear model says the same
-        coef, intercept = lines.undo(coef, intercept)
-        deviations = deviations / np.where(lines.slopes > 0.0, lines.slopes, 1.0)
-        return _named(coef, intercept, lines.columns_of(means), deviations)
-    shapes = shapes_of(fitted, opened.schema.columns)
-    return {**_named(coef, intercept, means, deviations), "features": fitted.features_, "shapes": shapes}
-
-
-def _named(coef: np.ndarray, intercept: float, means: np.ndarray, deviations: np.ndarray) -> dict[str, Any]:
-    return {"coef": coef, "intercept": intercept, "means": means, "deviations": deviations, "features": None}
-
-
-def _candidates(table: dict[str, list]) -> list[dict[str, Any]]:
-    """The table of candidates, row by row."""
-    return [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
+        return LinearParts(coef, intercept, fit.moments.means, fit.scaling.deviations)._asdict()
+    deviations = spread(fitted.moments_)[1]
+    parts = LinearParts(coef, intercept, fitted.moments_.means, np.where(deviations > 0.0, deviations, 1.0))
+    if (plain := undo_linear_map(fitted.features_, parts)) is not None:
+        return plain._asdict()
+    return {**parts._asdict(), "features": fitted.features_, "shapes": shapes_of(fitted, opened.schema.columns)}

@@ -6,7 +6,8 @@ import glob
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from contextlib import nullcontext
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -45,10 +46,14 @@ class Source:
         format: str | None = None,
         *,
         delimiter: str | None = None,
-        zero_based: bool = False,
+        zero_based: bool | None = None,
+        zero_based_before: bool = False,
         chunk_bytes: int = 8 << 20,
     ) -> Source:
-        """Find the files; the format is told from the first one's name, else from its content."""
+        """Find the files; the format is told from the first one's name, else from its content.
+
+        Indices of LIBSVM files start as `zero_based` says, else as they did in earlier files (`zero_based_before`).
+        """
         paths = find_paths(path)
         if format is not None and format not in READERS:
             raise DataError(
@@ -71,13 +76,10 @@ class Source:
                     parameter=Parameter(name, True if value is True else None),
                     other=next(other.title for other in READERS.values() if name in other.options),
                 )
-        known = {"delimiter": delimiter, "zero_based": zero_based, "block_bytes": chunk_bytes}
+        from_zero = zero_based_before if zero_based is None else zero_based
+        known = {"delimiter": delimiter, "zero_based": from_zero, "block_bytes": chunk_bytes}
         options = {name: known[name] for name in kind.options}
-        return cls(paths, kind(**options), chunk_bytes, zero_based)
-
-    def counted_from(self, zero_based: bool) -> Source:
-        """The same LIBSVM files with indices that start at 0, or at 1."""
-        return replace(self, reader=LibsvmReader(zero_based, self.block_bytes), zero_based=zero_based)
+        return cls(paths, kind(**options), chunk_bytes, from_zero and kind.sparse)
 
     @property
     def format(self) -> str:
@@ -100,27 +102,28 @@ class Source:
         return self.reader.columns(self.paths[0])
 
     def blocks(
-        self, wanted: WantedOrChoice, rows: int, problems: Problems, progress: Progress | None = None
+        self, wanted: WantedOrChoice, rows: int, problems: Problems, label: str | None = None
     ) -> Iterator[Block]:
-        """Read the files one after the other, and say how far we are."""
+        """Read the files one after the other; with a `label` a progress line says how far the reading is."""
         before = count = 0
-        for path in self.paths:
-            size = os.path.getsize(path)
-            for block in self.reader.blocks(path, wanted, rows, problems):
-                yield block
-                count += block.rows
-                if progress:
-                    progress.update(before + int(size * block.done), count)
-            before += size
+        with Progress(label, self.n_bytes, "rows") if label else nullcontext() as bar:
+            for path in self.paths:
+                size = os.path.getsize(path)
+                for block in self.reader.blocks(path, wanted, rows, problems):
+                    yield block
+                    count += block.rows
+                    if bar:
+                        bar.update(before + int(size * block.done), count)
+                before += size
 
     def blocks_with_labels(
-        self, labels: str, wanted: WantedOrChoice, rows: int, problems: Problems, progress: Progress | None = None
+        self, labels: str, wanted: WantedOrChoice, rows: int, problems: Problems, label: str | None = None
     ) -> Iterator[Block]:
-        """The same for `.npy` files whose labels are another `.npy` file."""
+        """The same for `.npy` files whose labels are in another `.npy` file."""
         array = open_npy(labels)
         if array.shape != (self.n_rows,):
             raise DataError(f"{labels} has shape {array.shape} where {self.n_rows} labels are needed")
-        return with_labels(self.blocks(wanted, rows, problems, progress), array)
+        return with_labels(self.blocks(wanted, rows, problems, label), array)
 
 
 def find_paths(path: PathLike | Sequence[PathLike]) -> tuple[str, ...]:

@@ -58,7 +58,8 @@ class _ArrowReader:
             problems.report(path, None, None, str(error).removeprefix(f"{path} "), rows=None)
             return
         own = dict(zip(file.schema.names, file.schema.types, strict=True))
-        types = {name: own.get(name) if kind is None else kind for name, kind in choose(wanted, own).types.items()}
+        chosen = choose(wanted, own)
+        types = {name: own.get(name) if kind is None else kind for name, kind in chosen.types.items()}
         for name, kind in types.items():
             if reason := _mismatch(file.schema, name, kind):
                 problems.report(path, None, None, reason, rows=file.rows)

@@ -1,4 +1,4 @@
-"""What a reader is, what it hands on, and text files: opened whatever their compression, cut at line ends."""
+"""`Reader` and the blocks it yields; text files, compressed or not, read in blocks that end at a line end."""
 
 from __future__ import annotations
 
@@ -81,10 +81,8 @@ class Block:
                 y=None if self.y is None else self.y[start:stop],
             )
 
-    def without(self, bad: Mapping[int, str | Message], problems: Problems) -> np.ndarray | None:
-        """Report bad rows; return the positions of the others, None when all rows are good."""
-        if not bad:
-            return None
+    def without(self, bad: Mapping[int, str | Message], problems: Problems) -> np.ndarray:
+        """Report bad rows; return the positions of the others."""
         for row in sorted(bad):
             problems.report(self.file, self.index, self.where(row), bad[row])
         return np.setdiff1d(np.arange(self.rows), list(bad))
@@ -131,10 +129,10 @@ class Reader(Protocol):
         """Return the number of rows where the head of the file says it."""
 
     def blocks(self, path: str, wanted: WantedOrChoice, rows: int, problems: Problems) -> Iterator[Block]:
-        """Yield the wanted columns block by block, of a format that has rows apart at most `rows` rows at a time."""
+        """Yield the wanted columns block by block; at most `rows` rows at a time, except for text."""
 
 
-# Told apart by their first bytes, because names lie.
+# Compression is told by the first bytes, because names can be wrong.
 _OPENERS: dict[bytes, Callable[..., Any]] = {
     b"\x1f\x8b": gzip.open,
     b"BZh": bz2.open,
@@ -150,9 +148,9 @@ _LONGEST_FIELD = 1000  # lines in one quoted field
 
 
 class TextFile:
-    """A file opened for reading bytes, unpacked on the way (gzip, bzip2, xz or plain).
+    """A file opened for reading bytes, decompressed on the way (gzip, bzip2, xz or plain).
 
-    `share` is the part of the file on disk that has been read, so progress is known for packed files too.
+    `share` is the part of the file on disk that has been read, so progress is known for compressed files too.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:

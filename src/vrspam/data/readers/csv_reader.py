@@ -14,15 +14,7 @@ from typing import Any, NamedTuple
 
 from vrspam._utils.messages import Parameter
 from vrspam.data.errors import DataError, Problems, similar
-from vrspam.data.readers.base import (
-    DAMAGED,
-    Block,
-    TextFile,
-    WantedOrChoice,
-    choose,
-    count_lines,
-    line_blocks,
-)
+from vrspam.data.readers.base import DAMAGED, Block, TextFile, WantedOrChoice, choose, count_lines, line_blocks
 
 _PEEK = 1 << 18  # bytes from which the types of columns are guessed
 _FEW = 0.1  # share of cells that may be out of type there
@@ -46,7 +38,7 @@ class _Head(NamedTuple):
 
 
 class CSVReader:
-    """CSV text, packed or not.
+    """CSV text, compressed or not.
 
     The types of columns come from the first rows of a file. They are found once for each file, in the same opening as
     the first reading, and kept for the next one.
@@ -78,16 +70,15 @@ class CSVReader:
         with TextFile(path) as file:
             try:
                 head = self._read_head(path, file)
-                types = {
-                    name: pa.string() if kind is None else kind
-                    for name, kind in choose(wanted, head.types).types.items()
-                }
+                chosen = choose(wanted, head.types)
+                types = {name: pa.string() if kind is None else kind for name, kind in chosen.types.items()}
                 missing = [name for name in types if name not in head.types]
                 if missing:
                     reason = f"there is no column {missing[0]!r}{similar(missing[0], head.types)}"
                     problems.report(path, None, "line 1", reason, rows=None)
                     return
-                parsed = _parsed_types(types, head.types)
+                flags = [n for n, t in types.items() if t == pa.float64() and pa.types.is_boolean(head.types[n])]
+                parsed = types | dict.fromkeys(flags, pa.bool_())  # true and false become numbers afterwards
                 schema = pa.schema(list(types.items()))
                 for text, line in line_blocks(file.stream, self.block_bytes, first_line=head.first_line, quoted=True):
                     index += 1
@@ -115,7 +106,8 @@ class CSVReader:
         start = file.stream.tell()
         text = _first_lines(file)
         file.stream.seek(start)
-        dialect = _Dialect(names, delimiter, _decimal(text, delimiter, len(names)))
+        decimal = "." if delimiter == "," else _find_decimal_sign(text, delimiter, len(names))
+        dialect = _Dialect(names, delimiter, decimal)
         self._heads[key] = head = _Head(dialect, _find_types(path, text, lines + 1, dialect), lines + 1)
         return head
 
@@ -136,7 +128,7 @@ def _find_types(path: str, text: bytes, line: int, dialect: _Dialect) -> dict[st
         if good.isspace() and bad:
             raise DataError(f"{path}, line {bad[0][0]}: {bad[0][2]}; no row there is right, correct them")
         table = _parse(good, dialect, {})
-    return {name: _mostly(table.column(name), dialect.decimal) for name in dialect.names}
+    return {name: _prevailing_type(table.column(name), dialect.decimal) for name in dialect.names}
 
 
 def _first_lines(file: TextFile) -> bytes:
@@ -153,7 +145,7 @@ def _first_lines(file: TextFile) -> bytes:
     return b"".join(blocks)
 
 
-def _mostly(column: Any, decimal: str = ".") -> Any:
+def _prevailing_type(column: Any, decimal: str = ".") -> Any:
     """Return a column's type; text that is numbers, or true and false, but for a few cells counts as such.
 
     So a bad cell among the first rows is named as one, and does not make its column a categorical one.
@@ -202,10 +194,8 @@ def _read_names(path: str, file: TextFile, delimiter: str | None) -> tuple[list[
     return names, delimiter, lines
 
 
-def _decimal(text: bytes, delimiter: str, width: int) -> str:
+def _find_decimal_sign(text: bytes, delimiter: str, width: int) -> str:
     """The sign before a fraction: a comma where whole columns of the first rows have one, a point otherwise."""
-    if delimiter == ",":
-        return "."
     rows = _rows(text, _Dialect([], delimiter))
     cells = [row for _, _, row in islice(rows, _SAMPLE) if len(row) == width]
     columns = [[cell.strip() for cell in column if cell not in _NULLS] for column in zip(*cells, strict=False)]
@@ -217,15 +207,6 @@ def _decimal(text: bytes, delimiter: str, width: int) -> str:
         if commas and commas + whole >= (1.0 - _FEW) * len(column):
             return ","
     return "."
-
-
-def _parsed_types(wanted: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the types to parse with: true/false columns are read as such and become numbers afterwards."""
-    import pyarrow as pa
-
-    return {
-        name: pa.bool_() if pa.types.is_boolean(found[name]) and t == pa.float64() else t for name, t in wanted.items()
-    }
 
 
 def _parse(text: bytes, dialect: _Dialect, types: Mapping[str, Any]) -> Any:
@@ -322,15 +303,13 @@ def _not_castable(values: Sequence[str], kind: Any, decimal: str = ".") -> list[
         return []
     swapped = str.maketrans(",.", ".,") if decimal == "," else {}
     cleaned = [None if value in _NULLS else value.strip().translate(swapped) for value in values]
-
-    def fits(part: list[str | None]) -> bool:
-        try:
-            pa.array(part, pa.string()).cast(kind)
-        except pa.ArrowInvalid:
-            return False
-        return True
-
-    return [] if fits(cleaned) else [i for i, value in enumerate(cleaned) if not fits([value])]
+    try:
+        pa.array(cleaned, pa.string()).cast(kind)
+    except pa.ArrowInvalid:
+        if len(values) == 1:
+            return [0]
+        return [i for i, value in enumerate(values) if _not_castable([value], kind, decimal)]
+    return []
 
 
 def _word(kind: Any) -> str:
