@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from checks import Piece, signed_pieces
+from other_toys import LogisticByPairs, PlainNet, QuadraticFromOutside, WeightedLasso
 from scipy import sparse
 from toy_loss import SquaredHingeByPairs
 from toy_penalty import MCP
@@ -34,13 +36,41 @@ CONTAINERS = {
 # (l2, l1) of an elastic net in units of 2pq · mean diagonal of H and of the least l1 that gives w = 0
 STRENGTHS = {"ridge": (1e-2, 0.0), "weak_ridge": (1e-5, 0.0), "net": (1e-2, 0.1), "sparse_net": (1e-3, 0.5)}
 
-# Every loss, of rows X (dense or CSR) and labels y; every penalty, for columns of about unit curvature; every solver.
-LOSSES: dict[str, Callable] = {
-    "squared, moments": lambda X, y: SquaredPairLoss.from_moments(ClassMoments.from_data(X, y)),
-    "squared, rows": lambda X, y: SquaredPairLoss.from_rows(X, y == 1, None, ClassMoments.from_data(X, y)),
-    "squared hinge": SquaredHingeByPairs,
+
+class LossCase(NamedTuple):
+    """A loss of rows X (dense or CSR) and labels y, and its oracle: "squared", "squared hinge" or None."""
+
+    make: Callable
+    oracle: str | None = None
+
+
+class PenaltyCase(NamedTuple):
+    """A penalty for four columns of about unit curvature, and its quadratic pieces for each, from its formula."""
+
+    penalty: Any
+    pieces: list[list[Piece]]
+
+
+# Every loss, penalty and exact solver; each goes through every check, with each other.
+LOSSES = {
+    "squared, moments": LossCase(lambda X, y: SquaredPairLoss.from_moments(ClassMoments.from_data(X, y)), "squared"),
+    "squared, rows": LossCase(
+        lambda X, y: SquaredPairLoss.from_rows(X, y == 1, None, ClassMoments.from_data(X, y)), "squared"
+    ),
+    "squared, from outside": LossCase(QuadraticFromOutside.of, "squared"),
+    "squared hinge": LossCase(SquaredHingeByPairs, "squared hinge"),
+    "logistic": LossCase(LogisticByPairs),
 }
-PENALTIES: dict[str, Any] = {"ridge": ElasticNet(0.02), "elastic net": ElasticNet(0.01, 0.05), "MCP": MCP(0.04, 3.5)}
+WEIGHTS = np.array([1.0, 0.5, 2.0, 1.5])
+PENALTIES = {
+    "ridge": PenaltyCase(ElasticNet(0.02), 4 * [signed_pieces(0.02, 0.0)]),
+    "elastic net": PenaltyCase(ElasticNet(0.01, 0.05), 4 * [signed_pieces(0.01, 0.05)]),
+    "plain net": PenaltyCase(PlainNet(0.01, 0.05), 4 * [signed_pieces(0.01, 0.05)]),
+    "MCP": PenaltyCase(
+        MCP(0.04, 3.5), 4 * [signed_pieces(-1 / 3.5, 0.04, most=0.14) + signed_pieces(0.0, 0.0, least=0.14)]
+    ),
+    "weighted lasso": PenaltyCase(WeightedLasso(0.04, WEIGHTS), [signed_pieces(0.0, 0.04 * c) for c in WEIGHTS]),
+}
 SOLVERS: dict[str, Callable] = {type(solver).__name__: type(solver) for solver in exact_solvers()}
 SOLVERS["RidgePath"] = lambda: RidgePath(np.array([0.01, 0.02, 0.03, 0.04]))
 

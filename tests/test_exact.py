@@ -280,6 +280,9 @@ class Provisional:
     def __init__(self, offered):
         self.offered = offered
 
+    def refuses(self, objective):
+        return None
+
     def init(self, objective):
         return State(np.ones(3), np.full(3, 1e9), 1e9)
 

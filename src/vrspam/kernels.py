@@ -16,7 +16,7 @@ from numba import njit, types
 from numba.core.caching import FunctionCache
 from numba.extending import overload
 
-from vrspam.objective.penalties import NO_CURVATURE, ElasticNet
+from vrspam.objective.penalties import ElasticNet
 
 # The compiler may reorder sums to vectorise them (a strict dot product is five times slower). It may not assume that
 # NaN and infinity do not occur: they are how divergence is detected.
@@ -85,6 +85,11 @@ def register_prox(kind: type) -> Callable[[F], F]:
         return function
 
     return register
+
+
+def has_prox(penalty: Any) -> bool:
+    """Whether `prox1` takes this penalty."""
+    return type(penalty) in _PROX
 
 
 @register_prox(ElasticNet)
@@ -156,17 +161,17 @@ def _overload_add_row(X, i, scale, out):
     return lambda X, i, scale, out: _sparse_add_row(X, i, scale, out)
 
 
-def violation(penalty, w, grad, curvature):
-    """As `Penalty.violation` (`vrspam.objective.penalties`): 0 at a solution; it decides when to stop."""
+def violation(penalty, w, grad, curvature, divisor):
+    """0 at a solution; it decides when to stop: the elastic net's certificate, with its `gap_curvature` as `divisor`.
+
+    For other penalties it is what a step along each coordinate gains, as in `Separable.violation`.
+    """
     raise TypeError("only compiled code calls this")
 
 
 @compiled
-def _elastic_net_violation(penalty, w, grad, curvature):
+def _elastic_net_violation(penalty, w, grad, divisor):
     l1, l2 = penalty.l1, penalty.l2
-    divisor = l2
-    if not l2 > 0.0:
-        divisor = NO_CURVATURE * max(np.mean(curvature), TINY)
     total, root = 0.0, np.sqrt(2.0 * divisor)
     for j in range(w.shape[0]):
         s = max(grad[j] - l1, 0.0) + min(grad[j] + l1, 0.0)
@@ -187,20 +192,20 @@ def _prox_violation(penalty, w, grad, curvature):
 
 
 @overload(violation)
-def _overload_violation(penalty, w, grad, curvature):
+def _overload_violation(penalty, w, grad, curvature, divisor):
     if _kind(penalty) is ElasticNet:
-        return lambda penalty, w, grad, curvature: _elastic_net_violation(penalty, w, grad, curvature)
-    return lambda penalty, w, grad, curvature: _prox_violation(penalty, w, grad, curvature)
+        return lambda penalty, w, grad, curvature, divisor: _elastic_net_violation(penalty, w, grad, divisor)
+    return lambda penalty, w, grad, curvature, divisor: _prox_violation(penalty, w, grad, curvature)
 
 
 @compiled
-def gram_descent(gram, curvature, w, grad, penalty, target, max_sweeps):
+def gram_descent(gram, curvature, w, grad, penalty, divisor, target, max_sweeps):
     """Coordinate descent on wᵀ gram w / 2 - b·w + Ω(w), with grad = gram w - b kept up to date.
 
     A step along coordinate j is exact. It changes grad by a multiple of row j of gram, so after every sweep the
     violation costs only O(d). Only one sweep in five visits coordinates that are zero, because most zeros of
-    a sparse solution stay zero. `curvature` is the diagonal of gram. Returns (sweeps done,
-    violation); w and grad change in place.
+    a sparse solution stay zero. `curvature` is the diagonal of gram, `divisor` goes to `violation`. Returns (sweeps
+    done, violation); w and grad change in place.
     """
     full_every = 5
     d = w.shape[0]
@@ -208,7 +213,7 @@ def gram_descent(gram, curvature, w, grad, penalty, target, max_sweeps):
     for j in range(d):
         if curvature[j] >= TINY:
             steps[j] = 1.0 / curvature[j]
-    left = violation(penalty, w, grad, curvature)
+    left = violation(penalty, w, grad, curvature, divisor)
     sweep = 0
     while sweep < max_sweeps and not left <= target:
         for j in range(d):
@@ -220,7 +225,7 @@ def gram_descent(gram, curvature, w, grad, penalty, target, max_sweeps):
                 w[j] = new
                 _dense_add_row(gram, j, new - old, grad)
         sweep += 1
-        left = violation(penalty, w, grad, curvature)
+        left = violation(penalty, w, grad, curvature, divisor)
     return sweep, left
 
 
@@ -467,7 +472,7 @@ def spam_ridge(X, order, side, classes, learn, v, average, carry, rule):
 
 
 @compiled
-def spam_net(X, order, side, classes, learn, w, average, carry, rule, l1):
+def spam_net(X, order, side, classes, learn, w, average, carry, rule, net):
     """As `spam_ridge`, but with l1 ≥ 0 and textbook steps of O(d): the threshold moves every coordinate.
 
     `carry` has the same layout; its scale stays 1. `average` is Σ t w_t.
@@ -485,7 +490,7 @@ def spam_net(X, order, side, classes, learn, w, average, carry, rule, l1):
             classes, rule, carry[STEPS], c, score, other_score, square, dot0 if c == 1 else dot1
         )
         add_row(X, i, -step * factor, w)
-        penalty = ElasticNet(l2, l1)
+        penalty = ElasticNet(l2, net.l1)
         for j in range(w.shape[0]):
             w[j] = prox1(penalty, w[j], step, j)
         for j in range(average.shape[0]):

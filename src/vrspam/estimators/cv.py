@@ -223,7 +223,7 @@ class AUCClassifierCV(AUCClassifierBase):
             maps = named_maps(self.features, check_random_state(self.random_state).randint(2**31))
             found = choose_map(maps, rows, splits, classes, self._search, self.selection)
             rows = rows._replace(X=MappedArray(rows.X, found.chosen.features))
-        exact = ExactSolver(**found.point.values, tol=self.tol, max_iter=self.max_iter)
+        exact = ExactSolver(found.point.values["l2"], found.point.values["l1"], self.tol, self.max_iter)
         fit = exact.from_rows(rows, classes, solver, found.chosen.scores.total)
         train_parts, _ = zip(*splits, strict=True)
         left_out = 1.0 - float(np.mean(list(map(len, train_parts)))) / rows.X.shape[0]
@@ -288,7 +288,7 @@ class AUCClassifierCV(AUCClassifierBase):
         """Choose the penalties on folds of blocks, and fit them on the moments of all rows."""
         scores = cross_validate(source, self._search)
         found = only_columns(scores, source.total.means.shape[1], self.selection)
-        exact = ExactSolver(**found.point.values, tol=self.tol, max_iter=self.max_iter)
+        exact = ExactSolver(found.point.values["l2"], found.point.values["l1"], self.tol, self.max_iter)
         fit = exact.from_moments(source.total)
         self._store_columns(source.total.means.shape[1], names)
         return self._store_search(found, fit, 1.0 / source.n_folds, held_out_=scores.held_out_at(found.point))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, NamedTuple, Self
@@ -16,7 +17,7 @@ from vrspam._utils.blas import blas_threads_for, blas_threads_for_matrix
 from vrspam._utils.validation import Rows
 from vrspam.estimators.base import PENALTY_CONSTRAINTS, AUCClassifierBase, BlockProducts, RowBlocks, resolve_l2
 from vrspam.moments import ClassMoments
-from vrspam.objective import DeviceProducts, ElasticNet, Objective, Operator, SquaredPairLoss
+from vrspam.objective import DeviceProducts, ElasticNet, Objective, Operator, Penalty, SquaredPairLoss
 from vrspam.solvers import SolverName, choose_solver, solve
 from vrspam.solvers.base import Solution
 
@@ -43,12 +44,15 @@ class ExactSolver:
     l2 : float or "auto"
     l1, tol : float
     max_iter : int
+    penalty : callable
+        The penalty of an l2 and an l1.
     """
 
     l2: float | str
     l1: float
     tol: float
     max_iter: int
+    penalty: Callable[[float, float], Penalty] = ElasticNet
 
     def from_moments(self, moments: ClassMoments) -> ExactFit:
         """Solve from d×d matrices."""
@@ -78,7 +82,7 @@ class ExactSolver:
 
     def _solve(self, loss: SquaredPairLoss, moments: ClassMoments, solver: SolverName) -> ExactFit:
         l2 = resolve_l2(self.l2, moments)
-        objective = Objective(loss, ElasticNet(l2, float(self.l1)))
+        objective = Objective(loss, self.penalty(l2, float(self.l1)))
         return ExactFit(solve(objective, tol=self.tol, max_iter=self.max_iter), moments, l2, solver)
 
     @staticmethod

@@ -6,7 +6,6 @@ from contextlib import nullcontext
 from numbers import Integral, Real
 from typing import Any
 
-from scipy import sparse
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -165,15 +164,13 @@ class VRSPAMClassifier(AUCClassifierBase):
         -------
         self
         """
-        if not isinstance(self.l2, str) and self.l2 == 0:
-            raise ValueError("VRSPAM needs l2 > 0 (the paper assumes β ≠ 0): give a positive l2, or use AUCClassifier.")
         data = self._validate_rows(X, y, sample_weight, order="C")
         classes = self._two_classes(data)
         moments = ClassMoments(data.X.shape[1], classes=classes, scatter=False).add_checked(*data)
         l2, l1 = resolve_l2(self.l2, moments), float(self.l1)
         rows = TrainingRows(data.X, data.y == classes[1], data.weights, moments)
         objective = objective_on_rows(rows, l2, l1)
-        variant = variant_that_runs(self.variant, l1, sparse.issparse(data.X))
+        variant = variant_that_runs(self.variant, objective.penalty, rows.is_sparse)
         solver = VRSPAM(
             rows,
             variant,

@@ -5,7 +5,7 @@ Each solution is certified, and scored on the rows that its fold holds out; the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,6 +20,7 @@ from vrspam.model_selection.held_out import HeldOut, HeldOutBlock, held_out_at
 from vrspam.model_selection.selection import TIE, Choice, SelectionRule, select, simplest
 from vrspam.model_selection.sources import FoldSource, RowsInMemory, over_folds
 from vrspam.moments import ClassMoments
+from vrspam.objective import ElasticNet, Penalty
 from vrspam.solvers.path import auto_l2s, check_grid_axis, solve_grid
 
 
@@ -126,6 +127,7 @@ class GridSearch:
     tol: float
     max_iter: int
     n_jobs: int | None
+    penalty: Callable[[float, float], Penalty] = ElasticNet  # of an l2 and an l1
 
 
 @dataclass
@@ -195,7 +197,9 @@ def cross_validate(source: FoldSource, search: GridSearch, *, keep_coefs: bool =
 
     def solve_fold(fold: int) -> np.ndarray:
         loss, centre = source.training(fold)
-        grid = solve_grid(loss, l2s, l1s, tol=search.tol, max_iter=search.max_iter, like=source.like)
+        grid = solve_grid(
+            loss, l2s, l1s, tol=search.tol, max_iter=search.max_iter, penalty=search.penalty, like=source.like
+        )
         del loss  # its matrices are not needed while rows are scored
         scores.gaps[..., fold], scores.converged[..., fold] = grid.gaps, grid.converged
         scores.intercepts[..., fold] = -(grid.coefs @ centre)

@@ -25,7 +25,7 @@ from vrspam.objective.losses import (
     WithinProducts,
     multiply,
 )
-from vrspam.objective.penalties import ElasticNet, Penalty, Separable
+from vrspam.objective.penalties import ElasticNet, Penalty, Separable, soft_threshold
 
 __all__ = [
     "AUTO_L2_SHARE",
@@ -41,6 +41,7 @@ __all__ = [
     "WithinProducts",
     "l2_unit",
     "multiply",
+    "soft_threshold",
 ]
 
 AUTO_L2_SHARE = 1e-3  # `l2="auto"` is this share of `l2_unit`

@@ -16,7 +16,7 @@ Both terms of f are ≥ 0, so neither f nor ∇f suffers from cancellation.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -149,6 +149,14 @@ class QuadraticLoss(SmoothLoss, Protocol):
     def delta(self) -> np.ndarray: ...
     @property
     def within(self) -> Operator: ...
+    @property
+    def rounding(self) -> float: ...
+
+    def value_and_grad(self, w: np.ndarray, product: np.ndarray | None = None) -> tuple[float, np.ndarray]:
+        """f(w) and ∇f(w); `product` is Σw where it is known."""
+
+    def restricted_to(self, columns: np.ndarray, matrix: np.ndarray) -> QuadraticLoss:
+        """The loss of some of the columns, whose Σ is `matrix`."""
 
 
 @dataclass(frozen=True)
@@ -240,6 +248,11 @@ class SquaredPairLoss:
         margin = 1.0 - float(w @ self.delta)
         value = self.scale * (margin * margin + max(float(w @ product), 0.0))
         return value, self.k * (product - margin * self.delta)
+
+    def restricted_to(self, columns: np.ndarray, matrix: np.ndarray) -> SquaredPairLoss:
+        """The loss of some of the columns, whose Σ is `matrix`."""
+        delta, diagonal = self.delta[columns], self.diagonal[columns]
+        return replace(self, delta=delta, within=matrix, matrix=matrix, diagonal=diagonal, rows=None)
 
     def hessian_product(self, w: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         """The function v -> k (Σ + δδᵀ) v, which does not depend on w."""

@@ -54,8 +54,11 @@ class Solver(Protocol):
         """The minimiser, from `w0` where a start helps."""
 
 
-class Epochs(Protocol):
+class EpochMethod(Protocol):
     """An algorithm that works in epochs. It neither loops over them nor tests for the end: `run` does both."""
+
+    def refuses(self, objective: Objective) -> str | None:
+        """Why it cannot minimise the objective, in words; None if it can."""
 
     def init(self, objective: Objective) -> State:
         """The starting point, evaluated."""
@@ -128,7 +131,7 @@ def proximal_point(objective: Objective, w: np.ndarray, grad: np.ndarray) -> np.
 
 
 def run(
-    solver: Epochs,
+    solver: EpochMethod,
     objective: Objective,
     *,
     tol: float,
@@ -140,6 +143,9 @@ def run(
     Where the penalty allows no certificate its `violation` takes that place. The clock runs only while the solver
     works. `callback` gets one row of the history after each epoch.
     """
+    refusal = solver.refuses(objective)
+    if refusal is not None:
+        raise ValueError(f"{type(solver).__name__} cannot minimise this objective: {refusal}.")
     rows: list[dict[str, float]] = []
     seconds, target = 0.0, target_gap(objective, tol)
 

@@ -167,6 +167,10 @@ class ShuffledEpochs:
         self.method, self.advance, self.n_rows, self.rng = method, advance, n_rows, rng
         self.diverged, self.sparsify = diverged, sparsify
 
+    def refuses(self, objective: Objective) -> str | None:
+        """None: the estimator has made the method for this objective."""
+        return None
+
     def init(self, objective: Objective) -> State:
         value, grad = objective.value_and_grad(np.zeros(objective.loss.n_features))
         return State(np.zeros_like(grad), grad, value, passes=1.0)

@@ -8,14 +8,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from scipy import sparse
 
 from vrspam.objective import Objective, WithinProducts
 from vrspam.solvers.base import EpochSolver, State
-from vrspam.solvers.gram import NOT_RIDGE, GramDescent
+from vrspam.solvers.gram import NOT_RIDGE, GramDescent, refuse_uncompiled
 
 NOT_QUADRATIC = "it needs a quadratic loss"
 
@@ -88,7 +86,9 @@ class ColumnDescent(EpochSolver):
     def refuses(self, objective: Objective) -> str | None:
         if not objective.loss.is_quadratic:
             return NOT_QUADRATIC
-        return None if objective.loss.rows is not None else "it needs the rows in memory"
+        if objective.loss.rows is None:
+            return "it needs the rows in memory"
+        return refuse_uncompiled(objective)
 
     def init(self, objective: Objective) -> State:
         rows = objective.loss.rows
@@ -145,10 +145,7 @@ class ColumnDescent(EpochSolver):
         loss = objective.loss
         matrix = self._gram(support)
         matrix -= self._means[:, support].T @ self._means[:, support]
-        part = replace(
-            loss, delta=loss.delta[support], within=matrix, matrix=matrix, diagonal=loss.diagonal[support], rows=None
-        )
-        return Objective(part, objective.penalty.restricted_to(support))
+        return Objective(loss.restricted_to(support, matrix), objective.penalty.restricted_to(support))
 
     def _gram(self, support: np.ndarray) -> np.ndarray:
         if isinstance(self._columns, np.ndarray):

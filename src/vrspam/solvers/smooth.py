@@ -16,6 +16,9 @@ from vrspam.objective import Objective
 from vrspam.solvers.base import EpochSolver, State
 
 POWER_STEPS = 12
+LARGEST_CURVATURE = 1e150  # squares of larger numbers overflow
+CG_STEPS = 100
+HALVINGS = 30
 
 
 class ProximalGradient(EpochSolver):
@@ -63,13 +66,23 @@ class ProximalGradient(EpochSolver):
             curvature = float(move @ (new_grad - grad))
             if curvature <= self._lipschitz * float(move @ move) * (1.0 + 1e-9):
                 break
-            self._lipschitz *= 1.5
+            self._lipschitz = _raised(self._lipschitz, 1.5)
         uphill = float((point - w) @ (w - state.w)) > 0.0
         self._momentum = 1.0 if uphill else momentum
         self._before, self._grad_before = state.w, state.grad
         state.w, state.grad, state.value = w, new_grad, value
         if uphill:
             self._before, self._grad_before = w, new_grad
+
+
+def _raised(lipschitz: float, factor: float) -> float:
+    """A larger bound on the curvature; steps that are never short enough mean that the loss is not a number."""
+    if lipschitz > LARGEST_CURVATURE:
+        raise ValueError(
+            "The loss is not finite, or its gradient is not continuous: no step is short enough. Rescale the features "
+            "(sklearn.preprocessing.StandardScaler)."
+        )
+    return lipschitz * factor
 
 
 def _largest_curvature(objective: Objective, state: State) -> float:
@@ -85,10 +98,6 @@ def _largest_curvature(objective: Objective, state: State) -> float:
         v = product(v / length)
         value = max(value, float(np.linalg.norm(v)))
     return max(value * 1.01, float(np.finfo(float).tiny))
-
-
-CG_STEPS = 100
-HALVINGS = 30
 
 
 class TruncatedNewton(EpochSolver):
@@ -132,7 +141,7 @@ class TruncatedNewton(EpochSolver):
             move = w - state.w
             if float(move @ (grad - state.grad)) <= self._lipschitz * float(move @ move) * (1.0 + 1e-9):
                 break
-            self._lipschitz *= 2.0
+            self._lipschitz = _raised(self._lipschitz, 2.0)
         if value <= state.value:
             state.w, state.grad, state.value = w, grad, value
 

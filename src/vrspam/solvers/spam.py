@@ -61,7 +61,8 @@ class SPAM(SumsMethod):
         if l1 > 0.0:
             if self.carry[kernels.SPAM_SINCE_FOLD] > 0.0:  # the steps before had no l1
                 kernels.spam_fold(self.classes, self.w, self.total, self.carry)
-            kernels.spam_net(X, order, side, self.classes, learn, self.w, self.total, self.carry, rule, float(l1))
+            net = ElasticNet(0.0, float(l1))  # its l2 comes with the rule
+            kernels.spam_net(X, order, side, self.classes, learn, self.w, self.total, self.carry, rule, net)
             kernels.spam_fold(self.classes, self.w, self.total, self.carry)  # for the case that steps without l1 follow
             return
         kernels.spam_ridge(X, order, side, self.classes, learn, self.w, self.total, self.carry, rule)
@@ -90,7 +91,7 @@ def spam_pass(
     penalty: ElasticNet,
     w: np.ndarray,
     *,
-    step_size: float | None = None,
+    step_size: float = 0.0,
 ) -> np.ndarray:
     """Run one pass of SPAM over the rows `order`, from w, with known class means and η_t = c/√t.
 
@@ -106,8 +107,8 @@ def spam_pass(
     penalty : ElasticNet
     w : ndarray of shape (d,)
         The starting point; it is not changed.
-    step_size : float, optional
-        c. By default c = 1 / (mean Lipschitz constant), and no step exceeds 1 / (Lipschitz constant of its row), so
+    step_size : float, default=0.0
+        c. 0 means c = 1 / (mean Lipschitz constant), and no step that exceeds 1 / (Lipschitz constant of its row), so
         that unscaled data do not make the steps diverge.
 
     Returns
@@ -121,6 +122,6 @@ def spam_pass(
     method.classes = classes
     method.w = np.array(w, dtype=np.float64)
     method.carry[[kernels.SPAM_LOWER, kernels.SPAM_UPPER]] = classes.sums @ method.w
-    rule = kernels.StepRule(0.0 if step_size is None else float(step_size), False, float(penalty.l2), 0.0)
+    rule = kernels.StepRule(step_size, False, float(penalty.l2), 0.0)
     method.advance(X, order, np.asarray(is_positive, dtype=np.int64), rule, penalty.l1, learn=False)
     return method.coef

@@ -20,7 +20,7 @@ from typing import Literal
 
 import numpy as np
 
-from vrspam.objective import ElasticNet, Objective, SquaredPairLoss
+from vrspam.objective import ElasticNet, Objective, Penalty, SquaredPairLoss
 from vrspam.solvers.base import State, proximal_point, run
 from vrspam.solvers.online import known_sums
 from vrspam.solvers.row_gradients import PairGradient, RowGradient, TrainingRows
@@ -37,17 +37,18 @@ BLOWN_UP = 10.0  # an accelerated epoch has failed if F is above F(0) and above 
 ROUNDING = 1e-13  # F may rise by this share of F(0) in a plain epoch that has converged
 
 
-def variant_that_runs(variant: Variant, l1: float, is_sparse: bool) -> Variant:
+def variant_that_runs(variant: Variant, penalty: Penalty, is_sparse: bool) -> Variant:
     """Return the variant that is used instead of `variant` for this penalty and matrix.
 
     With l1 > 0 momentum gains nothing, and on a CSR matrix only the pair gradient has cheap steps.
 
-    >>> variant_that_runs("accelerated", 0.0, True), variant_that_runs("accelerated", 0.1, False)
+    >>> ridge, net = ElasticNet(1.0), ElasticNet(1.0, 0.1)
+    >>> variant_that_runs("accelerated", ridge, True), variant_that_runs("accelerated", net, False)
     ('accelerated', 'centred')
     """
-    if variant == "paper" or l1 == 0.0:
+    if variant == "paper" or penalty.ridge is not None:
         return variant
-    return "pair" if is_sparse else "centred"
+    return "pair" if is_sparse and isinstance(penalty, ElasticNet) else "centred"
 
 
 def objective_on_rows(rows: TrainingRows, l2: float, l1: float) -> Objective:
@@ -90,9 +91,9 @@ class VRSPAM:
     def refuses(self, objective: Objective) -> str | None:
         """Return the reason why this variant cannot minimise the objective, or None if it can."""
         if not objective.loss.is_quadratic:
-            return "VRSPAM needs the squared pair loss"
+            return "it needs the squared pair loss"
         if not objective.penalty.strong_convexity > 0.0:
-            return "VRSPAM needs l2 > 0 (the paper assumes β ≠ 0)"
+            return "it needs l2 > 0 (the paper assumes β ≠ 0): give a positive l2, or use AUCClassifier"
         if self.variant in ("paper", "pair") and not isinstance(objective.penalty, ElasticNet):
             return f'the variant "{self.variant}" is written for the elastic net'
         return None
