@@ -24,8 +24,8 @@ STREAM_CONSTRAINTS: dict = {
     "tol": [Interval(Real, 0, None, closed="left"), None],
     "random_state": ["random_state"],
 }
-DIVERGED = 10.0  # an F above this many times F(0) at the end of `fit` is no result
-LOST = 1e6  # nor is one so far above F(0) in a stream, which may yet return from less
+DIVERGED = 10.0  # `fit` fails if F ends above this many times F(0)
+LOST = 1e6  # a stream fails above this many times F(0): from less it may recover
 
 
 class Known(NamedTuple):
@@ -38,7 +38,7 @@ class Known(NamedTuple):
 
 
 class StreamClassifierBase(AUCClassifierBase):
-    """Base of the online estimators.
+    """Base class of the online estimators.
 
     A subclass makes its method, tells it the statistics of a data set, and lets it visit rows. Nothing here
     depends on where a batch of a stream ends: each row joins the statistics, then takes its step.
@@ -51,7 +51,7 @@ class StreamClassifierBase(AUCClassifierBase):
 
     @abstractmethod
     def _new_method(self, n_features: int) -> Any:
-        """A method that has seen nothing."""
+        """A method that has not seen any rows."""
 
     @abstractmethod
     def _known(self, rows: Rows, classes: np.ndarray) -> Known:
@@ -80,10 +80,10 @@ class StreamClassifierBase(AUCClassifierBase):
         return False
 
     def _check_parameters(self, method: Any) -> None:
-        """Refuse parameters that do not go together, or not with a stream that has begun."""
+        """Refuse parameters that contradict each other, or the stream so far."""
 
     def _certificate(self, method: Any, l2: float) -> tuple[float, float]:
-        """(objective, gap) of a stream: NaN unless the method remembers enough of the rows to know."""
+        """(objective, gap) of a stream: NaN unless the method keeps enough statistics of the rows."""
         return float("nan"), float("nan")
 
     def _extras(self, method: Any) -> dict[str, Any]:
@@ -122,7 +122,7 @@ class StreamClassifierBase(AUCClassifierBase):
             diverged=error,
             sparsify=self._sparsify,
         )
-        with np.errstate(over="ignore", invalid="ignore"):  # a divergence is reported in words
+        with np.errstate(over="ignore", invalid="ignore"):  # a divergence is an error below
             solution = run(epochs, objective, tol=self.tol or 0.0, max_iter=self.max_iter)
         if not solution.value <= DIVERGED * objective.scale:
             raise error()

@@ -46,7 +46,7 @@ class RowBlocks:
     Parameters
     ----------
     estimator : AUCClassifierBase
-        Its rules of validation apply. It is left as it is.
+        Rows are validated as it does. It is not changed.
     chunks : iterable of (X, y) or (X, y, sample_weight)
     progress : bool
         Show rows per second, and the time left where `chunks` knows its number of rows (`n_rows`).
@@ -167,7 +167,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
     def _validate_rows(
         self, X, y, sample_weight, *, reset: bool = True, order: str | None = None, table: bool = False
     ) -> Rows:
-        """Check X, y and the weights, whatever classes y holds.
+        """Check X, y and the weights; y may hold any classes.
 
         With `table` X is for a feature map: it may be a frame with categories, and have missing values.
         """

@@ -26,7 +26,7 @@ class OPAUCClassifier(StreamClassifierBase):
         w ← w - η (λ w - (x-μ₋) + ((x-μ₋)(x-μ₋)ᵀ + Σ₋) w)   (positive),
         w ← w - η (λ w + (x-μ₊) + ((x-μ₊)(x-μ₊)ᵀ + Σ₊) w)   (negative),
 
-    in the mean a gradient step on F / (2pq). It costs O(d²) time a row and two d×d matrices of memory, or O(dτ)
+    on average a gradient step on F / (2pq). It costs O(d²) time a row and two d×d matrices of memory, or O(dτ)
     with a sketch of rank τ.
 
     Parameters
@@ -57,7 +57,7 @@ class OPAUCClassifier(StreamClassifierBase):
         Upper bound on F(coef_) - min F. After `partial_fit` without a sketch it is that of all rows so far,
         which the matrices remember; with a sketch it is NaN after `partial_fit`.
     objective_ : float
-        F(coef_), known and unknown like `gap_`.
+        F(coef_); NaN after `partial_fit` with a sketch.
     l2_ : float
         The value of l2 that was used (in a stream: by the latest step).
     n_iter_ : int
@@ -72,9 +72,9 @@ class OPAUCClassifier(StreamClassifierBase):
 
     Notes
     -----
-    There is no `sample_weight`: each row is one draw. With the d×d matrices at hand `AUCClassifier` gives the exact
-    optimum for less work, in a stream as well. A stream that diverged (possible with a given step size only)
-    says so at every further call, and the attributes stay those from before.
+    There is no `sample_weight`: each row is one draw. With d×d matrices `AUCClassifier` gives the exact
+    optimum for less work, in a stream as well. Once a stream has diverged (possible with a given step size only),
+    every further call raises an error, and the attributes keep their last values.
 
     References
     ----------

@@ -73,9 +73,9 @@ class SPAMClassifier(StreamClassifierBase):
     Notes
     -----
     There is no `sample_weight`: each row is one draw. The gradient depends on the origin: standardise the features
-    first, for far from it many rows pass before the method ranks better than chance. A step costs O(nonzeros of the
-    row) with l1 = 0, and O(d) with l1 > 0. A stream that diverged (possible with a given step size, or on absurd
-    scales) says so at every further call, and the attributes stay those from before.
+    first, because far from it many rows pass before the method ranks better than chance. A step costs O(nonzeros of the
+    row) with l1 = 0, and O(d) with l1 > 0. Once a stream has diverged (possible with a given step size, or on
+    extreme scales), every further call raises an error, and the attributes keep their last values.
 
     References
     ----------

@@ -18,7 +18,7 @@ from vrspam.solvers.vrspam import VRSPAM, objective_on_rows, variant_that_runs
 
 
 class VRSPAMClassifier(AUCClassifierBase):
-    """Linear AUC scorer by variance-reduced stochastic steps; the default is faster than, not equal to, the paper's.
+    """Linear AUC scorer by variance-reduced stochastic steps; the default is a faster variant of the paper's.
 
     It minimises, with p the share of positives and q = 1 - p,
 
@@ -29,7 +29,7 @@ class VRSPAMClassifier(AUCClassifierBase):
         w ← prox_η(w - η (g_i(w) - g_i(w̃) + ∇f(w̃)))
 
     with a stochastic gradient g_i of mean ∇f. The gradient at the anchor gives an upper bound `gap` on F(w̃) - min F
-    for nothing; the fit stops when it is at most tol·F(0).
+    at no extra cost; the fit stops when it is at most tol·F(0).
 
     Parameters
     ----------
@@ -43,11 +43,11 @@ class VRSPAMClassifier(AUCClassifierBase):
         iterate as next anchor. "centred" takes the gradient about the class means and draws rows by their norm.
         "accelerated" adds Katyusha momentum to that. With l1 > 0, where momentum gains nothing, "accelerated"
         runs as "centred"; on a sparse X with l1 > 0 both run with pairs of rows, in O(nonzeros) a step.
-        `variant_` says what ran.
+        `variant_` is the one that ran.
     step_size : "auto", "theory" or float, default="auto"
         η. "auto" is a constant over the largest Lipschitz constant of a weighted draw, and it is guarded: an
         epoch that goes wrong is undone and repeated with a smaller step. "theory" is the paper's bound
-        l2/(128 max‖x‖⁴), tiny on real data. A number is used as it is (by "accelerated" in place of
+        l2/(128 max‖x‖⁴), tiny on real data. A number is used unchanged (by "accelerated" in place of
         1/Lipschitz constant), and a `ValueError` names a smaller one if it diverges.
     inner_steps : int, optional
         Steps per epoch, the paper's m. By default n (n/2 pairs), so an epoch reads the data twice.
@@ -77,7 +77,7 @@ class VRSPAMClassifier(AUCClassifierBase):
     l2_ : float
         The value of l2 that was used.
     variant_ : {"accelerated", "centred", "paper", "pair"}
-        What ran.
+        The variant that ran.
     n_iter_ : int
         Epochs done.
     history_ : dict of ndarray

@@ -21,7 +21,7 @@ class Choice:
 
     `index` has one entry per axis of the grid, `values` are the grid's numbers there; `mean` and `standard_error`
     have the shape of the grid (errors are NaN when there is only one fold). `edges` are the axes at whose end the
-    best point lies, clearly ahead of its neighbour; `advice` says so in words, and is empty where there are none.
+    best point lies, clearly ahead of its neighbour; `advice` describes them in words, if there are any.
     """
 
     index: tuple[int, ...]
@@ -46,8 +46,8 @@ def select(scores: ArrayLike, grid: Mapping[str, ArrayLike], rule: SelectionRule
 
     The standard error of a mean over K folds is their standard deviation (K - 1) over √K. Of points that are
     equally good the simplest is taken: the largest value along the last axis of the grid, then along the one
-    before it. Which point is best says little when it lies at the end of an axis and beats its neighbour there
-    by more than one standard error: then `advice` says how to extend the grid. (Not so at the value 0, beyond
+    before it. If the best point lies at the end of an axis and beats its neighbour there by more than one
+    standard error, the grid may be too short: then `advice` tells how to extend it. (Not at the value 0, beyond
     which there is nothing, nor on a plateau.)
 
     Parameters

@@ -239,7 +239,7 @@ class ClassMoments:
         return self
 
     def __eq__(self, other: object) -> bool:
-        """Equal up to rounding, whatever the order in which rows were merged."""
+        """Equal up to rounding, in whichever order rows were merged."""
         if not isinstance(other, ClassMoments):
             return NotImplemented
         if self.n_features != other.n_features or self.has_scatter != other.has_scatter:

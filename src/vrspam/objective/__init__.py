@@ -4,7 +4,7 @@ By default f is the squared pair loss of the paper and Ω the elastic net:
 
     F(w) = p q · mean over pairs (i in +, j in -) of (1 - w·(x_i - x_j))²  +  l2/2 ‖w‖²  +  l1 ‖w‖₁.
 
-`vrspam.objective.losses` holds the losses and says what solvers ask of one, `vrspam.objective.penalties` does so for
+`vrspam.objective.losses` holds the losses and what solvers need of one, `vrspam.objective.penalties` the same for
 penalties; an `Objective` is one of each.
 """
 

@@ -34,7 +34,7 @@ def choose_solver(n_samples: int, n_features: int, is_sparse: bool) -> SolverNam
     * sparse X, up to 2,000 features: moments;
     * otherwise products.
 
-    Within each, `exact_solvers` says what runs.
+    `exact_solvers` lists the solvers of both.
 
     >>> choose_solver(60_000, 780, is_sparse=False), choose_solver(16_000, 62_000, is_sparse=True)
     ('moments', 'products')
