@@ -19,7 +19,7 @@ from vrspam._utils.messages import Message, Parameter, WordedError, WordedText, 
 from vrspam._utils.warnings import AllCoefficientsZero, GridEdge
 from vrspam.cli import main, options
 from vrspam.cli.app import app
-from vrspam.cli.options import as_option, column_names, in_options, warnings_as_lines
+from vrspam.cli.options import as_option, in_options, parse_column_names, warnings_as_lines
 from vrspam.tool import load_model, save_model
 from vrspam.tool.data_checks import note_of
 from vrspam.tool.training import train
@@ -60,7 +60,7 @@ def test_a_parameter_is_written_as_it_is_typed(parameter, typed):
 def test_names_of_columns_come_back_from_the_shell(names):
     option, line = shlex.split(as_option(Parameter("drop", names)))
     assert option == "--drop"
-    assert column_names(line) == tuple(names)
+    assert parse_column_names(line) == tuple(names)
 
 
 def test_every_option_of_the_table_is_one_of_the_commands():
