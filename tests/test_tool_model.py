@@ -24,7 +24,7 @@ from vrspam.selection import select
 from vrspam.tool import evaluation, fitting, load_model, save_model
 from vrspam.tool.calibration import calibrate
 from vrspam.tool.data_checks import note_of
-from vrspam.tool.explanation import by_column, explain
+from vrspam.tool.explanation import explain, sum_by_column
 from vrspam.tool.fitting import RowSample, cross_fit, fold_auc_ci
 from vrspam.tool.prediction import predict
 from vrspam.tool.table import choose_positive, open_labelled
@@ -416,7 +416,7 @@ def test_contributions_add_up_to_the_difference_of_mean_scores(model, table):
     assert sum(effect.contribution for effect in effects) == pytest.approx(
         scores[labels].mean() - scores[~labels].mean()
     )
-    assert sum(share for _, share in by_column(effects)) == pytest.approx(1.0)
+    assert sum(share for _, share in sum_by_column(effects)) == pytest.approx(1.0)
     assert {effect.column for effect in effects} == {*NUMBERS, TOWN, "ward"}
     age = next(effect for effect in effects if effect.feature == "age")
     assert age.effect == pytest.approx(age.coefficient * patients()["age"].std(ddof=0))

@@ -291,7 +291,9 @@ def _percent(share: float) -> str:
     return f"{100 * share:g}"
 
 
-def described(evaluation: Evaluation, cost_ratio: float | None, recall: float) -> Iterator[tuple[str, Threshold]]:
+def describe_thresholds(
+    evaluation: Evaluation, cost_ratio: float | None, recall: float
+) -> Iterator[tuple[str, Threshold]]:
     """The thresholds with their meaning in words."""
     words = {
         "youden": "highest sensitivity + specificity (Youden)",
