@@ -159,7 +159,7 @@ def _describe(found: Evaluation, cost_ratio: float | None, recall: float) -> Non
     auc = found.auc
     say(f"rows               {found.n:,}, of which {found.positives:,} positive ({found.positives / found.n:.2%})")
     interval = f"{100 * auc.confidence:g} % interval {auc.low:.4f} to {auc.high:.4f}"
-    say(f"AUC                {auc.auc:.4f}, {interval} (DeLong)")
+    say(f"AUC                {auc.auc:.4f}, {interval} ({auc.source})")
     say(f"average precision  {found.average_precision:.4f}")
     for specificity, sensitivity in found.sensitivity.items():
         say(f"sensitivity        {sensitivity:.4f} at specificity {100 * specificity:g} %")

@@ -140,6 +140,7 @@ class Evaluation:
             "auc": self.auc.auc,
             "auc_low": self.auc.low,
             "auc_high": self.auc.high,
+            "auc_method": self.auc.method,
             "auc_standard_error": self.auc.standard_error,
             "confidence": self.auc.confidence,
             "n": self.n,

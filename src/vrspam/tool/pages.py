@@ -118,7 +118,7 @@ def evaluation_page(
     auc = evaluation.auc
     page = Page(
         f"{model_name} on {data_name}",
-        f"AUC {auc.auc:.3f}, {_percent(auc.confidence)} interval {auc.low:.3f} to {auc.high:.3f} (DeLong), on "
+        f"AUC {auc.auc:.3f}, {_percent(auc.confidence)} interval {auc.low:.3f} to {auc.high:.3f} ({auc.source}), on "
         f"{evaluation.n:,} rows of which {evaluation.positives:,} are positive ({model.positive}).",
     )
     figures = {"ROC and precision": curves_picture(evaluation), "scores": scores_picture(model, evaluation)}
