@@ -166,8 +166,7 @@ class StreamClassifierBase(AUCClassifierBase):
             self._check_parameters(stream.method)
         except Exception:
             if first:  # nothing of a refused first batch stays behind
-                for name in ("n_features_in_", "feature_names_in_"):
-                    self.__dict__.pop(name, None)
+                self._forget_columns()
             raise
         self._stream = stream
         stream.set_labels(labels)

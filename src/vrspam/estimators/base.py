@@ -280,6 +280,11 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
             warn(NotConverged(type(self).__name__, solution.n_iter, solution.gap, hint))
         return self
 
+    def _forget_columns(self) -> None:
+        """Undo what validation stored of the columns."""
+        for name in ("n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
+
     def _store_columns(self, n_features: int, names: np.ndarray | None = None) -> Self:
         """Store the number of columns, and their names if there are any, where no table was validated."""
         self.n_features_in_ = n_features

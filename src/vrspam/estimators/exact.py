@@ -243,8 +243,7 @@ class AUCClassifier(AUCClassifierBase):
             moments.add_checked(*rows)
         except Exception:
             if first:  # nothing of a refused first batch stays behind
-                for name in ("n_features_in_", "feature_names_in_"):
-                    self.__dict__.pop(name, None)
+                self._forget_columns()
             raise
         self.moments_ = moments
         return self._store_exact(self._solver.from_moments(moments), rows.X) if moments.complete else self
