@@ -68,7 +68,7 @@ class MappedArray:
         return np.concatenate([self.products(rows, coefs) for rows in blocks(*self.shape)])
 
 
-def named_maps(features: Any, seed: int) -> dict[str, Any]:
+def named_maps(features: Any, seed: int | None) -> dict[str, Any]:
     """The maps that `features` asks for, unfitted, from simple to complex; names as in `selection_`.
 
     >>> list(named_maps("auto", seed=0))
@@ -86,21 +86,24 @@ def named_maps(features: Any, seed: int) -> dict[str, Any]:
             for width in BANDWIDTHS:
                 maps[f"kernel {width:g}"] = KernelFeatures(bandwidth=width, random_state=seed)
         return maps
-    several = list(features) if isinstance(features, (list, tuple)) else [features]
+    if isinstance(features, dict):
+        several = list(features.items())
+    else:
+        several = [(None, item) for item in (features if isinstance(features, (list, tuple)) else [features])]
     if not several:
-        raise ValueError("features is an empty list: give at least one transformer, or 'auto'.")
-    for item in several:
-        if isinstance(item, str):
+        raise ValueError(f"features is an empty {type(features).__name__}: give at least one transformer, or 'auto'.")
+    for given, item in several:
+        if isinstance(item, str) and given is None:
             maps.update(named_maps(item, seed))
         elif hasattr(item, "fit") and hasattr(item, "transform"):
-            name = " ".join(repr(item).split())
+            name = given or " ".join(repr(item).split())
             maps[name if name not in maps else f"{name} ({len(maps) + 1})"] = _seeded(clone(item), seed)
         else:
             raise ValueError(f"features holds {item!r}, but must hold transformers or names out of {NAMES}.")
     return maps
 
 
-def _seeded(transformer: Any, seed: int) -> Any:
+def _seeded(transformer: Any, seed: int | None) -> Any:
     """The transformer with `seed` wherever it, or a part of it, has no `random_state` of its own."""
     params = transformer.get_params() if hasattr(transformer, "get_params") else {}
     unset = [key for key, value in params.items() if value is None and key.split("__")[-1] == "random_state"]
