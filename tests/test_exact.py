@@ -133,7 +133,7 @@ def test_path_equals_single_solves():
     l2s = 10.0 ** np.arange(-6, 4)
     path, coefs = RidgePath(l2s), ridge_coefs(objective.loss, l2s)
     for l2, coef in zip(l2s.tolist(), coefs, strict=True):
-        point = objective.with_penalty(Penalty(l2))
+        point = Objective(objective.loss, Penalty(l2))
         solution = path.solve(point, tol=1e-10)
         single = solve(point, tol=1e-14, max_iter=1)
         np.testing.assert_allclose(solution.w, single.w, rtol=1e-7)

@@ -202,12 +202,12 @@ def test_published_ct_ratings():
 
 
 def test_logit_interval_is_the_plain_one_on_the_logit_scale():
-    interval = roc_auc_ci(CT_TRUTH, CT_RATING, confidence=0.9)
+    interval = roc_auc_ci(CT_TRUTH, CT_RATING, confidence=0.9, method="logit")
     odds = np.log(interval.auc / (1 - interval.auc))
     half = norm.ppf(0.95) * interval.standard_error / (interval.auc * (1 - interval.auc))
     limits = 1 / (1 + np.exp(-np.array([odds - half, odds + half])))
     assert (interval.low, interval.high) == pytest.approx(limits, rel=1e-12)
-    mirrored = roc_auc_ci(CT_TRUTH, -CT_RATING, confidence=0.9)
+    mirrored = roc_auc_ci(CT_TRUTH, -CT_RATING, confidence=0.9, method="logit")
     assert (mirrored.low, mirrored.high) == pytest.approx((1 - interval.high, 1 - interval.low))
 
 
@@ -224,9 +224,76 @@ def test_interval_covers_between_93_and_97_percent(levels, auc, n_up, n_down):
     covered = 0
     for _ in range(2000):
         score = rng.standard_normal(y.size) + shift * y
-        interval = roc_auc_ci(y, score if cuts is None else np.digitize(score, cuts))
+        interval = roc_auc_ci(y, score if cuts is None else np.digitize(score, cuts), method="logit")
         covered += interval.low <= auc <= interval.high
     assert 0.93 <= covered / 2000 <= 0.97
+
+
+@pytest.mark.parametrize("spread", [1.0, 2.0])
+@pytest.mark.parametrize(("auc", "n_up", "n_down"), [(0.8, 5, 50), (0.97, 10, 1000), (0.99, 20, 200), (0.9, 100, 10)])
+def test_the_default_interval_holds_for_few_positives(auc, n_up, n_down, spread):
+    """DeLong's covers 79 % in the second case, 83 % in the first with scores of the positives that vary more."""
+    rng = np.random.default_rng(5)
+    shift = norm.ppf(auc) * np.hypot(1.0, spread)
+    y = np.repeat([True, False], [n_up, n_down])
+    covered = 0
+    for _ in range(1000):
+        score = np.where(y, shift + spread * rng.standard_normal(y.size), rng.standard_normal(y.size))
+        interval = roc_auc_ci(y, score)
+        covered += interval.low <= auc <= interval.high
+    assert covered / 1000 >= 0.93  # three standard errors below 95 %
+
+
+def newcombe_variance(auc, n_up, n_down):
+    """Hanley & McNeil (1982) with Newcombe's (2006) average of the two class sizes."""
+    others = (n_up + n_down) / 2 - 1
+    second = others * (auc / (2 - auc) - auc**2) + others * (2 * auc**2 / (1 + auc) - auc**2)
+    return (auc * (1 - auc) + second) / (n_up * n_down)
+
+
+@pytest.mark.parametrize("confidence", [0.8, 0.95])
+@pytest.mark.parametrize("spread", [0.5, 1.0, 3.0])
+def test_newcombe_bounds_lie_z_standard_errors_from_the_auc(confidence, spread):
+    rng = np.random.default_rng(6)
+    raised = []
+    for _ in range(20):
+        y = np.repeat([True, False], [12, 40])
+        score = rng.standard_normal(52) * np.where(y, spread, 1.0) + y
+        interval = roc_auc_ci(y, score, confidence=confidence, method="newcombe")
+        table = kernel(y, score)
+        auc, error = table.mean(), np.sqrt(variance_by_definition(table))
+        ratio = max(1.0, error**2 / newcombe_variance(auc, 12, 40))
+        raised.append(ratio > 1)
+        assert interval.low < interval.auc < interval.high
+        for bound in (interval.low, interval.high):
+            expected = norm.ppf(0.5 + confidence / 2) * np.sqrt(ratio * newcombe_variance(bound, 12, 40))
+            assert abs(bound - auc) == pytest.approx(expected, rel=1e-9)
+        assert (interval.auc, interval.standard_error) == pytest.approx((auc, error))  # DeLong's in any case
+        for other in (roc_auc_ci(y, -score, confidence=confidence), roc_auc_ci(~y, score, confidence=confidence)):
+            assert (other.low, other.high) == pytest.approx((1 - interval.high, 1 - interval.low), abs=1e-9)
+    assert any(raised) or spread < 1
+    assert not all(raised) or spread > 1
+
+
+@pytest.mark.parametrize(
+    ("n_up", "n_down", "method"), [(500, 500, "logit"), (499, 900, "newcombe"), (900, 499, "newcombe")]
+)
+def test_the_smaller_class_decides_about_the_method(n_up, n_down, method):
+    rng = np.random.default_rng(7)
+    y = np.repeat([True, False], [n_up, n_down])
+    score = rng.standard_normal(y.size) + y
+    found = roc_auc_ci(y, score)
+    assert found.method == method
+    assert found == roc_auc_ci(y, score, method=method)
+    for asked in ("logit", "plain", "newcombe"):
+        assert roc_auc_ci(y, score, method=asked).method == asked
+    assert roc_auc_ci(y, y, method="logit").method == "pairs"
+    assert [roc_auc_ci(y, score, method=m).source for m in ("logit", "plain", "newcombe")] == [
+        "DeLong",
+        "DeLong",
+        "Newcombe",
+    ]
+    assert roc_auc_ci(y, y, method="logit").source == "disjoint pairs"
 
 
 def test_paired_test_rejects_five_percent_under_the_null_hypothesis():
@@ -243,12 +310,20 @@ def test_paired_test_rejects_five_percent_under_the_null_hypothesis():
 def test_no_variance_to_learn_from():
     y = np.repeat([0, 1], [7, 4])
     bound = 0.025**0.25  # an AUC below it separates four independent pairs with probability below 2.5 %
-    perfect, wrong, tied = (roc_auc_ci(y, s) for s in (y, -y, 0 * y))
+    perfect, wrong, tied = (roc_auc_ci(y, s, method="logit") for s in (y, -y, 0 * y))
     assert (perfect.auc, perfect.standard_error) == (1.0, 0.0)
     assert (perfect.low, perfect.high) == pytest.approx((bound, 1.0))
     assert (wrong.low, wrong.high) == pytest.approx((0.0, 1 - bound))
     assert (tied.low, tied.high) == pytest.approx((bound / 2, 1 - bound / 2))
     assert roc_auc_ci(y, y, method="plain") == perfect
+
+    perfect, wrong, tied = (roc_auc_ci(y, s) for s in (y, -y, 0 * y))
+    assert (perfect.auc, perfect.standard_error, perfect.method) == (1.0, 0.0, "newcombe")
+    assert perfect.high == 1.0
+    assert 1 - perfect.low == pytest.approx(norm.ppf(0.975) * np.sqrt(newcombe_variance(perfect.low, 4, 7)))
+    assert (wrong.low, wrong.high) == pytest.approx((0.0, 1 - perfect.low))
+    assert tied.low == pytest.approx(1 - tied.high)
+    assert 0.5 - tied.low == pytest.approx(norm.ppf(0.975) * np.sqrt(newcombe_variance(tied.low, 4, 7)))
 
     same = delong_test(y, y, 10 * y)
     assert (same.difference, same.z, same.p_value, same.low, same.high) == (0, 0, 1, 0, 0)
@@ -287,7 +362,7 @@ def test_the_interval_of_a_difference_stays_between_minus_one_and_one():
         (lambda: roc_auc_columns([True, False], [1, 2]), "one row for each of 2 labels"),
         (lambda: roc_auc_ci([0, 1, 1], [1, 2, 3]), "2 positive and 1 negative"),
         (lambda: roc_auc_ci([0, 0, 1, 1], [1, 2, 3, 4], confidence=95), "between 0 and 1"),
-        (lambda: roc_auc_ci([0, 0, 1, 1], [1, 2, 3, 4], method="wilson"), "logit"),  # type: ignore[arg-type]
+        (lambda: roc_auc_ci([0, 0, 1, 1], [1, 2, 3, 4], method="wilson"), "newcombe"),  # type: ignore[arg-type]
         (lambda: delong_test([0, 0, 1, 1], [1, 2, 3, 4], [1, 2, 3]), "score_b"),
         (lambda: delong_test([1, 1], [1, 2], [1, 2]), "at least 2 of each class are needed"),
         (lambda: sensitivity_at_specificity([0, 1], [1, 2], 95), "between 0 and 1"),

@@ -100,7 +100,7 @@ def test_one_class_may_outweigh_the_other(heavy, ratio):
     unit = np.mean(even.within_diagonal + even.delta**2)
     for objective in both_forms(X, y, 0.1 * small, 0.0, weights).values():
         assert objective.scale == pytest.approx(small / (1 + small) ** 2, rel=1e-12, abs=0.0)
-        assert objective.with_penalty(ElasticNet(0.1)).scale == objective.scale
+        assert Objective(objective.loss, ElasticNet(0.1)).scale == objective.scale
     assert l2_unit(ClassMoments.from_data(X, y, weights)) == pytest.approx(
         2 * small / (1 + small) ** 2 * unit, rel=1e-9, abs=0.0
     )

@@ -101,3 +101,10 @@ def test_page_names_what_disagrees(written):
 def test_markdown_keeps_its_columns():
     text = markdown_table(["a", "b"], [["x|y", Cell("1", 1.0, "note")]])
     assert text.splitlines()[-1] == "| x/y | 1, note |"
+
+
+def test_a_line_never_breaks_inside_an_option():
+    page = Page("Notes", "")
+    page.add("Noticed", Bullets(["<b> was left out; use --max-categories to keep it"]))
+    assert "&lt;b&gt; was left out; use <code>--max-categories</code> to keep it" in page.html()
+    assert "li code { white-space: nowrap; }" in page.html()

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
+import subprocess
+import sys
 import threading
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
+import threadpoolctl
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from vrspam import AUCClassifierCV
+from vrspam._utils import blas
 from vrspam._utils.blas import (
     FEW,
     NARROW,
@@ -49,6 +57,27 @@ def test_contexts_of_two_threads_may_overlap():
         assert set(counts()) == {3}
 
 
+def test_the_last_thread_to_leave_puts_back_what_was_before():
+    """Although another thread was the first to enter."""
+    entered, left = threading.Event(), threading.Event()
+
+    def enter_and_leave_last():
+        with blas_threads(2):
+            entered.set()
+            left.wait(timeout=30)
+
+    with threadpool_limits(3, user_api="blas"):
+        with blas_threads(1):
+            other = threading.Thread(target=enter_and_leave_last)
+            other.start()
+            entered.wait(timeout=30)
+            assert set(counts()) == {1}
+        assert set(counts()) == {2}
+        left.set()
+        other.join()
+        assert set(counts()) == {3}
+
+
 def test_a_limit_ends_with_an_error():
     before = counts()
     with pytest.raises(RuntimeError), blas_threads(1):
@@ -59,6 +88,142 @@ def test_a_limit_ends_with_an_error():
 def test_inner_limits_never_raise_outer_ones():
     with threadpool_limits(3, user_api="blas"), blas_threads(1), blas_threads(2):
         assert set(counts()) == {1}
+
+
+def test_a_limit_never_raises_the_number_of_threads():
+    with threadpool_limits(1, user_api="blas"), blas_threads(3):
+        assert set(counts()) == {1}
+
+
+FORK_BESIDE_A_BUSY_THREAD = """
+import json, os, signal, sys, threading, time, warnings
+from threadpoolctl import threadpool_limits
+from vrspam._utils.blas import blas_thread_count, blas_threads
+
+warnings.simplefilter("ignore")  # that a process with threads forks
+inside = sys.argv[1] == "inside"
+blas_thread_count()  # loads the libraries
+threadpool_limits(3, user_api="blas")
+stop = threading.Event()
+
+def enter_and_leave():
+    while not stop.is_set():
+        with blas_threads(2):
+            pass
+
+def child():
+    found = [blas_thread_count()]
+    with blas_threads(1):
+        found.append(blas_thread_count())
+    found.append(blas_thread_count())
+    return 0 if found == ([1, 1, 1] if inside else [3, 1, 3]) else 1
+
+def ended(pid):  # its exit code, or None if it hangs
+    deadline = time.monotonic() + 5
+    while time.monotonic() < deadline:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.001)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+
+thread = threading.Thread(target=enter_and_leave)
+thread.start()
+codes = []
+for _ in range(40):
+    with blas_threads(1 if inside else None):
+        pid = os.fork()
+        if pid == 0:
+            os._exit(child())
+        codes.append(ended(pid))
+        if codes.count(None) == 3:
+            break
+stop.set()
+thread.join()
+print(json.dumps([codes, blas_thread_count()]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.parametrize("where", ["outside", "inside"])
+def test_a_forked_child_keeps_no_lock_and_no_limit_of_other_threads(where):
+    """A thread of the parent enters and leaves all the time; the child knows only the limits of the forking thread."""
+    program = [sys.executable, "-c", FORK_BESIDE_A_BUSY_THREAD, where]
+    done = subprocess.run(program, capture_output=True, text=True, timeout=300, check=True)
+    codes, threads_of_the_parent = json.loads(done.stdout)
+    assert codes == [0] * 40  # None: hung, 1: wrong number of threads
+    assert threads_of_the_parent == 3
+
+
+INTERRUPTED_FILES = {str(Path(module.__file__ or "")) for module in (blas, contextlib, threadpoolctl)}
+
+
+def interrupt_at(number: int, use: Callable[[], None]) -> bool:
+    """Raise KeyboardInterrupt at this event (call, line or bytecode) inside `use`; False if it has fewer."""
+    blas_thread_count()  # finds the libraries, which is done once
+    seen = 0
+
+    def trace(frame, event, _argument):
+        nonlocal seen
+        if frame.f_code.co_filename not in INTERRUPTED_FILES:
+            return None
+        frame.f_trace_opcodes = frame.f_code.co_filename == blas.__file__
+        seen += event != "return"  # at the end of a bytecode that was counted: Python handles no signal there
+        if seen == number and event != "return":
+            raise KeyboardInterrupt
+        return trace
+
+    before = sys.gettrace()
+    try:
+        sys.settrace(trace)
+        use()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(before)
+    return False
+
+
+def use_once():
+    with blas_threads(1):
+        pass
+
+
+def use_twice():
+    with blas_threads(2), blas_threads(1):
+        pass
+
+
+@pytest.mark.parametrize(("use", "beside"), [(use_once, None), (use_once, 2), (use_twice, None)])
+def test_an_interrupt_at_any_point_leaves_the_limits_as_they_were(use, beside):
+    """Both the limits and the lock: another thread can enter and leave afterwards."""
+    left, found = [], []
+    libraries = threadpoolctl.ThreadpoolController().select(user_api="blas")  # looking for them takes milliseconds
+
+    def counts():
+        return [library["num_threads"] for library in libraries.info()]
+
+    def enter_and_leave():
+        with blas_threads(1):
+            pass
+        found.append(counts())
+
+    with threadpool_limits(3, user_api="blas"), blas_threads(beside):
+        expected = counts()
+        number = 1
+        while interrupt_at(number, use):
+            if counts() != expected:
+                left.append(number)
+            if number % 10 == 0 or left:
+                other = threading.Thread(target=enter_and_leave, daemon=True)
+                other.start()
+                other.join(timeout=10)
+                assert found, f"interrupt {number} has left the lock behind"
+                assert found.pop() == expected, f"interrupt {number} has left a limit behind"
+            number += 1
+    assert left == []
+    assert number > 200  # the points there were
 
 
 @pytest.mark.parametrize(("columns", "limited"), [(NARROW, True), (NARROW + 1, False)])

@@ -5,13 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pytest
+from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
 from vrspam import ClassMoments
 from vrspam.data import Schema
 from vrspam.data.encode import encode_rows
 from vrspam.features import AdditiveFeatures, LinearFeatures
-from vrspam.tool.data_checks import count_missing
+from vrspam.tool.data_checks import count_missing, note_leaking_features
 from vrspam.tool.model import LinearParts, Scaling, spread, undo_linear_map
 
 
@@ -81,3 +83,23 @@ def test_gaps_are_counted_and_filled_by_column():
     plain = Schema(("a", "b", "c"), fill=schema.fill)
     np.testing.assert_array_equal(encode_rows(X, plain, sparse=False), np.array(expected)[:, :3])
     assert np.isnan(X).sum() == 3
+
+
+@pytest.mark.parametrize("kind", ["table", "array", "sparse"])
+@pytest.mark.parametrize("width", [6, 1200])  # of more than 1,000 columns, those furthest apart are looked at
+def test_a_column_that_knows_the_answer_is_named(kind, width):
+    rng = np.random.default_rng(0)
+    X, positive = rng.random((200, width)), np.arange(200) % 3 == 0
+    X[:, 4] = np.where(positive, -1.0, 1.0) + rng.random(200) / 2
+    names = tuple(f"c{j}" for j in range(width))
+    schema = Schema(names, fill=(0.5,) * width)
+    rows = X.copy()
+    if kind == "sparse":
+        rows, schema = sparse.csr_array(X), Schema(fill=(0.0,), width=width)
+    else:
+        rows[::7, 2] = np.nan
+    if kind == "table":
+        rows = pa.table({name: pa.array(rows[:, j], from_pandas=True) for j, name in enumerate(names)})
+    (note,) = note_leaking_features(rows, positive, schema)
+    assert note.startswith(f"{schema.columns[4]!r} alone separates the classes (AUC 1.0000)")
+    assert note_leaking_features(rows, np.roll(positive, 1), schema) == []

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import functools
+import os
 import threading
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
@@ -23,35 +24,93 @@ def _libraries() -> ThreadpoolController:
     return ThreadpoolController().select(user_api="blas")
 
 
+def _threads_of_libraries() -> list[tuple[Callable[[int], Any], int]]:
+    """For each library how to set its threads, and how many it has now.
+
+    From version 3.8 on, `set_num_threads` of threadpoolctl does nothing in any thread but the first one that used it.
+    Here that would leave a limit behind whenever another thread is the last to leave; the method behind it works.
+    """
+    return [
+        (getattr(library, "_real_set_num_threads", library.set_num_threads), library.num_threads)
+        for library in _libraries().lib_controllers
+        if library.num_threads
+    ]
+
+
 class _Limits:
     """The limits of all open contexts: the smallest one applies, and the last context restores the original state.
 
     Limits apply to the whole process. The contexts of two threads may overlap without one being inside the other. If
     each context restored the limit that it found, the limit of the first context could stay for ever.
+
+    An interrupt may cut any method short, even while it releases the lock. So what a method does may be done again:
+    every step is one assignment or can be repeated, and the numbers of threads follow from the limits in force.
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._active: list[int] = []
-        self._before: Any = None
+        self._lock = threading.RLock()
+        self._active: dict[object, tuple[int, int]] = {}  # most threads, and the thread that set this limit
+        self._before: list[tuple[Callable[[int], Any], int]] | None = None  # of each library, while there are limits
 
-    def enter(self, most: int) -> None:
-        with self._lock:
-            self._active.append(most)
-            limiter = _libraries().limit(limits=min(self._active))
-            if len(self._active) == 1:
-                self._before = limiter
+    def enter(self, limit: object, most: int) -> None:
+        self._change(limit, most)
 
-    def leave(self, most: int) -> None:
-        with self._lock:
-            self._active.remove(most)
-            if self._active:
-                _libraries().limit(limits=min(self._active))
-            else:
-                self._before.restore_original_limits()
+    def leave(self, limit: object) -> None:
+        """Does nothing for a limit that was not entered, or left before."""
+        self._change(limit, None)
+
+    def _change(self, limit: object, most: int | None) -> None:
+        try:
+            try:
+                self._lock.acquire()
+                if most is None:
+                    self._active.pop(limit, None)
+                else:
+                    if self._before is None:
+                        self._before = _threads_of_libraries()
+                    self._active[limit] = most, threading.get_ident()
+                self._apply()
+            finally:
+                self._release()
+        finally:
+            self._release()
+
+    def _apply(self) -> None:
+        if self._before is None:
+            return
+        for set_threads, threads in self._before:
+            set_threads(min([threads, *(most for most, _ in list(self._active.values()))]))
+        if not self._active:
+            self._before = None
+
+    def _release(self) -> None:
+        """Release the lock if this thread holds it."""
+        with suppress(RuntimeError):
+            self._lock.release()
+
+    def before_fork(self) -> None:
+        """No other thread is amid a change when this one forks: neither here nor in a library with its own lock."""
+        self._lock.acquire()
+
+    def after_fork_in_parent(self) -> None:
+        self._release()
+
+    def after_fork_in_child(self) -> None:
+        """The child has the forking thread only, so the limits of the others end."""
+        self._lock = threading.RLock()
+        here = threading.get_ident()
+        others = [limit for limit, (_, thread) in self._active.items() if thread != here]
+        for limit in others:
+            self.leave(limit)
 
 
 _limits = _Limits()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_limits.before_fork,
+        after_in_parent=_limits.after_fork_in_parent,
+        after_in_child=_limits.after_fork_in_child,
+    )
 
 
 @contextmanager
@@ -60,11 +119,15 @@ def blas_threads(most: int | None) -> Iterator[None]:
     if most is None:
         yield
         return
-    _limits.enter(most)
+    limit = object()
     try:
-        yield
-    finally:
-        _limits.leave(most)
+        try:
+            _limits.enter(limit, most)
+            yield
+        finally:
+            _limits.leave(limit)
+    finally:  # an interrupt may have cut the first one short
+        _limits.leave(limit)
 
 
 def blas_threads_for(n_columns: int) -> AbstractContextManager[Any]:

@@ -154,18 +154,18 @@ def compare(
 
 
 def _describe(found: Evaluation, cost_ratio: float | None, recall: float) -> None:
-    from vrspam.tool.evaluation import calibration_error, described
+    from vrspam.tool.evaluation import calibration_error, describe_thresholds
 
     auc = found.auc
     say(f"rows               {found.n:,}, of which {found.positives:,} positive ({found.positives / found.n:.2%})")
     interval = f"{100 * auc.confidence:g} % interval {auc.low:.4f} to {auc.high:.4f}"
-    say(f"AUC                {auc.auc:.4f}, {interval} (DeLong)")
+    say(f"AUC                {auc.auc:.4f}, {interval} ({auc.source})")
     say(f"average precision  {found.average_precision:.4f}")
     for specificity, sensitivity in found.sensitivity.items():
         say(f"sensitivity        {sensitivity:.4f} at specificity {100 * specificity:g} %")
     for share, lift in found.lift.items():
         say(f"lift               {lift:.2f} in the top {100 * share:g} %")
-    for words, at in described(found, cost_ratio, recall):
+    for words, at in describe_thresholds(found, cost_ratio, recall):
         precision = "-" if at.precision is None else f"{at.precision:.4f}"
         say(
             f"threshold          {at.threshold:.6g}: sensitivity {at.sensitivity:.4f}, "

@@ -44,7 +44,7 @@ def explain(
     if picture is not None or html is not None:
         require("plots", "matplotlib")
     from vrspam.tool import load_model
-    from vrspam.tool.explanation import by_column, curve_words
+    from vrspam.tool.explanation import describe_curves, sum_by_column
     from vrspam.tool.explanation import explain as explain_model
 
     loaded = load_model(model)
@@ -60,7 +60,7 @@ def explain(
             page = explanation_page(loaded, Path(folder), model_name=model.name, parameter=options.as_option)
             page.write(html)
     effects = explain_model(loaded)
-    columns = dict(by_column(effects))
+    columns = dict(sum_by_column(effects))
     if as_json:
         print_json(
             {
@@ -74,7 +74,7 @@ def explain(
         return
     _print_effects(loaded, effects, columns, top)
     if picture is not None:
-        say(f"{picture}: {curve_words(loaded)}")
+        say(f"{picture}: {describe_curves(loaded)}")
     if html is not None:
         say(str(html))
 

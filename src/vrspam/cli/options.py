@@ -89,10 +89,10 @@ SkipErrors = Annotated[
 ]
 
 
-def column_names(value: str) -> tuple[str, ...]:
+def parse_column_names(value: str) -> tuple[str, ...]:
     """Names as in a line of a CSV file.
 
-    >>> column_names('age, "cholesterol, mg/dl"')
+    >>> parse_column_names('age, "cholesterol, mg/dl"')
     ('age', 'cholesterol, mg/dl')
     """
     found = tuple(name for name in next(csv.reader([value], skipinitialspace=True), []) if name)
@@ -101,10 +101,10 @@ def column_names(value: str) -> tuple[str, ...]:
     return found
 
 
-def delimiter(value: str) -> str:
+def parse_delimiter(value: str) -> str:
     """The character between two fields.
 
-    >>> delimiter("tab"), delimiter(";")
+    >>> parse_delimiter("tab"), parse_delimiter(";")
     ('\\t', ';')
     """
     found = {"tab": "\t", "\\t": "\t"}.get(value, value)
@@ -114,7 +114,7 @@ def delimiter(value: str) -> str:
 
 
 def _columns_option(help: str) -> Any:
-    return typer.Option(help=help, parser=column_names, metavar="<names>")
+    return typer.Option(help=help, parser=parse_column_names, metavar="<names>")
 
 
 Drop = Annotated[Any, _columns_option('Columns to leave out: names separated by commas, like age,"height, cm".')]
@@ -151,7 +151,7 @@ Delimiter = Annotated[
     Any,
     typer.Option(
         help="What separates the fields of CSV: one character, or tab; by default found in the header line.",
-        parser=delimiter,
+        parser=parse_delimiter,
         metavar="<character>",
         show_default=False,
     ),
@@ -204,7 +204,7 @@ def as_option(parameter: Parameter) -> str:
 
 
 def csv_line(names: Sequence[str]) -> str:
-    """Names as options that name columns are read; `column_names` is the inverse.
+    """Names as options that name columns are read; `parse_column_names` is the inverse.
 
     >>> csv_line(["age", "cholesterol, mg/dl"])
     'age,"cholesterol, mg/dl"'

@@ -26,7 +26,7 @@ def predict(
             "--id",
             help="Columns to copy beside the scores, separated by commas; by default the identifiers that training "
             "left out.",
-            parser=options.column_names,
+            parser=options.parse_column_names,
             metavar="<names>",
             show_default=False,
         ),

@@ -142,7 +142,7 @@ def _l1(text: str) -> Any:
 
 
 def _describe(model: Model, path: Path) -> None:
-    from vrspam.tool.explanation import model_words, size_words, strongest
+    from vrspam.tool.explanation import describe_model, describe_size, find_strongest
 
     facts = model.training
     share = facts["positives"] / facts["rows"]
@@ -154,13 +154,13 @@ def _describe(model: Model, path: Path) -> None:
         for row in facts["selection"]:
             mark = "  chosen" if row["chosen"] else ""
             say(f"  {row['features']:17}  {row['auc']:.4f} ± {row['standard_error']:.4f}{mark}")
-    say(f"model                {model_words(model)}")
+    say(f"model                {describe_model(model)}")
     interval = f"{facts['cv_auc_low']:.4f} to {facts['cv_auc_high']:.4f}"
     say(f"cross-validated AUC  {facts['cv_auc']:.4f}, 95 % interval {interval} ({facts['folds']} folds)")
     say(f"penalty              l2 = {facts['l2']:.3g}, l1 = {facts['l1']:.3g}")
     say(f"certificate          the objective is at most {facts['relative_gap']:.1e} · F(0) above its minimum")
-    say(f"strongest features   {size_words(model)}:")
-    found = strongest(model, STRONGEST)
+    say(f"strongest features   {describe_size(model)}:")
+    found = find_strongest(model, STRONGEST)
     width = max((len(feature) for feature, _ in found), default=0)
     sign = "+" if model.shapes is None else ""
     for feature, effect in found:

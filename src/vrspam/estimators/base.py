@@ -22,10 +22,11 @@ from vrspam.features.frames import check_frame, is_frame
 from vrspam.model_selection.sources import add_block
 from vrspam.moments import ClassMoments
 from vrspam.objective import AUTO_L2_SHARE, WithinProducts, l2_unit, multiply
+from vrspam.solvers import MOMENTS_MAX_FEATURES_DENSE
 from vrspam.solvers.base import Solution
 
 # Up to this many features two d×d matrices are kept and the data is read once; beyond, once for each product.
-MOMENTS_MAX_FEATURES = 5_000
+MOMENTS_MAX_FEATURES = MOMENTS_MAX_FEATURES_DENSE
 
 
 def validated_rows(estimator: AUCClassifierBase, number: int, X, y, weights=None, *, reset: bool = True) -> Rows | None:

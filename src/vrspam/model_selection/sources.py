@@ -1,8 +1,8 @@
 """Where cross-validation gets its folds from: rows in memory, or blocks of rows that are read twice.
 
 A `FoldSource` answers two questions: what is the loss on the training part of a fold, and how do given coefficients
-score the rows that the fold holds out. `cross_validate` asks nothing else, so that rows in memory, blocks
-of a stream and a cluster share it.
+score the rows that the fold holds out. Beside these, `cross_validate` asks how large the work on a fold is, so that
+folds share the threads. So rows in memory, blocks of a stream and a cluster share one cross-validation.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from vrspam.model_selection.folds import HashFolds, Split
 from vrspam.model_selection.held_out import HeldOutBlock, ValidationScores
 from vrspam.moments import ClassMoments
 from vrspam.objective import SquaredPairLoss
-from vrspam.solvers import SolverName, choose_solver
+from vrspam.solvers import MOMENTS_MAX_FEATURES_DENSE, SolverName, choose_solver
 
 T = TypeVar("T")
 SIDE_BY_SIDE_BYTES = 1 << 28  # memory that folds solved at the same time may need, if the caller does not set n_jobs
@@ -84,7 +84,7 @@ BLOCK_BYTES = 1 << 25  # rows gathered, and scores held, at once
 KEPT_BYTES = 1 << 30  # moments of all folds are kept up to this size
 MAPPED_BYTES = 1 << 27  # moments of all folds in feature space are kept up to this size
 MOST_CANCELLATION = 1e6  # subtraction may lose six of the sixteen digits
-BLOCKS_MAX_FEATURES = 5_000  # two d×d matrices are kept for each fold of blocks
+BLOCKS_MAX_FEATURES = MOMENTS_MAX_FEATURES_DENSE  # two d×d matrices are kept for each fold of blocks
 
 
 class TrainingPart(NamedTuple):

@@ -83,10 +83,6 @@ class Objective(Generic[Loss, Omega]):
         """The squared pair loss by products with X, with an elastic net; `moments` needs no scatter matrices."""
         return Objective(SquaredPairLoss.from_rows(X, is_positive, sample_weight, moments), ElasticNet(l2, l1))
 
-    def with_penalty(self, penalty: Penalty) -> Objective:
-        """The same data with another penalty."""
-        return Objective(self.loss, penalty)
-
     @property
     def scale(self) -> float:
         """F(0)."""

@@ -38,7 +38,7 @@ def plot_roc(y_true: ArrayLike, scores: ArrayLike | Mapping[str, ArrayLike], *, 
     >>> y, scores = [0, 0, 0, 0, 1, 1, 1, 1], [1, 2, 3, 5, 4, 6, 7, 8]
     >>> ax = plot_roc(y, {"first": scores, "second": scores[::-1]})
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
-    ['first: AUC 0.938 [0.438, 0.997]', 'second: AUC 0.062 [0.003, 0.562]']
+    ['first: AUC 0.938 [0.513, 0.995]', 'second: AUC 0.062 [0.005, 0.487]']
     """
     positive, several = _labels(y_true), _several(scores)
     ax = axes_or_new(ax)

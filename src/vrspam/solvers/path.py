@@ -64,7 +64,7 @@ def solve_grid(
     shape = (len(l2s), len(l1s))
     grid = GridSolution(np.zeros((*shape, loss.n_features)), np.zeros(shape), np.ones(shape, dtype=bool))
     solvers = [RidgePath(l2s, like), *exact_solvers()]
-    # f is quadratic, or bounded by one, around 0: there the penalties of all points see the same gradient.
+    # ∇f(0) is the same at every point of the grid: it tells where w = 0 is the solution.
     grad = loss.value_and_grad(np.zeros(loss.n_features))[1]
     first = None
     for j in np.argsort(-l1s, kind="stable"):

@@ -109,7 +109,7 @@ ROWS_PER_CATEGORY = 50  # with fewer, categories fit the labels by chance
 SHOWN = 5  # names in one warning
 
 
-def few_rows(counts: Sequence[int]) -> list[str]:
+def note_few_rows(counts: Sequence[int]) -> list[str]:
     """Warnings about the size of the classes."""
     return [
         f"only {count} rows are {name}: intervals are wide and the choice of the penalty is shaky"
@@ -118,13 +118,13 @@ def few_rows(counts: Sequence[int]) -> list[str]:
     ]
 
 
-def constant_note(names: Sequence[str]) -> str:
+def note_constant_features(names: Sequence[str]) -> str:
     """The warning about features without spread."""
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return f"constant and so without effect: {', '.join(map(repr, names[:SHOWN]))}{more}"
 
 
-def constant_columns(rows: Any, schema: Schema) -> list[str]:
+def find_constant_columns(rows: Any, schema: Schema) -> list[str]:
     """Columns that are the same in all rows; a missing value is a value of its own."""
     if sparse.issparse(rows):
         low, high = (getattr(rows, side)(axis=0).toarray().ravel() for side in ("min", "max"))
@@ -147,7 +147,7 @@ def count_missing(rows: Any, schema: Schema) -> dict[str, int]:
     return missing | {name: rows.column(name).null_count for name in schema.categorical}
 
 
-def missing_values(missing: dict[str, int], rows: int) -> list[str]:
+def note_missing_values(missing: dict[str, int], rows: int) -> list[str]:
     """A warning about columns with missing values, the worst first."""
     worst = sorted((name for name in missing if missing[name] > 0), key=lambda name: -missing[name])
     if not worst:
@@ -157,7 +157,7 @@ def missing_values(missing: dict[str, int], rows: int) -> list[str]:
     return [f"values are missing: {shown}{more}"]
 
 
-def leaking_features(rows: Any, positive: np.ndarray, schema: Schema) -> list[str]:
+def note_leaking_features(rows: Any, positive: np.ndarray, schema: Schema) -> list[str]:
     """Warnings about columns that separate the classes all but alone: do they know the answer?"""
     if not 0 < positive.sum() < positive.size:
         return []

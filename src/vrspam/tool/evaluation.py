@@ -140,6 +140,7 @@ class Evaluation:
             "auc": self.auc.auc,
             "auc_low": self.auc.low,
             "auc_high": self.auc.high,
+            "auc_method": self.auc.method,
             "auc_standard_error": self.auc.standard_error,
             "confidence": self.auc.confidence,
             "n": self.n,
@@ -291,7 +292,9 @@ def _percent(share: float) -> str:
     return f"{100 * share:g}"
 
 
-def described(evaluation: Evaluation, cost_ratio: float | None, recall: float) -> Iterator[tuple[str, Threshold]]:
+def describe_thresholds(
+    evaluation: Evaluation, cost_ratio: float | None, recall: float
+) -> Iterator[tuple[str, Threshold]]:
     """The thresholds with their meaning in words."""
     words = {
         "youden": "highest sensitivity + specificity (Youden)",

@@ -69,7 +69,7 @@ def _importances(model: Model) -> dict[str, float]:
     return spread
 
 
-def strongest(model: Model, count: int) -> list[tuple[str, float]]:
+def find_strongest(model: Model, count: int) -> list[tuple[str, float]]:
     """The features that move the score most: by one standard deviation, or by the spread of what a curve adds."""
     sizes = []
     for e in explain(model):
@@ -78,7 +78,7 @@ def strongest(model: Model, count: int) -> list[tuple[str, float]]:
     return [item for item in sorted(sizes, key=lambda item: -abs(item[1]))[:count] if item[1]]
 
 
-def model_words(model: Model) -> str:
+def describe_model(model: Model) -> str:
     """What kind of function the score is, and of how many features."""
     kind = model.training["map"]
     words = {"linear": "straight lines", "additive": "smooth curves", "kernel": "smooth curves and interactions"}
@@ -89,8 +89,8 @@ def model_words(model: Model) -> str:
     return f"{words[kind]} ({kind}), {shown}" if kind in words else f"{kind}, {shown}"
 
 
-def size_words(model: Model) -> str:
-    """What the numbers of `strongest` are."""
+def describe_size(model: Model) -> str:
+    """What the numbers of `find_strongest` are."""
     if model.features is None:
         return "change of the score for one standard deviation"
     if model.shapes is None:
@@ -98,17 +98,17 @@ def size_words(model: Model) -> str:
     return "standard deviation of what each column adds to the score"
 
 
-def curve_words(model: Model) -> str:
+def describe_curves(model: Model) -> str:
     """What the picture of a model shows, in one sentence."""
     if model.features is None or model.shapes is None:
-        return f"The features with the largest effects: {size_words(model)}."
+        return f"The features with the largest effects: {describe_size(model)}."
     what = "What each column adds to the score, the most important first, with a 95 % band from the folds"
     if model.shapes.interactions is None:
         return f"{what}; together they are the score."
     return f"{what}; interactions, which no curve of one column can show, come on top."
 
 
-def by_column(effects: list[Effect]) -> list[tuple[str, float]]:
+def sum_by_column(effects: list[Effect]) -> list[tuple[str, float]]:
     """(column, share) with the categories of a column added up, the largest first."""
     shares: dict[str, float] = {}
     for effect in effects:

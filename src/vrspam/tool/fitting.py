@@ -153,13 +153,13 @@ def fit_maps(opened: OpenedTable, plan: Plan) -> Fit:
     """Feature maps of the columns as they are; all rows are in memory."""
     rows, positive = opened.load_rows()
     folds = stratified_folds(positive, plan.n_splits, plan.seed)
-    constant = data_checks.constant_columns(rows, opened.schema)
+    constant = data_checks.find_constant_columns(rows, opened.schema)
     if len(constant) == len(opened.schema.columns):
         raise ValueError("every feature is constant: there is nothing to learn from")
-    notes = data_checks.missing_values(data_checks.count_missing(rows, opened.schema), positive.size)
-    notes += data_checks.leaking_features(rows, positive, opened.schema)
+    notes = data_checks.note_missing_values(data_checks.count_missing(rows, opened.schema), positive.size)
+    notes += data_checks.note_leaking_features(rows, positive, opened.schema)
     if constant:
-        notes.append(data_checks.constant_note(constant))
+        notes.append(data_checks.note_constant_features(constant))
     plan.say(f"choosing the curves and the penalty by {folds.get_n_splits()} folds")
     l1s = plan.l1
     if l1s == "auto":
@@ -189,8 +189,8 @@ def fit_linear(opened: OpenedTable, plan: Plan) -> Fit:
     """Encoded and standardised rows; all of them are in memory."""
     rows, positive = opened.load_rows()
     folds = stratified_folds(positive, plan.n_splits, plan.seed)
-    notes = data_checks.missing_values(data_checks.count_missing(rows, opened.schema), positive.size)
-    notes += data_checks.leaking_features(rows, positive, opened.schema)
+    notes = data_checks.note_missing_values(data_checks.count_missing(rows, opened.schema), positive.size)
+    notes += data_checks.note_leaking_features(rows, positive, opened.schema)
     X = opened.encode(rows)
     moments = ClassMoments(X.shape[1], classes=[False, True], scatter=False).update(X, positive)
     scaling = _scaling(moments, sparse.issparse(X))
@@ -216,8 +216,8 @@ def fit_blocks(opened: OpenedTable, plan: Plan) -> Fit:
     plan.say("first reading of the blocks: spread of the features")
     moments, sample, missing = gather(opened, plan.seed)
     check_size(moments.rows)
-    notes = data_checks.missing_values(missing, int(moments.rows.sum()))
-    notes += data_checks.leaking_features(sample.X, sample.y, opened.schema)
+    notes = data_checks.note_missing_values(missing, int(moments.rows.sum()))
+    notes += data_checks.note_leaking_features(sample.X, sample.y, opened.schema)
     scaling = _scaling(moments, opened.chunks.sparse)
     plan.say(f"second and third reading: moments and scores of {plan.n_splits} folds")
     search = AUCClassifierCV(l1s=l1_grid(plan.l1, moments, scaling), cv=HashFolds(plan.n_splits, plan.seed))
@@ -236,8 +236,9 @@ def l1_grid(l1: str | Sequence[float], moments: ClassMoments, scaling: Scaling |
 
 
 def _constant_notes(opened: OpenedTable, moments: ClassMoments) -> list[str]:
-    constant = np.flatnonzero(spread(moments)[1] == 0.0)
-    return [data_checks.constant_note([opened.schema.feature_names[j] for j in constant])] if constant.size else []
+    names = opened.schema.feature_names
+    constant = [names[j] for j in np.flatnonzero(spread(moments)[1] == 0.0)]
+    return [data_checks.note_constant_features(constant)] if constant else []
 
 
 def _scaling(moments: ClassMoments, is_sparse: bool) -> Scaling:

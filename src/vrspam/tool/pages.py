@@ -23,8 +23,15 @@ from vrspam.plotting import (
 )
 from vrspam.plotting.style import new_figure, save_figure
 from vrspam.report import Bullets, Cell, Facts, Figure, Page, Table, Text
-from vrspam.tool.evaluation import Evaluation, calibration_error, described, verdict
-from vrspam.tool.explanation import by_column, curve_words, explain, model_words, size_words, strongest
+from vrspam.tool.evaluation import Evaluation, calibration_error, describe_thresholds, verdict
+from vrspam.tool.explanation import (
+    describe_curves,
+    describe_model,
+    describe_size,
+    explain,
+    find_strongest,
+    sum_by_column,
+)
 from vrspam.tool.model import Model
 
 if TYPE_CHECKING:
@@ -39,10 +46,10 @@ def features_picture(model: Model) -> Picture:
     if model.shapes is not None:
         shapes = {shape.name: shape for shape in model.shapes.columns}
         return plot_shapes({name: shape for name, shape in shapes.items() if shape.importance > 0.0} or shapes)
-    found = strongest(model, MOST_FEATURES)
+    found = find_strongest(model, MOST_FEATURES)
     figure, axes = new_figure(1, 1, (8.0, 1.1 + 0.27 * max(len(found), 2)))
     names, sizes = [name for name, _ in found], [size for _, size in found]
-    plot_coefficients(names, sizes, label=size_words(model), ax=axes[0, 0])
+    plot_coefficients(names, sizes, label=describe_size(model), ax=axes[0, 0])
     return figure
 
 
@@ -111,7 +118,7 @@ def evaluation_page(
     auc = evaluation.auc
     page = Page(
         f"{model_name} on {data_name}",
-        f"AUC {auc.auc:.3f}, {_percent(auc.confidence)} interval {auc.low:.3f} to {auc.high:.3f} (DeLong), on "
+        f"AUC {auc.auc:.3f}, {_percent(auc.confidence)} interval {auc.low:.3f} to {auc.high:.3f} ({auc.source}), on "
         f"{evaluation.n:,} rows of which {evaluation.positives:,} are positive ({model.positive}).",
     )
     figures = {"ROC and precision": curves_picture(evaluation), "scores": scores_picture(model, evaluation)}
@@ -141,7 +148,7 @@ def explanation_page(model: Model, folder: Path, *, model_name: str, parameter: 
 
 
 def _describe_model(page: Page, model: Model, folder: Path, parameter: ShowParameter) -> None:
-    picture = _embedded(features_picture(model), folder, "what the model looks at", curve_words(model))
+    picture = _embedded(features_picture(model), folder, "what the model looks at", describe_curves(model))
     page.add("What the model looks at", picture, *_feature_table(model))
     page.add("The model", _training_facts(model), *_selection_table(model), *_notes(model, parameter))
 
@@ -220,7 +227,7 @@ def _threshold_table(evaluation: Evaluation, cost_ratio: float | None, recall: f
             "" if found.precision is None else _cell(found.precision),
             Cell(f"{found.share:.2%}", found.share),
         ]
-        for words, found in described(evaluation, cost_ratio, recall)
+        for words, found in describe_thresholds(evaluation, cost_ratio, recall)
     ]
     names = ["rule", "score at least", "sensitivity", "specificity", "precision", "rows called positive"]
     return Table(names, rows, "A row is called positive if its score reaches the threshold")
@@ -250,7 +257,7 @@ def _reliability_words(evaluation: Evaluation) -> list[Text | Facts]:
 
 def _feature_table(model: Model) -> list[Text | Table]:
     effects = explain(model)
-    shares = dict(by_column(effects))
+    shares = dict(sum_by_column(effects))
     what, names = "features", ["feature", "coefficient", "one deviation", "share", "share of its column"]
     words = "One deviation: change of the score when the feature rises by one standard deviation."
     if model.features is not None:
@@ -301,7 +308,7 @@ def _training_facts(model: Model) -> Facts:
     words = {
         "trained on": ", ".join(facts["data"]),
         "rows": f"{facts['rows']:,}, {facts['positives']:,} positive",
-        "model": model_words(model),
+        "model": describe_model(model),
         "cross-validated AUC": f"{facts['cv_auc']:.4f} ({facts['cv_auc_low']:.4f} to {facts['cv_auc_high']:.4f})",
         "l2, l1": f"{facts['l2']:.3g}, {facts['l1']:.3g}",
         "certificate": f"the objective is at most {facts['relative_gap']:.1e} · F(0) above its minimum",

@@ -98,7 +98,7 @@ def train(
         plan = Plan(l1, features, n_splits, seed, say)
         in_memory = fit_linear if isinstance(features, str) and features == "linear" else fit_maps
         fit = (fit_blocks if streaming else in_memory)(opened, plan)
-    notes = [*opened.notes, *data_checks.few_rows(fit.counts), *fit.notes]
+    notes = [*opened.notes, *data_checks.note_few_rows(fit.counts), *fit.notes]
     notes += dict.fromkeys(note_of(warning.message) for warning in caught)
     return _model(opened, fit, calibration, notes)
 
