@@ -350,7 +350,7 @@ def test_documented_paths_are_the_exported_functions():
 
 
 @pytest.mark.parametrize(("scores", "end"), [([0.8, 0.9], "larger"), ([0.9, 0.8], "smaller")])
-@pytest.mark.parametrize(("name", "words"), [("l2", "which `train` never takes"), ("l1", "numbers with l1=")])
+@pytest.mark.parametrize(("name", "words"), [("l2", "but `train` does not try one"), ("l1", "numbers with l1=")])
 def test_advice_about_a_grid_says_what_train_can_do(scores, end, name, words):
     choice = select([[score, score] for score in scores], {name: [0.01, 0.1]})
     (advice,) = choice.advice

@@ -280,7 +280,7 @@ class AUCClassifierCV(AUCClassifierBase):
     def _check_blocks(self, validation_rows: int) -> HashFolds:
         """The folds of rows that come in blocks; parameters that need all rows at once are refused."""
         if not (isinstance(self.features, str) and self.features == "linear"):
-            raise ValueError("Rows that come in blocks are used as they are: set features='linear'.")
+            raise ValueError("fit_stream has no feature maps: use features='linear'.")
         if validation_rows < 1:
             raise ValueError(f"validation_rows must be at least 1, got {validation_rows}.")
         return hash_folds(self.cv, self.random_state)

@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
+from vrspam._utils.messages import Parameter, WordedError
 from vrspam.features.additive import AdditiveFeatures, LinearFeatures
 from vrspam.features.base import FeatureMap
 from vrspam.features.frames import blocks, rows_of
@@ -22,7 +23,7 @@ NAMES = ("linear", "additive", "kernel", "auto")
 MAX_FEATURES = 5_000
 
 
-class TooManyFeatures(ValueError):
+class TooManyFeatures(WordedError):
     """A map gives more features than the solver can take."""
 
 
@@ -34,9 +35,14 @@ class MappedArray:
         first = self[:1]
         self.shape, self.dtype = (X.shape[0], first.shape[1]), first.dtype
         if self.shape[1] > MAX_FEATURES:
+            kind = type(features).__name__
             raise TooManyFeatures(
-                f"{type(features).__name__} gives {self.shape[1]} features, and the solver keeps a square matrix of "
-                f"them: at most {MAX_FEATURES} are possible. Drop columns or choose a smaller map."
+                "The {map} map gives {count} features, and the solver keeps a square matrix of them: at most {most} "
+                "are possible. Leave columns out, or use {linear}.",
+                map=kind.removesuffix("Features").lower() if isinstance(features, FeatureMap) else kind,
+                count=self.shape[1],
+                most=MAX_FEATURES,
+                linear=Parameter("features", "linear"),
             )
 
     def __getitem__(self, rows: slice | np.ndarray) -> np.ndarray:

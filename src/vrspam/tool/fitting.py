@@ -13,7 +13,6 @@ from sklearn.model_selection import StratifiedKFold
 
 from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments, HashFolds
 from vrspam._utils.blas import blas_threads
-from vrspam._utils.messages import Parameter, WordedError
 from vrspam._utils.validation import Rows
 from vrspam.estimators.exact import ExactSolver
 from vrspam.features import FeatureMap, LinearFeatures
@@ -207,12 +206,6 @@ def fit_linear(opened: OpenedTable, plan: Plan) -> Fit:
 
 def fit_blocks(opened: OpenedTable, plan: Plan) -> Fit:
     """Encoded and standardised rows, block by block, for files larger than memory."""
-    if plan.features != "linear":
-        raise WordedError(
-            "{streaming} takes the columns as they are: leave {features} out",
-            streaming=Parameter("streaming", True),
-            features=Parameter("features"),
-        )
     plan.say("first reading of the blocks: spread of the features")
     moments, sample, missing = gather(opened, plan.seed)
     check_size(moments.rows)
