@@ -115,7 +115,7 @@ def test_notes_of_a_model_file_name_options(tmp_path, capsys):
         (WordedWarning("use {b}, not {a}", a=Parameter("l1"), b=Parameter("l2", 0.5)), "use --l2 0.5, not --l1"),
         (Message("first: {inner}", inner=Message("drop {x}", x=3)), "first: drop 3"),
         (GridEdge("l1", 0.5, "largest", lead=0.25, error=0.125), "try larger numbers with --l1"),
-        (AllCoefficientsZero(0.5), "try still smaller numbers with --l1, if there is anything to find"),
+        (AllCoefficientsZero(0.5), "better than chance; try smaller numbers with --l1"),
         (AllCoefficientsZero(0.0), "the same mean in every feature (or no feature varies)."),
         (UserWarning("l1= in plain text"), "l1= in plain text"),
     ],

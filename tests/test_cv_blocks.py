@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from vrspam import AUCClassifier, AUCClassifierCV, HashFolds, metrics
-from vrspam._utils.validation import Rows
+from vrspam._utils.messages import Parameter, WordedError, worded
+from vrspam._utils.validation import Rows, error_in_block
 from vrspam.model_selection.folds import row_hashes
 from vrspam.model_selection.held_out import ValidationScores
+from vrspam.moments import ClassMoments
 
 
 @pytest.fixture(autouse=True)
@@ -125,7 +127,10 @@ def test_refusals_leave_the_model_alone():
     for chunks, message in (
         (iter(blocks), "twice"),
         ([*blocks, (bad, y[:60])], "Block 4: Input X contains NaN"),
-        ([(X[y == 0], y[y == 0])], "Fold 0 has rows of 1 classes"),
+        (
+            [(X[y == 0], y[y == 0])],
+            "Fold 0 has rows of one class only, and needs both classes: use fewer folds",
+        ),
         ([], "no rows"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -133,14 +138,39 @@ def test_refusals_leave_the_model_alone():
         np.testing.assert_array_equal(model.coef_, before)
     for settings_, message in (
         ({"cv": [(np.arange(100), np.arange(100, 200))]}, "split by their hash"),
-        ({"features": "additive"}, "as they are"),
+        ({"features": "additive"}, "has no feature maps"),
         ({"random_state": np.random.RandomState(0)}, "None or an integer"),
-        ({"cv": 180}, "Fold"),
+        ({"cv": 180}, r"Fold \d+ has (no rows|rows of one class only)"),
     ):
         with pytest.raises(ValueError, match=message):
             AUCClassifierCV(**settings_).fit_stream(blocks)
     with pytest.raises(ValueError, match="validation_rows"):
         model.fit_stream(blocks, validation_rows=0)
+
+
+def test_an_error_in_a_block_keeps_its_fields():
+    error = error_in_block(3, WordedError("no column {name!r}: give {option}", name="age", option=Parameter("target")))
+    assert str(error) == "Block 3: no column 'age': give target="
+    assert worded(error, lambda parameter: f"--{parameter.name}") == "Block 3: no column 'age': give --target"
+
+
+@pytest.mark.parametrize("where", ["_validate_rows", "moments"])
+def test_an_error_of_the_reader_of_a_block_keeps_its_fields(where, monkeypatch):
+    def refuse(*_, **__):
+        raise WordedError("give {option}", option=Parameter("target"))
+
+    X, y = make_data(60, 3)
+    owner = AUCClassifierCV if where == "_validate_rows" else ClassMoments
+    monkeypatch.setattr(owner, "_validate_rows" if where == "_validate_rows" else "add_checked", refuse)
+    with pytest.raises(WordedError, match="Block 0: give target=") as refused:
+        AUCClassifierCV().fit_stream([(X, y)])
+    assert worded(refused.value, lambda parameter: f"--{parameter.name}") == "Block 0: give --target"
+
+
+def test_too_many_features_for_blocks_say_what_any_reader_can_do():
+    X, y = np.random.default_rng(0).random((20, 5001)), np.arange(20) % 2
+    with pytest.raises(ValueError, match="leave some out, or hold all rows in memory"):
+        AUCClassifierCV(cv=2).fit_stream([(X, y)])
 
 
 @pytest.mark.parametrize("most", [10_000, 40])

@@ -497,8 +497,9 @@ def test_truncated_files(tmp_path):
         assert chunks.skipped_[0].rows is None
     path = write(data, tmp_path / "t.parquet")
     path.write_bytes(path.read_bytes()[:-100])
-    with pytest.raises(DataError, match=r"t\.parquet is truncated, or not a Parquet file"):
+    with pytest.raises(DataError, match=r"t\.parquet is truncated, or not a Parquet file") as refused:
         read_chunks(path, target="sick")
+    assert refused.value.message.fields["problem"].startswith("is truncated, or not a Parquet file")
     path = write(data, tmp_path / "t.feather")
     path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(DataError, match="truncated, or not an Arrow file"):
@@ -506,8 +507,9 @@ def test_truncated_files(tmp_path):
     np.save(tmp_path / "t.npy", np.zeros((100, 3)))
     whole = (tmp_path / "t.npy").read_bytes()
     (tmp_path / "t.npy").write_bytes(whole[:-100])
-    with pytest.raises(DataError, match=r"truncated, or not a \.npy file"):
+    with pytest.raises(DataError, match=r"t\.npy is truncated, or not a \.npy file") as refused:
         read_chunks(tmp_path / "t.npy")
+    assert refused.value.message.fields["problem"] == "is truncated, or not a .npy file of numbers; get it again"
 
 
 def test_broken_file_among_good_ones(tmp_path):

@@ -242,6 +242,15 @@ def test_foreign_transformers_with_sparse_output():
     assert "x0_2.0" in model.explain_one(X[0])
 
 
+def test_a_dict_names_the_maps():
+    X, y = make_data(200, 4)
+    maps = {"lines": LinearFeatures(), "curves": AdditiveFeatures()}
+    named = AUCClassifierCV(features=maps, cv=3).fit(X, y)
+    listed = AUCClassifierCV(features=list(maps.values()), cv=3).fit(X, y)
+    assert named.selection_["features"] == ["lines", "curves"]
+    assert named.selection_["auc"] == listed.selection_["auc"]
+
+
 def test_a_stored_map_scores_the_same():
     X, y = make_data(200, 4)
     model = AUCClassifierCV(features=SMALL_KERNEL).fit(X, y)
@@ -257,7 +266,11 @@ def test_bad_input_is_refused():
         AUCClassifierCV(features=[3]).fit(X, y)
     with pytest.raises(ValueError, match="empty list"):
         AUCClassifierCV(features=[]).fit(X, y)
-    with pytest.raises(ValueError, match="at most 5000"):
+    with pytest.raises(ValueError, match="empty dict"):
+        AUCClassifierCV(features={}).fit(X, y)
+    with pytest.raises(ValueError, match="must hold transformers"):
+        AUCClassifierCV(features={"lines": "linear"}).fit(X, y)
+    with pytest.raises(ValueError, match=r"The linear map gives 5001 features.*at most 5000.*use features='linear'"):
         AUCClassifierCV(features=LinearFeatures()).fit(np.random.default_rng(0).random((20, 5001)), np.arange(20) % 2)
     X[0, 0] = np.nan
     with pytest.raises(ValueError, match="NaN"):

@@ -377,7 +377,7 @@ def test_stored_and_read_again(features, mixed):
 
 def test_bad_input_is_refused(rows):
     frame = pd.DataFrame({"id": [f"p{i}" for i in range(1500)]})
-    with pytest.raises(ValueError, match="'id' has more than 1000 different values"):
+    with pytest.raises(ValueError, match=r"'id' has more than 1000 different values.*raise max_categories="):
         AdditiveFeatures().fit(frame)
     with pytest.raises(ValueError, match="shape"):
         AdditiveFeatures().fit(frame[:0])
@@ -532,3 +532,13 @@ def test_dates_are_no_categories():
 def test_frames_whose_rows_are_elsewhere():
     with pytest.raises(ValueError, match="rows of this LazyFrame are not in memory"):
         LinearFeatures().fit(pl.DataFrame({"a": [1.0, 2.0]}).lazy())
+
+
+@pytest.mark.parametrize("features", MAPS, ids=IDS)
+def test_the_most_categories_are_a_parameter(features):
+    frame = pd.DataFrame({"town": [f"t{i % 1200}" for i in range(1500)]})
+    raised = clone(features).set_params(max_categories=1200).fit(frame)
+    assert len(raised.encoders_[0].categories) == 1200
+    assert map_from_dict(raised.to_dict()).max_categories == 1200
+    with pytest.raises(ValueError, match="more than 1199 different"):
+        clone(features).set_params(max_categories=1199).fit(frame)

@@ -350,7 +350,10 @@ def test_help_has_an_example(command, capsys):
         (["train", "x.csv", "--folds", "1"], "--folds"),
         (["train", "x.csv", "--calibration", "magic"], "--calibration"),
         (["train", "x.csv", "--features", "magic"], "--features"),
-        (["train", "x.csv", "--features", "auto", "--streaming"], "--features"),
+        (
+            ["train", "x.csv", "--features", "auto", "--streaming"],
+            "--streaming trains straight lines only: leave",
+        ),
         (["train", "x.csv", "--model", "/no/such/directory/m.json"], "make it first"),
         (["evaluate", "m.json", "x.csv", "--confidence", "95"], "--confidence"),
         (["evaluate", "m.json", "x.csv", "--recall", "0"], "--recall"),
@@ -404,6 +407,34 @@ def test_failures_are_one_sentence_and_exit_code_1(folder, capsys):
     assert "holds the labels" in words
     with pytest.raises(ValueError, match="has no column 'ill'"):
         main(["train", str(folder / "patients.csv"), "--target", "ill", "--debug"])
+
+
+def test_advice_names_what_the_command_line_has(tmp_path, capsys):
+    """Sentences of the estimators, as a user of the commands reads them."""
+    wide = write_libsvm(tmp_path / "wide.libsvm", rows=60, features=5)
+    wide.write_text(wide.read_text() + "1 6000:1\n")
+    words = failing(tmp_path, capsys, "train", str(wide), "--streaming", "--folds", "2")
+    assert "leave some out, or hold all rows in memory" in words
+    assert "AUCClassifier" not in words
+    words = failing(tmp_path, capsys, "train", str(wide), "--features", "additive", "--folds", "2")
+    assert words.endswith("Leave columns out, or use --features linear.")
+    assert "The additive map gives" in words
+    rng = np.random.default_rng(0)
+    huge = pd.DataFrame({"a": rng.standard_normal(60) * 1e200, "y": np.arange(60) % 2})
+    write(huge, tmp_path / "huge.csv")
+    words = failing(tmp_path, capsys, "train", "huge.csv", "--target", "y", "--features", "linear")
+    assert "rescale the features so that they stay below 1e150" in words
+    assert "sample_weight" not in words
+    write(patients(rows=150), tmp_path / "p.csv")
+    model = str(tmp_path / "m.json")
+    assert main(["train", str(tmp_path / "p.csv"), "--target", "sick", "--l1", "100", "--model", model]) == 0
+    words = capsys.readouterr().err
+    assert "every l1 that was tried is too large" in words
+    assert "try smaller numbers with --l1" in words
+    few = write_libsvm(tmp_path / "few.libsvm", rows=40, features=3)
+    words = failing(tmp_path, capsys, "train", str(few), "--streaming", "--folds", "30")
+    assert "use fewer folds, or another seed" in words
+    assert "n_splits" not in words
 
 
 def test_what_is_read_is_never_replaced(folder, capsys):

@@ -18,14 +18,16 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from tool_data import NAMES, patients, write, write_libsvm
 
 from vrspam import AUCClassifier, AUCClassifierCV, HashFolds
-from vrspam.features import KernelFeatures, LinearFeatures
+from vrspam._utils.messages import Parameter, WordedError
+from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures
 from vrspam.metrics import roc_auc, roc_auc_ci
+from vrspam.model_selection.cross_validate import choose_map
 from vrspam.selection import select
 from vrspam.tool import evaluation, fitting, load_model, save_model
 from vrspam.tool.calibration import calibrate
 from vrspam.tool.data_checks import note_of
 from vrspam.tool.explanation import explain, sum_by_column
-from vrspam.tool.fitting import RowSample, cross_fit, fold_auc_ci
+from vrspam.tool.fitting import MappedScorer, RowSample, cross_fit, fold_auc_ci
 from vrspam.tool.prediction import predict
 from vrspam.tool.table import choose_positive, open_labelled
 from vrspam.tool.training import train as train_by_default
@@ -348,7 +350,7 @@ def test_documented_paths_are_the_exported_functions():
 
 
 @pytest.mark.parametrize(("scores", "end"), [([0.8, 0.9], "larger"), ([0.9, 0.8], "smaller")])
-@pytest.mark.parametrize(("name", "words"), [("l2", "which `train` never takes"), ("l1", "numbers with l1=")])
+@pytest.mark.parametrize(("name", "words"), [("l2", "but `train` does not try one"), ("l1", "numbers with l1=")])
 def test_advice_about_a_grid_says_what_train_can_do(scores, end, name, words):
     choice = select([[score, score] for score in scores], {name: [0.01, 0.1]})
     (advice,) = choice.advice
@@ -476,6 +478,47 @@ def test_curves_are_those_of_the_estimator(folder, kind):
         set() if kind == "additive" else {"interactions"}
     )
     assert {effect.coefficient for effect in effects} == {None}
+
+
+@pytest.mark.parametrize("l1", [[0.0], "auto"])
+def test_curves_take_as_many_categories_as_the_table_was_opened_with(folder, l1):
+    rng = np.random.default_rng(0)
+    town = np.concatenate([np.arange(1200), rng.integers(0, 1200, 1800)])
+    frame = pd.DataFrame({"age": rng.normal(50, 10, 3000), TOWN: [f"t{i}" for i in town]})
+    frame.loc[5, TOWN] = None
+    frame[SICK] = np.where(frame["age"] + 10 * (town % 2) + rng.normal(0, 5, 3000) > 60, "yes", "no")
+    path = write(frame, folder / "towns.csv")
+    model = train(path, SICK, features="additive", max_categories=2000, n_splits=2, l1=l1)
+    assert model.training["selection"][0]["features"] == "additive"
+    assert len(model.schema.categorical[TOWN]) == 1200
+    with pytest.raises(WordedError, match="raise max_categories=") as refused:
+        train(path, SICK, features=AdditiveFeatures(), max_categories=2000, n_splits=2)
+    assert Parameter("max_categories") in refused.value.message.fields.values()
+
+
+@pytest.mark.parametrize("features", [AdditiveFeatures(), KernelFeatures(n_landmarks=40, random_state=0)])
+def test_held_out_scores_of_a_map_need_no_search(features, monkeypatch):
+    frame = patients(rows=300)[[*NUMBERS, TOWN]]
+    positive = (patients(rows=300)[SICK] == "yes").to_numpy()
+    folds = StratifiedKFold(3, shuffle=True, random_state=0)
+    expected = cross_fit(AUCClassifierCV([0.02], [0.001], features=features, cv=2), frame, positive, folds)
+    monkeypatch.setattr("vrspam.estimators.cv.cross_validate", None)  # a search would fail
+    monkeypatch.setattr("vrspam.estimators.cv.choose_map", None)
+    found = cross_fit(MappedScorer(features, 0.02, 0.001, 1e-8, 1000), frame, positive, folds)
+    np.testing.assert_array_equal(found.fold, expected.fold)
+    np.testing.assert_allclose(found.scores, expected.scores, atol=1e-6)
+
+
+def test_training_on_a_map_searches_once(folder, monkeypatch):
+    calls = []
+
+    def counted(*arguments):
+        calls.append(arguments)
+        return choose_map(*arguments)
+
+    monkeypatch.setattr("vrspam.estimators.cv.choose_map", counted)
+    train(write(patients(rows=200), folder / "once.csv"), SICK, features="additive", n_splits=3)
+    assert len(calls) == 1
 
 
 def test_a_map_that_is_linear_gives_a_plain_model(folder):

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from tool_data import patients, write
 
+from vrspam._utils.messages import Parameter, WordedText
 from vrspam.cli import main
 from vrspam.data import Schema
 from vrspam.tool import Model, ModelFileError, load_model, save_model
@@ -180,6 +181,12 @@ def changed(path, **changes):
         ({"identifiers": None}, "contradicts itself"),
         ({"features": {"map": "AdditiveFeatures"}}, "contradicts itself"),
         ({"features": {"map": "os.system"}}, "not a stored feature map"),
+        (
+            {"positive": "yes; or no"},
+            r"'yes; or no' is none of the labels \('no', 'yes'\)\): train",
+        ),
+        ({"schema": []}, r"\(this is not a schema \([^;]*\)\): train"),
+        ({"calibration": {"method": "magic"}}, r"\([^;]*'magic'[^;]*\): train"),
     ],
 )
 def test_contradictions_are_named(tmp_path, changes, words):
@@ -210,6 +217,45 @@ def test_contradictions_in_the_schema_are_named(tmp_path, key, value, words):
         change |= {"numeric": [], "fill": None}
     changed(path, schema=change)
     refused(path, words)
+
+
+@pytest.mark.parametrize(
+    ("template", "fields"),
+    [
+        ("{a.__class__.__mro__} {a:>5000000}", {"a": 1}),
+        ("{a.__class__}", {"a": 1}),
+        ("{a[0]}", {"a": [1]}),
+        ("{a!a}", {"a": "ü"}),
+        ("{a:>5000000}", {"a": 1}),
+        ("{a:.5000000f}", {"a": 1.0}),
+        ("{a:{b}}", {"a": 1, "b": ">5000000"}),
+        ("{a}" * 1000, {"a": "long"}),
+        ("{}", {"a": 1}),
+        ("{0}", {"a": 1}),
+        ("{b}", {"a": 1}),
+        ("{a", {"a": 1}),
+        (5, {"a": 1}),
+    ],
+)
+def test_templates_that_are_not_plain_are_refused(tmp_path, template, fields):
+    path = tmp_path / "m.json"
+    save_model(make_model(), path)
+    changed(path, training={"warnings": [{"template": template, "fields": fields}]})
+    refused(path, "contradicts itself")
+
+
+def test_plain_templates_come_back(tmp_path):
+    path = tmp_path / "m.json"
+    note = WordedText(
+        "{name!r}: {rows:,} rows, {auc:.4f}, {share:.2%}, {l1:g}, {lead:.2g}, use {drop}",
+        **{"name": "größe", "rows": 5000, "auc": 0.75, "share": 0.5, "l1": 1e-9, "lead": 0.125},
+        drop=Parameter("drop", ["größe"]),
+    )
+    braces = WordedText("{ is not a field")
+    save_model(make_model(training={"warnings": [note, braces, "naïve"]}), path)
+    found = load_model(path).training["warnings"]
+    assert found == [note, braces, "naïve"]
+    assert found[0].message.fields == note.message.fields
 
 
 def test_newer_and_edited_files_are_refused(tmp_path):

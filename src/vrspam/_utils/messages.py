@@ -7,8 +7,12 @@ the reader gives parameters another form: the command line shows `--drop day`. S
 from __future__ import annotations
 
 import importlib
+import re
+import string
 from collections.abc import Callable
 from typing import Any, NamedTuple
+
+PLAIN_FORM = re.compile(r",?(\.\d)?[dfg%]?")  # digits of a number; no width, and no field inside
 
 
 class MissingExtra(ModuleNotFoundError):
@@ -128,14 +132,40 @@ class WordedText(str):
 
     @classmethod
     def from_plain(cls, plain: Any) -> WordedText | str:
-        """What `to_plain` returned as a text again; a plain text stays what it is."""
+        """What `to_plain` returned as a text again; a plain text stays what it is.
+
+        It may come from a file that anybody can have written, so that only plain templates are taken.
+        """
         if isinstance(plain, str):
             return plain
+        if plain["fields"]:
+            check_template(plain["template"])
         fields = {
             name: Parameter(value["parameter"], value["value"]) if isinstance(value, dict) else value
             for name, value in plain["fields"].items()
         }
         return cls(plain["template"], **fields)
+
+
+def check_template(template: str) -> None:
+    """Refuse a template with a field that is not plain, or that comes twice.
+
+    `str.format` would look up attributes and items, and could make a short template a text of any length.
+
+    >>> check_template("{rows:,} rows, and {name!r} has {share:.2%}")
+    >>> check_template("{name.__class__}")
+    Traceback (most recent call last):
+    ValueError: a text has a field that is not plain: 'name.__class__'
+    """
+    names: set[str] = set()
+    for _, name, form, conversion in string.Formatter().parse(template):
+        if name is None:  # the text after the last field
+            continue
+        if not (name.isidentifier() and conversion in (None, "r") and PLAIN_FORM.fullmatch(form or "")):
+            raise ValueError(f"a text has a field that is not plain: {name!r}")
+        if name in names:
+            raise ValueError(f"a text has the field {name!r} twice")
+        names.add(name)
 
 
 def worded(thing: Any, parameter: Callable[[Parameter], str]) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from vrspam._utils import array_api
+from vrspam._utils.messages import WordedError
 
 
 class Rows(NamedTuple):
@@ -16,6 +17,15 @@ class Rows(NamedTuple):
     X: Any
     y: np.ndarray
     weights: np.ndarray | None
+
+
+def error_in_block(number: int, error: ValueError) -> WordedError:
+    """The same error with the number of its block in front; its fields are kept.
+
+    >>> print(error_in_block(3, ValueError("X has no rows.")))
+    Block 3: X has no rows.
+    """
+    return WordedError("Block {number}: {error}", number=number, error=getattr(error, "message", str(error)))
 
 
 def union_of_labels(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -110,6 +110,6 @@ class AllCoefficientsZero(FieldsWarning):
         if self.l1 == 0.0:
             return "All coefficients are 0: the classes have the same mean in every feature (or no feature varies)."
         return (
-            f"All coefficients are 0 at the chosen l1 = {self.l1:g}: no feature ranks the validation rows better "
-            "than chance at a smaller one of the grid. Add smaller values of l1, if there is anything to find."
+            f"All coefficients are 0 at the chosen l1 = {self.l1:g}: every l1 of the grid is too large, or no feature "
+            "ranks the validation rows better than chance. Add smaller values of l1, if there is anything to find."
         )

@@ -19,7 +19,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from vrspam._utils.messages import Parameter, worded
+from vrspam._utils.messages import Parameter, WordedError, worded
 
 INTERRUPTED = 130  # exit code after Ctrl-C, by custom
 WIDE = 200  # columns, where the output is not a terminal and so has no width
@@ -62,6 +62,15 @@ def warnings_as_lines() -> Iterator[None]:
         warnings.simplefilter("default", UserWarning)
         warnings.showwarning = show
         yield
+
+
+@contextmanager
+def misuse_of(option: str) -> Iterator[None]:
+    """Report an error of the library as a wrong use of an option."""
+    try:
+        yield
+    except WordedError as error:
+        raise typer.BadParameter(in_options(error), param_hint=option) from error
 
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document for scripts instead of text.")]
@@ -230,9 +239,11 @@ def check_positive(option: str, value: float | None) -> None:
 def ask_for_target(data: str, reading: dict[str, Any]) -> None:
     """Ask for the label column of a table that has one."""
     from vrspam.data.readers import Source
+    from vrspam.tool.table import check_target
 
-    if (source := Source.open(data, **reading)).format != "libsvm":
-        raise typer.BadParameter(f"which column of {source.paths[0]} holds the labels? Name it", param_hint="--target")
+    source = Source.open(data, **reading)
+    with misuse_of("--target"):
+        check_target(source, None)
 
 
 def check_picture(path: Path | None) -> None:

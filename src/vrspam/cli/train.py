@@ -91,16 +91,18 @@ def train(
     Example:  vrspam train clicks.libsvm.gz --zero-based --streaming --model clicks.json
     """
     require("data", "pyarrow")
-    if streaming and features not in (None, Features.linear):
-        raise typer.BadParameter("--streaming trains straight lines only: give linear", param_hint="--features")
+    from vrspam.tool.modelfile import save_model
+    from vrspam.tool.training import check_straight
+    from vrspam.tool.training import train as train_model
+
+    if streaming:
+        with options.misuse_of("--features"):
+            check_straight(None if features is None else features.value)
     options.check_output("--model", model, data)
     grid = _l1(l1)
     read = {"format": format, "delimiter": delimiter, "zero_based": zero_based}
     if target is None:
         options.ask_for_target(data, read)
-    from vrspam.tool.modelfile import save_model
-    from vrspam.tool.training import train as train_model
-
     with warnings_as_lines():
         trained = train_model(
             data,

@@ -27,6 +27,23 @@ class DataError(WordedError):
     """
 
 
+def unusable(path: str, problem: str) -> DataError:
+    """The error of a file that cannot be read at all; what is wrong is its field `problem`.
+
+    >>> error = unusable("patients.npy", "is truncated; get it again")
+    >>> str(error), problem_of(error)
+    ('patients.npy is truncated; get it again', 'is truncated; get it again')
+    """
+    return DataError("{path} {problem}", path=path, problem=problem)
+
+
+def problem_of(error: Exception) -> str | Message:
+    """What is wrong, without the file and without advice, where the error has this as a field; else its whole text."""
+    if isinstance(error, WordedError):
+        return error.message.fields.get("problem", error.message)
+    return str(error)
+
+
 def no_column(path: str, name: str, columns: Iterable[str]) -> str:
     """Say that a table has no column of this name, and what it has.
 

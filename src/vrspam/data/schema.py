@@ -122,11 +122,11 @@ class Schema:
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Schema:
         """Return the schema that `to_dict` wrote, or say what is wrong with it."""
-        known, advice = {f.name for f in fields(cls)}, "give what Schema.to_dict wrote"
+        known, wrong = {f.name for f in fields(cls)}, "{problem}; give what Schema.to_dict wrote"
         if isinstance(plain, Mapping):
             plain = {"zero_based": False, **plain}  # older ones do not say it
         if not isinstance(plain, Mapping) or set(plain) != known:
-            raise DataError(f"this is not a schema (its keys must be {', '.join(sorted(known))}); {advice}")
+            raise DataError(wrong, problem=f"this is not a schema (its keys must be {', '.join(sorted(known))})")
         try:
             return cls(
                 numeric=tuple(_strings(plain["numeric"])),
@@ -139,7 +139,7 @@ class Schema:
                 zero_based=_flag(plain["zero_based"]),
             )
         except (TypeError, ValueError, AttributeError) as error:
-            raise DataError(f"this is not a schema ({error}); {advice}") from error
+            raise DataError(wrong, problem=f"this is not a schema ({error})") from error
 
     @classmethod
     def infer(cls, path: Any, target: str | int | None = None, **options: Any) -> Schema:

@@ -16,7 +16,7 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 from vrspam import metrics
 from vrspam._utils import array_api
 from vrspam._utils.progress import Progress
-from vrspam._utils.validation import Rows
+from vrspam._utils.validation import Rows, error_in_block
 from vrspam._utils.warnings import NotConverged, warn
 from vrspam.features.frames import check_frame, is_frame
 from vrspam.model_selection.sources import add_block
@@ -38,7 +38,7 @@ def validated_rows(estimator: AUCClassifierBase, number: int, X, y, weights=None
     try:
         return estimator._validate_rows(X, y, weights, reset=reset)
     except ValueError as error:
-        raise ValueError(f"Block {number}: {error}") from error
+        raise error_in_block(number, error) from error
 
 
 class RowBlocks:

@@ -51,13 +51,14 @@ class AUCClassifierCV(AUCClassifierBase):
         "one-standard-error" takes, of all points whose mean AUC is within one standard error of the best, the
         sparsest (largest l1), and of those the one with the largest l2. Of several feature maps it first takes
         the simplest (the earliest in the list) that has such a point.
-    features : {"linear", "additive", "kernel", "auto"}, transformer, or list of these, default="linear"
+    features : {"linear", "additive", "kernel", "auto"}, transformer, list of these, or dict, default="linear"
         "linear": the columns as they are. Otherwise the score is linear in features of them, made block by block
         by a transformer that never sees labels (`vrspam.features`); the map and the penalties are chosen
         together. "additive": a smooth curve for each column. "kernel": curves and interactions, with bandwidths
         0.3, 1 and 3. "auto": all of these and standardised columns (but as "linear" on more than 5,000
         columns, and without maps of more than 5,000 features). With a map X may be a frame with categories, and have
-        missing values. In a list, and in "auto", "linear" means standardised columns.
+        missing values. In a list, and in "auto", "linear" means standardised columns. A dict gives each transformer the
+        name that it has in `selection_`.
     tol : float, default=1e-8
         Relative accuracy of every solution: its gap is at most tol·F(0).
     max_iter : int, default=1000
@@ -155,7 +156,7 @@ class AUCClassifierCV(AUCClassifierBase):
         "l1s": ["array-like"],
         "cv": ["cv_object"],
         "selection": [StrOptions({"best", "one-standard-error"})],
-        "features": [StrOptions(set(NAMES)), list, tuple, HasMethods(["fit", "transform"])],
+        "features": [StrOptions(set(NAMES)), list, tuple, dict, HasMethods(["fit", "transform"])],
         "tol": PENALTY_CONSTRAINTS["tol"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "n_jobs": [Integral, None],
@@ -279,7 +280,7 @@ class AUCClassifierCV(AUCClassifierBase):
     def _check_blocks(self, validation_rows: int) -> HashFolds:
         """The folds of rows that come in blocks; parameters that need all rows at once are refused."""
         if not (isinstance(self.features, str) and self.features == "linear"):
-            raise ValueError("Rows that come in blocks are used as they are: set features='linear'.")
+            raise ValueError("fit_stream has no feature maps: use features='linear'.")
         if validation_rows < 1:
             raise ValueError(f"validation_rows must be at least 1, got {validation_rows}.")
         return hash_folds(self.cv, self.random_state)

@@ -24,6 +24,8 @@ class LinearFeatures(FeatureMap):
 
     Parameters
     ----------
+    max_categories : int, default=1000
+        A column of more categories is refused.
     max_rows : int, default=50_000
         Mean and deviation come from at most this many rows.
     random_state : int, RandomState or None, default=None
@@ -49,7 +51,8 @@ class LinearFeatures(FeatureMap):
            [ 0.,  1.,  1.,  0.]])
     """
 
-    def __init__(self, *, max_rows=50_000, random_state=None):
+    def __init__(self, *, max_categories=1000, max_rows=50_000, random_state=None):
+        self.max_categories = max_categories
         self.max_rows = max_rows
         self.random_state = random_state
 
@@ -111,6 +114,8 @@ class AdditiveFeatures(FeatureMap):
     max_features : int, default=1000
         With many columns of more than two values each gets fewer functions, such that those columns have about this
         many features; columns themselves and categories are always there.
+    max_categories : int, default=1000
+        A column of more categories is refused.
     max_rows : int, default=50_000
         The ranks of a column of many values come from at most this many rows.
     random_state : int, RandomState or None, default=None
@@ -150,11 +155,22 @@ class AdditiveFeatures(FeatureMap):
         "max_features": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def __init__(self, *, n_knots=16, decay=1.0, clip=3.0, max_features=1000, max_rows=50_000, random_state=None):
+    def __init__(
+        self,
+        *,
+        n_knots=16,
+        decay=1.0,
+        clip=3.0,
+        max_features=1000,
+        max_categories=1000,
+        max_rows=50_000,
+        random_state=None,
+    ):
         self.n_knots = n_knots
         self.decay = decay
         self.clip = clip
         self.max_features = max_features
+        self.max_categories = max_categories
         self.max_rows = max_rows
         self.random_state = random_state
 

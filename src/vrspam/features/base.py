@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_feature_names_in, _check_sample_weight, check_is_fitted, validate_data
 
+from vrspam._utils.messages import Parameter, WordedError
 from vrspam.features import frames
 from vrspam.features.encoders import (
     LARGEST,
@@ -26,7 +27,6 @@ from vrspam.features.encoders import (
     encoder_from_dict,
 )
 
-MAX_CATEGORIES = 1_000
 FEW_COEFS = 4  # up to this many columns of coefficients it is cheaper to sum the curves of a column first
 
 
@@ -50,13 +50,16 @@ def _numbers_seen(X, j: int, weights: np.ndarray | None, some: np.ndarray | None
     return distribution(values, weights), missing
 
 
-def _categories_seen(X, j: int, weights: np.ndarray | None) -> Seen:
-    """The categories of a column; scaled by it, the indicator of each has variance 1."""
+def _categories_seen(X, j: int, weights: np.ndarray | None, most: int) -> Seen:
+    """The categories of a column, at most `most`; scaled by it, the indicator of each has variance 1."""
     found = frames.categories(X, j)
-    if len(found) > MAX_CATEGORIES:
-        raise ValueError(
-            f"Column {frames.name_of(X, j)!r} has more than {MAX_CATEGORIES} different values that are not numbers: "
-            "drop it if it is a name, convert it if it holds numbers as text, or group its rare values."
+    if len(found) > most:
+        raise WordedError(
+            "Column {column!r} has more than {most} different values that are not numbers: drop it if it is a name, "
+            "convert it if it holds numbers as text, group its rare values, or raise {limit}.",
+            column=frames.name_of(X, j),
+            most=most,
+            limit=Parameter("max_categories"),
         )
     seen = Indicators(tuple(sorted(value for value in found if value is not None)), None in found)
     counts = np.bincount(frames.category_codes(X, j, seen.codes), weights, seen.width)
@@ -69,9 +72,11 @@ class FeatureMap(TransformerMixin, BaseEstimator):
     """Base class of the maps: each column is encoded separately, as `_curves` defines; labels are never used."""
 
     encoders_: list[Encoder]
+    max_categories: int
     max_rows: int
     random_state: Any
     _parameter_constraints: dict = {
+        "max_categories": [Interval(Integral, 1, None, closed="left")],
         "max_rows": [Interval(Integral, 100, None, closed="left")],
         "random_state": ["random_state"],
     }
@@ -132,7 +137,10 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         columns = sparse.csc_array(X) if sparse.issparse(X) else X
         seen: list[Seen] = []
         for j, numeric in enumerate(frames.numeric_flags(X)):
-            seen.append(_numbers_seen(columns, j, weights, some) if numeric else _categories_seen(X, j, weights))
+            if numeric:
+                seen.append(_numbers_seen(columns, j, weights, some))
+            else:
+                seen.append(_categories_seen(X, j, weights, self.max_categories))
         self._learn(X if some is None else frames.rows_of(X, some), seen, rng)
         return self
 

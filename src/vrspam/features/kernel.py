@@ -45,6 +45,8 @@ class KernelFeatures(FeatureMap):
         Put the additive features beside those of the kernel.
     max_additive : int, default=250
         `max_features` of the additive features.
+    max_categories : int, default=1000
+        A column of more categories is refused.
     max_rows : int, default=50_000
         Ranks and landmarks come from at most this many rows.
     random_state : int, RandomState or None, default=None
@@ -95,6 +97,7 @@ class KernelFeatures(FeatureMap):
         n_landmarks=500,
         additive=True,
         max_additive=250,
+        max_categories=1000,
         max_rows=50_000,
         random_state=None,
     ):
@@ -102,6 +105,7 @@ class KernelFeatures(FeatureMap):
         self.n_landmarks = n_landmarks
         self.additive = additive
         self.max_additive = max_additive
+        self.max_categories = max_categories
         self.max_rows = max_rows
         self.random_state = random_state
 
@@ -124,7 +128,12 @@ class KernelFeatures(FeatureMap):
         self.whitening_ = np.ascontiguousarray(vectors[:, keep] / np.sqrt(values[keep]))
         self.additive_, self.additive_scale_ = None, 1.0
         if self.additive:
-            self.additive_ = AdditiveFeatures(max_features=self.max_additive, max_rows=self.max_rows, random_state=0)
+            self.additive_ = AdditiveFeatures(
+                max_features=self.max_additive,
+                max_categories=self.max_categories,
+                max_rows=self.max_rows,
+                random_state=0,
+            )
             self.additive_._check(X, reset=True)
             self.additive_._learn(X, seen, rng)
             sample = frames.rows_of(X, chosen[:SCALE_ROWS])

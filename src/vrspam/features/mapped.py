@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
+from vrspam._utils.messages import Parameter, WordedError
 from vrspam.features.additive import AdditiveFeatures, LinearFeatures
 from vrspam.features.base import FeatureMap
 from vrspam.features.frames import blocks, rows_of
@@ -22,7 +23,7 @@ NAMES = ("linear", "additive", "kernel", "auto")
 MAX_FEATURES = 5_000
 
 
-class TooManyFeatures(ValueError):
+class TooManyFeatures(WordedError):
     """A map gives more features than the solver can take."""
 
 
@@ -34,9 +35,14 @@ class MappedArray:
         first = self[:1]
         self.shape, self.dtype = (X.shape[0], first.shape[1]), first.dtype
         if self.shape[1] > MAX_FEATURES:
+            kind = type(features).__name__
             raise TooManyFeatures(
-                f"{type(features).__name__} gives {self.shape[1]} features, and the solver keeps a square matrix of "
-                f"them: at most {MAX_FEATURES} are possible. Drop columns or choose a smaller map."
+                "The {map} map gives {count} features, and the solver keeps a square matrix of them: at most {most} "
+                "are possible. Leave columns out, or use {linear}.",
+                map=kind.removesuffix("Features").lower() if isinstance(features, FeatureMap) else kind,
+                count=self.shape[1],
+                most=MAX_FEATURES,
+                linear=Parameter("features", "linear"),
             )
 
     def __getitem__(self, rows: slice | np.ndarray) -> np.ndarray:
@@ -68,7 +74,7 @@ class MappedArray:
         return np.concatenate([self.products(rows, coefs) for rows in blocks(*self.shape)])
 
 
-def named_maps(features: Any, seed: int) -> dict[str, Any]:
+def named_maps(features: Any, seed: int | None) -> dict[str, Any]:
     """The maps that `features` asks for, unfitted, from simple to complex; names as in `selection_`.
 
     >>> list(named_maps("auto", seed=0))
@@ -86,21 +92,24 @@ def named_maps(features: Any, seed: int) -> dict[str, Any]:
             for width in BANDWIDTHS:
                 maps[f"kernel {width:g}"] = KernelFeatures(bandwidth=width, random_state=seed)
         return maps
-    several = list(features) if isinstance(features, (list, tuple)) else [features]
+    if isinstance(features, dict):
+        several = list(features.items())
+    else:
+        several = [(None, item) for item in (features if isinstance(features, (list, tuple)) else [features])]
     if not several:
-        raise ValueError("features is an empty list: give at least one transformer, or 'auto'.")
-    for item in several:
-        if isinstance(item, str):
+        raise ValueError(f"features is an empty {type(features).__name__}: give at least one transformer, or 'auto'.")
+    for given, item in several:
+        if isinstance(item, str) and given is None:
             maps.update(named_maps(item, seed))
         elif hasattr(item, "fit") and hasattr(item, "transform"):
-            name = " ".join(repr(item).split())
+            name = given or " ".join(repr(item).split())
             maps[name if name not in maps else f"{name} ({len(maps) + 1})"] = _seeded(clone(item), seed)
         else:
             raise ValueError(f"features holds {item!r}, but must hold transformers or names out of {NAMES}.")
     return maps
 
 
-def _seeded(transformer: Any, seed: int) -> Any:
+def _seeded(transformer: Any, seed: int | None) -> Any:
     """The transformer with `seed` wherever it, or a part of it, has no `random_state` of its own."""
     params = transformer.get_params() if hasattr(transformer, "get_params") else {}
     unset = [key for key, value in params.items() if value is None and key.split("__")[-1] == "random_state"]

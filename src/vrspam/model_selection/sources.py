@@ -18,8 +18,7 @@ from sklearn.utils.parallel import Parallel, delayed  # these hand scikit-learn'
 
 from vrspam._utils import array_api
 from vrspam._utils.blas import FEW, SMALL, blas_thread_count, blas_threads, blas_threads_for
-from vrspam._utils.messages import Parameter, WordedError
-from vrspam._utils.validation import Rows
+from vrspam._utils.validation import Rows, error_in_block
 from vrspam.features import FeatureMap
 from vrspam.features.frames import BLOCK_ENTRIES, WHOLE_ROWS
 from vrspam.features.mapped import MappedArray
@@ -258,13 +257,9 @@ class FoldMoments:
     def __init__(self, folds: list[ClassMoments]):
         for number, fold in enumerate(folds):
             if not fold.complete:
-                raise WordedError(
-                    "Fold {number} has rows of {count} classes, and needs both: use fewer folds ({folds}), "
-                    "or another seed ({seed}).",
-                    number=number,
-                    count=int(np.count_nonzero(fold.weights)) if fold.classes.size else 0,
-                    folds=Parameter("n_splits"),
-                    seed=Parameter("seed"),
+                found = "rows of one class only" if fold.classes.size and fold.weights.any() else "no rows"
+                raise ValueError(
+                    f"Fold {number} has {found}, and needs both classes: use fewer folds, or another seed of the folds."
                 )
         self.folds, self.n_folds = folds, len(folds)
         self.total = sum(folds[1:], folds[0])
@@ -318,7 +313,7 @@ def add_to_folds(moments: list[ClassMoments], rows: Rows, number: int, folds: Ha
     if n_features > BLOCKS_MAX_FEATURES:
         raise ValueError(
             f"Cross-validation of blocks keeps {2 * folds.n_splits + 2} matrices of {n_features} × {n_features}: with "
-            f"more than {BLOCKS_MAX_FEATURES:,} features use AUCClassifier at a few l2."
+            f"more than {BLOCKS_MAX_FEATURES:,} features leave some out, or hold all rows in memory."
         )
     fold = folds.fold_of(rows.X)
     for side, part in enumerate(moments):
@@ -335,4 +330,4 @@ def add_block(
         with blas_threads_for(rows.X.shape[1]):
             moments.add_checked(*rows, index=index, precise=precise)
     except ValueError as error:
-        raise ValueError(f"Block {number}: {error}") from error
+        raise error_in_block(number, error) from error

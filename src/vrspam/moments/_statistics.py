@@ -325,17 +325,16 @@ def check_range(statistics: ClassStatistics, forgets: bool) -> None:
     """Refuse rows whose weighted squares left the range of float64."""
     if not statistics.weight <= np.finfo(float).max / 4.0:  # the other class comes on top
         raise ValueError("sample_weight adds up to infinity: divide it by its largest entry.")
+    also = ", and sample_weight so that it is near 1" if statistics.weight != statistics.rows else ""
     if not (np.isfinite(statistics.scatter).all() and np.isfinite(statistics.mean).all()):
         raise ValueError(
-            "The squares of the features (times their weights) overflow: rescale X so that its values stay below "
-            "1e150, and sample_weight so that it is near 1."
+            f"The squares of the features overflow: rescale the features so that they stay below 1e150{also}."
         )
     with np.errstate(under="ignore"):
         largest = max(statistics.diagonal.max(initial=0.0), statistics.weight * np.max(statistics.mean**2, initial=0.0))
     if largest < np.finfo(float).tiny and statistics.mean.any() and not forgets:
         raise ValueError(
-            "The squares of the features (times their weights) underflow: rescale X so that its values stay above "
-            "1e-150, and sample_weight so that it is near 1."
+            f"The squares of the features underflow: rescale the features so that they stay above 1e-150{also}."
         )
 
 

@@ -85,13 +85,12 @@ def note_of(noticed: Warning | Message | str) -> str:
             advice = "try {beyond} numbers with {option}"
             return WordedText(BEST_AT_THE_EDGE + advice, **vars(noticed), beyond=beyond, option=Parameter("l1"))
         case GridEdge(beyond=beyond):
-            advice = "a {beyond} one, which `train` never takes, may rank better"
+            advice = "a {beyond} value might rank better, but `train` does not try one"
             return WordedText(BEST_AT_THE_EDGE + advice, **vars(noticed), beyond=beyond)
         case AllCoefficientsZero(l1=l1) if l1 > 0.0:
             return WordedText(
-                "All coefficients are 0 at the chosen l1 = {l1:g}: no feature ranks the validation rows better than "
-                "chance at a smaller one that was tried; try still smaller numbers with {option}, if there is anything "
-                "to find",
+                "All coefficients are 0 at the chosen l1 = {l1:g}: every l1 that was tried is too large, or no feature "
+                "ranks the validation rows better than chance; try smaller numbers with {option}",
                 l1=l1,
                 option=Parameter("l1"),
             )

@@ -8,14 +8,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import StratifiedKFold
 
 from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments, HashFolds
 from vrspam._utils.blas import blas_threads
-from vrspam._utils.messages import Parameter, WordedError
-from vrspam.features import LinearFeatures
+from vrspam._utils.validation import Rows
+from vrspam.estimators.exact import ExactSolver
+from vrspam.features import FeatureMap, LinearFeatures
 from vrspam.features.frames import rows_of
+from vrspam.features.mapped import MappedArray, is_plain, named_maps
 from vrspam.metrics import AUCInterval, logit_interval, roc_auc_ci
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.tool import data_checks
@@ -49,6 +51,27 @@ def cross_fit(estimator: Any, rows: Any, positive: np.ndarray, folds: Any) -> He
         fold[inside] = number
         scores[inside] = fitted.decision_function(rows_of(rows, inside))
     return HeldOut(positive, scores, fold, np.ones(positive.size))
+
+
+class MappedScorer(BaseEstimator):
+    """The optimum on the features of a map, at given penalties; the map learns from the rows of `fit` alone."""
+
+    def __init__(self, features: Any, l2: float, l1: float, tol: float, max_iter: int):
+        self.features, self.l2, self.l1 = features, l2, l1
+        self.tol, self.max_iter = tol, max_iter
+
+    def fit(self, X: Any, y: np.ndarray) -> MappedScorer:
+        """Fit the map, then the coefficients of its features."""
+        self.features_ = clone(self.features).fit(X)
+        rows = Rows(MappedArray(X, self.features_), y, None)
+        exact = ExactSolver(self.l2, self.l1, self.tol, self.max_iter)
+        solution, moments, *_ = exact.from_rows(rows, np.unique(y), "moments")
+        self.coef_, self.intercept_ = solution.w, -float(solution.w @ moments.means.mean(axis=0))
+        return self
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Scores of rows."""
+        return MappedArray(X, self.features_) @ self.coef_ + self.intercept_
 
 
 def fold_auc_ci(positive: np.ndarray, scores: np.ndarray, fold: np.ndarray, confidence: float = 0.95) -> AUCInterval:
@@ -139,17 +162,26 @@ def fit_maps(opened: OpenedTable, plan: Plan) -> Fit:
     plan.say(f"choosing the curves and the penalty by {folds.get_n_splits()} folds")
     l1s = plan.l1
     if l1s == "auto":
-        lines = LinearFeatures(random_state=plan.seed).fit(rows).features_of(rows)
+        lines = take_all_categories(LinearFeatures(random_state=plan.seed), opened).fit(rows).features_of(rows)
         l1s = l1_grid(l1s, ClassMoments(classes=[False, True], scatter=False).update(lines, positive))
-    search = AUCClassifierCV(l1s=l1s, features=plan.features, cv=folds, random_state=plan.seed)
+    features = plan.features
+    if isinstance(features, str) and not is_plain(features, rows):
+        features = {name: take_all_categories(new, opened) for name, new in named_maps(features, None).items()}
+    search = AUCClassifierCV(l1s=l1s, features=features, cv=folds, random_state=plan.seed)
     with blas_threads(1 if positive.size <= SMALL_ROWS else None):
         fitted = search.fit(rows, positive)
         plan.say("scoring each fold by a model of the others")
         chosen: Any = AUCClassifier(fitted.l2_, fitted.l1_)
         if fitted.features_ is not None:  # the map learns from the other folds alone
-            chosen = AUCClassifierCV([fitted.l2_], [fitted.l1_], features=clone(fitted.features_), cv=2)
+            chosen = MappedScorer(fitted.features_, fitted.l2_, fitted.l1_, search.tol, search.max_iter)
         held_out = cross_fit(chosen, rows, positive, folds)
     return Fit(fitted, np.bincount(positive, minlength=2).tolist(), held_out, notes)
+
+
+def take_all_categories(features: FeatureMap, opened: OpenedTable) -> FeatureMap:
+    """Let a map take every category of a table, which was opened with its own limit; missing values are one more."""
+    most = 1 + max((len(values) for values in opened.schema.categorical.values()), default=0)
+    return features.set_params(max_categories=max(most, features.max_categories))
 
 
 def fit_linear(opened: OpenedTable, plan: Plan) -> Fit:
@@ -174,12 +206,6 @@ def fit_linear(opened: OpenedTable, plan: Plan) -> Fit:
 
 def fit_blocks(opened: OpenedTable, plan: Plan) -> Fit:
     """Encoded and standardised rows, block by block, for files larger than memory."""
-    if plan.features != "linear":
-        raise WordedError(
-            "{streaming} takes the columns as they are: leave {features} out",
-            streaming=Parameter("streaming", True),
-            features=Parameter("features"),
-        )
     plan.say("first reading of the blocks: spread of the features")
     moments, sample, missing = gather(opened, plan.seed)
     check_size(moments.rows)

@@ -17,6 +17,7 @@ import vrspam
 from vrspam._utils.atomic import write_text
 from vrspam._utils.messages import WordedText
 from vrspam.data import DataError, Schema
+from vrspam.data.errors import problem_of
 from vrspam.features import map_from_dict
 from vrspam.tool.calibration import calibration_from_dict
 from vrspam.tool.model import Model, Shapes
@@ -101,8 +102,8 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     try:
         return _model(content, version)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        reason = str(error).partition("; ")[0]  # without advice to those who put the parts together
-        raise ModelFileError(f"{name} contradicts itself ({reason}): train the model again") from error
+        # without the advice to those who put the parts together
+        raise ModelFileError(f"{name} contradicts itself ({problem_of(error)}): train the model again") from error
 
 
 def _model(content: Any, version: Any) -> Model:

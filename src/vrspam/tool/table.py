@@ -132,12 +132,7 @@ def open_labelled(
     """
     source = Source.open(path, **reading)
     on_error = "skip" if skip_errors else "raise"
-    if target is None and not source.reader.sparse:
-        raise DataError(
-            "which column of {path} holds the labels? Name it with {target}",
-            path=source.paths[0],
-            target=Parameter("target"),
-        )
+    check_target(source, target)
     if source.reader.tabular:
         inspector = ColumnInspector(
             source.paths[0],
@@ -167,6 +162,16 @@ def open_labelled(
         frame, labels = loaded
         loaded = frame.select(list(schema.columns)), labels == label
     return OpenedTable(chunks, label, identifiers, notes, loaded)
+
+
+def check_target(source: Source, target: str | None) -> None:
+    """Ask for the label column, unless the rows of the file carry their labels."""
+    if target is None and not source.reader.sparse:
+        raise DataError(
+            "which column of {path} holds the labels? Name it with {target}",
+            path=source.paths[0],
+            target=Parameter("target"),
+        )
 
 
 def _read_table(

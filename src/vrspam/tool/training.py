@@ -88,6 +88,8 @@ def train(
         raise WordedError(
             "{given} is not known; give sigmoid, isotonic or none", given=Parameter("calibration", calibration)
         )
+    if streaming:
+        check_straight(features)
     say("reading")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
@@ -101,6 +103,16 @@ def train(
     notes = [*opened.notes, *data_checks.note_few_rows(fit.counts), *fit.notes]
     notes += dict.fromkeys(note_of(warning.message) for warning in caught)
     return _model(opened, fit, calibration, notes)
+
+
+def check_straight(features: Any) -> None:
+    """Refuse feature maps for a file that is read block by block."""
+    if not (features is None or (isinstance(features, str) and features == "linear")):
+        raise WordedError(
+            "{streaming} trains straight lines only: leave {features} out",
+            streaming=Parameter("streaming", True),
+            features=Parameter("features"),
+        )
 
 
 def _model(opened: OpenedTable, fit: Fit, calibration: str, notes: list[str]) -> Model:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from vrspam.data.errors import DataError, Problems, similar
+from vrspam.data.errors import DataError, Problems, problem_of, similar, unusable
 from vrspam.data.readers.base import Block, WantedOrChoice, choose
 
 
@@ -55,7 +55,7 @@ class _ArrowReader:
         try:
             file = self._open(path)
         except DataError as error:
-            problems.report(path, None, None, str(error).removeprefix(f"{path} "), rows=None)
+            problems.report(path, None, None, problem_of(error), rows=None)
             return
         own = dict(zip(file.schema.names, file.schema.types, strict=True))
         chosen = choose(wanted, own)
@@ -91,12 +91,11 @@ class _ArrowReader:
         try:
             file = self._kind(path)
         except (pa.ArrowException, OSError, ValueError) as error:
-            raise DataError(
-                f"{path} is truncated, or not {self._kind.called} ({_one_line(error)}); get it again"
-            ) from error
+            problem = f"is truncated, or not {self._kind.called} ({_one_line(error)}); get it again"
+            raise unusable(path, problem) from error
         twice = [name for name in file.schema.names if file.schema.names.count(name) > 1]
         if twice:
-            raise DataError(f"{path} names the column {twice[0]!r} twice; rename one")
+            raise unusable(path, f"names the column {twice[0]!r} twice; rename one")
         return file
 
 

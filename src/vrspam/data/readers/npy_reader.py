@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from vrspam.data.errors import DataError, Problems
+from vrspam.data.errors import DataError, Problems, problem_of, unusable
 from vrspam.data.readers.base import Block, WantedOrChoice, choose
 
 
@@ -34,7 +34,7 @@ class NpyReader:
         try:
             array = open_npy(path)
         except DataError as error:
-            problems.report(path, None, None, str(error).removeprefix(f"{path} "), rows=None)
+            problems.report(path, None, None, problem_of(error), rows=None)
             return
         asked = choose(wanted, {})
         features, label = list(asked.features), asked.label
@@ -60,9 +60,9 @@ def open_npy(path: str) -> np.ndarray:
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError) as error:
-        raise DataError(f"{path} is truncated, or not a .npy file of numbers; get it again") from error
+        raise unusable(path, "is truncated, or not a .npy file of numbers; get it again") from error
     if array.ndim not in (1, 2) or array.dtype.kind not in "biuf":
-        raise DataError(f"{path} holds {array.ndim} dimensions of {array.dtype}; an array of numbers is needed")
+        raise unusable(path, f"holds {array.ndim} dimensions of {array.dtype}; an array of numbers is needed")
     return array
 
 
