@@ -299,7 +299,7 @@ def test_contents_that_cannot_be_moments_are_refused(tmp_path, forged):
 
 @pytest.mark.parametrize("name", ["extra", "scatters", "classes", "format", "version"])
 def test_sizes_are_checked_before_anything_is_read(tmp_path, name):
-    """Zeros pack a thousandfold: an archive of 0.3 MB must not take hundreds of megabytes; other members are ignored."""
+    """Zeros pack a thousandfold: an archive of 0.3 MB must not take 320 MB; other members are ignored."""
     X, y = make_data(30, 3)
     path, moments = tmp_path / "moments.npz", ClassMoments.from_data(X, y)
     moments.save(path)
