@@ -26,6 +26,33 @@ from vrspam.tool.data_checks import note_of
 from vrspam.tool.training import train
 
 
+def test_names_from_a_file_do_not_steer_the_terminal(tmp_path, capsys):
+    """Colours, a new line, a C1 control and a change of direction in names and values are shown escaped."""
+    red, town = "\x1b[31mage", "to\x9bwn\u202e\r"
+    frame = patients(rows=200).rename(columns={"age": red, "town": town, "größe": "a\nb"})
+    frame.loc[frame[town] == "Graz", town] = "\x1b]0;title\x07"
+    data, model = write(frame, tmp_path / "patients.csv"), tmp_path / "m.json"
+    arguments = [
+        ["train", str(data), "--target", "sick", "--model", str(model), "--features", "linear"],
+        ["explain", str(model)],
+        ["explain", str(model), "--json"],
+        ["train", str(data), "--target", "absent"],
+        ["predict", str(model), str(data), "--out", str(tmp_path / "scores.csv"), "--id", red + "?"],
+    ]
+    for command, code in zip(arguments, (0, 0, 0, 1, 1), strict=True):
+        assert main(command) == code
+        captured = capsys.readouterr()
+        for text in (captured.out, captured.err):
+            assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", text)
+        assert "[31mage" in captured.out + captured.err
+        if "--json" in command:
+            found = json.loads(captured.out)
+            assert {red, town, "a\nb"} <= set(found["columns"])
+        elif code == 0:
+            assert "\\x1b[31mage" in captured.out
+            assert "a\\nb" in captured.out
+
+
 @pytest.mark.parametrize(
     ("parameter", "typed"),
     [

@@ -273,6 +273,16 @@ def test_no_damaged_byte_of_a_header_gets_through(tmp_path, kind):
         {"scatters": -np.stack([np.eye(3)] * 2)},
         {"scatters": np.stack([np.triu(np.ones((3, 3)))] * 2)},
         {"version": 0},
+        {"weights": np.array([1e308, 1e308])},
+        {"rows": np.array([2**63 - 1, 2**63 - 1])},
+        {"roundings": np.array([0.0, np.inf])},
+        {"roundings": np.array([0.0, np.nan])},
+        {"roundings": np.array([0.0, 0.5])},
+        {"scatters": np.stack([np.full((3, 3), -0.9) + 1.9 * np.eye(3)] * 2), "peaks": np.ones((2, 3))},
+        {"scatters": np.stack([2.0 * np.ones((3, 3)) - np.eye(3)] * 2), "peaks": np.ones((2, 3))},
+        {"scatters": np.zeros((2, 4, 4))},
+        {"half_life": np.ones(2)},
+        {"half_life": np.nan},
     ],
     ids=lambda forged: next(iter(forged)),
 )
@@ -285,6 +295,64 @@ def test_contents_that_cannot_be_moments_are_refused(tmp_path, forged):
     np.savez(path, **content)
     with pytest.raises(ValueError, match="not a file of class moments"):
         ClassMoments.load(path)
+
+
+@pytest.mark.parametrize("name", ["extra", "scatters", "classes", "format", "version"])
+def test_sizes_are_checked_before_anything_is_read(tmp_path, name):
+    """Zeros pack a thousandfold: an archive of 0.3 MB must not take 320 MB; other members are ignored."""
+    X, y = make_data(30, 3)
+    path, moments = tmp_path / "moments.npz", ClassMoments.from_data(X, y)
+    moments.save(path)
+    with np.load(path) as archive:
+        content = {**archive, name: np.zeros((2, 20_000_000))}
+    np.savez_compressed(path, **content)
+    del content
+    tracemalloc.start()
+    try:
+        if name == "extra":
+            assert ClassMoments.load(path) == moments
+        else:
+            with pytest.raises(ValueError, match="not a file of class moments"):
+                ClassMoments.load(path)
+        assert tracemalloc.get_traced_memory()[1] < 5e6
+    finally:
+        tracemalloc.stop()
+
+
+def test_shapes_that_fit_do_not_excuse_a_huge_archive(tmp_path):
+    path, d = tmp_path / "moments.npz", 4000
+    ClassMoments.from_data(np.eye(2), [0, 1]).save(path)
+    with np.load(path) as archive:
+        content = {**archive, "means": np.zeros((2, d)), "peaks": np.zeros((2, d)), "scatters": np.zeros((2, d, d))}
+    np.savez_compressed(path, **content)
+    del content
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match="not a file of class moments"):
+            ClassMoments.load(path)
+        assert tracemalloc.get_traced_memory()[1] < 5e6
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_scatter_is_checked_to_its_own_rounding(tmp_path, monkeypatch):
+    """Float32, columns of very different scale, more columns than rows, huge weights: all of it can be read again."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((40, 60)) * 10.0 ** rng.uniform(-140, 140, 60), np.arange(40) % 2
+    X[:, :5] = 1e-160 * rng.standard_normal((40, 5))  # squares have no digits
+    single = np.float32(rng.standard_normal((40, 60)) + 1e3)
+    small = rng.standard_normal((40, 3))
+    for rows, weight in (
+        (X, None),
+        (single, None),
+        (np.repeat(single[:, :1], 60, axis=1), None),
+        (small, [1e200] * 40),
+    ):
+        moments = ClassMoments.from_data(rows, y, weight)
+        for limit in (4096, 2):
+            monkeypatch.setattr(vrspam.moments._file, "MOST_CHECKED", limit)
+            moments.save(tmp_path / "moments.npz")
+            assert ClassMoments.load(tmp_path / "moments.npz") == moments
 
 
 def test_labels_that_a_file_cannot_hold(tmp_path):

@@ -17,8 +17,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from tool_data import NAMES, patients, write, write_libsvm
 
-from vrspam import AUCClassifier, AUCClassifierCV, HashFolds
+from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments, HashFolds
 from vrspam._utils.messages import Parameter, WordedError
+from vrspam.cli import main
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures
 from vrspam.metrics import roc_auc, roc_auc_ci
 from vrspam.model_selection.cross_validate import choose_map
@@ -435,6 +436,50 @@ def test_predict_keeps_order_and_identifiers(model, folder, end):
     np.testing.assert_array_equal(found["probability"], model.calibration(scores_of(model, path)))
     chosen = predict(model, path, folder / f"chosen.{end}", ids=["town", "age"])
     assert chosen == 300
+
+
+@pytest.mark.parametrize("end", ["csv", "csv.gz", "parquet"])
+def test_identifiers_that_look_like_formulas(model, folder, end):
+    """With `escape_formulas` CSV has an apostrophe before them; numbers, other texts and Parquet stay as they are."""
+    texts = ["=1+1", "+49 1", "-5a", "@sum", "P7", None, "a=b"]
+    new = patients(rows=7, seed=5).drop(columns=SICK).assign(patient=texts, number=[-5, 1, 2, 3, 4, 5, 6])
+    new["=column"] = "-"
+    path = write(new, folder / "formulas.csv")
+    ids = ["patient", "number", "=column"]
+    read = pd.read_parquet if end == "parquet" else pd.read_csv
+    for escape in (True, False):
+        assert predict(model, path, folder / f"scores.{end}", ids=ids, escape_formulas=escape) == 7
+        found = read(folder / f"scores.{end}")
+        changed = escape and end != "parquet"
+        mark = "'" if changed else ""
+        assert list(found.columns) == ["patient", "number", f"{mark}=column", "score", "probability"]
+        shown = [mark + t if t and t[0] in "=+-@" else t for t in texts]
+        assert found["patient"].fillna("").tolist() == [text or "" for text in shown]
+        assert found["number"].astype(float).tolist() == [-5, 1, 2, 3, 4, 5, 6]
+        assert set(found[f"{mark}=column"]) == {f"{mark}-"}
+
+
+def test_the_target_of_a_link_is_written_and_the_link_stays(model, folder, tmp_path):
+    path = write(patients(rows=10), tmp_path / "rows.csv")
+    (tmp_path / "elsewhere").mkdir()
+    for name in ("m.json", "scores.csv", "new.csv", "moments.npz"):
+        (tmp_path / name).symlink_to(tmp_path / "elsewhere" / name)
+    (tmp_path / "elsewhere" / "scores.csv").write_text("before")
+    save_model(model, tmp_path / "m.json")
+    assert main(["predict", str(tmp_path / "m.json"), str(path), "--out", str(tmp_path / "scores.csv")]) == 0
+    assert main(["predict", str(tmp_path / "m.json"), str(path), "--out", str(tmp_path / "new.csv")]) == 0
+    ClassMoments.from_data(np.eye(2), [0, 1]).save(tmp_path / "moments.npz")
+    for name in ("m.json", "scores.csv", "new.csv", "moments.npz"):
+        assert (tmp_path / name).is_symlink()
+        assert not (tmp_path / "elsewhere" / name).is_symlink()
+    assert {p.name for p in (tmp_path / "elsewhere").iterdir()} == {"m.json", "scores.csv", "new.csv", "moments.npz"}
+    assert (tmp_path / "elsewhere" / "scores.csv").read_text().startswith('"patient","score"')
+
+
+def test_a_link_into_no_directory_is_refused_before_any_work(tmp_path, capsys):
+    (tmp_path / "scores.csv").symlink_to(tmp_path / "absent" / "scores.csv")
+    assert main(["predict", "no-model.json", "no-rows.csv", "--out", str(tmp_path / "scores.csv")]) == 2
+    assert "absent is not a directory: make it first" in capsys.readouterr().err
 
 
 def test_predict_that_fails_leaves_nothing(model, tmp_path):

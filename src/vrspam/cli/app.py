@@ -59,7 +59,7 @@ def run(arguments: list[str]) -> int:
     except Misuse as error:
         command = getattr(getattr(error, "ctx", None), "command_path", "vrspam")
         if message := error.format_message():  # without a command the help was shown, and there is no message
-            warn(f"vrspam: {message}  (see {command} --help)")
+            warn(f"vrspam: {' '.join(message.split())}  (see {command} --help)")
         return 2
     except (KeyboardInterrupt, typer.Abort):
         warn("vrspam: stopped")

@@ -7,6 +7,7 @@ import glob
 import io
 import json
 import os
+import re
 import shlex
 import sys
 import warnings
@@ -28,19 +29,33 @@ out = Console(highlight=False, width=None if sys.stdout.isatty() else WIDE)
 err = Console(highlight=False, stderr=True, width=None if sys.stderr.isatty() else WIDE)
 
 
+# What a terminal obeys instead of showing it: control characters, ends of lines, changes of direction, surrogates.
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def as_shown(text: str) -> str:
+    """A text with control characters escaped, so that names from a file cannot steer the terminal.
+
+    >>> print(as_shown("\\x1b[31mage"))
+    \\x1b[31mage
+    """
+    return _CONTROLS.sub(lambda found: ascii(found[0])[1:-1], text)
+
+
 def say(text: str) -> None:
     """Print a line of the result, unbroken."""
-    out.print(text, markup=False, soft_wrap=True)
+    out.print(as_shown(text), markup=False, soft_wrap=True)
 
 
 def warn(text: str) -> None:
     """Print a line on the standard error stream, unbroken."""
-    err.print(text, markup=False, soft_wrap=True)
+    err.print(as_shown(text), markup=False, soft_wrap=True)
 
 
 def print_json(value: Any) -> None:
     """Print one JSON document on the standard output."""
-    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    lines = json.dumps(value, indent=2, ensure_ascii=False).split("\n")
+    typer.echo("\n".join(_CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", line) for line in lines))
 
 
 def in_options(message: Any) -> str:
@@ -257,12 +272,13 @@ def check_output(option: str, path: Path | None, *inputs: str | Path) -> None:
     if path is None:
         return
     reason = None
-    if not path.parent.is_dir():
-        reason = f"{path.parent} is not a directory: make it first"
+    folder = Path(os.path.realpath(path)).parent if path.is_symlink() else path.parent
+    if not folder.is_dir():
+        reason = f"{folder} is not a directory: make it first"
     elif path.is_dir():
         reason = f"{path} is a directory: give the name of a file"
-    elif not os.access(path.parent, os.W_OK):
-        reason = f"{path.parent} may not be written to: choose another directory"
+    elif not os.access(folder, os.W_OK):
+        reason = f"{folder} may not be written to: choose another directory"
     elif path.exists() and any(_is_among(path, str(data)) for data in inputs):
         reason = f"{path} is an input of this command and would be replaced: give another name"
     if reason:

@@ -31,6 +31,14 @@ def predict(
             show_default=False,
         ),
     ] = None,
+    escape_formulas: Annotated[
+        bool,
+        typer.Option(
+            "--escape-formulas",
+            help="In CSV, write ' before copied text that starts with = + - or @, which a spreadsheet would take for a "
+            "formula.",
+        ),
+    ] = False,
     format: options.FileFormat = None,
     delimiter: options.Delimiter = None,
     zero_based: options.ZeroBased = None,
@@ -56,7 +64,14 @@ def predict(
     options.check_output("--out", out, model, data)
     with warnings_as_lines():
         rows = predict_file(
-            load_model(model), data, out, ids=ids, skip_errors=skip_errors, progress=err.is_terminal, **read
+            load_model(model),
+            data,
+            out,
+            ids=ids,
+            escape_formulas=escape_formulas,
+            skip_errors=skip_errors,
+            progress=err.is_terminal,
+            **read,
         )
     if as_json:
         print_json({"out": str(out), "rows": rows})

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
+import zipfile
+from math import prod
+from typing import Any
 
 import numpy as np
+from scipy import linalg
 
 from vrspam._utils.atomic import replacing
+from vrspam.moments._statistics import FLOAT32_ROUNDING, MOST_WEIGHT
 
 FILE_FORMAT = "vrspam.ClassMoments"
 FILE_VERSION = 1
@@ -18,7 +23,13 @@ _KINDS = {
     "scatters": "f",
     "peaks": "f",
     "roundings": "f",
+    "half_life": "f",
 }
+_SHORT = 1024  # bytes; format and version take fewer
+SMALL = 1 << 26  # bytes that an archive may always unpack to
+MOST_UNPACKED = 100  # times the size of a larger archive; `write` does not compress at all
+MOST_CHECKED = 4096  # features up to which a scatter is factorised, in seconds; beyond that only pairs are looked at
+TOLERANCE = 1e-9  # of an entry of the scatter, relative to the largest diagonals so far
 
 
 def write(path: str | os.PathLike, content: dict[str, np.ndarray | float]) -> None:
@@ -28,57 +39,116 @@ def write(path: str | os.PathLike, content: dict[str, np.ndarray | float]) -> No
 
 
 def read(path: str | os.PathLike) -> dict[str, np.ndarray]:
-    """The arrays of a file that `write` wrote; anything else is a ValueError."""
+    """The arrays of a file that `write` wrote; anything else is a ValueError. Other members are left alone."""
+    content: dict[str, np.ndarray] = {}
+    newer = False
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            content = {name: archive[name] for name in archive.files}
-        known = str(content["format"]) == FILE_FORMAT
-        version = int(content["version"])
+        with zipfile.ZipFile(path) as archive:
+            known = str(_array(archive, "format", "U", _SHORT)) == FILE_FORMAT
+            version = int(_array(archive, "version", "iu", _SHORT))
+            newer = known and version > FILE_VERSION
+            if known and version == FILE_VERSION and _fitting(archive, os.path.getsize(path)):
+                content = {name: _array(archive, name, kinds) for name, kinds in _KINDS.items()}
     except (FileNotFoundError, PermissionError):
         raise
     except Exception:  # a damaged archive makes zipfile and NumPy raise almost anything
-        known, version = False, FILE_VERSION
-    if known and version > FILE_VERSION:
+        content = {}
+    if newer:
         raise ValueError(f"{path} was written by a newer version of vrspam: update the package to read it.")
-    if not known or version < 1 or not _whole(content):
+    if not content or not _possible(content):
         raise ValueError(f"{path} is not a file of class moments, or it is damaged: save the moments again.")
     return content
 
 
-def _whole(content: dict[str, np.ndarray]) -> bool:
-    """Whether all arrays are there, and can be the statistics of some rows."""
-    if any(name not in content or content[name].dtype.kind not in kinds for name, kinds in _KINDS.items()):
+def _header(member: Any) -> tuple[tuple[int, ...], np.dtype]:
+    """Shape and type of an array, without its values; the member is then at their beginning."""
+    version = np.lib.format.read_magic(member)
+    read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, _, dtype = read_header(member)
+    return shape, dtype
+
+
+def _shape(archive: zipfile.ZipFile, name: str, kinds: str) -> tuple[int, ...]:
+    """The shape of an array, if it has a type of these kinds and the size that the directory of the archive says."""
+    info = archive.getinfo(f"{name}.npy")
+    with archive.open(info) as member:
+        shape, dtype = _header(member)
+        size = member.tell() + prod(shape) * dtype.itemsize
+    if dtype.kind not in kinds or size != info.file_size:
+        raise ValueError(f"{name} has another type or size")
+    return shape
+
+
+def _array(archive: zipfile.ZipFile, name: str, kinds: str, most: int | None = None) -> np.ndarray:
+    """An array of the archive, read only if it has a type of these kinds and at most so many bytes."""
+    _shape(archive, name, kinds)
+    info = archive.getinfo(f"{name}.npy")
+    if most is not None and info.file_size > most:
+        raise ValueError(f"{name} is too large")
+    with archive.open(info) as member:
+        return np.lib.format.read_array(member, allow_pickle=False)
+
+
+def _fitting(archive: zipfile.ZipFile, size: int) -> bool:
+    """Whether all arrays are there, of shapes that fit together and with no more bytes than such a file can hold."""
+    unpacked = sum(archive.getinfo(f"{name}.npy").file_size for name in _KINDS)
+    if unpacked > max(SMALL, MOST_UNPACKED * size):
         return False
-    classes, rows, weights, means, scatters, peaks, roundings = (content[name] for name in _KINDS)
-    if means.ndim != 2 or not 1 <= means.shape[0] <= 2 or means.shape[1] == 0:
+    shapes = {name: _shape(archive, name, kinds) for name, kinds in _KINDS.items()}
+    if len(shapes["means"]) != 2:
         return False
-    count, d = means.shape
-    shapes = (
-        classes.shape == rows.shape == weights.shape == roundings.shape == (count,)
-        and peaks.shape == (count, d)
-        and scatters.shape in ((count, d), (count, d, d))
+    count, d = shapes["means"]
+    return (
+        1 <= count <= 2
+        and d > 0
+        and all(shapes[name] == (count,) for name in ("classes", "rows", "weights", "roundings"))
+        and shapes["peaks"] == (count, d)
+        and shapes["scatters"] in ((count, d), (count, d, d))
+        and shapes["half_life"] == ()
     )
-    if not shapes or not all(np.isfinite(a).all() for a in (weights, means, scatters, peaks)):
+
+
+def _possible(content: dict[str, np.ndarray]) -> bool:
+    """Whether the arrays can be the statistics of some rows."""
+    classes, rows, weights, means, scatters, peaks, roundings, half_life = (content[name] for name in _KINDS)
+    if not all(np.isfinite(a).all() for a in (weights, means, scatters, peaks, roundings)):
         return False
     full = scatters.ndim == 3
     diagonals = np.einsum("cii->ci", scatters) if full else scatters
-    half_life = content.get("half_life", np.zeros(1))
     return bool(
         np.array_equal(np.unique(classes), classes)
         and not (classes != classes).any()  # NaN
         and (rows >= 0).all()
+        and (rows < 2**62).all()  # their sum is an integer of 64 bits
         and (roundings >= 0).all()
+        and (roundings <= FLOAT32_ROUNDING).all()
         and ((weights > 0) == (rows > 0)).all()
-        and (diagonals >= -1e-9 * peaks).all()
-        and (not full or _symmetric(scatters, peaks))
-        and half_life.shape == ()
-        and half_life.dtype.kind == "f"
+        and (weights <= MOST_WEIGHT).all()
+        and (diagonals >= -TOLERANCE * peaks).all()
+        and (not full or all(map(_semidefinite, scatters, peaks, roundings)))
         and half_life > 0.0
     )
 
 
-def _symmetric(scatters: np.ndarray, peaks: np.ndarray) -> bool:
-    """Whether both triangles agree to rounding, which is relative to the largest diagonal so far."""
-    root = np.sqrt(np.abs(peaks))
-    difference = np.abs(scatters - scatters.transpose(0, 2, 1))
-    return bool((difference <= 1e-9 * root[:, :, np.newaxis] * root[:, np.newaxis, :]).all())
+def _semidefinite(scatter: np.ndarray, peak: np.ndarray, rounding: float) -> bool:
+    """Whether a scatter is symmetric and has no negative eigenvalue, to rounding.
+
+    Rounding is relative to the largest diagonal so far: with that as the unit of each feature, an error of t in each
+    entry changes the eigenvalues of d features by at most t·d.
+    """
+    d, scatter = len(scatter), scatter.astype(np.float64)
+    info = np.finfo(np.float64)
+    root = np.sqrt(np.maximum(peak, info.tiny / info.eps))  # squares below have lost digits
+    scatter /= root[:, np.newaxis]
+    scatter /= root
+    if (np.abs(scatter - scatter.T) > TOLERANCE).any():
+        return False
+    tolerance = TOLERANCE + 16.0 * float(rounding)
+    if d > MOST_CHECKED:
+        return bool((np.abs(scatter) <= 1.0 + tolerance).all())
+    scatter.flat[:: d + 1] += tolerance * d
+    try:
+        linalg.cholesky(scatter, lower=True, overwrite_a=True, check_finite=False)
+    except linalg.LinAlgError:
+        return False
+    return True

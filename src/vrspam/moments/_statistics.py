@@ -79,6 +79,7 @@ def _statistics(X: Any, index: Any, weights: Any, full: bool) -> ClassStatistics
 BLOCK_BYTES = 1 << 26  # rows are gathered in dense blocks of about this size
 FORGOTTEN_WEIGHT = 1e-150  # a class whose weight fades below this is forgotten: smaller numbers lose digits
 FLOAT32_ROUNDING = 2.0**-23  # relative error of a float32 product, with room to spare
+MOST_WEIGHT = float(np.finfo(np.float64).max) / 4.0  # of a class; the other class comes on top
 CENTRE_ROWS = 64  # rows of a block whose mean is subtracted before all of them are multiplied
 SPARSE_PRODUCT_DENSITY = 0.05  # below it a product of sparse blocks beats a dense one
 
@@ -323,7 +324,7 @@ def statistics_in_memory(
 
 def check_range(statistics: ClassStatistics, forgets: bool) -> None:
     """Refuse rows whose weighted squares left the range of float64."""
-    if not statistics.weight <= np.finfo(float).max / 4.0:  # the other class comes on top
+    if not statistics.weight <= MOST_WEIGHT:
         raise ValueError("sample_weight adds up to infinity: divide it by its largest entry.")
     also = ", and sample_weight so that it is near 1" if statistics.weight != statistics.rows else ""
     if not (np.isfinite(statistics.scatter).all() and np.isfinite(statistics.mean).all()):

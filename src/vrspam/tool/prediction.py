@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,10 +15,13 @@ from vrspam._utils.atomic import replacing
 from vrspam._utils.messages import Parameter
 from vrspam.data import DataError
 from vrspam.data.readers import Source
+from vrspam.data.readers.arrow_reader import type_kind
 from vrspam.tool.model import Model
 
 SCORE, PROBABILITY = "score", "probability"
 KINDS = (".csv", ".csv.gz", ".parquet")
+FORMULA = r"^[=+\-@\t\r]"  # what spreadsheets take for the beginning of a formula, or skip before one
+NUMBER = r"^[+-]?[0-9]+([.,][0-9]+)?([eE][+-]?[0-9]+)?$"
 
 
 def predict(
@@ -26,6 +30,7 @@ def predict(
     out: str | os.PathLike[str],
     *,
     ids: Sequence[str] | None = None,
+    escape_formulas: bool = False,
     skip_errors: bool = False,
     progress: bool = False,
     **reading: Any,
@@ -41,6 +46,9 @@ def predict(
         `.csv`, `.csv.gz` or `.parquet`; written whole or not at all.
     ids : sequence of str, optional
         Columns to copy before the scores. By default the identifiers that training left out, if they are there.
+    escape_formulas : bool
+        In CSV, write an apostrophe before copied text, and names of copied columns, that start with = + - @ or a tab.
+        A spreadsheet would take them for formulas. Numbers, and Parquet, stay as they are.
     skip_errors : bool
         Leave out broken rows instead of stopping at the first.
     progress : bool
@@ -62,10 +70,14 @@ def predict(
     with _writer(target) as write:
         for scores, _, kept in model.score_chunks(chunks):
             columns = {name: kept.column(name) for name in keep}
+            names = [*keep]
+            if escape_formulas and check_out(target) != ".parquet":
+                columns = {name: _escaped(column) for name, column in columns.items()}
+                names = [f"'{name}" if re.match(FORMULA, name) else name for name in keep]
             columns[SCORE] = pa.array(scores)
             if model.calibration is not None:
                 columns[PROBABILITY] = pa.array(model.calibration(scores))
-            write(pa.record_batch(columns))
+            write(pa.record_batch(list(columns.values()), names=[*names, *list(columns)[len(keep) :]]))
             rows += scores.size
         if rows == 0 and chunks.skipped_:
             raise DataError(f"no row of {path} could be scored: {chunks.skipped_[0].reason}")
@@ -73,6 +85,19 @@ def predict(
             names = [*keep, SCORE] + ([PROBABILITY] if model.calibration is not None else [])
             write(pa.record_batch({name: pa.array(np.empty(0)) for name in names}))
     return rows
+
+
+def _escaped(column: Any) -> Any:
+    """A column with an apostrophe before texts that look like formulas; numbers stay as they are."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if type_kind(column.type) != "string":
+        return column
+    texts = column.cast(pa.string())
+    is_number = pc.match_substring_regex(texts, NUMBER)  # columns of CSV are copied as text
+    is_formula = pc.and_not(pc.match_substring_regex(texts, FORMULA), is_number)
+    return pc.if_else(is_formula, pc.binary_join_element_wise("'", texts, ""), texts)
 
 
 def _ids(model: Model, source: Source, ids: Sequence[str] | None) -> list[str]:
