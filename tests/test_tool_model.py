@@ -400,7 +400,7 @@ def test_notes_in_python_name_parameters(folder):
 @pytest.mark.parametrize("name", ["drop", "include", "categorical"])
 def test_columns_cannot_be_named_where_they_have_no_names(folder, name):
     path = write_libsvm(folder / "nameless.libsvm")
-    with pytest.raises(ValueError, match=f"a libsvm file has no named columns; leave {name}= out"):
+    with pytest.raises(ValueError, match=f"a LIBSVM file has no named columns; leave {name}= out"):
         train(path, **{name: ["3"]})  # type: ignore[arg-type]
 
 
