@@ -312,7 +312,7 @@ def test_gaps_of_sparse_tables(folder):
     ("options", "words", "not_there"),
     [
         ({"max_iter": 1, "tol": 1e-15}, "were not solved to the last digit; the certificate says", "max_iter"),
-        ({"l1s": [1e3, 1e4]}, "try still smaller numbers with l1=", "Add"),
+        ({"l1s": [1e3, 1e4]}, "try smaller numbers with l1=", "Add"),
     ],
 )
 def test_warnings_of_the_estimator_say_what_train_can_do(folder, monkeypatch, options, words, not_there):
