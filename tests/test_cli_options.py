@@ -21,6 +21,7 @@ from vrspam._utils.warnings import AllCoefficientsZero, GridEdge
 from vrspam.cli import main, options
 from vrspam.cli.app import app
 from vrspam.cli.options import as_option, in_options, parse_column_names, warnings_as_lines
+from vrspam.data import readers
 from vrspam.tool import load_model, save_model
 from vrspam.tool.data_checks import note_of
 from vrspam.tool.training import train
@@ -157,3 +158,11 @@ def test_a_note_goes_through_json(noticed, options):
     assert in_options(back).endswith(options)
     if "--" in options:
         assert "--" not in note
+
+
+def test_every_format_that_can_be_read_is_an_option(monkeypatch):
+    assert [options.parse_format(name) for name in readers.READERS] == list(readers.READERS)
+    with pytest.raises(typer.BadParameter, match="'mine' is none of csv"):
+        options.parse_format("mine")
+    monkeypatch.setitem(readers.READERS, "mine", readers.CSVReader)
+    assert options.parse_format("mine") == "mine"

@@ -313,7 +313,7 @@ def test_gaps_of_sparse_tables(folder):
     ("options", "words", "not_there"),
     [
         ({"max_iter": 1, "tol": 1e-15}, "were not solved to the last digit; the certificate says", "max_iter"),
-        ({"l1s": [1e3, 1e4]}, "try still smaller numbers with l1=", "Add"),
+        ({"l1s": [1e3, 1e4]}, "try smaller numbers with l1=", "Add"),
     ],
 )
 def test_warnings_of_the_estimator_say_what_train_can_do(folder, monkeypatch, options, words, not_there):
@@ -401,7 +401,7 @@ def test_notes_in_python_name_parameters(folder):
 @pytest.mark.parametrize("name", ["drop", "include", "categorical"])
 def test_columns_cannot_be_named_where_they_have_no_names(folder, name):
     path = write_libsvm(folder / "nameless.libsvm")
-    with pytest.raises(ValueError, match=f"a libsvm file has no named columns; leave {name}= out"):
+    with pytest.raises(ValueError, match=f"a LIBSVM file has no named columns; leave {name}= out"):
         train(path, **{name: ["3"]})  # type: ignore[arg-type]
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from vrspam.experiments.protocol import Protocol
 
 
-class Scaling(StrEnum):
+class ScalingName(StrEnum):
     published = "published"
     standardised = "standardised"
     unit_rows = "unit-rows"
@@ -66,7 +66,7 @@ def reproduce(
         CrossValidation,
         typer.Option(help="Which solver the cross-validation uses: the exact one, or each algorithm its own (slow)."),
     ] = CrossValidation.exact,
-    scaling: Annotated[Scaling, typer.Option(help="How the features are scaled.")] = Scaling.published,
+    scaling: Annotated[ScalingName, typer.Option(help="How the features are scaled.")] = ScalingName.published,
     algorithms: Annotated[str | None, typer.Option(help="Algorithms, separated by commas; by default all.")] = None,
     jobs: Jobs = None,
     as_json: AsJson = False,

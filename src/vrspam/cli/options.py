@@ -13,7 +13,6 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -155,19 +154,22 @@ Picture = Annotated[
 ]
 
 
-class Format(StrEnum):
-    csv = "csv"
-    libsvm = "libsvm"
-    parquet = "parquet"
-    feather = "feather"
-    npy = "npy"
+def parse_format(value: str) -> str:
+    """The name of a format that can be read."""
+    from vrspam.data.readers import READERS  # here, because the help of a command must not wait for it
+
+    if value not in READERS:
+        raise typer.BadParameter(f"{value!r} is none of {', '.join(READERS)}")
+    return value
 
 
 FileFormat = Annotated[
-    Format | None,
+    Any,
     typer.Option(
         "--format",
-        help="The format of the file; by default found by its name, else by its first bytes.",
+        help="The format of the file, such as csv or parquet; by default found by its name, else by its first bytes.",
+        parser=parse_format,
+        metavar="<name>",
         show_default=False,
     ),
 ]

@@ -160,7 +160,7 @@ def _describe(model: Model, path: Path) -> None:
     interval = f"{facts['cv_auc_low']:.4f} to {facts['cv_auc_high']:.4f}"
     say(f"cross-validated AUC  {facts['cv_auc']:.4f}, 95 % interval {interval} ({facts['folds']} folds)")
     say(f"penalty              l2 = {facts['l2']:.3g}, l1 = {facts['l1']:.3g}")
-    say(f"certificate          the objective is at most {facts['relative_gap']:.1e} · F(0) above its minimum")
+    say(f"certificate          relative gap to the optimum: at most {facts['relative_gap']:.0e}")
     say(f"strongest features   {describe_size(model)}:")
     found = find_strongest(model, STRONGEST)
     width = max((len(feature) for feature, _ in found), default=0)

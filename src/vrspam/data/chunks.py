@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from vrspam._utils.messages import Parameter
-from vrspam.data.encode import Encoded, check_frame, encode_arrays, encode_table
+from vrspam.data.encode import EncodedBlock, check_table, encode_arrays, encode_table
 from vrspam.data.errors import DataError, Problems, Skipped
 from vrspam.data.first_pass import Label
 from vrspam.data.readers import PathLike, Source
@@ -96,7 +96,7 @@ class Chunks:
                 "{path} is read as {format}, and its columns should be those of {kind}; give a file of that kind, or "
                 "say with {parameter} what it is",
                 path=source.paths[0],
-                format=source.format,
+                format=source.reader.title,
                 kind="a table" if schema.width is None else "a LIBSVM file",
                 parameter=Parameter("format"),
             )
@@ -107,7 +107,7 @@ class Chunks:
         self._tabular = source.reader.tabular
         self.raw = raw
         if self.keep and not self._tabular:
-            raise DataError(f"a {source.format} file has no named columns to keep")
+            raise DataError(f"a {source.reader.title} file has no named columns to keep")
         inputs = len(schema.numeric) + len(schema.categorical)
         wide = self._tabular and inputs <= DENSE_ABOVE * schema.n_features
         self.sparse = (wide or source.reader.sparse) if sparse is None else sparse
@@ -176,14 +176,14 @@ class Chunks:
             rows = self.source.block_bytes // (8 * max(self.n_features, 1))
         return max(1, min(rows, self.chunk_rows or rows))
 
-    def _encode(self, block: Block, problems: Problems) -> Encoded | None:
+    def _encode(self, block: Block, problems: Problems) -> EncodedBlock | None:
         if not self._tabular:
             zero_based, schema = self.source.zero_based, self.schema
             if self.raw:
                 schema = schema.keeping_missing()
             return encode_arrays(block, schema, sparse=self.sparse, zero_based=zero_based, problems=problems)
         if self.raw:
-            return check_frame(block, self.schema, self.keep, problems)
+            return check_table(block, self.schema, self.keep, problems)
         return encode_table(
             block, self.schema, sparse=self.sparse, unknown=self.unknown, keep=self.keep, problems=problems
         )
@@ -248,7 +248,8 @@ def read_chunks(
         Most rows in a block.
     chunk_bytes : int, default=8 MiB
         About the size of a block: text read at once, and its X.
-    format : {"csv", "libsvm", "parquet", "feather", "npy"}, optional
+    format : str, optional
+        A name in `vrspam.data.readers.READERS`: "csv", "libsvm", ...
         By default told from the name, else from the content.
     delimiter : str, optional
         Of CSV files; by default the one of comma, semicolon, tab and bar that is most frequent in the header.

@@ -13,7 +13,7 @@ from vrspam.data.readers.arrow_reader import numeric_values
 from vrspam.data.readers.base import Block
 from vrspam.data.schema import Schema
 
-Encoded = tuple[Any, np.ndarray | None, Any]
+EncodedBlock = tuple[Any, np.ndarray | None, Any]
 BadRows = dict[int, str | Message]
 MISSING = "column {column!r} is missing ({mean} or {zero} would fill it)"
 INFINITE = "column {column!r} is infinite"
@@ -22,15 +22,11 @@ _FILLS = {"mean": Parameter("missing", "mean"), "zero": Parameter("missing", 0.0
 
 def encode_table(
     block: Block, schema: Schema, *, sparse: bool, unknown: str, keep: list[str], problems: Problems
-) -> Encoded | None:
+) -> EncodedBlock | None:
     """Return (X, y, kept columns) of a table's block, without its bad rows; None when no row is left."""
     bad: BadRows = {}
     table = block.table
-    X = check_dense(numeric_values(table, schema.numeric), schema.numeric, schema.fill, bad)
-    codes = [
-        _category_codes(table.column(name), name, values, schema.fill is not None, unknown, bad)
-        for name, values in schema.categorical.items()
-    ]
+    X, codes = _numbers_and_codes(table, schema, schema.fill is not None, unknown, bad)
     y = None if schema.target is None else _labels(table.column(schema.target), schema, bad)
     kept = table.select(keep)
     if bad:
@@ -39,11 +35,10 @@ def encode_table(
             return None
         X, codes, kept = X[good], [code[good] for code in codes], kept.take(good)
         y = None if y is None else y[good]
-    widths = [len(values) for values in schema.categorical.values()]
-    return (_join_sparse(X, codes, widths) if sparse else _join_dense(X, codes, widths)), y, kept
+    return _join(X, codes, schema, sparse), y, kept
 
 
-def check_frame(block: Block, schema: Schema, keep: list[str], problems: Problems) -> Encoded | None:
+def check_table(block: Block, schema: Schema, keep: list[str], problems: Problems) -> EncodedBlock | None:
     """Return (table of the feature columns, y, kept columns) of a table's block, without its bad rows.
 
     Numbers come first. Missing values stay missing and categories stay text; infinite numbers and missing labels are
@@ -74,21 +69,16 @@ def encode_rows(rows: Any, schema: Schema, *, sparse: bool) -> Any:
         return rows
     if isinstance(rows, np.ndarray):
         return check_dense(rows, schema.numeric, schema.fill, {})
-    widths = [len(values) for values in schema.categorical.values()]
     parts = []
     for batch in rows.to_batches():
-        X = check_dense(numeric_values(batch, schema.numeric), schema.numeric, schema.fill, {})
-        codes = [
-            _category_codes(batch.column(name), name, values, True, "ignore", {})
-            for name, values in schema.categorical.items()
-        ]
-        parts.append(_join_sparse(X, codes, widths) if sparse else _join_dense(X, codes, widths))
+        X, codes = _numbers_and_codes(batch, schema, True, "ignore", {})
+        parts.append(_join(X, codes, schema, sparse))
     return sp.csr_matrix(sp.vstack(parts)) if sparse else np.concatenate(parts)
 
 
 def encode_arrays(
     block: Block, schema: Schema, *, sparse: bool, zero_based: bool, problems: Problems
-) -> Encoded | None:
+) -> EncodedBlock | None:
     """Return (X, y, None) of a block of LIBSVM text or of a `.npy` array, without its bad rows."""
     bad: BadRows = {}
     X, y = block.X, block.y
@@ -145,6 +135,17 @@ def _note(mask: np.ndarray, names: tuple[str, ...], template: str, bad: BadRows)
         bad.setdefault(int(row), Message(template, column=names[int(mask[row].argmax())], **_FILLS))
 
 
+def _numbers_and_codes(
+    table: Any, schema: Schema, filled: bool, unknown: str, bad: BadRows
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Return the numeric columns, and for each categorical one the positions of its categories."""
+    X = check_dense(numeric_values(table, schema.numeric), schema.numeric, schema.fill, bad)
+    return X, [
+        _category_codes(table.column(name), name, values, filled, unknown, bad)
+        for name, values in schema.categorical.items()
+    ]
+
+
 def _category_codes(
     column: Any, name: str, values: tuple[str, ...], filled: bool, unknown: str, bad: BadRows
 ) -> np.ndarray:
@@ -193,6 +194,12 @@ def _check_labels(y: np.ndarray, schema: Schema, bad: BadRows) -> None:
         for row in np.flatnonzero(~np.isin(y, np.array(schema.labels))):
             known = ", ".join(map(repr, schema.labels))
             bad.setdefault(int(row), f"the label {y[row].item()!r} is none of {known}")
+
+
+def _join(X: np.ndarray, codes: list[np.ndarray], schema: Schema, sparse: bool) -> Any:
+    """Put the indicators of the categories beside the numbers."""
+    widths = [len(values) for values in schema.categorical.values()]
+    return _join_sparse(X, codes, widths) if sparse else _join_dense(X, codes, widths)
 
 
 def _join_dense(X: np.ndarray, codes: list[np.ndarray], widths: list[int]) -> np.ndarray:

@@ -1,8 +1,9 @@
-"""The first pass over files: means, categories, and the width and labels of LIBSVM text."""
+"""The first pass over files: means, categories, and the width and labels of sparse rows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 
@@ -10,8 +11,7 @@ from vrspam._utils.messages import Parameter
 from vrspam._utils.progress import Progress
 from vrspam.data.errors import DataError, Problems
 from vrspam.data.readers import Source
-from vrspam.data.readers.base import Block
-from vrspam.data.readers.libsvm_reader import LibsvmReader
+from vrspam.data.readers.base import Block, SparseReader
 
 Label = bool | int | float | str
 
@@ -52,14 +52,14 @@ def add_categories(block: Block, name: str, seen: set[str], most: int) -> None:
         )
 
 
-def scan_libsvm(source: Source, problems: Problems, progress: bool) -> tuple[int, set[Label]]:
-    """Return the number of features and the labels of LIBSVM files."""
+def scan_sparse(source: Source, problems: Problems, progress: bool) -> tuple[int, set[Label]]:
+    """Return the number of features and the labels of files that do not say them."""
     texts: set[bytes] = set()
     width = done = lines = 0
-    assert isinstance(source.reader, LibsvmReader)
+    reader = cast(SparseReader, source.reader)
     with Progress("first pass", source.n_bytes, "rows", progress) as bar:
         for path in source.paths:
-            for more, labels, size, rows in source.reader.scan(path, problems):
+            for more, labels, size, rows in reader.scan(path, problems):
                 width, texts = max(width, more), texts | labels
                 done, lines = done + size, lines + rows
                 bar.update(done, lines)

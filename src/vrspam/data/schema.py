@@ -10,10 +10,10 @@ import numpy as np
 
 from vrspam._utils.messages import Parameter
 from vrspam.data.errors import DataError, Problems, no_column
-from vrspam.data.first_pass import Label, Means, add_categories, scan_libsvm
+from vrspam.data.first_pass import Label, Means, add_categories, scan_sparse
 from vrspam.data.readers import Source
 from vrspam.data.readers.arrow_reader import numeric_values, type_kind
-from vrspam.data.readers.base import Block, Wanted
+from vrspam.data.readers.base import Block, ColumnRequest
 from vrspam.data.readers.npy_reader import open_npy
 
 _SCAN_ROWS = 1 << 15
@@ -85,12 +85,12 @@ class Schema:
             return self.width
         return len(self.numeric) + sum(len(values) for values in self.categorical.values())
 
-    def wanted(self, tabular: bool, keep: Sequence[str] = ()) -> Wanted:
+    def wanted(self, tabular: bool, keep: Sequence[str] = ()) -> ColumnRequest:
         """Return what a reader must read: these columns, and some to hand on as they are."""
         if not tabular:
             label = int(self.target) if self.target is not None and self.target.isdigit() else None
             features = () if self.width is not None else tuple(int(name) for name in self.numeric)
-            return Wanted(features=features, label=label, width=int(self.width or 0))
+            return ColumnRequest(features=features, label=label, width=int(self.width or 0))
         import pyarrow as pa
 
         types: dict[str, Any] = {name: pa.float64() for name in self.numeric}
@@ -98,7 +98,7 @@ class Schema:
         if self.target is not None:
             plain = {"bool": pa.bool_(), "int64": pa.int64(), "double": pa.float64(), "string": pa.string()}
             types[self.target] = plain[str(self.target_type)]
-        return Wanted(types | {name: None for name in keep if name not in types})
+        return ColumnRequest(types | {name: None for name in keep if name not in types})
 
     def keeping_missing(self) -> Schema:
         """Return the schema that hands missing numbers on as NaN (absent values of LIBSVM files stay zeros)."""
@@ -207,14 +207,14 @@ def infer_schema(
         given = Parameter("missing", missing)
         raise DataError("{given} is not known; give 'error', 'mean' or a number", given=given)
     if not source.reader.tabular and (categorical or categories or drop):
-        raise DataError(f"a {source.format} file has no named columns to drop or to take as categories")
+        raise DataError(f"a {source.reader.title} file has no named columns to drop or to take as categories")
     if n_features is not None and not source.reader.sparse:
         raise DataError(
             "{given} is for LIBSVM files; other files say themselves how many columns they have",
             given=Parameter("n_features"),
         )
     if source.reader.sparse:
-        return _libsvm_schema(source, target, columns, missing, n_features, labels, problems, progress)
+        return _sparse_schema(source, target, columns, missing, n_features, labels, problems, progress)
     if source.reader.tabular:
         found = source.columns()
         schema = table_schema(source.paths[0], found, target, columns, drop, categorical, categories or {})
@@ -243,7 +243,7 @@ def read_blocks(
 def find_labels(source: Source, schema: Schema, problems: Problems) -> tuple[Label, ...]:
     """Read the label column through; return its values, sorted."""
     if source.reader.sparse:
-        found = scan_libsvm(source, problems, False)[1]
+        found = scan_sparse(source, problems, False)[1]
     else:
         only = Schema(target=schema.target, target_type=schema.target_type)
         found = set(_scan(source, only, False, True, 0, problems, False).labels or ())
@@ -307,7 +307,7 @@ def _npy_schema(source: Source, target: str | int | None, columns: Sequence[str 
     return Schema(tuple(n for n in names if n != label), target=label, target_type=target_type)
 
 
-def _libsvm_schema(
+def _sparse_schema(
     source: Source,
     target: str | int | None,
     columns: Sequence[str | int] | None,
@@ -319,17 +319,20 @@ def _libsvm_schema(
 ) -> Schema:
     if target is not None:
         raise DataError(
-            "a LIBSVM file has its labels at the head of each line; leave {target} out", target=Parameter("target")
+            "the rows of a {format} file carry their labels; leave {target} out",
+            format=source.reader.title,
+            target=Parameter("target"),
         )
     if missing == "mean":
         raise DataError(
-            "{given} is not for LIBSVM files, whose absent values are zeros; give a number",
+            "{given} is not for {format} files, whose absent values are zeros; give a number",
+            format=source.reader.title,
             given=Parameter("missing", "mean"),
         )
     found: set[Label] | None = None
     width = n_features
     if width is None or labels:
-        seen, found = scan_libsvm(source, problems, progress)
+        seen, found = scan_sparse(source, problems, progress)
         width = seen if width is None else width
     chosen = tuple(str(column) for column in columns or ())
     first = 0 if source.zero_based else 1

@@ -31,10 +31,10 @@ FEW_COEFS = 4  # up to this many columns of coefficients it is cheaper to sum th
 
 
 # What fit keeps of a column: its distribution and whether values are missing, or its categories.
-Seen = tuple[Distribution, bool] | Indicators
+ColumnSummary = tuple[Distribution, bool] | Indicators
 
 
-def _numbers_seen(X, j: int, weights: np.ndarray | None, some: np.ndarray | None) -> Seen:
+def _numbers_seen(X, j: int, weights: np.ndarray | None, some: np.ndarray | None) -> ColumnSummary:
     """The distribution of column j over all rows or, where even `some` rows have many different values, over those."""
     values = frames.numbers(X, j)
     present = ~np.isnan(values)
@@ -50,7 +50,7 @@ def _numbers_seen(X, j: int, weights: np.ndarray | None, some: np.ndarray | None
     return distribution(values, weights), missing
 
 
-def _categories_seen(X, j: int, weights: np.ndarray | None, most: int) -> Seen:
+def _categories_seen(X, j: int, weights: np.ndarray | None, most: int) -> ColumnSummary:
     """The categories of a column, at most `most`; scaled by it, the indicator of each has variance 1."""
     found = frames.categories(X, j)
     if len(found) > most:
@@ -135,7 +135,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         if X.shape[0] > self.max_rows:
             some = np.sort(rng.choice(X.shape[0], self.max_rows, replace=False))
         columns = sparse.csc_array(X) if sparse.issparse(X) else X
-        seen: list[Seen] = []
+        seen: list[ColumnSummary] = []
         for j, numeric in enumerate(frames.numeric_flags(X)):
             if numeric:
                 seen.append(_numbers_seen(columns, j, weights, some))
@@ -144,7 +144,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         self._learn(X if some is None else frames.rows_of(X, some), seen, rng)
         return self
 
-    def _learn(self, X, seen: list[Seen], rng: np.random.RandomState) -> None:
+    def _learn(self, X, seen: list[ColumnSummary], rng: np.random.RandomState) -> None:
         """Learn the map from what was seen of each column; X has the rows that a map may draw from."""
         self._n_curved = 0  # numeric columns of more than two values
         for column in seen:

@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval
 
 from vrspam.features import frames
 from vrspam.features.additive import AdditiveFeatures
-from vrspam.features.base import FeatureMap, Seen
+from vrspam.features.base import ColumnSummary, FeatureMap
 from vrspam.features.encoders import Curves, Distribution, Indicators
 
 SCALE_ROWS = 1_000
@@ -115,7 +115,7 @@ class KernelFeatures(FeatureMap):
     def _curves(self, seen: Distribution, missing: bool) -> Curves:
         return Curves(seen.values, (seen.ranks - 0.5)[:, np.newaxis], ("",), missing)
 
-    def _learn(self, X, seen: list[Seen], rng: np.random.RandomState) -> None:
+    def _learn(self, X, seen: list[ColumnSummary], rng: np.random.RandomState) -> None:
         super()._learn(X, seen, rng)
         chosen = rng.permutation(X.shape[0])[: self.n_landmarks]
         self.landmarks_ = self._encode(frames.rows_of(X, chosen)).astype(np.float64)

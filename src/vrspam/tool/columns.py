@@ -14,7 +14,7 @@ from vrspam.data import DataError, Schema
 from vrspam.data.errors import no_column
 from vrspam.data.first_pass import Label, Means
 from vrspam.data.readers.arrow_reader import numeric_values, type_kind
-from vrspam.data.readers.base import Wanted
+from vrspam.data.readers.base import ColumnRequest
 from vrspam.data.schema import table_schema
 
 ENOUGH_ROWS = 20  # with fewer rows even a true category may differ in all of them
@@ -51,10 +51,10 @@ class ColumnInspector:
     identifiers: list[str] = field(init=False, default_factory=list)
     notes: list[str] = field(init=False, default_factory=list)
     _left_out: set[str] = field(init=False, default_factory=set)
-    _wanted: Wanted | None = field(init=False, default=None)
+    _wanted: ColumnRequest | None = field(init=False, default=None)
     _row_numbers: list[str] | None = field(init=False, default=None)  # known after the first block
 
-    def choose(self, types: Mapping[str, Any]) -> Wanted:
+    def choose(self, types: Mapping[str, Any]) -> ColumnRequest:
         """Say what to read of a file whose columns have these types; the first file decides for all."""
         if self._wanted is not None:
             return self._wanted

@@ -33,7 +33,7 @@ def constants(
     raw: bool = False,
     **opening: Any,
 ) -> Description:
-    """`vrspam.theory.describe` for a file, at the exact optimum of its rows.
+    """The paper's constants for a file (`vrspam theory`): `vrspam.theory.describe` at the exact optimum of its rows.
 
     Parameters
     ----------

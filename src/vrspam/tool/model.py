@@ -164,7 +164,7 @@ def shapes_of(fitted: Any, columns: Sequence[str]) -> Shapes | None:
     return Shapes(tuple(found), spread[-1] if len(spread) > len(found) else None)
 
 
-class Scored(NamedTuple):
+class ScoredBlock(NamedTuple):
     """Scores of a block of rows, which of them are positive (None without labels), and columns handed on."""
 
     scores: np.ndarray
@@ -277,7 +277,7 @@ class Model:
     ) -> Chunks:
         """Open a file, or what `open_source` returned, with the columns of this model.
 
-        Categories not met in training count as none.
+        A category that training did not have sets all its indicators to 0.
 
         `reading`: `format`, `delimiter` and `zero_based` of `vrspam.data.read_chunks`.
         """
@@ -309,7 +309,7 @@ class Model:
         groups = column_groups(self.features, self.schema.columns, self.coef.size)
         return {name: float(self.contributions[where].sum()) for name, where in groups.items()}
 
-    def score_chunks(self, chunks: Chunks) -> Iterator[Scored]:
+    def score_chunks(self, chunks: Chunks) -> Iterator[ScoredBlock]:
         """Scores of what `open` returned, block by block, in the order of the rows."""
         for X, y, *kept in chunks:
-            yield Scored(self.score(X), None if y is None else y == self.positive, kept[0] if kept else None)
+            yield ScoredBlock(self.score(X), None if y is None else y == self.positive, kept[0] if kept else None)

@@ -311,7 +311,7 @@ def _training_facts(model: Model) -> Facts:
         "model": describe_model(model),
         "cross-validated AUC": f"{facts['cv_auc']:.4f} ({facts['cv_auc_low']:.4f} to {facts['cv_auc_high']:.4f})",
         "l2, l1": f"{facts['l2']:.3g}, {facts['l1']:.3g}",
-        "certificate": f"the objective is at most {facts['relative_gap']:.1e} · F(0) above its minimum",
+        "certificate": f"relative gap to the optimum: at most {facts['relative_gap']:.0e}",
         "calibration": "none" if model.calibration is None else model.calibration.method,
         "page written by": f"vrspam {__version__}",
     }

@@ -104,7 +104,9 @@ def _ids(model: Model, source: Source, ids: Sequence[str] | None) -> list[str]:
     if not source.reader.tabular:
         if ids:
             raise DataError(
-                "a {format} file has no named columns; leave {ids} out", format=source.format, ids=Parameter("ids")
+                "a {format} file has no named columns; leave {ids} out",
+                format=source.reader.title,
+                ids=Parameter("ids"),
             )
         return []
     names = source.columns()

@@ -1,4 +1,4 @@
-"""Training data: a file with its columns and labels found, and notes about columns that were left out."""
+"""Open a training file: its columns, its labels as booleans, and notes about the data."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy import sparse
 
 from vrspam._utils.messages import Parameter
 from vrspam.data import Chunks, DataError, Schema
-from vrspam.data.encode import check_frame, encode_rows
+from vrspam.data.encode import check_table, encode_rows
 from vrspam.data.errors import Problems
 from vrspam.data.first_pass import Label
 from vrspam.data.readers import Source
@@ -149,7 +149,7 @@ def open_labelled(
             if given:
                 raise DataError(
                     "a {format} file has no named columns; leave {option} out",
-                    format=source.format,
+                    format=source.reader.title,
                     option=Parameter(option),
                 )
         missing = 0.0 if source.reader.sparse else "mean"
@@ -180,7 +180,7 @@ def _read_table(
     """Read a table once, show its blocks to the inspector, and keep them if they are to stay in memory."""
     frames, labels = [], []
     for block in source.blocks(inspector.choose, BLOCK_ROWS, problems, "reading" if progress else None):
-        checked = check_frame(block, inspector.schema, [], problems)
+        checked = check_table(block, inspector.schema, [], problems)
         if checked is not None:
             frame, y, _ = checked
             assert y is not None

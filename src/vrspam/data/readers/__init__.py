@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import glob
 import os
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from vrspam._utils.messages import Parameter, how_to_install
 from vrspam._utils.progress import Progress
 from vrspam.data.errors import DataError, Problems
 from vrspam.data.readers.arrow_reader import FeatherReader, ParquetReader
-from vrspam.data.readers.base import DAMAGED, Block, Reader, TextFile, WantedOrChoice
+from vrspam.data.readers.base import DAMAGED, Block, Reader, RequestOrChoice, TextFile
 from vrspam.data.readers.csv_reader import CSVReader
 from vrspam.data.readers.libsvm_reader import LibsvmReader
 from vrspam.data.readers.npy_reader import NpyReader, open_npy, with_labels
@@ -27,7 +26,6 @@ PathLike = str | os.PathLike[str]
 READERS: dict[str, Any] = {
     kind.name: kind for kind in (CSVReader, LibsvmReader, ParquetReader, FeatherReader, NpyReader)
 }
-_LIBSVM_LINE = re.compile(rb"\s*[+-]?[\d.eE+-]+(\s+qid:\d+)?(\s+\d+:\S+)*\s*(#.*)?$")
 
 
 @dataclass(frozen=True)
@@ -72,7 +70,7 @@ class Source:
                 raise DataError(
                     "{path} is read as {format}, and {parameter} is for {other}; leave it out",
                     path=paths[0],
-                    format=kind.name,
+                    format=kind.title,
                     parameter=Parameter(name, True if value is True else None),
                     other=next(other.title for other in READERS.values() if name in other.options),
                 )
@@ -102,7 +100,7 @@ class Source:
         return self.reader.columns(self.paths[0])
 
     def blocks(
-        self, wanted: WantedOrChoice, rows: int, problems: Problems, label: str | None = None
+        self, wanted: RequestOrChoice, rows: int, problems: Problems, label: str | None = None
     ) -> Iterator[Block]:
         """Read the files one after the other; with a `label` a progress line says how far the reading is."""
         before = count = 0
@@ -117,7 +115,7 @@ class Source:
                 before += size
 
     def blocks_with_labels(
-        self, labels: str, wanted: WantedOrChoice, rows: int, problems: Problems, label: str | None = None
+        self, labels: str, wanted: RequestOrChoice, rows: int, problems: Problems, label: str | None = None
     ) -> Iterator[Block]:
         """The same for `.npy` files whose labels are in another `.npy` file."""
         array = open_npy(labels)
@@ -161,5 +159,5 @@ def guess_format(path: str) -> str:
     line = next((line for line in start.splitlines() if line.strip() and not line.startswith(b"#")), b"")
     if not line:
         raise DataError(f"{path} is empty; get it again, or leave it out")
-    # a cut 64 KiB line of LIBSVM text ends in a broken pair; its head still tells
-    return "libsvm" if _LIBSVM_LINE.match(line[:4096].rpartition(b" ")[0] or line) else "csv"
+    head = line[:4096].rpartition(b" ")[0] or line  # a line that was cut may end in the middle of a word
+    return next((name for name, kind in READERS.items() if kind.line and kind.line.match(head)), CSVReader.name)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from vrspam.data.errors import DataError, Problems, problem_of, similar, unusable
-from vrspam.data.readers.base import Block, WantedOrChoice, choose
+from vrspam.data.readers.base import Block, RequestOrChoice, choose
 
 
 def type_kind(kind: Any) -> str:
@@ -37,6 +37,7 @@ class _ArrowReader:
     """What Parquet and Feather share: a schema in the file, and groups of rows that are read one by one."""
 
     tabular, sparse, options = True, False, ()
+    line = None
     _kind: Any
 
     def columns(self, path: str) -> dict[str, Any]:
@@ -48,7 +49,7 @@ class _ArrowReader:
         """Return the number of rows a file says it has."""
         return self._open(path).rows
 
-    def blocks(self, path: str, wanted: WantedOrChoice, rows: int, problems: Problems) -> Iterator[Block]:
+    def blocks(self, path: str, wanted: RequestOrChoice, rows: int, problems: Problems) -> Iterator[Block]:
         """Yield the wanted columns, at most `rows` rows at a time."""
         import pyarrow as pa
 

@@ -6,6 +6,7 @@ import bz2
 import gzip
 import lzma
 import os
+import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -17,7 +18,7 @@ from vrspam._utils.messages import Message
 from vrspam.data.errors import DataError, Problems
 
 
-class Wanted(NamedTuple):
+class ColumnRequest(NamedTuple):
     """Which columns to read.
 
     Attributes
@@ -37,12 +38,12 @@ class Wanted(NamedTuple):
 
 
 #: What to read: known beforehand, or chosen when the columns of the file and their types are known.
-WantedOrChoice = Wanted | Callable[[Mapping[str, Any]], Wanted]
+RequestOrChoice = ColumnRequest | Callable[[Mapping[str, Any]], ColumnRequest]
 
 
-def choose(wanted: WantedOrChoice, columns: Mapping[str, Any]) -> Wanted:
+def choose(wanted: RequestOrChoice, columns: Mapping[str, Any]) -> ColumnRequest:
     """What to read of a file that has these columns."""
-    return wanted if isinstance(wanted, Wanted) else wanted(columns)
+    return wanted if isinstance(wanted, ColumnRequest) else wanted(columns)
 
 
 @dataclass(frozen=True)
@@ -99,10 +100,12 @@ class Reader(Protocol):
         Ends of file names.
     magic : bytes
         The first bytes of its files; empty for text.
+    line : pattern or None
+        How the first line of a text file begins, where this tells the format.
     tabular : bool
         Columns have names and types, and blocks are arrow record batches. Otherwise blocks are arrays.
     sparse : bool
-        Absent values are zeros, and each row carries its label (LIBSVM).
+        Absent values are zeros, and each row carries its label (LIBSVM). Such a reader is a `SparseReader`.
     options : tuple of str
         What its constructor takes: `block_bytes` and options that it alone has.
     """
@@ -116,6 +119,8 @@ class Reader(Protocol):
     @property
     def magic(self) -> bytes: ...
     @property
+    def line(self) -> re.Pattern[bytes] | None: ...
+    @property
     def tabular(self) -> bool: ...
     @property
     def sparse(self) -> bool: ...
@@ -128,8 +133,15 @@ class Reader(Protocol):
     def rows(self, path: str) -> int | None:
         """Return the number of rows where the head of the file says it."""
 
-    def blocks(self, path: str, wanted: WantedOrChoice, rows: int, problems: Problems) -> Iterator[Block]:
-        """Yield the wanted columns block by block; at most `rows` rows at a time, except for text."""
+    def blocks(self, path: str, wanted: RequestOrChoice, rows: int, problems: Problems) -> Iterator[Block]:
+        """Yield blocks of the wanted columns; at most `rows` rows each, where the format can be cut by rows."""
+
+
+class SparseReader(Reader, Protocol):
+    """Reads files that do not say how many features they have, and what their labels are."""
+
+    def scan(self, path: str, problems: Problems) -> Iterator[tuple[int, set[bytes], int, int]]:
+        """Yield (number of features, label texts, bytes, lines) of each block, without parsing its values."""
 
 
 # Compression is told by the first bytes, because names can be wrong.

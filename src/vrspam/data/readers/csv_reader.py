@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from vrspam._utils.messages import Parameter
 from vrspam.data.errors import DataError, Problems, similar
-from vrspam.data.readers.base import DAMAGED, Block, TextFile, WantedOrChoice, choose, count_lines, line_blocks
+from vrspam.data.readers.base import DAMAGED, Block, RequestOrChoice, TextFile, choose, count_lines, line_blocks
 
 _PEEK = 1 << 18  # bytes from which the types of columns are guessed
 _FEW = 0.1  # share of cells that may be out of type there
@@ -46,6 +46,7 @@ class CSVReader:
 
     name, title, suffixes, magic = "csv", "CSV", (".csv", ".tsv"), b""
     tabular, sparse, options = True, False, ("delimiter", "block_bytes")
+    line = None
 
     def __init__(self, delimiter: str | None = None, block_bytes: int = 8 << 20) -> None:
         self.delimiter, self.block_bytes = delimiter, block_bytes
@@ -62,7 +63,7 @@ class CSVReader:
     def rows(self, path: str) -> None:
         """Text does not say how many rows it has."""
 
-    def blocks(self, path: str, wanted: WantedOrChoice, rows: int, problems: Problems) -> Iterator[Block]:
+    def blocks(self, path: str, wanted: RequestOrChoice, rows: int, problems: Problems) -> Iterator[Block]:
         """Yield the wanted columns of a file, a block of text at a time."""
         import pyarrow as pa
 

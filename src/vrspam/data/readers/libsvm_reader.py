@@ -11,7 +11,7 @@ import numpy as np
 
 from vrspam._utils.messages import Message, Parameter
 from vrspam.data.errors import Problems
-from vrspam.data.readers.base import DAMAGED, Block, TextFile, WantedOrChoice, choose, count_lines, line_blocks
+from vrspam.data.readers.base import DAMAGED, Block, RequestOrChoice, TextFile, choose, count_lines, line_blocks
 
 _COMMENT = re.compile(rb"#[^\n]*")
 _LABEL = re.compile(rb"^[^\S\n]*(\S+)", re.MULTILINE)
@@ -21,6 +21,7 @@ class LibsvmReader:
     """LIBSVM text, packed or not: a label, then index:value pairs, in each line."""
 
     name, title, suffixes, magic = "libsvm", "LIBSVM", (".libsvm", ".svm", ".svmlight"), b""
+    line = re.compile(rb"\s*[+-]?[\d.eE+-]+(\s+qid:\d+)?(\s+\d+:\S+)*\s*(#.*)?$")
     tabular, sparse, options = False, True, ("zero_based", "block_bytes")
 
     def __init__(self, zero_based: bool = False, block_bytes: int = 8 << 20) -> None:
@@ -33,7 +34,7 @@ class LibsvmReader:
     def rows(self, path: str) -> None:
         """Text does not say how many rows it has."""
 
-    def blocks(self, path: str, wanted: WantedOrChoice, rows: int, problems: Problems) -> Iterator[Block]:
+    def blocks(self, path: str, wanted: RequestOrChoice, rows: int, problems: Problems) -> Iterator[Block]:
         """Yield the rows of a file as CSR blocks with their labels, a block of text at a time."""
         width = choose(wanted, {}).width
         for index, text, line, done in self._texts(path, problems):

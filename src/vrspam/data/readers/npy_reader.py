@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from vrspam.data.errors import DataError, Problems, problem_of, unusable
-from vrspam.data.readers.base import Block, WantedOrChoice, choose
+from vrspam.data.readers.base import Block, RequestOrChoice, choose
 
 
 class NpyReader:
@@ -17,6 +17,7 @@ class NpyReader:
 
     name, title, suffixes, magic = "npy", ".npy", (".npy",), b"\x93NUMPY"
     tabular, sparse, options = False, False, ()
+    line = None
 
     def columns(self, path: str) -> dict[str, Any]:
         """Return the numbers of the columns, as text, with their type."""
@@ -29,7 +30,7 @@ class NpyReader:
         """Return the number of rows."""
         return len(open_npy(path))
 
-    def blocks(self, path: str, wanted: WantedOrChoice, rows: int, problems: Problems) -> Iterator[Block]:
+    def blocks(self, path: str, wanted: RequestOrChoice, rows: int, problems: Problems) -> Iterator[Block]:
         """Yield the wanted columns as float64, and the label column, `rows` rows at a time."""
         try:
             array = open_npy(path)
