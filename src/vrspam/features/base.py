@@ -297,4 +297,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         new.encoders_ = [encoder_from_dict(encoder) for encoder in plain["encoders"]]
         if len(new.encoders_) != new.n_features_in_:
             raise ValueError(f"a map of {new.n_features_in_} columns has encoders for {len(new.encoders_)}")
+        names = plain["feature_names_in"]
+        if names is not None and not (len(names) == len(new.encoders_) and all(isinstance(n, str) for n in names)):
+            raise ValueError(f"the names of a map of {new.n_features_in_} columns do not fit")
         return new

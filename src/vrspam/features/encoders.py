@@ -240,14 +240,24 @@ Encoder = Curves | Indicators
 
 
 def encoder_from_dict(plain: Mapping[str, Any]) -> Encoder:
-    """Return the encoder that `to_dict` wrote."""
+    """Return the encoder that `to_dict` wrote, or say what is wrong with it."""
+    for name in ("missing", "extend"):
+        if not isinstance(plain.get(name, False), bool | np.bool_):
+            raise ValueError(f"{name} must be true or false")
+    names = plain["categories" if plain["kind"] == "indicators" else "labels"]
+    if isinstance(names, str) or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+        raise ValueError("categories and labels must be different texts")
     if plain["kind"] == "indicators":
         scale = tuple(float(value) for value in plain.get("scale", ()))
         found = Indicators(tuple(plain["categories"]), bool(plain["missing"]), scale)
         if len(found.scale) not in (0, found.width):
             raise ValueError(f"{len(found.scale)} scales do not fit {found.width} categories")
+        if not np.isfinite(found.scale).all():
+            raise ValueError("the scale of a category is not finite")
         return found
     nodes, table = np.asarray(plain["nodes"], dtype=np.float64), np.asarray(plain["table"], dtype=np.float64)
     if nodes.ndim != 1 or nodes.size == 0 or table.shape != (nodes.size, len(plain["labels"])):
         raise ValueError(f"curves of shape {table.shape} do not fit nodes of shape {nodes.shape}")
+    if not (np.isfinite(nodes).all() and np.isfinite(table).all() and (np.diff(nodes) > 0.0).all()):
+        raise ValueError("curves need finite numbers at increasing nodes")
     return Curves(nodes, table, tuple(plain["labels"]), bool(plain["missing"]), bool(plain["extend"]))

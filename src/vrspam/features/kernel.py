@@ -211,6 +211,11 @@ class KernelFeatures(FeatureMap):
             raise ValueError(f"landmarks of shape {new.landmarks_.shape} do not fit {ranks} ranks")
         if len(new.landmarks_) != len(new.whitening_):
             raise ValueError(f"{len(new.whitening_)} rows of the whitening do not fit {len(new.landmarks_)} landmarks")
+        numbers = (new.landmarks_, new.whitening_, new.gamma_, new.additive_scale_)
+        if not all(np.isfinite(part).all() for part in numbers) or new.gamma_ < 0.0:
+            raise ValueError("landmarks, whitening and scales must be finite, and gamma not negative")
+        if new.additive_ is not None and new.additive_.n_features_in_ != new.n_features_in_:
+            raise ValueError(f"curves of {new.additive_.n_features_in_} columns in a map of {new.n_features_in_}")
         return new
 
 

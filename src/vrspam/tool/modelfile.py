@@ -26,7 +26,8 @@ from vrspam.tool.modelfile_v1 import EncodedMap, EncodedModel
 FORMAT = "vrspam-model"
 VERSION = 2
 HEAD = 256  # bytes that tell a model file from others
-_LABELS = (bool, int, float, str)
+LONGEST = 200  # characters of a reason that quotes a file
+_LABELS = {"bool": (bool,), "int64": (int,), "double": (int, float), "string": (str,)}
 
 
 class ModelFileError(ValueError):
@@ -101,25 +102,31 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         raise ModelFileError(f"{name} was changed or damaged after it was written: train the model again")
     try:
         return _model(content, version)
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        # without the advice to those who put the parts together
-        raise ModelFileError(f"{name} contradicts itself ({problem_of(error)}): train the model again") from error
+    except Exception as error:  # wrong types deep inside make NumPy and others raise almost anything
+        reason = str(problem_of(error))  # without the advice to those who put the parts together
+        reason = f"{reason} is missing" if isinstance(error, KeyError) else " ".join(reason.split())
+        reason = reason if len(reason) <= LONGEST else f"{reason[:LONGEST]}..."
+        raise ModelFileError(f"{name} contradicts itself ({reason}): train the model again") from error
 
 
 def _model(content: Any, version: Any) -> Model:
     """The model, from what JSON can hold; raises where the parts do not fit."""
     schema = Schema.from_dict(content["schema"])
-    _check_schema(schema)
+    _check_schema(schema, content["schema"])
     calibration = content["calibration"]
-    if not isinstance(content["training"], dict):
-        raise TypeError("training must be a dict")
-    if not isinstance(content["positive"], _LABELS):
+    _check_training(content["training"])
+    if not isinstance(content["positive"], bool | int | float | str):
         raise TypeError("the positive label must be a number or a text")
+    if not _is_texts(content["identifiers"]):
+        raise TypeError("identifiers must be a list of texts")
     features, kind = content["features"], Model
     if features is not None and version == 1:
         kind, features = EncodedModel, EncodedMap.from_dict(features)
     elif features is not None:
         features = map_from_dict(features)
+    taken = len(content["coef"]) if features is None else features.n_features_in_
+    if (schema.width or 0) > taken:  # before a name is made for each
+        raise ValueError(f"coef has shape {(taken,)} where the columns need {(schema.width,)}")
     return kind(
         schema=schema,
         positive=content["positive"],
@@ -130,21 +137,109 @@ def _model(content: Any, version: Any) -> Model:
         features=features,
         shapes=None if content.get("shapes") is None else Shapes.from_dict(content["shapes"]),
         calibration=None if calibration is None else calibration_from_dict(calibration),
-        identifiers=tuple(str(name) for name in content["identifiers"]),
+        identifiers=tuple(content["identifiers"]),
         training=_with_notes(content["training"], WordedText.from_plain),
     )
 
 
-def _check_schema(schema: Schema) -> None:
+def _check_schema(schema: Schema, plain: Mapping[str, Any]) -> None:
+    """Refuse columns that no file can have; `Schema.from_dict` has turned some values into what they should be."""
+    for name in ("target", "target_type"):
+        if not isinstance(plain[name], str | None):
+            raise DataError(f"{name} must be a text")
+    if not _is_count(0 if schema.width is None else plain["width"]):
+        raise DataError("width must be a number of columns")
     filled = 1 if schema.width is not None else len(schema.numeric)
     if schema.fill is not None and len(schema.fill) != filled:
         raise DataError(f"{len(schema.fill)} fill values for {filled} numeric columns")
     if not np.isfinite(schema.fill or 0.0).all():
         raise DataError("fill values must be finite")
-    if schema.target_type not in ("bool", "int64", "double", "string"):
+    if schema.target_type not in _LABELS:
         raise DataError(f"labels of type {schema.target_type!r}")
-    if not all(isinstance(label, _LABELS) for label in schema.labels or ()):
+    if schema.target is None and schema.width is None:
+        raise DataError("no column holds the labels")
+    columns = [*schema.numeric, *schema.categorical, *([] if schema.target is None else [schema.target])]
+    for names in (columns, *schema.categorical.values()):
+        if len(set(names)) < len(names):
+            raise DataError("two columns or categories have the same name")
+    if not all(isinstance(label, bool | int | float | str) for label in schema.labels or ()):
         raise DataError("labels must be numbers or texts")
+    kinds = _LABELS[schema.target_type]
+    for label in schema.labels or ():
+        if not isinstance(label, kinds) or (bool not in kinds and isinstance(label, bool)):
+            raise DataError(f"the label {label!r} is not of type {schema.target_type}")
+        if isinstance(label, int | float) and not -(2.0**63) <= label <= float(np.finfo(np.float64).max):
+            raise DataError("a label is too large")
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= np.finfo(np.float64).max
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_text, value))
+
+
+def _is_selection(value: Any) -> bool:
+    """Whether these are the feature maps that were compared, as pages and commands show them."""
+    shown = {"features": _is_text, "n_features": _is_count, "auc": _is_number, "standard_error": _is_number}
+    return isinstance(value, list) and all(
+        isinstance(row, dict)
+        and isinstance(row.get("chosen"), bool)
+        and all(name in row and fits(row[name]) for name, fits in shown.items())
+        for row in value
+    )
+
+
+def _is_note(value: Any) -> bool:
+    """Whether this is a text, or a template whose fields can be shown."""
+    if not isinstance(value, dict):
+        return isinstance(value, str)
+    fields = value.get("fields")
+    return _is_text(value.get("template")) and isinstance(fields, dict) and all(map(_is_field, fields.values()))
+
+
+def _is_field(value: Any) -> bool:
+    if isinstance(value, dict):
+        return _is_text(value.get("parameter")) and "value" in value and _is_field_value(value["value"])
+    return _is_field_value(value)
+
+
+def _is_field_value(value: Any) -> bool:
+    return value is None or isinstance(value, bool | str) or _is_number(value) or _is_texts(value)
+
+
+def _are_notes(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_note, value))
+
+
+# What pages and commands show about the training; a model may lack any of these, and have others.
+_FACTS: dict[str, Callable[[Any], bool]] = {
+    **dict.fromkeys(("rows", "positives", "columns", "features", "nonzero", "folds"), _is_count),
+    **dict.fromkeys(
+        ("l2", "l1", "cv_auc", "cv_auc_low", "cv_auc_high", "objective", "gap", "relative_gap"), _is_number
+    ),
+    "data": _is_texts,
+    "map": _is_text,
+    "selection": _is_selection,
+    "warnings": _are_notes,
+}
+
+
+def _check_training(training: Any) -> None:
+    if not isinstance(training, dict):
+        raise TypeError("training must be a dict")
+    for name, fits in _FACTS.items():
+        if name in training and not fits(training[name]):
+            raise TypeError(f"training says about {name!r} what cannot be shown")
 
 
 def _floats(values: Any) -> np.ndarray:

@@ -97,6 +97,7 @@ def _wrapped(name: str) -> str:
 
 
 NARROW = 5.5  # inches: a picture that a phone has room for
+AUC_FACTS = {"cv_auc", "cv_auc_low", "cv_auc_high"}
 ShowParameter = Callable[[Parameter], str]
 
 
@@ -138,11 +139,11 @@ def explanation_page(model: Model, folder: Path, *, model_name: str, parameter: 
     """What a model looks at, on one page; its picture is written to `folder`."""
     facts = model.training
     name = f"{model.schema.target} = " if model.schema.target else ""
-    page = Page(
-        model_name,
-        f"Cross-validated AUC {facts['cv_auc']:.3f}, 95 % interval {facts['cv_auc_low']:.3f} to "
-        f"{facts['cv_auc_high']:.3f}. A higher score means that {name}{model.positive} is more likely.",
-    )
+    words = f"A higher score means that {name}{model.positive} is more likely."
+    if facts.keys() >= AUC_FACTS:
+        interval = f"95 % interval {facts['cv_auc_low']:.3f} to {facts['cv_auc_high']:.3f}"
+        words = f"Cross-validated AUC {facts['cv_auc']:.3f}, {interval}. {words}"
+    page = Page(model_name, words)
     _describe_model(page, model, folder, parameter)
     return page
 
@@ -304,22 +305,27 @@ def _selection_table(model: Model) -> list[Table]:
 
 
 def _training_facts(model: Model) -> Facts:
-    facts = model.training
-    words = {
-        "trained on": ", ".join(facts["data"]),
-        "rows": f"{facts['rows']:,}, {facts['positives']:,} positive",
-        "model": describe_model(model),
-        "cross-validated AUC": f"{facts['cv_auc']:.4f} ({facts['cv_auc_low']:.4f} to {facts['cv_auc_high']:.4f})",
-        "l2, l1": f"{facts['l2']:.3g}, {facts['l1']:.3g}",
-        "certificate": f"relative gap to the optimum: at most {facts['relative_gap']:.0e}",
-        "calibration": "none" if model.calibration is None else model.calibration.method,
-        "page written by": f"vrspam {__version__}",
-    }
+    """How the model came about, as far as it says so itself."""
+    facts, words = model.training, {}
+    if "data" in facts:
+        words["trained on"] = ", ".join(facts["data"])
+    if facts.keys() >= {"rows", "positives"}:
+        words["rows"] = f"{facts['rows']:,}, {facts['positives']:,} positive"
+    words["model"] = describe_model(model)
+    if facts.keys() >= AUC_FACTS:
+        interval = f"{facts['cv_auc_low']:.4f} to {facts['cv_auc_high']:.4f}"
+        words["cross-validated AUC"] = f"{facts['cv_auc']:.4f} ({interval})"
+    if facts.keys() >= {"l2", "l1"}:
+        words["l2, l1"] = f"{facts['l2']:.3g}, {facts['l1']:.3g}"
+    if "relative_gap" in facts:
+        words["certificate"] = f"relative gap to the optimum: at most {facts['relative_gap']:.0e}"
+    words["calibration"] = "none" if model.calibration is None else model.calibration.method
+    words["page written by"] = f"vrspam {__version__}"
     return Facts(words)
 
 
 def _notes(model: Model, parameter: ShowParameter) -> list[Text | Bullets]:
-    notes = [worded(note, parameter) for note in model.training["warnings"]]
+    notes = [worded(note, parameter) for note in model.training.get("warnings", ())]
     return [Text("Noticed in training:"), Bullets(notes)] if notes else []
 
 

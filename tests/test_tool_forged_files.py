@@ -1,0 +1,116 @@
+"""Model files with a right checksum and one wrong field: a model that works, or one sentence; never a traceback."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vrspam.cli import main
+from vrspam.features import KernelFeatures
+from vrspam.tool import ModelFileError, load_model, pages, save_model
+from vrspam.tool.modelfile import _checksum
+from vrspam.tool.training import train
+
+OLD = Path(__file__).parent / "data" / "version_0_1"
+ROWS = OLD / "rows.csv"
+DELETED = object()
+GARBAGE = [DELETED, None, "x", -1, 10**400, 1e308, True, [], {}, [[1.0], ["x", {}]], {"a": {"b": [None]}}]
+OLD_FILES = [f"{name}.json" for name in ("linear", "isotonic", "additive", "kernel")]
+PARTS = {  # what the other files of the list do not have
+    "additive": ("features", "shapes"),
+    "kernel": ("features",),
+    "isotonic.json": ("calibration",),
+    "additive.json": ("features", "shapes"),
+    "kernel.json": ("features",),
+}
+MAPS = {"linear": "linear", "additive": "additive", "kernel": KernelFeatures(n_landmarks=6, max_additive=6)}
+
+
+def places(value, path=()):
+    """The way to every field: all keys of dicts, and the first entry of each list."""
+    entries = value.items() if isinstance(value, dict) else enumerate(value[:1]) if isinstance(value, list) else ()
+    for key, part in entries:
+        yield (*path, key)
+        yield from places(part, (*path, key))
+
+
+def forge(whole, path, value):
+    forged = copy.deepcopy(whole)
+    *way, last = path
+    part = forged["model"]
+    for key in way:
+        part = part[key]
+    if value is DELETED:
+        del part[last]
+    else:
+        part[last] = value
+    forged["checksum"] = _checksum(forged["model"])
+    return json.dumps(forged)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("forged")
+    for name, kind in MAPS.items():
+        model = train(ROWS, "sick", features=kind, n_splits=3, include=["patient"])
+        save_model(model, folder / f"{name}.json")
+    return folder
+
+
+def use(path, place, capsys):
+    """Use the forged file by commands: an answer or one sentence is fine, an internal error is not."""
+    commands = [["explain", path, "--html", path.with_name("page.html")]]
+    if place[0] != "training":
+        commands += [["explain", path, "--json"]]
+    if place[0] not in ("training", "shapes"):
+        commands += [["evaluate", path, ROWS]]
+    for command in commands:
+        code = main([str(word) for word in command])
+        shown = capsys.readouterr().err
+        if "unexpected" in shown or (code != 0 and shown.count("vrspam: ") != 1):
+            return f"{command[0]}: {shown}"
+    return None
+
+
+@pytest.mark.filterwarnings("ignore:.*encountered in:RuntimeWarning")  # 1e308 is a number
+@pytest.mark.parametrize("name", [*MAPS, *OLD_FILES])
+def test_any_wrong_field_is_one_sentence_or_harmless(folder, name, capsys, monkeypatch):
+    whole = json.loads((OLD / name if name in OLD_FILES else folder / f"{name}.json").read_text("utf-8"))
+    path, refused, wrong = folder / "forged.json", 0, []
+    # Pictures take seconds; those of curves, which come from the file, are in the next test.
+    monkeypatch.setattr(pages, "_embedded", lambda *_: pages.Text(""))
+    monkeypatch.setattr(pages, "features_picture", lambda _: None)
+    parts = PARTS.get(name)
+    for place in places(whole["model"]):
+        for value in GARBAGE if parts is None or place[0] in parts else ():
+            path.write_text(forge(whole, place, value))
+            problem: Any = None
+            try:
+                load_model(path)
+            except ModelFileError as error:
+                refused += 1
+                problem = str(error) if "\n" in str(error) or len(str(error)) > 500 else None
+            except Exception as error:
+                problem = repr(error)
+            else:
+                problem = use(path, place, capsys)
+            if problem:
+                wrong.append((place, str(value)[:30], problem))
+    assert refused > 20
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("name", "x"), ("importance", -1), ("importance", 1e308), ("missing", None), ("grid", ["a", "b"]), (None, [])],
+)
+def test_curves_that_are_read_can_be_drawn(folder, key, value, capsys):
+    whole = json.loads((folder / "additive.json").read_text("utf-8"))
+    place = ("shapes", "columns") if key is None else ("shapes", "columns", 0, key)
+    (folder / "curves.json").write_text(forge(whole, place, value))
+    main(["explain", str(folder / "curves.json"), "--picture", str(folder / "curves.png")])
+    assert "unexpected" not in capsys.readouterr().err
