@@ -340,7 +340,7 @@ def test_a_scatter_is_checked_to_its_own_rounding(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((40, 60)) * 10.0 ** rng.uniform(-140, 140, 60), np.arange(40) % 2
     X[:, :5] = 1e-160 * rng.standard_normal((40, 5))  # squares have no digits
-    single = np.float32(rng.standard_normal((40, 60)) + 1e3)
+    single = (rng.standard_normal((40, 60)) + 1e3).astype(np.float32)
     small = rng.standard_normal((40, 3))
     for rows, weight in (
         (X, None),
