@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
@@ -168,7 +169,7 @@ def _check_schema(schema: Schema, plain: Mapping[str, Any]) -> None:
     for label in schema.labels or ():
         if not isinstance(label, kinds) or (bool not in kinds and isinstance(label, bool)):
             raise DataError(f"the label {label!r} is not of type {schema.target_type}")
-        if isinstance(label, int | float) and not -(2.0**63) <= label <= float(np.finfo(np.float64).max):
+        if isinstance(label, int | float) and not -(2.0**63) <= label <= sys.float_info.max:
             raise DataError("a label is too large")
 
 
@@ -177,7 +178,7 @@ def _is_count(value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= np.finfo(np.float64).max
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def _is_text(value: Any) -> bool:
