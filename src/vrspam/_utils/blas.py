@@ -7,6 +7,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from operator import itemgetter
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
@@ -30,11 +31,12 @@ def _threads_of_libraries() -> list[tuple[Callable[[int], Any], int]]:
     From version 3.8 on, `set_num_threads` of threadpoolctl does nothing in any thread but the first one that used it.
     Here that would leave a limit behind whenever another thread is the last to leave; the method behind it works.
     """
-    return [
-        (getattr(library, "_real_set_num_threads", library.set_num_threads), library.num_threads)
-        for library in _libraries().lib_controllers
-        if library.num_threads
-    ]
+    found = []
+    for library in _libraries().lib_controllers:
+        if library.num_threads:
+            set_threads = getattr(library, "_real_set_num_threads", library.set_num_threads)
+            found.append((set_threads, library.num_threads))
+    return found
 
 
 class _Limits:
@@ -52,14 +54,8 @@ class _Limits:
         self._active: dict[object, tuple[int, int]] = {}  # most threads, and the thread that set this limit
         self._before: list[tuple[Callable[[int], Any], int]] | None = None  # of each library, while there are limits
 
-    def enter(self, limit: object, most: int) -> None:
-        self._change(limit, most)
-
-    def leave(self, limit: object) -> None:
-        """Does nothing for a limit that was not entered, or left before."""
-        self._change(limit, None)
-
-    def _change(self, limit: object, most: int | None) -> None:
+    def change(self, limit: object, most: int | None) -> None:
+        """Set a limit, or with None leave it: that does nothing for one that was not set, or left before."""
         try:
             try:
                 self._lock.acquire()
@@ -69,19 +65,16 @@ class _Limits:
                     if self._before is None:
                         self._before = _threads_of_libraries()
                     self._active[limit] = most, threading.get_ident()
-                self._apply()
+                for set_threads, threads in self._before or ():
+                    for other, _ in list(self._active.values()):
+                        threads = min(threads, other)
+                    set_threads(threads)
+                if not self._active:
+                    self._before = None
             finally:
                 self._release()
         finally:
             self._release()
-
-    def _apply(self) -> None:
-        if self._before is None:
-            return
-        for set_threads, threads in self._before:
-            set_threads(min([threads, *(most for most, _ in list(self._active.values()))]))
-        if not self._active:
-            self._before = None
 
     def _release(self) -> None:
         """Release the lock if this thread holds it."""
@@ -101,7 +94,7 @@ class _Limits:
         here = threading.get_ident()
         others = [limit for limit, (_, thread) in self._active.items() if thread != here]
         for limit in others:
-            self.leave(limit)
+            self.change(limit, None)
 
 
 _limits = _Limits()
@@ -122,12 +115,12 @@ def blas_threads(most: int | None) -> Iterator[None]:
     limit = object()
     try:
         try:
-            _limits.enter(limit, most)
+            _limits.change(limit, most)
             yield
         finally:
-            _limits.leave(limit)
+            _limits.change(limit, None)
     finally:  # an interrupt may have cut the first one short
-        _limits.leave(limit)
+        _limits.change(limit, None)
 
 
 def blas_threads_for(n_columns: int) -> AbstractContextManager[Any]:
@@ -148,4 +141,4 @@ def blas_threads_for_matrix(size: int) -> AbstractContextManager[Any]:
 
 def blas_thread_count() -> int:
     """Return the number of threads that a matrix product may use now."""
-    return max((library["num_threads"] for library in _libraries().info()), default=1)
+    return max(map(itemgetter("num_threads"), _libraries().info()), default=1)
