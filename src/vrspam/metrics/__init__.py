@@ -1,0 +1,25 @@
+"""How well scores rank: AUC by ranks, its confidence interval and paired test, sensitivity at a specificity."""
+
+from vrspam.metrics.intervals import (
+    ENOUGH_FOR_DELONG,
+    AUCInterval,
+    DeLongTest,
+    IntervalMethod,
+    delong_test,
+    logit_interval,
+    roc_auc_ci,
+)
+from vrspam.metrics.roc import roc_auc, roc_auc_columns, sensitivity_at_specificity
+
+__all__ = [
+    "ENOUGH_FOR_DELONG",
+    "AUCInterval",
+    "DeLongTest",
+    "IntervalMethod",
+    "delong_test",
+    "logit_interval",
+    "roc_auc",
+    "roc_auc_ci",
+    "roc_auc_columns",
+    "sensitivity_at_specificity",
+]

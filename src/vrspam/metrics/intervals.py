@@ -1,0 +1,245 @@
+"""Confidence intervals of an AUC, and DeLong's paired test of two."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
+from scipy.special import expit, logit, ndtr
+
+from vrspam.metrics._inputs import both_classes, checked_scores, normal_quantile, positive_rows
+from vrspam.metrics.roc import twice_below
+
+ENOUGH_FOR_DELONG = 500  # rows of the smaller class; docs/intervals.md has the coverage for fewer
+IntervalMethod = Literal["logit", "plain", "newcombe", "pairs"]
+
+
+@dataclass(frozen=True)
+class AUCInterval:
+    """An AUC with its confidence interval ``[low, high]`` and DeLong's standard error.
+
+    `method` says how the interval was computed: see :func:`roc_auc_ci`.
+    """
+
+    auc: float
+    low: float
+    high: float
+    standard_error: float
+    confidence: float
+    method: IntervalMethod = "logit"
+
+    @property
+    def source(self) -> str:
+        """What the interval rests on, in the words of a report."""
+        return {"newcombe": "Newcombe", "pairs": "disjoint pairs"}.get(self.method, "DeLong")
+
+
+@dataclass(frozen=True)
+class DeLongTest:
+    """Two AUCs on the same rows, and their difference a - b with its interval and two-sided test."""
+
+    auc_a: float
+    auc_b: float
+    difference: float
+    standard_error: float
+    z: float
+    p_value: float
+    low: float
+    high: float
+    confidence: float
+
+
+def roc_auc_ci(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    confidence: float = 0.95,
+    method: Literal["auto", "logit", "plain", "newcombe"] = "auto",
+) -> AUCInterval:
+    """AUC with a confidence interval: DeLong's, or Newcombe's where a class has few rows; in O(n log n).
+
+    DeLong's standard error is estimated from the sample,
+
+        se² = var(V₊)/n₊ + var(V₋)/n₋
+
+    V₊ are the placements of the positives (share of negatives below each), V₋ those of the negatives (share
+    of positives above each), variances with n - 1. Newcombe's method 5 takes the variance v(A) that exponential
+    scores have for a true AUC A, and keeps every A with |AUC - A| ≤ z √v(A):
+
+        v(A) = A(1-A) (1 + N ((1-A)/(2-A) + A/(1+A))) / (n₊n₋),   N = (n₊+n₋)/2 - 1
+
+    Here v is multiplied by se²/v(AUC) where that exceeds 1: scores may vary more than exponential ones.
+
+    Parameters
+    ----------
+    y_true, y_score
+        As in :func:`roc_auc`; at least two observations of each class.
+    confidence : float in (0, 1)
+        Nominal coverage.
+    method : {"auto", "logit", "plain", "newcombe"}
+        "logit" is DeLong's on the scale log(AUC/(1-AUC)), "plain" is AUC ± z·se, cut off at 0 and 1. "auto" is
+        "logit" if both classes have at least 500 rows and "newcombe" if not.
+
+    Returns
+    -------
+    AUCInterval
+        Its `method` is the one that was used, `standard_error` is DeLong's in any case.
+
+    Notes
+    -----
+    Coverage of 95 % intervals of normal scores in 4,000 simulated samples, for AUC 0.6 to 0.99 and 5 to 200
+    positives among 50 to 2,000 negatives: "plain" 59 to 100 %, "logit" 71 to 97 %, "newcombe" 95 to 99.5 %.
+    If the scores of the positives vary twice as much as those of the negatives: "logit" 76 to 98 %, "newcombe"
+    91 to 97 %. If they vary half as much, "newcombe" covers 99 % or more and is up to three times as wide as
+    "logit", which then holds. docs/intervals.md has the tables.
+
+    When the classes separate perfectly, or all scores are tied, DeLong's standard error is 0 and says nothing.
+    Newcombe's interval needs no standard error. "logit" and "plain" then rest on k = min(n₊, n₋) disjoint pairs,
+    independent of each other, that all came out the same: with t = ((1-confidence)/2)^(1/k) the interval is
+    [AUC·t, 1 - (1-AUC)·t], which never covers too rarely; its `method` is "pairs".
+
+    References
+    ----------
+    DeLong, DeLong & Clarke-Pearson (1988), Biometrics 44, 837-845. Sun & Xu (2014), IEEE Signal Processing
+    Letters 21, 1389-1393 (the same in O(n log n)). Pepe (2003), The Statistical Evaluation of Medical Tests
+    for Classification and Prediction (logit scale). Newcombe (2006), Statistics in Medicine 25, 559-573.
+
+    Examples
+    --------
+    >>> interval = roc_auc_ci([0, 0, 0, 0, 1, 1, 1, 1], [1, 2, 3, 5, 4, 6, 7, 8])
+    >>> print(f"{interval.auc:.3f} in [{interval.low:.3f}, {interval.high:.3f}]")
+    0.938 in [0.513, 0.995]
+    >>> interval.method
+    'newcombe'
+    """
+    z = normal_quantile(confidence)
+    if method not in ("auto", "logit", "plain", "newcombe"):
+        raise ValueError(f'method must be "auto", "logit", "plain" or "newcombe", got {method!r}.')
+    positive = both_classes(positive_rows(y_true), at_least=2)
+    up, down = _placements(positive, checked_scores(y_score, positive.size, "y_score"))
+    auc, error = _mean_and_error(up, down)
+    smaller = min(up.size, down.size)
+    if method == "newcombe" or (method == "auto" and smaller < ENOUGH_FOR_DELONG):
+        low, high = _newcombe_bounds(auc, error, up.size, down.size, z)
+        return AUCInterval(auc, low, high, error, confidence, "newcombe")
+    if method == "plain" and error > 0.0:
+        return AUCInterval(auc, max(0.0, auc - z * error), min(1.0, auc + z * error), error, confidence, "plain")
+    return logit_interval(auc, error, smaller, confidence)
+
+
+def logit_interval(auc: float, standard_error: float, pairs: int, confidence: float = 0.95) -> AUCInterval:
+    """The "logit" interval of :func:`roc_auc_ci` around an AUC whose standard error is known.
+
+    Symmetric on the scale log(AUC/(1-AUC)); with a standard error of 0 it rests on disjoint pairs, see there.
+
+    Parameters
+    ----------
+    auc, standard_error : float
+    pairs : int
+        Disjoint pairs of a positive and a negative: for one sample, the rows of the smaller class.
+    confidence : float in (0, 1)
+
+    Returns
+    -------
+    AUCInterval
+
+    Examples
+    --------
+    >>> interval = logit_interval(0.8, 0.02, pairs=100)
+    >>> print(f"{interval.low:.3f} to {interval.high:.3f}")
+    0.758 to 0.836
+    """
+    z = normal_quantile(confidence)
+    if standard_error == 0.0:
+        shrink = ((1.0 - confidence) / 2.0) ** (1.0 / pairs)
+        return AUCInterval(auc, auc * shrink, 1.0 - (1.0 - auc) * shrink, 0.0, confidence, "pairs")
+    half = z * standard_error / (auc * (1.0 - auc))
+    low, high = float(expit(logit(auc) - half)), float(expit(logit(auc) + half))
+    return AUCInterval(auc, low, high, standard_error, confidence, "logit")
+
+
+def delong_test(y_true: ArrayLike, score_a: ArrayLike, score_b: ArrayLike, *, confidence: float = 0.95) -> DeLongTest:
+    """DeLong's paired test that two scores of the same rows have the same AUC, in O(n log n).
+
+    The standard error is that of :func:`roc_auc_ci` for the differences of the placements, so the correlation
+    of the two scores is accounted for; z = difference / standard error is compared with a normal variable.
+
+    Parameters
+    ----------
+    y_true, score_a, score_b
+        As in :func:`roc_auc`; at least two observations of each class.
+    confidence : float in (0, 1)
+        Nominal coverage of the interval of the difference AUC(a) - AUC(b).
+
+    Returns
+    -------
+    DeLongTest
+        Scores that place every row alike have difference 0, z 0 and p 1. If all placements differ by the same
+        amount, the standard error is 0 and says nothing: z, p_value, low and high are NaN.
+
+    References
+    ----------
+    DeLong et al. (1988) and Sun & Xu (2014), as in :func:`roc_auc_ci`.
+
+    Examples
+    --------
+    >>> y = [0, 0, 0, 0, 1, 1, 1, 1]
+    >>> test = delong_test(y, [1, 2, 3, 5, 4, 6, 7, 8], [5, 2, 3, 6, 4, 1, 7, 8])
+    >>> print(f"{test.auc_a:.3f} - {test.auc_b:.3f} = {test.difference:.3f}, p = {test.p_value:.3f}")
+    0.938 - 0.625 = 0.312, p = 0.202
+    """
+    z_limit = normal_quantile(confidence)
+    positive = both_classes(positive_rows(y_true), at_least=2)
+    up_a, down_a = _placements(positive, checked_scores(score_a, positive.size, "score_a"))
+    up_b, down_b = _placements(positive, checked_scores(score_b, positive.size, "score_b"))
+    difference, error = _mean_and_error(up_a - up_b, down_a - down_b)
+    if error > 0.0:
+        z = difference / error
+        low, high = max(-1.0, difference - z_limit * error), min(1.0, difference + z_limit * error)
+    elif difference == 0.0:
+        z = low = high = 0.0
+    else:
+        z = low = high = float("nan")
+    p_value = float(2.0 * ndtr(-abs(z)))
+    auc_a, auc_b = _mean_and_error(up_a, down_a)[0], _mean_and_error(up_b, down_b)[0]
+    return DeLongTest(auc_a, auc_b, difference, error, z, p_value, low, high, confidence)
+
+
+def _placements(positive: NDArray, score: NDArray) -> tuple[NDArray, NDArray]:
+    """Twice the number of negatives below each positive, and of positives above each negative (ties: 1).
+
+    Whole numbers, so that sums, differences and "all equal" are exact.
+    """
+    up, down = score[positive], score[~positive]
+    return twice_below(up, down), 2 * up.size - twice_below(down, up)
+
+
+def _mean_and_error(up: NDArray, down: NDArray) -> tuple[float, float]:
+    """Mean over pairs, and DeLong's standard error: exactly 0 when all placements are equal."""
+    n_up, n_down = up.size, down.size
+    variance = np.var(up, ddof=1) / (n_down**2 * n_up) + np.var(down, ddof=1) / (n_up**2 * n_down)
+    return float(up.sum() / (2 * n_up * n_down)), float(np.sqrt(variance) / 2)
+
+
+def _newcombe_bounds(auc: float, error: float, n_up: int, n_down: int, z: float) -> tuple[float, float]:
+    """The true AUCs that lie z standard errors, each its own, below and above the one found."""
+
+    def variance(true: float) -> float:
+        others = (n_up + n_down) / 2 - 1
+        pairs = 1 + others * ((1 - true) / (2 - true) + true / (1 + true))
+        return true * (1 - true) * pairs / (n_up * n_down)
+
+    scale = z**2 if error == 0.0 else z**2 * max(1.0, error**2 / variance(auc))
+
+    def beyond(true: float) -> float:
+        return (auc - true) ** 2 - scale * variance(true)
+
+    inside = min(
+        max(auc, 1e-12), 1.0 - 1e-12
+    )  # `beyond` is negative here, and positive at the ends unless auc is there
+    low = 0.0 if auc == 0.0 else float(brentq(beyond, 0.0, inside))
+    high = 1.0 if auc == 1.0 else float(brentq(beyond, inside, 1.0))
+    return low, high
