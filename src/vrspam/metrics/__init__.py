@@ -1,5 +1,6 @@
 """How well scores rank: AUC by ranks, its confidence interval and paired test, sensitivity at a specificity."""
 
+from vrspam.metrics.average_precision import average_precision_columns
 from vrspam.metrics.intervals import (
     ENOUGH_FOR_DELONG,
     AUCInterval,
@@ -9,6 +10,7 @@ from vrspam.metrics.intervals import (
     logit_interval,
     roc_auc_ci,
 )
+from vrspam.metrics.partial import partial_auc, partial_auc_columns
 from vrspam.metrics.roc import roc_auc, roc_auc_columns, sensitivity_at_specificity
 
 __all__ = [
@@ -16,8 +18,11 @@ __all__ = [
     "AUCInterval",
     "DeLongTest",
     "IntervalMethod",
+    "average_precision_columns",
     "delong_test",
     "logit_interval",
+    "partial_auc",
+    "partial_auc_columns",
     "roc_auc",
     "roc_auc_ci",
     "roc_auc_columns",

@@ -7,8 +7,16 @@ from contextlib import suppress
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
+from sklearn.exceptions import UndefinedMetricWarning
 
-ONE_CLASS = "Only one class is present in y_true (with positive weight): ROC AUC is not defined."
+from vrspam._utils import array_api
+from vrspam._utils.warnings import warn
+
+
+def warn_of_one_class(measure: str) -> None:
+    """Warn, as scikit-learn does, that a measure needs both classes."""
+    text = f"Only one class is present in y_true (with positive weight): {measure} is not defined."
+    warn(text, UndefinedMetricWarning)
 
 
 def positive_rows(y_true: ArrayLike) -> NDArray[np.bool_]:
@@ -57,6 +65,24 @@ def checked_weights(sample_weight: ArrayLike, n: int) -> NDArray[np.float64]:
     if not np.all(np.isfinite(weight)) or np.any(weight < 0):
         raise ValueError("sample_weight must be finite and not negative.")
     return weight
+
+
+def unit_weights(weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The weights in another unit, a power of two, in which their sums and products stay within range."""
+    return np.ldexp(weight, -int(np.frexp(weight.max(initial=0.0))[1]))
+
+
+def checked_columns(
+    positive: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None
+) -> tuple[NDArray[np.bool_], NDArray, NDArray[np.float64] | None]:
+    """Labels, a matrix of scores with a row for each of them, and their weights, all on the host."""
+    positive, scores = array_api.on_host(positive), array_api.on_host(scores)
+    if positive.dtype != bool or positive.ndim != 1:
+        raise ValueError("positive must be a one-dimensional boolean array; pass y == positive_label.")
+    if scores.ndim != 2 or scores.shape[0] != positive.size:
+        raise ValueError(f"scores has shape {scores.shape}; it needs one row for each of {positive.size} labels.")
+    weight = None if sample_weight is None else checked_weights(array_api.on_host(sample_weight), positive.size)
+    return positive, ordered_numbers(scores, "scores"), weight
 
 
 def both_classes(positive: NDArray[np.bool_], at_least: int) -> NDArray[np.bool_]:

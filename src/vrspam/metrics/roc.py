@@ -13,17 +13,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.exceptions import UndefinedMetricWarning
 
 from vrspam._utils import array_api
-from vrspam._utils.warnings import warn
 from vrspam.metrics._inputs import (
-    ONE_CLASS,
     both_classes,
+    checked_columns,
     checked_scores,
     checked_weights,
-    ordered_numbers,
     positive_rows,
+    unit_weights,
+    warn_of_one_class,
 )
 
 
@@ -84,27 +83,20 @@ def roc_auc_columns(
     if array_api.device_namespace(scores) is not None:
         aucs = array_api.auc_columns(positive, scores, sample_weight)
         if np.isnan(aucs).all():
-            warn(ONE_CLASS, UndefinedMetricWarning)
+            warn_of_one_class("ROC AUC")
         return aucs
-    positive, scores = np.asarray(positive), np.asarray(scores)
-    if positive.dtype != bool or positive.ndim != 1:
-        raise ValueError("positive must be a one-dimensional boolean array; pass y == positive_label.")
-    if scores.ndim != 2 or scores.shape[0] != positive.size:
-        raise ValueError(f"scores has shape {scores.shape}; it needs one row for each of {positive.size} labels.")
-    scores = ordered_numbers(scores, "scores")
-    weight = None if sample_weight is None else checked_weights(sample_weight, positive.size)
-
+    positive, scores, weight = checked_columns(positive, scores, sample_weight)
     present = np.ones(positive.size, dtype=bool) if weight is None else weight > 0
     few, many = np.flatnonzero(positive & present), np.flatnonzero(~positive & present)
     if few.size == 0 or many.size == 0:
-        warn(ONE_CLASS, UndefinedMetricWarning)
+        warn_of_one_class("ROC AUC")
         return np.full(scores.shape[1], np.nan)
     if swapped := few.size > many.size:
         few, many = many, few
     if weight is not None:  # a power of two for each class keeps products of weights within range
         weight = weight.copy()
         for side in (few, many):
-            weight[side] = np.ldexp(weight[side], -int(np.frexp(weight[side].max())[1]))
+            weight[side] = unit_weights(weight[side])
 
     wins = np.empty(scores.shape[1])
     for j in range(scores.shape[1]):
