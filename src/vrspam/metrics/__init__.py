@@ -1,4 +1,4 @@
-"""How well scores rank: AUC by ranks, its confidence interval and paired test, sensitivity at a specificity."""
+"""How well scores rank: AUC and partial AUC with intervals and paired tests, sensitivity at a specificity."""
 
 from vrspam.metrics.average_precision import average_precision_columns
 from vrspam.metrics.intervals import (
@@ -11,6 +11,7 @@ from vrspam.metrics.intervals import (
     roc_auc_ci,
 )
 from vrspam.metrics.partial import partial_auc, partial_auc_columns
+from vrspam.metrics.partial_intervals import partial_auc_ci, partial_auc_test
 from vrspam.metrics.roc import roc_auc, roc_auc_columns, sensitivity_at_specificity
 
 __all__ = [
@@ -22,7 +23,9 @@ __all__ = [
     "delong_test",
     "logit_interval",
     "partial_auc",
+    "partial_auc_ci",
     "partial_auc_columns",
+    "partial_auc_test",
     "roc_auc",
     "roc_auc_ci",
     "roc_auc_columns",

@@ -14,14 +14,15 @@ from vrspam.metrics._inputs import both_classes, checked_scores, normal_quantile
 from vrspam.metrics.roc import twice_below
 
 ENOUGH_FOR_DELONG = 500  # rows of the smaller class; docs/intervals.md has the coverage for fewer
-IntervalMethod = Literal["logit", "plain", "newcombe", "pairs"]
+IntervalMethod = Literal["logit", "plain", "newcombe", "pairs", "score"]
 
 
 @dataclass(frozen=True)
 class AUCInterval:
     """An AUC with its confidence interval ``[low, high]`` and DeLong's standard error.
 
-    `method` says how the interval was computed: see :func:`roc_auc_ci`.
+    `method` says how the interval was computed: see :func:`roc_auc_ci`, and :func:`partial_auc_ci`, whose partial AUC
+    is `auc` here.
     """
 
     auc: float
@@ -34,7 +35,7 @@ class AUCInterval:
     @property
     def source(self) -> str:
         """What the interval rests on, in the words of a report."""
-        return {"newcombe": "Newcombe", "pairs": "disjoint pairs"}.get(self.method, "DeLong")
+        return {"newcombe": "Newcombe", "pairs": "disjoint pairs", "score": "score interval"}.get(self.method, "DeLong")
 
 
 @dataclass(frozen=True)

@@ -106,8 +106,8 @@ def partial_auc_columns(
     shares = np.empty(scores.shape[1])
     of_up, of_down = (None if weight is None else unit_weights(weight[side]) for side in (up, down))
     for j in range(scores.shape[1]):
-        areas, inside = _areas(scores[up, j], scores[down, j], max_fpr, of_down)
-        shares[j] = areas.sum() / up.size if of_up is None else areas @ of_up[inside] / of_up.sum()
+        areas = area_of_each_positive(scores[up, j], scores[down, j], max_fpr, of_down)
+        shares[j] = areas.mean() if of_up is None else areas @ of_up / of_up.sum()
     shares = np.clip(shares / max_fpr, 0.0, 1.0)
     return standardise(shares, max_fpr) if standardized else shares
 
@@ -123,21 +123,22 @@ def check_max_fpr(max_fpr: float) -> None:
         raise ValueError(f"max_fpr must be above 0 and at most 1, got {max_fpr!r}.")
 
 
-def _areas(up: NDArray, down: NDArray, max_fpr: float, weight: NDArray | None) -> tuple[NDArray, NDArray]:
-    """What each positive adds to the area, of those that add anything, and which these are."""
+def area_of_each_positive(up: NDArray, down: NDArray, max_fpr: float, weight: NDArray | None = None) -> NDArray:
+    """What the scores `up` of the positives add to the area; `weight` is that of the negatives."""
+    areas = np.zeros(up.size)
     if weight is None:
-        last = negatives_up_to_cut(down.size, max_fpr)
-        cut = np.partition(down, down.size - last)[down.size - last]
-        ranked, inside = np.sort(down[down >= cut]), np.flatnonzero(up >= cut)
+        place = down.size - negatives_up_to_cut(down.size, max_fpr)
+        cut = np.partition(down, place)[place]
+        ranked, inside = np.sort(down[down >= cut]), up >= cut  # no other row matters
         below, not_above = (ranked.searchsorted(up[inside], side=side) for side in ("left", "right"))
         above, tied = (ranked.size - not_above) / down.size, (not_above - below) / down.size
-    else:
-        order = np.argsort(down)
-        ranked, inside = down[order], np.arange(up.size)
-        mass = np.append(weight[order][::-1].cumsum()[::-1], 0.0)
-        below, not_above = (ranked.searchsorted(up, side=side) for side in ("left", "right"))
-        above, tied = mass[not_above] / mass[0], (mass[below] - mass[not_above]) / mass[0]
-    return _area_beyond(np.maximum(max_fpr - above, 0.0), tied), inside
+        areas[inside] = _area_beyond(np.maximum(max_fpr - above, 0.0), tied)
+        return areas
+    order = np.argsort(down)
+    ranked, mass = down[order], np.append(weight[order][::-1].cumsum()[::-1], 0.0)
+    below, not_above = (ranked.searchsorted(up, side=side) for side in ("left", "right"))
+    above, tied = mass[not_above] / mass[0], (mass[below] - mass[not_above]) / mass[0]
+    return _area_beyond(np.maximum(max_fpr - above, 0.0), tied)
 
 
 def _area_beyond(room: NDArray, tied: NDArray) -> NDArray:
