@@ -75,7 +75,8 @@ class GridNotCertified(FieldsWarning, ConvergenceWarning):
 class GridEdge(FieldsWarning):
     """The best value of a parameter lies at an end of its grid and clearly beats its neighbour.
 
-    `lead` is how much better its mean score is than its neighbour's, `error` the standard error of that mean.
+    `lead` is how much better its mean score is than its neighbour's, `error` the standard error of that mean, and
+    `measure` says what the score is, where it is not the AUC.
 
     >>> print(GridEdge("l2", 0.1, "largest", lead=0.09, error=0.02))
     The best l2 is 0.1, the largest of the grid, and beats its neighbour by 0.09, ...: add larger values of l2.
@@ -86,16 +87,22 @@ class GridEdge(FieldsWarning):
     end: str  # "smallest" or "largest"
     lead: float
     error: float
+    measure: str = ""
 
     @property
     def beyond(self) -> str:
         """What values beyond the end of the grid are: "smaller" or "larger"."""
         return {"smallest": "smaller", "largest": "larger"}[self.end]
 
+    @property
+    def unit(self) -> str:
+        """What `lead` is measured in, as it follows the number; nothing for the AUC."""
+        return f" in {self.measure}" if self.measure else ""
+
     def __str__(self) -> str:
         return (
             f"The best {self.parameter} is {self.value:g}, the {self.end} of the grid, and beats its neighbour by "
-            f"{self.lead:.2g}, more than one standard error ({self.error:.2g}): add {self.beyond} values of "
+            f"{self.lead:.2g}{self.unit}, more than one standard error ({self.error:.2g}): add {self.beyond} values of "
             f"{self.parameter}."
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
@@ -22,6 +22,7 @@ from vrspam.inspection import Reading, Shape, column_groups, drawn_part, importa
 from vrspam.model_selection.cross_validate import GridSearch, MapChoice, choose_map, cross_validate, only_columns
 from vrspam.model_selection.folds import HashFolds, hash_folds, make_splits
 from vrspam.model_selection.held_out import HeldOut
+from vrspam.model_selection.scoring import make_scoring
 from vrspam.model_selection.sources import BlocksInSequence, FoldSource, RowsInMemory
 from vrspam.moments import ClassMoments
 from vrspam.solvers import SolverName
@@ -35,7 +36,8 @@ class AUCClassifierCV(AUCClassifierBase):
 
         F(w) = p q · mean over pairs (i in +, j in -) of (1 - w·(x_i - x_j))²  +  l2/2 ‖w‖²  +  l1 ‖w‖₁
 
-    and takes the AUC on the validation part; the point with the best mean is fitted again on all rows. F needs
+    and takes the AUC on the validation part, or another measure (`scoring`); the point with the best mean is fitted
+    again on all rows. F needs
     only the means and covariances of the classes, and those of a training part are those of all rows minus those
     of the validation part. So X is read once for the moments of all folds and once for their scores, all of `l2s` come
     from one eigendecomposition a fold, and l1 > 0 from warm-started coordinate descent on a d×d matrix.
@@ -45,10 +47,18 @@ class AUCClassifierCV(AUCClassifierBase):
     l2s : list of numbers or "auto", default="auto"
         "auto" is 17 values from 1e-6 to 1e2 times 2pq · (mean second derivative).
     l1s : list of numbers, default=(0.0,)
+    max_fpr : float in (0, 1], default=None
+        Where the part of the ROC curve that matters ends: choose by the AUC up to this false-positive rate. Each
+        validation part needs at least one negative in it. It concerns `scoring` alone, not the loss.
+    scoring : {"auto", "roc_auc", "partial_roc_auc", "average_precision"} or callable, default="auto"
+        The measure that chooses. "auto" is the partial AUC where `max_fpr` is given, and the AUC where it is not.
+        "partial_roc_auc" is standardised as in `vrspam.metrics.partial_auc`. A callable is given `positive` (booleans),
+        the scores of the held-out rows as `decision_function` of the model of the other folds gives them, and their
+        weights or None; it returns a number, higher being better, and may be called from several threads.
     cv : int, splitter or iterable of (training rows, validation rows), default=5
         A number means stratified folds.
     selection : {"best", "one-standard-error"}, default="best"
-        "one-standard-error" takes, of all points whose mean AUC is within one standard error of the best, the
+        "one-standard-error" takes, of all points whose mean score is within one standard error of the best, the
         sparsest (largest l1), and of those the one with the largest l2. Of several feature maps it first takes
         the simplest (the earliest in the list) that has such a point.
     features : {"linear", "additive", "kernel", "auto"}, transformer, list of these, or dict, default="linear"
@@ -76,11 +86,16 @@ class AUCClassifierCV(AUCClassifierBase):
     l2_, l1_ : float
         The chosen penalties.
     best_score_ : float
-        Mean AUC over the validation folds at the chosen point.
+        Mean over the validation folds, at the chosen point, of the measure that chose it.
     l2s_, l1s_ : ndarray
         The grid.
     auc_path_ : ndarray of shape (len(l2s), len(l1s), folds)
         AUC on each validation part, with the weights of its rows if there are any.
+    score_path_ : ndarray of the same shape
+        The measure that chooses, on each validation part; equal to `auc_path_` where that is the AUC.
+    measure_ : str
+        That measure in words: "AUC", "partial AUC up to 5 % false positives", "average precision", or the name of the
+        callable.
     gap_path_ : ndarray of the same shape
         Certificate of each solution: an upper bound on its distance to the least F (NaN where l2 = 0).
     converged_path_ : ndarray of bool of the same shape
@@ -92,7 +107,8 @@ class AUCClassifierCV(AUCClassifierBase):
         The chosen map, fitted on all rows; None for the columns as they are.
     selection_ : dict of lists
         For each candidate its name, number of features, penalties, CV AUC and standard error
-        (`pandas.DataFrame(model.selection_)`).
+        (`pandas.DataFrame(model.selection_)`). Where another measure chooses, the column `score` has it, and
+        `standard_error` is that of `score`.
     shape_functions_ : dict of str to Shape
         With a feature map of this package: what each column adds to the score, with a band from the folds. The
         curves add up to the score; those of a kernel do so together with its interactions (`explain_one`).
@@ -154,6 +170,8 @@ class AUCClassifierCV(AUCClassifierBase):
     _parameter_constraints: dict = {
         "l2s": [StrOptions({"auto"}), "array-like"],
         "l1s": ["array-like"],
+        "max_fpr": [Interval(Real, 0.0, 1.0, closed="right"), None],
+        "scoring": [StrOptions({"auto", "roc_auc", "partial_roc_auc", "average_precision"}), callable],
         "cv": ["cv_object"],
         "selection": [StrOptions({"best", "one-standard-error"})],
         "features": [StrOptions(set(NAMES)), list, tuple, dict, HasMethods(["fit", "transform"])],
@@ -168,6 +186,8 @@ class AUCClassifierCV(AUCClassifierBase):
         l2s="auto",
         l1s=(0.0,),
         *,
+        max_fpr=None,
+        scoring="auto",
         cv=5,
         selection="best",
         features="linear",
@@ -178,6 +198,8 @@ class AUCClassifierCV(AUCClassifierBase):
     ):
         self.l2s = l2s
         self.l1s = l1s
+        self.max_fpr = max_fpr
+        self.scoring = scoring
         self.cv = cv
         self.selection = selection
         self.features = features
@@ -210,6 +232,7 @@ class AUCClassifierCV(AUCClassifierBase):
         self
         """
         check_grid_axis("l1s", self.l1s)
+        search = self._search
         plain = is_plain(self.features, X)
         rows = self._validate_rows(X, y, sample_weight, table=not plain)
         classes = self._two_classes(rows)
@@ -217,12 +240,12 @@ class AUCClassifierCV(AUCClassifierBase):
         solver: SolverName = "moments"
         if plain:
             source = RowsInMemory(rows, splits, classes)
-            found = only_columns(cross_validate(source, self._search), rows.X.shape[1], self.selection)
+            found = only_columns(cross_validate(source, search), rows.X.shape[1], self.selection)
             solver = source.solver
             del source  # and with it the moments of the folds
         else:
             maps = named_maps(self.features, check_random_state(self.random_state).randint(2**31))
-            found = choose_map(maps, rows, splits, classes, self._search, self.selection)
+            found = choose_map(maps, rows, splits, classes, search, self.selection)
             rows = rows._replace(X=MappedArray(rows.X, found.chosen.features))
         exact = ExactSolver(found.point.values["l2"], found.point.values["l1"], self.tol, self.max_iter)
         fit = exact.from_rows(rows, classes, solver, found.chosen.scores.total)
@@ -283,6 +306,7 @@ class AUCClassifierCV(AUCClassifierBase):
             raise ValueError("fit_stream has no feature maps: use features='linear'.")
         if validation_rows < 1:
             raise ValueError(f"validation_rows must be at least 1, got {validation_rows}.")
+        make_scoring(self.scoring, self.max_fpr)  # before anything is read
         return hash_folds(self.cv, self.random_state)
 
     def _fit_folds(self, source: FoldSource, names: np.ndarray | None = None) -> Self:
@@ -296,7 +320,8 @@ class AUCClassifierCV(AUCClassifierBase):
 
     @property
     def _search(self) -> GridSearch:
-        return GridSearch(self.l2s, self.l1s, self.tol, self.max_iter, self.n_jobs)
+        scoring = make_scoring(self.scoring, self.max_fpr)
+        return GridSearch(self.l2s, self.l1s, self.tol, self.max_iter, self.n_jobs, scoring=scoring)
 
     def _store_search(self, found: MapChoice, fit: ExactFit, left_out: float, like: Any = None, **more: Any) -> Self:
         """Store what cross-validation found and the fit on all rows; warn of a grid that ends too early."""
@@ -315,6 +340,8 @@ class AUCClassifierCV(AUCClassifierBase):
             l2s_=scores.grid["l2"],
             l1s_=scores.grid["l1"],
             auc_path_=scores.auc,
+            score_path_=scores.score,
+            measure_=scores.scoring.name,
             gap_path_=scores.gaps,
             converged_path_=scores.converged,
             features_=found.chosen.features,
@@ -325,6 +352,11 @@ class AUCClassifierCV(AUCClassifierBase):
             _centre=moments.means.mean(axis=0),
             **more,
         )
+        if self.max_fpr is not None and self.scoring not in ("auto", "partial_roc_auc"):
+            warn(
+                f"max_fpr={self.max_fpr:g} has no effect, because scoring chooses by {self.measure_}: leave max_fpr "
+                "out, or choose by the partial AUC (scoring='auto')."
+            )
         if solution.w.any():
             point.warn()
         else:

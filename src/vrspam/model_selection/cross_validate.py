@@ -17,6 +17,7 @@ from vrspam.features import FeatureMap
 from vrspam.features.mapped import MappedArray, TooManyFeatures
 from vrspam.model_selection.folds import Split
 from vrspam.model_selection.held_out import HeldOut, HeldOutBlock, held_out_at
+from vrspam.model_selection.scoring import ROC_AUC, Scoring
 from vrspam.model_selection.selection import TIE, Choice, SelectionRule, select, simplest
 from vrspam.model_selection.sources import FoldSource, RowsInMemory, over_folds
 from vrspam.moments import ClassMoments
@@ -44,20 +45,27 @@ class MapChoice:
     point: Choice
 
     def table(self) -> dict[str, list]:
-        """Candidates with their CV AUC ± standard error, one list for each column of the table."""
+        """Candidates with their CV score ± standard error, one list for each column of the table.
+
+        The score has a column of its own where it is not the AUC; the standard error is that of the score.
+        """
         rows = []
         for candidate in self.candidates:
             taken = candidate is self.chosen
             point = self.point if taken else candidate.choice
-            auc, error = float(point.mean[point.index]), float(point.standard_error[point.index])
-            rows.append((candidate.name, candidate.n_features, *point.values.values(), auc, error, taken))
-        names = ("features", "n_features", "l2", "l1", "auc", "standard_error", "chosen")
-        return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+            score, error = float(point.mean[point.index]), float(point.standard_error[point.index])
+            auc = score if candidate.scores.by_auc else float(candidate.scores.auc[point.index].mean())
+            rows.append((candidate.name, candidate.n_features, *point.values.values(), auc, score, error, taken))
+        names = ("features", "n_features", "l2", "l1", "auc", "score", "standard_error", "chosen")
+        table = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+        if self.chosen.scores.by_auc:
+            del table["score"]
+        return table
 
 
 def only_columns(scores: GridScores, n_features: int, rule: SelectionRule) -> MapChoice:
     """The choice of the penalties alone, for the columns as they are."""
-    columns = Candidate("linear", None, n_features, scores, select(scores.auc, scores.grid, rule))
+    columns = Candidate("linear", None, n_features, scores, scores.select(rule))
     return MapChoice([columns], columns, columns.choice)
 
 
@@ -85,7 +93,7 @@ def choose_map(
             continue
         mapped = Rows(X, rows.y, rows.weights)
         scores = cross_validate(RowsInMemory(mapped, splits, classes, search.n_jobs), search, keep_coefs=True)
-        new = Candidate(name, features, X.shape[1], scores, select(scores.auc, scores.grid, rule))
+        new = Candidate(name, features, X.shape[1], scores, scores.select(rule))
         candidates.append(new)
         # The two square matrices of every map would need too much memory: only those of the best map are kept.
         if leader is None or new.choice.mean.max() > leader.choice.mean.max():
@@ -128,6 +136,7 @@ class GridSearch:
     max_iter: int
     n_jobs: int | None
     penalty: Callable[[float, float], Penalty] = ElasticNet  # of an l2 and an l1
+    scoring: Scoring = ROC_AUC
 
 
 @dataclass
@@ -145,6 +154,10 @@ class GridScores:
         Moments of all rows; dropped when another feature map is better.
     held_out : list of HeldOutBlock or None
         Scores of the held-out rows at all points, where they are read for all folds at once.
+    scoring : Scoring
+        The measure that chooses a point.
+    other : ndarray of shape (l2s, l1s, folds) or None
+        That measure, where it is not the AUC.
     """
 
     grid: dict[str, np.ndarray]
@@ -155,6 +168,22 @@ class GridScores:
     coefs: np.ndarray | None = None
     total: ClassMoments | None = None
     held_out: list[HeldOutBlock] | None = None
+    scoring: Scoring = ROC_AUC
+    other: np.ndarray | None = None
+
+    @property
+    def by_auc(self) -> bool:
+        """Whether the AUC chooses."""
+        return self.other is None
+
+    @property
+    def score(self) -> np.ndarray:
+        """The measure that chooses."""
+        return self.auc if self.other is None else self.other
+
+    def select(self, rule: SelectionRule) -> Choice:
+        """The point that the measure chooses."""
+        return select(self.score, self.grid, rule, measure="" if self.by_auc else self.scoring.name)
 
     def held_out_at(self, choice: Choice) -> HeldOut:
         """The held-out rows at the chosen point, where their scores were kept."""
@@ -164,7 +193,9 @@ class GridScores:
 
 
 def cross_validate(source: FoldSource, search: GridSearch, *, keep_coefs: bool = False) -> GridScores:
-    """Solve the whole grid on the training part of each fold, and take the AUC on the rows that the fold holds out.
+    """Solve the whole grid on the training part of each fold, and measure the ranking of the rows that it holds out.
+
+    The AUC is always taken; the measure of `search.scoring` beside it, where that is another one.
 
     Parameters
     ----------
@@ -188,12 +219,23 @@ def cross_validate(source: FoldSource, search: GridSearch, *, keep_coefs: bool =
         converged=np.empty(shape, dtype=bool),
         intercepts=np.empty(shape),
         total=source.total,
+        scoring=search.scoring,
+        other=None if search.scoring is ROC_AUC else np.full(shape, np.nan),
     )
 
-    def take_auc(blocks: Iterable[HeldOutBlock]) -> None:
+    def take_scores(blocks: Iterable[HeldOutBlock]) -> None:
+        last: dict[int, HeldOutBlock] = {}
         for block in blocks:
             i, j = np.unravel_index(block.points, shape[:2])
             scores.auc[i, j, block.fold] = metrics.roc_auc_columns(block.positive, block.scores, block.weights)
+            if not scores.by_auc:
+                intercepts = scores.intercepts[i, j, block.fold]
+                scores.score[i, j, block.fold] = search.scoring.of_block(block, intercepts)
+                last[block.fold] = block
+        for fold, block in last.items():  # all rows are tied at the points that were left out
+            missing = np.isnan(scores.score[..., fold])
+            if missing.any():
+                scores.score[missing, fold] = search.scoring.of_ties(block)
 
     def solve_fold(fold: int) -> np.ndarray:
         loss, centre = source.training(fold)
@@ -205,14 +247,14 @@ def cross_validate(source: FoldSource, search: GridSearch, *, keep_coefs: bool =
         scores.intercepts[..., fold] = -(grid.coefs @ centre)
         coefs = grid.coefs.reshape(l2s.size * l1s.size, -1)
         if not source.scores_all_folds_at_once:
-            take_auc(source.held_out({fold: coefs}))
+            take_scores(source.held_out({fold: coefs}))
         return coefs if keep_coefs or source.scores_all_folds_at_once else np.empty(0)
 
     problem = source.problem(many_products=bool(l1s.any()))
     coefs = over_folds(solve_fold, range(source.n_folds), problem, search.n_jobs)
     if source.scores_all_folds_at_once:
         scores.held_out = list(source.held_out(dict(enumerate(coefs))))
-        take_auc(scores.held_out)
+        take_scores(scores.held_out)
     if keep_coefs:
         scores.coefs = np.stack(coefs).reshape(source.n_folds, *shape[:2], -1)
     return scores

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from vrspam._utils import array_api
 from vrspam._utils.validation import Rows
 from vrspam.model_selection.folds import HashFolds
 
@@ -38,7 +39,7 @@ class HeldOutBlock(NamedTuple):
 
     def values(self) -> np.ndarray:
         """The scores as they are, in float64."""
-        scores = np.asarray(self.scores, dtype=np.float64)
+        scores = np.asarray(array_api.on_host(self.scores), dtype=np.float64)
         return scores if self.exponents is None else np.ldexp(scores, self.exponents)
 
 

@@ -41,7 +41,9 @@ class Choice:
             warn(edge)
 
 
-def select(scores: ArrayLike, grid: Mapping[str, ArrayLike], rule: SelectionRule = "best") -> Choice:
+def select(
+    scores: ArrayLike, grid: Mapping[str, ArrayLike], rule: SelectionRule = "best", *, measure: str = ""
+) -> Choice:
     """The point of a grid with the best mean score over folds, or the simplest one within a standard error of it.
 
     The standard error of a mean over K folds is their standard deviation (K - 1) over √K. Of points that are
@@ -58,6 +60,8 @@ def select(scores: ArrayLike, grid: Mapping[str, ArrayLike], rule: SelectionRule
         The axes of `scores` in order; a larger number must mean a simpler model. For an elastic net
         ``{"l2": l2s, "l1": l1s}``, so that the sparsest comes first.
     rule : {"best", "one-standard-error"}
+    measure : str, optional
+        What the scores are, in the words of the advice.
 
     Returns
     -------
@@ -100,7 +104,7 @@ def select(scores: ArrayLike, grid: Mapping[str, ArrayLike], rule: SelectionRule
     values, edges = {}, []
     for axis, name in enumerate(axes):
         values[name] = float(axes[name][chosen[axis]])
-        edge = _edge(name, axis, best, mean, error, axes)
+        edge = _edge(name, axis, best, mean, error, axes, measure)
         if edge is not None:
             edges.append(edge)
     return Choice(chosen, values, mean, error, tuple(edges))
@@ -113,7 +117,7 @@ def simplest(allowed: np.ndarray, axes: Mapping[str, np.ndarray]) -> tuple[int, 
     return tuple(points[np.lexsort(values)[-1]].tolist())
 
 
-def _edge(name, axis, best, mean, error, axes) -> GridEdge | None:
+def _edge(name, axis, best, mean, error, axes, measure) -> GridEdge | None:
     """The end of an axis, if the best point lies there and beats its neighbour by more than a standard error."""
     values = axes[name]
     order = np.argsort(values, kind="stable")
@@ -125,4 +129,4 @@ def _edge(name, axis, best, mean, error, axes) -> GridEdge | None:
     lead, limit = float(mean[best] - mean[tuple(neighbour)]), float(error[best])
     if not lead > limit:
         return None
-    return GridEdge(name, float(values[best[axis]]), "smallest" if place == 0 else "largest", lead, limit)
+    return GridEdge(name, float(values[best[axis]]), "smallest" if place == 0 else "largest", lead, limit, measure)

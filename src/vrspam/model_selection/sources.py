@@ -122,7 +122,8 @@ class FoldSource(Protocol):
         """Scores of the rows that some folds hold out, by `coefs` of shape (points, features) for each of them.
 
         Each block holds all rows of its fold (or the whole sample of them), so that every metric can be computed from
-        it. A point may be left out where all coefficients are 0: every row has the same score there.
+        it. A point may be left out where all coefficients are 0: every row has the same score there. But each fold has
+        at least one block, which tells its labels and weights.
         """
 
 
@@ -218,6 +219,7 @@ class RowsInMemory:
             else:
                 score, step = self._score, BLOCK_BYTES // (self.rows.X.dtype.itemsize * size)
             used = np.flatnonzero(of_fold.any(axis=1))
+            used = used if used.size else np.zeros(1, dtype=np.intp)
             for first in range(0, used.size, max(1, step)):
                 points = used[first : first + max(1, step)]
                 yield score(fold, points, of_fold[points])

@@ -24,9 +24,10 @@ def plot_cv(
     l1s: ArrayLike = (0.0,),
     *,
     chosen: tuple[float, float] | None = None,
+    measure: str = "AUC",
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the mean AUC over folds against l2, with a band of one standard error, a line for each l1.
+    """Draw the mean AUC (or another measure) over folds against l2, with a band of one standard error; one line per l1.
 
     With more than three values of l1 only the best one has a band; with more than six the colours go from dark (small
     l1) to light. Points far below the line of the best l1 may lie outside the frame.
@@ -34,11 +35,13 @@ def plot_cv(
     Parameters
     ----------
     auc_path : array of shape (len(l2s), len(l1s), folds), or (len(l2s), folds)
-        As `AUCClassifierCV.auc_path_`.
+        As `AUCClassifierCV.auc_path_`, or `score_path_`.
     l2s, l1s : lists of numbers
         As `AUCClassifierCV.l2s_` and `l1s_`.
     chosen : (l2, l1), optional
         This point is marked by a ring; by default the point with the best mean.
+    measure : str, default="AUC"
+        What is drawn; for `score_path_` it is `AUCClassifierCV.measure_`.
     ax : matplotlib Axes, optional
         By default a new figure.
 
@@ -79,7 +82,7 @@ def plot_cv(
     )  # fmt: skip
     _frame(ax, choice.mean[:, best], choice.standard_error[:, best])
     _penalty_axis(ax, l2s, "l2")
-    ax.set_ylabel("AUC on validation folds")
+    ax.set_ylabel(f"{measure} on validation folds")
     add_legend(ax, fontsize="small", ncols=2 if many else 1)
     return ax
 

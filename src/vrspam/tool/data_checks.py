@@ -61,8 +61,8 @@ def constants(
 
 CERTIFICATE = "to the last digit; the certificate says how far from the optimum the model can be"
 BEST_AT_THE_EDGE = (
-    "The best {parameter} is {value:g}, the {end} that was tried, and beats its neighbour by {lead:.2g}, more than one "
-    "standard error ({error:.2g}): "
+    "The best {parameter} is {value:g}, the {end} that was tried, and beats its neighbour by {lead:.2g}{unit}, more than "
+    "one standard error ({error:.2g}): "
 )
 
 
@@ -83,10 +83,12 @@ def note_of(noticed: Warning | Message | str) -> str:
             return f"the model was not solved {CERTIFICATE}"
         case GridEdge(parameter="l1", beyond=beyond):
             advice = "try {beyond} numbers with {option}"
-            return WordedText(BEST_AT_THE_EDGE + advice, **vars(noticed), beyond=beyond, option=Parameter("l1"))
+            return WordedText(
+                BEST_AT_THE_EDGE + advice, **vars(noticed), unit=noticed.unit, beyond=beyond, option=Parameter("l1")
+            )
         case GridEdge(beyond=beyond):
             advice = "a {beyond} value might rank better, but `train` does not try one"
-            return WordedText(BEST_AT_THE_EDGE + advice, **vars(noticed), beyond=beyond)
+            return WordedText(BEST_AT_THE_EDGE + advice, **vars(noticed), unit=noticed.unit, beyond=beyond)
         case AllCoefficientsZero(l1=l1) if l1 > 0.0:
             return WordedText(
                 "All coefficients are 0 at the chosen l1 = {l1:g}: every l1 that was tried is too large, or no feature "
