@@ -14,6 +14,7 @@ from vrspam.cli import options
 from vrspam.cli.options import err, print_json, say, warnings_as_lines
 
 if TYPE_CHECKING:
+    from vrspam.metrics import DeLongTest
     from vrspam.tool.evaluation import Evaluation
 
 
@@ -34,6 +35,7 @@ def evaluate(
     recall: Annotated[
         float, typer.Option(help="Adds the highest threshold that finds this share of the positives.")
     ] = 0.9,
+    max_fpr: options.MaxFpr = None,
     format: options.FileFormat = None,
     delimiter: options.Delimiter = None,
     zero_based: options.ZeroBased = None,
@@ -47,12 +49,15 @@ def evaluate(
     Example:  vrspam evaluate patients.json new-patients.csv --html report.html
 
     Example:  vrspam evaluate patients.json new-patients.csv --cost-ratio 20 --json
+
+    Example:  vrspam evaluate patients.json new-patients.csv --max-fpr 0.1
     """
     require("data", "pyarrow")
     options.check_share("--confidence", confidence)
     if not 0.0 < recall <= 1.0:
         raise typer.BadParameter(f"{recall:g} is not above 0 and at most 1", param_hint="--recall")
     options.check_positive("--cost-ratio", cost_ratio)
+    options.check_max_fpr(max_fpr)
     read = {"format": format, "delimiter": delimiter, "zero_based": zero_based}
     options.check_output("--html", html, model, data)
     if html is not None:
@@ -65,7 +70,7 @@ def evaluate(
             loaded, data, skip_errors=skip_errors, progress=err.is_terminal, **read
         )
         found = evaluation.evaluate(
-            loaded, positive, scores, confidence=confidence, cost_ratio=cost_ratio, recall=recall
+            loaded, positive, scores, confidence=confidence, cost_ratio=cost_ratio, recall=recall, max_fpr=max_fpr
         )
         if html is not None:
             from vrspam.tool.pages import evaluation_page
@@ -96,6 +101,7 @@ def compare(
     picture: options.Picture = None,
     html: options.HtmlOut = None,
     confidence: options.Confidence = 0.95,
+    max_fpr: options.MaxFpr = None,
     format: options.FileFormat = None,
     delimiter: options.Delimiter = None,
     zero_based: options.ZeroBased = None,
@@ -104,10 +110,13 @@ def compare(
 ) -> None:
     """Test whether one model ranks the same rows better than another: DeLong's paired test.
 
+    With --max-fpr also the paired test of their partial AUCs.
+
     Example:  vrspam compare old.json new.json new-patients.csv --picture both.png
     """
     require("data", "pyarrow")
     options.check_share("--confidence", confidence)
+    options.check_max_fpr(max_fpr)
     read = {"format": format, "delimiter": delimiter, "zero_based": zero_based}
     options.check_picture(picture)
     options.check_output("--picture", picture, model_a, model_b, data)
@@ -132,25 +141,41 @@ def compare(
         from vrspam.tool.pages import comparison_picture
 
         save_figure(comparison_picture(positive, scores), picture)
+    partial = None
+    if max_fpr is not None:
+        from vrspam.metrics import partial_auc_test
+
+        partial = partial_auc_test(positive, a, b, max_fpr=max_fpr, confidence=confidence)
     if html is not None:
         from vrspam.tool.pages import comparison_page
 
         with tempfile.TemporaryDirectory() as folder:
-            comparison_page(test, positive, scores, Path(folder), data_name=Path(data).name).write(html)
+            comparison_page(
+                test, positive, scores, Path(folder), data_name=Path(data).name, partial=partial, max_fpr=max_fpr
+            ).write(html)
     if as_json:
         values = {**asdict(test), "n": positive.size, "positives": int(positive.sum())}
+        if partial is not None:
+            values["max_fpr"] = max_fpr
+            values |= {f"partial_{name}": value for name, value in asdict(partial).items() if name != "confidence"}
         print_json({name: None if value != value else value for name, value in values.items()})
         return
-    say(f"{name_a}  AUC {test.auc_a:.4f}")
-    say(f"{name_b}  AUC {test.auc_b:.4f}")
-    say(
-        f"difference {test.difference:+.4f}, {100 * confidence:g} % interval {test.low:+.4f} to {test.high:+.4f}, "
-        f"z = {test.z:.3f}, p = {test.p_value:.3g} (DeLong, paired, {positive.size:,} rows)"
-    )
+    _describe_test(test, name_a, name_b, "AUC", f"DeLong, paired, {positive.size:,} rows")
     say(evaluation.verdict(test, name_a, name_b))
+    if partial is not None and max_fpr is not None:
+        part = f"up to {100 * max_fpr:g} % false positives, standardised; paired"
+        _describe_test(partial, name_a, name_b, "partial AUC", part)
+        say(evaluation.verdict(partial, name_a, name_b, "partial AUC"))
     for path in (picture, html):
         if path is not None:
             say(str(path))
+
+
+def _describe_test(test: DeLongTest, name_a: str, name_b: str, measure: str, how: str) -> None:
+    say(f"{name_a}  {measure} {test.auc_a:.4f}")
+    say(f"{name_b}  {measure} {test.auc_b:.4f}")
+    interval = f"{100 * test.confidence:g} % interval {test.low:+.4f} to {test.high:+.4f}"
+    say(f"difference {test.difference:+.4f}, {interval}, z = {test.z:.3f}, p = {test.p_value:.3g} ({how})")
 
 
 def _describe(found: Evaluation, cost_ratio: float | None, recall: float) -> None:
@@ -160,6 +185,10 @@ def _describe(found: Evaluation, cost_ratio: float | None, recall: float) -> Non
     say(f"rows               {found.n:,}, of which {found.positives:,} positive ({found.positives / found.n:.2%})")
     interval = f"{100 * auc.confidence:g} % interval {auc.low:.4f} to {auc.high:.4f}"
     say(f"AUC                {auc.auc:.4f}, {interval} ({auc.source})")
+    if (part := found.partial_auc) is not None and found.max_fpr is not None:
+        interval = f"{100 * part.confidence:g} % interval {part.low:.4f} to {part.high:.4f}"
+        limit = f"up to {100 * found.max_fpr:g} % false positives, standardised; {part.source}"
+        say(f"partial AUC        {part.auc:.4f}, {interval} ({limit})")
     say(f"average precision  {found.average_precision:.4f}")
     for specificity, sensitivity in found.sensitivity.items():
         say(f"sensitivity        {sensitivity:.4f} at specificity {100 * specificity:g} %")

@@ -144,6 +144,14 @@ Drop = Annotated[Any, _columns_option('Columns to leave out: names separated by 
 Include = Annotated[Any, _columns_option("Columns to keep although they look like identifiers.")]
 Categorical = Annotated[Any, _columns_option("Columns of numbers to treat as categories.")]
 MaxCategories = Annotated[int, typer.Option(min=2, help="Leave out text columns with more different values.")]
+MaxFpr = Annotated[
+    float | None,
+    typer.Option(
+        "--max-fpr",
+        help="The part of the ROC curve that matters: up to this false-positive rate, above 0 and at most 1.",
+        show_default=False,
+    ),
+]
 Confidence = Annotated[float, typer.Option(help="Coverage of the intervals, between 0 and 1.")]
 HtmlOut = Annotated[
     Path | None,
@@ -198,7 +206,7 @@ _OPTIONS = {
     for name in (
         *("target", "positive", "drop", "include", "categorical", "max_categories", "format", "delimiter"),
         *("features", "streaming", "calibration", "seed", "l1", "l2", "theta", "epsilon", "raw"),
-        *("confidence", "recall", "cost_ratio", "skip_errors", "zero_based"),
+        *("confidence", "recall", "cost_ratio", "skip_errors", "zero_based", "max_fpr"),
     )
 } | {"n_splits": "--folds", "ids": "--id"}
 _VALUES = {
@@ -245,6 +253,12 @@ def check_share(option: str, value: float) -> None:
     """Refuse a number that is not between 0 and 1."""
     if not 0.0 < value < 1.0:
         raise typer.BadParameter(f"{value:g} is not between 0 and 1", param_hint=option)
+
+
+def check_max_fpr(value: float | None) -> None:
+    """Refuse what is not a share of the negatives."""
+    if value is not None and not 0.0 < value <= 1.0:
+        raise typer.BadParameter(f"{value:g} is not above 0 and at most 1", param_hint="--max-fpr")
 
 
 def check_positive(option: str, value: float | None) -> None:

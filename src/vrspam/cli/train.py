@@ -56,6 +56,7 @@ def train(
             show_default=False,
         ),
     ] = None,
+    max_fpr: options.MaxFpr = None,
     calibration: Annotated[
         Calibrate, typer.Option(help="How scores become probabilities; isotonic needs thousands of rows.")
     ] = Calibrate.sigmoid,
@@ -86,6 +87,8 @@ def train(
 
     Example:  vrspam train patients.csv --target sick --features additive
 
+    Example:  vrspam train patients.csv --target sick --max-fpr 0.1
+
     Example:  vrspam train "part-*.parquet" --target churned --l1 auto --drop signup,notes
 
     Example:  vrspam train clicks.libsvm.gz --zero-based --streaming --model clicks.json
@@ -98,6 +101,7 @@ def train(
     if streaming:
         with options.misuse_of("--features"):
             check_straight(None if features is None else features.value)
+    options.check_max_fpr(max_fpr)
     options.check_output("--model", model, data)
     grid = _l1(l1)
     read = {"format": format, "delimiter": delimiter, "zero_based": zero_based}
@@ -110,6 +114,7 @@ def train(
             positive,
             l1=grid,
             features=None if features is None else features.value,
+            max_fpr=max_fpr,
             calibration=calibration.value,
             n_splits=folds,
             seed=seed,
@@ -152,13 +157,19 @@ def _describe(model: Model, path: Path) -> None:
     balance = f"{facts['positives']:,} positive ({share:.2%}: {name}{model.positive})"
     say(f"rows                 {facts['rows']:,}, of which {balance}")
     if len(facts["selection"]) > 1:
-        say("models compared      mean AUC of the folds ± standard error:")
+        measure = "partial AUC" if "max_fpr" in facts else "AUC"
+        say(f"models compared      mean {measure} of the folds ± standard error:")
         for row in facts["selection"]:
             mark = "  chosen" if row["chosen"] else ""
-            say(f"  {row['features']:17}  {row['auc']:.4f} ± {row['standard_error']:.4f}{mark}")
+            score = row.get("score", row["auc"])
+            say(f"  {row['features']:17}  {score:.4f} ± {row['standard_error']:.4f}{mark}")
     say(f"model                {describe_model(model)}")
     interval = f"{facts['cv_auc_low']:.4f} to {facts['cv_auc_high']:.4f}"
     say(f"cross-validated AUC  {facts['cv_auc']:.4f}, 95 % interval {interval} ({facts['folds']} folds)")
+    if "max_fpr" in facts:
+        interval = f"{facts['cv_partial_auc_low']:.4f} to {facts['cv_partial_auc_high']:.4f}"
+        part = f"up to {100 * facts['max_fpr']:g} % false positives, standardised"
+        say(f"partial AUC          {facts['cv_partial_auc']:.4f}, 95 % interval {interval} ({part})")
     say(f"penalty              l2 = {facts['l2']:.3g}, l1 = {facts['l1']:.3g}")
     say(f"certificate          relative gap to the optimum: at most {facts['relative_gap']:.0e}")
     say(f"strongest features   {describe_size(model)}:")

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import expit, logit, ndtr, ndtri
 
+from vrspam._utils.messages import Parameter, WordedError
 from vrspam.metrics._inputs import both_classes, checked_scores, normal_quantile, positive_rows
 from vrspam.metrics.intervals import ENOUGH_FOR_DELONG, AUCInterval, DeLongTest
 from vrspam.metrics.partial import area_of_each_positive, check_max_fpr, negatives_up_to_cut, standardise
@@ -179,8 +180,10 @@ def _placements(positive: NDArray, score: NDArray, max_fpr: float) -> tuple[NDAr
     check_max_fpr(max_fpr)
     up, down = score[positive], score[~positive]
     if max_fpr * down.size < 1.0 - EQUAL:
-        raise ValueError(
-            f"max_fpr={max_fpr:g} of {down.size} negative rows is less than one: give a larger max_fpr or more rows."
+        raise WordedError(
+            "{part} of {negatives} negative rows is less than one: use a larger share, or more rows.",
+            part=Parameter("max_fpr", max_fpr),
+            negatives=down.size,
         )
     areas = area_of_each_positive(up, down, max_fpr)
     ranked = np.sort(up)

@@ -11,6 +11,7 @@ import numpy as np
 
 from vrspam import metrics
 from vrspam._utils import array_api
+from vrspam._utils.messages import Parameter, WordedError
 from vrspam.model_selection.held_out import HeldOutBlock
 
 ScoringFunction = Callable[[np.ndarray, np.ndarray, np.ndarray | None], float]
@@ -84,9 +85,11 @@ def partial_auc_up_to(max_fpr: float) -> Scoring:
         if weights is not None:
             negative &= array_api.on_host(weights) > 0
         if max_fpr * negative.sum() < 1.0 - 1e-12:
-            raise ValueError(
-                f"max_fpr={max_fpr:g} of the {negative.sum()} negative rows that a fold holds out is less than one: "
-                "use a larger max_fpr, fewer folds, or more rows."
+            raise WordedError(
+                "{part} of the {negatives} negative rows that a fold holds out is less than one: "
+                "use a larger share, fewer folds, or more rows.",
+                part=Parameter("max_fpr", max_fpr),
+                negatives=int(negative.sum()),
             )
         return metrics.partial_auc_columns(positive, scores, weights, max_fpr=max_fpr)
 

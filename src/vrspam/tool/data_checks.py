@@ -61,8 +61,8 @@ def constants(
 
 CERTIFICATE = "to the last digit; the certificate says how far from the optimum the model can be"
 BEST_AT_THE_EDGE = (
-    "The best {parameter} is {value:g}, the {end} that was tried, and beats its neighbour by {lead:.2g}{unit}, more than "
-    "one standard error ({error:.2g}): "
+    "The best {parameter} is {value:g}, the {end} that was tried, and beats its neighbour by {lead:.2g}{unit}, more "
+    "than one standard error ({error:.2g}): "
 )
 
 

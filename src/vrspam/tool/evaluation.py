@@ -11,7 +11,14 @@ from sklearn.metrics import average_precision_score, brier_score_loss, roc_curve
 
 from vrspam._utils.messages import Parameter, WordedError
 from vrspam.data import DataError
-from vrspam.metrics import AUCInterval, DeLongTest, delong_test, roc_auc_ci, sensitivity_at_specificity
+from vrspam.metrics import (
+    AUCInterval,
+    DeLongTest,
+    delong_test,
+    partial_auc_ci,
+    roc_auc_ci,
+    sensitivity_at_specificity,
+)
 from vrspam.tool.model import Model
 
 BINS = 10
@@ -125,6 +132,8 @@ class Evaluation:
     thresholds: dict[str, Threshold]
     bins: tuple[Bin, ...]
     brier: float | None
+    max_fpr: float | None = None
+    partial_auc: AUCInterval | None = None
 
     @property
     def n(self) -> int:
@@ -147,6 +156,12 @@ class Evaluation:
             "positives": self.positives,
             "average_precision": self.average_precision,
         }
+        if self.partial_auc is not None:
+            part = self.partial_auc
+            values |= {"max_fpr": self.max_fpr, "partial_auc": part.auc}
+            values |= {
+                f"partial_auc_{name}": getattr(part, name) for name in ("low", "high", "method", "standard_error")
+            }
         values |= {f"sensitivity_at_specificity_{_percent(s)}": v for s, v in self.sensitivity.items()}
         values |= {f"lift_top_{_percent(share)}": v for share, v in self.lift.items()}
         for name, found in self.thresholds.items():
@@ -199,6 +214,7 @@ def evaluate(
     confidence: float = 0.95,
     cost_ratio: float | None = None,
     recall: float = 0.9,
+    max_fpr: float | None = None,
 ) -> Evaluation:
     """Evaluate scores: ranking, thresholds, probabilities.
 
@@ -213,6 +229,8 @@ def evaluate(
         How many false alarms are as bad as one missed positive; adds the threshold of least cost.
     recall : float in (0, 1]
         Adds the highest threshold that finds this share of the positives.
+    max_fpr : float in (0, 1], optional
+        Adds the partial AUC up to this false-positive rate, standardised, with its interval.
 
     Returns
     -------
@@ -241,6 +259,10 @@ def evaluate(
         thresholds=thresholds,
         bins=() if probabilities is None else reliability(positive, probabilities),
         brier=None if probabilities is None else float(brier_score_loss(positive, probabilities)),
+        max_fpr=max_fpr,
+        partial_auc=None
+        if max_fpr is None
+        else partial_auc_ci(positive, scores, max_fpr=max_fpr, confidence=confidence),
     )
 
 
@@ -278,14 +300,14 @@ def compare(
     return delong_test(labels_a, a, b, confidence=confidence), labels_a, (a, b)
 
 
-def verdict(test: DeLongTest, a: str, b: str) -> str:
+def verdict(test: DeLongTest, a: str, b: str, measure: str = "AUC") -> str:
     """The result of a comparison in one sentence."""
     if np.isnan(test.p_value):
         return f"{a} and {b} differ by the same amount in every row: no test is possible."
     if test.p_value >= 1.0 - test.confidence:
-        return f"No difference was found: AUC {test.auc_a:.4f} and {test.auc_b:.4f}, p = {test.p_value:.3g}."
+        return f"No difference was found: {measure} {test.auc_a:.4f} and {test.auc_b:.4f}, p = {test.p_value:.3g}."
     better, worse = (a, b) if test.difference > 0 else (b, a)
-    return f"{better} ranks better than {worse}: by {abs(test.difference):.4f} in AUC, p = {test.p_value:.3g}."
+    return f"{better} ranks better than {worse}: by {abs(test.difference):.4f} in {measure}, p = {test.p_value:.3g}."
 
 
 def _percent(share: float) -> str:

@@ -18,7 +18,7 @@ from vrspam.estimators.exact import ExactSolver
 from vrspam.features import FeatureMap, LinearFeatures
 from vrspam.features.frames import rows_of
 from vrspam.features.mapped import MappedArray, is_plain, named_maps
-from vrspam.metrics import AUCInterval, logit_interval, roc_auc_ci
+from vrspam.metrics import AUCInterval, logit_interval, partial_auc_ci, roc_auc_ci
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.tool import data_checks
 from vrspam.tool.model import Scaling, spread
@@ -74,8 +74,14 @@ class MappedScorer(BaseEstimator):
         return MappedArray(X, self.features_) @ self.coef_ + self.intercept_
 
 
-def fold_auc_ci(positive: np.ndarray, scores: np.ndarray, fold: np.ndarray, confidence: float = 0.95) -> AUCInterval:
-    """Mean AUC of the folds with an interval from DeLong's standard error of each.
+def fold_auc_ci(
+    positive: np.ndarray,
+    scores: np.ndarray,
+    fold: np.ndarray,
+    confidence: float = 0.95,
+    max_fpr: float | None = None,
+) -> AUCInterval:
+    """Mean AUC, or partial AUC, of the folds with an interval from DeLong's standard error of each.
 
     Rows are compared within their fold only, because other folds were scored by other models. The held-out rows of
     different folds are independent, so squared errors add:  se = √(Σ se_k²)/K; the interval is symmetric on the
@@ -90,6 +96,9 @@ def fold_auc_ci(positive: np.ndarray, scores: np.ndarray, fold: np.ndarray, conf
     fold : array of n integers
         Folds with fewer than two rows of a class are left out.
     confidence : float in (0, 1)
+    max_fpr : float in (0, 1], optional
+        Of the partial AUC up to this false-positive rate. If the folds give no standard error, the bounds are the
+        means of their bounds.
 
     Returns
     -------
@@ -109,11 +118,17 @@ def fold_auc_ci(positive: np.ndarray, scores: np.ndarray, fold: np.ndarray, conf
         count = int(min(positive[rows].sum(), (~positive[rows]).sum()))
         if count >= 2:
             smaller += count
-            parts.append(roc_auc_ci(positive[rows], scores[rows], confidence=confidence))
+            if max_fpr is None:
+                parts.append(roc_auc_ci(positive[rows], scores[rows], confidence=confidence))
+            else:
+                parts.append(partial_auc_ci(positive[rows], scores[rows], max_fpr=max_fpr, confidence=confidence))
     if not parts:
         raise ValueError("no fold has two rows of each class: take fewer folds or more rows")
     auc = float(np.mean([part.auc for part in parts]))
     error = float(np.sqrt(np.sum([part.standard_error**2 for part in parts]))) / len(parts)
+    if max_fpr is not None and error == 0.0:
+        low, high = (float(np.mean([getattr(part, side) for part in parts])) for side in ("low", "high"))
+        return AUCInterval(auc, low, high, error, confidence, "score")
     return logit_interval(auc, error, smaller, confidence)  # of complete separation: all folds together
 
 
@@ -124,13 +139,14 @@ SUSPECT_ROWS = 20_000  # rows of a stream in which leaking features are looked f
 
 @dataclass(frozen=True)
 class Plan:
-    """What the user asked for: candidates for l1, features, folds, seed, and whom to tell each stage."""
+    """What the user asked for: candidates for l1, features, folds, seed, whom to tell each stage, max_fpr."""
 
     l1: str | Sequence[float]
     features: Any
     n_splits: int
     seed: int
     say: Callable[[str], None]
+    max_fpr: float | None = None
 
 
 class Fit(NamedTuple):
@@ -167,7 +183,7 @@ def fit_maps(opened: OpenedTable, plan: Plan) -> Fit:
     features = plan.features
     if isinstance(features, str) and not is_plain(features, rows):
         features = {name: take_all_categories(new, opened) for name, new in named_maps(features, None).items()}
-    search = AUCClassifierCV(l1s=l1s, features=features, cv=folds, random_state=plan.seed)
+    search = AUCClassifierCV(l1s=l1s, features=features, cv=folds, random_state=plan.seed, max_fpr=plan.max_fpr)
     with blas_threads(1 if positive.size <= SMALL_ROWS else None):
         fitted = search.fit(rows, positive)
         plan.say("scoring each fold by a model of the others")
@@ -195,7 +211,8 @@ def fit_linear(opened: OpenedTable, plan: Plan) -> Fit:
     scaling = _scaling(moments, sparse.issparse(X))
     X = scaling(X)
     plan.say(f"choosing the penalty by {folds.get_n_splits()} folds")
-    search = AUCClassifierCV(l1s=l1_grid(plan.l1, moments, scaling), cv=folds, random_state=plan.seed)
+    l1s = l1_grid(plan.l1, moments, scaling)
+    search = AUCClassifierCV(l1s=l1s, cv=folds, random_state=plan.seed, max_fpr=plan.max_fpr)
     with blas_threads(1 if positive.size <= SMALL_ROWS else None):
         fitted = search.fit(X, positive)
         plan.say("scoring each fold by a model of the others")
@@ -213,7 +230,8 @@ def fit_blocks(opened: OpenedTable, plan: Plan) -> Fit:
     notes += data_checks.note_leaking_features(sample.X, sample.y, opened.schema)
     scaling = _scaling(moments, opened.chunks.sparse)
     plan.say(f"second and third reading: moments and scores of {plan.n_splits} folds")
-    search = AUCClassifierCV(l1s=l1_grid(plan.l1, moments, scaling), cv=HashFolds(plan.n_splits, plan.seed))
+    l1s, folds = l1_grid(plan.l1, moments, scaling), HashFolds(plan.n_splits, plan.seed)
+    search = AUCClassifierCV(l1s=l1s, cv=folds, max_fpr=plan.max_fpr)
     fitted = search.fit_stream(StandardisedBlocks(opened, scaling))
     notes += _constant_notes(opened, moments)
     return Fit(fitted, list(map(int, moments.rows)), fitted.held_out_, notes, moments, scaling)

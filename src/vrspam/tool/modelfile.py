@@ -196,6 +196,7 @@ def _is_selection(value: Any) -> bool:
         isinstance(row, dict)
         and isinstance(row.get("chosen"), bool)
         and all(name in row and fits(row[name]) for name, fits in shown.items())
+        and ("score" not in row or _is_number(row["score"]))
         for row in value
     )
 
@@ -228,6 +229,7 @@ _FACTS: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(
         ("l2", "l1", "cv_auc", "cv_auc_low", "cv_auc_high", "objective", "gap", "relative_gap"), _is_number
     ),
+    **dict.fromkeys(("max_fpr", "cv_partial_auc", "cv_partial_auc_low", "cv_partial_auc_high"), _is_number),
     "data": _is_texts,
     "map": _is_text,
     "selection": _is_selection,

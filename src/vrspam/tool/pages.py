@@ -98,6 +98,7 @@ def _wrapped(name: str) -> str:
 
 NARROW = 5.5  # inches: a picture that a phone has room for
 AUC_FACTS = {"cv_auc", "cv_auc_low", "cv_auc_high"}
+PARTIAL_FACTS = {"max_fpr", "cv_partial_auc", "cv_partial_auc_low", "cv_partial_auc_high"}
 ShowParameter = Callable[[Parameter], str]
 
 
@@ -155,14 +156,33 @@ def _describe_model(page: Page, model: Model, folder: Path, parameter: ShowParam
 
 
 def comparison_page(
-    test: DeLongTest, positive: np.ndarray, scores: Mapping[str, np.ndarray], folder: Path, *, data_name: str
+    test: DeLongTest,
+    positive: np.ndarray,
+    scores: Mapping[str, np.ndarray],
+    folder: Path,
+    *,
+    data_name: str,
+    partial: DeLongTest | None = None,
+    max_fpr: float | None = None,
 ) -> Page:
-    """Two models on the same rows, on one page; its picture is written to `folder`."""
+    """Two models on the same rows, on one page; its picture is written to `folder`.
+
+    `partial` is the test of their partial AUCs up to `max_fpr`, if it is to be shown too.
+    """
     a, b = scores
     page = Page(
         f"{a} and {b} on {data_name}",
         f"{verdict(test, a, b)} ({positive.size:,} rows, {int(positive.sum()):,} positive.)",
     )
+    page.add("AUC", Text("DeLong's paired test on the same rows:"), *_test_table(test, a, b, "AUC"))
+    if partial is not None and max_fpr is not None:
+        words = f"{_part(max_fpr)} {verdict(partial, a, b, 'partial AUC')} Paired test on the same rows:"
+        page.add("Partial AUC", Text(words), *_test_table(partial, a, b, "partial AUC"))
+    page.add("Curves", _embedded(comparison_picture(positive, scores), folder, "curves of both models"))
+    return page
+
+
+def _test_table(test: DeLongTest, a: str, b: str, measure: str) -> list[Table | Facts]:
     rows: list[list[Cell | str]] = [
         [a, _cell(test.auc_a)],
         [b, _cell(test.auc_b)],
@@ -173,9 +193,15 @@ def comparison_page(
         "z": f"{test.z:.3f}",
         "p, two-sided": f"{test.p_value:.3g}",
     }
-    page.add("AUC", Text("DeLong's paired test on the same rows:"), Table(["model", "AUC"], rows), Facts(facts))
-    page.add("Curves", _embedded(comparison_picture(positive, scores), folder, "curves of both models"))
-    return page
+    return [Table(["model", measure], rows), Facts(facts)]
+
+
+def _part(max_fpr: float) -> str:
+    """What a partial AUC is, in one sentence."""
+    return (
+        f"The partial AUC is the AUC of the part of the curve up to {_percent(max_fpr)} false positives, standardised: "
+        "0.5 is guessing, 1 is perfect."
+    )
 
 
 _CAPTIONS = {
@@ -195,13 +221,19 @@ def _embedded(figure: Picture, folder: Path, name: str, caption: str | None = No
 
 
 def _ranking(evaluation: Evaluation) -> list[Text | Facts]:
-    auc = evaluation.auc
+    auc, part = evaluation.auc, evaluation.partial_auc
+    words = "AUC is the probability that a positive row scores above a negative one; 0.5 is guessing, 1 is perfect."
+    of_part = {}
+    if part is not None and evaluation.max_fpr is not None:
+        words = f"{words} {_part(evaluation.max_fpr)}"
+        of_part["partial AUC"] = f"{part.auc:.4f} ({part.low:.4f} to {part.high:.4f}, {part.source})"
     return [
-        Text("AUC is the probability that a positive row scores above a negative one; 0.5 is guessing, 1 is perfect."),
+        Text(words),
         Facts(
             {
                 "AUC": f"{auc.auc:.4f}",
                 f"{_percent(auc.confidence)} interval": f"{auc.low:.4f} to {auc.high:.4f}",
+                **of_part,
                 "average precision": f"{evaluation.average_precision:.4f}",
                 "rows": f"{evaluation.n:,}",
                 "positives": f"{evaluation.positives:,} ({evaluation.positives / evaluation.n:.2%})",
@@ -290,16 +322,17 @@ def _selection_table(model: Model) -> list[Table]:
         [
             row["features"].replace(" ", "\N{NO-BREAK SPACE}"),
             Cell(f"{row['n_features']:,}", row["n_features"]),
-            Cell(f"{row['auc']:.4f} ± {row['standard_error']:.4f}", row["auc"]),
+            Cell(f"{row.get('score', row['auc']):.4f} ± {row['standard_error']:.4f}", row.get("score", row["auc"])),
             "yes" if row["chosen"] else "",
         ]
         for row in tried
     ]
+    measure = "partial AUC" if "score" in tried[0] else "AUC"
     return [
         Table(
-            ["model", "features", "AUC of the folds", "chosen"],
+            ["model", "features", f"{measure} of the folds", "chosen"],
             rows,
-            "Models compared: mean AUC ± standard error; the number after kernel is its width",
+            f"Models compared: mean {measure} ± standard error; the number after kernel is its width",
         )
     ]
 
@@ -315,6 +348,10 @@ def _training_facts(model: Model) -> Facts:
     if facts.keys() >= AUC_FACTS:
         interval = f"{facts['cv_auc_low']:.4f} to {facts['cv_auc_high']:.4f}"
         words["cross-validated AUC"] = f"{facts['cv_auc']:.4f} ({interval})"
+    if facts.keys() >= PARTIAL_FACTS:
+        interval = f"{facts['cv_partial_auc_low']:.4f} to {facts['cv_partial_auc_high']:.4f}"
+        part = f"up to {_percent(facts['max_fpr'])} false positives"
+        words["cross-validated partial AUC"] = f"{facts['cv_partial_auc']:.4f} ({interval}), {part}"
     if facts.keys() >= {"l2", "l1"}:
         words["l2, l1"] = f"{facts['l2']:.3g}, {facts['l1']:.3g}"
     if "relative_gap" in facts:

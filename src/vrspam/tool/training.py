@@ -28,6 +28,7 @@ def train(
     *,
     l1: str | Sequence[float] = (0.0,),
     features: Any = None,
+    max_fpr: float | None = None,
     calibration: str = "sigmoid",
     n_splits: int = FOLDS,
     seed: int = 0,
@@ -48,6 +49,8 @@ def train(
     features : {"linear", "additive", "kernel", "auto"} or a map of `vrspam.features`, optional
         Curves for the columns, or curves and interactions, as in `AUCClassifierCV`; "auto" chooses. By default
         "auto", but "linear" for streams, more than 1,000 features, and where l1 is to choose some of them.
+    max_fpr : float in (0, 1], optional
+        Choose by the AUC up to this false-positive rate, as in `AUCClassifierCV`, and record it beside the AUC.
     calibration : {"sigmoid", "isotonic", "none"}, default="sigmoid"
         How scores become probabilities.
     n_splits : int, default=5
@@ -88,6 +91,7 @@ def train(
         raise WordedError(
             "{given} is not known; give sigmoid, isotonic or none", given=Parameter("calibration", calibration)
         )
+    check_max_fpr(max_fpr)
     if streaming:
         check_straight(features)
     say("reading")
@@ -97,12 +101,18 @@ def train(
         if features is None:
             straight = streaming or opened.schema.n_features > MOST_COLUMNS or l1 == "auto" or any(l1)
             features = "linear" if straight else "auto"
-        plan = Plan(l1, features, n_splits, seed, say)
+        plan = Plan(l1, features, n_splits, seed, say, max_fpr)
         in_memory = fit_linear if isinstance(features, str) and features == "linear" else fit_maps
         fit = (fit_blocks if streaming else in_memory)(opened, plan)
     notes = [*opened.notes, *data_checks.note_few_rows(fit.counts), *fit.notes]
     notes += dict.fromkeys(note_of(warning.message) for warning in caught)
     return _model(opened, fit, calibration, notes)
+
+
+def check_max_fpr(max_fpr: float | None) -> None:
+    """Refuse what is not a share of the negatives."""
+    if max_fpr is not None and not 0.0 < max_fpr <= 1.0:
+        raise WordedError("{given} must be above 0 and at most 1", given=Parameter("max_fpr", max_fpr))
 
 
 def check_straight(features: Any) -> None:
@@ -146,12 +156,27 @@ def _model(opened: OpenedTable, fit: Fit, calibration: str, notes: list[str]) ->
             "cv_auc": interval.auc,
             "cv_auc_low": interval.low,
             "cv_auc_high": interval.high,
+            **_partial_facts(fit),
             "objective": float(fitted.objective_),
             "gap": float(fitted.gap_),
             "relative_gap": float(fitted.gap_) * (others + positives) ** 2 / (others * positives),
             "warnings": notes,
         },
     )
+
+
+def _partial_facts(fit: Fit) -> dict[str, float]:
+    """The partial AUC of the folds, where the model was chosen by it."""
+    max_fpr, held_out = fit.estimator.max_fpr, fit.held_out
+    if max_fpr is None:
+        return {}
+    interval = fold_auc_ci(held_out.positive, held_out.scores, held_out.fold, max_fpr=max_fpr)
+    return {
+        "max_fpr": float(max_fpr),
+        "cv_partial_auc": interval.auc,
+        "cv_partial_auc_low": interval.low,
+        "cv_partial_auc_high": interval.high,
+    }
 
 
 def _parts(fit: Fit, opened: OpenedTable) -> dict[str, Any]:
