@@ -80,12 +80,11 @@ def report(title: str, settings: list[PartialSetting], repeats: int) -> None:
             found.append((i.auc, i.standard_error, i.low, i.high))
         value, error, low, high = np.array(found).T
         bounds = {"score": (low, high)}
-        with np.errstate(divide="ignore", invalid="ignore"):  # without a standard error all are the score interval
-            for name, other in (
-                ("plain", (value - Z * error, value + Z * error)),
-                ("logit", on_logit_scale(value, error)),
-            ):
-                bounds[name] = tuple(np.where(error > 0, new, old) for new, old in zip(other, (low, high), strict=True))
+        with np.errstate(divide="ignore", invalid="ignore"):  # as in the library, "score" where the others say nothing
+            others = {"plain": (value - Z * error, value + Z * error), "logit": on_logit_scale(value, error)}
+        usable = (error > 0) & (value > 0) & (value < 1)
+        for name, (new_low, new_high) in others.items():
+            bounds[name] = np.where(usable, new_low, low), np.where(usable, new_high, high)
         cells = []
         for name in METHODS:
             low, high = (np.clip(bound, 0.0, 1.0) for bound in bounds[name])

@@ -26,6 +26,7 @@ from vrspam.tool import load_model
 INSTALLED = Path(sys.executable).with_name("vrspam")
 COMMAND = [str(INSTALLED)] if INSTALLED.exists() else [sys.executable, "-m", "vrspam.cli"]
 LINEAR = ["--features", "linear"]
+MAX_FPR_COMMANDS = [["train", "x.csv"], ["evaluate", "m.json", "x.csv"], ["compare", "a.json", "b.json", "x.csv"]]
 COMMANDS = ["train", "evaluate", "compare", "predict", "explain", "theory"]
 
 
@@ -357,6 +358,7 @@ def test_help_has_an_example(command, capsys):
         (["train", "x.csv", "--model", "/no/such/directory/m.json"], "make it first"),
         (["evaluate", "m.json", "x.csv", "--confidence", "95"], "--confidence"),
         (["evaluate", "m.json", "x.csv", "--recall", "0"], "--recall"),
+        *(([*command, "--max-fpr", share], "--max-fpr") for share in ("0", "1.5") for command in MAX_FPR_COMMANDS),
         (["evaluate", "m.json", "x.csv", "--cost-ratio", "-1"], "--cost-ratio"),
         (["predict", "m.json", "x.csv"], "--out"),
         (["predict", "m.json", "x.csv", "--out", "x.xlsx"], ".parquet"),

@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from vrspam._utils.messages import Parameter, WordedError
 from vrspam.metrics._inputs import checked_columns, checked_scores, positive_rows, unit_weights, warn_of_one_class
 
 ROUNDING = 1e-12  # 0.55 · 100 is 55.00000000000001
@@ -120,7 +121,7 @@ def standardise(share: NDArray, max_fpr: float) -> NDArray:
 def check_max_fpr(max_fpr: float) -> None:
     """Refuse what is not a share of the negatives."""
     if not 0.0 < max_fpr <= 1.0:
-        raise ValueError(f"max_fpr must be above 0 and at most 1, got {max_fpr!r}.")
+        raise WordedError("{given} must be above 0 and at most 1.", given=Parameter("max_fpr", max_fpr))
 
 
 def area_of_each_positive(up: NDArray, down: NDArray, max_fpr: float, weight: NDArray | None = None) -> NDArray:

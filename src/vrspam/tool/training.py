@@ -11,6 +11,7 @@ import numpy as np
 
 from vrspam._utils.messages import Parameter, WordedError
 from vrspam.features import FeatureMap
+from vrspam.metrics.partial import check_max_fpr
 from vrspam.tool import data_checks
 from vrspam.tool.calibration import METHODS, Calibration, calibrate
 from vrspam.tool.data_checks import note_of
@@ -91,7 +92,8 @@ def train(
         raise WordedError(
             "{given} is not known; give sigmoid, isotonic or none", given=Parameter("calibration", calibration)
         )
-    check_max_fpr(max_fpr)
+    if max_fpr is not None:
+        check_max_fpr(max_fpr)
     if streaming:
         check_straight(features)
     say("reading")
@@ -107,12 +109,6 @@ def train(
     notes = [*opened.notes, *data_checks.note_few_rows(fit.counts), *fit.notes]
     notes += dict.fromkeys(note_of(warning.message) for warning in caught)
     return _model(opened, fit, calibration, notes)
-
-
-def check_max_fpr(max_fpr: float | None) -> None:
-    """Refuse what is not a share of the negatives."""
-    if max_fpr is not None and not 0.0 < max_fpr <= 1.0:
-        raise WordedError("{given} must be above 0 and at most 1", given=Parameter("max_fpr", max_fpr))
 
 
 def check_straight(features: Any) -> None:
