@@ -46,8 +46,8 @@ class PartialSetting(Setting):
 
 def tables() -> dict[str, list[PartialSetting]]:
     """The settings of each table; "confirmation" was looked at once, after the method had been chosen."""
-    sizes = ((5, 50, 0.2), (10, 100, 0.1), (20, 100, 0.1), (20, 200, 0.05), (20, 1000, 0.05), (20, 1000, 0.2))
-    sizes += ((50, 500, 0.1), (50, 1000, 0.01), (200, 2000, 0.05), (200, 1000, 0.01))
+    sizes = [(5, 50, 0.2), (10, 100, 0.1), (20, 100, 0.1), (20, 200, 0.05), (20, 1000, 0.05), (20, 1000, 0.2)]
+    sizes += [(50, 500, 0.1), (50, 1000, 0.01), (200, 2000, 0.05), (200, 1000, 0.01)]
     some = (0.6, 0.9, 0.99)
     shapes: Any = ("exponential", "mirrored", "ratings")
     return {

@@ -1,6 +1,7 @@
 """Choosing by another measure: each fold and point by itself, fitted and measured by other means."""
 
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ def share_called_right(positive, scores, sample_weight):
     return np.average((scores > 0) == positive, weights=sample_weight)
 
 
-MEASURES = {
+MEASURES: dict[str, tuple[dict[str, Any], Any]] = {
     "partial": ({"max_fpr": 0.2}, lambda y, s, w: roc_auc_score(y, s, sample_weight=w, max_fpr=0.2)),
     "precision": ({"scoring": "average_precision"}, lambda y, s, w: average_precision_score(y, s, sample_weight=w)),
     "own": ({"scoring": share_called_right}, share_called_right),

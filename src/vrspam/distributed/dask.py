@@ -266,8 +266,8 @@ class DaskAUCClassifierCV(DaskScores, AUCClassifierCV):
 
     Parameters
     ----------
-    l2s, l1s, selection, tol, max_iter
-        As in `vrspam.AUCClassifierCV`.
+    l2s, l1s, max_fpr, scoring, selection, tol, max_iter
+        As in `vrspam.AUCClassifierCV`; the client measures the scores that are sent to it.
     cv : int or HashFolds, default=5
     features : "linear"
         Feature maps are not available for data on a cluster.
@@ -276,7 +276,8 @@ class DaskAUCClassifierCV(DaskScores, AUCClassifierCV):
 
     Attributes
     ----------
-    l2_, l1_, best_score_, l2s_, l1s_, auc_path_, gap_path_, converged_path_, coef_, intercept_, classes_, moments_
+    l2_, l1_, best_score_, l2s_, l1s_, auc_path_, score_path_, measure_, gap_path_, converged_path_, coef_
+    intercept_, classes_, moments_
         As in `vrspam.AUCClassifierCV`.
     held_out_ : HeldOut
         As after `vrspam.AUCClassifierCV.fit_stream`.

@@ -11,6 +11,8 @@ and the share e tied with it adds to the area
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -113,7 +115,7 @@ def partial_auc_columns(
     return standardise(shares, max_fpr) if standardized else shares
 
 
-def standardise(share: NDArray, max_fpr: float) -> NDArray:
+def standardise(share: Any, max_fpr: float) -> Any:
     """McClish's scale of area ÷ max_fpr: random scores, whose share is max_fpr/2, have 0.5."""
     return 0.5 * (1.0 + (share - max_fpr / 2.0) / (1.0 - max_fpr / 2.0))
 

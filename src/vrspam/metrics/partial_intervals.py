@@ -83,17 +83,18 @@ def partial_auc_ci(
     up, down = _placements(positive, checked_scores(y_score, positive.size, "y_score"), max_fpr)
     share, error = _snapped(float(up.mean())), _standard_error(up, down)
     few = min(up.size, max_fpr * down.size) < ENOUGH_FOR_DELONG
+    used: Literal["logit", "plain", "score"]
     if error == 0.0 or share in (0.0, 1.0) or method == "score" or (method == "auto" and few):
-        used, bounds = "score", _score_bounds(share, error, up.size, down.size, max_fpr, z)
+        used, (low, high) = "score", _score_bounds(share, error, up.size, down.size, max_fpr, z)
     elif method == "plain":
-        used, bounds = "plain", (max(0.0, share - z * error), min(1.0, share + z * error))
+        used, (low, high) = "plain", (max(0.0, share - z * error), min(1.0, share + z * error))
     else:
         half = z * error / (share * (1.0 - share))
-        used, bounds = "logit", (expit(logit(share) - half), expit(logit(share) + half))
-    values = np.array([share, *bounds])
+        used, (low, high) = "logit", (float(expit(logit(share) - half)), float(expit(logit(share) + half)))
     if standardized:
-        values, error = standardise(values, max_fpr), error * _slope(max_fpr)
-    return AUCInterval(*map(float, values), error, confidence, used)  # type: ignore[arg-type]
+        share, low, high = (float(standardise(value, max_fpr)) for value in (share, low, high))
+        error *= _slope(max_fpr)
+    return AUCInterval(share, low, high, error, confidence, used)
 
 
 def partial_auc_test(
