@@ -218,7 +218,9 @@ def test_score_bounds_lie_z_standard_errors_of_normal_scores_away(max_fpr, sprea
         score = rng.standard_normal(92) * np.where(y, spread, 1.0) + 1.5 * y
         found = partial_auc_ci(y, score, max_fpr=max_fpr, standardized=False, method="score")
         if 0.0 < found.auc < 1.0:
-            ratio = max(1.0, found.standard_error**2 / np.interp(found.auc, shares, variances))
+            ratio = max(
+                1.0, found.standard_error**2 / np.interp(np.clip(found.auc, 0.5 / 12, 1 - 0.5 / 12), shares, variances)
+            )
             raised.append(ratio > 1)
             assert found.low < found.auc < found.high
             for bound in (found.low, found.high):
@@ -244,6 +246,21 @@ def test_no_variance_to_learn_from(max_fpr):
     opposite = partial_auc_test(y, y, -y, max_fpr=max_fpr)
     assert opposite.standard_error == 0
     assert np.isnan([opposite.z, opposite.p_value, opposite.low, opposite.high]).all()
+
+
+def test_a_positive_at_the_edge_of_the_part_says_little():
+    """50 positives, none or hardly one of them in the part: as if each were in it with a chance of a few percent."""
+    y = np.repeat([True, False], [50, 1000])
+    low = np.concatenate([np.arange(50.0) - 100, np.arange(1000.0)])
+    for place in (-0.5, 988.5, 989.5, 990.5, 991.5):  # 990 to 999 are the ten negatives of the part
+        score = low.copy()
+        score[0] = place
+        found = partial_auc_ci(y, score, max_fpr=0.01, standardized=False)
+        assert found.auc == pytest.approx(max(0.0, np.floor(place) - 989) / 10 / 50)
+        assert found.low >= 0.0
+        assert found.auc + 0.03 < found.high < 0.2
+        mirrored = partial_auc_ci(~y, -score, max_fpr=1.0, standardized=False)
+        assert mirrored.auc == pytest.approx(roc_auc(y, score))
 
 
 @pytest.mark.parametrize("spread", [1.0, 2.0])

@@ -49,8 +49,9 @@ def partial_auc_ci(
     method : {"auto", "logit", "plain", "score"}
         "logit": symmetric on the scale log(A/(1-A)), where A is the area divided by `max_fpr`. "plain": A ± z·se, cut
         off at 0 and 1. "score": all true values with |A - true| ≤ z √v(true), where v is the variance that normal
-        scores of equal variance have at that true value, multiplied by se²/v(A) where that exceeds 1; it needs no
-        standard error. "auto" is "logit" with at least 500 positives and 500 negatives in the part, else "score".
+        scores of equal variance have at that true value, multiplied by se²/v(A) where that exceeds 1 (A at least half
+        a positive away from 0 and 1); it needs no standard error. "auto" is "logit" with at least 500 positives and 500
+        negatives in the part, else "score".
 
     Returns
     -------
@@ -231,6 +232,10 @@ class _NormalScores:
     def share(self, distance: float) -> float:
         return float(self.mass @ ndtr(distance - self.scores))
 
+    def distance(self, share: float) -> float:
+        """The distance that gives this share; the inverse of `share`."""
+        return float(brentq(lambda distance: self.share(distance) - share, -FAR, FAR))
+
     def share_and_variance(self, distance: float) -> tuple[float, float]:
         """Beyond 1/2 the variance is that of what is missing to 1, so that it does not cancel near 1."""
         share = self.share(distance)
@@ -247,10 +252,10 @@ def _score_bounds(
 ) -> tuple[float, float]:
     """The true values that lie z standard errors, each its own, below and above the one found."""
     model = _NormalScores(positives, negatives, max_fpr)
-    near = min(max(share, 1e-12), 1.0 - 1e-12)
-    centre = float(brentq(lambda distance: model.share(distance) - near, -FAR, FAR))
-    variance = model.share_and_variance(centre)[1]
-    scale = z**2 * (max(1.0, error**2 / variance) if error > 0.0 and variance > 0.0 else 1.0)
+    half_a_row = 0.5 / positives  # nearer to 0 or 1 the ratio of the two variances would be one of two chance numbers
+    steady = model.share_and_variance(model.distance(min(max(share, half_a_row), 1.0 - half_a_row)))[1]
+    scale = z**2 * max(1.0, error**2 / steady)
+    centre = model.distance(min(max(share, 1e-12), 1.0 - 1e-12))
 
     def beyond(distance: float) -> float:
         true, variance = model.share_and_variance(distance)
