@@ -25,15 +25,18 @@ from vrspam.objective.losses import (
     WithinProducts,
     multiply,
 )
-from vrspam.objective.penalties import ElasticNet, Penalty, Separable, soft_threshold
+from vrspam.objective.penalties import MCP, SCAD, ElasticNet, Penalty, PenaltyFamily, Separable, soft_threshold
 
 __all__ = [
     "AUTO_L2_SHARE",
+    "MCP",
+    "SCAD",
     "DeviceProducts",
     "ElasticNet",
     "Objective",
     "Operator",
     "Penalty",
+    "PenaltyFamily",
     "QuadraticLoss",
     "Separable",
     "SmoothLoss",
