@@ -74,7 +74,7 @@ def mcp_pieces(l2, l1, gamma, h):
 
 
 def scad_pieces(l2, l1, gamma, h):
-    """l1|w| up to |w| = l1/h, (2 gamma l1 |w| - h w²)/(2 (gamma - 1)) up to gamma·l1/h, constant beyond; plus l2/2 w²."""
+    """l1|w| up to |w| = l1/h, (gamma l1 |w| - h w²/2)/(gamma - 1) up to gamma·l1/h, constant beyond; plus l2/2 w²."""
     if h == 0.0:
         return signed_pieces(l2, l1)
     first, end = l1 / h, gamma * l1 / h

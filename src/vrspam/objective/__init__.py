@@ -25,10 +25,21 @@ from vrspam.objective.losses import (
     WithinProducts,
     multiply,
 )
-from vrspam.objective.penalties import MCP, SCAD, ElasticNet, Penalty, PenaltyFamily, Separable, soft_threshold
+from vrspam.objective.penalties import (
+    ELASTIC_NET,
+    MCP,
+    SCAD,
+    ElasticNet,
+    Penalty,
+    PenaltyFamily,
+    Separable,
+    Strengths,
+    soft_threshold,
+)
 
 __all__ = [
     "AUTO_L2_SHARE",
+    "ELASTIC_NET",
     "MCP",
     "SCAD",
     "DeviceProducts",
@@ -41,6 +52,7 @@ __all__ = [
     "Separable",
     "SmoothLoss",
     "SquaredPairLoss",
+    "Strengths",
     "WithinProducts",
     "l2_unit",
     "multiply",

@@ -211,11 +211,12 @@ class ConcaveNumbers(NamedTuple):
 
 
 class Concave(ConcaveNumbers, Separable):
-    """Ω(w) = l2/2 ‖w‖² + Σ_j P(h_j w_j)/h_j, where the slope of P falls from l1 to 0: large coefficients are not shrunk.
+    """Ω(w) = l2/2 ‖w‖² + Σ_j P(h_j w_j)/h_j, where the slope of P falls to 0: large coefficients are not shrunk.
 
-    P is symmetric. Its slope is l1 up to t = onset·l1, then falls in a straight line, and is 0 from t = gamma·l1 on. h_j is
-    the curvature of f along column j: with it gamma depends neither on the scale of a column nor on class imbalance, and
-    F is strictly convex along each coordinate if gamma > 1 + onset. A column with h_j = 0 has the limit, l1 |w_j|.
+    P is symmetric. Its slope is l1 up to t = onset·l1, then falls in a straight line, and is 0 from t = gamma·l1 on.
+    h_j is the curvature of f along column j: with it gamma depends neither on the scale of a column nor on class
+    imbalance, and F is strictly convex along each coordinate if gamma > 1 + onset. A column with h_j = 0 has the limit,
+    l1 |w_j|.
     """
 
     __slots__ = ()
@@ -341,6 +342,9 @@ class PenaltyFamily:
             )
         if not np.all(np.asarray(l1s, dtype=np.float64) > 0.0):
             raise ValueError(
-                f"penalty={self.name!r} needs l1 > 0, which is its strength: give a positive l1 (in a grid l1s='auto'), "
-                "or use penalty='elasticnet'."
+                f"penalty={self.name!r} needs l1 > 0, which is its strength: give a positive l1 (in a grid "
+                "l1s='auto'), or use penalty='elasticnet'."
             )
+
+
+ELASTIC_NET = PenaltyFamily()
