@@ -10,7 +10,7 @@ from checks import Piece, signed_pieces
 from other_toys import LogisticByPairs, PlainNet, QuadraticFromOutside, WeightedLasso
 from scipy import sparse
 from toy_loss import SquaredHingeByPairs
-from toy_penalty import MCP
+from toy_penalty import MCP as TextbookMCP
 
 from vrspam import (
     AUCClassifier,
@@ -21,7 +21,7 @@ from vrspam import (
     SPAMClassifier,
     VRSPAMClassifier,
 )
-from vrspam.objective import ElasticNet, SquaredPairLoss
+from vrspam.objective import MCP, SCAD, ElasticNet, SquaredPairLoss
 from vrspam.solvers import exact_solvers
 from vrspam.solvers.gram import RidgePath
 
@@ -62,13 +62,35 @@ LOSSES = {
     "logistic": LossCase(LogisticByPairs),
 }
 WEIGHTS = np.array([1.0, 0.5, 2.0, 1.5])
+CURVATURE = np.array([0.9, 0.6, 1.1, 0.0])  # h of MCP and SCAD; where it is 0 they are l1 |w|
+
+
+def mcp_pieces(l2, l1, gamma, h):
+    """l1|w| - h w²/(2 gamma) up to |w| = gamma·l1/h, constant beyond; plus l2/2 w²."""
+    if h == 0.0:
+        return signed_pieces(l2, l1)
+    end = gamma * l1 / h
+    return signed_pieces(l2 - h / gamma, l1, most=end) + signed_pieces(l2, 0.0, least=end)
+
+
+def scad_pieces(l2, l1, gamma, h):
+    """l1|w| up to |w| = l1/h, (gamma l1 |w| - h w²/2)/(gamma - 1) up to gamma·l1/h, constant beyond; plus l2/2 w²."""
+    if h == 0.0:
+        return signed_pieces(l2, l1)
+    first, end = l1 / h, gamma * l1 / h
+    middle = signed_pieces(l2 - h / (gamma - 1), gamma * l1 / (gamma - 1), first, end)
+    return signed_pieces(l2, l1, most=first) + middle + signed_pieces(l2, 0.0, least=end)
+
+
 PENALTIES = {
     "ridge": PenaltyCase(ElasticNet(0.02), 4 * [signed_pieces(0.02, 0.0)]),
     "elastic net": PenaltyCase(ElasticNet(0.01, 0.05), 4 * [signed_pieces(0.01, 0.05)]),
     "plain net": PenaltyCase(PlainNet(0.01, 0.05), 4 * [signed_pieces(0.01, 0.05)]),
     "MCP": PenaltyCase(
-        MCP(0.04, 3.5), 4 * [signed_pieces(-1 / 3.5, 0.04, most=0.14) + signed_pieces(0.0, 0.0, least=0.14)]
+        TextbookMCP(0.04, 3.5), 4 * [signed_pieces(-1 / 3.5, 0.04, most=0.14) + signed_pieces(0.0, 0.0, least=0.14)]
     ),
+    "mcp": PenaltyCase(MCP(0.01, 0.04, 3.0, CURVATURE), [mcp_pieces(0.01, 0.04, 3.0, h) for h in CURVATURE]),
+    "scad": PenaltyCase(SCAD(0.0, 0.04, 3.7, CURVATURE), [scad_pieces(0.0, 0.04, 3.7, h) for h in CURVATURE]),
     "weighted lasso": PenaltyCase(WeightedLasso(0.04, WEIGHTS), [signed_pieces(0.0, 0.04 * c) for c in WEIGHTS]),
 }
 SOLVERS: dict[str, Callable] = {type(solver).__name__: type(solver) for solver in exact_solvers()}

@@ -16,7 +16,7 @@ from numba import njit, types
 from numba.core.caching import FunctionCache
 from numba.extending import overload
 
-from vrspam.objective.penalties import ElasticNet
+from vrspam.objective.penalties import MCP, SCAD, ElasticNet
 
 # The compiler may reorder sums to vectorise them (a strict dot product is five times slower). It may not assume that
 # NaN and infinity do not occur: they are how divergence is detected.
@@ -97,6 +97,36 @@ def _elastic_net_prox(penalty, v, step, j):
     # Soft-thresholding without a branch, so that loops over coordinates vectorise.
     threshold = step * penalty.l1
     return (max(v - threshold, 0.0) + min(v + threshold, 0.0)) / (1.0 + step * penalty.l2)
+
+
+@njit(nogil=True, fastmath=FASTMATH, error_model="numpy")
+def _concave_prox(penalty, v, step, j, onset):
+    # As `vrspam.objective.penalties.Concave.prox`, which explains the pieces.
+    l1, gamma, h = penalty.l1, penalty.gamma, penalty.h[j]
+    size, threshold, ridge, bend = abs(v), step * l1, 1.0 + step * penalty.l2, gamma - onset
+    over = max(size - threshold, 0.0)
+    if ridge * bend > step * h:
+        if h * over <= onset * l1 * ridge:
+            size = over / ridge
+        elif h * size >= gamma * l1 * ridge:
+            size /= ridge
+        else:
+            size = (size - threshold * (gamma / bend)) / (ridge - step * h / bend)
+    elif (size * size - over * over) * h <= ridge * threshold * l1 * (2.0 * onset + bend):
+        size = over / ridge
+    else:
+        size /= ridge
+    return size if v > 0.0 else -size
+
+
+@register_prox(MCP)
+def _mcp_prox(penalty, v, step, j):
+    return _concave_prox(penalty, v, step, j, 0.0)
+
+
+@register_prox(SCAD)
+def _scad_prox(penalty, v, step, j):
+    return _concave_prox(penalty, v, step, j, 1.0)
 
 
 class CSR(NamedTuple):

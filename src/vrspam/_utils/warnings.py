@@ -43,13 +43,14 @@ class NotConverged(FieldsWarning, ConvergenceWarning):
 
     estimator: str
     n_iter: int
-    gap: float
+    gap: float  # or `measure`, where that is another
     more_advice: str = ""
+    measure: str = "gap_"
 
     def __str__(self) -> str:
         return (
-            f"{self.estimator} stopped after {self.n_iter} iterations with gap_ = {self.gap:.3g}, above tol * F(0): "
-            f"raise max_iter, standardise the features, or give a larger l2{self.more_advice}."
+            f"{self.estimator} stopped after {self.n_iter} iterations with {self.measure} = {self.gap:.3g}, above "
+            f"tol * F(0): raise max_iter, standardise the features, or give a larger l2{self.more_advice}."
         )
 
 

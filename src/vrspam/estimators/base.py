@@ -22,6 +22,7 @@ from vrspam.features.frames import check_frame, is_frame
 from vrspam.model_selection.sources import add_block
 from vrspam.moments import ClassMoments
 from vrspam.objective import AUTO_L2_SHARE, WithinProducts, l2_unit, multiply
+from vrspam.objective.penalties import CONCAVE
 from vrspam.solvers import MOMENTS_MAX_FEATURES_DENSE
 from vrspam.solvers.base import Solution
 
@@ -124,6 +125,10 @@ PENALTY_CONSTRAINTS: dict = {
     "l2": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
     "l1": [Interval(Real, 0, None, closed="left")],
     "tol": [Interval(Real, 0, None, closed="left")],
+}
+CHOSEN_PENALTY: dict = {
+    "penalty": [StrOptions({"elasticnet", *CONCAVE})],
+    "gamma": [None, Interval(Real, 0, None, closed="neither")],
 }
 MAPS_ON_HOST = "Feature maps compute on the host: give them NumPy arrays, or use features='linear'."
 
@@ -271,13 +276,17 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
             self.coef_, self.intercept_ = array_api.beside(self.coef_, like), array_api.beside(self.intercept_, like)
         self.classes_, self.l2_ = classes, l2
         self.objective_, self.gap_, self.n_iter_ = solution.value, solution.gap, solution.n_iter
-        for name in ("history_", "moments_", "held_out_"):
+        for name in ("history_", "moments_", "held_out_", "stationarity_"):
             self.__dict__.pop(name, None)
+        if solution.stationarity is not None:
+            self.stationarity_ = solution.stationarity
         if solution.history:
             self.history_ = solution.history
         self.__dict__.update(attributes)
         if warn_if_not_converged and not solution.converged:
-            warn(NotConverged(type(self).__name__, solution.n_iter, solution.gap, hint))
+            left = solution.gap if solution.stationarity is None else solution.stationarity
+            measure = "gap_" if solution.stationarity is None else "stationarity_"
+            warn(NotConverged(type(self).__name__, solution.n_iter, left, hint, measure))
         return self
 
     def _forget_columns(self) -> None:

@@ -14,7 +14,13 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 
 from vrspam._utils import array_api
 from vrspam._utils.warnings import AllCoefficientsZero, warn
-from vrspam.estimators.base import MAPS_ON_HOST, PENALTY_CONSTRAINTS, AUCClassifierBase, RowBlocks
+from vrspam.estimators.base import (
+    CHOSEN_PENALTY,
+    MAPS_ON_HOST,
+    PENALTY_CONSTRAINTS,
+    AUCClassifierBase,
+    RowBlocks,
+)
 from vrspam.estimators.exact import ExactFit, ExactSolver
 from vrspam.features.frames import check_frame, is_frame
 from vrspam.features.mapped import NAMES, MappedArray, is_plain, named_maps
@@ -25,6 +31,7 @@ from vrspam.model_selection.held_out import HeldOut
 from vrspam.model_selection.scoring import make_scoring
 from vrspam.model_selection.sources import BlocksInSequence, FoldSource, RowsInMemory
 from vrspam.moments import ClassMoments
+from vrspam.objective import PenaltyFamily
 from vrspam.solvers import SolverName
 from vrspam.solvers.path import check_grid_axis, warn_if_not_converged
 
@@ -40,13 +47,20 @@ class AUCClassifierCV(AUCClassifierBase):
     again on all rows. F needs
     only the means and covariances of the classes, and those of a training part are those of all rows minus those
     of the validation part. So X is read once for the moments of all folds and once for their scores, all of `l2s` come
-    from one eigendecomposition a fold, and l1 > 0 from warm-started coordinate descent on a d×d matrix.
+    from one eigendecomposition a fold, and l1 > 0 from warm-started coordinate descent on a d×d matrix. With
+    ``penalty="mcp"`` or ``"scad"`` another function takes the place of l1 ‖w‖₁ (see `AUCClassifier`).
 
     Parameters
     ----------
     l2s : list of numbers or "auto", default="auto"
         "auto" is 17 values from 1e-6 to 1e2 times 2pq · (mean second derivative).
-    l1s : list of numbers, default=(0.0,)
+    l1s : list of numbers or "auto", default=(0.0,)
+        "auto" is 30 values from the least l1 that makes all coefficients 0 (on all rows) down to 1e-3 of it.
+    penalty : {"elasticnet", "mcp", "scad"}, default="elasticnet"
+        "mcp" and "scad" give zeros without shrinking large coefficients; they need l1 > 0, such as ``l1s="auto"``. The
+        curvatures h_j in them are those of each training part.
+    gamma : float, optional
+        Of "mcp" (default 3.0) and "scad" (3.7), see `AUCClassifier`.
     max_fpr : float in (0, 1], default=None
         Where the part of the ROC curve that matters ends: choose by the AUC up to this false-positive rate. Each
         validation part needs at least one negative in it. It concerns `scoring` alone, not the loss.
@@ -97,11 +111,13 @@ class AUCClassifierCV(AUCClassifierBase):
         That measure in words: "AUC", "partial AUC up to 5 % false positives", "average precision", or the name of the
         callable.
     gap_path_ : ndarray of the same shape
-        Certificate of each solution: an upper bound on its distance to the least F (NaN where l2 = 0).
+        Certificate of each solution: an upper bound on its distance to the least F (NaN where l2 = 0, and for "mcp"
+        and "scad").
     converged_path_ : ndarray of bool of the same shape
-        Whether that certificate reached `tol`.
+        Whether that certificate, or the stationarity of "mcp" and "scad", reached `tol`.
     coef_ : ndarray of shape (1, n_features)
-        Of the chosen point, fitted on all rows; likewise `intercept_`, `objective_`, `gap_` and `n_iter_`.
+        Of the chosen point, fitted on all rows; likewise `intercept_`, `objective_`, `gap_` and `n_iter_`, and for
+        "mcp" and "scad" `stationarity_`.
         With a feature map these are coefficients of its features.
     features_ : transformer or None
         The chosen map, fitted on all rows; None for the columns as they are.
@@ -169,7 +185,8 @@ class AUCClassifierCV(AUCClassifierBase):
     _centre: np.ndarray
     _parameter_constraints: dict = {
         "l2s": [StrOptions({"auto"}), "array-like"],
-        "l1s": ["array-like"],
+        "l1s": [StrOptions({"auto"}), "array-like"],
+        **CHOSEN_PENALTY,
         "max_fpr": [Interval(Real, 0.0, 1.0, closed="right"), None],
         "scoring": [StrOptions({"auto", "roc_auc", "partial_roc_auc", "average_precision"}), callable],
         "cv": ["cv_object"],
@@ -186,6 +203,8 @@ class AUCClassifierCV(AUCClassifierBase):
         l2s="auto",
         l1s=(0.0,),
         *,
+        penalty="elasticnet",
+        gamma=None,
         max_fpr=None,
         scoring="auto",
         cv=5,
@@ -198,6 +217,8 @@ class AUCClassifierCV(AUCClassifierBase):
     ):
         self.l2s = l2s
         self.l1s = l1s
+        self.penalty = penalty
+        self.gamma = gamma
         self.max_fpr = max_fpr
         self.scoring = scoring
         self.cv = cv
@@ -207,6 +228,14 @@ class AUCClassifierCV(AUCClassifierBase):
         self.max_iter = max_iter
         self.n_jobs = n_jobs
         self.random_state = random_state
+
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        self._family.check(np.inf if isinstance(self.l1s, str) else check_grid_axis("l1s", self.l1s))
+
+    @property
+    def _family(self) -> PenaltyFamily:
+        return PenaltyFamily(self.penalty, self.gamma)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -231,7 +260,6 @@ class AUCClassifierCV(AUCClassifierBase):
         -------
         self
         """
-        check_grid_axis("l1s", self.l1s)
         search = self._search
         plain = is_plain(self.features, X)
         rows = self._validate_rows(X, y, sample_weight, table=not plain)
@@ -247,8 +275,7 @@ class AUCClassifierCV(AUCClassifierBase):
             maps = named_maps(self.features, check_random_state(self.random_state).randint(2**31))
             found = choose_map(maps, rows, splits, classes, search, self.selection)
             rows = rows._replace(X=MappedArray(rows.X, found.chosen.features))
-        exact = ExactSolver(found.point.values["l2"], found.point.values["l1"], self.tol, self.max_iter)
-        fit = exact.from_rows(rows, classes, solver, found.chosen.scores.total)
+        fit = self._exact(found).from_rows(rows, classes, solver, found.chosen.scores.total)
         train_parts, _ = zip(*splits, strict=True)
         left_out = 1.0 - float(np.mean(list(map(len, train_parts)))) / rows.X.shape[0]
         return self._store_search(found, fit, left_out, like=rows.X)
@@ -313,15 +340,19 @@ class AUCClassifierCV(AUCClassifierBase):
         """Choose the penalties on folds of blocks, and fit them on the moments of all rows."""
         scores = cross_validate(source, self._search)
         found = only_columns(scores, source.total.means.shape[1], self.selection)
-        exact = ExactSolver(found.point.values["l2"], found.point.values["l1"], self.tol, self.max_iter)
-        fit = exact.from_moments(source.total)
+        fit = self._exact(found).from_moments(source.total)
         self._store_columns(source.total.means.shape[1], names)
         return self._store_search(found, fit, 1.0 / source.n_folds, held_out_=scores.held_out_at(found.point))
 
     @property
     def _search(self) -> GridSearch:
         scoring = make_scoring(self.scoring, self.max_fpr)
-        return GridSearch(self.l2s, self.l1s, self.tol, self.max_iter, self.n_jobs, scoring=scoring)
+        return GridSearch(self.l2s, self.l1s, self.tol, self.max_iter, self.n_jobs, self._family, scoring)
+
+    def _exact(self, found: MapChoice) -> ExactSolver:
+        """The solver of the chosen point."""
+        values = found.point.values
+        return ExactSolver(values["l2"], values["l1"], self.tol, self.max_iter, self._family)
 
     def _store_search(self, found: MapChoice, fit: ExactFit, left_out: float, like: Any = None, **more: Any) -> Self:
         """Store what cross-validation found and the fit on all rows; warn of a grid that ends too early."""

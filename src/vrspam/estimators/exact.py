@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, NamedTuple, Self
@@ -15,9 +14,16 @@ from sklearn.utils._param_validation import Interval
 from vrspam._utils import array_api
 from vrspam._utils.blas import blas_threads_for, blas_threads_for_matrix
 from vrspam._utils.validation import Rows
-from vrspam.estimators.base import PENALTY_CONSTRAINTS, AUCClassifierBase, BlockProducts, RowBlocks, resolve_l2
+from vrspam.estimators.base import (
+    CHOSEN_PENALTY,
+    PENALTY_CONSTRAINTS,
+    AUCClassifierBase,
+    BlockProducts,
+    RowBlocks,
+    resolve_l2,
+)
 from vrspam.moments import ClassMoments
-from vrspam.objective import DeviceProducts, ElasticNet, Objective, Operator, Penalty, SquaredPairLoss
+from vrspam.objective import ELASTIC_NET, DeviceProducts, Objective, Operator, PenaltyFamily, SquaredPairLoss
 from vrspam.solvers import SolverName, choose_solver, solve
 from vrspam.solvers.base import Solution
 
@@ -44,15 +50,15 @@ class ExactSolver:
     l2 : float or "auto"
     l1, tol : float
     max_iter : int
-    penalty : callable
-        The penalty of an l2 and an l1.
+    penalty : PenaltyFamily
+        Of a loss, and then of an l2 and an l1.
     """
 
     l2: float | str
     l1: float
     tol: float
     max_iter: int
-    penalty: Callable[[float, float], Penalty] = ElasticNet
+    penalty: PenaltyFamily = ELASTIC_NET
 
     def from_moments(self, moments: ClassMoments) -> ExactFit:
         """Solve from d×d matrices."""
@@ -82,7 +88,7 @@ class ExactSolver:
 
     def _solve(self, loss: SquaredPairLoss, moments: ClassMoments, solver: SolverName) -> ExactFit:
         l2 = resolve_l2(self.l2, moments)
-        objective = Objective(loss, self.penalty(l2, float(self.l1)))
+        objective = Objective(loss, self.penalty(loss)(l2, float(self.l1)))
         return ExactFit(solve(objective, tol=self.tol, max_iter=self.max_iter), moments, l2, solver)
 
     @staticmethod
@@ -99,7 +105,9 @@ class AUCClassifier(AUCClassifierBase):
 
         F(w) = p q · mean over pairs (i in +, j in -) of (1 - w·(x_i - x_j))²  +  l2/2 ‖w‖²  +  l1 ‖w‖₁
 
-    and stops when the certificate `gap_`, an upper bound on F(coef_) - min F, is at most tol·F(0).
+    and stops when the certificate `gap_`, an upper bound on F(coef_) - min F, is at most tol·F(0). With
+    ``penalty="mcp"`` or ``"scad"`` another function takes the place of l1 ‖w‖₁: it gives zeros without shrinking large
+    coefficients, F may have several local minima, and `stationarity_` takes the place of the certificate.
 
     Parameters
     ----------
@@ -108,9 +116,18 @@ class AUCClassifier(AUCClassifierBase):
         imbalance and the scale of the features. 0 is allowed: with l1 = 0 the solution of least norm is
         returned, and `gap_` is NaN because the bound needs strong convexity.
     l1 : float, default=0.0
-        Weight of the absolute norm; positive values give zeros in `coef_`.
+        Weight of the absolute norm, or strength of MCP and SCAD; positive values give zeros in `coef_`.
+    penalty : {"elasticnet", "mcp", "scad"}, default="elasticnet"
+        "mcp" (Zhang 2010) and "scad" (Fan & Li 2001) replace l1 |w_j| by P(h_j w_j)/h_j, where P is the textbook
+        penalty of strength l1 and h_j the second derivative of the loss along column j: "mcp" is
+        l1 |w_j| - h_j w_j²/(2 gamma) up to |w_j| = gamma·l1/h_j, and constant beyond. They need l1 > 0, and start
+        from the elastic net's solution. docs/penalties.md says when they help.
+    gamma : float, optional
+        How far the penalty reaches; as it grows, MCP and SCAD become l1 ‖w‖₁. By default 3.0 for "mcp", where it must
+        be more than 1, and 3.7 for "scad", where it must be more than 2. It means the same for every scale of the
+        features and every class imbalance.
     tol : float, default=1e-8
-        Relative accuracy: stop when the gap is at most tol·F(0), F(0) = pq.
+        Relative accuracy: stop when the gap (or `stationarity_`) is at most tol·F(0), F(0) = pq.
     max_iter : int, default=1000
         Most iterations of the iterative solvers (sweeps, or conjugate-gradient steps).
     random_state : int, RandomState or None, default=None
@@ -125,7 +142,12 @@ class AUCClassifier(AUCClassifierBase):
         The labels; the larger one is ranked above.
     gap_ : float
         Certificate: F(coef_) is at most this far above the optimum. It makes room for the rounding of float32
-        rows, which multiply in float32; where that is too coarse for `tol`, `fit` gathers them again in float64.
+        rows, which multiply in float32; where that is too coarse for `tol`, `fit` gathers them again in float64. NaN
+        where l2 = 0, and for "mcp" and "scad".
+    stationarity_ : float
+        For "mcp" and "scad" only: ½ Σ_j h_j (w_j - v_j)², where v_j minimises F along column j while all other
+        coefficients stay. It is in units of F and is 0 at local minima (and other stationary points); it does not say
+        how far F(coef_) is above the least F.
     objective_ : float
         F(coef_).
     l2_ : float
@@ -137,8 +159,8 @@ class AUCClassifier(AUCClassifierBase):
     moments_ : ClassMoments
         The statistics the solution came from, when `solver_` is "moments".
     history_ : dict of ndarray
-        When `solver_` is "products": `epoch`, `passes`, `seconds`, `objective` and `gap` for each iteration, the start
-        included.
+        When `solver_` is "products": `epoch`, `passes`, `seconds`, `objective` and `gap` (for "mcp" and "scad" also
+        `stationarity`) for each iteration, the start included.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Only if X had string column names.
@@ -152,6 +174,8 @@ class AUCClassifier(AUCClassifierBase):
     References
     ----------
     S. Dan and D. Sahoo. Variance Reduced Stochastic Proximal Algorithm for AUC Maximization. AISTATS 2021.
+    C.-H. Zhang. Nearly Unbiased Variable Selection under Minimax Concave Penalty. Ann. Statist. 38, 2010.
+    J. Fan and R. Li. Variable Selection via Nonconcave Penalized Likelihood. J. Amer. Statist. Assoc. 96, 2001.
 
     Examples
     --------
@@ -173,16 +197,33 @@ class AUCClassifier(AUCClassifierBase):
     _works_on_devices = True
     _parameter_constraints: dict = {
         **PENALTY_CONSTRAINTS,
+        **CHOSEN_PENALTY,
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
     }
 
-    def __init__(self, l2="auto", l1=0.0, *, tol=1e-8, max_iter=1000, random_state=None):
+    def __init__(
+        self,
+        l2="auto",
+        l1=0.0,
+        *,
+        penalty="elasticnet",
+        gamma=None,
+        tol=1e-8,
+        max_iter=1000,
+        random_state=None,
+    ):
         self.l2 = l2
         self.l1 = l1
+        self.penalty = penalty
+        self.gamma = gamma
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
+
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        PenaltyFamily(self.penalty, self.gamma).check(self.l1)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None) -> AUCClassifier:
@@ -307,7 +348,7 @@ class AUCClassifier(AUCClassifierBase):
 
     @property
     def _solver(self) -> ExactSolver:
-        return ExactSolver(self.l2, self.l1, self.tol, self.max_iter)
+        return ExactSolver(self.l2, self.l1, self.tol, self.max_iter, PenaltyFamily(self.penalty, self.gamma))
 
     def _store_exact(self, fit: ExactFit, like: Any = None) -> Self:
         """Store the optimum; the moments are kept where it was found from them."""

@@ -10,8 +10,9 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from vrspam._utils.progress import StatusLine
-from vrspam.estimators.base import PENALTY_CONSTRAINTS, AUCClassifierBase, generator, resolve_l2
+from vrspam.estimators.base import CHOSEN_PENALTY, PENALTY_CONSTRAINTS, AUCClassifierBase, generator, resolve_l2
 from vrspam.moments import ClassMoments
+from vrspam.objective import PenaltyFamily
 from vrspam.solvers.base import run, target_gap
 from vrspam.solvers.row_gradients import TrainingRows
 from vrspam.solvers.vrspam import VRSPAM, objective_on_rows, variant_that_runs
@@ -29,7 +30,8 @@ class VRSPAMClassifier(AUCClassifierBase):
         w ← prox_η(w - η (g_i(w) - g_i(w̃) + ∇f(w̃)))
 
     with a stochastic gradient g_i of mean ∇f. The gradient at the anchor gives an upper bound `gap` on F(w̃) - min F
-    at no extra cost; the fit stops when it is at most tol·F(0).
+    at no extra cost; the fit stops when it is at most tol·F(0). With ``penalty="mcp"`` or ``"scad"`` these steps find a
+    stationary point of another F, which may have several local minima (see `AUCClassifier`).
 
     Parameters
     ----------
@@ -37,7 +39,12 @@ class VRSPAMClassifier(AUCClassifierBase):
         Weight of the squared norm, the paper's β; it must be positive. "auto" is 1e-3 · 2pq · (mean diagonal of
         the second derivative of the pair mean).
     l1 : float, default=0.0
-        Weight of the absolute norm, the paper's β₁; positive values give zeros in `coef_`.
+        Weight of the absolute norm, the paper's β₁, or strength of MCP and SCAD; positive values give zeros in `coef_`.
+    penalty : {"elasticnet", "mcp", "scad"}, default="elasticnet"
+        "mcp" and "scad" give zeros without shrinking large coefficients, see `AUCClassifier`. They need l1 > 0, allow
+        l2 = 0, run as the variant "centred" from 0 on, and refuse a sparse X and the variant "paper".
+    gamma : float, optional
+        Of "mcp" (default 3.0) and "scad" (3.7).
     variant : {"accelerated", "centred", "paper"}, default="accelerated"
         "paper" is Algorithm 1 of the paper as printed: rows drawn uniformly, started from one pass of SPAM, last
         iterate as next anchor. "centred" takes the gradient about the class means and draws rows by their norm.
@@ -54,7 +61,7 @@ class VRSPAMClassifier(AUCClassifierBase):
     max_iter : int, default=100
         Most epochs.
     tol : float, default=1e-6
-        Relative accuracy: stop when the gap is at most tol·F(0), F(0) = pq.
+        Relative accuracy: stop when the gap (or `stationarity_`) is at most tol·F(0), F(0) = pq.
     record_variance : bool, default=False
         Add the variance of the update direction to `history_`. It costs two more readings of X an epoch, counted
         in `seconds` but not in `passes`.
@@ -71,7 +78,9 @@ class VRSPAMClassifier(AUCClassifierBase):
     classes_ : ndarray of shape (2,)
         The labels; the larger one is ranked above.
     gap_ : float
-        Certificate: F(coef_) is at most this far above the optimum.
+        Certificate: F(coef_) is at most this far above the optimum. NaN for "mcp" and "scad".
+    stationarity_ : float
+        For "mcp" and "scad" only, see `AUCClassifier`.
     objective_ : float
         F(coef_).
     l2_ : float
@@ -82,10 +91,10 @@ class VRSPAMClassifier(AUCClassifierBase):
         Epochs done.
     history_ : dict of ndarray
         One entry per epoch, the start included: `epoch`, `passes` (every reading of X: set-up, anchors, inner
-        steps / n, and the epochs that were undone), `seconds`, `objective` and `gap` at the anchor, `step_size`,
-        `retries` (epochs undone), and with `record_variance` also `variance`: Σ_i π_i ‖v_i - ∇f(w)‖² over all
-        rows i with their probabilities π_i, at the point w where the epoch's next step would have been taken
-        and against the epoch's own anchor, before the anchor moves.
+        steps / n, and the epochs that were undone), `seconds`, `objective` and `gap` at the anchor (for "mcp" and
+        "scad" also `stationarity`), `step_size`, `retries` (epochs undone), and with `record_variance` also
+        `variance`: Σ_i π_i ‖v_i - ∇f(w)‖² over all rows i with their probabilities π_i, at the point w where the
+        epoch's next step would have been taken and against the epoch's own anchor, before the anchor moves.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Only if X had string column names.
@@ -98,6 +107,8 @@ class VRSPAMClassifier(AUCClassifierBase):
     ----------
     S. Dan and D. Sahoo. Variance Reduced Stochastic Proximal Algorithm for AUC Maximization. AISTATS 2021.
     Z. Allen-Zhu. Katyusha: The First Direct Acceleration of Stochastic Gradient Methods. JMLR 18, 2018.
+    Y. Xu, Q. Qi, Q. Lin, R. Jin and T. Yang. Stochastic Optimization for DC Functions and Non-smooth Non-convex
+    Regularizers with Non-asymptotic Convergence. ICML 2019.
 
     Examples
     --------
@@ -115,6 +126,7 @@ class VRSPAMClassifier(AUCClassifierBase):
 
     _parameter_constraints: dict = {
         **PENALTY_CONSTRAINTS,
+        **CHOSEN_PENALTY,
         "variant": [StrOptions({"paper", "centred", "accelerated"})],
         "step_size": [StrOptions({"auto", "theory"}), Interval(Real, 0, None, closed="neither")],
         "inner_steps": [None, Interval(Integral, 1, None, closed="left")],
@@ -129,6 +141,8 @@ class VRSPAMClassifier(AUCClassifierBase):
         l2="auto",
         l1=0.0,
         *,
+        penalty="elasticnet",
+        gamma=None,
         variant="accelerated",
         step_size="auto",
         inner_steps=None,
@@ -140,6 +154,8 @@ class VRSPAMClassifier(AUCClassifierBase):
     ):
         self.l2 = l2
         self.l1 = l1
+        self.penalty = penalty
+        self.gamma = gamma
         self.variant = variant
         self.step_size = step_size
         self.inner_steps = inner_steps
@@ -148,6 +164,15 @@ class VRSPAMClassifier(AUCClassifierBase):
         self.record_variance = record_variance
         self.random_state = random_state
         self.verbose = verbose
+
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        PenaltyFamily(self.penalty, self.gamma).check(self.l1)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.penalty == "elasticnet"
+        return tags
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None) -> VRSPAMClassifier:
@@ -169,7 +194,7 @@ class VRSPAMClassifier(AUCClassifierBase):
         moments = ClassMoments(data.X.shape[1], classes=classes, scatter=False).add_checked(*data)
         l2, l1 = resolve_l2(self.l2, moments), float(self.l1)
         rows = TrainingRows(data.X, data.y == classes[1], data.weights, moments)
-        objective = objective_on_rows(rows, l2, l1)
+        objective = objective_on_rows(rows, l2, l1, PenaltyFamily(self.penalty, self.gamma))
         variant = variant_that_runs(self.variant, objective.penalty, rows.is_sparse)
         solver = VRSPAM(
             rows,
@@ -194,7 +219,8 @@ class _EpochLine(StatusLine):
         self.target = target
 
     def __call__(self, row: dict[str, Any]) -> None:
+        measure = "stationarity" if "stationarity" in row else "gap"
         self.show(
             f"epoch {row['epoch']:.0f}, {row['passes']:.1f} passes, {row['seconds']:.1f} s, "
-            f"F {row['objective']:.6g}, gap {row['gap']:.2e} (goal {self.target:.0e})"
+            f"F {row['objective']:.6g}, {measure} {row[measure]:.2e} (goal {self.target:.0e})"
         )

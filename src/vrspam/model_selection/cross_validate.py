@@ -5,7 +5,7 @@ Each solution is certified, and scored on the rows that its fold holds out; the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,8 +21,8 @@ from vrspam.model_selection.scoring import ROC_AUC, Scoring
 from vrspam.model_selection.selection import TIE, Choice, SelectionRule, select, simplest
 from vrspam.model_selection.sources import FoldSource, RowsInMemory, over_folds
 from vrspam.moments import ClassMoments
-from vrspam.objective import ElasticNet, Penalty
-from vrspam.solvers.path import auto_l2s, check_grid_axis, solve_grid
+from vrspam.objective import ELASTIC_NET, PenaltyFamily
+from vrspam.solvers.path import auto_l1s, auto_l2s, check_grid_axis, solve_grid
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ class GridSearch:
     tol: float
     max_iter: int
     n_jobs: int | None
-    penalty: Callable[[float, float], Penalty] = ElasticNet  # of an l2 and an l1
+    penalty: PenaltyFamily = ELASTIC_NET
     scoring: Scoring = ROC_AUC
 
 
@@ -209,7 +209,7 @@ def cross_validate(source: FoldSource, search: GridSearch, *, keep_coefs: bool =
     -------
     GridScores
     """
-    l1s = check_grid_axis("l1s", search.l1s)
+    l1s = auto_l1s(source.total) if isinstance(search.l1s, str) else check_grid_axis("l1s", search.l1s)
     l2s = auto_l2s(source.total) if isinstance(search.l2s, str) else check_grid_axis("l2s", search.l2s)
     shape = (l2s.size, l1s.size, source.n_folds)
     scores = GridScores(
@@ -240,7 +240,7 @@ def cross_validate(source: FoldSource, search: GridSearch, *, keep_coefs: bool =
     def solve_fold(fold: int) -> np.ndarray:
         loss, centre = source.training(fold)
         grid = solve_grid(
-            loss, l2s, l1s, tol=search.tol, max_iter=search.max_iter, penalty=search.penalty, like=source.like
+            loss, l2s, l1s, tol=search.tol, max_iter=search.max_iter, penalty=search.penalty(loss), like=source.like
         )
         del loss  # its matrices are not needed while rows are scored
         scores.gaps[..., fold], scores.converged[..., fold] = grid.gaps, grid.converged

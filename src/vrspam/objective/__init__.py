@@ -25,19 +25,34 @@ from vrspam.objective.losses import (
     WithinProducts,
     multiply,
 )
-from vrspam.objective.penalties import ElasticNet, Penalty, Separable, soft_threshold
+from vrspam.objective.penalties import (
+    ELASTIC_NET,
+    MCP,
+    SCAD,
+    ElasticNet,
+    Penalty,
+    PenaltyFamily,
+    Separable,
+    Strengths,
+    soft_threshold,
+)
 
 __all__ = [
     "AUTO_L2_SHARE",
+    "ELASTIC_NET",
+    "MCP",
+    "SCAD",
     "DeviceProducts",
     "ElasticNet",
     "Objective",
     "Operator",
     "Penalty",
+    "PenaltyFamily",
     "QuadraticLoss",
     "Separable",
     "SmoothLoss",
     "SquaredPairLoss",
+    "Strengths",
     "WithinProducts",
     "l2_unit",
     "multiply",

@@ -6,7 +6,9 @@ number, `vrspam.kernels.prox1`, which a penalty joins with `vrspam.kernels.regis
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol, Self
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -22,12 +24,16 @@ class Penalty(Protocol):
         l2, if the penalty is l2/2 ‖w‖² and nothing else.
     strong_convexity : float
         The largest l2 such that the penalty minus l2/2 ‖w‖² is convex; 0 for penalties that are not convex.
+    is_convex : bool
+        If not, F may have several local minima: there is no certificate, and the start decides which one is found.
     """
 
     @property
     def ridge(self) -> float | None: ...
     @property
     def strong_convexity(self) -> float: ...
+    @property
+    def is_convex(self) -> bool: ...
 
     def value(self, w: np.ndarray) -> float:
         """Ω(w)."""
@@ -53,6 +59,9 @@ class Penalty(Protocol):
     def quadratic_piece(self, w: np.ndarray) -> tuple[Any, np.ndarray] | None:
         """(c, s) such that Ω(u) = Σ_j (c_j/2 u_j² + s_j u_j) + a constant, for u near w with the same zeros."""
 
+    def start(self) -> Penalty | None:
+        """A convex penalty whose solution is a good start for this one; None where every start is as good."""
+
     def restricted_to(self, columns: np.ndarray) -> Penalty:
         """The penalty of some of the coordinates."""
 
@@ -67,6 +76,7 @@ class Separable:
 
     ridge: float | None = None
     strong_convexity = 0.0
+    is_convex = False
 
     def prox(self, v: np.ndarray, step: Any) -> np.ndarray:
         raise TypeError(f"{type(self).__name__} must define its prox.")
@@ -77,8 +87,8 @@ class Separable:
 
     def violation(self, w: np.ndarray, grad: np.ndarray, curvature: np.ndarray) -> float:
         """Σ_j h_j/2 (w_j - prox_j(w_j - grad_j/h_j))², h = curvature: what a step along each coordinate gains."""
-        step = 1.0 / np.where(curvature > 0.0, curvature, np.inf)
-        moved = np.where(curvature > 0.0, self.prox(w - step * grad, np.where(step > 0.0, step, 1.0)) - w, 0.0)
+        step = 1.0 / np.where(curvature >= np.finfo(float).tiny, curvature, np.inf)
+        moved = np.where(step > 0.0, self.prox(w - step * grad, np.where(step > 0.0, step, 1.0)) - w, 0.0)
         return float(0.5 * np.sum(curvature * moved**2))
 
     def gap_curvature(self, curvature: np.ndarray) -> float:
@@ -91,6 +101,10 @@ class Separable:
 
     def quadratic_piece(self, w: np.ndarray) -> tuple[Any, np.ndarray] | None:
         """None: solvers do without Newton steps on the columns in use."""
+        return None
+
+    def start(self) -> Penalty | None:
+        """None: solvers start from 0."""
         return None
 
     def restricted_to(self, columns: np.ndarray) -> Self:
@@ -112,6 +126,11 @@ class ElasticNet(NamedTuple):
 
     l2: float
     l1: float = 0.0
+
+    @property
+    def is_convex(self) -> bool:
+        """True."""
+        return True
 
     @property
     def ridge(self) -> float | None:
@@ -174,6 +193,158 @@ class ElasticNet(NamedTuple):
         """l2 and l1 times the signs of w."""
         return self.l2, self.l1 * np.sign(w)
 
+    def start(self) -> None:
+        """None: F has one minimum."""
+
     def restricted_to(self, columns: np.ndarray) -> ElasticNet:
         """The same numbers for all columns."""
         return self
+
+
+class ConcaveNumbers(NamedTuple):
+    """The numbers of MCP and of SCAD; `h` has one for each column."""
+
+    l2: float
+    l1: float
+    gamma: float
+    h: np.ndarray
+
+
+class Concave(ConcaveNumbers, Separable):
+    """Ω(w) = l2/2 ‖w‖² + Σ_j P(h_j w_j)/h_j, where the slope of P falls to 0: large coefficients are not shrunk.
+
+    P is symmetric. Its slope is l1 up to t = onset·l1, then falls in a straight line, and is 0 from t = gamma·l1 on.
+    h_j is the curvature of f along column j: with it gamma depends neither on the scale of a column nor on class
+    imbalance, and F is strictly convex along each coordinate if gamma > 1 + onset. A column with h_j = 0 has the limit,
+    l1 |w_j|.
+    """
+
+    __slots__ = ()
+
+    onset = 0.0
+
+    @property
+    def bend(self) -> float:
+        """gamma - onset: the largest -P'' is 1 over this."""
+        return self.gamma - self.onset
+
+    def value(self, w: np.ndarray) -> float:
+        """Ω(w)."""
+        scaled = np.minimum(self.h * np.abs(w), self.gamma * self.l1)
+        beyond = np.maximum(scaled - self.onset * self.l1, 0.0)
+        rise = self.l1 * scaled - beyond**2 / (2.0 * self.bend)
+        parts = np.divide(rise, self.h, out=self.l1 * np.abs(w), where=self.h > 0.0)
+        return float(0.5 * self.l2 * (w @ w) + np.sum(parts))
+
+    def prox(self, v: np.ndarray, step: Any) -> np.ndarray:
+        """The best of three pieces: soft-thresholded, less and less so, and unshrunk by l1.
+
+        The middle piece has a minimum only where the prox is convex, as for every step of coordinate descent. Else the
+        better one of the outer pieces is the minimiser, because both lie above Ω outside their ranges.
+        """
+        size, threshold = np.abs(v), step * self.l1
+        ridge, bend = 1.0 + step * self.l2, step * self.h / self.bend
+        near, flat = np.maximum(size - threshold, 0.0) / ridge, size / ridge
+        convex = ridge > bend
+        middle = (size - threshold * (self.gamma / self.bend)) / np.where(convex, ridge - bend, 1.0)
+        gain = (size**2 - np.maximum(size - threshold, 0.0) ** 2) * self.h
+        cost = ridge * threshold * self.l1 * (2.0 * self.onset + self.bend)
+        is_near = np.where(convex, self.h * near <= self.onset * self.l1, gain <= cost)
+        is_flat = ~convex | (self.h * flat >= self.gamma * self.l1)
+        return np.sign(v) * np.where(is_near, near, np.where(is_flat, flat, middle))
+
+    def gap_curvature(self, curvature: np.ndarray) -> float:
+        """The mean curvature, times (1 - 1/bend)²: so much steeper than 1 is the prox in its middle piece."""
+        return float(np.mean(curvature)) * (1.0 - 1.0 / self.bend) ** 2
+
+    def quadratic_piece(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Curvature and slope of the pieces in which the coordinates of w lie."""
+        size, sign = self.h * np.abs(w), self.l1 * np.sign(w)
+        near, flat = size <= self.onset * self.l1, size >= self.gamma * self.l1
+        middle = ~near & ~flat
+        curvature = self.l2 - np.where(middle, self.h / self.bend, 0.0)
+        return curvature, np.where(middle, sign * (self.gamma / self.bend), np.where(near, sign, 0.0))
+
+    def start(self) -> ElasticNet:
+        """The elastic net of the same l2 and l1."""
+        return ElasticNet(self.l2, self.l1)
+
+    def restricted_to(self, columns: np.ndarray) -> Self:
+        """The same numbers, with the h of these columns."""
+        return self._replace(h=self.h[columns])
+
+
+class MCP(Concave):
+    """Minimax concave penalty: l1 |w_j| - h_j w_j²/(2 gamma) up to |w_j| = gamma·l1/h_j, and constant beyond.
+
+    References
+    ----------
+    C.-H. Zhang. Nearly Unbiased Variable Selection under Minimax Concave Penalty. Ann. Statist. 38, 2010.
+    """
+
+    __slots__ = ()
+
+
+class SCAD(Concave):
+    """Smoothly clipped absolute deviation: l1 |w_j| up to l1/h_j, then as MCP, constant from gamma·l1/h_j on.
+
+    References
+    ----------
+    J. Fan and R. Li. Variable Selection via Nonconcave Penalized Likelihood. J. Amer. Statist. Assoc. 96, 2001.
+    """
+
+    __slots__ = ()
+
+    onset = 1.0
+
+
+PenaltyName = Literal["elasticnet", "mcp", "scad"]
+Strengths = Callable[[float, float], Penalty]  # the penalty of an l2 and an l1
+CONCAVE: dict[str, tuple[type[Concave], float]] = {"mcp": (MCP, 3.0), "scad": (SCAD, 3.7)}  # with the usual gamma
+
+
+@dataclass(frozen=True)
+class PenaltyFamily:
+    """All penalties of one name; called with a loss, it returns the function from l2 and l1 to the penalty.
+
+    >>> class Loss:
+    ...     def curvature(self):
+    ...         return np.array([0.5, 2.0])
+    >>> PenaltyFamily("mcp")(Loss())(0.0, 0.1)
+    MCP(l2=0.0, l1=0.1, gamma=3.0, h=array([0.5, 2. ]))
+    """
+
+    name: PenaltyName = "elasticnet"
+    gamma: float | None = None
+
+    def __call__(self, loss: Any) -> Strengths:
+        if self.name == "elasticnet":
+            return ElasticNet
+        kind, usual = CONCAVE[self.name]
+        gamma, h = float(usual if self.gamma is None else self.gamma), np.array(loss.curvature(), dtype=np.float64)
+        return lambda l2, l1: kind(float(l2), float(l1), gamma, h)
+
+    @property
+    def is_convex(self) -> bool:
+        return self.name == "elasticnet"
+
+    def check(self, l1s: Any) -> None:
+        """Refuse a gamma that is too small or not used, and l1 = 0 where l1 is the strength of the penalty."""
+        if self.name == "elasticnet":
+            if self.gamma is not None:
+                raise ValueError(f"gamma={self.gamma:g} is of use only with penalty='mcp' or 'scad': leave it out.")
+            return
+        kind, usual = CONCAVE[self.name]
+        if self.gamma is not None and not self.gamma > 1.0 + kind.onset:
+            raise ValueError(
+                f"penalty={self.name!r} needs gamma > {1.0 + kind.onset:g}, got {self.gamma:g}: with a smaller one the "
+                f"problem is not convex along each coordinate (the usual value is {usual:g})."
+            )
+        if not np.all(np.asarray(l1s, dtype=np.float64) > 0.0):
+            raise ValueError(
+                f"penalty={self.name!r} needs l1 > 0, which is its strength: give a positive l1 (in a grid "
+                "l1s='auto'), or use penalty='elasticnet'."
+            )
+
+
+ELASTIC_NET = PenaltyFamily()

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -64,16 +65,32 @@ def solve(
 ) -> Solution:
     """Minimise F by the first solver that accepts the objective; `w0` is a start for those that can use one.
 
+    Without `w0`, a penalty that is not convex starts from the solution of its convex `start`; iterations, passes and
+    seconds of the latter count.
+
     >>> from vrspam import ClassMoments
     >>> moments = ClassMoments.from_data(np.array([[0.0], [1.0], [2.0], [5.0]]), [-1, -1, 1, 1])
     >>> solution = solve(Objective.from_moments(moments, l2=0.5), tol=1e-10, max_iter=100)
     >>> bool(solution.converged), round(float(solution.w[0]), 4)
     (True, 0.24)
     """
+    solvers = exact_solvers() if solvers is None else solvers
+    start = objective.penalty.start() if w0 is None else None
+    if start is not None:
+        convex = solve(Objective(objective.loss, start), tol=tol, max_iter=max_iter, solvers=solvers)
+        return _added_up(convex, solve(objective, tol=tol, max_iter=max_iter, w0=convex.w, solvers=solvers))
     refusals = []
-    for solver in exact_solvers() if solvers is None else solvers:
+    for solver in solvers:
         refusal = solver.refuses(objective)
         if refusal is None:
             return solver.solve(objective, tol=tol, max_iter=max_iter, w0=w0)
         refusals.append(f"{type(solver).__name__}: {refusal}")
     raise ValueError(f"No solver accepts this objective. {'; '.join(refusals)}.")
+
+
+def _added_up(first: Solution, last: Solution) -> Solution:
+    """The last of two solutions, with the work of both."""
+    history = dict(last.history)
+    for name in {"passes", "seconds"} & first.history.keys() & history.keys():
+        history[name] = history[name] + first.history[name][-1]
+    return replace(last, n_iter=first.n_iter + last.n_iter, history=history)

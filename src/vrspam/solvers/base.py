@@ -34,7 +34,10 @@ class State:
 
 @dataclass(frozen=True)
 class Solution:
-    """What a solver found: F(w), the certificate, and whether the certificate reached the tolerance."""
+    """What a solver found: F(w), the certificate, and whether the certificate reached the tolerance.
+
+    Where the penalty is not convex there is no certificate, and `stationarity`, its violation, takes that place.
+    """
 
     w: np.ndarray
     value: float
@@ -42,6 +45,7 @@ class Solution:
     n_iter: int
     converged: bool
     history: dict[str, np.ndarray] = field(default_factory=dict)
+    stationarity: float | None = None
 
 
 class Solver(Protocol):
@@ -106,7 +110,8 @@ def certify(
         slack = _rounding_of_gap(objective, w)
         gap, left = (np.sqrt(gap) + slack) ** 2, (np.sqrt(left) + slack) ** 2
     converged = bool(left <= target_gap(objective, tol))
-    return Solution(w, value + objective.penalty.value(w), float(gap), n_iter, converged)
+    stationarity = None if objective.penalty.is_convex else float(left)
+    return Solution(w, value + objective.penalty.value(w), float(gap), n_iter, converged, stationarity=stationarity)
 
 
 def _rounding_of_gap(objective: Objective, w: np.ndarray) -> float:
@@ -147,7 +152,7 @@ def run(
     if refusal is not None:
         raise ValueError(f"{type(solver).__name__} cannot minimise this objective: {refusal}.")
     rows: list[dict[str, float]] = []
-    seconds, target = 0.0, target_gap(objective, tol)
+    seconds, target, convex = 0.0, target_gap(objective, tol), objective.penalty.is_convex
 
     def record(epoch: int) -> float:
         gap, left = objective.certificate(state.w, state.grad)
@@ -164,6 +169,7 @@ def run(
             "seconds": seconds,
             "objective": state.value,
             "gap": gap,
+            **({} if convex else {"stationarity": left}),
             **state.extra,
         }
         rows.append(row)
@@ -183,4 +189,5 @@ def run(
         left = record(epoch)
     history = {name: np.array([row[name] for row in rows]) for name in rows[0]}
     history["epoch"] = history["epoch"].astype(np.int64)
-    return Solution(state.w, state.value, float(rows[-1]["gap"]), epoch, bool(left <= target), history)
+    stationarity = None if convex else float(left)
+    return Solution(state.w, state.value, float(rows[-1]["gap"]), epoch, bool(left <= target), history, stationarity)

@@ -20,6 +20,7 @@ from vrspam.objective import ElasticNet, Objective
 from vrspam.solvers.base import Solution, certify, target_gap
 
 SWEEPS_PER_NEWTON = 20
+SWEEPS_IF_NOT_CONVEX = 200  # most pieces of such a penalty have changed by then, and often there is no Cholesky factor
 EIGEN_MIN_POINTS = 4  # so many Cholesky solves cost as much as one eigendecomposition
 NO_MATRIX = "it needs the d×d matrix of the data"
 NOT_RIDGE = "it solves a linear system, and the penalty is not l2/2 ‖w‖² alone"
@@ -146,7 +147,9 @@ class GramDescent:
 
     Where the penalty is quadratic as long as no coordinate changes its sign, so is F, and its minimiser there is one
     Cholesky solve away. Moving towards it until a coordinate reaches zero never raises F, so ill-conditioned
-    problems, on which coordinate descent crawls, end after a few such steps.
+    problems, on which coordinate descent crawls, end after a few such steps. Penalties that are not convex have more
+    pieces, and no minimiser where a piece is too concave: a step is then taken only if it lowers F, and more sweeps
+    come before it.
     """
 
     _loss: Any = None  # the one that was prepared
@@ -166,7 +169,7 @@ class GramDescent:
         sweeps, inner_target, stalled = 0, target, False
         while sweeps < max_iter and not stalled:
             before = w.copy()
-            budget = min(SWEEPS_PER_NEWTON, max_iter - sweeps)
+            budget = min(SWEEPS_PER_NEWTON if penalty.is_convex else SWEEPS_IF_NOT_CONVEX, max_iter - sweeps)
             done, left = kernels.gram_descent(
                 self.gram, self._diagonal, w, grad, penalty, divisor, inner_target, budget
             )

@@ -1,12 +1,13 @@
 """Coefficients along a grid of penalties, each point with its certificate.
 
 For l1 = 0 one eigendecomposition gives all l2. For l1 > 0 each solve starts from its neighbour: from large to
-small l1 and, within each, from large to small l2. Where l1 makes all coefficients 0, nothing is solved.
+small l1 and, within each, from large to small l2. Where l1 makes all coefficients 0, nothing is solved. A penalty
+that is not convex starts from the solution of its convex `start` at the same point, so that what is found does not
+depend on the rest of the grid.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +16,8 @@ from numpy.typing import ArrayLike
 from vrspam._utils.blas import blas_threads_for_matrix
 from vrspam._utils.warnings import GridNotCertified, warn
 from vrspam.moments import ClassMoments
-from vrspam.objective import ElasticNet, Objective, Penalty, SmoothLoss, SquaredPairLoss, l2_unit
+from vrspam.objective import ElasticNet, Objective, PenaltyFamily, SmoothLoss, SquaredPairLoss, Strengths, l2_unit
+from vrspam.objective.penalties import PenaltyName
 from vrspam.solvers import exact_solvers, solve
 from vrspam.solvers.gram import RidgePath
 
@@ -31,6 +33,13 @@ class GridSolution(NamedTuple):
 def auto_l2s(moments: ClassMoments) -> np.ndarray:
     """17 values from 1e-6 to 1e2 times the unit of l2."""
     return l2_unit(moments) * np.logspace(-6, 2, 17)
+
+
+def auto_l1s(moments: ClassMoments) -> np.ndarray:
+    """30 values from the least l1 that gives w = 0, which is 2pq · max |δ|, down to 1e-3 of it."""
+    classes = moments.pair_statistics()
+    shift = float(np.max(np.abs(classes.delta), initial=0.0))
+    return 2.0 * classes.p * classes.q * (shift if shift > 0.0 else 1.0) * np.logspace(0, -3, 30)
 
 
 def check_grid_axis(name: str, values: ArrayLike) -> np.ndarray:
@@ -53,7 +62,7 @@ def solve_grid(
     *,
     tol: float,
     max_iter: int,
-    penalty: Callable[[float, float], Penalty] = ElasticNet,
+    penalty: Strengths = ElasticNet,
     like=None,
 ) -> GridSolution:
     """The minimisers of loss + penalty(l2, l1) for all pairs of l2 and l1.
@@ -74,10 +83,14 @@ def solve_grid(
             if l1s[j] > 0.0 and l1s[j] >= point.zero_from(grad):
                 grid.gaps[i, j] = point.gap(grid.coefs[i, j], grad)
                 continue
-            solution = solve(Objective(loss, point), tol=tol, max_iter=max_iter, w0=w, solvers=solvers)
-            grid.coefs[i, j], grid.gaps[i, j], grid.converged[i, j] = solution.w, solution.gap, solution.converged
-            w = solution.w
+            start = point.start()
+            convex = solve(Objective(loss, start or point), tol=tol, max_iter=max_iter, w0=w, solvers=solvers)
+            w = convex.w
             first = w if first is None else first
+            solution = convex
+            if start is not None:
+                solution = solve(Objective(loss, point), tol=tol, max_iter=max_iter, w0=w, solvers=solvers)
+            grid.coefs[i, j], grid.gaps[i, j], grid.converged[i, j] = solution.w, solution.gap, solution.converged
     return grid
 
 
@@ -86,6 +99,8 @@ def coef_path(
     l2s: ArrayLike = "auto",
     l1s: ArrayLike = (0.0,),
     *,
+    penalty: PenaltyName = "elasticnet",
+    gamma: float | None = None,
     tol: float = 1e-8,
     max_iter: int = 1000,
     like=None,
@@ -102,10 +117,13 @@ def coef_path(
         With scatter matrices and rows of both classes.
     l2s : list of numbers or "auto"
         "auto" is 17 values from 1e-6 to 1e2 times 2pq · (mean second derivative).
-    l1s : list of numbers, default=(0.0,)
+    l1s : list of numbers or "auto", default=(0.0,)
+        "auto" is 30 values from the least l1 that makes all coefficients 0 down to 1e-3 of it.
+    penalty, gamma
+        As in `vrspam.AUCClassifier`: "mcp" and "scad" replace l1 ‖w‖₁.
     tol : float, default=1e-8
-        Each point is certified to lie within tol·F(0) of the optimum; if one is not, a `ConvergenceWarning` says
-        how many.
+        Each point is certified to lie within tol·F(0) of the optimum ("mcp" and "scad": stationary to it); if one is
+        not, a `ConvergenceWarning` says how many.
     max_iter : int, default=1000
         Most sweeps at a point with l1 > 0.
     like : array, optional
@@ -129,11 +147,13 @@ def coef_path(
         raise ValueError(f"coef_path takes a ClassMoments, got {type(moments).__name__}.")
     if not tol >= 0.0 or max_iter < 1:
         raise ValueError(f"coef_path needs tol ≥ 0 and max_iter ≥ 1, got tol={tol!r} and max_iter={max_iter!r}.")
-    l1_axis = check_grid_axis("l1s", l1s)
+    l1_axis = auto_l1s(moments) if isinstance(l1s, str) and l1s == "auto" else check_grid_axis("l1s", l1s)
+    family = PenaltyFamily(penalty, gamma)
+    family.check(l1_axis)
     loss = SquaredPairLoss.from_moments(moments)
     l2_axis = auto_l2s(moments) if isinstance(l2s, str) and l2s == "auto" else check_grid_axis("l2s", l2s)
     with blas_threads_for_matrix(loss.n_features):
-        grid = solve_grid(loss, l2_axis, l1_axis, tol=tol, max_iter=max_iter, like=like)
+        grid = solve_grid(loss, l2_axis, l1_axis, tol=tol, max_iter=max_iter, penalty=family(loss), like=like)
     warn_if_not_converged(grid.converged)
     return grid.coefs
 

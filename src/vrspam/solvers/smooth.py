@@ -2,7 +2,7 @@
 
 | solver | penalty |
 |---|---|
-| `TruncatedNewton` | one that is quadratic as long as no coordinate changes its sign |
+| `TruncatedNewton` | one that is quadratic near each point, as long as no coordinate changes its sign |
 | `ProximalGradient` | any |
 """
 
@@ -28,7 +28,8 @@ class ProximalGradient(EpochSolver):
     each epoch costs one product by Σ: for data that is read anew for every product. Other losses are evaluated once
     more. The step 1/L is found by the power method, and L is raised where the quadratic bound fails. The momentum
     starts again when it points uphill (O'Donoghue & Candès 2015), which with l2 > 0 gives linear convergence without
-    knowing the condition. It accepts every objective.
+    knowing the condition. It accepts every objective; where the penalty is not convex, momentum that raises F is given
+    up, so that F always falls.
 
     References
     ----------
@@ -67,6 +68,9 @@ class ProximalGradient(EpochSolver):
             if curvature <= self._lipschitz * float(move @ move) * (1.0 + 1e-9):
                 break
             self._lipschitz = _raised(self._lipschitz, 1.5)
+        if not objective.penalty.is_convex and ahead > 0.0 and value > state.value:
+            self._momentum = 1.0
+            return self.epoch(objective, state)
         uphill = float((point - w) @ (w - state.w)) > 0.0
         self._momentum = 1.0 if uphill else momentum
         self._before, self._grad_before = state.w, state.grad
@@ -116,7 +120,7 @@ class TruncatedNewton(EpochSolver):
 
     def refuses(self, objective: Objective) -> str | None:
         if objective.penalty.quadratic_piece(np.zeros(objective.loss.n_features)) is None:
-            return "it needs a penalty that is quadratic as long as no coordinate changes its sign"
+            return "it needs a penalty that is quadratic near each point, as long as no coordinate changes its sign"
         return None
 
     def init(self, objective: Objective) -> State:
@@ -163,6 +167,8 @@ class TruncatedNewton(EpochSolver):
         size = float(np.sqrt(gradient @ (gradient / diagonal)))
         self._first = max(self._first, size)
         direction = conjugate_gradient(product, -gradient, diagonal, min(0.1, size / (self._first or 1.0)))
+        if not direction.any():
+            return  # nothing is left to gain, or the penalty is too concave here
         kinked = objective.penalty.ridge is None
         fraction = 1.0
         for _ in range(HALVINGS):

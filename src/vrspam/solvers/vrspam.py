@@ -20,7 +20,7 @@ from typing import Literal
 
 import numpy as np
 
-from vrspam.objective import ElasticNet, Objective, Penalty, SquaredPairLoss
+from vrspam.objective import ELASTIC_NET, ElasticNet, Objective, Penalty, PenaltyFamily, SquaredPairLoss
 from vrspam.solvers.base import State, proximal_point, run
 from vrspam.solvers.online import known_sums
 from vrspam.solvers.row_gradients import PairGradient, RowGradient, TrainingRows
@@ -51,9 +51,10 @@ def variant_that_runs(variant: Variant, penalty: Penalty, is_sparse: bool) -> Va
     return "pair" if is_sparse and isinstance(penalty, ElasticNet) else "centred"
 
 
-def objective_on_rows(rows: TrainingRows, l2: float, l1: float) -> Objective:
+def objective_on_rows(rows: TrainingRows, l2: float, l1: float, penalty: PenaltyFamily = ELASTIC_NET) -> Objective:
     """Return F of the rows; each evaluation reads every row once."""
-    return Objective(SquaredPairLoss.from_operator(rows, rows.moments), ElasticNet(l2, l1))
+    loss = SquaredPairLoss.from_operator(rows, rows.moments)
+    return Objective(loss, penalty(loss)(l2, l1))
 
 
 class VRSPAM:
@@ -92,8 +93,16 @@ class VRSPAM:
         """Return the reason why this variant cannot minimise the objective, or None if it can."""
         if not objective.loss.is_quadratic:
             return "it needs the squared pair loss"
-        if not objective.penalty.strong_convexity > 0.0:
+        penalty = objective.penalty
+        if penalty.is_convex and not penalty.strong_convexity > 0.0:
             return "it needs l2 > 0 (the paper assumes β ≠ 0): give a positive l2, or use AUCClassifier"
+        if not penalty.is_convex and self.step_size == "theory":
+            return 'the step size "theory" is proven for convex penalties alone: use step_size="auto" or a number'
+        if not isinstance(penalty, ElasticNet) and self.rows.is_sparse:
+            return (
+                "on a sparse X it would update every coefficient at every step, because the steps that a coefficient "
+                "missed cannot be made up for at once with this penalty: use AUCClassifier, or a dense X"
+            )
         if self.variant in ("paper", "pair") and not isinstance(objective.penalty, ElasticNet):
             return f'the variant "{self.variant}" is written for the elastic net'
         return None
@@ -126,7 +135,8 @@ class VRSPAM:
                 ) from None
         if self.step_size == "auto":
             # If all rows of a class are equal the Lipschitz constant may be 0; then the penalty limits the step.
-            return AUTO_STEP[self.variant] / max(self.gradient.lipschitz, 1e-6 * objective.penalty.strong_convexity)
+            least = max(1e-6 * objective.penalty.strong_convexity, float(np.finfo(float).tiny))
+            return AUTO_STEP[self.variant] / max(self.gradient.lipschitz, least)
         return float(self.step_size)
 
     def _start_from_spam(self, objective: Objective, state: State) -> None:
