@@ -85,11 +85,8 @@ class SlidingMoments:
         self._blocks.append(tuple(None if part is None else part.copy() for part in block))
         self._held += block[1].size
         self._drop(self._held - self.window_rows)
-        if self._replaced >= self.window_rows:
+        if self._replaced >= self.window_rows or any(map(_has_collapsed, self.moments._stats)):
             self._recompute()
-        else:
-            for label, statistics in zip(self.moments.classes, self.moments._stats, strict=True):
-                self._repair(label, statistics)
         return self
 
     def _drop(self, excess: int) -> None:
@@ -124,39 +121,13 @@ class SlidingMoments:
         self.moments = fresh.add_checked(*self._blocks[0])
         self._replaced = 0
 
-    def _repair(self, label, statistics: ClassStatistics) -> None:
-        """Compute afresh the columns whose spread has collapsed since they were last computed."""
-        floor = (np.finfo(float).eps * np.abs(statistics.mean)) ** 2 * statistics.weight
-        collapsed = np.flatnonzero(statistics.peak > TRACE * np.maximum(statistics.diagonal, floor))
-        if collapsed.size == 0:
-            return
-        rows = [_members(block, label) for block in self._blocks]
-        mean = sum(c @ X[:, collapsed] for X, c in rows) / statistics.weight
-        statistics.mean[collapsed] = mean
-        shape = (*statistics.scatter.shape[:-1], collapsed.size)
-        scatter = np.zeros(shape)
-        for X, c in rows:
-            centred = np.asarray(X[:, collapsed].toarray() if sparse.issparse(X) else X[:, collapsed]) - mean
-            weighted = c[:, np.newaxis] * centred
-            if statistics.scatter.ndim == 1:
-                scatter += (weighted * centred).sum(axis=0)
-            elif sparse.issparse(X):
-                scatter += X.T @ weighted - np.outer(statistics.mean, weighted.sum(axis=0))
-            else:
-                scatter += (X - statistics.mean).T @ weighted
-        if statistics.scatter.ndim == 2:
-            statistics.scatter[collapsed] = scatter.T
-        statistics.scatter[..., collapsed] = scatter
-        statistics.peak[collapsed] = statistics.diagonal[collapsed]
+
+def _has_collapsed(statistics: ClassStatistics) -> bool:
+    """Whether the spread of a column has fallen far below what it was when it was last computed."""
+    floor = (np.finfo(float).eps * np.abs(statistics.mean)) ** 2 * statistics.weight
+    return bool(np.any(statistics.peak > TRACE * np.maximum(statistics.diagonal, floor)))
 
 
 def _cut(block: tuple, start: int, stop: int) -> tuple:
     """Some rows of a block."""
     return tuple(None if part is None else part[start:stop] for part in block)
-
-
-def _members(block: tuple, label) -> tuple:
-    """Rows of one class (float64) and their weights."""
-    X, y, weights = block
-    index = np.flatnonzero(y == label)
-    return X[index].astype(np.float64), np.ones(index.size) if weights is None else weights[index]

@@ -12,6 +12,9 @@ import numpy as np
 from vrspam.objective import Objective
 
 
+HOPELESS = 1e-2  # share of the certificate that is not rounding, below which no solver goes on
+
+
 @dataclass
 class State:
     """The state of a solver: a point, ∇f and F there, and how often the data has been read.
@@ -99,26 +102,16 @@ def certify(
 
     The loss must be quadratic, with Σ as a matrix; `product` is Σw where it is known.
     """
-    loss = objective.loss
-    value, grad = loss.value_and_grad(w, product)
+    value, grad = objective.loss.value_and_grad(w, product)
     gap, left = objective.certificate(w, grad)
-    if loss.rounding > 0.0:
-        slack = _rounding_of_gap(objective, w)
-        gap, left = (np.sqrt(gap) + slack) ** 2, (np.sqrt(left) + slack) ** 2
     converged = bool(left <= target_gap(objective, tol))
     return Solution(w, value + objective.penalty.value(w), float(gap), n_iter, converged)
 
 
-def _rounding_of_gap(objective: Objective, w: np.ndarray) -> float:
-    """What rounding of Σ may add to the root of the certificate, which is a norm of the gradient.
-
-    An entry of kH is wrong by about `rounding` · √(h_i h_j), h its diagonal, so that the gradient at w is wrong by
-    rounding · √(Σ h_i) · √(Σ h_j w_j²), if the errors are independent.
-    """
-    loss = objective.loss
-    h = loss.curvature()
-    error = loss.rounding * np.sqrt(h.sum()) * np.linalg.norm(np.sqrt(h) * w)
-    return float(error / np.sqrt(2.0 * objective.penalty.gap_curvature(h)))
+def is_done(objective: Objective, w: np.ndarray, grad: np.ndarray, target: float) -> bool:
+    """Whether the certificate has reached its target, or what is missing is rounding, which no step can improve."""
+    left = objective.certificate(w, grad)[1]
+    return bool(left <= target) or bool(objective.exact_certificate(w, grad)[1] <= HOPELESS * left)
 
 
 def proximal_point(objective: Objective, w: np.ndarray, grad: np.ndarray) -> np.ndarray:
@@ -149,10 +142,10 @@ def run(
     rows: list[dict[str, float]] = []
     seconds, target = 0.0, target_gap(objective, tol)
 
-    def record(epoch: int) -> float:
+    def record(epoch: int) -> tuple[float, bool]:
         gap, left = objective.certificate(state.w, state.grad)
         provisional = state.candidate is not None or not state.fresh
-        if provisional and (left <= target or epoch == max_iter):
+        if provisional and (is_done(objective, state.w, state.grad, target) or epoch == max_iter):
             state.w = state.w if state.candidate is None else state.candidate
             state.value, state.grad = objective.value_and_grad(state.w)
             state.passes += state.evaluation_passes
@@ -169,18 +162,18 @@ def run(
         rows.append(row)
         if callback is not None:
             callback(row)
-        return left
+        return left, is_done(objective, state.w, state.grad, target)
 
     start = time.perf_counter()
     state = solver.init(objective)
     seconds += time.perf_counter() - start
-    left, epoch = record(0), 0
-    while epoch < max_iter and not left <= target:
+    (left, done), epoch = record(0), 0
+    while epoch < max_iter and not done:
         start = time.perf_counter()
         solver.epoch(objective, state)
         seconds += time.perf_counter() - start
         epoch += 1
-        left = record(epoch)
+        left, done = record(epoch)
     history = {name: np.array([row[name] for row in rows]) for name in rows[0]}
     history["epoch"] = history["epoch"].astype(np.int64)
     return Solution(state.w, state.value, float(rows[-1]["gap"]), epoch, bool(left <= target), history)

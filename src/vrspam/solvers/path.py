@@ -72,7 +72,8 @@ def solve_grid(
         for i in np.argsort(-l2s, kind="stable"):
             point = penalty(float(l2s[i]), float(l1s[j]))
             if l1s[j] > 0.0 and l1s[j] >= point.zero_from(grad):
-                grid.gaps[i, j] = point.gap(grid.coefs[i, j], grad)
+                gap, left = Objective(loss, point).certificate(grid.coefs[i, j], grad)
+                grid.gaps[i, j], grid.converged[i, j] = gap, left <= tol * loss.scale
                 continue
             solution = solve(Objective(loss, point), tol=tol, max_iter=max_iter, w0=w, solvers=solvers)
             grid.coefs[i, j], grid.gaps[i, j], grid.converged[i, j] = solution.w, solution.gap, solution.converged
