@@ -167,8 +167,7 @@ class RowsInMemory:
     def _gather(self, index: np.ndarray | None = None) -> ClassMoments:
         """The moments of some rows."""
         moments = ClassMoments(self.rows.X.shape[1], classes=self.classes, scatter=self.solver == "moments")
-        # Of a map only the chosen point must be certified, so products in float32 are precise enough.
-        return moments.add_checked(*self.rows, index=index, precise=not self.mapped)
+        return moments.add_checked(*self.rows, index=index)
 
     def _gather_total(self, n_jobs: int | None) -> ClassMoments:
         """The moments of all rows: those of the validation parts added up, where they are a partition."""
@@ -319,15 +318,13 @@ def add_to_folds(moments: list[ClassMoments], rows: Rows, number: int, folds: Ha
     for side, part in enumerate(moments):
         index = np.flatnonzero(fold == side)
         if index.size:
-            add_block(part, rows, number, index, precise=True)
+            add_block(part, rows, number, index)
 
 
-def add_block(
-    moments: ClassMoments, rows: Rows, number: int, index: np.ndarray | None = None, *, precise: bool = False
-) -> None:
+def add_block(moments: ClassMoments, rows: Rows, number: int, index: np.ndarray | None = None) -> None:
     """Add a block, or the rows of it numbered by `index`, to moments; an error names the block."""
     try:
         with blas_threads_for(rows.X.shape[1]):
-            moments.add_checked(*rows, index=index, precise=precise)
+            moments.add_checked(*rows, index=index)
     except ValueError as error:
         raise error_in_block(number, error) from error

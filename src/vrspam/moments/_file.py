@@ -88,8 +88,8 @@ def _add_errors(content: dict[str, np.ndarray]) -> None:
         coarse = content["roundings"][c] > 0.0
         block = min(count, max(64, _OLD_BLOCK_BYTES // ((4 if coarse else 8) * max(means.shape[1], 1))))
         squares = (1.0 + block / 64.0) * peaks[c]
-        unit, residual = UNIT_FLOAT32 if coarse else UNIT, np.sqrt(squares / weights[c])
-        errors = Errors.of_block(block, weights[c], squares, residual, unit=unit, of_weight=gamma(block))
+        share, residual = gamma(block + 8, UNIT_FLOAT32 if coarse else UNIT), np.sqrt(squares / weights[c])
+        errors = Errors.of_block(block, weights[c], squares, residual, of_weight=gamma(block), of_weights=share)
         merges = gamma(8 * count)  # at most one block a row
         content["weight_errors"][c] = gamma(count) * weights[c]
         content["mean_errors"][c] = errors.mean + merges * (np.abs(means[c]) + np.sqrt(squares / weights[c]))

@@ -80,7 +80,7 @@ class Errors:
         squares: np.ndarray,
         residual: np.ndarray,
         *,
-        unit: float = UNIT,
+        of_products: float | None = None,
         of_weight: float = 0.0,
         of_weights: float = 0.0,
     ) -> Errors:
@@ -88,12 +88,13 @@ class Errors:
 
         With x what is left of a row, S = Σ c xxᵀ - weight·rrᵀ and r = Σ c x / weight, the residual. Σ c |x_i||x_j| is at
         most √(squares_i squares_j), and Σ c |x| / weight at most √(squares / weight). `operations` is how many roundings
-        an element of a sum goes through; `of_weight` and `of_weights` are the relative errors of the total weight and of
-        the weights of the rows.
+        an element of a sum goes through; `of_products` is the relative error of Σ c xxᵀ where that is larger (float32);
+        `of_weight` and `of_weights` are the relative errors of the total weight and of the weights of the rows.
         """
-        share = gamma(operations + 8, unit) + of_weights
+        share = gamma(operations + 8) + of_weights
         mean = share * np.sqrt(squares / weight) + (of_weight + 2.0 * UNIT) * np.abs(residual)
-        scatter = share * squares + of_rank_one(weight, of_weight, residual, mean, squares)
+        of_products = share if of_products is None else of_products + of_weights
+        scatter = of_products * squares + of_rank_one(weight, of_weight, residual, mean, squares)
         return cls(of_weight * weight, 1.01 * mean, 1.01 * scatter + operations * _TINY)
 
 

@@ -85,6 +85,7 @@ def _statistics(X: Any, index: Any, weights: Any, full: bool, of_weights: float)
 BLOCK_BYTES = 1 << 26  # rows are gathered in dense blocks of about this size
 CHUNK_ROWS = 1 << 10  # so many rows are multiplied at once: the bound on rounding grows with them
 COARSE_CHUNK_ROWS = 1 << 12  # of products in float32, which are too coarse for a certificate anyway
+CONVERTED_ROWS = 1 << 9  # float32 rows converted at once
 FORGOTTEN_WEIGHT = 1e-150  # a class whose weight fades below this is forgotten: smaller numbers lose digits
 FLOAT32_ROUNDING = 2.0**-23  # relative error of a float32 product, with room to spare
 MOST_WEIGHT = float(np.finfo(np.float64).max) / 4.0  # of a class; the other class comes on top
@@ -242,19 +243,21 @@ class ClassStatistics:
             # The weight of zeros is a difference, see there; without weights it is a number of rows.
             uncertain = gamma(m) * total * centre**2 if weighted else 0.0
         else:
-            centre, centred = _centre(rows)
+            centre = _centre_of(rows)
+            sums = _precise_sums(rows, centre, weights) if coarse else None
+            centred = _subtract(rows, centre)
             root = None if weights is None else np.sqrt(weights).astype(rows.dtype, copy=False)
             if root is not None:
                 centred = _scale_rows(centred, root)
-            sums, own, operations = _sums_of_products(centred, root, full)
-            residual = sums / total
+            own_sums, own, operations = _sums_of_products(centred, root, full)
+            residual = (own_sums if sums is None else sums) / total
         squares = (np.einsum("ii->i", own) if full else own).astype(np.float64)
         errors = Errors.of_block(
             operations,
             total,
             squares,
             residual,
-            unit=UNIT_FLOAT32 if coarse else UNIT,
+            of_products=gamma(operations + 8, UNIT_FLOAT32) if coarse else None,
             of_weight=of_weight,
             of_weights=of_weights,
         )
@@ -311,11 +314,21 @@ def _gram(centred) -> np.ndarray:
     return centred.T @ centred
 
 
-def _centre(rows) -> tuple[np.ndarray, np.ndarray]:
-    """(centre, rows - centre) for a block; the result is dense unless a sparse product will be cheaper.
+def _precise_sums(rows: np.ndarray, centre: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    """Σ c (x - centre) of float32 rows, in float64."""
+    sums, left = np.zeros(rows.shape[1]), np.ones(rows.shape[0]) if weights is None else weights
+    for start in range(0, rows.shape[0], CONVERTED_ROWS):
+        part = rows[start : start + CONVERTED_ROWS].astype(np.float64)
+        part -= centre
+        sums += left[start : start + CONVERTED_ROWS] @ part
+    return sums
 
-    The centre is the mean of some of the rows, which lies within a fraction of the spread of the mean of all:
-    enough to keep the digits, and no second reading of the block.
+
+def _centre_of(rows) -> np.ndarray:
+    """A vector to subtract from the rows of a block before they are multiplied, with digits of their type.
+
+    It is the mean of some of the rows, which lies within a fraction of the spread of the mean of all: enough to keep
+    the digits, and no second reading of the block.
     A sparse block is centred only in columns that are more than half full: in the others the mean is small
     against the root mean square, and subtracting it afterwards loses at most one bit.
     """
@@ -324,13 +337,18 @@ def _centre(rows) -> tuple[np.ndarray, np.ndarray]:
     if sparse.issparse(rows):
         full = np.bincount(rows.indices, minlength=rows.shape[1]) > rows.shape[0] / 2
         centre = np.where(full, centre, 0).astype(rows.dtype)
-        if full.any():
-            rows = rows - sparse.csr_array(np.ones((rows.shape[0], 1), rows.dtype)) @ sparse.csr_array(
-                centre[np.newaxis]
-            )
-    else:
+    return centre.astype(np.float64)
+
+
+def _subtract(rows, centre: np.ndarray):
+    """rows - centre; the result is dense unless a sparse product will be cheaper."""
+    centre = centre.astype(rows.dtype)
+    if not sparse.issparse(rows):
         rows -= centre  # `rows` is a gathered copy
-    return centre.astype(np.float64), rows
+    elif centre.any():
+        ones = sparse.csr_array(np.ones((rows.shape[0], 1), rows.dtype))
+        rows = rows - ones @ sparse.csr_array(centre[np.newaxis])
+    return rows
 
 
 def _scale_rows(rows, factor: np.ndarray):
@@ -347,7 +365,7 @@ def _column_squares(rows: np.ndarray) -> np.ndarray:
 def _sparse_spread(rows, weights: np.ndarray | None, total: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(centre, mean - centre, sum of squares around it) of each column of a CSR block, from its entries alone.
 
-    The centre is 0 but in columns that are more than half full, see `_centre`.
+    The centre is 0 but in columns that are more than half full, see `_centre_of`.
     """
     rows.sum_duplicates()  # the block is a copy; an entry in two parts would spoil the squares
     columns = rows.indices.astype(np.intp)  # once, for all the counting

@@ -12,7 +12,7 @@ import numpy as np
 from vrspam.objective import Objective
 
 
-HOPELESS = 1e-2  # share of the certificate that is not rounding, below which no solver goes on
+BUT_FOR_ROUNDING = 1e-2  # of the target: at a certificate without rounding of this size no solver goes on
 
 
 @dataclass
@@ -109,9 +109,10 @@ def certify(
 
 
 def is_done(objective: Objective, w: np.ndarray, grad: np.ndarray, target: float) -> bool:
-    """Whether the certificate has reached its target, or what is missing is rounding, which no step can improve."""
-    left = objective.certificate(w, grad)[1]
-    return bool(left <= target) or bool(objective.exact_certificate(w, grad)[1] <= HOPELESS * left)
+    """Whether the certificate has reached its target, or would have but for rounding, which no step can improve."""
+    if objective.certificate(w, grad)[1] <= target:
+        return True
+    return bool(objective.exact_certificate(w, grad)[1] <= BUT_FOR_ROUNDING * target)
 
 
 def proximal_point(objective: Objective, w: np.ndarray, grad: np.ndarray) -> np.ndarray:

@@ -66,10 +66,14 @@ class Cholesky:
         tilt = getattr(loss, "tilt", None)
         start = base / (1.0 + float(delta @ base)) if tilt is None else solve(delta - tilt / loss.k)
         solution = certify(objective, start, 1, tol)
+        target = target_gap(objective, tol)
         for n_iter in range(2, 6):
             if solution.converged or not np.isfinite(solution.gap):
                 break
-            residual = loss.value_and_grad(solution.w)[1] + l2 * solution.w
+            grad = loss.value_and_grad(solution.w)[1]
+            if is_done(objective, solution.w, grad, target):
+                return solution
+            residual = grad + l2 * solution.w
             better = certify(objective, solution.w - solve(residual / loss.k), n_iter, tol)
             if not better.gap < solution.gap:
                 break
