@@ -63,7 +63,10 @@ class ExactProblem:
             means.append([Fraction(int(s), size) for s in sums])
             covariances.append(
                 [
-                    [Fraction(size * int(squares[i, j]) - int(sums[i]) * int(sums[j]), size * size) for j in range(self.d)]
+                    [
+                        Fraction(size * int(squares[i, j]) - int(sums[i]) * int(sums[j]), size * size)
+                        for j in range(self.d)
+                    ]
                     for i in range(self.d)
                 ]
             )

@@ -1,7 +1,10 @@
 """Random small problems through every estimator and route, against exact rational arithmetic.
 
-Each certificate must be an upper bound, F(w) - F* ≤ gap + 1e-14 F(0), and each `objective_` right to a relative error of
-1e-6 (or 1e-14 F(0)). "mild" problems have columns with offsets of up to 1e5 times their spread and l2 from 1e-8 units on;
+Each certificate must be an upper bound, F(w) - F* ≤ gap + 1e-14 F(0), and each `objective_` right to a relative error
+of 1e-6 (or 1e-14 F(0)); only where moments have lost their digits (by subtraction, or by products in float32), and the
+certificate says so, no objective can be known.
+
+"mild" problems have columns with offsets of up to 1e5 times their spread and l2 from 1e-8 units on;
 "wild" ones offsets of up to 1e9, l2 from 1e-14 units on, scales from 1e-8 to 1e8, collinear and constant columns, more
 columns than rows, and as little as one positive row.
 
@@ -18,7 +21,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from unittest import mock
 
 import numpy as np
@@ -176,10 +179,11 @@ def by_coarse_moments(case: Case) -> Iterator[Claim]:
 
 def by_products(case: Case) -> Iterator[Claim]:
     """Products with the rows alone, as for very many columns."""
-    X = case.X if case.rng.random() < 0.5 else sparse.csr_array(case.X)
+    dense = case.X if case.rng.random() < 0.5 else case.X * (case.rng.random(case.X.shape) < 0.7)
+    X = case.X if dense is case.X else sparse.csr_array(dense)
     solver = exact.ExactSolver(case.l2, case.l1, 1e-8, 300)
     fit = solver.from_rows(Rows(X, case.y, case.weights), np.array([0, 1]), "products").solution
-    yield Claim(fit.w, fit.gap, fit.value, (case.X, case.y, case.weights), case.l2, case.l1)
+    yield Claim(fit.w, fit.gap, fit.value, (dense, case.y, case.weights), case.l2, case.l1)
 
 
 def _blocks(case: Case) -> list[tuple]:
@@ -244,11 +248,14 @@ def by_folds(case: Case) -> Iterator[Claim]:
     yield _of(model, case, (X, case.y, case.weights))
 
 
+STOCHASTIC = [VRSPAMClassifier, VRSPAMClassifier, SPAMClassifier, SOLAMClassifier, OPAUCClassifier]
+
+
 def by_stochastic_methods(case: Case) -> Iterator[Claim]:
     """A few epochs of the stochastic methods: far from the optimum, and certified all the same."""
     X = _float32(case.X) if case.rng.random() < 0.3 else case.X
     X = sparse.csr_array(X) if case.rng.random() < 0.3 else X
-    kind = case.rng.choice([VRSPAMClassifier, VRSPAMClassifier, SPAMClassifier, SOLAMClassifier, OPAUCClassifier])
+    kind: Any = STOCHASTIC[int(case.rng.integers(len(STOCHASTIC)))]
     options: dict = {} if kind is SOLAMClassifier else {"l1": case.l1} if kind is not OPAUCClassifier else {}
     weights = case.weights if kind is VRSPAMClassifier else None  # the others take none
     model = kind(l2=case.l2, max_iter=int(case.rng.integers(1, 20)), random_state=0, **options)
@@ -258,7 +265,7 @@ def by_stochastic_methods(case: Case) -> Iterator[Claim]:
         if "rescale" not in str(refusal).lower() and "step" not in str(refusal):
             raise
         return
-    dense = X.toarray() if sparse.issparse(X) else X
+    dense = X.toarray() if isinstance(X, sparse.csr_array) else X
     claim = _of(model, case, (dense, case.y, weights))
     yield claim if options else replace_penalty(claim, model.l2_)
 
@@ -284,7 +291,10 @@ ROUTES: dict[str, Callable[[Case], Iterator[Claim]]] = {
 }
 
 
-def judge(claim: Claim) -> list[str]:
+LOSSY = ("subtraction", "fit_moments, coarse products")
+
+
+def judge(claim: Claim, lossy: bool = False) -> list[str]:
     """What is wrong with a claim: nothing, "gap", "objective"."""
     if not np.isfinite(claim.w).all():
         return ["not finite"]
@@ -296,6 +306,8 @@ def judge(claim: Claim) -> list[str]:
         wrong.append("no gap")
     elif not math.isinf(claim.gap) and value - least > Fraction(claim.gap) + ALLOWED * problem.scale:
         wrong.append("gap")
+    if lossy and not claim.gap <= 1e-8 * problem.scale:
+        return wrong
     if claim.objective is not None and not math.isfinite(claim.objective):
         wrong.append("objective")
     elif claim.objective is not None:
@@ -322,7 +334,7 @@ def run_case(seed: int, wild: bool, counts: Counter, routes: list[str] | None = 
                 continue
         for claim in claims:
             counts[name] += 1
-            for wrong in judge(claim):
+            for wrong in judge(claim, name in LOSSY):
                 counts[name, wrong] += 1
                 found.append(f"{'wild' if wild else 'mild'} {seed}, {name}: {wrong}")
     return found

@@ -269,7 +269,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         if not np.isfinite(solution.w).all():
             raise ValueError(
                 "The solution is not finite: rescale the features (sklearn.preprocessing.StandardScaler) "
-                "or give a larger l2."
+                f"or give a larger l2{hint}."
             )
         self.coef_ = solution.w[np.newaxis, :]
         self.intercept_ = np.array([-float(solution.w @ means.sum(axis=0)) / 2.0])

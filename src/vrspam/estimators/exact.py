@@ -15,6 +15,7 @@ from sklearn.utils._param_validation import Interval
 from vrspam._utils import array_api
 from vrspam._utils.blas import blas_threads_for, blas_threads_for_matrix
 from vrspam._utils.validation import Rows
+from vrspam._utils.warnings import CANCELLED
 from vrspam.estimators.base import PENALTY_CONSTRAINTS, AUCClassifierBase, BlockProducts, RowBlocks, resolve_l2
 from vrspam.moments import ClassMoments
 from vrspam.objective import DeviceProducts, ElasticNet, Objective, Operator, Penalty, SquaredPairLoss
@@ -25,7 +26,9 @@ from vrspam.solvers.refine import is_accurate, refine
 __all__ = ["AUCClassifier", "choose_solver"]
 
 PARTIAL_FIT_MAX_FEATURES = 20_000
-COARSE_FROM = 256  # features of float32 rows from which on products in float32, and a pass to make up for it, are quicker
+COARSE_FROM = (
+    256  # features of float32 rows from which on products in float32, and a pass to make up for it, are quicker
+)
 
 
 class ExactFit(NamedTuple):
@@ -338,4 +341,5 @@ class AUCClassifier(AUCClassifierBase):
         solution, moments, l2, solver = fit
         kept: dict[str, Any] = {"moments_": moments} if solver == "moments" else {}
         hint = " or rows in float64" if moments.rounding > 0.0 else ""
+        hint += CANCELLED if moments.has_cancelled else ""
         return self._store(solution, moments.classes, moments.means, l2, like=like, hint=hint, solver_=solver, **kept)

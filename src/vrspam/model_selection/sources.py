@@ -82,7 +82,6 @@ def over_folds(function: Callable[[Any], T], folds: Sequence[Any], problem: Fold
 BLOCK_BYTES = 1 << 25  # rows gathered, and scores held, at once
 KEPT_BYTES = 1 << 30  # moments of all folds are kept up to this size
 MAPPED_BYTES = 1 << 27  # moments of all folds in feature space are kept up to this size
-MOST_CANCELLATION = 1e6  # subtraction may lose six of the sixteen digits
 BLOCKS_MAX_FEATURES = MOMENTS_MAX_FEATURES_DENSE  # two d×d matrices are kept for each fold of blocks
 
 
@@ -191,7 +190,7 @@ class RowsInMemory:
         uses = np.bincount(np.concatenate([train, validation]), minlength=self.rows.X.shape[0])
         if train.size >= validation.size and np.all(uses == 1):
             rest = self.total - (self._validation[fold] if self._validation else self._gather(validation))
-            if rest.cancellation <= MOST_CANCELLATION:
+            if not rest.has_cancelled:
                 return rest
         return self._gather(train)
 

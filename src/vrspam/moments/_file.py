@@ -156,7 +156,7 @@ def _possible(content: dict[str, np.ndarray]) -> bool:
         return False
     if errors and not (all((bound >= 0.0).all() for bound in errors[1:]) and _are_rests(errors[0], means)):
         return False
-    full = scatters.ndim == 3
+    full, allowed = scatters.ndim == 3, content.get("scatter_errors", np.zeros_like(peaks))
     diagonals = np.einsum("cii->ci", scatters) if full else scatters
     return bool(
         np.array_equal(np.unique(classes), classes)
@@ -168,7 +168,7 @@ def _possible(content: dict[str, np.ndarray]) -> bool:
         and ((weights > 0) == (rows > 0)).all()
         and (weights <= MOST_WEIGHT).all()
         and (diagonals >= -TOLERANCE * peaks).all()
-        and (not full or all(map(_semidefinite, scatters, peaks, roundings)))
+        and (not full or all(map(_semidefinite, scatters, peaks, roundings, allowed)))
         and half_life > 0.0
     )
 
@@ -178,13 +178,16 @@ def _are_rests(lows: np.ndarray, means: np.ndarray) -> bool:
     return bool((np.abs(lows) <= np.spacing(np.abs(means))).all())
 
 
-def _semidefinite(scatter: np.ndarray, peak: np.ndarray, rounding: float) -> bool:
+def _semidefinite(scatter: np.ndarray, peak: np.ndarray, rounding: float, errors: np.ndarray) -> bool:
     """Whether a scatter is symmetric and has no negative eigenvalue, to rounding.
 
     Rounding is relative to the largest diagonal so far: with that as the unit of each feature, an error of t in each
-    entry changes the eigenvalues of d features by at most t·d.
+    entry changes the eigenvalues of d features by at most t·d. `errors` are the bounds that the file has: an error
+    matrix with entries below √(e_i e_j) is above -d·diag(e).
     """
     d, scatter = len(scatter), scatter.astype(np.float64)
+    scatter.flat[:: d + 1] += d * errors
+    peak = peak + d * errors
     info = np.finfo(np.float64)
     root = np.sqrt(np.maximum(peak, info.tiny / info.eps))  # squares below have lost digits
     scatter /= root[:, np.newaxis]

@@ -1,11 +1,11 @@
 """Bounds on the rounding errors of statistics, and sums that keep what rounding would drop.
 
 With u = 2⁻⁵³, a sum of n products is wrong by at most γ_n = n u / (1 - n u) times the sum of their absolute values, in
-whichever order it is computed (Higham, Accuracy and Stability of Numerical Algorithms, 2002, ch. 3). Here all errors are
-bounded by such sums, so bounds may be pessimistic, but they hold.
+whichever order it is computed (Higham, Accuracy and Stability of Numerical Algorithms, 2002, ch. 3). Here all errors
+are bounded by such sums, so bounds may be pessimistic, but they hold.
 
-The error of a scatter matrix is bounded by one number a column: |error of S_ij| ≤ √(e_i e_j). Such bounds simply add up,
-because √(a_i a_j) + √(b_i b_j) ≤ √((a_i + b_i)(a_j + b_j)).
+The error of a scatter matrix is bounded by one number a column: |error of S_ij| ≤ √(e_i e_j). Such bounds simply add
+up, because √(a_i a_j) + √(b_i b_j) ≤ √((a_i + b_i)(a_j + b_j)).
 """
 
 from __future__ import annotations
@@ -65,12 +65,11 @@ class Errors:
 
     def capped(self) -> Errors:
         """The same bounds as finite numbers."""
-        cap = {"nan": UNKNOWN, "posinf": UNKNOWN}
-        return Errors(
-            float(np.minimum(np.nan_to_num(self.weight, **cap), UNKNOWN)),
-            np.minimum(np.nan_to_num(self.mean, **cap), UNKNOWN),
-            np.minimum(np.nan_to_num(self.scatter, **cap), UNKNOWN),
+        weight, mean, scatter = (
+            np.minimum(np.nan_to_num(bound, nan=UNKNOWN, posinf=UNKNOWN), UNKNOWN)
+            for bound in (np.asarray(self.weight), self.mean, self.scatter)
         )
+        return Errors(float(weight), mean, scatter)
 
     @classmethod
     def of_block(
@@ -86,9 +85,10 @@ class Errors:
     ) -> Errors:
         """Of the statistics of some rows, from their sums of squares about the centre that was subtracted.
 
-        With x what is left of a row, S = Σ c xxᵀ - weight·rrᵀ and r = Σ c x / weight, the residual. Σ c |x_i||x_j| is at
-        most √(squares_i squares_j), and Σ c |x| / weight at most √(squares / weight). `operations` is how many roundings
-        an element of a sum goes through; `of_products` is the relative error of Σ c xxᵀ where that is larger (float32);
+        With x what is left of a row, S = Σ c xxᵀ - weight·rrᵀ and r = Σ c x / weight, the residual. Σ c |x_i||x_j| is
+        at most √(squares_i squares_j), and Σ c |x| / weight at most √(squares / weight). `operations` is how many
+        roundings an element of a sum goes through; `of_products` is the relative error of Σ c xxᵀ where that is larger
+        (float32);
         `of_weight` and `of_weights` are the relative errors of the total weight and of the weights of the rows.
         """
         share = gamma(operations + 8) + of_weights
@@ -106,9 +106,10 @@ def relative(error: float, size: float) -> float:
 
 
 def of_rank_one(scale: float, of_scale: float, v: np.ndarray, of_v: np.ndarray, unit: np.ndarray) -> np.ndarray:
-    """The error of scale · v vᵀ, if v is wrong by `of_v` and scale by the share `of_scale`; `unit` is the size of each column.
+    """The error of scale · v vᵀ, if v is wrong by `of_v` and scale by the share `of_scale`.
 
-    |v_i| e_j + e_i |v_j| ≤ √(a_i a_j) with a = t v² + e²/t, for any t > 0 (Cauchy-Schwarz); t is chosen to make a small.
+    |v_i| e_j + e_i |v_j| ≤ √(a_i a_j) with a = t v² + e²/t, for any t > 0 (Cauchy-Schwarz). t is chosen to make a small
+    against `unit`, the size of each column.
     """
     unit = np.where(unit > 0.0, unit, np.inf)
     size, error = float(np.sum(v * v / unit)), float(np.sum(of_v * of_v / unit))

@@ -154,7 +154,7 @@ class ClassStatistics:
         self._join(other, shift, [], [])
 
     def _join(self, other: ClassStatistics, shift: np.ndarray, scales: list[float], vectors: list[np.ndarray]) -> None:
-        """Add the statistics of other rows, whose mean is `shift` from this one, and scale · v vᵀ for further vectors."""
+        """Add the statistics of other rows, whose mean is `shift` from this one, and scale · v vᵀ for more vectors."""
         total = self.weight + other.weight
         share = other.weight / total
         first = self.weight == 0.0
@@ -333,7 +333,7 @@ def _centre_of(rows) -> np.ndarray:
     against the root mean square, and subtracting it afterwards loses at most one bit.
     """
     some = rows[:: -(-rows.shape[0] // CENTRE_ROWS)]
-    centre = np.asarray(some.mean(axis=0), dtype=rows.dtype).ravel()
+    centre = np.asarray(some.mean(axis=0, dtype=np.float64), dtype=rows.dtype).ravel()
     if sparse.issparse(rows):
         full = np.bincount(rows.indices, minlength=rows.shape[1]) > rows.shape[0] / 2
         centre = np.where(full, centre, 0).astype(rows.dtype)

@@ -13,6 +13,8 @@ from vrspam.moments import _file
 from vrspam.moments._rounding import UNIT, Errors, difference, relative
 from vrspam.moments._statistics import ClassStatistics, check_range, same, statistics_in_memory, statistics_on_device
 
+MOST_CANCELLATION = 1e6  # subtraction may lose six of the sixteen digits
+
 
 class PairStatistics(NamedTuple):
     """What the squared pair loss needs of two classes, apart from Σ₊ + Σ₋ itself; see `ClassMoments` for each."""
@@ -407,6 +409,11 @@ class ClassMoments:
                 now = np.maximum(s.diagonal, s.diagonal.mean())
                 worst = max(worst, float(np.max(s.peak / np.where(now > 0.0, now, np.finfo(float).tiny), initial=1.0)))
         return worst
+
+    @property
+    def has_cancelled(self) -> bool:
+        """Whether `-` has lost so many digits that the rows should be gathered again: `cancellation` is above 1e6."""
+        return self.cancellation > MOST_CANCELLATION
 
     def save(self, path: str | os.PathLike) -> None:
         """Write to a NumPy archive (no pickle); an existing file is replaced only by a complete one.

@@ -25,8 +25,8 @@ from vrspam.objective.losses import (
     WithinProducts,
     multiply,
 )
-from vrspam.objective.rounding import UNIT
 from vrspam.objective.penalties import ElasticNet, Penalty, Separable, soft_threshold
+from vrspam.objective.rounding import UNIT
 
 __all__ = [
     "AUTO_L2_SHARE",

@@ -27,7 +27,8 @@ from vrspam._utils import array_api
 from vrspam.moments import ClassMoments
 from vrspam.objective.rounding import LossErrors, MatrixErrors, RowErrors
 
-BLOCK_BYTES = 1 << 22  # float32 rows converted at once
+BLOCK_BYTES = 1 << 22  # rows converted, or centred, at once
+FAR = 1e4  # offset over spread of rows that are centred before they are multiplied
 
 
 class Operator(Protocol):
@@ -83,7 +84,7 @@ class WithinProducts:
 
     def product_and_square(self, w: np.ndarray) -> tuple[np.ndarray, float]:
         """Σw, and wᵀΣw as the sum of the squares of the scores."""
-        means = self.means if self.centre is None else self.offsets
+        means = self.means if self.offsets is None else self.offsets
         shift = (means @ w)[self.side]
         if self._by_blocks:
             step = max(1, BLOCK_BYTES // (8 * max(w.size, 1)))
@@ -102,6 +103,14 @@ class WithinProducts:
             back = self._transposed @ residual
         product = back - np.bincount(self.side, weights=residual, minlength=2) @ means
         return product, float(residual @ scores)
+
+
+def _are_far(moments: ClassMoments) -> bool:
+    """Whether the offset of a column, or of all, is so much larger than the spread that products would lose digits."""
+    classes = moments.pair_statistics()
+    levels, spreads = np.abs(classes.means).max(axis=0), np.sqrt(classes.within_diagonal)
+    some = np.any((levels > FAR * spreads) & (spreads > 0.0))
+    return bool(some or np.linalg.norm(levels) > FAR * np.linalg.norm(spreads))
 
 
 class DeviceProducts:
@@ -170,8 +179,8 @@ class SmoothLoss(Protocol):
     def curvature(self) -> np.ndarray:
         """An upper bound on the second derivative of f along each coordinate, for any w; shape (d,)."""
 
-    # Optional: gradient_error(w, grad) -> float, how far (in norm) rounding may have moved ∇f(w), computed as `grad`. The
-    # certificate makes room for it; without this method it holds for exact arithmetic.
+    # Optional: gradient_error(w, grad) -> float, how far (in norm) rounding may have moved ∇f(w), computed as `grad`.
+    # The certificate makes room for it; without this method it holds for exact arithmetic.
 
 
 class QuadraticLoss(SmoothLoss, Protocol):
@@ -261,14 +270,19 @@ class SquaredPairLoss:
 
     @classmethod
     def from_rows(cls, X, is_positive: np.ndarray, sample_weight, moments: ClassMoments) -> SquaredPairLoss:
-        """The loss with Σ as products with X; `moments` needs no scatter matrices."""
+        """The loss with Σ as products with X; `moments` needs no scatter matrices.
+
+        Dense rows that are far from the origin are centred block by block, see `from_centred_rows`.
+        """
+        if not sparse.issparse(X) and _are_far(moments):
+            return cls.from_centred_rows(X, is_positive, sample_weight, moments)
         rows = WithinProducts(X, is_positive, sample_weight, moments.means)
         return cls.from_operator(rows, moments, rows=rows)
 
     @classmethod
     def from_centred_rows(cls, X, is_positive: np.ndarray, sample_weight, moments: ClassMoments) -> SquaredPairLoss:
         """The same, as accurate as float64 allows: a common centre is subtracted from dense rows block by block."""
-        if sparse.issparse(X):
+        if sparse.issparse(X):  # it would be dense
             return cls.from_rows(X, is_positive, sample_weight, moments)
         centre = moments.means.mean(axis=0)
         offsets = (moments.means - centre) + moments.offsets

@@ -1,7 +1,7 @@
 """How far rounding may have moved ∇f and f: what the certificate makes room for.
 
-The certificate of F = f + Ω with l2 > 0 is a function of g = ∇f(w) that is convex, never negative, and whose gradient is
-1/l2-Lipschitz. If g is wrong by e, its root therefore grows by at most ‖e‖ / √(2 l2):
+The certificate of F = f + Ω with l2 > 0 is a function of g = ∇f(w) that is convex, never negative, and whose gradient
+is 1/l2-Lipschitz. If g is wrong by e, its root therefore grows by at most ‖e‖ / √(2 l2):
 
     √gap(g + e) ≤ √gap(g) + ‖e‖ / √(2 l2).
 
@@ -57,7 +57,7 @@ class RowErrors:
 
     With σ the spread of each column within a class and μ its mean (minus what is subtracted from the rows beforehand),
     scores are wrong by γ_d (2|μ| + |x - μ|)·|w|. Back in the columns their error is multiplied by σ at most
-    (Cauchy-Schwarz), and the sum over the rows adds γ_n (σ + 2|μ|) times the spread of the scores, which is at most σ·|w|.
+    (Cauchy-Schwarz), and the sum over the rows adds γ_n (σ + 2|μ|) times the spread of the scores, at most σ·|w|.
 
     Attributes
     ----------
@@ -104,7 +104,9 @@ class RowErrors:
 
     def of_square(self, w: np.ndarray, square: float) -> float:
         if not self.from_scores:
-            return float(np.abs(w) @ self.of_product(w)) + gamma(w.size) * float(self.spreads.sum(axis=0) @ np.abs(w)) ** 2
+            return (
+                float(np.abs(w) @ self.of_product(w)) + gamma(w.size) * float(self.spreads.sum(axis=0) @ np.abs(w)) ** 2
+            )
         lost = float(np.linalg.norm(self._of_scores(w)))
         moved = float(np.linalg.norm(self.of_means @ np.abs(w)))
         share = gamma(self.rows + 8) + self.share

@@ -11,7 +11,7 @@ import numpy as np
 
 from vrspam.objective import Objective
 
-
+STALLED = 30  # epochs without progress after which `run` stops, where the certificate is mostly rounding
 BUT_FOR_ROUNDING = 1e-2  # of the target: at a certificate without rounding of this size no solver goes on
 
 
@@ -134,14 +134,16 @@ def run(
 ) -> Solution:
     """Run epochs until the certificate is at most tol · F(0), or `max_iter` epochs are done.
 
-    Where the penalty allows no certificate its `violation` takes that place. The clock runs only while the solver
-    works. `callback` gets one row of the history after each epoch.
+    Where the penalty allows no certificate its `violation` takes that place. Where rounding alone keeps it above its
+    target, the run ends when it no longer falls. The clock runs only while the solver works. `callback` gets one row
+    of the history after each epoch.
     """
     refusal = solver.refuses(objective)
     if refusal is not None:
         raise ValueError(f"{type(solver).__name__} cannot minimise this objective: {refusal}.")
     rows: list[dict[str, float]] = []
     seconds, target = 0.0, target_gap(objective, tol)
+    least, last_progress = np.inf, 0
 
     def record(epoch: int) -> tuple[float, bool]:
         gap, left = objective.certificate(state.w, state.grad)
@@ -175,6 +177,9 @@ def run(
         seconds += time.perf_counter() - start
         epoch += 1
         left, done = record(epoch)
+        least, last_progress = (left, epoch) if left < 0.9 * least else (least, last_progress)
+        if epoch - last_progress >= STALLED and state.fresh and left <= 4.0 * objective.slack(state.w, state.grad) ** 2:
+            break
     history = {name: np.array([row[name] for row in rows]) for name in rows[0]}
     history["epoch"] = history["epoch"].astype(np.int64)
     return Solution(state.w, state.value, float(rows[-1]["gap"]), epoch, bool(left <= target), history)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vrspam._utils.blas import blas_threads_for_matrix
-from vrspam._utils.warnings import GridNotCertified, warn
+from vrspam._utils.warnings import CANCELLED, GridNotCertified, warn
 from vrspam.moments import ClassMoments
 from vrspam.objective import ElasticNet, Objective, Penalty, SmoothLoss, SquaredPairLoss, l2_unit
 from vrspam.solvers import exact_solvers, solve
@@ -135,12 +135,12 @@ def coef_path(
     l2_axis = auto_l2s(moments) if isinstance(l2s, str) and l2s == "auto" else check_grid_axis("l2s", l2s)
     with blas_threads_for_matrix(loss.n_features):
         grid = solve_grid(loss, l2_axis, l1_axis, tol=tol, max_iter=max_iter, like=like)
-    warn_if_not_converged(grid.converged)
+    warn_if_not_converged(grid.converged, CANCELLED if moments.has_cancelled else "")
     return grid.coefs
 
 
-def warn_if_not_converged(converged: np.ndarray) -> None:
+def warn_if_not_converged(converged: np.ndarray, more_advice: str = "") -> None:
     """One warning for all points of a grid whose certificate did not reach the tolerance."""
     missed = int(np.count_nonzero(~converged))
     if missed:
-        warn(GridNotCertified(missed, converged.size))
+        warn(GridNotCertified(missed, converged.size, more_advice))

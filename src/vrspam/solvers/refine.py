@@ -1,7 +1,8 @@
 """Improve a solution found from moments, by products with the rows themselves.
 
-Moments of float32 rows are coarse, and all moments square what is small in the rows. Products with the rows are accurate,
-so the gradient they give certifies a solution that the moments could not. Where it is not good enough, the next one
+Moments of float32 rows are coarse, and all moments square what is small in the rows. Products with the rows are
+accurate, so the gradient they give certifies a solution that the moments could not. Where it is not good enough, the
+next one
 minimises the loss of the moments plus a linear term that makes its gradient right at the last one (iterative
 refinement, for any penalty):
 
