@@ -211,17 +211,22 @@ def test_whatever_was_added_and_taken_out_can_be_saved_and_read_again(tmp_path):
 
 
 def test_moments_remember_that_rows_came_in_float32(tmp_path):
+    """Where they multiplied in float32; elsewhere only the rows were rounded, and products are those of float64."""
     X, y = make_data(60, 3)
-    single, double = ClassMoments.from_data(X[:30].astype(np.float32), y[:30]), ClassMoments.from_data(X[30:], y[30:])
+    assert ClassMoments.from_data(X.astype(np.float32), y).rounding == 0.0
+    single = ClassMoments().add_checked(X[:30].astype(np.float32), y[:30], precise=False)
+    double = ClassMoments.from_data(X[30:], y[30:])
     assert double.rounding == 0.0
     assert single.rounding == (single + double).rounding == (double + single).rounding == 2.0**-23
     assert (single + double - single).rounding == single.rounding
     assert (single - single + double).rounding == 0.0  # no such row is left
-    one_class = ClassMoments.from_data(X[y == 0].astype(np.float32), y[y == 0]).update(X[y == 1], y[y == 1])
+    one_class = ClassMoments().add_checked(X[y == 0].astype(np.float32), y[y == 0], precise=False)
+    one_class.update(X[y == 1], y[y == 1])
     assert one_class.rounding == single.rounding
     single.save(tmp_path / "moments.npz")
     assert ClassMoments.load(tmp_path / "moments.npz").rounding == single.rounding
-    assert ClassMoments.from_data(sparse.random_array((50, 90), density=0.01, dtype=np.float32), y[:50]).rounding == 0.0
+    thin = sparse.csr_array(sparse.random_array((50, 90), density=0.01, dtype=np.float32))
+    assert ClassMoments().add_checked(thin, y[:50], precise=False).rounding == 0.0
 
 
 def test_damaged_and_foreign_files_are_refused(tmp_path):

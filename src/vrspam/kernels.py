@@ -710,15 +710,18 @@ W, ANCHOR, ANCHOR_GRAD = 0, 1, 2  # and TIME
 
 @compiled
 def within_product(X, side, share, mean_scores, w, out, left):
-    """out += Σ_i r_i x_i and left[c] += Σ_(i in c) r_i with r_i = share_i (w·x_i - w·μ_c): Σw is out - left @ means.
+    """out += Σ_i r_i x_i and left[c] += Σ_(i in c) r_i with r_i = share_i (w·x_i - w·μ_c).
 
+    Σw is out - left[:2] @ means; left[2] += Σ_i r_i (w·x_i - w·μ_c), which is wᵀΣw.
     Each row is read from memory once: it is still in the cache when it is added to `out`.
     """
     for i in range(side.shape[0]):
         if share[i] == 0.0:
             continue
-        residual = share[i] * (row_dot(X, i, w) - mean_scores[side[i]])
+        score = row_dot(X, i, w) - mean_scores[side[i]]
+        residual = share[i] * score
         left[side[i]] += residual
+        left[2] += residual * score
         add_row(X, i, residual, out)
 
 

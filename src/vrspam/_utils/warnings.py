@@ -33,6 +33,9 @@ class FieldsWarning(UserWarning):
         return type(self), tuple(vars(self).values())
 
 
+CANCELLED = ". Subtracting has cost these moments most of their digits: gather the rows that are left again"
+
+
 @dataclass(eq=False)
 class NotConverged(FieldsWarning, ConvergenceWarning):
     """A solver stopped before its certificate reached the tolerance.
@@ -64,11 +67,12 @@ class GridNotCertified(FieldsWarning, ConvergenceWarning):
 
     missed: int
     total: int
+    more_advice: str = ""
 
     def __str__(self) -> str:
         return (
             f"{self.missed} of {self.total} solutions of the grid were not certified to tol: raise max_iter, "
-            "standardise the features, or leave out the smallest l2."
+            f"standardise the features, or leave out the smallest l2{self.more_advice}."
         )
 
 

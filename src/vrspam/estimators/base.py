@@ -114,11 +114,17 @@ class BlockProducts:
         self.blocks, self.moments = blocks, moments
 
     def __matmul__(self, w: np.ndarray, /) -> np.ndarray:
+        return self.product_and_square(w)[0]
+
+    def product_and_square(self, w: np.ndarray) -> tuple[np.ndarray, float]:
+        """Σw, and wᵀΣw as the sum of the squares of the scores."""
         classes, means, sizes = self.moments.classes, self.moments.means, self.moments.weights
-        total = np.zeros_like(w)
+        total, squares = np.zeros_like(w), 0.0
         for X, y, weights in self.blocks:
-            total += WithinProducts(X, y == classes[1], weights, means, sizes) @ w
-        return total
+            product, square = WithinProducts(X, y == classes[1], weights, means, sizes).product_and_square(w)
+            total += product
+            squares += square
+        return total, squares
 
 
 PENALTY_CONSTRAINTS: dict = {
@@ -268,7 +274,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         if not np.isfinite(solution.w).all():
             raise ValueError(
                 "The solution is not finite: rescale the features (sklearn.preprocessing.StandardScaler) "
-                "or give a larger l2."
+                f"or give a larger l2{hint}."
             )
         self.coef_ = solution.w[np.newaxis, :]
         self.intercept_ = np.array([-float(solution.w @ means.sum(axis=0)) / 2.0])

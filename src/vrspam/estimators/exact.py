@@ -14,6 +14,7 @@ from sklearn.utils._param_validation import Interval
 from vrspam._utils import array_api
 from vrspam._utils.blas import blas_threads_for, blas_threads_for_matrix
 from vrspam._utils.validation import Rows
+from vrspam._utils.warnings import CANCELLED
 from vrspam.estimators.base import (
     CHOSEN_PENALTY,
     PENALTY_CONSTRAINTS,
@@ -26,10 +27,14 @@ from vrspam.moments import ClassMoments
 from vrspam.objective import ELASTIC_NET, DeviceProducts, Objective, Operator, PenaltyFamily, SquaredPairLoss
 from vrspam.solvers import SolverName, choose_solver, solve
 from vrspam.solvers.base import Solution
+from vrspam.solvers.refine import is_accurate, refine
 
 __all__ = ["AUCClassifier", "choose_solver"]
 
 PARTIAL_FIT_MAX_FEATURES = 20_000
+COARSE_FROM = (
+    256  # features of float32 rows from which on products in float32, and a pass to make up for it, are quicker
+)
 
 
 class ExactFit(NamedTuple):
@@ -74,17 +79,40 @@ class ExactSolver:
     ) -> ExactFit:
         """Solve for rows in memory or on a device; `moments`, where they are known already, are those of all rows."""
         X, y, weights = rows
-        if moments is None:
-            moments = self._gather(rows, classes, scatter=solver == "moments")
         if solver == "moments":
-            fit = self.from_moments(moments)
-            if not fit.solution.converged and moments.rounding > 0.0:  # float32 products are too coarse for this l2
-                fit = self.from_moments(self._gather(rows, classes, precise=True))
-            return fit
+            return self._from_moments_of_rows(rows, classes, moments)
+        if moments is None:
+            moments = self._gather(rows, classes, scatter=False)
         if array_api.device_namespace(X) is not None:
             positive = array_api.is_label(y, classes[1], X)
             return self.from_operator(DeviceProducts(X, positive, weights, moments.means, moments.weights), moments)
         return self._solve(SquaredPairLoss.from_rows(X, y == classes[1], weights, moments), moments, "products")
+
+    def _from_moments_of_rows(self, rows: Rows, classes: np.ndarray, moments: ClassMoments | None) -> ExactFit:
+        """Solve from moments, and where these are too coarse for a certificate, improve it by products with the rows.
+
+        Wide float32 rows are first multiplied in float32, which is quicker; if that does not lead to the tolerance, in
+        float64.
+        """
+        if moments is None:
+            moments = self._gather(rows, classes, precise=rows.X.shape[1] < COARSE_FROM)
+        fit = self._refined(self.from_moments(moments), rows, classes)
+        if moments.rounding > 0.0 and not fit.solution.converged:
+            fit = self._refined(self.from_moments(self._gather(rows, classes)), rows, classes)
+        return fit
+
+    def _refined(self, fit: ExactFit, rows: Rows, classes: np.ndarray) -> ExactFit:
+        """The fit with the certificate of the rows themselves, unless that of the moments is good enough."""
+        X, y, weights = rows
+        if not isinstance(X, np.ndarray) and not sparse.issparse(X):  # on a device, or features that a map computes
+            return fit
+        loss = SquaredPairLoss.from_moments(fit.moments)
+        penalty = self.penalty(loss)(fit.l2, float(self.l1))
+        if is_accurate(Objective(loss, penalty), fit.solution):
+            return fit
+        objective = Objective(SquaredPairLoss.from_centred_rows(X, y == classes[1], weights, fit.moments), penalty)
+        solution = refine(objective, loss, fit.solution, tol=self.tol, max_iter=self.max_iter)
+        return fit._replace(solution=solution)
 
     def _solve(self, loss: SquaredPairLoss, moments: ClassMoments, solver: SolverName) -> ExactFit:
         l2 = resolve_l2(self.l2, moments)
@@ -92,7 +120,7 @@ class ExactSolver:
         return ExactFit(solve(objective, tol=self.tol, max_iter=self.max_iter), moments, l2, solver)
 
     @staticmethod
-    def _gather(rows: Rows, classes: np.ndarray, *, scatter: bool = True, precise: bool = False) -> ClassMoments:
+    def _gather(rows: Rows, classes: np.ndarray, *, scatter: bool = True, precise: bool = True) -> ClassMoments:
         d = rows.X.shape[1]
         with blas_threads_for(d):
             return ClassMoments(d, classes=classes, scatter=scatter).add_checked(*rows, precise=precise)
@@ -355,4 +383,5 @@ class AUCClassifier(AUCClassifierBase):
         solution, moments, l2, solver = fit
         kept: dict[str, Any] = {"moments_": moments} if solver == "moments" else {}
         hint = " or rows in float64" if moments.rounding > 0.0 else ""
+        hint += CANCELLED if moments.has_cancelled else ""
         return self._store(solution, moments.classes, moments.means, l2, like=like, hint=hint, solver_=solver, **kept)

@@ -82,7 +82,6 @@ def over_folds(function: Callable[[Any], T], folds: Sequence[Any], problem: Fold
 BLOCK_BYTES = 1 << 25  # rows gathered, and scores held, at once
 KEPT_BYTES = 1 << 30  # moments of all folds are kept up to this size
 MAPPED_BYTES = 1 << 27  # moments of all folds in feature space are kept up to this size
-MOST_CANCELLATION = 1e6  # subtraction may lose six of the sixteen digits
 BLOCKS_MAX_FEATURES = MOMENTS_MAX_FEATURES_DENSE  # two d×d matrices are kept for each fold of blocks
 
 
@@ -168,8 +167,7 @@ class RowsInMemory:
     def _gather(self, index: np.ndarray | None = None) -> ClassMoments:
         """The moments of some rows."""
         moments = ClassMoments(self.rows.X.shape[1], classes=self.classes, scatter=self.solver == "moments")
-        # Of a map only the chosen point must be certified, so products in float32 are precise enough.
-        return moments.add_checked(*self.rows, index=index, precise=not self.mapped)
+        return moments.add_checked(*self.rows, index=index)
 
     def _gather_total(self, n_jobs: int | None) -> ClassMoments:
         """The moments of all rows: those of the validation parts added up, where they are a partition."""
@@ -193,7 +191,7 @@ class RowsInMemory:
         uses = np.bincount(np.concatenate([train, validation]), minlength=self.rows.X.shape[0])
         if train.size >= validation.size and np.all(uses == 1):
             rest = self.total - (self._validation[fold] if self._validation else self._gather(validation))
-            if rest.cancellation <= MOST_CANCELLATION:
+            if not rest.has_cancelled:
                 return rest
         return self._gather(train)
 
@@ -321,15 +319,13 @@ def add_to_folds(moments: list[ClassMoments], rows: Rows, number: int, folds: Ha
     for side, part in enumerate(moments):
         index = np.flatnonzero(fold == side)
         if index.size:
-            add_block(part, rows, number, index, precise=True)
+            add_block(part, rows, number, index)
 
 
-def add_block(
-    moments: ClassMoments, rows: Rows, number: int, index: np.ndarray | None = None, *, precise: bool = False
-) -> None:
+def add_block(moments: ClassMoments, rows: Rows, number: int, index: np.ndarray | None = None) -> None:
     """Add a block, or the rows of it numbered by `index`, to moments; an error names the block."""
     try:
         with blas_threads_for(rows.X.shape[1]):
-            moments.add_checked(*rows, index=index, precise=precise)
+            moments.add_checked(*rows, index=index)
     except ValueError as error:
         raise error_in_block(number, error) from error

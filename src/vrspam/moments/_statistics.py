@@ -11,17 +11,18 @@ would lose them all.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from vrspam._utils.array_api import beside, device_namespace, is_label, on_host, row_blocks
+from vrspam.moments._rounding import UNIT, UNIT_FLOAT32, Errors, difference, gamma, joined, two_sum
 
 
 def statistics_on_device(
-    X: Any, y: Any, weights: Any, index: np.ndarray | None, labels: np.ndarray, full: bool
+    X: Any, y: Any, weights: Any, index: np.ndarray | None, labels: np.ndarray, full: bool, of_weights: float = 0.0
 ) -> list[ClassStatistics]:
     """Statistics of the rows of each label (of those numbered in `index`), computed where X lies."""
     c = None if weights is None else beside(weights, X)
@@ -33,11 +34,11 @@ def statistics_on_device(
         if c is not None:
             member = member & (c > 0)
         rows = xp.nonzero(member)[0] if chosen is None else chosen[xp.take(member, chosen)]
-        found.append(_statistics(X, rows, c, full))
+        found.append(_statistics(X, rows, c, full, of_weights))
     return found
 
 
-def _statistics(X: Any, index: Any, weights: Any, full: bool) -> ClassStatistics:
+def _statistics(X: Any, index: Any, weights: Any, full: bool, of_weights: float) -> ClassStatistics:
     """Size, mean and scatter of some rows.
 
     All blocks are shifted by the mean of the first one, so that their products simply add up. The spread of
@@ -67,16 +68,24 @@ def _statistics(X: Any, index: Any, weights: Any, full: bool) -> ClassStatistics
     if not bool(xp.all(xp.isfinite(sums))):
         raise ValueError("X contains NaN or infinity: impute or drop those rows first.")
     left = sums / total
+    squares = on_host(xp.linalg.diagonal(gram) if full else gram).copy()
     gram -= total * (left[:, None] * left[None, :] if full else left * left)
-    mean = on_host(left if centre is None else left + centre)
+    mean, low = two_sum(np.zeros(d) if centre is None else on_host(centre), on_host(left))
     scatter = np.asfortranarray(on_host(gram).T)  # symmetric: transposed, it is by columns without a copy
-    statistics = ClassStatistics(int(index.shape[0]), total, mean, scatter, np.zeros(d))
+    size = int(index.shape[0])
+    of_weight = 0.0 if weights is None else gamma(size) + of_weights
+    residual = on_host(left)
+    errors = Errors.of_block(size, total, squares, residual, of_weight=of_weight, of_weights=of_weights)
+    statistics = ClassStatistics(size, total, mean, scatter, np.zeros(d), low=low, errors=errors)
     np.maximum(statistics.diagonal, 0.0, out=statistics.diagonal)
     statistics.peak = statistics.diagonal.copy()
     return statistics
 
 
 BLOCK_BYTES = 1 << 26  # rows are gathered in dense blocks of about this size
+CHUNK_ROWS = 1 << 10  # so many rows are multiplied at once: the bound on rounding grows with them
+COARSE_CHUNK_ROWS = 1 << 12  # of products in float32, which are too coarse for a certificate anyway
+CONVERTED_ROWS = 1 << 9  # float32 rows converted at once
 FORGOTTEN_WEIGHT = 1e-150  # a class whose weight fades below this is forgotten: smaller numbers lose digits
 FLOAT32_ROUNDING = 2.0**-23  # relative error of a float32 product, with room to spare
 MOST_WEIGHT = float(np.finfo(np.float64).max) / 4.0  # of a class; the other class comes on top
@@ -89,7 +98,9 @@ class ClassStatistics:
     """Size, mean and scatter of one class; `scatter` is (d, d), or only its diagonal, of shape (d,).
 
     `peak` is the largest diagonal the scatter ever had: rounding is relative to it, also after rows were subtracted.
-    `rounding` is the relative error of the coarsest product in the scatter, 0 for float64.
+    `rounding` is the relative error of the coarsest product in the scatter, 0 for float64. `low` is what the rounding
+    of `mean` drops: the mean is mean + low, so a large common offset costs no digits. `errors` bounds the rounding
+    errors of all of them.
     """
 
     rows: int
@@ -98,36 +109,67 @@ class ClassStatistics:
     scatter: np.ndarray
     peak: np.ndarray
     rounding: float = 0.0
+    _: KW_ONLY
+    low: np.ndarray
+    errors: Errors
 
     @classmethod
     def empty(cls, n_features: int, full: bool) -> ClassStatistics:
         shape = (n_features, n_features) if full else (n_features,)
-        return cls(0, 0.0, np.zeros(n_features), np.zeros(shape, order="F"), np.zeros(n_features))
+        mean, peak, low = np.zeros((3, n_features))
+        return cls(0, 0.0, mean, np.zeros(shape, order="F"), peak, low=low, errors=Errors.none(n_features))
 
     def copy(self) -> ClassStatistics:
-        return replace(self, mean=self.mean.copy(), scatter=self.scatter.copy(order="F"), peak=self.peak.copy())
+        return replace(
+            self,
+            mean=self.mean.copy(),
+            scatter=self.scatter.copy(order="F"),
+            peak=self.peak.copy(),
+            low=self.low.copy(),
+            errors=self.errors.copy(),
+        )
 
     @property
     def diagonal(self) -> np.ndarray:
         """A view of the scatter's diagonal."""
         return self.scatter if self.scatter.ndim == 1 else np.einsum("ii->i", self.scatter)
 
-    def _rank_one(self, scale: float, v: np.ndarray) -> None:
-        """scatter += scale · v vᵀ (both triangles)."""
+    def _add_rank_ones(self, scales: list[float], vectors: list[np.ndarray]) -> None:
+        """scatter += Σ scale · v vᵀ (both triangles)."""
+        v = np.stack(vectors)
         if self.scatter.ndim == 1:
-            self.scatter += scale * v * v
+            self.scatter += np.asarray(scales) @ (v * v)
         else:
-            self.scatter += np.outer(scale * v, v).T
+            self.scatter += ((v.T * scales) @ v).T
+
+    def _move_mean(self, step: np.ndarray) -> None:
+        mean, low = two_sum(self.mean, step)
+        self.mean, self.low = two_sum(mean, low + self.low)
 
     def merge(self, other: ClassStatistics) -> None:
         """Add the statistics of other rows."""
         if other.weight == 0.0:
             return
+        shift = difference(other.mean, other.low, self.mean, self.low)
+        self._join(other, shift, [], [])
+
+    def _join(self, other: ClassStatistics, shift: np.ndarray, scales: list[float], vectors: list[np.ndarray]) -> None:
+        """Add the statistics of other rows, whose mean is `shift` from this one, and scale · v vᵀ for more vectors."""
         total = self.weight + other.weight
-        shift = other.mean - self.mean
+        share = other.weight / total
+        first = self.weight == 0.0
+        level = np.maximum(np.abs(self.mean), np.abs(other.mean))
         self.scatter += other.scatter
-        self._rank_one(self.weight * (other.weight / total), shift)
-        self.mean += (other.weight / total) * shift
+        scales, vectors = (scales, vectors) if first else ([self.weight * share, *scales], [shift, *vectors])
+        if scales:
+            self._add_rank_ones(scales, vectors)
+        if first:
+            self.mean, self.low, self.errors = other.mean.copy(), other.low.copy(), other.errors.copy()
+        else:
+            size = np.maximum(self.diagonal, other.diagonal)
+            weights = (self.weight, other.weight, total)
+            self.errors = joined(self.errors, other.errors, weights, shift, size, level)
+            self._move_mean(share * shift)
         self.rows += other.rows
         self.weight = total
         self.peak = np.maximum(np.maximum(self.peak, other.peak), self.diagonal)
@@ -141,17 +183,30 @@ class ClassStatistics:
         if self.rows == other.rows or rest <= 0.0:
             self._clear()
             return
-        mean = self.mean + (other.weight / rest) * (self.mean - other.mean)
+        shift = difference(other.mean, other.low, self.mean, self.low)
+        level = np.maximum(np.abs(self.mean), np.abs(other.mean))
+        pull = other.weight * (self.weight / rest)
+        size = self.diagonal + other.diagonal + pull * shift**2
+        weights = (self.weight, -other.weight, rest)
+        self.errors = joined(self.errors, other.errors, weights, shift, size, level)
         self.scatter -= other.scatter
-        self._rank_one(-rest * (other.weight / self.weight), other.mean - mean)
-        self.mean, self.rows, self.weight = mean, self.rows - other.rows, rest
+        self._add_rank_ones([-pull], [shift])
+        self._move_mean((-other.weight / rest) * shift)
+        self.rows, self.weight = self.rows - other.rows, rest
         if self.rows == 1:
             self.scatter[:] = 0.0
+            self.errors.scatter[:] = 0.0
         # Where nothing of a variance remains, the difference is rounding, and may be negative.
         np.maximum(self.diagonal, 0.0, out=self.diagonal)
 
     def fade(self, factor: float) -> None:
         """Multiply the weight of every row by `factor`."""
+        if factor == 0.0:
+            self._clear()
+            return
+        share = UNIT * (4.0 + abs(float(np.log2(factor))))  # the error of a power of two, and of a product
+        self.errors.weight = factor * self.errors.weight + share * factor * self.weight
+        self.errors.scatter = factor * (1.001 * self.errors.scatter + share * self.diagonal)
         self.weight *= factor
         self.scatter *= factor
         self.peak *= factor
@@ -160,46 +215,84 @@ class ClassStatistics:
 
     def _clear(self) -> None:
         self.rows, self.weight, self.rounding = 0, 0.0, 0.0
-        for array in (self.mean, self.scatter, self.peak):
+        for array in (self.mean, self.scatter, self.peak, self.low):
             array[:] = 0.0
+        self.errors = Errors.none(self.mean.size)
 
-    def add_rows(self, rows, weights: np.ndarray | None) -> None:
-        """Add one block of rows of this class; the block may be overwritten."""
+    def add_rows(self, rows, weights: np.ndarray | None, of_weights: float = 0.0) -> None:
+        """Add one block of rows of this class; the block may be overwritten.
+
+        `of_weights` is the relative error of the weights.
+        """
         m = rows.shape[0]
         if m == 0:
             return
+        full, weighted = self.scatter.ndim == 2, weights is not None
         unit = 0  # weights are counted in units of 2^unit: neither they nor their roots leave the range of float32
         if weights is not None:
             unit = int(np.frexp(weights.max())[1])
             weights = np.ldexp(weights, -unit)
         total = float(m if weights is None else weights.sum())
+        of_weight = gamma(m) + of_weights if weighted else 0.0
+        coarse = full and rows.dtype == np.float32 and not sparse.issparse(rows)
+        uncertain: Any = 0.0
         # `centre` is close to the mean; `residual` is the mean minus the centre.
-        if sparse.issparse(rows) and self.scatter.ndim == 1:
+        if sparse.issparse(rows) and not full:
             centre, residual, own = _sparse_spread(rows, weights, total)
+            operations = 2 * m
+            # The weight of zeros is a difference, see there; without weights it is a number of rows.
+            uncertain = gamma(m) * total * centre**2 if weighted else 0.0
         else:
-            centre, centred = _centre(rows)
+            centre = _centre_of(rows)
+            sums = _precise_sums(rows, centre, weights) if coarse else None
+            centred = _subtract(rows, centre)
             root = None if weights is None else np.sqrt(weights).astype(rows.dtype, copy=False)
             if root is not None:
                 centred = _scale_rows(centred, root)
-            left = np.ones(m, dtype=rows.dtype) if root is None else root
-            residual = np.asarray(left @ centred, dtype=np.float64).ravel() / total
-            own = _column_squares(centred) if self.scatter.ndim == 1 else _gram(centred).T  # T: the same memory order
-        own = np.ldexp(own.astype(np.float64), unit) if unit else own
-        total = float(np.ldexp(total, unit))
-        shift = centre + residual - self.mean
-        pull = self.weight * (total / (self.weight + total))
-        self.scatter += own
-        if self.scatter.ndim == 1:
-            self.scatter += pull * shift**2 - total * residual**2
-        else:
-            pair = np.stack([residual, shift])
-            self.scatter += ((pair.T * [-total, pull]) @ pair).T
-        self.mean += (total / (self.weight + total)) * shift
-        self.weight += total
-        self.rows += m
-        self.peak = np.maximum(self.peak, self.diagonal)
-        if self.scatter.ndim == 2 and rows.dtype == np.float32 and not sparse.issparse(rows):
-            self.rounding = FLOAT32_ROUNDING
+            own_sums, own, operations = _sums_of_products(centred, root, full)
+            residual = (own_sums if sums is None else sums) / total
+        squares = (np.einsum("ii->i", own) if full else own).astype(np.float64)
+        errors = Errors.of_block(
+            operations,
+            total,
+            squares,
+            residual,
+            of_products=gamma(operations + 8, UNIT_FLOAT32) if coarse else None,
+            of_weight=of_weight,
+            of_weights=of_weights,
+        )
+        errors.mean += 2.0 * np.sqrt(uncertain / total) * np.sqrt(gamma(m))
+        errors.scatter += 4.0 * (uncertain + np.sqrt(uncertain) * np.sqrt(gamma(m) * squares))
+        if unit:
+            own = np.ldexp(own.astype(np.float64), unit)
+            total, errors.weight = float(np.ldexp(total, unit)), float(np.ldexp(errors.weight, unit))
+            errors.scatter = np.ldexp(errors.scatter, unit)
+        mean, low = two_sum(centre, residual)
+        rounding = FLOAT32_ROUNDING if coarse else 0.0
+        peak = (np.einsum("ii->i", own) if full else own) - total * residual**2
+        block = ClassStatistics(m, total, mean, own, peak, rounding, low=low, errors=errors)
+        shift = difference(centre, residual, self.mean, self.low)
+        self._join(block, shift, [-total], [residual])
+
+
+def _sums_of_products(centred, root: np.ndarray | None, full: bool) -> tuple[np.ndarray, np.ndarray, int]:
+    """(rootᵀ centred, centredᵀ centred or its diagonal, most roundings that one element goes through).
+
+    Rows are multiplied some at a time and the results added in float64.
+    """
+    m, d = centred.shape
+    left = np.ones(m, dtype=centred.dtype) if root is None else root
+    if not full:
+        return np.asarray(left @ centred, dtype=np.float64).ravel(), _column_squares(centred), m
+    step = m if sparse.issparse(centred) else COARSE_CHUNK_ROWS if centred.dtype == np.float32 else CHUNK_ROWS
+    if m <= step:
+        return np.asarray(left @ centred, dtype=np.float64).ravel(), _gram(centred).T, m  # T: the same memory order
+    sums, own = np.zeros(d), np.zeros((d, d), order="F")
+    for start in range(0, m, step):
+        part = centred[start : start + step]
+        sums += left[start : start + step] @ part
+        own += _gram(part).T
+    return sums, own, step + -(-m // step)
 
 
 def _gram(centred) -> np.ndarray:
@@ -221,26 +314,41 @@ def _gram(centred) -> np.ndarray:
     return centred.T @ centred
 
 
-def _centre(rows) -> tuple[np.ndarray, np.ndarray]:
-    """(centre, rows - centre) for a block; the result is dense unless a sparse product will be cheaper.
+def _precise_sums(rows: np.ndarray, centre: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    """Σ c (x - centre) of float32 rows, in float64."""
+    sums, left = np.zeros(rows.shape[1]), np.ones(rows.shape[0]) if weights is None else weights
+    for start in range(0, rows.shape[0], CONVERTED_ROWS):
+        part = rows[start : start + CONVERTED_ROWS].astype(np.float64)
+        part -= centre
+        sums += left[start : start + CONVERTED_ROWS] @ part
+    return sums
 
-    The centre is the mean of some of the rows, which lies within a fraction of the spread of the mean of all:
-    enough to keep the digits, and no second reading of the block.
+
+def _centre_of(rows) -> np.ndarray:
+    """A vector to subtract from the rows of a block before they are multiplied, with digits of their type.
+
+    It is the mean of some of the rows, which lies within a fraction of the spread of the mean of all: enough to keep
+    the digits, and no second reading of the block.
     A sparse block is centred only in columns that are more than half full: in the others the mean is small
     against the root mean square, and subtracting it afterwards loses at most one bit.
     """
     some = rows[:: -(-rows.shape[0] // CENTRE_ROWS)]
-    centre = np.asarray(some.mean(axis=0), dtype=rows.dtype).ravel()
+    centre = np.asarray(some.mean(axis=0, dtype=np.float64), dtype=rows.dtype).ravel()
     if sparse.issparse(rows):
         full = np.bincount(rows.indices, minlength=rows.shape[1]) > rows.shape[0] / 2
         centre = np.where(full, centre, 0).astype(rows.dtype)
-        if full.any():
-            rows = rows - sparse.csr_array(np.ones((rows.shape[0], 1), rows.dtype)) @ sparse.csr_array(
-                centre[np.newaxis]
-            )
-    else:
+    return centre.astype(np.float64)
+
+
+def _subtract(rows, centre: np.ndarray):
+    """rows - centre; the result is dense unless a sparse product will be cheaper."""
+    centre = centre.astype(rows.dtype)
+    if not sparse.issparse(rows):
         rows -= centre  # `rows` is a gathered copy
-    return centre.astype(np.float64), rows
+    elif centre.any():
+        ones = sparse.csr_array(np.ones((rows.shape[0], 1), rows.dtype))
+        rows = rows - ones @ sparse.csr_array(centre[np.newaxis])
+    return rows
 
 
 def _scale_rows(rows, factor: np.ndarray):
@@ -257,7 +365,7 @@ def _column_squares(rows: np.ndarray) -> np.ndarray:
 def _sparse_spread(rows, weights: np.ndarray | None, total: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(centre, mean - centre, sum of squares around it) of each column of a CSR block, from its entries alone.
 
-    The centre is 0 but in columns that are more than half full, see `_centre`.
+    The centre is 0 but in columns that are more than half full, see `_centre_of`.
     """
     rows.sum_duplicates()  # the block is a copy; an entry in two parts would spoil the squares
     columns = rows.indices.astype(np.intp)  # once, for all the counting
@@ -284,6 +392,7 @@ def statistics_in_memory(
     labels: np.ndarray,
     full: bool,
     precise: bool,
+    of_weights: float = 0.0,
 ) -> list[ClassStatistics]:
     """Statistics of the rows of each label (of those numbered in `index`), which are copied in blocks of bounded size.
 
@@ -300,6 +409,7 @@ def statistics_in_memory(
         X = sparse.csr_array(X)
         sparse_blocks = not full or X.nnz < SPARSE_PRODUCT_DENSITY * n * max(d, 1)
     step = max(64, BLOCK_BYTES // (X.dtype.itemsize * max(d, 1)))
+    coarse = X.dtype == np.float32 and full and not precise and not sparse.issparse(X)
     if sparse_blocks:
         step = max(step, int(n * BLOCK_BYTES / (12 * (X.nnz + 1))))
     # One buffer for all blocks of a C-ordered X: fresh memory for each would cost as much as the copy.
@@ -317,8 +427,8 @@ def statistics_in_memory(
                 rows = X[chosen]  # np.take would first copy all of an X that is not C-ordered
                 rows = rows.toarray() if sparse.issparse(X) and not sparse_blocks else rows
             # Without a scatter there are no large products that float32 would make cheaper.
-            rows = rows.astype(np.float64, copy=False) if precise or not full else rows
-            statistics.add_rows(rows, None if weights is None else weights[chosen])
+            rows = rows if coarse else rows.astype(np.float64, copy=False)
+            statistics.add_rows(rows, None if weights is None else weights[chosen], of_weights)
     return found
 
 
@@ -340,11 +450,14 @@ def check_range(statistics: ClassStatistics, forgets: bool) -> None:
 
 
 def same(a: ClassStatistics, b: ClassStatistics) -> bool:
-    """Equal to rounding, on the scale of each column's spread and mean."""
+    """Equal to rounding, on the scale of each column's present spread and mean.
+
+    What was subtracted does not count: where only its rounding is left, statistics are not equal.
+    """
     if a.rows != b.rows or not np.isclose(a.weight, b.weight, rtol=1e-9):
         return False
     offset = 1e-9 * np.maximum(np.abs(a.mean), np.abs(b.mean))
-    spread = np.sqrt(np.maximum(a.peak, b.peak)) + np.sqrt(max(a.weight, 1.0)) * offset
+    spread = np.sqrt(np.maximum(a.diagonal, b.diagonal)) + np.sqrt(max(a.weight, 1.0)) * offset
     if np.any(np.abs(a.mean - b.mean) > 1e-8 * spread / np.sqrt(max(a.weight, 1e-300)) + offset):
         return False
     scale = np.outer(spread, spread) if a.scatter.ndim == 2 else spread**2

@@ -10,7 +10,10 @@ import numpy as np
 from vrspam._utils import array_api
 from vrspam._utils.validation import check_rows, union_of_labels
 from vrspam.moments import _file
+from vrspam.moments._rounding import UNIT, Errors, difference, relative
 from vrspam.moments._statistics import ClassStatistics, check_range, same, statistics_in_memory, statistics_on_device
+
+MOST_CANCELLATION = 1e6  # subtraction may lose six of the sixteen digits
 
 
 class PairStatistics(NamedTuple):
@@ -22,6 +25,25 @@ class PairStatistics(NamedTuple):
     delta: np.ndarray
     variances: np.ndarray
     within_diagonal: np.ndarray
+
+
+class PairErrors(NamedTuple):
+    """Bounds on the rounding errors of a `PairStatistics`, and of Σ = Σ₊ + Σ₋.
+
+    Attributes
+    ----------
+    share : float
+        Relative error of pq, and of the weight of either class.
+    means : ndarray of shape (2, d)
+    delta : ndarray of shape (d,)
+    within : ndarray of shape (d,)
+        |error of Σ_ij| ≤ √(within_i within_j).
+    """
+
+    share: float
+    means: np.ndarray
+    delta: np.ndarray
+    within: np.ndarray
 
 
 class ClassMoments:
@@ -122,25 +144,27 @@ class ClassMoments:
         weights: np.ndarray | None = None,
         *,
         index: np.ndarray | None = None,
-        precise: bool = False,
+        precise: bool = True,
     ) -> ClassMoments:
         """`update` for data that an estimator has already validated: NaN is not looked for again.
 
-        With `index` only the rows of those numbers are added; they are copied block by block. With `precise`
-        blocks of float32 rows multiply in float64.
+        With `index` only the rows of those numbers are added; they are copied block by block. Without `precise`
+        blocks of dense float32 rows multiply in float32: quicker, and too coarse for a certificate (see `rounding`).
         """
         if self.n_features is not None and X.shape[1] != self.n_features:
             raise ValueError(f"X has {X.shape[1]} features, but these moments have {self.n_features}.")
+        of_weights = 0.0
         if self.half_life is not None:
+            of_weights = UNIT * (4.0 + min(X.shape[0] / self.half_life, 1100.0))  # weights below 2^-1075 are 0
             fading = np.exp2(-np.arange(X.shape[0] - 1.0, -1.0, -1.0) / self.half_life)
             weights = fading if weights is None else array_api.on_host(weights) * fading
         labels = array_api.labels_of(y, weights)
         classes = union_of_labels(self._known, labels)
         if array_api.device_namespace(X) is None:
             with np.errstate(over="ignore", invalid="ignore"):  # `check_range` reports it
-                fresh = statistics_in_memory(X, y, weights, index, labels, self.has_scatter, precise)
+                fresh = statistics_in_memory(X, y, weights, index, labels, self.has_scatter, precise, of_weights)
         else:
-            fresh = statistics_on_device(X, y, weights, index, labels, self.has_scatter)
+            fresh = statistics_on_device(X, y, weights, index, labels, self.has_scatter, of_weights)
         for statistics in fresh:
             check_range(statistics, forgets=self.half_life is not None)
             if self.half_life is not None:
@@ -286,10 +310,31 @@ class ClassMoments:
             p=positive.weight / total,
             q=negative.weight / total,
             means=np.stack([negative.mean, positive.mean]),
-            delta=positive.mean - negative.mean,
+            delta=difference(positive.mean, positive.low, negative.mean, negative.low),
             variances=variances,
             within_diagonal=variances.sum(axis=0),
         )
+
+    def pair_errors(self) -> PairErrors:
+        """How far rounding may have moved each of the statistics."""
+        negative, positive = self._both()
+        shares = [relative(s.errors.weight, s.weight) for s in (negative, positive)]
+        level = np.maximum(np.abs(negative.mean), np.abs(positive.mean))
+        delta = np.abs(difference(positive.mean, positive.low, negative.mean, negative.low))
+        within = np.zeros_like(level)
+        for s, share in zip((negative, positive), shares, strict=True):
+            within += (1.01 * s.errors.scatter + (share + 4.0 * UNIT) * (s.diagonal + s.errors.scatter)) / s.weight
+        return PairErrors(
+            share=2.0 * sum(shares) + 8.0 * UNIT,
+            means=np.stack([negative.errors.mean, positive.errors.mean]),
+            delta=negative.errors.mean + positive.errors.mean + 4.0 * UNIT * delta + 16.0 * UNIT**2 * level,
+            within=within,
+        )
+
+    @property
+    def offsets(self) -> np.ndarray:
+        """What rounding drops of `means`: they are means + offsets, shape (2, d)."""
+        return np.stack([s.low for s in self._both()])
 
     @property
     def rows(self) -> np.ndarray:
@@ -303,7 +348,7 @@ class ClassMoments:
 
     @property
     def rounding(self) -> float:
-        """Relative rounding of the scatters: that of float32 if any rows came in float32, else 0."""
+        """Relative rounding of the scatters: that of float32 if any rows were multiplied in float32, else 0."""
         worst = 0.0
         for s in self._stats:
             worst = max(worst, s.rounding)
@@ -365,6 +410,11 @@ class ClassMoments:
                 worst = max(worst, float(np.max(s.peak / np.where(now > 0.0, now, np.finfo(float).tiny), initial=1.0)))
         return worst
 
+    @property
+    def has_cancelled(self) -> bool:
+        """Whether `-` has lost so many digits that the rows should be gathered again: `cancellation` is above 1e6."""
+        return self.cancellation > MOST_CANCELLATION
+
     def save(self, path: str | os.PathLike) -> None:
         """Write to a NumPy archive (no pickle); an existing file is replaced only by a complete one.
 
@@ -390,6 +440,10 @@ class ClassMoments:
                 "scatters": np.stack([s.scatter for s in self._stats]),
                 "peaks": np.stack([s.peak for s in self._stats]),
                 "roundings": np.array([s.rounding for s in self._stats]),
+                "lows": np.stack([s.low for s in self._stats]),
+                "weight_errors": np.array([s.errors.weight for s in self._stats]),
+                "mean_errors": np.stack([s.errors.mean for s in self._stats]),
+                "scatter_errors": np.stack([s.errors.scatter for s in self._stats]),
                 "half_life": np.inf if self.half_life is None else float(self.half_life),
             },
         )
@@ -412,10 +466,22 @@ class ClassMoments:
             content["means"].shape[1], scatter=scatters.ndim == 3, half_life=None if half_life == np.inf else half_life
         )
         new.classes = new._known = content["classes"]
-        new._stats = [
-            ClassStatistics(int(r), float(c), m.astype(np.float64), np.asfortranarray(s, dtype=np.float64), t, float(e))
-            for r, c, m, s, t, e in zip(
-                *(content[name] for name in ("rows", "weights", "means", "scatters", "peaks", "roundings")), strict=True
+        for c in range(new.classes.size):
+            errors = Errors(
+                float(content["weight_errors"][c]),
+                content["mean_errors"][c].astype(np.float64),
+                content["scatter_errors"][c].astype(np.float64),
             )
-        ]
+            new._stats.append(
+                ClassStatistics(
+                    int(content["rows"][c]),
+                    float(content["weights"][c]),
+                    content["means"][c].astype(np.float64),
+                    np.asfortranarray(scatters[c], dtype=np.float64),
+                    content["peaks"][c].astype(np.float64),
+                    float(content["roundings"][c]),
+                    low=content["lows"][c].astype(np.float64),
+                    errors=errors,
+                )
+            )
         return new

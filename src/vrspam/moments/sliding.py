@@ -7,6 +7,7 @@ from scipy import sparse
 
 from vrspam._utils import array_api
 from vrspam._utils.validation import check_rows
+from vrspam.moments._rounding import UNIT, gamma, relative, two_sum
 from vrspam.moments._statistics import ClassStatistics
 from vrspam.moments.class_moments import ClassMoments
 
@@ -132,14 +133,17 @@ class SlidingMoments:
             return
         rows = [_members(block, label) for block in self._blocks]
         mean = sum(c @ X[:, collapsed] for X, c in rows) / statistics.weight
-        statistics.mean[collapsed] = mean
         shape = (*statistics.scatter.shape[:-1], collapsed.size)
-        scatter = np.zeros(shape)
+        scatter, rest = np.zeros(shape), np.zeros(collapsed.size)
+        squares = np.zeros(collapsed.size)
+        statistics.mean[collapsed] = mean
         for X, c in rows:
             centred = np.asarray(X[:, collapsed].toarray() if sparse.issparse(X) else X[:, collapsed]) - mean
             weighted = c[:, np.newaxis] * centred
+            rest += weighted.sum(axis=0)
+            squares += (weighted * centred).sum(axis=0)
             if statistics.scatter.ndim == 1:
-                scatter += (weighted * centred).sum(axis=0)
+                scatter = squares
             elif sparse.issparse(X):
                 scatter += X.T @ weighted - np.outer(statistics.mean, weighted.sum(axis=0))
             else:
@@ -147,7 +151,30 @@ class SlidingMoments:
         if statistics.scatter.ndim == 2:
             statistics.scatter[collapsed] = scatter.T
         statistics.scatter[..., collapsed] = scatter
+        rest /= statistics.weight
+        statistics.mean[collapsed], statistics.low[collapsed] = two_sum(mean, rest)
         statistics.peak[collapsed] = statistics.diagonal[collapsed]
+        _bound_repair(statistics, collapsed, squares, rest, any(sparse.issparse(X) for X, _ in rows))
+
+
+def _bound_repair(
+    statistics: ClassStatistics, columns: np.ndarray, squares: np.ndarray, rest: np.ndarray, is_sparse: bool
+) -> None:
+    """The errors after some columns were computed afresh about a centre that is `rest` from their means.
+
+    Products with the other columns are as wrong as the means of these, and round like their own.
+    """
+    errors, weight = statistics.errors, statistics.weight
+    share = gamma(2 * statistics.rows + 8) + relative(errors.weight, weight)
+    of_mean = share * np.sqrt(squares / weight) + (share + 4.0 * UNIT) * np.abs(rest)
+    moved = weight * errors.mean**2
+    size = statistics.diagonal + errors.scatter + moved
+    if is_sparse:  # large means of sparse columns are subtracted after the product
+        size = size + 4.0 * weight * statistics.mean**2
+    errors.scatter = np.maximum(errors.scatter, 1.01 * (share * size + moved))
+    errors.mean[columns] = 1.01 * of_mean
+    own = weight * statistics.mean[columns] ** 2 if is_sparse else 0.0
+    errors.scatter[columns] = 1.01 * (share * (squares + 4.0 * own) + 2.0 * weight * (np.abs(rest) + of_mean) ** 2)
 
 
 def _cut(block: tuple, start: int, stop: int) -> tuple:

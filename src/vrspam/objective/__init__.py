@@ -36,6 +36,7 @@ from vrspam.objective.penalties import (
     Strengths,
     soft_threshold,
 )
+from vrspam.objective.rounding import UNIT
 
 __all__ = [
     "AUTO_L2_SHARE",
@@ -117,13 +118,34 @@ class Objective(Generic[Loss, Omega]):
         return self.loss.value_and_grad(w)[1]
 
     def certificate(self, w: np.ndarray, grad: np.ndarray) -> tuple[float, float]:
-        """The gap at w given ∇f(w), and the number that decides when to stop: the gap, else the penalty's violation."""
+        """The gap at w given ∇f(w), and the number that decides when to stop: the gap, else the penalty's violation.
+
+        Both make room for rounding (`vrspam.objective.rounding`), where the loss bounds that of its gradient.
+        """
+        gap, left = self.exact_certificate(w, grad)
+        slack = self.slack(w, grad)
+        if slack == 0.0:
+            return gap, left
+        own = 16.0 * UNIT * self.penalty.value(w)  # of the kinks of the penalty
+        return (np.sqrt(gap) + slack) ** 2 * (1.0 + 1e-12) + own, (np.sqrt(left) + slack) ** 2 * (1.0 + 1e-12) + own
+
+    def exact_certificate(self, w: np.ndarray, grad: np.ndarray) -> tuple[float, float]:
+        """The same as if `grad` had no rounding errors: what a solver can still improve."""
         gap = self.penalty.gap(w, grad)
         return gap, self.penalty.violation(w, grad, self.loss.curvature()) if np.isnan(gap) else gap
 
+    def slack(self, w: np.ndarray, grad: np.ndarray) -> float:
+        """What rounding may add to the root of the certificate: ‖error of the gradient‖ / √(2 l2)."""
+        of_gradient = getattr(self.loss, "gradient_error", None)
+        error = 0.0 if of_gradient is None else of_gradient(w, grad)
+        if error == 0.0:
+            return 0.0
+        error += 8.0 * UNIT * float(np.linalg.norm(grad))
+        return float(error / np.sqrt(2.0 * self.penalty.gap_curvature(self.loss.curvature())))
+
     def gap(self, w: np.ndarray) -> float:
         """Certificate: an upper bound on F(w) - F*; NaN where there is none."""
-        return self.penalty.gap(w, self.gradient(w))
+        return self.certificate(w, self.gradient(w))[0]
 
 
 def l2_unit(moments: ClassMoments) -> float:

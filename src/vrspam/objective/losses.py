@@ -25,8 +25,10 @@ from scipy import sparse
 
 from vrspam._utils import array_api
 from vrspam.moments import ClassMoments
+from vrspam.objective.rounding import LossErrors, MatrixErrors, RowErrors
 
-BLOCK_BYTES = 1 << 22  # float32 rows converted at once
+BLOCK_BYTES = 1 << 22  # rows converted, or centred, at once
+FAR = 1e4  # offset over spread of rows that are centred before they are multiplied
 
 
 class Operator(Protocol):
@@ -50,33 +52,65 @@ class WithinProducts:
     r_i = a_i (s_i - μ_(class of i)·w). The sums over r are 0 but for rounding; taking them off keeps the
     rounding of large means out of the result. With `sizes`, the class weights of a larger data set of which X is
     one block of rows, the result is the block's part of Σw: the parts add up. Products are those of float64 also for
-    float32 rows, which are converted block by block: certificates hold to its rounding.
+    float32 rows, which are converted block by block: certificates hold to its rounding. With `centre`, a vector, it is
+    subtracted from blocks of dense rows before they are multiplied, and `offsets` are the means minus it: for rows
+    far from the origin.
     """
 
-    def __init__(self, X, is_positive: np.ndarray, sample_weight: np.ndarray | None, means: np.ndarray, sizes=None):
+    def __init__(
+        self,
+        X,
+        is_positive: np.ndarray,
+        sample_weight: np.ndarray | None,
+        means: np.ndarray,
+        sizes=None,
+        *,
+        centre: np.ndarray | None = None,
+        offsets: np.ndarray | None = None,
+    ):
         share = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         self.X = X
         self._transposed = X.T
-        self._coarse = X.dtype == np.float32 and not sparse.issparse(X)  # SciPy converts by itself
+        self.centre, self.offsets = centre, offsets
+        coarse = X.dtype == np.float32 and not sparse.issparse(X)  # SciPy converts by itself
+        self._by_blocks = coarse or centre is not None
         self.side = is_positive.astype(np.intp)
         sizes = np.bincount(self.side, weights=share, minlength=2) if sizes is None else np.asarray(sizes)
         self.share = share / sizes[self.side]
         self.means = means
 
     def __matmul__(self, w: np.ndarray, /) -> np.ndarray:
-        shift = (self.means @ w)[self.side]
-        if self._coarse:
+        return self.product_and_square(w)[0]
+
+    def product_and_square(self, w: np.ndarray) -> tuple[np.ndarray, float]:
+        """Σw, and wᵀΣw as the sum of the squares of the scores."""
+        means = self.means if self.offsets is None else self.offsets
+        shift = (means @ w)[self.side]
+        if self._by_blocks:
             step = max(1, BLOCK_BYTES // (8 * max(w.size, 1)))
-            residual, back = np.empty(self.side.size), np.zeros(w.size)
+            scores, back = np.empty(self.side.size), np.zeros(w.size)
             for start in range(0, self.side.size, step):
                 rows = slice(start, start + step)
-                block = self.X[rows].astype(np.float64)
-                residual[rows] = self.share[rows] * (block @ w - shift[rows])
-                back += block.T @ residual[rows]
+                block = self.X[rows].astype(np.float64)  # always a copy
+                if self.centre is not None:
+                    block -= self.centre
+                scores[rows] = block @ w - shift[rows]
+                back += block.T @ (self.share[rows] * scores[rows])
+            residual = self.share * scores
         else:
-            residual = self.share * (self.X @ w - shift)
+            scores = self.X @ w - shift
+            residual = self.share * scores
             back = self._transposed @ residual
-        return back - np.bincount(self.side, weights=residual, minlength=2) @ self.means
+        product = back - np.bincount(self.side, weights=residual, minlength=2) @ means
+        return product, float(residual @ scores)
+
+
+def _are_far(moments: ClassMoments) -> bool:
+    """Whether the offset of a column, or of all, is so much larger than the spread that products would lose digits."""
+    classes = moments.pair_statistics()
+    levels, spreads = np.abs(classes.means).max(axis=0), np.sqrt(classes.within_diagonal)
+    some = np.any((levels > FAR * spreads) & (spreads > 0.0))
+    return bool(some or np.linalg.norm(levels) > FAR * np.linalg.norm(spreads))
 
 
 class DeviceProducts:
@@ -91,16 +125,22 @@ class DeviceProducts:
         self.share = share if weights is None else share * array_api.beside(weights, X)
 
     def __matmul__(self, w: np.ndarray, /) -> np.ndarray:
+        return self.product_and_square(w)[0]
+
+    def product_and_square(self, w: np.ndarray) -> tuple[np.ndarray, float]:
+        """Σw, and wᵀΣw as the sum of the squares of the scores."""
         xp = array_api.device_namespace(self.X)
         v = array_api.beside(w, self.X)
         level = self.means @ v
-        total, sums = v * 0.0, level * 0.0
+        total, sums, square = v * 0.0, level * 0.0, 0.0
         for where, rows in array_api.row_blocks(self.X):
             member = self.member[where, :]
-            residual = self.share[where] * (rows @ v - member @ level)
+            scores = rows @ v - member @ level
+            residual = self.share[where] * scores
             total += residual @ rows
             sums += xp.sum(member * residual[:, None], axis=0)
-        return array_api.on_host(total - sums @ self.means)
+            square += float(residual @ scores)
+        return array_api.on_host(total - sums @ self.means), square
 
 
 class SmoothLoss(Protocol):
@@ -139,6 +179,9 @@ class SmoothLoss(Protocol):
     def curvature(self) -> np.ndarray:
         """An upper bound on the second derivative of f along each coordinate, for any w; shape (d,)."""
 
+    # Optional: gradient_error(w, grad) -> float, how far (in norm) rounding may have moved ∇f(w), computed as `grad`.
+    # The certificate makes room for it; without this method it holds for exact arithmetic.
+
 
 class QuadraticLoss(SmoothLoss, Protocol):
     """A loss f(w) = k/2 ((1 - w·δ)² + wᵀΣw), for solvers that need its parts."""
@@ -176,11 +219,15 @@ class SquaredPairLoss:
     q : float, optional
         Share of the negative class, where 1 - p would round it away.
     rounding : float
-        Relative error of the entries of Σ, if it was not gathered in float64; the certificate makes room for it.
+        Relative error of a product in Σ, if it was not gathered in float64.
     matrix : ndarray of shape (d, d), optional
         `within` once more, if it is a matrix.
     rows : WithinProducts, optional
         The training rows, if they lie in memory: for solvers that read columns.
+    errors : LossErrors, optional
+        Bounds on the rounding errors of all of these; the certificate makes room for them.
+    tilt : ndarray of shape (d,), optional
+        A linear term tilt·w that is added to the loss (see `vrspam.solvers.refine`).
 
     Examples
     --------
@@ -198,6 +245,8 @@ class SquaredPairLoss:
     rounding: float = 0.0
     matrix: np.ndarray | None = None
     rows: WithinProducts | None = None
+    errors: LossErrors | None = None
+    tilt: np.ndarray | None = None
 
     is_quadratic = True
 
@@ -205,19 +254,41 @@ class SquaredPairLoss:
     def from_operator(cls, within: Operator, moments: ClassMoments, **more: Any) -> SquaredPairLoss:
         """The loss with any way to multiply by Σ; `moments` needs no scatter matrices. `more` are further fields."""
         classes = moments.pair_statistics()
+        if "errors" not in more:
+            from_scores = hasattr(within, "product_and_square")
+            more["errors"] = LossErrors.of(moments, RowErrors.of(moments, from_scores=from_scores))
         return cls(classes.p, classes.delta, within, classes.within_diagonal, classes.q, **more)
 
     @classmethod
     def from_moments(cls, moments: ClassMoments) -> SquaredPairLoss:
         """The loss from sufficient statistics alone."""
         matrix = moments.within
-        return cls.from_operator(matrix, moments, rounding=moments.rounding, matrix=matrix)
+        errors = MatrixErrors.of(moments.within_diagonal, moments.pair_errors().within)
+        return cls.from_operator(
+            matrix, moments, rounding=moments.rounding, matrix=matrix, errors=LossErrors.of(moments, errors)
+        )
 
     @classmethod
     def from_rows(cls, X, is_positive: np.ndarray, sample_weight, moments: ClassMoments) -> SquaredPairLoss:
-        """The loss with Σ as products with X; `moments` needs no scatter matrices."""
+        """The loss with Σ as products with X; `moments` needs no scatter matrices.
+
+        Dense rows that are far from the origin are centred block by block, see `from_centred_rows`.
+        """
+        if not sparse.issparse(X) and _are_far(moments):
+            return cls.from_centred_rows(X, is_positive, sample_weight, moments)
         rows = WithinProducts(X, is_positive, sample_weight, moments.means)
         return cls.from_operator(rows, moments, rows=rows)
+
+    @classmethod
+    def from_centred_rows(cls, X, is_positive: np.ndarray, sample_weight, moments: ClassMoments) -> SquaredPairLoss:
+        """The same, as accurate as float64 allows: a common centre is subtracted from dense rows block by block."""
+        if sparse.issparse(X):  # it would be dense
+            return cls.from_rows(X, is_positive, sample_weight, moments)
+        centre = moments.means.mean(axis=0)
+        offsets = (moments.means - centre) + moments.offsets
+        rows = WithinProducts(X, is_positive, sample_weight, moments.means, centre=centre, offsets=offsets)
+        errors = LossErrors.of(moments, RowErrors.of(moments, centre, from_scores=True))
+        return cls.from_operator(rows, moments, rows=rows, errors=errors)
 
     @property
     def scale(self) -> float:
@@ -243,16 +314,39 @@ class SquaredPairLoss:
 
     def value_and_grad(self, w: np.ndarray, product: np.ndarray | None = None) -> tuple[float, np.ndarray]:
         """f(w) and ∇f(w) from one multiplication by Σ, whose result may be given; at 0 the data need not be read."""
-        if product is None:
-            product = self.within @ w if w.any() else np.zeros_like(w)
+        square = None
+        if product is None and not w.any():
+            product = np.zeros_like(w)
+        elif product is None and hasattr(self.within, "product_and_square"):
+            product, square = self.within.product_and_square(w)
+        elif product is None:
+            product = self.within @ w
         margin = 1.0 - float(w @ self.delta)
-        value = self.scale * (margin * margin + max(float(w @ product), 0.0))
-        return value, self.k * (product - margin * self.delta)
+        square = float(w @ product) if square is None else square
+        value = self.scale * (margin * margin + max(square, 0.0))
+        grad = self.k * (product - margin * self.delta)
+        if self.tilt is None:
+            return value, grad
+        return value + float(self.tilt @ w), grad + self.tilt
+
+    def gradient_error(self, w: np.ndarray, grad: np.ndarray) -> float:
+        """How far (in norm) rounding may have moved ∇f(w), computed as `grad`, from that of the rows as they are."""
+        if self.errors is None:
+            return 0.0
+        return float(np.linalg.norm(self.errors.of_gradient(w, grad, self.k, self.delta)))
+
+    def value_error(self, w: np.ndarray, value: float) -> float:
+        """How far rounding may have moved f(w), computed as `value`."""
+        return 0.0 if self.errors is None else self.errors.of_value(w, value, self.scale, self.delta)
+
+    def tilted(self, tilt: np.ndarray) -> SquaredPairLoss:
+        """The loss plus tilt·w; its rounding errors are those of another loss, so they are left out."""
+        return replace(self, tilt=tilt, errors=None)
 
     def restricted_to(self, columns: np.ndarray, matrix: np.ndarray) -> SquaredPairLoss:
         """The loss of some of the columns, whose Σ is `matrix`."""
         delta, diagonal = self.delta[columns], self.diagonal[columns]
-        return replace(self, delta=delta, within=matrix, matrix=matrix, diagonal=diagonal, rows=None)
+        return replace(self, delta=delta, within=matrix, matrix=matrix, diagonal=diagonal, rows=None, errors=None)
 
     def hessian_product(self, w: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         """The function v -> k (Σ + δδᵀ) v, which does not depend on w."""

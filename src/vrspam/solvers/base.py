@@ -11,6 +11,9 @@ import numpy as np
 
 from vrspam.objective import Objective
 
+STALLED = 30  # epochs without progress after which `run` stops, where the certificate is mostly rounding
+BUT_FOR_ROUNDING = 1e-2  # of the target: at a certificate without rounding of this size no solver goes on
+
 
 @dataclass
 class State:
@@ -103,27 +106,18 @@ def certify(
 
     The loss must be quadratic, with Σ as a matrix; `product` is Σw where it is known.
     """
-    loss = objective.loss
-    value, grad = loss.value_and_grad(w, product)
+    value, grad = objective.loss.value_and_grad(w, product)
     gap, left = objective.certificate(w, grad)
-    if loss.rounding > 0.0:
-        slack = _rounding_of_gap(objective, w)
-        gap, left = (np.sqrt(gap) + slack) ** 2, (np.sqrt(left) + slack) ** 2
     converged = bool(left <= target_gap(objective, tol))
     stationarity = None if objective.penalty.is_convex else float(left)
     return Solution(w, value + objective.penalty.value(w), float(gap), n_iter, converged, stationarity=stationarity)
 
 
-def _rounding_of_gap(objective: Objective, w: np.ndarray) -> float:
-    """What rounding of Σ may add to the root of the certificate, which is a norm of the gradient.
-
-    An entry of kH is wrong by about `rounding` · √(h_i h_j), h its diagonal, so that the gradient at w is wrong by
-    rounding · √(Σ h_i) · √(Σ h_j w_j²), if the errors are independent.
-    """
-    loss = objective.loss
-    h = loss.curvature()
-    error = loss.rounding * np.sqrt(h.sum()) * np.linalg.norm(np.sqrt(h) * w)
-    return float(error / np.sqrt(2.0 * objective.penalty.gap_curvature(h)))
+def is_done(objective: Objective, w: np.ndarray, grad: np.ndarray, target: float) -> bool:
+    """Whether the certificate has reached its target, or would have but for rounding, which no step can improve."""
+    if objective.certificate(w, grad)[1] <= target:
+        return True
+    return bool(objective.exact_certificate(w, grad)[1] <= BUT_FOR_ROUNDING * target)
 
 
 def proximal_point(objective: Objective, w: np.ndarray, grad: np.ndarray) -> np.ndarray:
@@ -145,19 +139,21 @@ def run(
 ) -> Solution:
     """Run epochs until the certificate is at most tol · F(0), or `max_iter` epochs are done.
 
-    Where the penalty allows no certificate its `violation` takes that place. The clock runs only while the solver
-    works. `callback` gets one row of the history after each epoch.
+    Where the penalty allows no certificate its `violation` takes that place. Where rounding alone keeps it above its
+    target, the run ends when it no longer falls. The clock runs only while the solver works. `callback` gets one row
+    of the history after each epoch.
     """
     refusal = solver.refuses(objective)
     if refusal is not None:
         raise ValueError(f"{type(solver).__name__} cannot minimise this objective: {refusal}.")
     rows: list[dict[str, float]] = []
     seconds, target, convex = 0.0, target_gap(objective, tol), objective.penalty.is_convex
+    least, last_progress = np.inf, 0
 
-    def record(epoch: int) -> float:
+    def record(epoch: int) -> tuple[float, bool]:
         gap, left = objective.certificate(state.w, state.grad)
         provisional = state.candidate is not None or not state.fresh
-        if provisional and (left <= target or epoch == max_iter):
+        if provisional and (is_done(objective, state.w, state.grad, target) or epoch == max_iter):
             state.w = state.w if state.candidate is None else state.candidate
             state.value, state.grad = objective.value_and_grad(state.w)
             state.passes += state.evaluation_passes
@@ -175,18 +171,21 @@ def run(
         rows.append(row)
         if callback is not None:
             callback(row)
-        return left
+        return left, is_done(objective, state.w, state.grad, target)
 
     start = time.perf_counter()
     state = solver.init(objective)
     seconds += time.perf_counter() - start
-    left, epoch = record(0), 0
-    while epoch < max_iter and not left <= target:
+    (left, done), epoch = record(0), 0
+    while epoch < max_iter and not done:
         start = time.perf_counter()
         solver.epoch(objective, state)
         seconds += time.perf_counter() - start
         epoch += 1
-        left = record(epoch)
+        left, done = record(epoch)
+        least, last_progress = (left, epoch) if left < 0.9 * least else (least, last_progress)
+        if epoch - last_progress >= STALLED and state.fresh and left <= 4.0 * objective.slack(state.w, state.grad) ** 2:
+            break
     history = {name: np.array([row[name] for row in rows]) for name in rows[0]}
     history["epoch"] = history["epoch"].astype(np.int64)
     stationarity = None if convex else float(left)

@@ -17,7 +17,7 @@ from scipy import linalg
 
 from vrspam._utils import array_api
 from vrspam.objective import ElasticNet, Objective
-from vrspam.solvers.base import Solution, certify, target_gap
+from vrspam.solvers.base import Solution, certify, is_done, target_gap
 
 SWEEPS_PER_NEWTON = 20
 SWEEPS_IF_NOT_CONVEX = 200  # most pieces of such a penalty have changed by then, and often there is no Cholesky factor
@@ -64,11 +64,17 @@ class Cholesky:
             return u - base * (float(delta @ u) / (1.0 + float(delta @ base)))
 
         base = linalg.cho_solve(factor, delta, check_finite=False)
-        solution = certify(objective, base / (1.0 + float(delta @ base)), 1, tol)
+        tilt = getattr(loss, "tilt", None)
+        start = base / (1.0 + float(delta @ base)) if tilt is None else solve(delta - tilt / loss.k)
+        solution = certify(objective, start, 1, tol)
+        target = target_gap(objective, tol)
         for n_iter in range(2, 6):
             if solution.converged or not np.isfinite(solution.gap):
                 break
-            residual = loss.value_and_grad(solution.w)[1] + l2 * solution.w
+            grad = loss.value_and_grad(solution.w)[1]
+            if is_done(objective, solution.w, grad, target):
+                return solution
+            residual = grad + l2 * solution.w
             better = certify(objective, solution.w - solve(residual / loss.k), n_iter, tol)
             if not better.gap < solution.gap:
                 break
@@ -94,13 +100,15 @@ def ridge_coefs(loss: Any, l2s: np.ndarray, like: Any = None) -> np.ndarray:
     """
     H = np.outer(loss.delta, loss.delta)
     H += loss.matrix
+    tilt = getattr(loss, "tilt", None)
+    linear = loss.delta if tilt is None else loss.delta - tilt / loss.k
     on_device = like is not None and array_api.device_namespace(like) is not None
     if on_device:
         values, vectors = array_api.eigh(H, like)
-        rotated = array_api.on_host(array_api.beside(loss.delta, vectors) @ vectors)
+        rotated = array_api.on_host(array_api.beside(linear, vectors) @ vectors)
     else:
         values, vectors = np.linalg.eigh(H)  # SciPy's would not let other folds run meanwhile
-        rotated = vectors.T @ loss.delta
+        rotated = vectors.T @ linear
     np.maximum(values, 0.0, out=values)
     resolved = values.max(initial=0.0) * values.size * np.finfo(float).eps  # what eigh can tell from 0
     shifted = values + np.asarray(l2s)[:, np.newaxis] / loss.k
@@ -175,7 +183,7 @@ class GramDescent:
             )
             sweeps += done
             grad = self.gram @ w - self.linear  # the updated one has gathered rounding
-            if objective.certificate(w, grad)[1] <= target:
+            if is_done(objective, w, grad, target):
                 break
             w = self._minimise_on_support(objective, w)
             if 0.0 < left <= inner_target:  # the loop measures by something else than the certificate
@@ -188,7 +196,8 @@ class GramDescent:
     def _prepare(self, loss: Any) -> None:
         self._loss = loss
         self.gram = np.ascontiguousarray(loss.k * (loss.matrix + np.outer(loss.delta, loss.delta)))
-        self.linear = loss.k * loss.delta
+        tilt = getattr(loss, "tilt", None)
+        self.linear = loss.k * loss.delta if tilt is None else loss.k * loss.delta - tilt
         self._diagonal = np.diagonal(self.gram).copy()
 
     def _minimise_on_support(self, objective: Objective, w: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vrspam._utils.blas import blas_threads_for_matrix
-from vrspam._utils.warnings import GridNotCertified, warn
+from vrspam._utils.warnings import CANCELLED, GridNotCertified, warn
 from vrspam.moments import ClassMoments
 from vrspam.objective import ElasticNet, Objective, PenaltyFamily, SmoothLoss, SquaredPairLoss, Strengths, l2_unit
 from vrspam.objective.penalties import PenaltyName
@@ -81,7 +81,8 @@ def solve_grid(
         for i in np.argsort(-l2s, kind="stable"):
             point = penalty(float(l2s[i]), float(l1s[j]))
             if l1s[j] > 0.0 and l1s[j] >= point.zero_from(grad):
-                grid.gaps[i, j] = point.gap(grid.coefs[i, j], grad)
+                gap, left = Objective(loss, point).certificate(grid.coefs[i, j], grad)
+                grid.gaps[i, j], grid.converged[i, j] = gap, left <= tol * loss.scale
                 continue
             start = point.start()
             convex = solve(Objective(loss, start or point), tol=tol, max_iter=max_iter, w0=w, solvers=solvers)
@@ -154,12 +155,12 @@ def coef_path(
     l2_axis = auto_l2s(moments) if isinstance(l2s, str) and l2s == "auto" else check_grid_axis("l2s", l2s)
     with blas_threads_for_matrix(loss.n_features):
         grid = solve_grid(loss, l2_axis, l1_axis, tol=tol, max_iter=max_iter, penalty=family(loss), like=like)
-    warn_if_not_converged(grid.converged)
+    warn_if_not_converged(grid.converged, CANCELLED if moments.has_cancelled else "")
     return grid.coefs
 
 
-def warn_if_not_converged(converged: np.ndarray) -> None:
+def warn_if_not_converged(converged: np.ndarray, more_advice: str = "") -> None:
     """One warning for all points of a grid whose certificate did not reach the tolerance."""
     missed = int(np.count_nonzero(~converged))
     if missed:
-        warn(GridNotCertified(missed, converged.size))
+        warn(GridNotCertified(missed, converged.size, more_advice))

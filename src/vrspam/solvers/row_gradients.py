@@ -63,11 +63,15 @@ class TrainingRows:
         self.moments = moments
 
     def __matmul__(self, w: np.ndarray, /) -> np.ndarray:
+        return self.product_and_square(w)[0]
+
+    def product_and_square(self, w: np.ndarray) -> tuple[np.ndarray, float]:
+        """Σw, and wᵀΣw as the sum of the squares of the scores."""
         from vrspam import kernels  # compiled code is loaded only when it is needed
 
-        out, left = np.zeros(w.size), np.zeros(2)
+        out, left = np.zeros(w.size), np.zeros(3)
         kernels.within_product(self.kernel, self.side, self.share, self.means @ w, w, out, left)
-        return out - left @ self.means  # `left` is 0, except for rounding if the means are large
+        return out - left[:2] @ self.means, float(left[2])  # the sums are 0, except for rounding if the means are large
 
     def scores(self, w: np.ndarray) -> np.ndarray:
         """Return w·x of each row."""

@@ -1,0 +1,154 @@
+"""How far rounding may have moved ∇f and f: what the certificate makes room for.
+
+The certificate of F = f + Ω with l2 > 0 is a function of g = ∇f(w) that is convex, never negative, and whose gradient
+is 1/l2-Lipschitz. If g is wrong by e, its root therefore grows by at most ‖e‖ / √(2 l2):
+
+    √gap(g + e) ≤ √gap(g) + ‖e‖ / √(2 l2).
+
+For the squared pair loss ∇f(w) = k (Σw - (1 - w·δ) δ), so e follows from bounds on the errors of k, δ, Σ
+(`vrspam.moments`) and of the operations that compute Σw, which this module adds up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from vrspam.moments import ClassMoments, gamma
+
+UNIT = 2.0**-53
+
+
+class ProductErrors(Protocol):
+    """A bound on the error of Σw, as it is computed."""
+
+    def of_product(self, w: np.ndarray) -> np.ndarray:
+        """|computed Σw - true Σw|, for each entry."""
+
+    def of_square(self, w: np.ndarray, square: float) -> float:
+        """|computed wᵀΣw - true wᵀΣw|, given the computed one."""
+
+
+@dataclass(frozen=True)
+class MatrixErrors:
+    """Σ as a matrix with |error of Σ_ij| ≤ root_i root_j, and |Σ_ij| ≤ spread_i spread_j."""
+
+    root: np.ndarray
+    spread: np.ndarray
+
+    @classmethod
+    def of(cls, diagonal: np.ndarray, within: np.ndarray) -> MatrixErrors:
+        return cls(np.sqrt(within), np.sqrt(np.maximum(diagonal, 0.0) + within))
+
+    def of_product(self, w: np.ndarray) -> np.ndarray:
+        size = np.abs(w)
+        share = 2.0 * gamma(w.size)
+        return self.root * float(self.root @ size) + share * self.spread * float(self.spread @ size)
+
+    def of_square(self, w: np.ndarray, square: float) -> float:
+        return float(np.abs(w) @ self.of_product(w)) + gamma(w.size) * float(self.spread @ np.abs(w)) ** 2
+
+
+@dataclass(frozen=True)
+class RowErrors:
+    """Σ as products with rows: scores s = Xw, minus those of the class means, and back.
+
+    With σ the spread of each column within a class and μ its mean (minus what is subtracted from the rows beforehand),
+    scores are wrong by γ_d (2|μ| + |x - μ|)·|w|. Back in the columns their error is multiplied by σ at most
+    (Cauchy-Schwarz), and the sum over the rows adds γ_n (σ + 2|μ|) times the spread of the scores, at most σ·|w|.
+
+    Attributes
+    ----------
+    spreads, levels, of_means : ndarray of shape (2, d)
+        σ, |μ| and the error of μ for each class.
+    rows : int
+    share : float
+        Relative error of the weights of the rows.
+    from_scores : bool
+        Whether wᵀΣw is the sum of the squares of the scores, not w times Σw: that is more accurate for a large w whose
+        parts cancel in the scores.
+    """
+
+    spreads: np.ndarray
+    levels: np.ndarray
+    of_means: np.ndarray
+    rows: int
+    share: float
+    from_scores: bool
+
+    @classmethod
+    def of(cls, moments: ClassMoments, centre: np.ndarray | None = None, from_scores: bool = False) -> RowErrors:
+        """For the rows of these moments; `centre` is subtracted from the rows before they are multiplied."""
+        classes, errors = moments.pair_statistics(), moments.pair_errors()
+        levels = np.abs(classes.means if centre is None else classes.means - centre)
+        spreads = np.sqrt(classes.variances + errors.within + errors.means**2)
+        return cls(spreads, levels, errors.means, int(moments.rows.sum()), errors.share, from_scores)
+
+    def _of_scores(self, w: np.ndarray) -> np.ndarray:
+        """The root mean square error of the scores of each class."""
+        size = np.abs(w)
+        return gamma(w.size + 8) * (2.0 * (self.levels @ size) + self.spreads @ size)
+
+    def of_product(self, w: np.ndarray) -> np.ndarray:
+        size = np.abs(w)
+        back = gamma(self.rows + 8) + self.share
+        total = np.zeros_like(size)
+        for c, lost in enumerate(self._of_scores(w)):
+            spread, level, of_mean = self.spreads[c], self.levels[c], self.of_means[c]
+            scores, moved = float(spread @ size) + lost, float(of_mean @ size)
+            total += spread * lost + back * (spread + 2.0 * level) * scores
+            total += (of_mean + 4.0 * UNIT * level) * moved + 4.0 * UNIT * level * lost
+        return 1.01 * total
+
+    def of_square(self, w: np.ndarray, square: float) -> float:
+        if not self.from_scores:
+            return (
+                float(np.abs(w) @ self.of_product(w)) + gamma(w.size) * float(self.spreads.sum(axis=0) @ np.abs(w)) ** 2
+            )
+        lost = float(np.linalg.norm(self._of_scores(w)))
+        moved = float(np.linalg.norm(self.of_means @ np.abs(w)))
+        share = gamma(self.rows + 8) + self.share
+        return 1.01 * (2.0 * np.sqrt(square) * lost + 2.0 * lost**2 + moved**2 + 4.0 * share * square)
+
+
+@dataclass(frozen=True)
+class LossErrors:
+    """Bounds on the errors of a squared pair loss.
+
+    Attributes
+    ----------
+    share : float
+        Relative error of k = 2pq.
+    delta : ndarray of shape (d,)
+        Error of δ.
+    products : ProductErrors
+    """
+
+    share: float
+    delta: np.ndarray
+    products: ProductErrors
+
+    @classmethod
+    def of(cls, moments: ClassMoments, products: ProductErrors) -> LossErrors:
+        errors = moments.pair_errors()
+        return cls(errors.share, errors.delta, products)
+
+    def of_margin(self, w: np.ndarray, delta: np.ndarray) -> float:
+        """The error of 1 - w·δ."""
+        size = np.abs(w)
+        return float(self.delta @ size) + gamma(w.size + 2) * (1.0 + float(np.abs(delta) @ size))
+
+    def of_gradient(self, w: np.ndarray, grad: np.ndarray, k: float, delta: np.ndarray) -> np.ndarray:
+        """The error of each entry of ∇f(w)."""
+        margin, of_margin = abs(1.0 - float(w @ delta)), self.of_margin(w, delta)
+        by_delta = self.delta * (margin + of_margin) + np.abs(delta) * (of_margin + 4.0 * UNIT * margin)
+        return 1.01 * k * (self.products.of_product(w) + by_delta) + (self.share + 8.0 * UNIT) * np.abs(grad)
+
+    def of_value(self, w: np.ndarray, value: float, scale: float, delta: np.ndarray) -> float:
+        """The error of f(w)."""
+        margin, of_margin = abs(1.0 - float(w @ delta)), self.of_margin(w, delta)
+        square = max(value / scale - margin**2, 0.0) if scale > 0.0 else 0.0
+        by_parts = (2.0 * margin + of_margin) * of_margin + self.products.of_square(w, square)
+        return 1.01 * scale * by_parts + (self.share + 8.0 * UNIT) * value
