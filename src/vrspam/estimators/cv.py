@@ -13,15 +13,18 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
 from vrspam._utils import array_api
+from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import AllCoefficientsZero, warn
 from vrspam.estimators.base import MAPS_ON_HOST, PENALTY_CONSTRAINTS, AUCClassifierBase, RowBlocks
 from vrspam.estimators.exact import ExactFit, ExactSolver
 from vrspam.features.frames import check_frame, is_frame
 from vrspam.features.mapped import NAMES, MappedArray, is_plain, named_maps
 from vrspam.inspection import Reading, Shape, column_groups, drawn_part, importances, parts_of_score, shape_functions
+from vrspam.model_selection.corrected import Corrected
 from vrspam.model_selection.cross_validate import GridSearch, MapChoice, choose_map, cross_validate, only_columns
-from vrspam.model_selection.folds import HashFolds, hash_folds, make_splits
+from vrspam.model_selection.folds import HashFolds, Split, hash_folds, make_splits
 from vrspam.model_selection.held_out import HeldOut
+from vrspam.model_selection.kept_scores import KeptRows, keep_of_blocks, rows_to_keep
 from vrspam.model_selection.sources import BlocksInSequence, FoldSource, RowsInMemory
 from vrspam.moments import ClassMoments
 from vrspam.solvers import SolverName
@@ -216,19 +219,40 @@ class AUCClassifierCV(AUCClassifierBase):
         splits = make_splits(self.cv, rows, classes, groups, self.random_state)
         solver: SolverName = "moments"
         if plain:
+            keep, seed = self._keep(rows, classes, splits, groups)
             source = RowsInMemory(rows, splits, classes)
-            found = only_columns(cross_validate(source, self._search), rows.X.shape[1], self.selection)
+            scores = cross_validate(source, self._search, keep=keep)
+            found = only_columns(scores, rows.X.shape[1], self.selection)
             solver = source.solver
             del source  # and with it the moments of the folds
         else:
             maps = named_maps(self.features, check_random_state(self.random_state).randint(2**31))
-            found = choose_map(maps, rows, splits, classes, self._search, self.selection)
+            keep, seed = self._keep(rows, classes, splits, groups, len(maps))
+            found = choose_map(maps, rows, splits, classes, self._search, self.selection, keep)
             rows = rows._replace(X=MappedArray(rows.X, found.chosen.features))
         exact = ExactSolver(found.point.values["l2"], found.point.values["l1"], self.tol, self.max_iter)
         fit = exact.from_rows(rows, classes, solver, found.chosen.scores.total)
         train_parts, _ = zip(*splits, strict=True)
         left_out = 1.0 - float(np.mean(list(map(len, train_parts)))) / rows.X.shape[0]
-        return self._store_search(found, fit, left_out, like=rows.X)
+        return self._store_search(
+            found, fit, left_out, corrected=found.corrected(keep, self.selection, seed), like=rows.X
+        )
+
+    def _keep(
+        self, rows: Rows, classes: np.ndarray, splits: list[Split], groups: Any, maps: int = 1
+    ) -> tuple[KeptRows, int]:
+        """The held-out rows whose scores are kept for the correction, and the seed of its draws."""
+        seed = self._correction_seed()
+        train_parts, parts = zip(*splits, strict=True)
+        positive = array_api.on_host(rows.y) == classes[1]
+        weights = None if rows.weights is None else array_api.on_host(rows.weights)
+        return rows_to_keep(
+            parts, list(map(len, train_parts)), positive, weights, groups, maps * self._search.n_points, seed
+        ), seed
+
+    def _correction_seed(self) -> int:
+        """The seed of the correction: the same in each fit if random_state is None."""
+        return 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31))
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit_stream(self, chunks, *, validation_rows: int = 200_000, progress: bool = False):
@@ -291,19 +315,39 @@ class AUCClassifierCV(AUCClassifierBase):
         found = only_columns(scores, source.total.means.shape[1], self.selection)
         exact = ExactSolver(found.point.values["l2"], found.point.values["l1"], self.tol, self.max_iter)
         fit = exact.from_moments(source.total)
+        corrected = self._correct_blocks(found)
         self._store_columns(source.total.means.shape[1], names)
-        return self._store_search(found, fit, 1.0 / source.n_folds, held_out_=scores.held_out_at(found.point))
+        return self._store_search(
+            found, fit, 1.0 / source.n_folds, corrected, held_out_=scores.held_out_at(found.point)
+        )
+
+    def _correct_blocks(self, found: MapChoice) -> Corrected | None:
+        """The AUC corrected for the choice, from the scores that were kept of the blocks."""
+        scores, seed = found.chosen.scores, self._correction_seed()
+        assert scores.held_out is not None
+        keep, scores.kept = keep_of_blocks(scores.held_out, self._search.n_points, seed)
+        return found.corrected(keep, self.selection, seed)
 
     @property
     def _search(self) -> GridSearch:
         return GridSearch(self.l2s, self.l1s, self.tol, self.max_iter, self.n_jobs)
 
-    def _store_search(self, found: MapChoice, fit: ExactFit, left_out: float, like: Any = None, **more: Any) -> Self:
+    def _store_search(
+        self,
+        found: MapChoice,
+        fit: ExactFit,
+        left_out: float,
+        corrected: Corrected | None,
+        like: Any = None,
+        **more: Any,
+    ) -> Self:
         """Store what cross-validation found and the fit on all rows; warn of a grid that ends too early."""
         scores, point = found.chosen.scores, found.point
         solution, moments, l2, solver = fit
         if solver == "moments":
             more["moments_"] = moments
+        if corrected is not None:
+            more |= {"corrected_score_": corrected.score, "corrected_interval_": (corrected.low, corrected.high)}
         self._store(
             solution,
             moments.classes,

@@ -6,7 +6,7 @@ Each solution is certified, and scored on the rows that its fold holds out; the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,13 +15,15 @@ from vrspam import metrics
 from vrspam._utils.validation import Rows
 from vrspam.features import FeatureMap
 from vrspam.features.mapped import MappedArray, TooManyFeatures
+from vrspam.model_selection.corrected import Corrected, Grid, correct
 from vrspam.model_selection.folds import Split
 from vrspam.model_selection.held_out import HeldOut, HeldOutBlock, held_out_at
+from vrspam.model_selection.kept_scores import KeptRows
 from vrspam.model_selection.selection import TIE, Choice, SelectionRule, select, simplest
 from vrspam.model_selection.sources import FoldSource, RowsInMemory, over_folds
 from vrspam.moments import ClassMoments
 from vrspam.objective import ElasticNet, Penalty
-from vrspam.solvers.path import auto_l2s, check_grid_axis, solve_grid
+from vrspam.solvers.path import AUTO_POINTS, auto_l2s, check_grid_axis, solve_grid
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,14 @@ class MapChoice:
         names = ("features", "n_features", "l2", "l1", "auc", "standard_error", "chosen")
         return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
 
+    def corrected(self, rows: KeptRows, rule: SelectionRule, seed: int) -> Corrected:
+        """The AUC of the chosen point, corrected for the choice among all points of all candidates."""
+        found = [candidate.scores for candidate in self.candidates]
+        grid = Grid.of([(scores.auc, scores.grid) for scores in found])
+        return correct(
+            rows, list(map(np.concatenate, zip(*[scores.kept for scores in found], strict=True))), grid, rule, seed
+        )
+
 
 def only_columns(scores: GridScores, n_features: int, rule: SelectionRule) -> MapChoice:
     """The choice of the penalties alone, for the columns as they are."""
@@ -62,7 +72,13 @@ def only_columns(scores: GridScores, n_features: int, rule: SelectionRule) -> Ma
 
 
 def choose_map(
-    maps: dict[str, Any], rows: Rows, splits: list[Split], classes: np.ndarray, search: GridSearch, rule: SelectionRule
+    maps: dict[str, Any],
+    rows: Rows,
+    splits: list[Split],
+    classes: np.ndarray,
+    search: GridSearch,
+    rule: SelectionRule,
+    keep: KeptRows | None = None,
 ) -> MapChoice:
     """Fit each map, without labels, and cross-validate its grid.
 
@@ -84,7 +100,9 @@ def choose_map(
             too_many = refusal
             continue
         mapped = Rows(X, rows.y, rows.weights)
-        scores = cross_validate(RowsInMemory(mapped, splits, classes, search.n_jobs), search, keep_coefs=True)
+        scores = cross_validate(
+            RowsInMemory(mapped, splits, classes, search.n_jobs), search, keep_coefs=True, keep=keep
+        )
         new = Candidate(name, features, X.shape[1], scores, select(scores.auc, scores.grid, rule))
         candidates.append(new)
         # The two square matrices of every map would need too much memory: only those of the best map are kept.
@@ -129,6 +147,12 @@ class GridSearch:
     n_jobs: int | None
     penalty: Callable[[float, float], Penalty] = ElasticNet  # of an l2 and an l1
 
+    @property
+    def n_points(self) -> int:
+        """Points of the grid."""
+        l2s = AUTO_POINTS if isinstance(self.l2s, str) else check_grid_axis("l2s", self.l2s).size
+        return l2s * check_grid_axis("l1s", self.l1s).size
+
 
 @dataclass
 class GridScores:
@@ -145,6 +169,8 @@ class GridScores:
         Moments of all rows; dropped when another feature map is better.
     held_out : list of HeldOutBlock or None
         Scores of the held-out rows at all points, where they are read for all folds at once.
+    kept : list of ndarray of shape (points, rows)
+        Scores of some held-out rows of each fold at all points; empty unless the caller asks for them.
     """
 
     grid: dict[str, np.ndarray]
@@ -155,6 +181,7 @@ class GridScores:
     coefs: np.ndarray | None = None
     total: ClassMoments | None = None
     held_out: list[HeldOutBlock] | None = None
+    kept: list[np.ndarray] = field(default_factory=list)
 
     def held_out_at(self, choice: Choice) -> HeldOut:
         """The held-out rows at the chosen point, where their scores were kept."""
@@ -163,7 +190,9 @@ class GridScores:
         return held_out_at(self.held_out, point, self.intercepts[choice.index])
 
 
-def cross_validate(source: FoldSource, search: GridSearch, *, keep_coefs: bool = False) -> GridScores:
+def cross_validate(
+    source: FoldSource, search: GridSearch, *, keep_coefs: bool = False, keep: KeptRows | None = None
+) -> GridScores:
     """Solve the whole grid on the training part of each fold, and take the AUC on the rows that the fold holds out.
 
     Parameters
@@ -173,6 +202,8 @@ def cross_validate(source: FoldSource, search: GridSearch, *, keep_coefs: bool =
     search : GridSearch
     keep_coefs : bool, default=False
         Whether the coefficients of all folds are returned.
+    keep : KeptRows, optional
+        Held-out rows whose scores at all points are returned.
 
     Returns
     -------
@@ -189,11 +220,15 @@ def cross_validate(source: FoldSource, search: GridSearch, *, keep_coefs: bool =
         intercepts=np.empty(shape),
         total=source.total,
     )
+    if keep is not None:  # without coefficients all scores are 0
+        scores.kept = [np.zeros((l2s.size * l1s.size, fold.index.size)) for fold in keep.folds]
 
     def take_auc(blocks: Iterable[HeldOutBlock]) -> None:
         for block in blocks:
             i, j = np.unravel_index(block.points, shape[:2])
             scores.auc[i, j, block.fold] = metrics.roc_auc_columns(block.positive, block.scores, block.weights)
+            if keep is not None:
+                scores.kept[block.fold][block.points] = keep.folds[block.fold].scores(block)
 
     def solve_fold(fold: int) -> np.ndarray:
         loss, centre = source.training(fold)

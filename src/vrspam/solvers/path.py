@@ -28,9 +28,12 @@ class GridSolution(NamedTuple):
     converged: np.ndarray
 
 
+AUTO_POINTS = 17
+
+
 def auto_l2s(moments: ClassMoments) -> np.ndarray:
     """17 values from 1e-6 to 1e2 times the unit of l2."""
-    return l2_unit(moments) * np.logspace(-6, 2, 17)
+    return l2_unit(moments) * np.logspace(-6, 2, AUTO_POINTS)
 
 
 def check_grid_axis(name: str, values: ArrayLike) -> np.ndarray:
