@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, Self
 
@@ -72,14 +73,25 @@ class AUCClassifierCV(AUCClassifierBase):
         from them) and fit into 256 MB; beyond, 1.
     random_state : int, RandomState or None, default=None
         With a number of folds: None takes rows in their order, anything else shuffles them first. It also draws
-        the landmarks of kernel features, and is handed to transformers that have no `random_state` of their own.
+        the landmarks of kernel features, is handed to transformers that have no `random_state` of their own, and
+        seeds the draws of `corrected_score_` (with None they are the same in each fit).
 
     Attributes
     ----------
     l2_, l1_ : float
         The chosen penalties.
     best_score_ : float
-        Mean AUC over the validation folds at the chosen point.
+        Mean AUC over the validation folds at the chosen point. It was chosen for being high, so it is too high.
+    corrected_score_ : float
+        The same, corrected for the choice among all points and maps: what to expect of new rows. Rows are drawn again
+        and again, the choice is made anew on the rows drawn, and scored on those left out, by the models of the folds;
+        nothing is fitted again. Of up to 2,000 held-out rows; rows that no fold holds out play no part, and a row
+        that several folds hold out is drawn for all of them together. NaN, with a warning, if no fold
+        holds out two rows of each class.
+    corrected_interval_ : tuple of two floats
+        95 % interval of the AUC that the model has on new rows, around `corrected_score_`: DeLong's error, times 1.5
+        for five folds, because each row also trains the models that score the others. docs/corrected_auc.md has the
+        simulation behind both.
     l2s_, l1s_ : ndarray
         The grid.
     auc_path_ : ndarray of shape (len(l2s), len(l1s), folds)
@@ -150,6 +162,8 @@ class AUCClassifierCV(AUCClassifierBase):
     features_: Any
     l1_: float
     converged_path_: np.ndarray
+    corrected_score_: float
+    corrected_interval_: tuple[float, float]
     held_out_: HeldOut
     _fold_coefs: np.ndarray | None
     _left_out: float
@@ -206,7 +220,8 @@ class AUCClassifierCV(AUCClassifierBase):
         sample_weight : array-like of shape (n_samples,), optional
             Weights of rows in training and in the AUC on validation parts. Folds are drawn without them.
         groups : array-like of shape (n_samples,), optional
-            Handed to a splitter that keeps groups together (`sklearn.model_selection.GroupKFold`).
+            Handed to a splitter that keeps groups together (`sklearn.model_selection.GroupKFold`). Whole groups are
+            drawn for `corrected_score_`, and vary as such in `corrected_interval_`.
 
         Returns
         -------
@@ -221,14 +236,15 @@ class AUCClassifierCV(AUCClassifierBase):
         if plain:
             keep, seed = self._keep(rows, classes, splits, groups)
             source = RowsInMemory(rows, splits, classes)
-            scores = cross_validate(source, self._search, keep=keep)
+            scores = cross_validate(source, replace(self._search, keep=keep))
             found = only_columns(scores, rows.X.shape[1], self.selection)
             solver = source.solver
             del source  # and with it the moments of the folds
         else:
             maps = named_maps(self.features, check_random_state(self.random_state).randint(2**31))
             keep, seed = self._keep(rows, classes, splits, groups, len(maps))
-            found = choose_map(maps, rows, splits, classes, self._search, self.selection, keep)
+            search = replace(self._search, keep=keep)
+            found = choose_map(maps, rows, splits, classes, search, self.selection)
             rows = rows._replace(X=MappedArray(rows.X, found.chosen.features))
         exact = ExactSolver(found.point.values["l2"], found.point.values["l1"], self.tol, self.max_iter)
         fit = exact.from_rows(rows, classes, solver, found.chosen.scores.total)

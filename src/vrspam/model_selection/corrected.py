@@ -14,12 +14,12 @@ from typing import NamedTuple
 import numpy as np
 
 from vrspam._utils.warnings import NoCorrection, warn
-from vrspam.metrics import logit_interval, roc_auc_columns
+from vrspam.metrics import ENOUGH_FOR_DELONG, AUCInterval, logit_interval, newcombe_interval, roc_auc_columns
 from vrspam.model_selection.kept_scores import FoldRows, KeptRows
 from vrspam.model_selection.selection import TIE, SelectionRule
 
 DRAWS = 200
-LEFT_OUT = 0.25  # share of the rows that a draw leaves out
+LEFT_OUT = 1 / 3  # share of the rows that a draw leaves out
 BATCH_VALUES = 1 << 22  # AUCs of all points, folds and some draws that are held at once
 
 Rule = Callable[[Sequence[np.ndarray]], np.ndarray]
@@ -96,8 +96,9 @@ def correct(rows: KeptRows, scores: Sequence[np.ndarray], grid: Grid, selection:
         warn(NoCorrection())
         return Corrected(*[float("nan")] * 3)
     # A fold with one row of a class does not show how its AUC varies: the others stand for it.
-    scale = np.where(shown, np.sqrt(shown.size / shown.sum()), 0.0)
-    moves = [times * influences(*part) for times, *part in zip(scale, rows.folds, scores, strict=True)]
+    scale = np.sqrt(shown.size / shown.sum())
+    parts = zip(shown, rows.folds, scores, strict=True)
+    moves = [scale * influences(fold, part) if varies else np.zeros_like(part) for varies, fold, part in parts]
 
     def rule(weights: Sequence[np.ndarray]) -> np.ndarray:
         drawn = [
@@ -111,10 +112,16 @@ def correct(rows: KeptRows, scores: Sequence[np.ndarray], grid: Grid, selection:
     (chosen,) = rule(rows.ones()).T
     auc, move = held_out.of(chosen)
     score = float(np.clip(auc.mean() - optimism, 0.0, 1.0))
-    error = standard_error(rows, move)
-    pairs = int(sum(min(fold.sizes) for fold in rows.folds))
-    interval = logit_interval(score, error, pairs)
+    interval = _interval(score, rows, move)
     return Corrected(score, interval.low, interval.high)
+
+
+def _interval(score: float, rows: KeptRows, moves: Sequence[np.ndarray]) -> AUCInterval:
+    """DeLong's interval around a score, or with few rows Newcombe's, as in `roc_auc_ci`, but wider."""
+    error = standard_error(rows, moves)
+    if min(rows.sizes) >= ENOUGH_FOR_DELONG and 0.0 < score < 1.0:
+        return logit_interval(score, rows.widening * error, min(rows.sizes))
+    return newcombe_interval(score, error, rows.sizes, widened=rows.widening)
 
 
 def influences(fold: FoldRows, scores: np.ndarray) -> np.ndarray:
@@ -219,14 +226,6 @@ def _different_lines(lines: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def standard_error(rows: KeptRows, moves: Sequence[np.ndarray]) -> float:
-    """The standard error of the mean AUC of the folds, of which each row also trains the models of the others.
-
-    DeLong's variance of that mean, plus the variance of one fold times (held-out rows / training rows), which is Nadeau
-    & Bengio's term for training rows that the folds share. For K folds the sum is DeLong's times 1 + K/(K-1).
-    """
-    total, of_folds = np.zeros(rows.n_units), []
-    for fold, move in zip(rows.folds, moves, strict=True):
-        by_unit = np.bincount(fold.unit, move, rows.n_units)
-        total += by_unit / len(rows.folds)
-        of_folds.append(float(by_unit @ by_unit))
-    return float(np.sqrt(total @ total + rows.held_out_per_trained * np.mean(of_folds)))
+    """DeLong's standard error of the mean AUC of the folds; the rows of a group, or of several folds, vary together."""
+    total = sum(np.bincount(fold.unit, move, rows.n_units) for fold, move in zip(rows.folds, moves, strict=True))
+    return float(np.linalg.norm(total)) / len(rows.folds)

@@ -72,13 +72,7 @@ def only_columns(scores: GridScores, n_features: int, rule: SelectionRule) -> Ma
 
 
 def choose_map(
-    maps: dict[str, Any],
-    rows: Rows,
-    splits: list[Split],
-    classes: np.ndarray,
-    search: GridSearch,
-    rule: SelectionRule,
-    keep: KeptRows | None = None,
+    maps: dict[str, Any], rows: Rows, splits: list[Split], classes: np.ndarray, search: GridSearch, rule: SelectionRule
 ) -> MapChoice:
     """Fit each map, without labels, and cross-validate its grid.
 
@@ -100,9 +94,7 @@ def choose_map(
             too_many = refusal
             continue
         mapped = Rows(X, rows.y, rows.weights)
-        scores = cross_validate(
-            RowsInMemory(mapped, splits, classes, search.n_jobs), search, keep_coefs=True, keep=keep
-        )
+        scores = cross_validate(RowsInMemory(mapped, splits, classes, search.n_jobs), search, keep_coefs=True)
         new = Candidate(name, features, X.shape[1], scores, select(scores.auc, scores.grid, rule))
         candidates.append(new)
         # The two square matrices of every map would need too much memory: only those of the best map are kept.
@@ -138,7 +130,10 @@ def _fit_transformer(transformer: Any, X: Any) -> None:
 
 @dataclass(frozen=True)
 class GridSearch:
-    """The grid, and how it is solved; the parameters are those of `AUCClassifierCV`."""
+    """The grid, and how it is solved; the parameters are those of `AUCClassifierCV`.
+
+    `keep` names held-out rows whose scores at all points are returned.
+    """
 
     l2s: Any
     l1s: Any
@@ -146,6 +141,7 @@ class GridSearch:
     max_iter: int
     n_jobs: int | None
     penalty: Callable[[float, float], Penalty] = ElasticNet  # of an l2 and an l1
+    keep: KeptRows | None = None
 
     @property
     def n_points(self) -> int:
@@ -190,9 +186,7 @@ class GridScores:
         return held_out_at(self.held_out, point, self.intercepts[choice.index])
 
 
-def cross_validate(
-    source: FoldSource, search: GridSearch, *, keep_coefs: bool = False, keep: KeptRows | None = None
-) -> GridScores:
+def cross_validate(source: FoldSource, search: GridSearch, *, keep_coefs: bool = False) -> GridScores:
     """Solve the whole grid on the training part of each fold, and take the AUC on the rows that the fold holds out.
 
     Parameters
@@ -202,8 +196,6 @@ def cross_validate(
     search : GridSearch
     keep_coefs : bool, default=False
         Whether the coefficients of all folds are returned.
-    keep : KeptRows, optional
-        Held-out rows whose scores at all points are returned.
 
     Returns
     -------
@@ -220,15 +212,15 @@ def cross_validate(
         intercepts=np.empty(shape),
         total=source.total,
     )
-    if keep is not None:  # without coefficients all scores are 0
-        scores.kept = [np.zeros((l2s.size * l1s.size, fold.index.size)) for fold in keep.folds]
+    if search.keep is not None:  # without coefficients all scores are 0
+        scores.kept = [np.zeros((l2s.size * l1s.size, fold.index.size)) for fold in search.keep.folds]
 
     def take_auc(blocks: Iterable[HeldOutBlock]) -> None:
         for block in blocks:
             i, j = np.unravel_index(block.points, shape[:2])
             scores.auc[i, j, block.fold] = metrics.roc_auc_columns(block.positive, block.scores, block.weights)
-            if keep is not None:
-                scores.kept[block.fold][block.points] = keep.folds[block.fold].scores(block)
+            if search.keep is not None:
+                scores.kept[block.fold][block.points] = search.keep.folds[block.fold].scores(block)
 
     def solve_fold(fold: int) -> np.ndarray:
         loss, centre = source.training(fold)

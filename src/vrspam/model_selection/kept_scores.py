@@ -50,13 +50,27 @@ class KeptRows(NamedTuple):
     folds : list of FoldRows
     n_units : int
         Rows or groups that are drawn.
+    sizes : tuple of two int
+        Negative and positive rows that the folds hold out, each row counted once.
     held_out_per_trained : float
         Rows that a fold holds out, over the rows it is trained on: 1/(K-1) for K folds.
     """
 
     folds: list[FoldRows]
     n_units: int
+    sizes: tuple[int, int]
     held_out_per_trained: float
+
+    @property
+    def widening(self) -> float:
+        """How much larger the standard error of the mean AUC is than DeLong's, because folds share training rows.
+
+        √(1 + J · held out / trained), which is √(1 + K/(K-1)) for K folds (Nadeau & Bengio). J is the number of folds;
+        if they hold rows out several times, it is the number that would hold each row out once.
+        """
+        held_out = sum(int(fold.sizes.sum()) for fold in self.folds)
+        folds = len(self.folds) * sum(self.sizes) / held_out
+        return float(np.sqrt(1.0 + folds * self.held_out_per_trained))
 
     def ones(self) -> list[np.ndarray]:
         """The weight 1 for each kept row: one array (rows, 1) for each fold."""
@@ -108,7 +122,8 @@ def rows_to_keep(
         sizes = np.bincount(positive[part[counts[part]]], minlength=2)
         folds.append(FoldRows(index, positive[some], given, unit[some], sizes))
     ratio = float(np.mean([part.size / size for part, size in zip(parts, trained, strict=True)]))
-    return KeptRows(folds, used.size, ratio)
+    negatives, positives = np.bincount(positive[counts], minlength=2)
+    return KeptRows(folds, used.size, (int(negatives), int(positives)), ratio)
 
 
 def _some_of_each_class(counts: np.ndarray, positive: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from vrspam.inspection import INTERACTIONS, distinct
 from vrspam.tool.model import Model
@@ -87,6 +88,27 @@ def describe_model(model: Model) -> str:
     if used < features:
         shown += f", {used:,} of them used"
     return f"{words[kind]} ({kind}), {shown}" if kind in words else f"{kind}, {shown}"
+
+
+class ExpectedAUC(NamedTuple):
+    """What the training says about the AUC on new rows: with its 95 % interval, and what was done about the choice."""
+
+    auc: float
+    low: float
+    high: float
+    remark: str
+
+
+def expected_auc(model: Model) -> ExpectedAUC | None:
+    """The cross-validated AUC, corrected for the choice where the model knows it; None if it says nothing of it."""
+    facts = model.training
+    found = [facts.get(f"cv_auc{end}") for end in ("", "_low", "_high")]
+    corrected = [facts.get(f"corrected_auc{end}") for end in ("", "_low", "_high")]
+    if None in found:
+        return None
+    if None in corrected:
+        return ExpectedAUC(*found, remark="not corrected for the choice of the model")
+    return ExpectedAUC(*corrected, remark=f"corrected for the choice of the model, {found[0]:.4f} before")
 
 
 def describe_size(model: Model) -> str:
