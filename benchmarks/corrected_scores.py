@@ -102,7 +102,7 @@ def fit_one(name: str, number: int, path: Path) -> None:
         model = AUCClassifierCV(features=setting.features, random_state=number).fit(X, y)
     found, rows = seen
     point = found.point.index[0] + 17 * found.candidates.index(found.chosen)
-    truth = dict.fromkeys(("fold_truth", "truth", "ref"), 0.5)
+    truth: dict[str, Any] = dict.fromkeys(("fold_truth", "truth", "ref"), 0.5)
     if setting.kind != "noise":
         fresh, label = setting.draw_fresh(np.random.default_rng([number, 7]))
         first = found.candidates[0]
@@ -191,7 +191,7 @@ def print_table(records: dict[str, list[Record]]) -> None:
             f"{truth.mean():.3f}",
             mean_and_error(best - folds, unbiased),
             mean_and_error(score - folds, unbiased),
-            coverage(*before, truth),
+            coverage(before[0], before[1], truth),
             coverage(low, high, truth),
             f"{np.mean(high - low):.3f}",
         ]

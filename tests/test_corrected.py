@@ -45,12 +45,24 @@ def problem(n=60, points=5, folds=3, seed=0, trained=None, weights=None, groups=
     values = rng.standard_normal((points, n)) + shift * positive
     parts = in_folds(n, folds)
     rows = rows_to_keep(parts, [trained or n - part.size for part in parts], positive, weights, groups, points, seed)
-    scores = [values[:, part[fold.index]] for part, fold in zip(parts, rows.folds, strict=True)]
+    scores = [values[:, part[fold.places]] for part, fold in zip(parts, rows.folds, strict=True)]
     aucs = [
         roc_auc_columns(positive[part], values[:, part].T, None if weights is None else weights[part]) for part in parts
     ]
     axes = {"l2": np.arange(float(points)), "l1": np.zeros(1)}
     return rows, scores, Grid.of([(np.stack(aucs, axis=1)[:, np.newaxis], axes)])
+
+
+def listen(monkeypatch):
+    """A list to which each fit adds its choice, and the rows whose scores it kept."""
+    seen, plain = [], MapChoice.corrected
+
+    def corrected_too(found, rows, *rest):
+        seen.append((found, rows))
+        return plain(found, rows, *rest)
+
+    monkeypatch.setattr(MapChoice, "corrected", corrected_too)
+    return seen
 
 
 def pair(a, b):
@@ -157,7 +169,9 @@ def test_an_interval_of_few_rows_is_newcombes():
     errors = [
         roc_auc_ci(f.positive, s[0], method="logit").standard_error for f, s in zip(rows.folds, scores, strict=True)
     ]
-    expected = newcombe_interval(grid.auc.mean(), np.linalg.norm(errors) / 3, (60, 30), widened=np.sqrt(1 + 3 / 2))
+    expected = newcombe_interval(
+        grid.auc.mean(), float(np.linalg.norm(errors)) / 3, (60, 30), widened=np.sqrt(1 + 3 / 2)
+    )
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=1e-12)
     assert newcombe_interval(0.8, 0.05, (60, 30)).low == roc_auc_ci_low(0.8, 0.05)
 
@@ -205,9 +219,7 @@ def test_noise_is_seen_as_noise():
 
 @pytest.mark.parametrize("selection", ["best", "one-standard-error"])
 def test_without_draws_the_choice_is_that_of_the_fit(monkeypatch, selection):
-    seen = []
-    plain = MapChoice.corrected
-    monkeypatch.setattr(MapChoice, "corrected", lambda found, *rest: seen.append(found) or plain(found, *rest))
+    seen = listen(monkeypatch)
     for seed in range(6):
         X, y = make_data(90, 3, seed=seed)
         grid = {"l2s": [1.0, 1e-3, 10.0], "l1s": [0.1, 0.0, 0.01]}
@@ -215,7 +227,7 @@ def test_without_draws_the_choice_is_that_of_the_fit(monkeypatch, selection):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 AUCClassifierCV(**grid, features=features, selection=selection, random_state=seed).fit(X, y)
-            found = seen.pop()
+            found, _ = seen.pop()
             points = Grid.of([(each.scores.auc, each.scores.grid) for each in found.candidates])
             (chosen,) = points.choose(points.auc[:, :, np.newaxis], selection)
             which, point = divmod(int(chosen), 9)
@@ -236,9 +248,11 @@ def test_weights_count_as_rows():
     weights = rng.choice([1.0, 3.0], n)
     rows, scores, grid = problem(n, weights=weights)
     found = correct(rows, scores, grid, "best", 0)
-    twice = correct(*problem(n, weights=2.0 * weights), "best", 0)
+    rows_2, scores_2, grid_2 = problem(n, weights=2.0 * weights)
+    twice = correct(rows_2, scores_2, grid_2, "best", 0)
     assert (twice.score, twice.low) == pytest.approx((found.score, found.low), abs=1e-12)
-    assert correct(*problem(n, weights=np.full(n, 2.0)), "best", 0) == correct(*problem(n), "best", 0)
+    alike, plain = ([*problem(n, weights=given)] for given in (np.full(n, 2.0), None))
+    assert correct(alike[0], alike[1], alike[2], "best", 0) == correct(plain[0], plain[1], plain[2], "best", 0)
     positive, values = np.empty(n, dtype=bool), np.empty((5, n))
     for fold, part, index in zip(rows.folds, scores, in_folds(n, 3), strict=True):
         positive[index], values[:, index] = fold.positive, part
@@ -266,14 +280,10 @@ def test_rows_of_a_group_vary_together():
 
 
 def test_folds_that_look_forward_use_the_rows_they_score(monkeypatch):
-    seen = []
-    plain = MapChoice.corrected
-    monkeypatch.setattr(
-        MapChoice, "corrected", lambda found, rows, *rest: seen.append(rows) or plain(found, rows, *rest)
-    )
+    seen = listen(monkeypatch)
     X, y = make_data(240, 4, seed=1)
     model = AUCClassifierCV(cv=TimeSeriesSplit(5)).fit(X, y)
-    (rows,) = seen
+    ((_, rows),) = seen
     assert sum(rows.sizes) == 200
     assert rows.widening == pytest.approx(np.sqrt(1 + 5 * np.mean([1 / k for k in range(1, 6)])))
     assert model.corrected_interval_[0] < model.corrected_score_ <= model.best_score_
@@ -320,23 +330,19 @@ def test_perfect_ranking_is_not_certainty():
 
 def test_a_sample_of_rows_gives_the_error_of_all(monkeypatch):
     X, y = make_data(9000, 4, share=0.1, seed=1)
-    seen = []
-    plain = MapChoice.corrected
-    monkeypatch.setattr(
-        MapChoice, "corrected", lambda found, rows, *rest: seen.append(rows) or plain(found, rows, *rest)
-    )
+    seen = listen(monkeypatch)
     some = AUCClassifierCV().fit(X, y)
     monkeypatch.setattr(kept_scores, "MOST_ROWS", 50_000)
     whole = AUCClassifierCV().fit(X, y)
-    few, full = ([int(fold.positive.sum()) for fold in rows.folds] for rows in seen)
+    few, full = ([int(fold.positive.sum()) for fold in rows.folds] for _, rows in seen)
     assert (sum(few), sum(full)) == (900, 900)
-    assert [sum(fold.positive.size for fold in rows.folds) for rows in seen] == [2000, 9000]
+    assert [sum(fold.positive.size for fold in rows.folds) for _, rows in seen] == [2000, 9000]
     assert some.corrected_score_ == pytest.approx(whole.corrected_score_, abs=1e-3)
     assert some.corrected_interval_ == pytest.approx(whole.corrected_interval_, abs=3e-3)
     monkeypatch.setattr(kept_scores, "MOST_ROWS", 2000)
     monkeypatch.setattr(kept_scores, "MOST_VALUES", 17 * 1000)
     assert AUCClassifierCV().fit(X, y).corrected_interval_ == pytest.approx(whole.corrected_interval_, abs=6e-3)
-    assert sum(fold.positive.size for fold in seen[-1].folds) == 1000
+    assert sum(fold.positive.size for fold in seen[-1][1].folds) == 1000
 
 
 @pytest.mark.parametrize("balanced", [True, False])
@@ -344,7 +350,7 @@ def test_whole_groups_are_kept(balanced):
     positive = np.arange(6000) % (2 if balanced else 30) == 0
     groups = np.arange(6000) // 10
     rows = rows_to_keep(in_folds(6000, 4), [4500] * 4, positive, None, groups, 17, 0)
-    kept = np.concatenate([part[fold.index] for part, fold in zip(in_folds(6000, 4), rows.folds, strict=True)])
+    kept = np.concatenate([part[fold.places] for part, fold in zip(in_folds(6000, 4), rows.folds, strict=True)])
     assert 1900 <= kept.size <= 2000
     assert np.all(np.bincount(groups[kept])[np.unique(groups[kept])] == 10)
     assert rows.n_units == kept.size // 10

@@ -330,12 +330,12 @@ class DaskAUCClassifierCV(DaskScores, AUCClassifierCV):
         return None
 
     @property
-    def corrected_score_(self) -> float:
+    def corrected_score_(self) -> float:  # type: ignore[override]
         """Not available on a cluster: an AttributeError says why."""
         raise AttributeError(NOT_CORRECTED.format("corrected_score_"))
 
     @property
-    def corrected_interval_(self) -> tuple[float, float]:
+    def corrected_interval_(self) -> tuple[float, float]:  # type: ignore[override]
         """Not available on a cluster: an AttributeError says why."""
         raise AttributeError(NOT_CORRECTED.format("corrected_interval_"))
 

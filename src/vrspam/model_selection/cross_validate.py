@@ -213,7 +213,7 @@ def cross_validate(source: FoldSource, search: GridSearch, *, keep_coefs: bool =
         total=source.total,
     )
     if search.keep is not None:  # without coefficients all scores are 0
-        scores.kept = [np.zeros((l2s.size * l1s.size, fold.index.size)) for fold in search.keep.folds]
+        scores.kept = [np.zeros((l2s.size * l1s.size, fold.places.size)) for fold in search.keep.folds]
 
     def take_auc(blocks: Iterable[HeldOutBlock]) -> None:
         for block in blocks:

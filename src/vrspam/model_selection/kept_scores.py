@@ -20,7 +20,7 @@ class FoldRows(NamedTuple):
 
     Attributes
     ----------
-    index : ndarray of int
+    places : ndarray of int
         Their places among the held-out rows of the fold.
     positive : ndarray of bool
     weights : ndarray of float
@@ -30,7 +30,7 @@ class FoldRows(NamedTuple):
         Negative and positive rows that the fold holds out, kept or not.
     """
 
-    index: np.ndarray
+    places: np.ndarray
     positive: np.ndarray
     weights: np.ndarray
     unit: np.ndarray
@@ -38,7 +38,7 @@ class FoldRows(NamedTuple):
 
     def scores(self, block: HeldOutBlock) -> np.ndarray:
         """The scores of the kept rows in a block of their fold, one line for each of its points."""
-        part = array_api.on_host(block.scores)[self.index]
+        part = array_api.on_host(block.scores)[self.places]
         return block._replace(scores=part).values().T
 
 
@@ -116,11 +116,11 @@ def rows_to_keep(
     unit[kept] = number
     folds = []
     for part in parts:
-        index = np.flatnonzero(kept[part])
-        some = part[index]
+        places = np.flatnonzero(kept[part])
+        some = part[places]
         given = np.ones(some.size) if weights is None else weights[some].astype(np.float64)
         sizes = np.bincount(positive[part[counts[part]]], minlength=2)
-        folds.append(FoldRows(index, positive[some], given, unit[some], sizes))
+        folds.append(FoldRows(places, positive[some], given, unit[some], sizes))
     ratio = float(np.mean([part.size / size for part, size in zip(parts, trained, strict=True)]))
     negatives, positives = np.bincount(positive[counts], minlength=2)
     return KeptRows(folds, used.size, (int(negatives), int(positives)), ratio)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from vrspam.inspection import INTERACTIONS, distinct
 from vrspam.tool.model import Model
@@ -101,14 +102,17 @@ class ExpectedAUC(NamedTuple):
 
 def expected_auc(model: Model) -> ExpectedAUC | None:
     """The cross-validated AUC, corrected for the choice where the model knows it; None if it says nothing of it."""
-    facts = model.training
-    found = [facts.get(f"cv_auc{end}") for end in ("", "_low", "_high")]
-    corrected = [facts.get(f"corrected_auc{end}") for end in ("", "_low", "_high")]
-    if None in found:
+    facts: Mapping[str, Any] = model.training
+    plain, corrected = (
+        [facts.get(f"{name}_auc{end}") for end in ("", "_low", "_high")] for name in ("cv", "corrected")
+    )
+    if None in plain:
         return None
+    shown, remark = corrected, f"corrected for the choice of the model, {plain[0]:.4f} before"
     if None in corrected:
-        return ExpectedAUC(*found, remark="not corrected for the choice of the model")
-    return ExpectedAUC(*corrected, remark=f"corrected for the choice of the model, {found[0]:.4f} before")
+        shown, remark = plain, "not corrected for the choice of the model"
+    auc, low, high = shown
+    return ExpectedAUC(auc, low, high, remark)
 
 
 def describe_size(model: Model) -> str:
