@@ -192,6 +192,8 @@ def test_parts_of_a_model_fitted_on_a_device(xp, data):
 
     X, y = data
     host, model = AUCClassifierCV(cv=3).fit(X, y), AUCClassifierCV(cv=3).fit(xp.asarray(X), xp.asarray(y))
+    assert model.corrected_score_ == pytest.approx(host.corrected_score_, abs=1e-9)
+    assert model.corrected_interval_ == pytest.approx(host.corrected_interval_, abs=1e-9)
     assert model.importances_ == pytest.approx(host.importances_, rel=1e-6)
     for row in (X[0], xp.asarray(X[0]), xp.asarray(X[:1])):
         assert model.explain_one(row) == pytest.approx(host.explain_one(X[0]), rel=1e-6)

@@ -122,6 +122,16 @@ def test_a_block_without_weight_counts_for_nothing(data, monkeypatch):
     np.testing.assert_allclose(wide.coef_, local.coef_, rtol=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore:The best l")
+def test_the_correction_is_left_out_and_says_why(data):
+    X, y = data
+    model = DaskAUCClassifierCV([0.1, 1.0], cv=3).fit(da.from_array(X, chunks=(90, 5)), y)
+    for name in ("corrected_score_", "corrected_interval_"):
+        assert not hasattr(model, name)
+        with pytest.raises(AttributeError, match=f"has no {name}: to correct the AUC .* the client alone .*fit_stream"):
+            getattr(model, name)
+
+
 def test_labels_of_empty_blocks_have_the_type_of_the_others(data):
     X, y = data
     lazy = da.from_array(X, chunks=(90, 5))

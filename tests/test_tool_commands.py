@@ -73,6 +73,10 @@ def test_train_says_what_it_did(folder):
     out, err = (folder / "train.out").read_text("utf-8"), (folder / "train.err").read_text("utf-8")
     positives = int((patients()["sick"] == "yes").sum())
     assert f"400, of which {positives} positive ({positives / 400:.2%}: sick = yes)" in out
+    facts = load_model(folder / "m.json").training
+    expected = f"{facts['corrected_auc']:.4f}, 95 % interval {facts['corrected_auc_low']:.4f} to"
+    assert f"cross-validated AUC  {expected} {facts['corrected_auc_high']:.4f} (5 folds)\n" in out
+    assert f"\n                     corrected for the choice of the model, {facts['cv_auc']:.4f} before\n" in out
     for words in ("cross-validated AUC", "95 % interval", "certificate", "strongest features", "m.json", "größe"):
         assert words in out
     assert "choosing the penalty by 5 folds" in err
@@ -134,6 +138,9 @@ def test_libsvm_with_streaming(tmp_path):
     write_libsvm(tmp_path / "rows.libsvm")
     trained = json.loads(run(tmp_path, "train", "rows.libsvm", "--streaming", "--json", "--model", "m.json").stdout)
     assert trained["cv_auc_low"] < trained["cv_auc"] < trained["cv_auc_high"]
+    assert trained["corrected_auc_low"] < trained["corrected_auc"] < trained["corrected_auc_high"]
+    assert trained["corrected_auc"] <= trained["cv_auc"] + 1e-12
+    assert trained["corrected_auc_high"] - trained["corrected_auc_low"] > trained["cv_auc_high"] - trained["cv_auc_low"]
     assert trained["rows"] == 300
     assert (
         main(["predict", str(tmp_path / "m.json"), str(tmp_path / "rows.libsvm"), "--out", str(tmp_path / "s.parquet")])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -27,10 +28,12 @@ from vrspam.selection import select
 from vrspam.tool import evaluation, fitting, load_model, save_model
 from vrspam.tool.calibration import calibrate
 from vrspam.tool.data_checks import note_of
-from vrspam.tool.explanation import explain, sum_by_column
+from vrspam.tool.explanation import expected_auc, explain, sum_by_column
 from vrspam.tool.fitting import MappedScorer, RowSample, cross_fit, fold_auc_ci
+from vrspam.tool.pages import explanation_page
 from vrspam.tool.prediction import predict
 from vrspam.tool.table import choose_positive, open_labelled
+from vrspam.tool.training import corrected_facts
 from vrspam.tool.training import train as train_by_default
 
 NUMBERS, TOWN, SICK = NAMES[1:4], "town", "sick"
@@ -93,6 +96,11 @@ def test_cross_validated_auc_is_that_of_the_folds(model):
     ]
     assert model.training["cv_auc"] == pytest.approx(np.mean(by_hand), abs=1e-12)
     assert model.training["cv_auc_low"] < np.mean(by_hand) < model.training["cv_auc_high"]
+    search = AUCClassifierCV(cv=folds, random_state=0).fit(X, y)
+    expected = [search.corrected_score_, *search.corrected_interval_]
+    found = [model.training[f"corrected_auc{end}"] for end in ("", "_low", "_high")]
+    assert found == pytest.approx(expected, abs=1e-9)
+    assert found[0] < model.training["cv_auc"]
 
 
 @pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
@@ -590,3 +598,32 @@ def test_nothing_to_learn_from(folder):
     frame = pd.DataFrame({"a": np.ones(60), SICK: ["yes", "no"] * 30})
     with pytest.raises(ValueError, match="every feature is constant"):
         train(write(frame, folder / "nothing.csv"), SICK)
+
+
+def test_what_a_reader_may_expect_is_the_corrected_auc(model, folder):
+    facts = model.training
+    page = explanation_page(model, folder, model_name="m.json").html()
+    assert (
+        f"Cross-validated AUC {facts['corrected_auc']:.3f}, 95 % interval {facts['corrected_auc_low']:.3f} to" in page
+    )
+    assert f"corrected for the choice of the model, {facts['cv_auc']:.4f} before" in page
+    old = {name: value for name, value in facts.items() if not name.startswith("corrected")}
+    for training in (old, {**facts, "corrected_auc": None}):
+        page = explanation_page(replace(model, training=training), folder, model_name="m.json").html()
+        assert f"Cross-validated AUC {facts['cv_auc']:.3f}, 95 % interval {facts['cv_auc_low']:.3f} to" in page
+        assert "not corrected for the choice of the model" in page
+    assert expected_auc(replace(model, training={})) is None
+
+
+def test_an_auc_that_cannot_be_corrected_is_none_in_the_file(tmp_path):
+    """Folds of a stream may hold out one row of a class: then nothing shows how the AUC varies."""
+    rng = np.random.default_rng(1)
+    y = np.arange(400) < 5
+    frame = pd.DataFrame({"a": rng.standard_normal(400) + y, "b": rng.standard_normal(400), "sick": y})
+    assert corrected_facts(*[float("nan")] * 3) == dict.fromkeys(
+        ("corrected_auc", "corrected_auc_low", "corrected_auc_high")
+    )
+    trained = train(write(frame, tmp_path / "few.csv"), "sick", n_splits=2)
+    lacking = replace(trained, training={**trained.training, **corrected_facts(*[float("nan")] * 3)})
+    save_model(lacking, tmp_path / "m.json")
+    assert load_model(tmp_path / "m.json").training["corrected_auc"] is None

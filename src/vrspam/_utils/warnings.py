@@ -125,3 +125,14 @@ class AllCoefficientsZero(FieldsWarning):
             f"All coefficients are 0 at the chosen l1 = {self.l1:g}: every l1 of the grid is too large, or no feature "
             "ranks the validation rows better than chance. Add smaller values of l1, if there is anything to find."
         )
+
+
+@dataclass(eq=False)
+class NoCorrection(FieldsWarning):
+    """The cross-validated AUC could not be corrected for the choice."""
+
+    def __str__(self) -> str:
+        return (
+            "corrected_score_ and corrected_interval_ are NaN: no fold holds out two rows of each class, so nothing "
+            "shows how much its AUC varies. Use fewer folds."
+        )

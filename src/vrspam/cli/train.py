@@ -149,7 +149,7 @@ def _l1(text: str) -> Any:
 
 
 def _describe(model: Model, path: Path) -> None:
-    from vrspam.tool.explanation import describe_model, describe_size, find_strongest
+    from vrspam.tool.explanation import describe_model, describe_size, expected_auc, find_strongest
 
     facts = model.training
     share = facts["positives"] / facts["rows"]
@@ -164,6 +164,10 @@ def _describe(model: Model, path: Path) -> None:
             score = row.get("score", row["auc"])
             say(f"  {row['features']:17}  {score:.4f} ± {row['standard_error']:.4f}{mark}")
     say(f"model                {describe_model(model)}")
+    if (expected := expected_auc(model)) is not None:
+        interval = f"95 % interval {expected.low:.4f} to {expected.high:.4f}"
+        say(f"cross-validated AUC  {expected.auc:.4f}, {interval} ({facts['folds']} folds)")
+        say(f"{'':21}{expected.remark}")
     interval = f"{facts['cv_auc_low']:.4f} to {facts['cv_auc_high']:.4f}"
     say(f"cross-validated AUC  {facts['cv_auc']:.4f}, 95 % interval {interval} ({facts['folds']} folds)")
     if "max_fpr" in facts:

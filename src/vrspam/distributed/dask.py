@@ -20,11 +20,16 @@ from vrspam.estimators import base
 from vrspam.estimators.base import AUCClassifierBase
 from vrspam.estimators.cv import AUCClassifierCV
 from vrspam.estimators.exact import AUCClassifier
+from vrspam.model_selection.cross_validate import MapChoice
 from vrspam.model_selection.folds import HashFolds
 from vrspam.model_selection.held_out import HeldOutBlock
 from vrspam.model_selection.sources import FoldMoments
 from vrspam.moments import ClassMoments
 
+NOT_CORRECTED = (
+    "DaskAUCClassifierCV has no {}: to correct the AUC for the choice, the client alone would make the choice anew "
+    "some hundred times at all points of the grid. AUCClassifierCV.fit_stream on the same rows gives it."
+)
 FAN_IN = 4  # results that one task adds: a worker must hold this many besides its block
 
 
@@ -282,6 +287,12 @@ class DaskAUCClassifierCV(DaskScores, AUCClassifierCV):
     held_out_ : HeldOut
         As after `vrspam.AUCClassifierCV.fit_stream`.
 
+    Notes
+    -----
+    `corrected_score_` and `corrected_interval_` are left out: the choice would be made anew some hundred times, at all
+    points of the grid, by the client alone. `best_score_` is not corrected for the choice; `AUCClassifierCV.fit_stream`
+    with a `HashFolds` gives both for the same folds.
+
     Examples
     --------
     >>> import dask.array as da
@@ -315,6 +326,19 @@ class DaskAUCClassifierCV(DaskScores, AUCClassifierCV):
         folds = self._check_blocks(validation_rows)
         blocks = DaskBlocks.of(X, y, sample_weight)
         return self._fit_folds(DaskFolds(blocks, clone(self), folds, validation_rows), blocks.feature_names)
+
+    def _correct_blocks(self, found: MapChoice) -> None:
+        return None
+
+    @property
+    def corrected_score_(self) -> float:  # type: ignore[override]
+        """Not available on a cluster: an AttributeError says why."""
+        raise AttributeError(NOT_CORRECTED.format("corrected_score_"))
+
+    @property
+    def corrected_interval_(self) -> tuple[float, float]:  # type: ignore[override]
+        """Not available on a cluster: an AttributeError says why."""
+        raise AttributeError(NOT_CORRECTED.format("corrected_interval_"))
 
 
 class DaskFolds(FoldMoments):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -13,6 +14,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
 from vrspam._utils import array_api
+from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import AllCoefficientsZero, warn
 from vrspam.estimators.base import (
     CHOSEN_PENALTY,
@@ -25,9 +27,11 @@ from vrspam.estimators.exact import ExactFit, ExactSolver
 from vrspam.features.frames import check_frame, is_frame
 from vrspam.features.mapped import NAMES, MappedArray, is_plain, named_maps
 from vrspam.inspection import Reading, Shape, column_groups, drawn_part, importances, parts_of_score, shape_functions
+from vrspam.model_selection.corrected import Corrected
 from vrspam.model_selection.cross_validate import GridSearch, MapChoice, choose_map, cross_validate, only_columns
-from vrspam.model_selection.folds import HashFolds, hash_folds, make_splits
+from vrspam.model_selection.folds import HashFolds, Split, hash_folds, make_splits
 from vrspam.model_selection.held_out import HeldOut
+from vrspam.model_selection.kept_scores import KeptRows, keep_of_blocks, rows_to_keep
 from vrspam.model_selection.scoring import make_scoring
 from vrspam.model_selection.sources import BlocksInSequence, FoldSource, RowsInMemory
 from vrspam.moments import ClassMoments
@@ -93,14 +97,26 @@ class AUCClassifierCV(AUCClassifierBase):
         from them) and fit into 256 MB; beyond, 1.
     random_state : int, RandomState or None, default=None
         With a number of folds: None takes rows in their order, anything else shuffles them first. It also draws
-        the landmarks of kernel features, and is handed to transformers that have no `random_state` of their own.
+        the landmarks of kernel features, is handed to transformers that have no `random_state` of their own, and
+        seeds the draws of `corrected_score_` (with None they are the same in each fit).
 
     Attributes
     ----------
     l2_, l1_ : float
         The chosen penalties.
     best_score_ : float
-        Mean over the validation folds, at the chosen point, of the measure that chose it.
+        Mean over the validation folds, at the chosen point, of the measure that chose it. It was chosen for being high,
+        so it is too high.
+    corrected_score_ : float
+        The mean AUC there, whichever measure chose, corrected for the choice among all points and maps: what to expect
+        of new rows. Rows are drawn again and again, the choice is made anew on the rows drawn, and scored on those left
+        out, by the models of the folds; nothing is fitted again. Of up to 2,000 held-out rows; rows that no fold holds out play no part, and a row
+        that several folds hold out is drawn for all of them together. NaN, with a warning, if no fold
+        holds out two rows of each class.
+    corrected_interval_ : tuple of two floats
+        95 % interval of the AUC that the model has on new rows, around `corrected_score_`: DeLong's error, times 1.5
+        for five folds, because each row also trains the models that score the others. docs/corrected_auc.md has the
+        simulation behind both.
     l2s_, l1s_ : ndarray
         The grid.
     auc_path_ : ndarray of shape (len(l2s), len(l1s), folds)
@@ -179,6 +195,8 @@ class AUCClassifierCV(AUCClassifierBase):
     features_: Any
     l1_: float
     converged_path_: np.ndarray
+    corrected_score_: float
+    corrected_interval_: tuple[float, float]
     held_out_: HeldOut
     _fold_coefs: np.ndarray | None
     _left_out: float
@@ -254,7 +272,8 @@ class AUCClassifierCV(AUCClassifierBase):
         sample_weight : array-like of shape (n_samples,), optional
             Weights of rows in training and in the AUC on validation parts. Folds are drawn without them.
         groups : array-like of shape (n_samples,), optional
-            Handed to a splitter that keeps groups together (`sklearn.model_selection.GroupKFold`).
+            Handed to a splitter that keeps groups together (`sklearn.model_selection.GroupKFold`). Whole groups are
+            drawn for `corrected_score_`, and vary as such in `corrected_interval_`.
 
         Returns
         -------
@@ -267,18 +286,39 @@ class AUCClassifierCV(AUCClassifierBase):
         splits = make_splits(self.cv, rows, classes, groups, self.random_state)
         solver: SolverName = "moments"
         if plain:
+            keep, seed = self._keep(rows, classes, splits, groups)
             source = RowsInMemory(rows, splits, classes)
-            found = only_columns(cross_validate(source, search), rows.X.shape[1], self.selection)
+            scores = cross_validate(source, replace(search, keep=keep))
+            found = only_columns(scores, rows.X.shape[1], self.selection)
             solver = source.solver
             del source  # and with it the moments of the folds
         else:
             maps = named_maps(self.features, check_random_state(self.random_state).randint(2**31))
-            found = choose_map(maps, rows, splits, classes, search, self.selection)
+            keep, seed = self._keep(rows, classes, splits, groups, len(maps))
+            found = choose_map(maps, rows, splits, classes, replace(search, keep=keep), self.selection)
             rows = rows._replace(X=MappedArray(rows.X, found.chosen.features))
         fit = self._exact(found).from_rows(rows, classes, solver, found.chosen.scores.total)
         train_parts, _ = zip(*splits, strict=True)
         left_out = 1.0 - float(np.mean(list(map(len, train_parts)))) / rows.X.shape[0]
-        return self._store_search(found, fit, left_out, like=rows.X)
+        return self._store_search(
+            found, fit, left_out, corrected=found.corrected(keep, self.selection, seed), like=rows.X
+        )
+
+    def _keep(
+        self, rows: Rows, classes: np.ndarray, splits: list[Split], groups: Any, maps: int = 1
+    ) -> tuple[KeptRows, int]:
+        """The held-out rows whose scores are kept for the correction, and the seed of its draws."""
+        seed = self._correction_seed()
+        train_parts, parts = zip(*splits, strict=True)
+        positive = array_api.on_host(rows.y) == classes[1]
+        weights = None if rows.weights is None else array_api.on_host(rows.weights)
+        return rows_to_keep(
+            parts, list(map(len, train_parts)), positive, weights, groups, maps * self._search.n_points, seed
+        ), seed
+
+    def _correction_seed(self) -> int:
+        """The seed of the correction: the same in each fit if random_state is None."""
+        return 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31))
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit_stream(self, chunks, *, validation_rows: int = 200_000, progress: bool = False):
@@ -341,8 +381,18 @@ class AUCClassifierCV(AUCClassifierBase):
         scores = cross_validate(source, self._search)
         found = only_columns(scores, source.total.means.shape[1], self.selection)
         fit = self._exact(found).from_moments(source.total)
+        corrected = self._correct_blocks(found)
         self._store_columns(source.total.means.shape[1], names)
-        return self._store_search(found, fit, 1.0 / source.n_folds, held_out_=scores.held_out_at(found.point))
+        return self._store_search(
+            found, fit, 1.0 / source.n_folds, corrected, held_out_=scores.held_out_at(found.point)
+        )
+
+    def _correct_blocks(self, found: MapChoice) -> Corrected | None:
+        """The AUC corrected for the choice, from the scores that were kept of the blocks."""
+        scores, seed = found.chosen.scores, self._correction_seed()
+        assert scores.held_out is not None
+        keep, scores.kept = keep_of_blocks(scores.held_out, self._search.n_points, seed)
+        return found.corrected(keep, self.selection, seed)
 
     @property
     def _search(self) -> GridSearch:
@@ -354,12 +404,22 @@ class AUCClassifierCV(AUCClassifierBase):
         values = found.point.values
         return ExactSolver(values["l2"], values["l1"], self.tol, self.max_iter, self._family)
 
-    def _store_search(self, found: MapChoice, fit: ExactFit, left_out: float, like: Any = None, **more: Any) -> Self:
+    def _store_search(
+        self,
+        found: MapChoice,
+        fit: ExactFit,
+        left_out: float,
+        corrected: Corrected | None,
+        like: Any = None,
+        **more: Any,
+    ) -> Self:
         """Store what cross-validation found and the fit on all rows; warn of a grid that ends too early."""
         scores, point = found.chosen.scores, found.point
         solution, moments, l2, solver = fit
         if solver == "moments":
             more["moments_"] = moments
+        if corrected is not None:
+            more |= {"corrected_score_": corrected.score, "corrected_interval_": (corrected.low, corrected.high)}
         self._store(
             solution,
             moments.classes,

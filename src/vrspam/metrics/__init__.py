@@ -8,6 +8,7 @@ from vrspam.metrics.intervals import (
     IntervalMethod,
     delong_test,
     logit_interval,
+    newcombe_interval,
     roc_auc_ci,
 )
 from vrspam.metrics.partial import partial_auc, partial_auc_columns
@@ -22,6 +23,7 @@ __all__ = [
     "average_precision_columns",
     "delong_test",
     "logit_interval",
+    "newcombe_interval",
     "partial_auc",
     "partial_auc_ci",
     "partial_auc_columns",

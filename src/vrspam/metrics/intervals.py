@@ -162,6 +162,36 @@ def logit_interval(auc: float, standard_error: float, pairs: int, confidence: fl
     return AUCInterval(auc, low, high, standard_error, confidence, "logit")
 
 
+def newcombe_interval(
+    auc: float, standard_error: float, rows: tuple[int, int], confidence: float = 0.95, widened: float = 1.0
+) -> AUCInterval:
+    """The "newcombe" interval of :func:`roc_auc_ci` around an AUC whose DeLong's standard error is known.
+
+    Parameters
+    ----------
+    auc, standard_error : float
+    rows : tuple of two int
+        Negative and positive rows.
+    confidence : float in (0, 1)
+    widened : float, default=1.0
+        Factor of all standard errors, for an AUC that varies more than that of one sample.
+
+    Returns
+    -------
+    AUCInterval
+
+    Examples
+    --------
+    >>> interval = newcombe_interval(0.8, 0.02, rows=(300, 100))
+    >>> print(f"{interval.low:.3f} to {interval.high:.3f}")
+    0.745 to 0.846
+    """
+    negatives, positives = rows
+    z = widened * normal_quantile(confidence)
+    low, high = _newcombe_bounds(auc, standard_error, positives, negatives, z)
+    return AUCInterval(auc, low, high, standard_error, confidence, "newcombe")
+
+
 def delong_test(y_true: ArrayLike, score_a: ArrayLike, score_b: ArrayLike, *, confidence: float = 0.95) -> DeLongTest:
     """DeLong's paired test that two scores of the same rows have the same AUC, in O(n log n).
 

@@ -6,7 +6,7 @@ Each solution is certified, and scored on the rows that its fold holds out; the 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,14 +15,16 @@ from vrspam import metrics
 from vrspam._utils.validation import Rows
 from vrspam.features import FeatureMap
 from vrspam.features.mapped import MappedArray, TooManyFeatures
+from vrspam.model_selection.corrected import Corrected, Grid, OtherMeasure, correct
 from vrspam.model_selection.folds import Split
 from vrspam.model_selection.held_out import HeldOut, HeldOutBlock, held_out_at
+from vrspam.model_selection.kept_scores import KeptRows
 from vrspam.model_selection.scoring import ROC_AUC, Scoring
 from vrspam.model_selection.selection import TIE, Choice, SelectionRule, select, simplest
 from vrspam.model_selection.sources import FoldSource, RowsInMemory, over_folds
 from vrspam.moments import ClassMoments
 from vrspam.objective import ELASTIC_NET, PenaltyFamily
-from vrspam.solvers.path import auto_l1s, auto_l2s, check_grid_axis, solve_grid
+from vrspam.solvers.path import AUTO_L1S, AUTO_L2S, auto_l1s, auto_l2s, check_grid_axis, solve_grid
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,20 @@ class MapChoice:
         if self.chosen.scores.by_auc:
             del table["score"]
         return table
+
+    def corrected(self, rows: KeptRows, rule: SelectionRule, seed: int) -> Corrected:
+        """The AUC of the chosen point, corrected for the choice among all points of all candidates."""
+        found = [candidate.scores for candidate in self.candidates]
+        grid = Grid.of([(scores.auc, scores.grid) for scores in found])
+        kept = list(map(np.concatenate, zip(*[scores.kept for scores in found], strict=True)))
+        other = None
+        if not found[0].by_auc:
+            measured, intercepts = (
+                np.concatenate([part.reshape(-1, part.shape[-1]) for part in parts])
+                for parts in zip(*[(scores.score, scores.intercepts) for scores in found], strict=True)
+            )
+            other = OtherMeasure(found[0].scoring, measured, intercepts)
+        return correct(rows, kept, grid, rule, seed, other)
 
 
 def only_columns(scores: GridScores, n_features: int, rule: SelectionRule) -> MapChoice:
@@ -128,7 +144,10 @@ def _fit_transformer(transformer: Any, X: Any) -> None:
 
 @dataclass(frozen=True)
 class GridSearch:
-    """The grid, and how it is solved; the parameters are those of `AUCClassifierCV`."""
+    """The grid, and how it is solved; the parameters are those of `AUCClassifierCV`.
+
+    `keep` names held-out rows whose scores at all points are returned.
+    """
 
     l2s: Any
     l1s: Any
@@ -137,6 +156,13 @@ class GridSearch:
     n_jobs: int | None
     penalty: PenaltyFamily = ELASTIC_NET
     scoring: Scoring = ROC_AUC
+    keep: KeptRows | None = None
+
+    @property
+    def n_points(self) -> int:
+        """Points of the grid."""
+        l2s = AUTO_L2S if isinstance(self.l2s, str) else check_grid_axis("l2s", self.l2s).size
+        return l2s * (AUTO_L1S if isinstance(self.l1s, str) else check_grid_axis("l1s", self.l1s).size)
 
 
 @dataclass
@@ -154,6 +180,8 @@ class GridScores:
         Moments of all rows; dropped when another feature map is better.
     held_out : list of HeldOutBlock or None
         Scores of the held-out rows at all points, where they are read for all folds at once.
+    kept : list of ndarray of shape (points, rows)
+        Scores of some held-out rows of each fold at all points; empty unless the caller asks for them.
     scoring : Scoring
         The measure that chooses a point.
     other : ndarray of shape (l2s, l1s, folds) or None
@@ -170,6 +198,7 @@ class GridScores:
     held_out: list[HeldOutBlock] | None = None
     scoring: Scoring = ROC_AUC
     other: np.ndarray | None = None
+    kept: list[np.ndarray] = field(default_factory=list)
 
     @property
     def by_auc(self) -> bool:
@@ -184,7 +213,6 @@ class GridScores:
     def select(self, rule: SelectionRule) -> Choice:
         """The point that the measure chooses."""
         return select(self.score, self.grid, rule, measure="" if self.by_auc else self.scoring.name)
-
     def held_out_at(self, choice: Choice) -> HeldOut:
         """The held-out rows at the chosen point, where their scores were kept."""
         assert self.held_out is not None
@@ -222,6 +250,8 @@ def cross_validate(source: FoldSource, search: GridSearch, *, keep_coefs: bool =
         scoring=search.scoring,
         other=None if search.scoring is ROC_AUC else np.full(shape, np.nan),
     )
+    if search.keep is not None:  # without coefficients all scores are 0
+        scores.kept = [np.zeros((l2s.size * l1s.size, fold.places.size)) for fold in search.keep.folds]
 
     def take_scores(blocks: Iterable[HeldOutBlock]) -> None:
         last: dict[int, HeldOutBlock] = {}
@@ -232,6 +262,8 @@ def cross_validate(source: FoldSource, search: GridSearch, *, keep_coefs: bool =
                 intercepts = scores.intercepts[i, j, block.fold]
                 scores.score[i, j, block.fold] = search.scoring.of_block(block, intercepts)
                 last[block.fold] = block
+            if search.keep is not None:
+                scores.kept[block.fold][block.points] = search.keep.folds[block.fold].scores(block)
         for fold, block in last.items():  # all rows are tied at the points that were left out
             missing = np.isnan(scores.score[..., fold])
             if missing.any():

@@ -30,16 +30,20 @@ class GridSolution(NamedTuple):
     converged: np.ndarray
 
 
+AUTO_L2S = 17
+AUTO_L1S = 30
+
+
 def auto_l2s(moments: ClassMoments) -> np.ndarray:
     """17 values from 1e-6 to 1e2 times the unit of l2."""
-    return l2_unit(moments) * np.logspace(-6, 2, 17)
+    return l2_unit(moments) * np.logspace(-6, 2, AUTO_L2S)
 
 
 def auto_l1s(moments: ClassMoments) -> np.ndarray:
     """30 values from the least l1 that gives w = 0, which is 2pq · max |δ|, down to 1e-3 of it."""
     classes = moments.pair_statistics()
     shift = float(np.max(np.abs(classes.delta), initial=0.0))
-    return 2.0 * classes.p * classes.q * (shift if shift > 0.0 else 1.0) * np.logspace(0, -3, 30)
+    return 2.0 * classes.p * classes.q * (shift if shift > 0.0 else 1.0) * np.logspace(0, -3, AUTO_L1S)
 
 
 def check_grid_axis(name: str, values: ArrayLike) -> np.ndarray:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from vrspam.inspection import INTERACTIONS, distinct
 from vrspam.tool.model import Model
@@ -87,6 +89,30 @@ def describe_model(model: Model) -> str:
     if used < features:
         shown += f", {used:,} of them used"
     return f"{words[kind]} ({kind}), {shown}" if kind in words else f"{kind}, {shown}"
+
+
+class ExpectedAUC(NamedTuple):
+    """What the training says about the AUC on new rows: with its 95 % interval, and what was done about the choice."""
+
+    auc: float
+    low: float
+    high: float
+    remark: str
+
+
+def expected_auc(model: Model) -> ExpectedAUC | None:
+    """The cross-validated AUC, corrected for the choice where the model knows it; None if it says nothing of it."""
+    facts: Mapping[str, Any] = model.training
+    plain, corrected = (
+        [facts.get(f"{name}_auc{end}") for end in ("", "_low", "_high")] for name in ("cv", "corrected")
+    )
+    if None in plain:
+        return None
+    shown, remark = corrected, f"corrected for the choice of the model, {plain[0]:.4f} before"
+    if None in corrected:
+        shown, remark = plain, "not corrected for the choice of the model"
+    auc, low, high = shown
+    return ExpectedAUC(auc, low, high, remark)
 
 
 def describe_size(model: Model) -> str:

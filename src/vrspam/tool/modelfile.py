@@ -219,6 +219,10 @@ def _is_field_value(value: Any) -> bool:
     return value is None or isinstance(value, bool | str) or _is_number(value) or _is_texts(value)
 
 
+def _is_number_or_none(value: Any) -> bool:
+    return value is None or _is_number(value)
+
+
 def _are_notes(value: Any) -> bool:
     return isinstance(value, list) and all(map(_is_note, value))
 
@@ -230,6 +234,7 @@ _FACTS: dict[str, Callable[[Any], bool]] = {
         ("l2", "l1", "cv_auc", "cv_auc_low", "cv_auc_high", "objective", "gap", "relative_gap"), _is_number
     ),
     **dict.fromkeys(("max_fpr", "cv_partial_auc", "cv_partial_auc_low", "cv_partial_auc_high"), _is_number),
+    **dict.fromkeys(("corrected_auc", "corrected_auc_low", "corrected_auc_high"), _is_number_or_none),
     "data": _is_texts,
     "map": _is_text,
     "selection": _is_selection,

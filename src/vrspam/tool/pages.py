@@ -28,6 +28,7 @@ from vrspam.tool.explanation import (
     describe_curves,
     describe_model,
     describe_size,
+    expected_auc,
     explain,
     find_strongest,
     sum_by_column,
@@ -138,12 +139,11 @@ def evaluation_page(
 
 def explanation_page(model: Model, folder: Path, *, model_name: str, parameter: ShowParameter = str) -> Page:
     """What a model looks at, on one page; its picture is written to `folder`."""
-    facts = model.training
     name = f"{model.schema.target} = " if model.schema.target else ""
     words = f"A higher score means that {name}{model.positive} is more likely."
-    if facts.keys() >= AUC_FACTS:
-        interval = f"95 % interval {facts['cv_auc_low']:.3f} to {facts['cv_auc_high']:.3f}"
-        words = f"Cross-validated AUC {facts['cv_auc']:.3f}, {interval}. {words}"
+    if (found := expected_auc(model)) is not None:
+        interval = f"95 % interval {found.low:.3f} to {found.high:.3f}"
+        words = f"Cross-validated AUC {found.auc:.3f}, {interval} ({found.remark}). {words}"
     page = Page(model_name, words)
     _describe_model(page, model, folder, parameter)
     return page
@@ -345,6 +345,8 @@ def _training_facts(model: Model) -> Facts:
     if facts.keys() >= {"rows", "positives"}:
         words["rows"] = f"{facts['rows']:,}, {facts['positives']:,} positive"
     words["model"] = describe_model(model)
+    if (found := expected_auc(model)) is not None:
+        words["cross-validated AUC"] = f"{found.auc:.4f} ({found.low:.4f} to {found.high:.4f}), {found.remark}"
     if facts.keys() >= AUC_FACTS:
         interval = f"{facts['cv_auc_low']:.4f} to {facts['cv_auc_high']:.4f}"
         words["cross-validated AUC"] = f"{facts['cv_auc']:.4f} ({interval})"

@@ -153,6 +153,7 @@ def _model(opened: OpenedTable, fit: Fit, calibration: str, notes: list[str]) ->
             "cv_auc_low": interval.low,
             "cv_auc_high": interval.high,
             **_partial_facts(fit),
+            **corrected_facts(fitted.corrected_score_, *fitted.corrected_interval_),
             "objective": float(fitted.objective_),
             "gap": float(fitted.gap_),
             "relative_gap": float(fitted.gap_) * (others + positives) ** 2 / (others * positives),
@@ -173,6 +174,14 @@ def _partial_facts(fit: Fit) -> dict[str, float]:
         "cv_partial_auc_low": interval.low,
         "cv_partial_auc_high": interval.high,
     }
+def corrected_facts(auc: float, low: float, high: float) -> dict[str, float | None]:
+    """The AUC corrected for the choice, and its interval; None where they are not known.
+
+    >>> corrected_facts(0.7, 0.6, 0.8)
+    {'corrected_auc': 0.7, 'corrected_auc_low': 0.6, 'corrected_auc_high': 0.8}
+    """
+    found = {"corrected_auc": auc, "corrected_auc_low": low, "corrected_auc_high": high}
+    return {name: None if np.isnan(value) else value for name, value in found.items()}
 
 
 def _parts(fit: Fit, opened: OpenedTable) -> dict[str, Any]:

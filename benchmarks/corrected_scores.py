@@ -1,0 +1,221 @@
+"""Whether `corrected_score_` and its interval hold: `python -m benchmarks.corrected_scores` (an hour on one core).
+
+Each set of rows is drawn, fitted with the default folds, and judged on 200,000 fresh rows (half of them positive: AUC
+does not depend on the share). Rows of noise need none: whatever is fitted, its AUC on new rows is .5. Every set has its
+own seed, and is stored with the scores of its held-out rows, so that a run that was stopped goes on where it was, and
+the correction can be changed and judged again without fitting anything. `--tried` judges other corrections as well.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+from unittest.mock import patch
+
+import numpy as np
+from scipy.special import expit, logit
+
+from vrspam import AUCClassifierCV
+from vrspam.features.mapped import MappedArray
+from vrspam.metrics import roc_auc_columns
+from vrspam.model_selection.corrected import Corrected, Grid, correct, influences, standard_error
+from vrspam.model_selection.cross_validate import MapChoice
+from vrspam.model_selection.kept_scores import KeptRows, rows_to_keep
+
+FRESH = 200_000
+REFERENCE = 8  # a point that nobody chose: l2 in the middle of the grid, for the columns themselves
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Sizes, features and the kind of signal.
+
+    The log-odds of a row are strength · g plus a constant: for "lines" g is the sum of four columns over 2, for
+    "curves" that sum over √8 plus (x² - 1)/2 of a fifth column. Columns are standard normal.
+    """
+
+    rows: int
+    columns: int
+    positives: int
+    features: str = "auto"
+    kind: str = "noise"
+    strength: float = 0.0
+
+    def signal(self, X: np.ndarray) -> np.ndarray:
+        lines = X[:, 0] + X[:, 1] + X[:, 2] + X[:, 3]
+        return lines / 2.0 if self.kind == "lines" else lines / np.sqrt(8.0) + (X[:, 4] ** 2 - 1.0) / 2.0
+
+    def draw(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """The rows to fit."""
+        if self.kind == "noise":
+            y = np.zeros(self.rows, dtype=bool)
+            y[rng.permutation(self.rows)[: self.positives]] = True
+            return rng.standard_normal((self.rows, self.columns)), y
+        X, y = self._of_each_class(rng, [self.rows - self.positives, self.positives], 4 * self.rows, np.float64)
+        order = rng.permutation(self.rows)
+        return X[order], y[order]
+
+    def draw_fresh(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Rows to judge a model on."""
+        return self._of_each_class(rng, [FRESH - FRESH // 2, FRESH // 2], 100_000, np.float32)
+
+    def _of_each_class(self, rng, needed: list[int], at_once: int, dtype: Any) -> tuple[np.ndarray, np.ndarray]:
+        constant = logit(self.positives / self.rows)
+        parts: list[list[np.ndarray]] = [[], []]
+        while any(sum(map(len, part)) < size for part, size in zip(parts, needed, strict=True)):
+            X = rng.standard_normal((at_once, self.columns), dtype=dtype)
+            y = rng.random(at_once) < expit(constant + self.strength * self.signal(X))
+            for side, part in enumerate(parts):
+                part.append(X[y == side])
+        rows = [np.concatenate(part)[:size] for part, size in zip(parts, needed, strict=True)]
+        return np.concatenate(rows), np.repeat([False, True], needed)
+
+
+SETTINGS = {
+    "n1": Setting(200, 10, 60),
+    "n2": Setting(300, 20, 30),
+    "n3": Setting(120, 15, 30),
+    "n4": Setting(200, 10, 60, "linear"),
+    "s1": Setting(200, 10, 20, kind="lines", strength=1.1),
+    "s2": Setting(300, 20, 60, kind="lines", strength=1.4),
+    "s3": Setting(1000, 10, 200, kind="curves", strength=1.9),
+    "s4": Setting(200, 10, 20, kind="lines", strength=5.0),
+}
+
+
+def fit_one(name: str, number: int, path: Path) -> None:
+    """Fit one set, judge it, and store what the correction starts from."""
+    setting = SETTINGS[name]
+    X, y = setting.draw(np.random.default_rng([number, sum(map(ord, name))]))
+    seen: list[Any] = []
+
+    def listen(found: MapChoice, rows: KeptRows, *rest: Any) -> Corrected:
+        seen.extend((found, rows))
+        return Corrected(0.5, 0.0, 1.0)
+
+    with warnings.catch_warnings(), patch.object(MapChoice, "corrected", listen):
+        warnings.simplefilter("ignore")
+        model = AUCClassifierCV(features=setting.features, random_state=number).fit(X, y)
+    found, rows = seen
+    point = found.point.index[0] + 17 * found.candidates.index(found.chosen)
+    truth: dict[str, Any] = dict.fromkeys(("fold_truth", "truth", "ref"), 0.5)
+    if setting.kind != "noise":
+        fresh, label = setting.draw_fresh(np.random.default_rng([number, 7]))
+        first = found.candidates[0]
+        scores = MappedArray(fresh, model.features_) @ np.vstack([model._fold_coefs, model.coef_]).T
+        other = MappedArray(fresh, first.features) @ first.scores.coefs[:, REFERENCE, 0].T
+        aucs = roc_auc_columns(label, np.hstack([scores, other]).astype(np.float32))
+        folds = len(rows.folds)
+        truth = {"fold_truth": aucs[:folds].mean(), "truth": aucs[folds], "ref": aucs[folds + 1 :].mean()}
+    kept: dict[str, Any] = {f"y{k}": fold.positive for k, fold in enumerate(rows.folds)}
+    for k in range(len(rows.folds)):
+        kept[f"s{k}"] = np.concatenate([each.scores.kept[k] for each in found.candidates]).astype(np.float32)
+    part = path.with_suffix(".part.npz")
+    np.savez(part, best=model.best_score_, chosen=point, K=len(rows.folds), **truth, **kept)
+    part.rename(path)
+
+
+class Record(NamedTuple):
+    """One set: its held-out scores, as `correct` takes them, and the truth."""
+
+    rows: KeptRows
+    scores: list[np.ndarray]
+    grid: Grid
+    best: float
+    fold_truth: float
+    truth: float
+    unbiased_error: float  # an error whose expectation is 0, and which goes with those of the others
+
+    @classmethod
+    def read(cls, path: Path, noise: bool) -> Record:
+        with np.load(path) as stored:
+            folds = range(int(stored["K"]))
+            labels, scores = ([stored[f"{kind}{k}"] for k in folds] for kind in "ys")
+            facts = {key: float(stored[key]) for key in ("best", "fold_truth", "truth", "ref")}
+        sizes = np.array([label.size for label in labels])
+        parts = [end - size + np.arange(size) for end, size in zip(np.cumsum(sizes), sizes, strict=True)]
+        points = scores[0].shape[0]
+        rows = rows_to_keep(parts, sizes.sum() - sizes, np.concatenate(labels), None, None, points, 0)
+        auc = np.stack([roc_auc_columns(label, part.T) for label, part in zip(labels, scores, strict=True)], axis=1)
+        axes = {"l2": np.arange(17.0), "l1": np.zeros(1)}
+        maps = [(part.reshape(17, 1, -1), axes) for part in np.split(auc, points // 17)]
+        error = auc.mean() - 0.5 if noise else auc[REFERENCE].mean() - facts["ref"]
+        return cls(rows, scores, Grid.of(maps), facts["best"], facts["fold_truth"], facts["truth"], float(error))
+
+
+def mean_and_error(errors: np.ndarray, unbiased: np.ndarray) -> str:
+    """The mean error with its Monte-Carlo error, after regression on errors whose expectation is 0."""
+    slope = np.cov(errors, unbiased)[0, 1] / unbiased.var(ddof=1)
+    rest = errors - slope * unbiased
+    return f"{rest.mean():+.4f} ± {rest.std(ddof=2) / np.sqrt(errors.size):.4f}"
+
+
+def coverage(low: np.ndarray, high: np.ndarray, truth: np.ndarray) -> str:
+    share = float(np.mean((low <= truth) & (truth <= high)))
+    return f"{100 * share:.1f} ± {100 * np.sqrt(share * (1 - share) / truth.size):.1f}"
+
+
+def delong_before(record: Record) -> tuple[float, float]:
+    """The interval without any correction: DeLong's error of the chosen point, within folds, on the logit scale."""
+    chosen = int(record.grid.choose(record.grid.auc[:, :, np.newaxis], "best")[0])
+    moves = [influences(fold, part[[chosen]])[0] for fold, part in zip(record.rows.folds, record.scores, strict=True)]
+    auc = float(np.clip(record.best, 1e-9, 1.0 - 1e-9))
+    half = 1.959964 * standard_error(record.rows, moves) / (auc * (1.0 - auc))
+    return float(expit(logit(auc) - half)), float(expit(logit(auc) + half))
+
+
+def describe(setting: Setting) -> str:
+    shown = "default" if setting.features == "auto" else setting.features
+    return f"{setting.rows:,}, {setting.columns}, {setting.positives}, {shown}, {setting.kind}"
+
+
+def print_table(records: dict[str, list[Record]]) -> None:
+    print(
+        "| rows, columns, positives, features, data | sets | AUC | `best_score_` - AUC | `corrected_score_` - AUC |",
+        end="",
+    )
+    print(" covers, before | `corrected_interval_` covers | its width |")
+    print("|---|---|---|---|---|---|---|---|")
+    for name, found in records.items():
+        corrected = [correct(each.rows, each.scores, each.grid, "best", 0) for each in found]
+        score, low, high = np.array([(each.score, each.low, each.high) for each in corrected]).T
+        best, folds, truth, unbiased = np.array([each[3:] for each in found]).T
+        before = np.array(list(map(delong_before, found))).T
+        cells = [
+            describe(SETTINGS[name]),
+            f"{len(found)}",
+            f"{truth.mean():.3f}",
+            mean_and_error(best - folds, unbiased),
+            mean_and_error(score - folds, unbiased),
+            coverage(before[0], before[1], truth),
+            coverage(low, high, truth),
+            f"{np.mean(high - low):.3f}",
+        ]
+        print(f"| {' | '.join(cells)} |", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("settings", nargs="*", default=list(SETTINGS), help=f"some of {', '.join(SETTINGS)}")
+    parser.add_argument("--sets", type=int, default=300)
+    parser.add_argument("--records", type=Path, default=Path(tempfile.gettempdir()) / "vrspam-corrected-scores")
+    parser.add_argument("--stored", action="store_true", help="judge the sets that are stored, and fit no more")
+    given = parser.parse_args()
+    given.records.mkdir(parents=True, exist_ok=True)
+    records: dict[str, list[Record]] = {name: [] for name in given.settings}
+    for number in range(given.sets):
+        for name in given.settings:
+            path = given.records / f"{name}_{number}.npz"
+            if not path.exists() and not given.stored:
+                fit_one(name, number, path)
+            if path.exists():
+                records[name].append(Record.read(path, SETTINGS[name].kind == "noise"))
+    print_table(records)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,282 @@
+"""The cross-validated AUC without the optimism of the choice, and its interval; docs/corrected_auc.md says why.
+
+The best of many cross-validated AUCs is too high, because it was chosen for being high. No model is fitted again to
+correct it: the scores of the held-out rows at all points are kept, rows are drawn, the choice is made again on the rows
+drawn, and what it takes is scored on the rows left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from vrspam._utils.warnings import NoCorrection, warn
+from vrspam.metrics import ENOUGH_FOR_DELONG, AUCInterval, logit_interval, newcombe_interval, roc_auc_columns
+from vrspam.model_selection.kept_scores import FoldRows, KeptRows
+from vrspam.model_selection.scoring import Scoring
+from vrspam.model_selection.selection import TIE, SelectionRule
+
+DRAWS = 200
+DRAWS_OF_OTHERS = 50  # for a measure that must be computed anew for each draw
+LEFT_OUT = 1 / 3  # share of the rows that a draw leaves out
+BATCH_VALUES = 1 << 22  # AUCs of all points, folds and some draws that are held at once
+
+Rule = Callable[[Sequence[np.ndarray]], np.ndarray]
+"""From weights of the kept rows, an array (rows, draws) for each fold, to weights of the points, (points, draws).
+
+A choice gives one point the weight 1. A blend gives several points weights: their scores are then mixed with these.
+"""
+
+
+@dataclass(frozen=True)
+class Corrected:
+    """A cross-validated AUC corrected for the choice, with its 95 % interval; all NaN where that is impossible."""
+
+    score: float
+    low: float
+    high: float
+
+
+class Grid(NamedTuple):
+    """The points of all candidates in one list.
+
+    Attributes
+    ----------
+    auc : ndarray of shape (points, folds)
+        On all held-out rows.
+    order : ndarray of int
+        The points from simple to complex: candidates in their order, and in each the largest l1, then the largest l2.
+    """
+
+    auc: np.ndarray
+    order: np.ndarray
+
+    @classmethod
+    def of(cls, candidates: Sequence[tuple[np.ndarray, Mapping[str, np.ndarray]]]) -> Grid:
+        """From the AUC of each candidate, of shape (*grid, folds), and the axes of its grid."""
+        parts, order, first = [], [], 0
+        for auc, axes in candidates:
+            places = np.meshgrid(*axes.values(), indexing="ij")
+            order.append(first + np.lexsort([place.ravel() for place in places])[::-1])
+            parts.append(auc.reshape(-1, auc.shape[-1]))
+            first += parts[-1].shape[0]
+        return cls(np.concatenate(parts), np.concatenate(order))
+
+    def choose(self, auc: np.ndarray, rule: SelectionRule) -> np.ndarray:
+        """The point that `select` and `choose_map` take for AUCs of shape (points, folds, draws), for each draw."""
+        mean = auc.mean(axis=1)[self.order]
+        slack = np.full(mean.shape[1], TIE)
+        if rule == "one-standard-error":
+            best = self.order[(mean >= mean.max(axis=0) - TIE).argmax(axis=0)]
+            folds = auc[best, :, np.arange(best.size)]
+            slack = np.maximum(folds.std(axis=1, ddof=1) / np.sqrt(auc.shape[1]), TIE)
+        return self.order[(mean >= mean.max(axis=0) - slack).argmax(axis=0)]
+
+
+def correct(
+    rows: KeptRows,
+    scores: Sequence[np.ndarray],
+    grid: Grid,
+    selection: SelectionRule,
+    seed: int,
+    other: OtherMeasure | None = None,
+) -> Corrected:
+    """Correct the AUC of the chosen point for the choice, and give its interval.
+
+    Parameters
+    ----------
+    rows : KeptRows
+    scores : list of ndarray of shape (points, rows of the fold)
+        Held-out scores of the kept rows of each fold, at all points.
+    grid : Grid
+    selection : {"best", "one-standard-error"}
+    seed : int
+    other : OtherMeasure, optional
+        What chooses, if that is not the AUC.
+
+    Returns
+    -------
+    Corrected
+        All NaN, with a warning, if no fold has two rows of each class.
+    """
+    shown = np.array([np.bincount(fold.positive, minlength=2).min() >= 2 for fold in rows.folds])
+    if not shown.any():
+        warn(NoCorrection())
+        return Corrected(*[float("nan")] * 3)
+    # A fold with one row of a class does not show how its AUC varies: the others stand for it.
+    scale = np.sqrt(shown.size / shown.sum())
+    parts = zip(shown, rows.folds, scores, strict=True)
+    moves = [scale * influences(fold, part) if varies else np.zeros_like(part) for varies, fold, part in parts]
+
+    def rule(weights: Sequence[np.ndarray]) -> np.ndarray:
+        drawn = [
+            auc[:, np.newaxis] + move @ (some - 1.0) for auc, move, some in zip(grid.auc.T, moves, weights, strict=True)
+        ]
+        measured = np.stack(drawn, axis=1) if other is None else other.drawn(rows, scores, weights)
+        taken = grid.choose(measured, selection)
+        return (np.arange(grid.auc.shape[0])[:, np.newaxis] == taken).astype(np.float64)
+
+    held_out = HeldOutAUC(rows, scores, grid.auc, moves)
+    optimism = optimism_of(rule, held_out, seed, DRAWS if other is None else DRAWS_OF_OTHERS)
+    (chosen,) = rule(rows.ones()).T
+    auc, move = held_out.of(chosen)
+    score = float(np.clip(auc.mean() - optimism, 0.0, 1.0))
+    interval = _interval(score, rows, move)
+    return Corrected(score, interval.low, interval.high)
+
+
+def _interval(score: float, rows: KeptRows, moves: Sequence[np.ndarray]) -> AUCInterval:
+    """DeLong's interval around a score, or with few rows Newcombe's, as in `roc_auc_ci`, but wider."""
+    error = standard_error(rows, moves)
+    if min(rows.sizes) >= ENOUGH_FOR_DELONG and 0.0 < score < 1.0:
+        return logit_interval(score, rows.widening * error, min(rows.sizes))
+    return newcombe_interval(score, error, rows.sizes, widened=rows.widening)
+
+
+class OtherMeasure(NamedTuple):
+    """A measure that chooses in place of the AUC.
+
+    Attributes
+    ----------
+    measure : Scoring
+    scores : ndarray of shape (points, folds)
+        The measure of all held-out rows.
+    intercepts : ndarray of shape (points, folds)
+    """
+
+    measure: Scoring
+    scores: np.ndarray
+    intercepts: np.ndarray
+
+    def drawn(self, rows: KeptRows, scores: Sequence[np.ndarray], weights: Sequence[np.ndarray]) -> np.ndarray:
+        """The measure of drawn rows, an array (points, folds, draws).
+
+        It is that of all held-out rows, plus what the draw changes in that of the kept rows: nothing, in a fold whose
+        drawn rows do not have the measure, such as one without positives.
+        """
+        found = np.repeat(self.scores[:, :, np.newaxis], weights[0].shape[1], axis=2)
+        for number, (fold, part, some) in enumerate(zip(rows.folds, scores, weights, strict=True)):
+            if np.all(some == 1.0):
+                continue
+            values = part.T + self.intercepts[:, number] if self.measure.needs_values else part.T
+            kept = np.bincount(fold.positive, minlength=2)
+            standing = fold.weights * (fold.sizes / np.maximum(kept, 1))[fold.positive.astype(np.intp)]
+            for draw, factor in enumerate(some.T):
+                try:
+                    change = self.measure.columns(fold.positive, values, standing * factor)
+                    change = change - self.measure.columns(fold.positive, values, standing)
+                except ValueError:
+                    continue
+                if np.isfinite(change).all():
+                    found[:, number, draw] += change
+        return found
+
+
+def influences(fold: FoldRows, scores: np.ndarray) -> np.ndarray:
+    """How much the AUC of a fold moves when a row weighs one more, to first order; an array (points, rows).
+
+    A positive row moves it by (its share of negatives below it - AUC) over the number of positives, a negative one
+    likewise. The sum of their squares is DeLong's variance of the AUC: of all rows, where only some were kept.
+    """
+    placed = placements(fold.positive, scores, fold.weights)
+    moves = np.empty_like(placed)
+    for side, size in zip((~fold.positive, fold.positive), fold.sizes, strict=True):
+        kept, weights = int(side.sum()), fold.weights[side]
+        share = weights / weights.sum() * np.sqrt(kept / max(kept - 1, 1) * kept / size)
+        moves[:, side] = share * (placed[:, side] - placed[:, side] @ weights[:, np.newaxis] / weights.sum())
+    return moves
+
+
+def placements(positive: np.ndarray, scores: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """The share of negatives below each positive, and of positives above each negative; a tie counts one half.
+
+    Examples
+    --------
+    >>> scores = np.array([[1.0, 2.0, 2.0, 3.0]])
+    >>> placements(np.array([False, False, True, True]), scores, np.ones(4)).tolist()
+    [[1.0, 0.75, 0.75, 1.0]]
+    """
+    order = np.argsort(scores, axis=1)
+    ranked = np.take_along_axis(scores, order, axis=1)
+    new = np.ones(ranked.shape, dtype=bool)  # whether a score differs from the one before it
+    new[:, 1:] = ranked[:, 1:] != ranked[:, :-1]
+    places = np.arange(ranked.shape[1])
+    first = np.maximum.accumulate(np.where(new, places, 0), axis=1)
+    ends = np.where(np.roll(new, -1, axis=1), places, ranked.shape[1])
+    last = np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1]
+    found = np.empty(ranked.shape)
+    for side in (False, True):
+        others = (positive != side)[order]
+        mass = np.zeros((ranked.shape[0], ranked.shape[1] + 1))
+        np.cumsum(np.where(others, weights[order], 0.0), axis=1, out=mass[:, 1:])
+        below = (np.take_along_axis(mass, first, axis=1) + np.take_along_axis(mass, last + 1, axis=1)) / 2.0
+        share = below / mass[:, -1:]
+        np.copyto(found, share if side else 1.0 - share, where=~others)
+    result = np.empty_like(found)
+    np.put_along_axis(result, order, found, axis=1)
+    return result
+
+
+class HeldOutAUC(NamedTuple):
+    """AUCs of the folds, and how rows move them, for a point of the grid or a mixture of points."""
+
+    rows: KeptRows
+    scores: Sequence[np.ndarray]
+    auc: np.ndarray
+    moves: Sequence[np.ndarray]
+
+    def of(self, points: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
+        """AUC of each fold, and the influences of its rows, for given weights of the points."""
+        used = np.flatnonzero(points)
+        if used.size == 1:
+            return self.auc[used[0]], [moves[used[0]] for moves in self.moves]
+        mixed = [points[np.newaxis, used] @ scores[used] for scores in self.scores]
+        moves = [influences(fold, scores)[0] for fold, scores in zip(self.rows.folds, mixed, strict=True)]
+        blocks = zip(self.rows.folds, mixed, strict=True)
+        return np.array([roc_auc_columns(f.positive, s.T, f.weights)[0] for f, s in blocks]), moves
+
+
+def optimism_of(rule: Rule, held_out: HeldOutAUC, seed: int, draws: int = DRAWS) -> float:
+    """How much too good the AUC is of what a rule takes on all rows.
+
+    Each draw leaves out a share of the rows. What the rule takes on the others is compared, on the rows left out, with
+    what it takes on all rows: the latter has seen the rows left out, and looks too good there. The AUC on the rows left
+    out is their first-order one (AUC + sum of influences), which needs no fold to keep rows of both classes.
+
+    Each held-out row also trains the models that score the others, so that AUCs vary more from one set of rows to the
+    next than held-out rows show. For that the deviations on the rows left out count (1 + held out / trained)-fold,
+    K/(K-1) for K folds.
+    """
+    rng, rows = np.random.default_rng(seed), held_out.rows
+    odds = LEFT_OUT / (1.0 - LEFT_OUT)
+    scale = (1.0 + rows.held_out_per_trained) / odds
+    (everything,) = rule(rows.ones()).T
+    lead = 0.0  # of what was taken on all rows, summed over the draws
+    step = max(1, BATCH_VALUES // held_out.auc.size)
+    for first in range(0, draws, step):
+        size = min(step, draws - first)
+        change = np.where(rng.random((rows.n_units, size)) < LEFT_OUT, -1.0, odds)
+        changes = [change[fold.unit] for fold in rows.folds]
+        taken = np.ascontiguousarray(rule([1.0 + part for part in changes]).T)
+        different, which = _different_lines(np.vstack([everything, taken]))
+        auc, moves = zip(*map(held_out.of, different), strict=True)
+        deviations = sum(np.stack(fold) @ part for fold, part in zip(zip(*moves, strict=True), changes, strict=True))
+        left_out = np.mean(auc, axis=1)[:, np.newaxis] - scale / len(rows.folds) * deviations
+        lead += float(np.sum(left_out[which[0]] - left_out[which[1:], np.arange(size)]))
+    return lead / draws
+
+
+def _different_lines(lines: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The different lines of an array, and for each line the number of the one it equals."""
+    numbers: dict[bytes, int] = {}
+    which = np.array([numbers.setdefault(line.tobytes(), len(numbers)) for line in lines])
+    return lines[np.unique(which, return_index=True)[1]], which
+
+
+def standard_error(rows: KeptRows, moves: Sequence[np.ndarray]) -> float:
+    """DeLong's standard error of the mean AUC of the folds; the rows of a group, or of several folds, vary together."""
+    total = sum(np.bincount(fold.unit, move, rows.n_units) for fold, move in zip(rows.folds, moves, strict=True))
+    return float(np.linalg.norm(total)) / len(rows.folds)
