@@ -110,9 +110,9 @@ class AUCClassifierCV(AUCClassifierBase):
     corrected_score_ : float
         The mean AUC there, whichever measure chose, corrected for the choice among all points and maps: what to expect
         of new rows. Rows are drawn again and again, the choice is made anew on the rows drawn, and scored on those left
-        out, by the models of the folds; nothing is fitted again. Of up to 2,000 held-out rows; rows that no fold holds out play no part, and a row
-        that several folds hold out is drawn for all of them together. NaN, with a warning, if no fold
-        holds out two rows of each class.
+        out, by the models of the folds; nothing is fitted again. Of up to 2,000 held-out rows; rows that no fold holds
+        out play no part, and a row that several folds hold out is drawn for all of them together. NaN, with a warning,
+        if no fold holds out two rows of each class.
     corrected_interval_ : tuple of two floats
         95 % interval of the AUC that the model has on new rows, around `corrected_score_`: DeLong's error, times 1.5
         for five folds, because each row also trains the models that score the others. docs/corrected_auc.md has the

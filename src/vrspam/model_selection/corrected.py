@@ -164,15 +164,21 @@ class OtherMeasure(NamedTuple):
             values = part.T + self.intercepts[:, number] if self.measure.needs_values else part.T
             kept = np.bincount(fold.positive, minlength=2)
             standing = fold.weights * (fold.sizes / np.maximum(kept, 1))[fold.positive.astype(np.intp)]
+            undrawn = self._measured(fold, values, standing)
             for draw, factor in enumerate(some.T):
-                try:
-                    change = self.measure.columns(fold.positive, values, standing * factor)
-                    change = change - self.measure.columns(fold.positive, values, standing)
-                except ValueError:
-                    continue
-                if np.isfinite(change).all():
-                    found[:, number, draw] += change
+                change = self._measured(fold, values, standing * factor) - undrawn
+                found[:, number, draw] += np.where(np.isfinite(change), change, 0.0)
         return found
+
+    def _measured(self, fold: FoldRows, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """The measure of the rows of a fold with these weights, NaN where they do not have it."""
+        used = weights > 0.0
+        if len(np.unique(fold.positive[used])) < 2:
+            return np.full(values.shape[1], np.nan)
+        try:
+            return self.measure.columns(fold.positive[used], values[used], weights[used])
+        except ValueError:  # too few negatives in the part of the curve, or what a function of the user's says
+            return np.full(values.shape[1], np.nan)
 
 
 def influences(fold: FoldRows, scores: np.ndarray) -> np.ndarray:
