@@ -51,7 +51,7 @@ def _statistics(X: Any, index: Any, weights: Any, full: bool, of_weights: float)
     if index.shape[0] == 0:
         return ClassStatistics.empty(d, full)
     sums, gram = (xp.zeros(shape, dtype=xp.float64, device=there) for shape in ((d,), (d, d) if full else (d,)))
-    total, centre = 0.0, None
+    total, centre, largest, number = 0.0, None, 0, 0
     for number, (where, rows) in enumerate(row_blocks(X, index)):
         c = None if weights is None else xp.astype(xp.take(weights, where), xp.float64)
         size = float(rows.shape[0] if c is None else xp.sum(c))
@@ -65,6 +65,7 @@ def _statistics(X: Any, index: Any, weights: Any, full: bool, of_weights: float)
             rows *= xp.sqrt(c)[:, None]
         gram += rows.T @ rows if full else xp.sum(rows * rows, axis=0)
         total += size
+        largest = max(largest, int(rows.shape[0]))
     if not bool(xp.all(xp.isfinite(sums))):
         raise ValueError("X contains NaN or infinity: impute or drop those rows first.")
     left = sums / total
@@ -75,7 +76,8 @@ def _statistics(X: Any, index: Any, weights: Any, full: bool, of_weights: float)
     size = int(index.shape[0])
     of_weight = 0.0 if weights is None else gamma(size) + of_weights
     residual = on_host(left)
-    errors = Errors.of_block(size, total, squares, residual, of_weight=of_weight, of_weights=of_weights)
+    operations = largest + number + 1
+    errors = Errors.of_block(operations, total, squares, residual, of_weight=of_weight, of_weights=of_weights)
     statistics = ClassStatistics(size, total, mean, scatter, np.zeros(d), low=low, errors=errors)
     np.maximum(statistics.diagonal, 0.0, out=statistics.diagonal)
     statistics.peak = statistics.diagonal.copy()
