@@ -4,13 +4,17 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test lint hooks coverage bench bench-quality clean
+.PHONY: demo test fuzz lint hooks coverage bench bench-quality clean
 
 demo: $(VENV)/.installed
 	$(BIN)/vrspam demo
 
 test: lint
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+# Certificates of 20,000 mild and 20,000 wild problems against exact rational arithmetic (about 20 minutes).
+fuzz: $(VENV)/.installed-dev
+	OPENBLAS_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python tests/fuzz.py --cases 20000
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

@@ -169,15 +169,16 @@ class AUCClassifier(AUCClassifierBase):
     classes_ : ndarray of shape (2,)
         The labels; the larger one is ranked above.
     gap_ : float
-        Certificate: F(coef_) is at most this far above the optimum. It makes room for the rounding of float32
-        rows, which multiply in float32; where that is too coarse for `tol`, `fit` gathers them again in float64. NaN
-        where l2 = 0, and for "mcp" and "scad".
+        Certificate: F(coef_) is at most this far above the optimum. It makes room for rounding, of float32 and of
+        float64, in the moments, in the products and in the gradient (docs/theory.md, section 3). NaN where l2 = 0, and
+        for "mcp" and "scad".
     stationarity_ : float
         For "mcp" and "scad" only: ½ Σ_j h_j (w_j - v_j)², where v_j minimises F along column j while all other
         coefficients stay. It is in units of F and is 0 at local minima (and other stationary points); it does not say
         how far F(coef_) is above the least F.
     objective_ : float
-        F(coef_).
+        F(coef_), to a relative error of 1e-6 or better. Only moments that have lost their digits by subtraction, of
+        which `fit_moments` warns, may not allow that.
     l2_ : float
         The value of l2 that was used.
     n_iter_ : int
@@ -363,7 +364,8 @@ class AUCClassifier(AUCClassifierBase):
         Parameters
         ----------
         moments : ClassMoments
-            With scatter matrices and rows of both classes.
+            With scatter matrices and rows of both classes. If subtraction has cost them so many digits that `tol`
+            cannot be certified, the warning says so.
 
         Returns
         -------

@@ -3,47 +3,18 @@
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
 
 import numpy as np
 
 from vrspam._utils import array_api
 from vrspam._utils.validation import check_rows, union_of_labels
 from vrspam.moments import _file
-from vrspam.moments._rounding import UNIT, Errors, difference, relative
-from vrspam.moments._statistics import ClassStatistics, check_range, same, statistics_in_memory, statistics_on_device
+from vrspam.moments._device import statistics_on_device
+from vrspam.moments._pairs import PairErrors, PairStatistics
+from vrspam.moments._rounding import UNIT, Errors
+from vrspam.moments._statistics import ClassStatistics, check_range, same, statistics_in_memory
 
 MOST_CANCELLATION = 1e6  # subtraction may lose six of the sixteen digits
-
-
-class PairStatistics(NamedTuple):
-    """What the squared pair loss needs of two classes, apart from Σ₊ + Σ₋ itself; see `ClassMoments` for each."""
-
-    p: float
-    q: float
-    means: np.ndarray
-    delta: np.ndarray
-    variances: np.ndarray
-    within_diagonal: np.ndarray
-
-
-class PairErrors(NamedTuple):
-    """Bounds on the rounding errors of a `PairStatistics`, and of Σ = Σ₊ + Σ₋.
-
-    Attributes
-    ----------
-    share : float
-        Relative error of pq, and of the weight of either class.
-    means : ndarray of shape (2, d)
-    delta : ndarray of shape (d,)
-    within : ndarray of shape (d,)
-        |error of Σ_ij| ≤ √(within_i within_j).
-    """
-
-    share: float
-    means: np.ndarray
-    delta: np.ndarray
-    within: np.ndarray
 
 
 class ClassMoments:
@@ -302,34 +273,11 @@ class ClassMoments:
 
     def pair_statistics(self) -> PairStatistics:
         """Shares, means and variances of both classes, all at once."""
-        negative, positive = self._both()
-        total = negative.weight + positive.weight
-        variances = np.stack([negative.diagonal / negative.weight, positive.diagonal / positive.weight])
-        np.maximum(variances, 0.0, out=variances)
-        return PairStatistics(
-            p=positive.weight / total,
-            q=negative.weight / total,
-            means=np.stack([negative.mean, positive.mean]),
-            delta=difference(positive.mean, positive.low, negative.mean, negative.low),
-            variances=variances,
-            within_diagonal=variances.sum(axis=0),
-        )
+        return PairStatistics.of(*self._both())
 
     def pair_errors(self) -> PairErrors:
         """How far rounding may have moved each of the statistics."""
-        negative, positive = self._both()
-        shares = [relative(s.errors.weight, s.weight) for s in (negative, positive)]
-        level = np.maximum(np.abs(negative.mean), np.abs(positive.mean))
-        delta = np.abs(difference(positive.mean, positive.low, negative.mean, negative.low))
-        within = np.zeros_like(level)
-        for s, share in zip((negative, positive), shares, strict=True):
-            within += (1.01 * s.errors.scatter + (share + 4.0 * UNIT) * (s.diagonal + s.errors.scatter)) / s.weight
-        return PairErrors(
-            share=2.0 * sum(shares) + 8.0 * UNIT,
-            means=np.stack([negative.errors.mean, positive.errors.mean]),
-            delta=negative.errors.mean + positive.errors.mean + 4.0 * UNIT * delta + 16.0 * UNIT**2 * level,
-            within=within,
-        )
+        return PairErrors.of(*self._both())
 
     @property
     def offsets(self) -> np.ndarray:

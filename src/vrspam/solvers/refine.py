@@ -42,15 +42,16 @@ def refine(
         Found from these moments.
     tol : float
     max_iter : int
-        Most iterations of each round.
+        Most iterations of all rounds, and of those before, where the solver is iterative.
     """
     best = certify(objective, solution.w, solution.n_iter, tol)
     for _ in range(MOST_ROUNDS):
-        if best.converged:
+        left = max_iter - best.n_iter if objective.penalty.ridge is None else 1
+        if best.converged or left < 1:
             break
         tilt = objective.gradient(best.w) - moments_loss.value_and_grad(best.w)[1]
         model = Objective(moments_loss.tilted(tilt), objective.penalty)
-        found = solve(model, tol=min(tol, 1e-10), max_iter=max_iter, w0=best.w)
+        found = solve(model, tol=min(tol, 1e-10), max_iter=left, w0=best.w)
         if not np.isfinite(found.w).all():
             break
         better = certify(objective, found.w, best.n_iter + found.n_iter, tol)
