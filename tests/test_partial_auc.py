@@ -259,8 +259,6 @@ def test_a_positive_at_the_edge_of_the_part_says_little():
         assert found.auc == pytest.approx(max(0.0, np.floor(place) - 989) / 10 / 50)
         assert found.low >= 0.0
         assert found.auc + 0.03 < found.high < 0.2
-        mirrored = partial_auc_ci(~y, -score, max_fpr=1.0, standardized=False)
-        assert mirrored.auc == pytest.approx(roc_auc(y, score))
 
 
 @pytest.mark.parametrize("spread", [1.0, 2.0])

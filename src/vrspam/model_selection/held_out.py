@@ -71,7 +71,7 @@ class ValidationScores:
 
     The hash of a row decides: of each class the `most` rows with the smallest hashes are kept. So memory is bounded,
     and neither the order of the rows nor their blocks matter. AUC does not depend on the shares of the classes, so a
-    sample of each class estimates it without bias.
+    sample of each class estimates it without bias; for other measures the weights bring the shares back.
     """
 
     def __init__(self, most: int):
