@@ -195,7 +195,7 @@ class DaskAUCClassifier(DaskScores, AUCClassifier):
 
     Parameters
     ----------
-    l2, l1, tol, max_iter, random_state
+    l2, l1, penalty, gamma, tol, max_iter, random_state
         As in `vrspam.AUCClassifier`.
 
     Attributes
@@ -266,7 +266,7 @@ class DaskAUCClassifierCV(DaskScores, AUCClassifierCV):
 
     Parameters
     ----------
-    l2s, l1s, selection, tol, max_iter
+    l2s, l1s, penalty, gamma, selection, tol, max_iter
         As in `vrspam.AUCClassifierCV`.
     cv : int or HashFolds, default=5
     features : "linear"
