@@ -100,8 +100,10 @@ SOLVERS["RidgePath"] = lambda: RidgePath(np.array([0.01, 0.02, 0.03, 0.04]))
 ESTIMATORS = [
     AUCClassifier(),
     AUCClassifier(l1=0.01),
+    AUCClassifier(l1=0.01, penalty="mcp"),
     AUCClassifierCV(cv=3),
     AUCClassifierCV(l1s=(0.0, 0.01), cv=3),
+    AUCClassifierCV(l2s=(0.01,), l1s="auto", penalty="scad", cv=3),
     SPAMClassifier(),
     SPAMClassifier(l1=0.01, average=True),
     SOLAMClassifier(),
@@ -109,6 +111,7 @@ ESTIMATORS = [
     OPAUCClassifier(sketch=2),
     VRSPAMClassifier(),
     VRSPAMClassifier(l1=0.01),
+    VRSPAMClassifier(l1=0.01, penalty="mcp"),
     VRSPAMClassifier(variant="paper", l2=0.1),
 ]
 

@@ -200,7 +200,7 @@ class DaskAUCClassifier(DaskScores, AUCClassifier):
 
     Parameters
     ----------
-    l2, l1, tol, max_iter, random_state
+    l2, l1, penalty, gamma, tol, max_iter, random_state
         As in `vrspam.AUCClassifier`.
 
     Attributes
@@ -271,7 +271,7 @@ class DaskAUCClassifierCV(DaskScores, AUCClassifierCV):
 
     Parameters
     ----------
-    l2s, l1s, max_fpr, scoring, selection, tol, max_iter
+    l2s, l1s, penalty, gamma, max_fpr, scoring, selection, tol, max_iter
         As in `vrspam.AUCClassifierCV`; the client measures the scores that are sent to it.
     cv : int or HashFolds, default=5
     features : "linear"
