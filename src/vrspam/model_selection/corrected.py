@@ -18,8 +18,9 @@ from vrspam.metrics import ENOUGH_FOR_DELONG, AUCInterval, logit_interval, newco
 from vrspam.model_selection.kept_scores import FoldRows, KeptRows
 from vrspam.model_selection.selection import TIE, SelectionRule
 
-DRAWS = 200
-LEFT_OUT = 1 / 3  # share of the rows that a draw leaves out
+DRAWN_ROWS = 80_000  # in all draws together: with more rows the choice varies less, and fewer draws do
+LEAST_DRAWS, MOST_DRAWS = 50, 400
+LEFT_OUT = 0.2  # share of the rows that a draw leaves out
 BATCH_VALUES = 1 << 22  # AUCs of all points, folds and some draws that are held at once
 
 Rule = Callable[[Sequence[np.ndarray]], np.ndarray]
@@ -203,10 +204,11 @@ def optimism_of(rule: Rule, held_out: HeldOutAUC, seed: int) -> float:
     odds = LEFT_OUT / (1.0 - LEFT_OUT)
     scale = (1.0 + rows.held_out_per_trained) / odds
     (everything,) = rule(rows.ones()).T
+    draws = int(np.clip(DRAWN_ROWS // rows.n_units, LEAST_DRAWS, MOST_DRAWS))
     lead = 0.0  # of what was taken on all rows, summed over the draws
     step = max(1, BATCH_VALUES // held_out.auc.size)
-    for first in range(0, DRAWS, step):
-        size = min(step, DRAWS - first)
+    for first in range(0, draws, step):
+        size = min(step, draws - first)
         change = np.where(rng.random((rows.n_units, size)) < LEFT_OUT, -1.0, odds)
         changes = [change[fold.unit] for fold in rows.folds]
         taken = np.ascontiguousarray(rule([1.0 + part for part in changes]).T)
@@ -215,7 +217,7 @@ def optimism_of(rule: Rule, held_out: HeldOutAUC, seed: int) -> float:
         deviations = sum(np.stack(fold) @ part for fold, part in zip(zip(*moves, strict=True), changes, strict=True))
         left_out = np.mean(auc, axis=1)[:, np.newaxis] - scale / len(rows.folds) * deviations
         lead += float(np.sum(left_out[which[0]] - left_out[which[1:], np.arange(size)]))
-    return lead / DRAWS
+    return lead / draws
 
 
 def _different_lines(lines: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
