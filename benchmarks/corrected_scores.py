@@ -17,11 +17,12 @@ from typing import Any, NamedTuple
 from unittest.mock import patch
 
 import numpy as np
+from scipy import stats
 from scipy.special import expit, logit
 
 from vrspam import AUCClassifierCV
 from vrspam.features.mapped import MappedArray
-from vrspam.metrics import roc_auc_columns
+from vrspam.metrics import logit_interval, newcombe_interval, roc_auc_columns
 from vrspam.model_selection.corrected import Corrected, Grid, correct, influences, standard_error
 from vrspam.model_selection.cross_validate import MapChoice
 from vrspam.model_selection.kept_scores import KeptRows, rows_to_keep
@@ -168,6 +169,85 @@ def delong_before(record: Record) -> tuple[float, float]:
     return float(expit(logit(auc) - half)), float(expit(logit(auc) + half))
 
 
+def corrections_tried(record: Record, draws: int = 300) -> dict[str, float]:
+    """The corrected AUC by other methods.
+
+    "rows": as `correct` does it, with another share of the rows left out, and another factor of what they deviate.
+    """
+    rng, auc = np.random.default_rng(0), record.grid.auc
+    mean, folds = auc.mean(axis=1), auc.shape[1]
+    best, each = int(mean.argmax()), range(folds)
+    others = [int(np.delete(auc, k, axis=1).mean(axis=1).argmax()) for k in each]
+    found = {
+        "none": mean[best],
+        "Tibshirani & Tibshirani: the best of each fold": mean[best] - np.mean(auc.max(axis=0) - auc[best]),
+        "the best of the other folds, scored on each fold": np.mean([auc[others[k], k] for k in each]),
+    }
+    drawn, left_out, pairs = (np.zeros((mean.size, draws)) for _ in range(3))
+    for fold, scores in zip(record.rows.folds, record.scores, strict=True):
+        up, down = scores[:, fold.positive, np.newaxis], scores[:, np.newaxis, ~fold.positive]
+        wins = (up > down) + 0.5 * (up == down)
+        counts = [rng.multinomial(size, np.full(size, 1 / size), size=draws) for size in wins.shape[1:]]
+        for total, (i, j) in ((drawn, counts), (left_out, [count == 0 for count in counts])):
+            total += np.einsum("pij,bi,bj->pb", wins, i.astype(float), j.astype(float), optimize=True) / (
+                wins[0].size * folds if total is drawn else 1.0
+            )
+        pairs += (counts[0] == 0).sum(axis=1) * (counts[1] == 0).sum(axis=1)
+    taken, draw = drawn.argmax(axis=0), np.arange(draws)
+    found["BBC-CV: bootstrap, scored out of bag"] = np.mean(left_out[taken, draw] / pairs[taken, draw])
+    found["bootstrap, drawn - all rows"] = mean[best] - np.mean(drawn[taken, draw] - mean[taken])
+    moves = np.hstack([influences(*part) for part in zip(record.rows.folds, record.scores, strict=True)]) / folds
+    for share in (0.1, 0.2, 1 / 3, 0.5):
+        odds = share / (1.0 - share)
+        changes = moves @ np.where(rng.random((moves.shape[1], draws)) < share, -1.0, odds)
+        taken = (mean[:, np.newaxis] + changes).argmax(axis=0)
+        for factor in (1.0, 1.25, 1.5):
+            deviations = factor / odds * (changes[taken, draw] - changes[best])
+            found[f"rows, {share:.2f} left out, factor {factor:.2f}"] = np.mean(mean[taken] - deviations)
+    return {name: float(value) for name, value in found.items()}
+
+
+def intervals_tried(record: Record, score: float) -> dict[str, tuple[float, float]]:
+    """Other intervals around the corrected AUC."""
+    chosen, rows = int(record.grid.auc.mean(axis=1).argmax()), record.rows
+    moves = [influences(fold, part[[chosen]])[0] for fold, part in zip(rows.folds, record.scores, strict=True)]
+    error, few = standard_error(rows, moves), min(rows.sizes)
+    inside = float(np.clip(score, 1e-6, 1.0 - 1e-6))
+    student = float(stats.t.ppf(0.975, few - len(rows.folds)) / stats.norm.ppf(0.975))
+    found = {
+        "DeLong": logit_interval(inside, error, few),
+        "Newcombe": newcombe_interval(score, error, rows.sizes),
+        "DeLong, widened": logit_interval(inside, rows.widening * error, few),
+        "Newcombe, widened": newcombe_interval(score, error, rows.sizes, widened=rows.widening),
+        "Newcombe, widened, Student's t": newcombe_interval(score, error, rows.sizes, widened=student * rows.widening),
+    }
+    return {name: (each.low, each.high) for name, each in found.items()}
+
+
+def print_tried(records: dict[str, list[Record]]) -> None:
+    heads = [describe(SETTINGS[name]) for name in records]
+    print(f"| correction: mean error (its standard deviation) | {' | '.join(heads)} |\n|---{'|---' * len(heads)}|")
+    scores = {name: list(map(corrections_tried, found)) for name, found in records.items()}
+    for method in scores[next(iter(records))][0]:
+        cells = []
+        for name, found in records.items():
+            errors = np.array([each[method] for each in scores[name]]) - [record.fold_truth for record in found]
+            unbiased = np.array([record.unbiased_error for record in found])
+            cells.append(f"{mean_and_error(errors, unbiased).split()[0]} ({errors.std(ddof=1):.3f})")
+        print(f"| {method} | {' | '.join(cells)} |", flush=True)
+    print(f"\n| interval: covers, % | {' | '.join(heads)} |\n|---{'|---' * len(heads)}|")
+    bounds = {
+        name: [intervals_tried(each, correct(each.rows, each.scores, each.grid, "best", 0).score) for each in found]
+        for name, found in records.items()
+    }
+    for method in bounds[next(iter(records))][0]:
+        cells = []
+        for name, found in records.items():
+            low, high = np.array([each[method] for each in bounds[name]]).T
+            cells.append(coverage(low, high, np.array([record.truth for record in found])))
+        print(f"| {method} | {' | '.join(cells)} |", flush=True)
+
+
 def describe(setting: Setting) -> str:
     shown = "default" if setting.features == "auto" else setting.features
     return f"{setting.rows:,}, {setting.columns}, {setting.positives}, {shown}, {setting.kind}"
@@ -204,6 +284,7 @@ def main() -> None:
     parser.add_argument("--sets", type=int, default=300)
     parser.add_argument("--records", type=Path, default=Path(tempfile.gettempdir()) / "vrspam-corrected-scores")
     parser.add_argument("--stored", action="store_true", help="judge the sets that are stored, and fit no more")
+    parser.add_argument("--tried", action="store_true", help="judge other corrections and intervals as well")
     given = parser.parse_args()
     given.records.mkdir(parents=True, exist_ok=True)
     records: dict[str, list[Record]] = {name: [] for name in given.settings}
@@ -215,6 +296,9 @@ def main() -> None:
             if path.exists():
                 records[name].append(Record.read(path, SETTINGS[name].kind == "noise"))
     print_table(records)
+    if given.tried:
+        print()
+        print_tried(records)
 
 
 if __name__ == "__main__":

@@ -109,7 +109,7 @@ def test_influences_say_how_the_auc_moves():
 @pytest.mark.parametrize("grouped", [False, True])
 def test_draws_by_hand(monkeypatch, selection, grouped):
     """The same draws in plain loops over pairs: choose on the rows drawn, compare on the rows left out."""
-    monkeypatch.setattr(corrected, "DRAWS", 30)
+    monkeypatch.setattr(corrected, "MOST_DRAWS", 30)
     groups = np.arange(36) // 2 if grouped else None
     rows, scores, grid = problem(n=36, points=4, folds=3, seed=4, groups=groups)
     change = np.random.default_rng(7).random((rows.n_units, 30)) < corrected.LEFT_OUT
@@ -140,9 +140,9 @@ def test_draws_by_hand(monkeypatch, selection, grouped):
     lead = 0.0
     for draw in range(30):
         left_out = [change[fold.unit, draw] for fold in rows.folds]
-        taken = choose([np.where(out, 0.0, 1.5) for out in left_out])
-        # 1/3 of the rows, three times their weight; its surplus over 1 counts 3/2-fold with three folds
-        weights = [1.0 + 1.5 * (np.where(out, 3.0, 0.0) - 1.0) for out in left_out]
+        taken = choose([np.where(out, 0.0, 1.25) for out in left_out])
+        # a fifth of the rows, five times their weight; the surplus over 1 counts 3/2-fold with three folds
+        weights = [1.0 + 1.5 * (np.where(out, 5.0, 0.0) - 1.0) for out in left_out]
         lead += np.mean(at(everything, weights)) - np.mean(at(taken, weights))
     expected = np.mean(at(everything, [np.ones(f.positive.size) for f in rows.folds])) - lead / 30
     assert correct(rows, scores, grid, selection, 7).score == pytest.approx(expected, abs=1e-12)

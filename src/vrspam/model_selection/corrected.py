@@ -19,9 +19,9 @@ from vrspam.model_selection.kept_scores import FoldRows, KeptRows
 from vrspam.model_selection.scoring import Scoring
 from vrspam.model_selection.selection import TIE, SelectionRule
 
-DRAWS = 200
-DRAWS_OF_OTHERS = 50  # for a measure that must be computed anew for each draw
-LEFT_OUT = 1 / 3  # share of the rows that a draw leaves out
+DRAWN_ROWS = 80_000  # in all draws together: with more rows the choice varies less, and fewer draws do
+LEAST_DRAWS, MOST_DRAWS = 50, 400  # the least, too, for a measure that must be computed anew for each draw
+LEFT_OUT = 0.2  # share of the rows that a draw leaves out
 BATCH_VALUES = 1 << 22  # AUCs of all points, folds and some draws that are held at once
 
 Rule = Callable[[Sequence[np.ndarray]], np.ndarray]
@@ -120,7 +120,7 @@ def correct(
         return (np.arange(grid.auc.shape[0])[:, np.newaxis] == taken).astype(np.float64)
 
     held_out = HeldOutAUC(rows, scores, grid.auc, moves)
-    optimism = optimism_of(rule, held_out, seed, DRAWS if other is None else DRAWS_OF_OTHERS)
+    optimism = optimism_of(rule, held_out, seed, MOST_DRAWS if other is None else LEAST_DRAWS)
     (chosen,) = rule(rows.ones()).T
     auc, move = held_out.of(chosen)
     score = float(np.clip(auc.mean() - optimism, 0.0, 1.0))
@@ -245,7 +245,7 @@ class HeldOutAUC(NamedTuple):
         return np.array([roc_auc_columns(f.positive, s.T, f.weights)[0] for f, s in blocks]), moves
 
 
-def optimism_of(rule: Rule, held_out: HeldOutAUC, seed: int, draws: int = DRAWS) -> float:
+def optimism_of(rule: Rule, held_out: HeldOutAUC, seed: int, most_draws: int = MOST_DRAWS) -> float:
     """How much too good the AUC is of what a rule takes on all rows.
 
     Each draw leaves out a share of the rows. What the rule takes on the others is compared, on the rows left out, with
@@ -260,6 +260,7 @@ def optimism_of(rule: Rule, held_out: HeldOutAUC, seed: int, draws: int = DRAWS)
     odds = LEFT_OUT / (1.0 - LEFT_OUT)
     scale = (1.0 + rows.held_out_per_trained) / odds
     (everything,) = rule(rows.ones()).T
+    draws = int(np.clip(DRAWN_ROWS // rows.n_units, LEAST_DRAWS, most_draws))
     lead = 0.0  # of what was taken on all rows, summed over the draws
     step = max(1, BATCH_VALUES // held_out.auc.size)
     for first in range(0, draws, step):

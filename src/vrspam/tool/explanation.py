@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from vrspam.inspection import INTERACTIONS, distinct
 from vrspam.tool.model import Model
@@ -102,17 +101,17 @@ class ExpectedAUC(NamedTuple):
 
 def expected_auc(model: Model) -> ExpectedAUC | None:
     """The cross-validated AUC, corrected for the choice where the model knows it; None if it says nothing of it."""
-    facts: Mapping[str, Any] = model.training
-    plain, corrected = (
-        [facts.get(f"{name}_auc{end}") for end in ("", "_low", "_high")] for name in ("cv", "corrected")
-    )
-    if None in plain:
+    facts = model.training
+
+    def known(name: str) -> bool:
+        return all(facts.get(f"{name}{end}") is not None for end in ("", "_low", "_high"))
+
+    if not known("cv_auc"):
         return None
-    shown, remark = corrected, f"corrected for the choice of the model, {plain[0]:.4f} before"
-    if None in corrected:
-        shown, remark = plain, "not corrected for the choice of the model"
-    auc, low, high = shown
-    return ExpectedAUC(auc, low, high, remark)
+    name, remark = "cv_auc", "not corrected for the choice of the model"
+    if known("corrected_auc"):
+        name, remark = "corrected_auc", f"corrected for the choice of the model, {facts['cv_auc']:.4f} before"
+    return ExpectedAUC(facts[name], facts[f"{name}_low"], facts[f"{name}_high"], remark)
 
 
 def describe_size(model: Model) -> str:
