@@ -26,6 +26,7 @@ from vrspam.objective.losses import (
     multiply,
 )
 from vrspam.objective.penalties import ElasticNet, Penalty, Separable, soft_threshold
+from vrspam.objective.squared_hinge import SquaredHingeLoss
 
 __all__ = [
     "AUTO_L2_SHARE",
@@ -37,6 +38,7 @@ __all__ = [
     "QuadraticLoss",
     "Separable",
     "SmoothLoss",
+    "SquaredHingeLoss",
     "SquaredPairLoss",
     "WithinProducts",
     "l2_unit",

@@ -29,6 +29,7 @@ class RowProducts:
         self.is_sparse = sparse.issparse(X)
         self.in_memory = self.is_sparse or isinstance(X, np.ndarray)
         self._direct = self.is_sparse or (self.in_memory and X.dtype == np.float64)
+        self.exact = self._direct or not self.in_memory  # whether the quick products are those of float64
         self._transposed = X.T if self.in_memory else None
 
     def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
@@ -58,13 +59,13 @@ class RowProducts:
 
     def quick_scores(self, v: np.ndarray) -> np.ndarray:
         """X v in the precision of X: for steps, not for certificates."""
-        if not self.in_memory or self._direct:
+        if self.exact:
             return self.scores(v)
         return multiply(self.X, v)
 
     def quick_back(self, r: np.ndarray) -> np.ndarray:
         """Xᵀ r in the precision of X."""
-        if not self.in_memory or self._direct:
+        if self.exact:
             return self.back(r)
         return multiply(self._transposed, r)
 

@@ -39,6 +39,11 @@ class PairRows(NamedTuple):
             shares.append(size / size.sum())
         return cls(rows[0], rows[1], shares[0], shares[1], is_positive.size)
 
+    @property
+    def size(self) -> int:
+        """How many rows count."""
+        return self.positive.size + self.negative.size
+
     def thinned(self, most: int) -> PairRows:
         """About `most` rows: of each class every so-manieth one, which takes over the weight of those around it."""
         small = min(self.positive.size, self.negative.size, most // 2)
@@ -101,6 +106,11 @@ class SortedPairs:
         kernels.pair_hinge_product(self.upper, self.a, self.lower, self.b, self.up, self.down, u, out)
         out *= 2.0
         return out
+
+    def share(self) -> float:
+        """The weight of the pairs that count."""
+        above = np.append(np.cumsum(self.b[::-1])[::-1], 0.0)
+        return float(self.a @ above[np.searchsorted(self.lower, self.upper, side="right")])
 
     def active(self) -> tuple[int, int]:
         """How many positives, the lowest ones, and how many negatives, the highest ones, are in a pair that counts."""

@@ -8,6 +8,7 @@ of all rows, costs a fraction of it, and is the Hessian itself where few pairs c
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +17,7 @@ from scipy import linalg
 
 from vrspam.objective import Objective
 from vrspam.objective.sorted_pairs import SortedPairs
-from vrspam.objective.squared_hinge import Point, SquaredHingeLoss
+from vrspam.objective.squared_hinge import SquaredHingeLoss
 from vrspam.solvers.base import EpochSolver, Solution, State, run, target_gap
 from vrspam.solvers.gram import NOT_RIDGE
 
@@ -28,6 +29,7 @@ SLOW = 12  # steps of conjugate gradient after which a new preconditioner pays
 CG_STEPS = 500
 INEXACT = 0.1  # a step solves its linear system to this accuracy, or to that of the certificate
 LINE_STEPS = 30
+START_TOL = 1e-4  # of the solution for some of the rows, with which the whole problem starts
 
 
 class Preconditioner:
@@ -41,24 +43,28 @@ class Preconditioner:
         self._hessian: np.ndarray | None = None
         self._factor: Any = None
         self._l2 = -1.0
+        self._fine = False
 
     @property
     def ready(self) -> bool:
         return self._hessian is not None
 
-    def build(self, pairs: SortedPairs) -> None:
-        """Take the Hessian at the given scores."""
+    def build(self, pairs: SortedPairs, finer: bool = False) -> None:
+        """Take the Hessian at the given scores; `finer` doubles the rows if the last one was of these many."""
+        if finer and self._fine:
+            self.most *= 2
+        self._fine = finer
         bound = self.loss.curvature()
         self._factor = None
         if not self.by_matrix:
-            self._hessian = pairs_share(pairs) * bound
+            self._hessian = pairs.share() * bound
             return
         part = pairs.active_part(self.most)
         matrix = self.loss.hessian_matrix(part)
         if part.up.size + part.down.size < sum(pairs.active()):
             # A column that is zero in all chosen rows would otherwise look as if nothing bent along it.
             diagonal = np.einsum("ii->i", matrix)
-            np.maximum(diagonal, pairs_share(pairs) * bound, out=diagonal)
+            np.maximum(diagonal, pairs.share() * bound, out=diagonal)
         self._hessian = matrix
 
     def solve(self, r: np.ndarray, l2: float) -> np.ndarray:
@@ -85,119 +91,150 @@ class Preconditioner:
                 shift *= 100.0
 
 
-def pairs_share(pairs: SortedPairs) -> float:
-    """The weight of the pairs that count."""
-    above = np.append(np.cumsum(pairs.b[::-1])[::-1], 0.0)
-    return float(pairs.a @ above[np.searchsorted(pairs.lower, pairs.upper, side="right")])
+class SortedScores(EpochSolver):
+    """Base of the solvers that keep the scores of w sorted: what a step costs, and the search along it."""
+
+    _preconditioner: Preconditioner | None = None
+    tol = 0.0
+
+    def solve(self, objective: Objective, *, tol: float, max_iter: int, w0: np.ndarray | None = None) -> Solution:
+        if self._preconditioner is None or self._preconditioner.loss is not objective.loss:
+            self._preconditioner = Preconditioner(objective.loss)
+        self.w0, self.tol = self._from_some_rows(objective, max_iter) if w0 is None else w0, tol
+        return with_rounding(objective, run(self, objective, tol=tol, max_iter=max_iter), tol)
+
+    def _from_some_rows(self, objective: Objective, max_iter: int) -> np.ndarray | None:
+        """The solution for some of the rows, if there are many more: it is near, and costs a fraction."""
+        loss, most = objective.loss, self.preconditioner.most
+        if not self.preconditioner.by_matrix or loss.pair_rows.size < 3 * most:
+            return None
+        some = replace(objective, loss=loss.thinned(most))
+        return type(self)().solve(some, tol=START_TOL, max_iter=max_iter).w
+
+    @property
+    def preconditioner(self) -> Preconditioner:
+        assert self._preconditioner is not None
+        return self._preconditioner
+
+    def init(self, objective: Objective) -> State:
+        loss = objective.loss
+        w = np.zeros(loss.n_features) if self.w0 is None else np.array(self.w0, dtype=np.float64)
+        self.scores = loss.scores(w)
+        self.point = loss.at(self.scores)
+        grad = loss.gradient_of(self.point.slope) if w.any() else loss.value_and_grad(w)[1]
+        value = self.point.value + objective.penalty.value(w)
+        return State(w, grad, value, passes=3.0 if w.any() else 1.0)
+
+    def goal_of(self, objective: Objective, size: float) -> float:
+        """The square of the residual at which a linear system counts as solved; `size` is that at its start."""
+        divisor = 2.0 * objective.penalty.gap_curvature(objective.loss.curvature())
+        return max(INEXACT**2 * size, 0.1 * target_gap(objective, self.tol) * divisor)
+
+    def search(
+        self, objective: Objective, state: State, direction: np.ndarray, image: np.ndarray, most: float = 1.0
+    ) -> float:
+        """Move along the direction, at most `most` of it, to a point where F is lower; each trial is one sort.
+
+        `image` are the scores of the direction. Returns the fraction of it that was taken, 0 if rounding allows none.
+        """
+        loss, penalty = objective.loss, objective.penalty
+        slope = float(state.grad @ direction) + (penalty.value(state.w + most * direction) - penalty.value(state.w)) / most
+        fraction = most
+        for _ in range(LINE_STEPS):
+            w, scores = state.w + fraction * direction, self.scores + fraction * image
+            point = loss.at(scores)
+            value = point.value + penalty.value(w)
+            if value <= state.value + 0.1 * fraction * min(slope, 0.0):
+                state.w, state.value = w, value
+                self.scores, self.point = scores, point
+                return fraction
+            # F is convex along the direction, and f has about constant curvature: where it would be least, but inside.
+            rise = (value - state.value) / fraction - slope
+            fraction *= min(max(-slope / (2.0 * rise), 0.05), 0.7) if rise > 0.0 else 0.5
+        return 0.0
+
+    def arrive(self, objective: Objective, state: State) -> None:
+        """The gradient at the point that the search has reached."""
+        loss = objective.loss
+        if not loss.products.exact:  # steps were taken in float32, so their scores are coarse
+            self.scores = loss.scores(state.w)
+            self.point = loss.at(self.scores)
+            state.value = self.point.value + objective.penalty.value(state.w)
+            state.passes += 1.0
+        state.grad = loss.gradient_of(self.point.slope)
+        state.passes += 1.0
+        state.fresh = False
 
 
-class PairNewton(EpochSolver):
+class PairNewton(SortedScores):
     """Newton's method with conjugate gradient on sorted scores; see the head of this file.
 
     Without a start, the problem of some of the rows is solved first: its solution is near, and costs a fraction.
     """
-
-    _preconditioner: Preconditioner | None = None
 
     def refuses(self, objective: Objective) -> str | None:
         if not isinstance(objective.loss, SquaredHingeLoss):
             return NOT_SORTED
         return NOT_RIDGE if objective.penalty.ridge is None else None
 
-    def solve(self, objective: Objective, *, tol: float, max_iter: int, w0: np.ndarray | None = None) -> Solution:
-        loss = objective.loss
-        if self._preconditioner is None or self._preconditioner.loss is not loss:
-            self._preconditioner = Preconditioner(loss)
-        if w0 is None:
-            w0 = self._from_some_rows(objective, tol, max_iter)
-        self.w0, self.tol = w0, tol
-        return with_rounding(objective, run(self, objective, tol=tol, max_iter=max_iter), tol)
-
-    def _from_some_rows(self, objective: Objective, tol: float, max_iter: int) -> np.ndarray | None:
-        """The solution for some of the rows, if there are many more."""
-        loss, most = objective.loss, self._preconditioner.most
-        if not self._preconditioner.by_matrix or loss.pair_rows.a.size + loss.pair_rows.b.size < 3 * most:
-            return None
-        some = replace(objective, loss=loss.thinned(most))
-        return PairNewton().solve(some, tol=max(tol, 1e-4), max_iter=max_iter).w
-
     def init(self, objective: Objective) -> State:
-        loss, l2 = objective.loss, objective.penalty.ridge
-        w = np.zeros(loss.n_features) if self.w0 is None else np.array(self.w0, dtype=np.float64)
-        self._move_to(loss, loss.scores(w))
-        value = self._point.value + objective.penalty.value(w)
         self._steps = 0
-        grad = loss.gradient_of(self._point.slope) if w.any() else -loss.k * loss.delta
-        return State(w, grad, value, passes=3.0 if w.any() else 1.0, fresh=True)
-
-    def _move_to(self, loss: SquaredHingeLoss, scores: np.ndarray, point: Point | None = None) -> None:
-        self._scores, self._point = scores, loss.at(scores) if point is None else point
+        return super().init(objective)
 
     def epoch(self, objective: Objective, state: State) -> None:
         loss, l2 = objective.loss, objective.penalty.ridge
-        preconditioner = self._preconditioner
-        assert preconditioner is not None
-        if not preconditioner.ready or self._steps > SLOW:
-            preconditioner.build(self._point.pairs)
+        assert l2 is not None
+        if not self.preconditioner.ready or self._steps > SLOW:
+            self.preconditioner.build(self.point.pairs, finer=self._steps > SLOW)
         gradient = state.grad + l2 * state.w
-        direction, scores = self._direction(objective, state, gradient)
-        self._search(objective, state, gradient, direction, scores)
-        state.grad = loss.gradient_of(self._point.slope)
-        state.fresh = False
-        state.passes += 1.0
-
-    def _direction(self, objective: Objective, state: State, gradient: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The Newton step and its scores."""
-        loss, l2 = objective.loss, objective.penalty.ridge
-        preconditioner = self._preconditioner
-        assert preconditioner is not None
-        pairs, divisor = self._point.pairs, 2.0 * objective.penalty.gap_curvature(loss.curvature())
-        size = float(gradient @ gradient)
-        goal = max(INEXACT**2 * size, 0.1 * target_gap(objective, self.tol) * divisor)
-        residual, x, image = -gradient, np.zeros_like(gradient), np.zeros(loss.products.shape[0])
-        conditioned = preconditioner.solve(residual, l2)
-        direction, rho = conditioned, float(residual @ conditioned)
-        along = np.zeros_like(image)
-        self._steps = 0
-        while self._steps < CG_STEPS and rho > 0.0:
-            along = loss.quick_scores(direction)
-            product = loss.hessian_back(pairs, along) + l2 * direction
-            self._steps += 1
-            bend = float(direction @ product)
-            if not bend > 0.0:
-                break
-            step = rho / bend
-            x += step * direction
-            image += step * along
-            residual = residual - step * product
-            if float(residual @ residual) <= goal:
-                break
-            conditioned = preconditioner.solve(residual, l2)
-            previous, rho = rho, float(residual @ conditioned)
-            direction = conditioned + (rho / previous) * direction
+        goal = self.goal_of(objective, float(gradient @ gradient))
+        direction, image, self._steps = newton_direction(
+            loss, self.point.pairs, gradient, l2, lambda r: self.preconditioner.solve(r, l2), goal
+        )
         state.passes += 2.0 * self._steps
-        return x, image
+        self.search(objective, state, direction, image)
+        self.arrive(objective, state)
 
-    def _search(
-        self, objective: Objective, state: State, gradient: np.ndarray, direction: np.ndarray, image: np.ndarray
-    ) -> None:
-        """Move along the direction to a point where F is lower; each trial is one sort."""
-        loss, l2 = objective.loss, objective.penalty.ridge
-        slope = float(gradient @ direction)
-        linear, bend = l2 * float(state.w @ direction), l2 * float(direction @ direction)
-        fraction = 1.0
-        for _ in range(LINE_STEPS):
-            scores = self._scores + fraction * image
-            point = loss.at(scores)
-            w = state.w + fraction * direction
-            value = point.value + objective.penalty.value(w)
-            there = float(point.slope @ image) + linear + fraction * bend
-            if value <= state.value + 0.1 * fraction * slope or abs(there) <= 0.1 * abs(slope):
-                break
-            # F is convex along the direction and its slope piecewise linear: where the secant vanishes, but inside.
-            fraction *= min(max(-slope / (there - slope), 0.05), 0.95) if there > slope else 0.5
-        state.w, state.value = w, value
-        self._move_to(loss, scores, point)
+
+def newton_direction(
+    loss: SquaredHingeLoss,
+    pairs: SortedPairs,
+    gradient: np.ndarray,
+    curvature: Any,
+    conditioned_by: Callable[[np.ndarray], np.ndarray],
+    goal: float,
+    columns: np.ndarray | None = None,
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """Solve (∇²f + curvature) d = -gradient by conjugate gradient, on some columns where they are given.
+
+    It ends when the square of the residual is at most `goal`. Returns d, its scores, and the number of steps.
+    """
+    residual, x, image = -gradient, np.zeros_like(gradient), np.zeros(loss.products.shape[0])
+    whole = np.zeros(loss.n_features)
+    conditioned = conditioned_by(residual)
+    direction, rho = conditioned, float(residual @ conditioned)
+    steps = 0
+    while steps < CG_STEPS and rho > 0.0:
+        if columns is None:
+            whole = direction
+        else:
+            whole[columns] = direction
+        along = loss.quick_scores(whole)
+        product = loss.hessian_back(pairs, along)
+        product = (product if columns is None else product[columns]) + curvature * direction
+        steps += 1
+        bend = float(direction @ product)
+        if not bend > 0.0:
+            break
+        x += rho / bend * direction
+        image += rho / bend * along
+        residual = residual - rho / bend * product
+        if float(residual @ residual) <= goal:
+            break
+        conditioned = conditioned_by(residual)
+        previous, rho = rho, float(residual @ conditioned)
+        direction = conditioned + (rho / previous) * direction
+    return x, image, steps
 
 
 def with_rounding(objective: Objective, solution: Solution, tol: float) -> Solution:
