@@ -10,14 +10,32 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from scipy import sparse
 from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from vrspam._utils import array_api
 from vrspam._utils.blas import blas_threads_for, blas_threads_for_matrix
 from vrspam._utils.validation import Rows
-from vrspam.estimators.base import PENALTY_CONSTRAINTS, AUCClassifierBase, BlockProducts, RowBlocks, resolve_l2
+from vrspam.estimators.base import (
+    LOSSES,
+    PENALTY_CONSTRAINTS,
+    AUCClassifierBase,
+    BlockProducts,
+    RowBlocks,
+    refuse_without_rows,
+    resolve_l2,
+)
+from vrspam.features.mapped import hold_features
 from vrspam.moments import ClassMoments
-from vrspam.objective import DeviceProducts, ElasticNet, Objective, Operator, Penalty, SquaredPairLoss
+from vrspam.objective import (
+    DeviceProducts,
+    ElasticNet,
+    Objective,
+    Operator,
+    Penalty,
+    SmoothLoss,
+    SquaredHingeLoss,
+    SquaredPairLoss,
+)
 from vrspam.solvers import SolverName, choose_solver, solve
 from vrspam.solvers.base import Solution
 
@@ -46,6 +64,7 @@ class ExactSolver:
     max_iter : int
     penalty : callable
         The penalty of an l2 and an l1.
+    loss : {"squared", "squared_hinge"}
     """
 
     l2: float | str
@@ -53,6 +72,7 @@ class ExactSolver:
     tol: float
     max_iter: int
     penalty: Callable[[float, float], Penalty] = ElasticNet
+    loss: str = "squared"
 
     def from_moments(self, moments: ClassMoments) -> ExactFit:
         """Solve from d×d matrices."""
@@ -68,6 +88,8 @@ class ExactSolver:
     ) -> ExactFit:
         """Solve for rows in memory or on a device; `moments`, where they are known already, are those of all rows."""
         X, y, weights = rows
+        if self.loss == "squared_hinge":
+            return self._hinge_from_rows(rows, classes, moments)
         if moments is None:
             moments = self._gather(rows, classes, scatter=solver == "moments")
         if solver == "moments":
@@ -80,7 +102,15 @@ class ExactSolver:
             return self.from_operator(DeviceProducts(X, positive, weights, moments.means, moments.weights), moments)
         return self._solve(SquaredPairLoss.from_rows(X, y == classes[1], weights, moments), moments, "products")
 
-    def _solve(self, loss: SquaredPairLoss, moments: ClassMoments, solver: SolverName) -> ExactFit:
+    def _hinge_from_rows(self, rows: Rows, classes: np.ndarray, moments: ClassMoments | None) -> ExactFit:
+        X, y, weights = rows
+        if moments is None:
+            moments = self._gather(rows, classes, scatter=False)
+        with blas_threads_for(X.shape[1]):
+            loss = SquaredHingeLoss(hold_features(X), y == classes[1], weights, moments)
+            return self._solve(loss, moments, "newton")
+
+    def _solve(self, loss: SmoothLoss, moments: ClassMoments, solver: SolverName) -> ExactFit:
         l2 = resolve_l2(self.l2, moments)
         objective = Objective(loss, self.penalty(l2, float(self.l1)))
         return ExactFit(solve(objective, tol=self.tol, max_iter=self.max_iter), moments, l2, solver)
@@ -93,13 +123,15 @@ class ExactSolver:
 
 
 class AUCClassifier(AUCClassifierBase):
-    """The linear scorer that minimises the pairwise squared AUC loss, exactly.
+    """The linear scorer that minimises a pairwise AUC loss, exactly.
 
     It minimises, with p the share of positives and q = 1 - p,
 
         F(w) = p q · mean over pairs (i in +, j in -) of (1 - w·(x_i - x_j))²  +  l2/2 ‖w‖²  +  l1 ‖w‖₁
 
-    and stops when the certificate `gap_`, an upper bound on F(coef_) - min F, is at most tol·F(0).
+    and stops when the certificate `gap_`, an upper bound on F(coef_) - min F, is at most tol·F(0). With
+    `loss="squared_hinge"` the pairs' terms are max(0, 1 - w·(x_i - x_j))²: a pair that is ranked right by more than
+    the margin costs nothing, so that rows far out do not pull the others.
 
     Parameters
     ----------
@@ -109,10 +141,13 @@ class AUCClassifier(AUCClassifierBase):
         returned, and `gap_` is NaN because the bound needs strong convexity.
     l1 : float, default=0.0
         Weight of the absolute norm; positive values give zeros in `coef_`.
+    loss : {"squared", "squared_hinge"}, default="squared"
+        What a pair costs. The squared loss needs only means and covariances of the classes; the squared hinge needs
+        the rows themselves, in memory, and is about as quick by Newton's method on sorted scores.
     tol : float, default=1e-8
         Relative accuracy: stop when the gap is at most tol·F(0), F(0) = pq.
     max_iter : int, default=1000
-        Most iterations of the iterative solvers (sweeps, or conjugate-gradient steps).
+        Most iterations of the iterative solvers (sweeps, conjugate-gradient steps, or Newton steps).
     random_state : int, RandomState or None, default=None
         Accepted for a uniform interface; the solvers draw no random numbers.
 
@@ -132,12 +167,12 @@ class AUCClassifier(AUCClassifierBase):
         The value of l2 that was used.
     n_iter_ : int
         Iterations done (1 for a direct solve).
-    solver_ : {"moments", "products"}
-        What ran, see `vrspam.estimators.exact.choose_solver`.
+    solver_ : {"moments", "products", "newton"}
+        What ran, see `vrspam.estimators.exact.choose_solver`; "newton" for the squared hinge.
     moments_ : ClassMoments
         The statistics the solution came from, when `solver_` is "moments".
     history_ : dict of ndarray
-        When `solver_` is "products": `epoch`, `passes`, `seconds`, `objective` and `gap` for each iteration, the start
+        When `solver_` is "products" or "newton": `epoch`, `passes`, `seconds`, `objective` and `gap` for each iteration, the start
         included.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -173,13 +208,15 @@ class AUCClassifier(AUCClassifierBase):
     _works_on_devices = True
     _parameter_constraints: dict = {
         **PENALTY_CONSTRAINTS,
+        "loss": [StrOptions(set(LOSSES))],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
     }
 
-    def __init__(self, l2="auto", l1=0.0, *, tol=1e-8, max_iter=1000, random_state=None):
+    def __init__(self, l2="auto", l1=0.0, *, loss="squared", tol=1e-8, max_iter=1000, random_state=None):
         self.l2 = l2
         self.l1 = l1
+        self.loss = loss
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
@@ -199,6 +236,7 @@ class AUCClassifier(AUCClassifierBase):
         -------
         self
         """
+        self._refuse_device(X)
         rows = self._validate_rows(X, y, sample_weight)
         classes = self._two_classes(rows)
         solver = choose_solver(rows.X.shape[0], rows.X.shape[1], sparse.issparse(rows.X))
@@ -222,6 +260,7 @@ class AUCClassifier(AUCClassifierBase):
         -------
         self
         """
+        refuse_without_rows(self, "partial_fit")
         first = not hasattr(self, "moments_")
         if first and hasattr(self, "coef_"):
             raise ValueError(
@@ -279,6 +318,7 @@ class AUCClassifier(AUCClassifierBase):
         >>> np.allclose(AUCClassifier().fit_stream(blocks).coef_, AUCClassifier().fit(X, y).coef_)
         True
         """
+        refuse_without_rows(self, "fit_stream")
         blocks = RowBlocks(self, chunks, progress)
         moments = blocks.moments(most_once=PARTIAL_FIT_MAX_FEATURES)
         if moments.has_scatter:
@@ -300,6 +340,7 @@ class AUCClassifier(AUCClassifierBase):
         -------
         self
         """
+        refuse_without_rows(self, "fit_moments")
         if not isinstance(moments, ClassMoments):
             raise ValueError(f"fit_moments takes a ClassMoments, got {type(moments).__name__}.")
         fit = self._solver.from_moments(moments.copy())
@@ -307,7 +348,7 @@ class AUCClassifier(AUCClassifierBase):
 
     @property
     def _solver(self) -> ExactSolver:
-        return ExactSolver(self.l2, self.l1, self.tol, self.max_iter)
+        return ExactSolver(self.l2, self.l1, self.tol, self.max_iter, loss=self.loss)
 
     def _store_exact(self, fit: ExactFit, like: Any = None) -> Self:
         """Store the optimum; the moments are kept where it was found from them."""

@@ -89,6 +89,11 @@ class SortedPairs:
         self.upper -= MARGIN
         self.down, self.lower, self.b = _in_order(scores, rows.negative, rows.b)
 
+    @property
+    def size(self) -> int:
+        """How many rows there are."""
+        return self.up.size + self.down.size
+
     def value_and_slope(self) -> tuple[float, np.ndarray]:
         """h, and its derivative along the score of each row."""
         from vrspam import kernels  # compiled code is loaded only when it is needed

@@ -25,7 +25,8 @@ NOT_SORTED = "it needs the squared hinge over pairs, by sorted scores"
 ROWS_PER_FEATURE = 8  # in the preconditioner
 LEAST_ROWS = 2_000
 MATRIX_MAX_FEATURES = 5_000
-SLOW = 12  # steps of conjugate gradient after which a new preconditioner pays
+QUICK_SHARE = 20.0  # the Hessian of as many rows as times so many products with X is taken at no loss
+SLOW = 12  # steps of conjugate gradient that call for the Hessian of more rows
 CG_STEPS = 500
 INEXACT = 0.1  # a step solves its linear system to this accuracy, or to that of the certificate
 LINE_STEPS = 30
@@ -39,35 +40,40 @@ class Preconditioner:
         n, d = loss.products.shape
         self.loss = loss
         self.by_matrix = d <= min(MATRIX_MAX_FEATURES, max(n, 1_000))
-        self.most = max(ROWS_PER_FEATURE * d, LEAST_ROWS)
+        self.few = max(ROWS_PER_FEATURE * d, LEAST_ROWS)
+        # Many rows of few columns: more of them cost no more than a product with X.
+        self.most = max(self.few, min(n // 4, int(QUICK_SHARE * n / max(d, 1))))
         self._hessian: np.ndarray | None = None
         self._factor: Any = None
         self._l2 = -1.0
-        self._fine = False
 
-    @property
-    def ready(self) -> bool:
-        return self._hessian is not None
+    def pays(self, pairs: SortedPairs, steps: int) -> bool:
+        """Whether a new one costs less than it saves, after so many steps of conjugate gradient with the old one."""
+        if self._hessian is None:
+            return True
+        n, d = self.loss.products.shape
+        rows = min(self.most, sum(pairs.active())) if self.by_matrix else 0
+        return rows * d <= QUICK_SHARE * n * (steps - 1)
 
-    def build(self, pairs: SortedPairs, finer: bool = False) -> None:
-        """Take the Hessian at the given scores; `finer` doubles the rows if the last one was of these many."""
-        if finer and self._fine:
-            self.most *= 2
-        self._fine = finer
+    def build(self, pairs: SortedPairs, steps: int) -> None:
+        """Take the Hessian at the given scores, of more rows if the last one was not good enough."""
         bound = self.loss.curvature()
         self._factor = None
         if not self.by_matrix:
             self._hessian = pairs.share() * bound
             return
+        if steps > SLOW:
+            self.most *= 2
         part = pairs.active_part(self.most)
         matrix = self.loss.hessian_matrix(part)
-        if part.up.size + part.down.size < sum(pairs.active()):
+        if part.size < sum(pairs.active()):
             # A column that is zero in all chosen rows would otherwise look as if nothing bent along it.
             diagonal = np.einsum("ii->i", matrix)
             np.maximum(diagonal, pairs.share() * bound, out=diagonal)
         self._hessian = matrix
 
     def solve(self, r: np.ndarray, l2: float) -> np.ndarray:
+        """Divide by it."""
         assert self._hessian is not None
         if self._factor is None or self._l2 != l2:
             self._factor, self._l2 = self._factorise(l2), l2
@@ -105,10 +111,10 @@ class SortedScores(EpochSolver):
 
     def _from_some_rows(self, objective: Objective, max_iter: int) -> np.ndarray | None:
         """The solution for some of the rows, if there are many more: it is near, and costs a fraction."""
-        loss, most = objective.loss, self.preconditioner.most
-        if not self.preconditioner.by_matrix or loss.pair_rows.size < 3 * most:
+        loss, few = objective.loss, self.preconditioner.few
+        if not self.preconditioner.by_matrix or loss.pair_rows.size < 3 * few:
             return None
-        some = replace(objective, loss=loss.thinned(most))
+        some = replace(objective, loss=loss.thinned(few))
         return type(self)().solve(some, tol=START_TOL, max_iter=max_iter).w
 
     @property
@@ -184,8 +190,8 @@ class PairNewton(SortedScores):
     def epoch(self, objective: Objective, state: State) -> None:
         loss, l2 = objective.loss, objective.penalty.ridge
         assert l2 is not None
-        if not self.preconditioner.ready or self._steps > SLOW:
-            self.preconditioner.build(self.point.pairs, finer=self._steps > SLOW)
+        if self.preconditioner.pays(self.point.pairs, self._steps):
+            self.preconditioner.build(self.point.pairs, self._steps)
         gradient = state.grad + l2 * state.w
         goal = self.goal_of(objective, float(gradient @ gradient))
         direction, image, self._steps = newton_direction(

@@ -76,10 +76,12 @@ class PairProximalNewton(SortedScores):
         return super().init(objective)
 
     def epoch(self, objective: Objective, state: State) -> None:
+        columns = self._choose_columns(objective, state)
         if self._wide:
             return
-        if not (self._settled and self._newton_step(objective, state)):
-            self._proximal_step(objective, state)
+        settled = self._settled and np.isin(columns, np.flatnonzero(state.w), assume_unique=True).all()
+        if not (settled and self._newton_step(objective, state)):
+            self._proximal_step(objective, state, columns)
         self.arrive(objective, state)
 
     def _choose_columns(self, objective: Objective, state: State) -> np.ndarray:
@@ -96,10 +98,9 @@ class PairProximalNewton(SortedScores):
             new = new[np.argsort(-wanted[new], kind="stable")[: max(room, 0)]]
         return np.sort(np.concatenate([used, new]))
 
-    def _proximal_step(self, objective: Objective, state: State) -> None:
+    def _proximal_step(self, objective: Objective, state: State, columns: np.ndarray) -> None:
         loss, penalty = objective.loss, objective.penalty
-        columns = self._choose_columns(objective, state)
-        if self._wide or columns.size == 0:
+        if columns.size == 0:
             return
         self._columns = columns
         part = self.point.pairs.active_part(max(ROWS_PER_FEATURE * columns.size, LEAST_ROWS))
@@ -156,12 +157,8 @@ class PairProximalNewton(SortedScores):
         most = float(np.min(fractions, initial=1.0))
         direction = np.zeros_like(state.w)
         direction[used] = step
-        if most <= 1e-8:
-            self._settled = False
-            return False
-        taken = self.search(objective, state, direction, image, most)
+        taken = self.search(objective, state, direction, image, most) if most > 1e-8 else 0.0
         if taken == most < 1.0:
             state.w[used[fractions <= most]] = 0.0
-        # The zeros are looked at again by a proximal step.
-        self._settled = False
+        self._settled = taken == 1.0
         return taken > 0.0
