@@ -14,7 +14,14 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 
 from vrspam._utils import array_api
 from vrspam._utils.warnings import AllCoefficientsZero, warn
-from vrspam.estimators.base import MAPS_ON_HOST, PENALTY_CONSTRAINTS, AUCClassifierBase, RowBlocks
+from vrspam.estimators.base import (
+    LOSSES,
+    MAPS_ON_HOST,
+    PENALTY_CONSTRAINTS,
+    AUCClassifierBase,
+    RowBlocks,
+    refuse_without_rows,
+)
 from vrspam.estimators.exact import ExactFit, ExactSolver
 from vrspam.features.frames import check_frame, is_frame
 from vrspam.features.mapped import NAMES, MappedArray, is_plain, named_maps
@@ -29,7 +36,7 @@ from vrspam.solvers.path import check_grid_axis, warn_if_not_converged
 
 
 class AUCClassifierCV(AUCClassifierBase):
-    """The linear scorer that minimises the pairwise squared AUC loss, its penalties chosen by cross-validation.
+    """The linear scorer that minimises a pairwise AUC loss, its penalties chosen by cross-validation.
 
     At each point of the grid and on the training part of each fold it minimises, exactly,
 
@@ -38,13 +45,18 @@ class AUCClassifierCV(AUCClassifierBase):
     and takes the AUC on the validation part; the point with the best mean is fitted again on all rows. F needs
     only the means and covariances of the classes, and those of a training part are those of all rows minus those
     of the validation part. So X is read once for the moments of all folds and once for their scores, all of `l2s` come
-    from one eigendecomposition a fold, and l1 > 0 from warm-started coordinate descent on a d×d matrix.
+    from one eigendecomposition a fold, and l1 > 0 from warm-started coordinate descent on a d×d matrix. With
+    `loss="squared_hinge"` the terms are max(0, 1 - w·(x_i - x_j))², and each point is solved by Newton's method on the
+    rows, from the solution of its neighbour.
 
     Parameters
     ----------
     l2s : list of numbers or "auto", default="auto"
         "auto" is 17 values from 1e-6 to 1e2 times 2pq · (mean second derivative).
     l1s : list of numbers, default=(0.0,)
+    loss : {"squared", "squared_hinge"}, default="squared"
+        What a pair costs, see `AUCClassifier`. The squared hinge reads the rows many times: features of a map are held
+        if they take at most 256 MB, else made again, block by block, at each reading.
     cv : int, splitter or iterable of (training rows, validation rows), default=5
         A number means stratified folds.
     selection : {"best", "one-standard-error"}, default="best"
@@ -99,12 +111,12 @@ class AUCClassifierCV(AUCClassifierBase):
     importances_ : dict of str to float
         Spread of each column's part of the score (of each feature's, for other transformers).
     classes_ : ndarray of shape (2,)
-    solver_ : {"moments", "products"}
-        See `vrspam.estimators.exact.choose_solver`.
+    solver_ : {"moments", "products", "newton"}
+        See `vrspam.estimators.exact.choose_solver`; "newton" for the squared hinge.
     moments_ : ClassMoments
-        Of all rows, when `solver_` is "moments".
+        Of all rows, unless they are too wide for a d×d matrix.
     history_ : dict of ndarray
-        Of the last fit, on all rows, when `solver_` is "products": `epoch`, `passes`, `seconds`, `objective` and `gap`.
+        Of the last fit, on all rows, when `solver_` is "products" or "newton": `epoch`, `passes`, `seconds`, `objective` and `gap`.
     held_out_ : HeldOut
         After `fit_stream` only: `positive`, `scores`, `fold` and `weights` of the validation rows that were kept, each
         scored at the chosen point by the model of the other folds; `weights` say how many rows each stands for.
@@ -154,6 +166,7 @@ class AUCClassifierCV(AUCClassifierBase):
     _parameter_constraints: dict = {
         "l2s": [StrOptions({"auto"}), "array-like"],
         "l1s": ["array-like"],
+        "loss": [StrOptions(set(LOSSES))],
         "cv": ["cv_object"],
         "selection": [StrOptions({"best", "one-standard-error"})],
         "features": [StrOptions(set(NAMES)), list, tuple, dict, HasMethods(["fit", "transform"])],
@@ -168,6 +181,7 @@ class AUCClassifierCV(AUCClassifierBase):
         l2s="auto",
         l1s=(0.0,),
         *,
+        loss="squared",
         cv=5,
         selection="best",
         features="linear",
@@ -178,6 +192,7 @@ class AUCClassifierCV(AUCClassifierBase):
     ):
         self.l2s = l2s
         self.l1s = l1s
+        self.loss = loss
         self.cv = cv
         self.selection = selection
         self.features = features
@@ -210,13 +225,14 @@ class AUCClassifierCV(AUCClassifierBase):
         self
         """
         check_grid_axis("l1s", self.l1s)
+        self._refuse_device(X)
         plain = is_plain(self.features, X)
         rows = self._validate_rows(X, y, sample_weight, table=not plain)
         classes = self._two_classes(rows)
         splits = make_splits(self.cv, rows, classes, groups, self.random_state)
         solver: SolverName = "moments"
         if plain:
-            source = RowsInMemory(rows, splits, classes)
+            source = RowsInMemory(rows, splits, classes, self.n_jobs, self.loss)
             found = only_columns(cross_validate(source, self._search), rows.X.shape[1], self.selection)
             solver = source.solver
             del source  # and with it the moments of the folds
@@ -224,8 +240,7 @@ class AUCClassifierCV(AUCClassifierBase):
             maps = named_maps(self.features, check_random_state(self.random_state).randint(2**31))
             found = choose_map(maps, rows, splits, classes, self._search, self.selection)
             rows = rows._replace(X=MappedArray(rows.X, found.chosen.features))
-        exact = ExactSolver(found.point.values["l2"], found.point.values["l1"], self.tol, self.max_iter)
-        fit = exact.from_rows(rows, classes, solver, found.chosen.scores.total)
+        fit = self._exact(found).from_rows(rows, classes, solver, found.chosen.scores.total)
         train_parts, _ = zip(*splits, strict=True)
         left_out = 1.0 - float(np.mean(list(map(len, train_parts)))) / rows.X.shape[0]
         return self._store_search(found, fit, left_out, like=rows.X)
@@ -279,6 +294,7 @@ class AUCClassifierCV(AUCClassifierBase):
 
     def _check_blocks(self, validation_rows: int) -> HashFolds:
         """The folds of rows that come in blocks; parameters that need all rows at once are refused."""
+        refuse_without_rows(self, "Cross-validation of blocks")
         if not (isinstance(self.features, str) and self.features == "linear"):
             raise ValueError("fit_stream has no feature maps: use features='linear'.")
         if validation_rows < 1:
@@ -289,20 +305,24 @@ class AUCClassifierCV(AUCClassifierBase):
         """Choose the penalties on folds of blocks, and fit them on the moments of all rows."""
         scores = cross_validate(source, self._search)
         found = only_columns(scores, source.total.means.shape[1], self.selection)
-        exact = ExactSolver(found.point.values["l2"], found.point.values["l1"], self.tol, self.max_iter)
-        fit = exact.from_moments(source.total)
+        fit = self._exact(found).from_moments(source.total)
         self._store_columns(source.total.means.shape[1], names)
         return self._store_search(found, fit, 1.0 / source.n_folds, held_out_=scores.held_out_at(found.point))
 
+    def _exact(self, found: MapChoice) -> ExactSolver:
+        """The solver of the chosen point."""
+        values = found.point.values
+        return ExactSolver(values["l2"], values["l1"], self.tol, self.max_iter, loss=self.loss)
+
     @property
     def _search(self) -> GridSearch:
-        return GridSearch(self.l2s, self.l1s, self.tol, self.max_iter, self.n_jobs)
+        return GridSearch(self.l2s, self.l1s, self.tol, self.max_iter, self.n_jobs, loss=self.loss)
 
     def _store_search(self, found: MapChoice, fit: ExactFit, left_out: float, like: Any = None, **more: Any) -> Self:
         """Store what cross-validation found and the fit on all rows; warn of a grid that ends too early."""
         scores, point = found.chosen.scores, found.point
         solution, moments, l2, solver = fit
-        if solver == "moments":
+        if moments.has_scatter:
             more["moments_"] = moments
         self._store(
             solution,

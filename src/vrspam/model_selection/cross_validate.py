@@ -84,7 +84,9 @@ def choose_map(
             too_many = refusal
             continue
         mapped = Rows(X, rows.y, rows.weights)
-        scores = cross_validate(RowsInMemory(mapped, splits, classes, search.n_jobs), search, keep_coefs=True)
+        source = RowsInMemory(mapped, splits, classes, search.n_jobs, search.loss)
+        scores = cross_validate(source, search, keep_coefs=True)
+        del source  # and with it features that it may hold
         new = Candidate(name, features, X.shape[1], scores, select(scores.auc, scores.grid, rule))
         candidates.append(new)
         # The two square matrices of every map would need too much memory: only those of the best map are kept.
@@ -128,6 +130,7 @@ class GridSearch:
     max_iter: int
     n_jobs: int | None
     penalty: Callable[[float, float], Penalty] = ElasticNet  # of an l2 and an l1
+    loss: str = "squared"
 
 
 @dataclass
