@@ -167,8 +167,10 @@ class SquaredHingeLoss:
         out *= self.k / 2.0
         return out
 
-    def gradient_error(self, w: np.ndarray, slope: np.ndarray) -> np.ndarray:
-        """A bound on the rounding of each entry of the gradient that `value_and_grad` computes in float64.
+    def gradient_error(self, moved: np.ndarray, slope: np.ndarray) -> np.ndarray:
+        """A bound on the rounding of each entry of the gradient that `gradient_of` computes from slopes in float64.
+
+        `moved` is |w| where the scores were computed from w, and Σ |d| where they are a sum of those of steps d.
 
         A sum of m products is wrong by at most m·eps times the sum of their absolute values, which the means and
         variances of the columns bound (Cauchy-Schwarz). The slopes are relative to sums of terms that are not
@@ -178,5 +180,5 @@ class SquaredHingeLoss:
         rows = self.pair_rows
         sizes = [float(np.sqrt(np.sum(slope[i] ** 2 / c))) for i, c in ((rows.negative, rows.b), (rows.positive, rows.a))]
         of_sums = 12.0 * (n + 4) * EPS * (np.array(sizes) @ self.root_mean_squares)
-        wrong_scores = 2.0 * (d + 4) * EPS * float(np.abs(w) @ self.root_mean_squares.sum(axis=0))
+        wrong_scores = 2.0 * (d + 4) * EPS * float(moved @ self.root_mean_squares.sum(axis=0))
         return of_sums + np.sqrt(self.k * self._curvature) * wrong_scores

@@ -101,13 +101,16 @@ class SortedScores(EpochSolver):
     """Base of the solvers that keep the scores of w sorted: what a step costs, and the search along it."""
 
     _preconditioner: Preconditioner | None = None
+    _w: np.ndarray | None = None  # where `scores`, `point` and `moved` belong to, and the smooth part's gradient there
     tol = 0.0
 
     def solve(self, objective: Objective, *, tol: float, max_iter: int, w0: np.ndarray | None = None) -> Solution:
         if self._preconditioner is None or self._preconditioner.loss is not objective.loss:
-            self._preconditioner = Preconditioner(objective.loss)
+            self._preconditioner, self._w = Preconditioner(objective.loss), None
         self.w0, self.tol = self._from_some_rows(objective, max_iter) if w0 is None else w0, tol
-        return with_rounding(objective, run(self, objective, tol=tol, max_iter=max_iter), tol)
+        solution = run(self, objective, tol=tol, max_iter=max_iter)
+        error = objective.loss.gradient_error(self.moved, self.point.slope)
+        return with_rounding(objective, solution, error, tol)
 
     def _from_some_rows(self, objective: Objective, max_iter: int) -> np.ndarray | None:
         """The solution for some of the rows, if there are many more: it is near, and costs a fraction."""
@@ -125,11 +128,14 @@ class SortedScores(EpochSolver):
     def init(self, objective: Objective) -> State:
         loss = objective.loss
         w = np.zeros(loss.n_features) if self.w0 is None else np.array(self.w0, dtype=np.float64)
-        self.scores = loss.scores(w)
-        self.point = loss.at(self.scores)
-        grad = loss.gradient_of(self.point.slope) if w.any() else loss.value_and_grad(w)[1]
-        value = self.point.value + objective.penalty.value(w)
-        return State(w, grad, value, passes=3.0 if w.any() else 1.0)
+        passes = 1.0
+        if self._w is None or not np.array_equal(w, self._w):  # else it is where the last solution ended
+            self.scores, self.moved = loss.scores(w), np.abs(w)
+            self.point = loss.at(self.scores)
+            self.grad = loss.gradient_of(self.point.slope) if w.any() else loss.value_and_grad(w)[1]
+            self._w = w
+            passes += 2.0 if w.any() else 0.0
+        return State(w, self.grad, self.point.value + objective.penalty.value(w), passes=passes)
 
     def goal_of(self, objective: Objective, size: float) -> float:
         """The square of the residual at which a linear system counts as solved; `size` is that at its start."""
@@ -153,6 +159,7 @@ class SortedScores(EpochSolver):
             if value <= state.value + 0.1 * fraction * min(slope, 0.0):
                 state.w, state.value = w, value
                 self.scores, self.point = scores, point
+                self.moved = self.moved + fraction * np.abs(direction)
                 return fraction
             # F is convex along the direction, and f has about constant curvature: where it would be least, but inside.
             rise = (value - state.value) / fraction - slope
@@ -163,13 +170,13 @@ class SortedScores(EpochSolver):
         """The gradient at the point that the search has reached."""
         loss = objective.loss
         if not loss.products.exact:  # steps were taken in float32, so their scores are coarse
-            self.scores = loss.scores(state.w)
+            self.scores, self.moved = loss.scores(state.w), np.abs(state.w)
             self.point = loss.at(self.scores)
             state.value = self.point.value + objective.penalty.value(state.w)
             state.passes += 1.0
-        state.grad = loss.gradient_of(self.point.slope)
+        self.grad = state.grad = loss.gradient_of(self.point.slope)
+        self._w = state.w
         state.passes += 1.0
-        state.fresh = False
 
 
 class PairNewton(SortedScores):
@@ -243,13 +250,15 @@ def newton_direction(
     return x, image, steps
 
 
-def with_rounding(objective: Objective, solution: Solution, tol: float) -> Solution:
-    """The solution with a certificate that makes room for the rounding of the gradient."""
-    loss = objective.loss
-    slope = loss.at(loss.scores(solution.w)).slope
-    error = loss.gradient_error(solution.w, slope)
-    divisor = objective.penalty.gap_curvature(loss.curvature())
-    slack = float(np.linalg.norm(error)) / np.sqrt(2.0 * divisor)
+def with_rounding(objective: Objective, solution: Solution, error: np.ndarray, tol: float) -> Solution:
+    """The solution with a certificate that makes room for the rounding of the gradient, of which `error` is a bound.
+
+    The first part of the gap is a squared norm of the gradient, and its root grows by at most the norm of the error;
+    the part of the kinks grows by at most error·|w|.
+    """
+    if np.isnan(solution.gap):
+        return solution
+    slack = float(np.linalg.norm(error)) / np.sqrt(2.0 * objective.penalty.strong_convexity)
     kinks = 0.0 if objective.penalty.ridge is not None else float(error @ np.abs(solution.w))
-    gap = (np.sqrt(solution.gap) + slack) ** 2 + kinks
-    return replace(solution, gap=float(gap), converged=solution.converged)
+    gap = float((np.sqrt(solution.gap) + slack) ** 2 + kinks)
+    return replace(solution, gap=gap, converged=bool(gap <= target_gap(objective, tol)))

@@ -68,7 +68,9 @@ class PairProximalNewton(SortedScores):
         solution = super().solve(objective, tol=tol, max_iter=max_iter, w0=w0)
         if self._wide:  # too many columns in use for a matrix
             solution = TruncatedNewton().solve(objective, tol=tol, max_iter=max_iter, w0=solution.w)
-            solution = with_rounding(objective, solution, tol)
+            slope = objective.loss.at(objective.loss.scores(solution.w)).slope
+            error = objective.loss.gradient_error(np.abs(solution.w), slope)
+            solution = with_rounding(objective, solution, error, tol)
         return solution
 
     def init(self, objective: Objective) -> State:
@@ -122,7 +124,7 @@ class PairProximalNewton(SortedScores):
         signs = np.sign(state.w)
         taken = self.search(objective, state, direction, image)
         if taken == 1.0:
-            state.w[columns] = goal  # w + (goal - w) would not be 0 where goal is
+            state.w[columns] = goal  # w + (goal - w) may not be 0 where goal is
         self._settled = taken > 0.0 and np.array_equal(np.sign(state.w), signs)
 
     def _newton_step(self, objective: Objective, state: State) -> bool:
