@@ -1,9 +1,11 @@
 """Newton's method for the squared hinge over pairs, with l2 alone.
 
-A step solves (∇²f + l2) d = -∇F by conjugate gradient. Each product with ∇²f is two products with X, and the scores of d
-come with them, so that the search along d costs only sorts. What the preconditioner is decides how many products there
-are: the Hessian of some thousand rows, drawn evenly from those that are in a pair that counts, is nearly as good as that
-of all rows, costs a fraction of it, and is the Hessian itself where few pairs count. Wide data has its diagonal instead.
+A step starts from d = -M⁻¹∇F, where M is the Hessian of some thousand rows, drawn evenly from those that are in a pair
+that counts: nearly as good as that of all rows at a fraction of its price, and the Hessian itself where few pairs count.
+Wide data has the diagonal instead. The step taken is the best one, by the Hessian of all rows, in the plane of d and the
+step before; the Hessian is needed only between the scores of the two, where it costs no product with X. So a step takes
+one product with X, one with Xᵀ and one sort, and as long as the active pairs stay the same the steps are those of the
+conjugate gradient method with preconditioner M.
 """
 
 from __future__ import annotations
@@ -25,11 +27,13 @@ NOT_SORTED = "it needs the squared hinge over pairs, by sorted scores"
 ROWS_PER_FEATURE = 8  # in the preconditioner
 LEAST_ROWS = 2_000
 MATRIX_MAX_FEATURES = 5_000
-QUICK_SHARE = 20.0  # the Hessian of as many rows as times so many products with X is taken at no loss
-SLOW = 12  # steps of conjugate gradient that call for the Hessian of more rows
+QUICK_ROWS = 5.0  # times n/d: the Hessian of so many rows costs little more than a product with X
+DENSE_SPEED = 10.0  # a product of matrices does so many times the work of one with a vector in the same time
+SLOW = 12  # steps after which a preconditioner is too coarse, and the next one takes more rows
 CG_STEPS = 500
 INEXACT = 0.1  # a step solves its linear system to this accuracy, or to that of the certificate
 LINE_STEPS = 30
+MANY = 50.0  # steps, where nothing better is known
 START_TOL = 1e-4  # of the solution for some of the rows, with which the whole problem starts
 
 
@@ -42,18 +46,18 @@ class Preconditioner:
         self.by_matrix = d <= min(MATRIX_MAX_FEATURES, max(n, 1_000))
         self.few = max(ROWS_PER_FEATURE * d, LEAST_ROWS)
         # Many rows of few columns: more of them cost no more than a product with X.
-        self.most = max(self.few, min(n // 4, int(QUICK_SHARE * n / max(d, 1))))
+        self.most = max(self.few, min(n // 4, int(QUICK_ROWS * n / max(d, 1))))
         self._hessian: np.ndarray | None = None
         self._factor: Any = None
         self._l2 = -1.0
 
-    def pays(self, pairs: SortedPairs, steps: int) -> bool:
-        """Whether a new one costs less than it saves, after so many steps of conjugate gradient with the old one."""
+    def pays(self, pairs: SortedPairs, steps_left: float) -> bool:
+        """Whether a new one costs less than the steps that it is likely to save."""
         if self._hessian is None:
             return True
         n, d = self.loss.products.shape
-        rows = min(self.most, sum(pairs.active())) if self.by_matrix else 0
-        return rows * d <= QUICK_SHARE * n * (steps - 1)
+        rows = min(self.most, sum(pairs.active())) if self.by_matrix else n
+        return rows * d / (DENSE_SPEED * n) < 2.0 * (steps_left - 2.0)
 
     def build(self, pairs: SortedPairs, steps: int) -> None:
         """Take the Hessian at the given scores, of more rows if the last one was not good enough."""
@@ -180,7 +184,7 @@ class SortedScores(EpochSolver):
 
 
 class PairNewton(SortedScores):
-    """Newton's method with conjugate gradient on sorted scores; see the head of this file.
+    """Preconditioned steps on sorted scores; see the head of this file.
 
     Without a start, the problem of some of the rows is solved first: its solution is near, and costs a fraction.
     """
@@ -191,22 +195,54 @@ class PairNewton(SortedScores):
         return NOT_RIDGE if objective.penalty.ridge is None else None
 
     def init(self, objective: Objective) -> State:
-        self._steps = 0
+        self._last: tuple[np.ndarray, np.ndarray] | None = None  # the step before, and its scores
+        self._before, self._steps = np.inf, 0
         return super().init(objective)
 
     def epoch(self, objective: Objective, state: State) -> None:
         loss, l2 = objective.loss, objective.penalty.ridge
         assert l2 is not None
-        if self.preconditioner.pays(self.point.pairs, self._steps):
-            self.preconditioner.build(self.point.pairs, self._steps)
         gradient = state.grad + l2 * state.w
-        goal = self.goal_of(objective, float(gradient @ gradient))
-        direction, image, self._steps = newton_direction(
-            loss, self.point.pairs, gradient, l2, lambda r: self.preconditioner.solve(r, l2), goal
-        )
-        state.passes += 2.0 * self._steps
-        self.search(objective, state, direction, image)
+        if self.preconditioner.pays(self.point.pairs, self._steps_left(objective, gradient)):
+            self.preconditioner.build(self.point.pairs, self._steps)
+            self._steps = 0
+        self._steps += 1
+        direction = self.preconditioner.solve(-gradient, l2)
+        image = loss.quick_scores(direction)
+        state.passes += 1.0
+        step = self._best_step(loss, l2, gradient, (direction, image))
+        before = state.w
+        taken = self.search(objective, state, *step)
+        self._last = (state.w - before, taken * step[1]) if taken > 0.0 else None
         self.arrive(objective, state)
+
+    def _steps_left(self, objective: Objective, gradient: np.ndarray) -> float:
+        """How many more steps there are if they go on as the last one did."""
+        divisor = 2.0 * objective.penalty.gap_curvature(objective.loss.curvature())
+        size, target = float(gradient @ gradient), divisor * target_gap(objective, self.tol)
+        before, self._before = self._before, size
+        if not 0.0 < target < size < before:
+            return MANY
+        return min(MANY, np.log(size / target) / np.log(before / size)) if before < np.inf else 0.0
+
+    def _best_step(
+        self, loss: SquaredHingeLoss, l2: float, gradient: np.ndarray, new: tuple[np.ndarray, np.ndarray]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The minimum of the quadratic model of F in the plane of the new direction and the step before."""
+        plane = [new] if self._last is None else [new, self._last]
+        directions, images = np.stack([d for d, _ in plane]), np.stack([u for _, u in plane])
+        bends = np.stack([loss.scale * self.point.pairs.product(u) for u in images])
+        matrix = images @ bends.T + l2 * (directions @ directions.T)
+        slopes = directions @ gradient
+        for size in range(len(plane), 0, -1):
+            part = (matrix[:size, :size] + matrix[:size, :size].T) / 2.0
+            try:
+                factors = linalg.solve(part, -slopes[:size], assume_a="pos", check_finite=False)
+            except linalg.LinAlgError:
+                continue
+            if float(factors @ slopes[:size]) < 0.0:
+                return factors @ directions[:size], factors @ images[:size]
+        return new
 
 
 def newton_direction(
