@@ -83,6 +83,7 @@ def over_folds(function: Callable[[Any], T], folds: Sequence[Any], problem: Fold
 BLOCK_BYTES = 1 << 25  # rows gathered, and scores held, at once
 KEPT_BYTES = 1 << 30  # moments of all folds are kept up to this size
 MAPPED_BYTES = 1 << 27  # moments of all folds in feature space are kept up to this size
+COPIED_BYTES = 1 << 26  # rows of a training part that are read many times are copied up to this size
 MOST_CANCELLATION = 1e6  # subtraction may lose six of the sixteen digits
 BLOCKS_MAX_FEATURES = MOMENTS_MAX_FEATURES_DENSE  # two d×d matrices are kept for each fold of blocks
 
@@ -218,7 +219,12 @@ class RowsInMemory:
     def _hinge(self, fold: int) -> TrainingPart:
         """The squared hinge on the training part; features of a map are held while they fit into memory."""
         moments = self.training_moments(fold) if self.solver == "moments" else self._spread_in(fold)
-        loss = SquaredHingeLoss(self._held_rows, self.is_positive, self._weights_in(fold), moments)
+        X, train, weights = self._held_rows, self.splits[fold].train, self.rows.weights
+        if isinstance(X, np.ndarray) and train.size * X[:1].nbytes <= COPIED_BYTES:
+            weights = None if weights is None else weights[train]
+            loss = SquaredHingeLoss(X[train], self.is_positive[train], weights, moments)
+        else:
+            loss = SquaredHingeLoss(X, self.is_positive, self._weights_in(fold), moments)
         return TrainingPart(loss, moments.means.mean(axis=0))
 
     @cached_property

@@ -27,12 +27,13 @@ NOT_SORTED = "it needs the squared hinge over pairs, by sorted scores"
 ROWS_PER_FEATURE = 8  # in the preconditioner
 LEAST_ROWS = 2_000
 MATRIX_MAX_FEATURES = 5_000
-QUICK_ROWS = 5.0  # times n/d: the Hessian of so many rows costs little more than a product with X
+QUICK_ROWS = 20.0  # times n/d: the Hessian of so many rows costs little more than a product with X
 DENSE_SPEED = 10.0  # a product of matrices does so many times the work of one with a vector in the same time
 SLOW = 12  # steps after which a preconditioner is too coarse, and the next one takes more rows
 CG_STEPS = 500
 INEXACT = 0.1  # a step solves its linear system to this accuracy, or to that of the certificate
 LINE_STEPS = 30
+PARALLEL = 1e-10  # two directions closer than this, by the square of the sine, are one
 MANY = 50.0  # steps, where nothing better is known
 START_TOL = 1e-4  # of the solution for some of the rows, with which the whole problem starts
 
@@ -112,9 +113,22 @@ class SortedScores(EpochSolver):
         if self._preconditioner is None or self._preconditioner.loss is not objective.loss:
             self._preconditioner, self._w = Preconditioner(objective.loss), None
         self.w0, self.tol = self._from_some_rows(objective, max_iter) if w0 is None else w0, tol
-        solution = run(self, objective, tol=tol, max_iter=max_iter)
+        solution = self._certified(objective, run(self, objective, tol=tol, max_iter=max_iter))
+        # The room for rounding may take the gap above the tolerance again: then go on below it.
+        left = max_iter - solution.n_iter
+        if not solution.converged and not np.isnan(solution.gap) and left > 0:
+            slack = solution.gap - solution.history["gap"][-1]
+            room = tol - 2.0 * slack / objective.scale
+            if 0.0 < room < tol:
+                self.w0, self.tol = solution.w, 0.5 * room
+                more = run(self, objective, tol=self.tol, max_iter=left)
+                self.tol = tol
+                solution = self._certified(objective, joined(solution, more))
+        return solution
+
+    def _certified(self, objective: Objective, solution: Solution) -> Solution:
         error = objective.loss.gradient_error(self.moved, self.point.slope)
-        return with_rounding(objective, solution, error, tol)
+        return with_rounding(objective, solution, error, self.tol)
 
     def _from_some_rows(self, objective: Objective, max_iter: int) -> np.ndarray | None:
         """The solution for some of the rows, if there are many more: it is near, and costs a fraction."""
@@ -136,9 +150,9 @@ class SortedScores(EpochSolver):
         if self._w is None or not np.array_equal(w, self._w):  # else it is where the last solution ended
             self.scores, self.moved = loss.scores(w), np.abs(w)
             self.point = loss.at(self.scores)
-            self.grad = loss.gradient_of(self.point.slope) if w.any() else loss.value_and_grad(w)[1]
+            self.grad = loss.gradient_of(self.point.slope)
             self._w = w
-            passes += 2.0 if w.any() else 0.0
+            passes += 2.0 if w.any() else 1.0
         return State(w, self.grad, self.point.value + objective.penalty.value(w), passes=passes)
 
     def goal_of(self, objective: Objective, size: float) -> float:
@@ -229,20 +243,22 @@ class PairNewton(SortedScores):
         self, loss: SquaredHingeLoss, l2: float, gradient: np.ndarray, new: tuple[np.ndarray, np.ndarray]
     ) -> tuple[np.ndarray, np.ndarray]:
         """The minimum of the quadratic model of F in the plane of the new direction and the step before."""
-        plane = [new] if self._last is None else [new, self._last]
-        directions, images = np.stack([d for d, _ in plane]), np.stack([u for _, u in plane])
-        bends = np.stack([loss.scale * self.point.pairs.product(u) for u in images])
-        matrix = images @ bends.T + l2 * (directions @ directions.T)
-        slopes = directions @ gradient
-        for size in range(len(plane), 0, -1):
-            part = (matrix[:size, :size] + matrix[:size, :size].T) / 2.0
-            try:
-                factors = linalg.solve(part, -slopes[:size], assume_a="pos", check_finite=False)
-            except linalg.LinAlgError:
-                continue
-            if float(factors @ slopes[:size]) < 0.0:
-                return factors @ directions[:size], factors @ images[:size]
-        return new
+        direction, image = new
+        bend = loss.scale * self.point.pairs.product(image)
+        a, slope = float(image @ bend) + l2 * float(direction @ direction), float(gradient @ direction)
+        if not a > 0.0:
+            return new
+        alone = -slope / a
+        if self._last is None:
+            return alone * direction, alone * image
+        last, last_image = self._last
+        b = float(last_image @ bend) + l2 * float(direction @ last)
+        c = loss.scale * float(last_image @ self.point.pairs.product(last_image)) + l2 * float(last @ last)
+        other, determinant = float(gradient @ last), a * c - b * b
+        if not determinant > PARALLEL * a * c:
+            return alone * direction, alone * image
+        first, second = (b * other - c * slope) / determinant, (b * slope - a * other) / determinant
+        return first * direction + second * last, first * image + second * last_image
 
 
 def newton_direction(
@@ -298,3 +314,12 @@ def with_rounding(objective: Objective, solution: Solution, error: np.ndarray, t
     kinks = 0.0 if objective.penalty.ridge is not None else float(error @ np.abs(solution.w))
     gap = float((np.sqrt(solution.gap) + slack) ** 2 + kinks)
     return replace(solution, gap=gap, converged=bool(gap <= target_gap(objective, tol)))
+
+
+def joined(first: Solution, second: Solution) -> Solution:
+    """Two runs, one after the other, as one."""
+    history = {name: values.copy() for name, values in second.history.items()}
+    for name in ("epoch", "passes", "seconds"):
+        history[name] += first.history[name][-1] - (history[name][0] if name == "passes" else 0)
+    history = {name: np.concatenate([first.history[name], values[1:]]) for name, values in history.items()}
+    return replace(second, n_iter=first.n_iter + second.n_iter, history=history)
