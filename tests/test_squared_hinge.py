@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import minimize
+from sklearn import config_context
 from toy_loss import SquaredHingeByPairs
 
 from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments
@@ -97,7 +98,7 @@ def test_few_rows_stand_for_all():
     assert few.size <= 1200
     whole = loss.hessian_matrix(pairs)
     eigenvalues = np.linalg.eigvals(np.linalg.solve(whole, loss.hessian_matrix(few))).real
-    assert 0.7 < eigenvalues.min()
+    assert eigenvalues.min() > 0.7
     assert eigenvalues.max() < 1.4
     thin = loss.thinned(500)
     assert thin.products.shape[0] == 500
@@ -224,7 +225,7 @@ def test_many_rows_start_from_few_of_them():
     X, y = make_data(9000, 6, seed=11)
     model = AUCClassifier(loss="squared_hinge").fit(X, y)
     loss, l2 = sorted_loss(X, y), model.l2_
-    value, grad = loss.value_and_grad(model.coef_[0])
+    grad = loss.value_and_grad(model.coef_[0])[1]
     assert np.linalg.norm(grad + l2 * model.coef_[0]) ** 2 / (2 * l2) <= model.gap_ <= 1e-8 * loss.scale
     assert model.history_["passes"][-1] < 30
 
@@ -248,7 +249,7 @@ def test_wide_sparse_rows_need_no_matrix(l1):
     rng = np.random.default_rng(0)
     X = sparse.random_array((300, 3000), density=0.01, format="csr", rng=rng)
     y = (np.asarray(X[:, :40].sum(axis=1)).ravel() + 0.3 * rng.standard_normal(300) > 0.2).astype(int)
-    model = AUCClassifier(l1=l1 * y.mean() * (1 - y.mean()), loss="squared_hinge").fit(X, y)
+    model = AUCClassifier(1e-4, l1=l1 * y.mean() * (1 - y.mean()), loss="squared_hinge").fit(X, y)
     assert model.gap_ <= 1e-8 * y.mean() * (1 - y.mean())
     loss = sorted_loss(X, y)
     dense = sorted_loss(X.toarray(), y)
@@ -311,9 +312,6 @@ def test_curves_and_maps_work_with_it():
     search = AUCClassifierCV(loss="squared_hinge", features="auto", cv=3, l2s=[1e-3, 1e-1], random_state=0).fit(X, y)
     assert len(search.selection_["features"]) == 5
     assert sum(search.explain_one(X[0]).values()) == pytest.approx(search.decision_function(X[:1])[0])
-    squared = AUCClassifierCV(features="auto", cv=3, random_state=0).fit(X, y)
-    hinge = AUCClassifierCV(loss="squared_hinge", features="auto", cv=3, l2s=squared.l2s_, random_state=0)
-    assert "auto" == hinge.features
     curved = AUCClassifierCV(loss="squared_hinge", features="additive", cv=3, l2s=[1e-2]).fit(X, y)
     assert len(curved.shape_functions_) == 3
 
@@ -353,15 +351,16 @@ def test_what_keeps_no_rows_refuses_it(method):
 
 @pytest.mark.parametrize("estimator", [AUCClassifier, AUCClassifierCV])
 def test_an_unknown_loss_is_refused(estimator):
-    with pytest.raises(ValueError, match="'loss' parameter of .* must be a str among"):
+    with pytest.raises(ValueError, match=r"'loss' parameter of .* must be a str among"):
         estimator(loss="hinge").fit(*make_data(40, 3))
 
 
-def test_arrays_on_a_device_are_refused():
+def test_arrays_on_a_device_are_refused(monkeypatch):
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")  # scikit-learn asks for it
     xp = pytest.importorskip("array_api_strict")
     X, y = make_data(40, 3)
     for estimator in (AUCClassifier, AUCClassifierCV):
-        with pytest.raises(ValueError, match="sorts scores on the host"):
+        with config_context(array_api_dispatch=True), pytest.raises(ValueError, match="sorts scores on the host"):
             estimator(loss="squared_hinge").fit(xp.asarray(X), xp.asarray(y))
 
 

@@ -273,11 +273,11 @@ def pair_hinge_sums(upper, a, lower, b, up, down, slope):
 
 @compiled
 def pair_hinge_product(upper, a, lower, b, up, down, u, out):
-    """Write half the Hessian of `pair_hinge_sums` times u, one number for each row, to `out`; returns the mass of pairs.
+    """Write half the Hessian of `pair_hinge_sums` times u, one number for each row, to `out`.
 
     Each pair with lower_j > upper_i adds a_i b_j (u_i - u_j) to row i and takes it from row j.
     """
-    mass, above, pairs = 0.0, 0.0, 0.0  # Σ b and Σ b u of the negatives above
+    mass, above = 0.0, 0.0  # Σ b and Σ b u of the negatives above
     j = lower.shape[0] - 1
     for i in range(upper.shape[0] - 1, -1, -1):
         while j >= 0 and lower[j] > upper[i]:
@@ -285,7 +285,6 @@ def pair_hinge_product(upper, a, lower, b, up, down, u, out):
             above += b[j] * u[down[j]]
             j -= 1
         out[up[i]] = a[i] * (mass * u[up[i]] - above)
-        pairs += a[i] * mass
     mass, below = 0.0, 0.0  # Σ a and Σ a u of the positives below
     i = 0
     for j in range(lower.shape[0]):
@@ -294,7 +293,6 @@ def pair_hinge_product(upper, a, lower, b, up, down, u, out):
             below += a[i] * u[up[i]]
             i += 1
         out[down[j]] = b[j] * (mass * u[down[j]] - below)
-    return pairs
 
 
 @compiled

@@ -134,8 +134,8 @@ def refuse_without_rows(estimator: Any, method: str) -> None:
     """Refuse a loss that needs all rows in memory where a method keeps only sums of them."""
     if estimator.loss != "squared":
         raise WordedError(
-            "{method} keeps sums of the rows, and {loss} needs the rows themselves, sorted by their scores: use fit with "
-            "all rows in memory, or {squared}.",
+            "{method} keeps sums of the rows, and {loss} needs the rows themselves, sorted by their scores: use fit "
+            "with all rows in memory, or {squared}.",
             method=method,
             loss=Parameter("loss", estimator.loss),
             squared=Parameter("loss", "squared"),

@@ -172,7 +172,7 @@ class AUCClassifier(AUCClassifierBase):
     moments_ : ClassMoments
         The statistics the solution came from, when `solver_` is "moments".
     history_ : dict of ndarray
-        When `solver_` is "products" or "newton": `epoch`, `passes`, `seconds`, `objective` and `gap` for each iteration, the start
+        Unless `solver_` is "moments": `epoch`, `passes`, `seconds`, `objective` and `gap` for each iteration, the start
         included.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)

@@ -30,6 +30,7 @@ class RowProducts:
         self.in_memory = self.is_sparse or isinstance(X, np.ndarray)
         self._direct = self.is_sparse or (self.in_memory and X.dtype == np.float64)
         self.exact = self._direct or not self.in_memory  # whether the quick products are those of float64
+        self.work = int(X.nnz) if self.is_sparse else self.shape[0] * self.shape[1]  # multiplications in a product
         self._transposed = X.T if self.in_memory else None
 
     def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
@@ -74,4 +75,6 @@ class RowProducts:
         part = self.X[rows]
         if columns is not None:
             part = part[:, columns]
-        return part.toarray().astype(np.float64, copy=False) if sparse.issparse(part) else np.array(part, dtype=np.float64)
+        return (
+            part.toarray().astype(np.float64, copy=False) if sparse.issparse(part) else np.array(part, dtype=np.float64)
+        )

@@ -132,7 +132,11 @@ class SortedPairs:
         kept = []
         for rows, scores, shares in (
             (self.up[:positives], self.upper[:positives], self.a[:positives]),
-            (self.down[self.down.size - negatives :], self.lower[self.down.size - negatives :], self.b[self.down.size - negatives :]),
+            (
+                self.down[self.down.size - negatives :],
+                self.lower[self.down.size - negatives :],
+                self.b[self.down.size - negatives :],
+            ),
         ):
             places, weights = _every_so_manieth(np.arange(rows.size), shares, room)
             kept.append((rows[places], scores[places], weights))

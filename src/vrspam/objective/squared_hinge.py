@@ -176,7 +176,9 @@ class SquaredHingeLoss:
         """
         n, d = self.products.shape
         rows = self.pair_rows
-        sizes = [float(np.sqrt(np.sum(slope[i] ** 2 / c))) for i, c in ((rows.negative, rows.b), (rows.positive, rows.a))]
+        sizes = [
+            float(np.sqrt(np.sum(slope[i] ** 2 / c))) for i, c in ((rows.negative, rows.b), (rows.positive, rows.a))
+        ]
         of_sums = 5.0 * _growth(n) * EPS * (np.array(sizes) @ self.root_mean_squares)
         wrong_scores = 2.0 * _growth(d) * EPS * float(moved @ self.root_mean_squares.sum(axis=0))
         return of_sums + np.sqrt(self.k * self._curvature) * wrong_scores

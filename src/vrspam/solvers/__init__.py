@@ -53,7 +53,7 @@ def exact_solvers() -> list[Solver]:
 
     They keep what they compute of a loss, so one list serves all penalties of a grid.
     """
-    quadratic = [Cholesky(), GramDescent(), ConjugateGradient(), ColumnDescent()]
+    quadratic: list[Solver] = [Cholesky(), GramDescent(), ConjugateGradient(), ColumnDescent()]
     return [*quadratic, PairNewton(), PairProximalNewton(), TruncatedNewton(), ProximalGradient()]
 
 

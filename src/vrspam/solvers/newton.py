@@ -1,11 +1,11 @@
 """Newton's method for the squared hinge over pairs, with l2 alone.
 
-A step starts from d = -M⁻¹∇F, where M is the Hessian of some thousand rows, drawn evenly from those that are in a pair
-that counts: nearly as good as that of all rows at a fraction of its price, and the Hessian itself where few pairs count.
-Wide data has the diagonal instead. The step taken is the best one, by the Hessian of all rows, in the plane of d and the
-step before; the Hessian is needed only between the scores of the two, where it costs no product with X. So a step takes
-one product with X, one with Xᵀ and one sort, and as long as the active pairs stay the same the steps are those of the
-conjugate gradient method with preconditioner M.
+A step starts from d = -M⁻¹∇F, where M is the Hessian of some thousand rows, drawn evenly from those that are in a
+pair that counts: nearly as good as that of all rows at a fraction of its price, and the Hessian itself where few pairs
+count. Wide data has the diagonal instead. The step taken is the best one, by the Hessian of all rows, in the plane of
+d and the step before; the Hessian is needed only between the scores of the two, where it costs no product with X. So a
+step takes one product with X, one with Xᵀ and one sort, and as long as the active pairs stay the same the steps are
+those of the conjugate gradient method with preconditioner M.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class SortedScores(EpochSolver):
     _w: np.ndarray | None = None  # where `scores`, `point` and `moved` belong to, and the smooth part's gradient there
     tol = 0.0
 
-    def solve(self, objective: Objective, *, tol: float, max_iter: int, w0: np.ndarray | None = None) -> Solution:
+    def solve(self: Any, objective: Objective, *, tol: float, max_iter: int, w0: np.ndarray | None = None) -> Solution:
         if self._preconditioner is None or self._preconditioner.loss is not objective.loss:
             self._preconditioner, self._w = Preconditioner(objective.loss), None
         self.w0, self.tol = self._from_some_rows(objective, max_iter) if w0 is None else w0, tol
@@ -168,7 +168,9 @@ class SortedScores(EpochSolver):
         `image` are the scores of the direction. Returns the fraction of it that was taken, 0 if rounding allows none.
         """
         loss, penalty = objective.loss, objective.penalty
-        slope = float(state.grad @ direction) + (penalty.value(state.w + most * direction) - penalty.value(state.w)) / most
+        slope = (
+            float(state.grad @ direction) + (penalty.value(state.w + most * direction) - penalty.value(state.w)) / most
+        )
         fraction = most
         for _ in range(LINE_STEPS):
             w, scores = state.w + fraction * direction, self.scores + fraction * image

@@ -2,12 +2,12 @@
 
 Steps of two kinds. A proximal one minimises g·d + dᵀMd/2 + Ω(w + d), where M is the Hessian of some of the rows, by
 coordinate descent on the columns that are in use or should be: it finds which coefficients are 0. As soon as that does
-not change, F is smooth on the others, and Newton steps with conjugate gradient (as in `PairNewton`, preconditioned by M)
-solve for them.
+not change, F is smooth on the others, and Newton steps by conjugate gradient, preconditioned by M, solve for them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,14 @@ from vrspam.objective import Objective
 from vrspam.objective.squared_hinge import SquaredHingeLoss
 from vrspam.solvers.base import Solution, State
 from vrspam.solvers.gram import GramDescent, refuse_uncompiled
-from vrspam.solvers.newton import LEAST_ROWS, NOT_SORTED, ROWS_PER_FEATURE, SortedScores, newton_direction, with_rounding
+from vrspam.solvers.newton import (
+    LEAST_ROWS,
+    NOT_SORTED,
+    ROWS_PER_FEATURE,
+    SortedScores,
+    newton_direction,
+    with_rounding,
+)
 from vrspam.solvers.smooth import TruncatedNewton
 
 MOST_COLUMNS = 2_000  # with coefficients that are not 0; beyond, no matrix of them is formed
@@ -39,6 +46,9 @@ class QuadraticModel:
     def value_and_grad(self, w: np.ndarray, product: np.ndarray | None = None) -> tuple[float, np.ndarray]:
         product = self.matrix @ w if product is None else product
         return 0.5 * float(w @ product) - float(self.linear @ w), product - self.linear
+
+    def hessian_product(self, w: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        return lambda v: self.matrix @ v
 
     def curvature(self) -> np.ndarray:
         return np.diagonal(self.matrix)
