@@ -21,7 +21,7 @@ from vrspam import (
     SPAMClassifier,
     VRSPAMClassifier,
 )
-from vrspam.objective import MCP, SCAD, ElasticNet, SquaredPairLoss
+from vrspam.objective import MCP, SCAD, ElasticNet, SquaredHingeLoss, SquaredPairLoss
 from vrspam.solvers import exact_solvers
 from vrspam.solvers.gram import RidgePath
 
@@ -58,6 +58,9 @@ LOSSES = {
         lambda X, y: SquaredPairLoss.from_rows(X, y == 1, None, ClassMoments.from_data(X, y)), "squared"
     ),
     "squared, from outside": LossCase(QuadraticFromOutside.of, "squared"),
+    "squared hinge, sorted": LossCase(
+        lambda X, y: SquaredHingeLoss(X, y == 1, None, ClassMoments.from_data(X, y)), "squared hinge"
+    ),
     "squared hinge": LossCase(SquaredHingeByPairs, "squared hinge"),
     "logistic": LossCase(LogisticByPairs),
 }

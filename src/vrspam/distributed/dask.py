@@ -237,6 +237,7 @@ class DaskAUCClassifier(DaskScores, AUCClassifier):
         -------
         self
         """
+        base.refuse_without_rows(self, "DaskAUCClassifier")
         blocks = DaskBlocks.of(X, y, sample_weight)
         full = blocks.n_features <= base.MOMENTS_MAX_FEATURES
         moments = blocks.reduce(_tasks.block_moments, _tasks.add, clone(self), full)

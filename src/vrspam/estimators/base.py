@@ -15,6 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 
 from vrspam import metrics
 from vrspam._utils import array_api
+from vrspam._utils.messages import Parameter, WordedError
 from vrspam._utils.progress import Progress
 from vrspam._utils.validation import Rows, error_in_block
 from vrspam._utils.warnings import NotConverged, warn
@@ -139,6 +140,18 @@ CHOSEN_PENALTY: dict = {
 MAPS_ON_HOST = "Feature maps compute on the host: give them NumPy arrays, or use features='linear'."
 
 
+def refuse_without_rows(estimator: Any, method: str) -> None:
+    """Refuse a loss that needs all rows in memory where a method keeps only sums of them."""
+    if estimator.loss != "squared":
+        raise WordedError(
+            "{method} keeps sums of the rows, and {loss} needs the rows themselves, sorted by their scores: use fit "
+            "with all rows in memory, or {squared}.",
+            method=method,
+            loss=Parameter("loss", estimator.loss),
+            squared=Parameter("loss", "squared"),
+        )
+
+
 def generator(random_state) -> np.random.Generator:
     """A NumPy generator for scikit-learn's `random_state`."""
     return np.random.default_rng(check_random_state(random_state).randint(2**31, size=4))
@@ -209,6 +222,16 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         return Rows(X, y, sample_weight)
+
+    def _refuse_device(self, X: Any) -> None:
+        """Refuse arrays on a device where the loss sorts scores on the host."""
+        if getattr(self, "loss", "squared") != "squared" and array_api.device_namespace(X) is not None:
+            raise WordedError(
+                "{loss} sorts scores on the host: give it NumPy arrays, or use {squared}, which works where the data "
+                "lies.",
+                loss=Parameter("loss", getattr(self, "loss", None)),
+                squared=Parameter("loss", "squared"),
+            )
 
     def _validate_on_device(self, X, y, sample_weight, reset: bool) -> Rows:
         if not self._works_on_devices:

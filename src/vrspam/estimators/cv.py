@@ -22,6 +22,7 @@ from vrspam.estimators.base import (
     PENALTY_CONSTRAINTS,
     AUCClassifierBase,
     RowBlocks,
+    refuse_without_rows,
 )
 from vrspam.estimators.exact import ExactFit, ExactSolver
 from vrspam.features.frames import check_frame, is_frame
@@ -35,13 +36,13 @@ from vrspam.model_selection.kept_scores import KeptRows, keep_of_blocks, rows_to
 from vrspam.model_selection.scoring import make_scoring
 from vrspam.model_selection.sources import BlocksInSequence, FoldSource, RowsInMemory
 from vrspam.moments import ClassMoments
-from vrspam.objective import PenaltyFamily
+from vrspam.objective import LOSSES, LossChoice, PenaltyFamily
 from vrspam.solvers import SolverName
 from vrspam.solvers.path import check_grid_axis, warn_if_not_converged
 
 
 class AUCClassifierCV(AUCClassifierBase):
-    """The linear scorer that minimises the pairwise squared AUC loss, its penalties chosen by cross-validation.
+    """The linear scorer that minimises a pairwise AUC loss, its penalties chosen by cross-validation.
 
     At each point of the grid and on the training part of each fold it minimises, exactly,
 
@@ -52,6 +53,8 @@ class AUCClassifierCV(AUCClassifierBase):
     only the means and covariances of the classes, and those of a training part are those of all rows minus those
     of the validation part. So X is read once for the moments of all folds and once for their scores, all of `l2s` come
     from one eigendecomposition a fold, and l1 > 0 from warm-started coordinate descent on a d×d matrix. With
+    `loss="squared_hinge"` the terms are max(0, 1 - w·(x_i - x_j))², and each point is solved by Newton's method on the
+    rows, from the solution of its neighbour.
     ``penalty="mcp"`` or ``"scad"`` another function takes the place of l1 ‖w‖₁ (see `AUCClassifier`).
 
     Parameters
@@ -60,6 +63,9 @@ class AUCClassifierCV(AUCClassifierBase):
         "auto" is 17 values from 1e-6 to 1e2 times 2pq · (mean second derivative).
     l1s : list of numbers or "auto", default=(0.0,)
         "auto" is 30 values from the least l1 that makes all coefficients 0 (on all rows) down to 1e-3 of it.
+    loss : {"squared", "squared_hinge"}, default="squared"
+        What a pair costs, see `AUCClassifier`. The squared hinge reads the rows many times: features of a map are held
+        if they take at most 256 MB, else made again, block by block, at each reading.
     penalty : {"elasticnet", "mcp", "scad"}, default="elasticnet"
         "mcp" and "scad" give zeros without shrinking large coefficients; they need l1 > 0, such as ``l1s="auto"``. The
         curvatures h_j in them are those of each training part.
@@ -67,7 +73,8 @@ class AUCClassifierCV(AUCClassifierBase):
         Of "mcp" (default 3.0) and "scad" (3.7), see `AUCClassifier`.
     max_fpr : float in (0, 1], default=None
         Where the part of the ROC curve that matters ends: choose by the AUC up to this false-positive rate. Each
-        validation part needs at least one negative in it. It concerns `scoring` alone, not the loss.
+        validation part needs at least one negative in it. With ``loss="squared_hinge"`` the models are also trained on
+        this part (see `AUCClassifier`), with the squared loss it concerns `scoring` alone.
     scoring : {"auto", "roc_auc", "partial_roc_auc", "average_precision"} or callable, default="auto"
         The measure that chooses. "auto" is the partial AUC where `max_fpr` is given, and the AUC where it is not.
         "partial_roc_auc" is standardised as in `vrspam.metrics.partial_auc`. A callable is given `positive` (booleans),
@@ -147,12 +154,12 @@ class AUCClassifierCV(AUCClassifierBase):
     importances_ : dict of str to float
         Spread of each column's part of the score (of each feature's, for other transformers).
     classes_ : ndarray of shape (2,)
-    solver_ : {"moments", "products"}
-        See `vrspam.estimators.exact.choose_solver`.
+    solver_ : {"moments", "products", "newton"}
+        See `vrspam.estimators.exact.choose_solver`; "newton" for the squared hinge.
     moments_ : ClassMoments
-        Of all rows, when `solver_` is "moments".
+        Of all rows, unless they are too wide for a d×d matrix.
     history_ : dict of ndarray
-        Of the last fit, on all rows, when `solver_` is "products": `epoch`, `passes`, `seconds`, `objective` and `gap`.
+        Of the last fit, on all rows, unless `solver_` is "moments": see `AUCClassifier`.
     held_out_ : HeldOut
         After `fit_stream` only: `positive`, `scores`, `fold` and `weights` of the validation rows that were kept, each
         scored at the chosen point by the model of the other folds; `weights` say how many rows each stands for.
@@ -204,6 +211,7 @@ class AUCClassifierCV(AUCClassifierBase):
     _parameter_constraints: dict = {
         "l2s": [StrOptions({"auto"}), "array-like"],
         "l1s": [StrOptions({"auto"}), "array-like"],
+        "loss": [StrOptions(set(LOSSES))],
         **CHOSEN_PENALTY,
         "max_fpr": [Interval(Real, 0.0, 1.0, closed="right"), None],
         "scoring": [StrOptions({"auto", "roc_auc", "partial_roc_auc", "average_precision"}), callable],
@@ -221,6 +229,7 @@ class AUCClassifierCV(AUCClassifierBase):
         l2s="auto",
         l1s=(0.0,),
         *,
+        loss="squared",
         penalty="elasticnet",
         gamma=None,
         max_fpr=None,
@@ -235,6 +244,7 @@ class AUCClassifierCV(AUCClassifierBase):
     ):
         self.l2s = l2s
         self.l1s = l1s
+        self.loss = loss
         self.penalty = penalty
         self.gamma = gamma
         self.max_fpr = max_fpr
@@ -250,6 +260,11 @@ class AUCClassifierCV(AUCClassifierBase):
     def _validate_params(self) -> None:
         super()._validate_params()
         self._family.check(np.inf if isinstance(self.l1s, str) else check_grid_axis("l1s", self.l1s))
+
+    @property
+    def _loss(self) -> LossChoice:
+        """The loss; with the squared one, `max_fpr` concerns the choice alone."""
+        return LossChoice(self.loss, None if self.loss == "squared" else self.max_fpr)
 
     @property
     def _family(self) -> PenaltyFamily:
@@ -280,6 +295,7 @@ class AUCClassifierCV(AUCClassifierBase):
         self
         """
         search = self._search
+        self._refuse_device(X)
         plain = is_plain(self.features, X)
         rows = self._validate_rows(X, y, sample_weight, table=not plain)
         classes = self._two_classes(rows)
@@ -287,7 +303,7 @@ class AUCClassifierCV(AUCClassifierBase):
         solver: SolverName = "moments"
         if plain:
             keep, seed = self._keep(rows, classes, splits, groups)
-            source = RowsInMemory(rows, splits, classes)
+            source = RowsInMemory(rows, splits, classes, self.n_jobs, self._loss)
             scores = cross_validate(source, replace(search, keep=keep))
             found = only_columns(scores, rows.X.shape[1], self.selection)
             solver = source.solver
@@ -369,6 +385,7 @@ class AUCClassifierCV(AUCClassifierBase):
 
     def _check_blocks(self, validation_rows: int) -> HashFolds:
         """The folds of rows that come in blocks; parameters that need all rows at once are refused."""
+        refuse_without_rows(self, "Cross-validation of blocks")
         if not (isinstance(self.features, str) and self.features == "linear"):
             raise ValueError("fit_stream has no feature maps: use features='linear'.")
         if validation_rows < 1:
@@ -397,12 +414,12 @@ class AUCClassifierCV(AUCClassifierBase):
     @property
     def _search(self) -> GridSearch:
         scoring = make_scoring(self.scoring, self.max_fpr)
-        return GridSearch(self.l2s, self.l1s, self.tol, self.max_iter, self.n_jobs, self._family, scoring)
+        return GridSearch(self.l2s, self.l1s, self.tol, self.max_iter, self.n_jobs, self._family, scoring, self._loss)
 
     def _exact(self, found: MapChoice) -> ExactSolver:
         """The solver of the chosen point."""
         values = found.point.values
-        return ExactSolver(values["l2"], values["l1"], self.tol, self.max_iter, self._family)
+        return ExactSolver(values["l2"], values["l1"], self.tol, self.max_iter, self._family, self._loss)
 
     def _store_search(
         self,
@@ -416,7 +433,7 @@ class AUCClassifierCV(AUCClassifierBase):
         """Store what cross-validation found and the fit on all rows; warn of a grid that ends too early."""
         scores, point = found.chosen.scores, found.point
         solution, moments, l2, solver = fit
-        if solver == "moments":
+        if moments.has_scatter:
             more["moments_"] = moments
         if corrected is not None:
             more |= {"corrected_score_": corrected.score, "corrected_interval_": (corrected.low, corrected.high)}

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from vrspam._utils import array_api
 from vrspam._utils.blas import blas_threads_for, blas_threads_for_matrix
@@ -21,10 +21,23 @@ from vrspam.estimators.base import (
     AUCClassifierBase,
     BlockProducts,
     RowBlocks,
+    refuse_without_rows,
     resolve_l2,
 )
+from vrspam.features.mapped import hold_features
 from vrspam.moments import ClassMoments
-from vrspam.objective import ELASTIC_NET, DeviceProducts, Objective, Operator, PenaltyFamily, SquaredPairLoss
+from vrspam.objective import (
+    ELASTIC_NET,
+    LOSSES,
+    SQUARED,
+    DeviceProducts,
+    LossChoice,
+    Objective,
+    Operator,
+    PenaltyFamily,
+    SmoothLoss,
+    SquaredPairLoss,
+)
 from vrspam.solvers import SolverName, choose_solver, solve
 from vrspam.solvers.base import Solution
 from vrspam.solvers.refine import is_accurate, refine
@@ -57,6 +70,7 @@ class ExactSolver:
     max_iter : int
     penalty : PenaltyFamily
         Of a loss, and then of an l2 and an l1.
+    loss : LossChoice
     """
 
     l2: float | str
@@ -64,6 +78,7 @@ class ExactSolver:
     tol: float
     max_iter: int
     penalty: PenaltyFamily = ELASTIC_NET
+    loss: LossChoice = SQUARED
 
     def from_moments(self, moments: ClassMoments) -> ExactFit:
         """Solve from d×d matrices."""
@@ -79,6 +94,8 @@ class ExactSolver:
     ) -> ExactFit:
         """Solve for rows in memory or on a device; `moments`, where they are known already, are those of all rows."""
         X, y, weights = rows
+        if self.loss.needs_rows:
+            return self._by_newton(rows, classes, moments)
         if solver == "moments":
             return self._from_moments_of_rows(rows, classes, moments)
         if moments is None:
@@ -114,10 +131,19 @@ class ExactSolver:
         solution = refine(objective, loss, fit.solution, tol=self.tol, max_iter=self.max_iter)
         return fit._replace(solution=solution)
 
-    def _solve(self, loss: SquaredPairLoss, moments: ClassMoments, solver: SolverName) -> ExactFit:
+    def _by_newton(self, rows: Rows, classes: np.ndarray, moments: ClassMoments | None) -> ExactFit:
+        X, y, weights = rows
+        if moments is None:
+            moments = self._gather(rows, classes, scatter=False)
+        with blas_threads_for(X.shape[1]):
+            loss = self.loss.from_rows(hold_features(X), y == classes[1], weights, moments)
+            return self._solve(loss, moments, "newton")
+
+    def _solve(self, loss: SmoothLoss, moments: ClassMoments, solver: SolverName) -> ExactFit:
         l2 = resolve_l2(self.l2, moments)
         objective = Objective(loss, self.penalty(loss)(l2, float(self.l1)))
-        return ExactFit(solve(objective, tol=self.tol, max_iter=self.max_iter), moments, l2, solver)
+        solution = solve(objective, tol=self.loss.tolerance(self.tol), max_iter=self.max_iter)
+        return ExactFit(solution, moments, l2, solver)
 
     @staticmethod
     def _gather(rows: Rows, classes: np.ndarray, *, scatter: bool = True, precise: bool = True) -> ClassMoments:
@@ -127,13 +153,15 @@ class ExactSolver:
 
 
 class AUCClassifier(AUCClassifierBase):
-    """The linear scorer that minimises the pairwise squared AUC loss, exactly.
+    """The linear scorer that minimises a pairwise AUC loss, exactly.
 
     It minimises, with p the share of positives and q = 1 - p,
 
         F(w) = p q · mean over pairs (i in +, j in -) of (1 - w·(x_i - x_j))²  +  l2/2 ‖w‖²  +  l1 ‖w‖₁
 
     and stops when the certificate `gap_`, an upper bound on F(coef_) - min F, is at most tol·F(0). With
+    `loss="squared_hinge"` the pairs' terms are max(0, 1 - w·(x_i - x_j))²: a pair that is ranked right by more than
+    the margin costs nothing, so that rows far out do not pull the others. With
     ``penalty="mcp"`` or ``"scad"`` another function takes the place of l1 ‖w‖₁: it gives zeros without shrinking large
     coefficients, F may have several local minima, and `stationarity_` takes the place of the certificate.
 
@@ -145,6 +173,10 @@ class AUCClassifier(AUCClassifierBase):
         returned, and `gap_` is NaN because the bound needs strong convexity.
     l1 : float, default=0.0
         Weight of the absolute norm, or strength of MCP and SCAD; positive values give zeros in `coef_`.
+    loss : {"squared", "squared_hinge"}, default="squared"
+        What a pair costs. The squared loss needs only means and covariances of the classes; the squared hinge needs
+        the rows themselves, in memory, and is about as quick by Newton's method on sorted scores. docs/losses.md says
+        which one ranks better where.
     penalty : {"elasticnet", "mcp", "scad"}, default="elasticnet"
         "mcp" (Zhang 2010) and "scad" (Fan & Li 2001) replace l1 |w_j| by P(h_j w_j)/h_j, where P is the textbook
         penalty of strength l1 and h_j the second derivative of the loss along column j: "mcp" is
@@ -154,10 +186,15 @@ class AUCClassifier(AUCClassifierBase):
         How far the penalty reaches; as it grows, MCP and SCAD become l1 ‖w‖₁. By default 3.0 for "mcp", where it must
         be more than 1, and 3.7 for "scad", where it must be more than 2. It means the same for every scale of the
         features and every class imbalance.
+    max_fpr : float in (0, 1], default=None
+        The part of the ROC curve that matters: the mean over pairs is taken over all positives and the highest-scored
+        negatives, of total weight max_fpr times that of all negatives (the last one counts in part). For
+        ``loss="squared_hinge"``; None is all negatives.
     tol : float, default=1e-8
-        Relative accuracy: stop when the gap (or `stationarity_`) is at most tol·F(0), F(0) = pq.
+        Relative accuracy: stop when the gap (or `stationarity_`) is at most tol·F(0), F(0) = pq. With `max_fpr` 1e-6 is
+        the smallest that is used.
     max_iter : int, default=1000
-        Most iterations of the iterative solvers (sweeps, or conjugate-gradient steps).
+        Most iterations of the iterative solvers (sweeps, conjugate-gradient steps, or Newton steps).
     random_state : int, RandomState or None, default=None
         Accepted for a uniform interface; the solvers draw no random numbers.
 
@@ -183,13 +220,13 @@ class AUCClassifier(AUCClassifierBase):
         The value of l2 that was used.
     n_iter_ : int
         Iterations done (1 for a direct solve).
-    solver_ : {"moments", "products"}
-        What ran, see `vrspam.estimators.exact.choose_solver`.
+    solver_ : {"moments", "products", "newton"}
+        What ran, see `vrspam.estimators.exact.choose_solver`; "newton" for the squared hinge.
     moments_ : ClassMoments
         The statistics the solution came from, when `solver_` is "moments".
     history_ : dict of ndarray
-        When `solver_` is "products": `epoch`, `passes`, `seconds`, `objective` and `gap` (for "mcp" and "scad" also
-        `stationarity`) for each iteration, the start included.
+        Unless `solver_` is "moments": `epoch`, `passes`, `seconds`, `objective` and `gap` (for "mcp" and "scad" also
+        `stationarity`) for each iteration, the start included; with `max_fpr`, for each round of Newton steps.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Only if X had string column names.
@@ -226,7 +263,9 @@ class AUCClassifier(AUCClassifierBase):
     _works_on_devices = True
     _parameter_constraints: dict = {
         **PENALTY_CONSTRAINTS,
+        "loss": [StrOptions(set(LOSSES))],
         **CHOSEN_PENALTY,
+        "max_fpr": [Interval(Real, 0.0, 1.0, closed="right"), None],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
     }
@@ -236,16 +275,20 @@ class AUCClassifier(AUCClassifierBase):
         l2="auto",
         l1=0.0,
         *,
+        loss="squared",
         penalty="elasticnet",
         gamma=None,
+        max_fpr=None,
         tol=1e-8,
         max_iter=1000,
         random_state=None,
     ):
         self.l2 = l2
         self.l1 = l1
+        self.loss = loss
         self.penalty = penalty
         self.gamma = gamma
+        self.max_fpr = max_fpr
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
@@ -253,6 +296,7 @@ class AUCClassifier(AUCClassifierBase):
     def _validate_params(self) -> None:
         super()._validate_params()
         PenaltyFamily(self.penalty, self.gamma).check(self.l1)
+        LossChoice(self.loss, self.max_fpr).check()
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None) -> AUCClassifier:
@@ -269,6 +313,7 @@ class AUCClassifier(AUCClassifierBase):
         -------
         self
         """
+        self._refuse_device(X)
         rows = self._validate_rows(X, y, sample_weight)
         classes = self._two_classes(rows)
         solver = choose_solver(rows.X.shape[0], rows.X.shape[1], sparse.issparse(rows.X))
@@ -292,6 +337,7 @@ class AUCClassifier(AUCClassifierBase):
         -------
         self
         """
+        refuse_without_rows(self, "partial_fit")
         first = not hasattr(self, "moments_")
         if first and hasattr(self, "coef_"):
             raise ValueError(
@@ -349,6 +395,7 @@ class AUCClassifier(AUCClassifierBase):
         >>> np.allclose(AUCClassifier().fit_stream(blocks).coef_, AUCClassifier().fit(X, y).coef_)
         True
         """
+        refuse_without_rows(self, "fit_stream")
         blocks = RowBlocks(self, chunks, progress)
         moments = blocks.moments(most_once=PARTIAL_FIT_MAX_FEATURES)
         if moments.has_scatter:
@@ -371,6 +418,7 @@ class AUCClassifier(AUCClassifierBase):
         -------
         self
         """
+        refuse_without_rows(self, "fit_moments")
         if not isinstance(moments, ClassMoments):
             raise ValueError(f"fit_moments takes a ClassMoments, got {type(moments).__name__}.")
         fit = self._solver.from_moments(moments.copy())
@@ -378,7 +426,8 @@ class AUCClassifier(AUCClassifierBase):
 
     @property
     def _solver(self) -> ExactSolver:
-        return ExactSolver(self.l2, self.l1, self.tol, self.max_iter, PenaltyFamily(self.penalty, self.gamma))
+        family, loss = PenaltyFamily(self.penalty, self.gamma), LossChoice(self.loss, self.max_fpr)
+        return ExactSolver(self.l2, self.l1, self.tol, self.max_iter, family, loss)
 
     def _store_exact(self, fit: ExactFit, like: Any = None) -> Self:
         """Store the optimum; the moments are kept where it was found from them."""

@@ -21,6 +21,7 @@ from vrspam.features.kernel import KernelFeatures
 BANDWIDTHS = (3.0, 1.0, 0.3)  # from nearly quadratic to fine detail
 NAMES = ("linear", "additive", "kernel", "auto")
 MAX_FEATURES = 5_000
+HELD_BYTES = 1 << 28  # features of all rows are held up to this size by losses that read them many times
 
 
 class TooManyFeatures(WordedError):
@@ -72,6 +73,19 @@ class MappedArray:
         if isinstance(self.features, FeatureMap):  # goes by blocks itself
             return self.features.products(self.X, coefs)
         return np.concatenate([self.products(rows, coefs) for rows in blocks(*self.shape)])
+
+
+def hold_features(X: Any) -> Any:
+    """The features of all rows as an array if they take at most `HELD_BYTES`; anything else as it is.
+
+    For losses that read the rows many times. Larger features are made again, block by block, at each reading.
+    """
+    if not isinstance(X, MappedArray) or X.shape[0] * X.shape[1] * X.dtype.itemsize > HELD_BYTES:
+        return X
+    held = np.empty(X.shape, dtype=X.dtype)
+    for rows in blocks(*X.shape):
+        held[rows] = X[rows]
+    return held
 
 
 def named_maps(features: Any, seed: int | None) -> dict[str, Any]:

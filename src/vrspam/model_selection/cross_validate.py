@@ -23,7 +23,7 @@ from vrspam.model_selection.scoring import ROC_AUC, Scoring
 from vrspam.model_selection.selection import TIE, Choice, SelectionRule, select, simplest
 from vrspam.model_selection.sources import FoldSource, RowsInMemory, over_folds
 from vrspam.moments import ClassMoments
-from vrspam.objective import ELASTIC_NET, PenaltyFamily
+from vrspam.objective import ELASTIC_NET, SQUARED, LossChoice, PenaltyFamily
 from vrspam.solvers.path import AUTO_L1S, AUTO_L2S, auto_l1s, auto_l2s, check_grid_axis, solve_grid
 
 
@@ -108,7 +108,9 @@ def choose_map(
             too_many = refusal
             continue
         mapped = Rows(X, rows.y, rows.weights)
-        scores = cross_validate(RowsInMemory(mapped, splits, classes, search.n_jobs), search, keep_coefs=True)
+        source = RowsInMemory(mapped, splits, classes, search.n_jobs, search.loss)
+        scores = cross_validate(source, search, keep_coefs=True)
+        del source  # and with it features that it may hold
         new = Candidate(name, features, X.shape[1], scores, scores.select(rule))
         candidates.append(new)
         # The two square matrices of every map would need too much memory: only those of the best map are kept.
@@ -156,6 +158,7 @@ class GridSearch:
     n_jobs: int | None
     penalty: PenaltyFamily = ELASTIC_NET
     scoring: Scoring = ROC_AUC
+    loss: LossChoice = SQUARED
     keep: KeptRows | None = None
 
     @property
@@ -213,6 +216,7 @@ class GridScores:
     def select(self, rule: SelectionRule) -> Choice:
         """The point that the measure chooses."""
         return select(self.score, self.grid, rule, measure="" if self.by_auc else self.scoring.name)
+
     def held_out_at(self, choice: Choice) -> HeldOut:
         """The held-out rows at the chosen point, where their scores were kept."""
         assert self.held_out is not None
@@ -272,7 +276,13 @@ def cross_validate(source: FoldSource, search: GridSearch, *, keep_coefs: bool =
     def solve_fold(fold: int) -> np.ndarray:
         loss, centre = source.training(fold)
         grid = solve_grid(
-            loss, l2s, l1s, tol=search.tol, max_iter=search.max_iter, penalty=search.penalty(loss), like=source.like
+            loss,
+            l2s,
+            l1s,
+            tol=search.loss.tolerance(search.tol),
+            max_iter=search.max_iter,
+            penalty=search.penalty(loss),
+            like=source.like,
         )
         del loss  # its matrices are not needed while rows are scored
         scores.gaps[..., fold], scores.converged[..., fold] = grid.gaps, grid.converged

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -21,11 +22,11 @@ from vrspam._utils.blas import FEW, SMALL, blas_thread_count, blas_threads, blas
 from vrspam._utils.validation import Rows, error_in_block
 from vrspam.features import FeatureMap
 from vrspam.features.frames import BLOCK_ENTRIES, WHOLE_ROWS
-from vrspam.features.mapped import MappedArray
+from vrspam.features.mapped import MappedArray, hold_features
 from vrspam.model_selection.folds import HashFolds, Split
 from vrspam.model_selection.held_out import HeldOutBlock, ValidationScores
 from vrspam.moments import ClassMoments
-from vrspam.objective import SquaredPairLoss
+from vrspam.objective import SQUARED, LossChoice, SmoothLoss, SquaredPairLoss
 from vrspam.solvers import MOMENTS_MAX_FEATURES_DENSE, SolverName, choose_solver
 
 T = TypeVar("T")
@@ -82,13 +83,14 @@ def over_folds(function: Callable[[Any], T], folds: Sequence[Any], problem: Fold
 BLOCK_BYTES = 1 << 25  # rows gathered, and scores held, at once
 KEPT_BYTES = 1 << 30  # moments of all folds are kept up to this size
 MAPPED_BYTES = 1 << 27  # moments of all folds in feature space are kept up to this size
+COPIED_BYTES = 1 << 26  # rows of a training part that are read many times are copied up to this size
 BLOCKS_MAX_FEATURES = MOMENTS_MAX_FEATURES_DENSE  # two d×d matrices are kept for each fold of blocks
 
 
 class TrainingPart(NamedTuple):
     """The loss on the training part of a fold, and the point half-way between its class means."""
 
-    loss: SquaredPairLoss
+    loss: SmoothLoss
     centre: np.ndarray
 
 
@@ -136,8 +138,15 @@ class RowsInMemory:
 
     scores_all_folds_at_once = False
 
-    def __init__(self, rows: Rows, splits: list[Split], classes: np.ndarray, n_jobs: int | None = None):
-        self.rows, self.splits, self.classes = rows, splits, classes
+    def __init__(
+        self,
+        rows: Rows,
+        splits: list[Split],
+        classes: np.ndarray,
+        n_jobs: int | None = None,
+        loss: LossChoice = SQUARED,
+    ):
+        self.rows, self.splits, self.classes, self.loss = rows, splits, classes, loss
         self.n_folds = len(splits)
         self.like = rows.X
         self.is_positive = array_api.is_label(rows.y, classes[1], rows.X)
@@ -197,16 +206,39 @@ class RowsInMemory:
 
     def training(self, fold: int) -> TrainingPart:
         """The loss on the training part: from its moments, or by products with X as it is."""
+        if self.loss.needs_rows:
+            return self._from_rows(fold)
         if self.solver == "moments":
             moments = self.training_moments(fold)
             return TrainingPart(SquaredPairLoss.from_moments(moments), moments.means.mean(axis=0))
-        X, y, given = self.rows
-        weights = np.bincount(self.splits[fold].train, minlength=y.size).astype(np.float64)  # 0 for the rows outside
-        if given is not None:
-            weights *= given
-        moments = ClassMoments(X.shape[1], classes=self.classes, scatter=False).add_checked(X, y, weights)
-        loss = SquaredPairLoss.from_rows(X, self.is_positive, weights, moments)
+        weights, moments = self._weights_in(fold), self._spread_in(fold)
+        loss = SquaredPairLoss.from_rows(self.rows.X, self.is_positive, weights, moments)
         return TrainingPart(loss, moments.means.mean(axis=0))
+
+    def _from_rows(self, fold: int) -> TrainingPart:
+        """A loss that needs the rows of the training part; features of a map are held while they fit into memory."""
+        moments = self.training_moments(fold) if self.solver == "moments" else self._spread_in(fold)
+        X, train, weights = self._held_rows, self.splits[fold].train, self.rows.weights
+        if isinstance(X, np.ndarray) and train.size * X[:1].nbytes <= COPIED_BYTES:
+            weights = None if weights is None else weights[train]
+            loss = self.loss.from_rows(X[train], self.is_positive[train], weights, moments)
+        else:
+            loss = self.loss.from_rows(X, self.is_positive, self._weights_in(fold), moments)
+        return TrainingPart(loss, moments.means.mean(axis=0))
+
+    @cached_property
+    def _held_rows(self) -> Any:
+        return hold_features(self.rows.X)
+
+    def _weights_in(self, fold: int) -> np.ndarray:
+        """The weight of each row in the training part of a fold: 0 for the rows outside."""
+        weights = np.bincount(self.splits[fold].train, minlength=self.rows.y.size).astype(np.float64)
+        return weights if self.rows.weights is None else weights * self.rows.weights
+
+    def _spread_in(self, fold: int) -> ClassMoments:
+        """Means and variances of the training part of a fold."""
+        moments = ClassMoments(self.rows.X.shape[1], classes=self.classes, scatter=False)
+        return moments.add_checked(self.rows.X, self.rows.y, self._weights_in(fold))
 
     def held_out(self, coefs: Mapping[int, np.ndarray]) -> Iterator[HeldOutBlock]:
         """Scores of the validation part of each fold, some points of the grid at a time; zeros are left out."""

@@ -16,6 +16,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from vrspam.moments import ClassMoments
+from vrspam.objective.choice import LOSSES, SQUARED, LossChoice
 from vrspam.objective.losses import (
     DeviceProducts,
     Operator,
@@ -37,14 +38,18 @@ from vrspam.objective.penalties import (
     soft_threshold,
 )
 from vrspam.objective.rounding import UNIT
+from vrspam.objective.squared_hinge import SquaredHingeLoss
 
 __all__ = [
     "AUTO_L2_SHARE",
     "ELASTIC_NET",
+    "LOSSES",
     "MCP",
     "SCAD",
+    "SQUARED",
     "DeviceProducts",
     "ElasticNet",
+    "LossChoice",
     "Objective",
     "Operator",
     "Penalty",
@@ -52,6 +57,7 @@ __all__ = [
     "QuadraticLoss",
     "Separable",
     "SmoothLoss",
+    "SquaredHingeLoss",
     "SquaredPairLoss",
     "Strengths",
     "WithinProducts",

@@ -14,14 +14,17 @@ import numpy as np
 from vrspam.objective import Objective
 from vrspam.solvers.base import Solution, Solver
 from vrspam.solvers.gram import Cholesky, GramDescent
+from vrspam.solvers.newton import PairNewton
+from vrspam.solvers.partial import EdgeWeights
 from vrspam.solvers.products import ColumnDescent, ConjugateGradient
+from vrspam.solvers.proximal_newton import PairProximalNewton
 from vrspam.solvers.smooth import ProximalGradient, TruncatedNewton
 
 MOMENTS_MAX_FEATURES_DENSE = 5_000
 MOMENTS_MAX_FEATURES_SPARSE = 2_000
 MOMENTS_ALWAYS = 1_000
 
-SolverName = Literal["moments", "products"]
+SolverName = Literal["moments", "products", "newton"]
 
 
 def choose_solver(n_samples: int, n_features: int, is_sparse: bool) -> SolverName:
@@ -52,7 +55,8 @@ def exact_solvers() -> list[Solver]:
 
     They keep what they compute of a loss, so one list serves all penalties of a grid.
     """
-    return [Cholesky(), GramDescent(), ConjugateGradient(), ColumnDescent(), TruncatedNewton(), ProximalGradient()]
+    quadratic: list[Solver] = [Cholesky(), GramDescent(), ConjugateGradient(), ColumnDescent()]
+    return [*quadratic, EdgeWeights(), PairNewton(), PairProximalNewton(), TruncatedNewton(), ProximalGradient()]
 
 
 def solve(

@@ -174,6 +174,8 @@ def _partial_facts(fit: Fit) -> dict[str, float]:
         "cv_partial_auc_low": interval.low,
         "cv_partial_auc_high": interval.high,
     }
+
+
 def corrected_facts(auc: float, low: float, high: float) -> dict[str, float | None]:
     """The AUC corrected for the choice, and its interval; None where they are not known.
 

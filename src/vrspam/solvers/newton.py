@@ -1,0 +1,327 @@
+"""Newton's method for the squared hinge over pairs, with l2 alone.
+
+A step starts from d = -M⁻¹∇F, where M is the Hessian of some thousand rows, drawn evenly from those that are in a
+pair that counts: nearly as good as that of all rows at a fraction of its price, and the Hessian itself where few pairs
+count. Wide data has the diagonal instead. The step taken is the best one, by the Hessian of all rows, in the plane of
+d and the step before; the Hessian is needed only between the scores of the two, where it costs no product with X. So a
+step takes one product with X, one with Xᵀ and one sort, and as long as the active pairs stay the same the steps are
+those of the conjugate gradient method with preconditioner M.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+from vrspam.objective import Objective
+from vrspam.objective.sorted_pairs import SortedPairs
+from vrspam.objective.squared_hinge import SquaredHingeLoss
+from vrspam.solvers.base import EpochSolver, Solution, State, run, target_gap
+from vrspam.solvers.gram import NOT_RIDGE
+
+NOT_SORTED = "it needs the squared hinge over pairs, by sorted scores"
+ROWS_PER_FEATURE = 8  # in the preconditioner
+LEAST_ROWS = 2_000
+MATRIX_MAX_FEATURES = 5_000
+QUICK_ROWS = 20.0  # times n/d: the Hessian of so many rows costs little more than a product with X
+DENSE_SPEED = 10.0  # a product of matrices does so many times the work of one with a vector in the same time
+SLOW = 12  # steps after which a preconditioner is too coarse, and the next one takes more rows
+CG_STEPS = 500
+INEXACT = 0.1  # a step solves its linear system to this accuracy, or to that of the certificate
+LINE_STEPS = 30
+PARALLEL = 1e-10  # two directions closer than this, by the square of the sine, are one
+MANY = 50.0  # steps, where nothing better is known
+START_TOL = 1e-4  # of the solution for some of the rows, with which the whole problem starts
+
+
+class Preconditioner:
+    """An approximation of ∇²f + l2 that is quick to invert, for one loss and many l2."""
+
+    def __init__(self, loss: SquaredHingeLoss):
+        n, d = loss.products.shape
+        self.loss = loss
+        self.by_matrix = d <= min(MATRIX_MAX_FEATURES, max(n, 1_000))
+        self.few = max(ROWS_PER_FEATURE * d, LEAST_ROWS)
+        # Many rows of few columns: more of them cost no more than a product with X.
+        self.most = max(self.few, min(n // 4, int(QUICK_ROWS * n / max(d, 1))))
+        self._hessian: np.ndarray | None = None
+        self._factor: Any = None
+        self._l2 = -1.0
+
+    def pays(self, pairs: SortedPairs, steps_left: float) -> bool:
+        """Whether a new one costs less than the steps that it is likely to save."""
+        if self._hessian is None:
+            return True
+        n, d = self.loss.products.shape
+        rows = min(self.most, sum(pairs.active())) if self.by_matrix else n
+        return rows * d / (DENSE_SPEED * n) < 2.0 * (steps_left - 2.0)
+
+    def build(self, pairs: SortedPairs, steps: int) -> None:
+        """Take the Hessian at the given scores, of more rows if the last one was not good enough."""
+        bound = self.loss.curvature()
+        self._factor = None
+        if not self.by_matrix:
+            self._hessian = pairs.share() * bound
+            return
+        if steps > SLOW:
+            self.most *= 2
+        part = pairs.active_part(self.most)
+        matrix = self.loss.hessian_matrix(part)
+        if part.size < sum(pairs.active()):
+            # A column that is zero in all chosen rows would otherwise look as if nothing bent along it.
+            diagonal = np.einsum("ii->i", matrix)
+            np.maximum(diagonal, pairs.share() * bound, out=diagonal)
+        self._hessian = matrix
+
+    def solve(self, r: np.ndarray, l2: float) -> np.ndarray:
+        """Divide by it."""
+        assert self._hessian is not None
+        if self._factor is None or self._l2 != l2:
+            self._factor, self._l2 = self._factorise(l2), l2
+        if self._hessian.ndim == 1:
+            return r / self._factor
+        return linalg.cho_solve(self._factor, r, check_finite=False)
+
+    def _factorise(self, l2: float) -> Any:
+        assert self._hessian is not None
+        if self._hessian.ndim == 1:
+            diagonal = self._hessian + l2
+            return np.where(diagonal > 0.0, diagonal, 1.0)
+        mean = float(np.trace(self._hessian)) / max(self._hessian.shape[0], 1)
+        shift = max(l2, 1e-12 * mean, float(np.finfo(float).tiny))
+        while True:
+            matrix = np.array(self._hessian, order="F")
+            matrix[np.diag_indices_from(matrix)] += shift
+            try:
+                return linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+            except linalg.LinAlgError:
+                shift *= 100.0
+
+
+class SortedScores(EpochSolver):
+    """Base of the solvers that keep the scores of w sorted: what a step costs, and the search along it."""
+
+    _preconditioner: Preconditioner | None = None
+    _w: np.ndarray | None = None  # where `scores`, `point` and `moved` belong to, and the smooth part's gradient there
+    tol = 0.0
+
+    def solve(self: Any, objective: Objective, *, tol: float, max_iter: int, w0: np.ndarray | None = None) -> Solution:
+        if self._preconditioner is None or self._preconditioner.loss is not objective.loss:
+            self._preconditioner, self._w = Preconditioner(objective.loss), None
+        self.w0, self.tol = self._from_some_rows(objective, max_iter) if w0 is None else w0, tol
+        solution = self._certified(objective, run(self, objective, tol=tol, max_iter=max_iter))
+        # The room for rounding may take the gap above the tolerance again: then go on below it.
+        left = max_iter - solution.n_iter
+        if not solution.converged and not np.isnan(solution.gap) and left > 0:
+            slack = solution.gap - solution.history["gap"][-1]
+            room = tol - 2.0 * slack / objective.scale
+            if 0.0 < room < tol:
+                self.w0, self.tol = solution.w, 0.5 * room
+                more = run(self, objective, tol=self.tol, max_iter=left)
+                self.tol = tol
+                solution = self._certified(objective, joined(solution, more))
+        return solution
+
+    def _certified(self, objective: Objective, solution: Solution) -> Solution:
+        error = objective.loss.rounding_of(self.moved, self.point.slope)
+        return with_rounding(objective, solution, error, self.tol)
+
+    def _from_some_rows(self, objective: Objective, max_iter: int) -> np.ndarray | None:
+        """The solution for some of the rows, if there are many more: it is near, and costs a fraction."""
+        loss, few = objective.loss, self.preconditioner.few
+        if not self.preconditioner.by_matrix or loss.pair_rows.size < 3 * few:
+            return None
+        some = replace(objective, loss=loss.thinned(few))
+        return type(self)().solve(some, tol=START_TOL, max_iter=max_iter).w
+
+    @property
+    def preconditioner(self) -> Preconditioner:
+        assert self._preconditioner is not None
+        return self._preconditioner
+
+    def init(self, objective: Objective) -> State:
+        loss = objective.loss
+        w = np.zeros(loss.n_features) if self.w0 is None else np.array(self.w0, dtype=np.float64)
+        passes = 1.0
+        if self._w is None or not np.array_equal(w, self._w):  # else it is where the last solution ended
+            self.scores, self.moved = loss.scores(w), np.abs(w)
+            self.point = loss.at(self.scores)
+            self.grad = loss.gradient_of(self.point.slope)
+            self._w = w
+            passes += 2.0 if w.any() else 1.0
+        return State(w, self.grad, self.point.value + objective.penalty.value(w), passes=passes)
+
+    def goal_of(self, objective: Objective, size: float) -> float:
+        """The square of the residual at which a linear system counts as solved; `size` is that at its start."""
+        divisor = 2.0 * objective.penalty.gap_curvature(objective.loss.curvature())
+        return max(INEXACT**2 * size, 0.1 * target_gap(objective, self.tol) * divisor)
+
+    def search(
+        self, objective: Objective, state: State, direction: np.ndarray, image: np.ndarray, most: float = 1.0
+    ) -> float:
+        """Move along the direction, at most `most` of it, to a point where F is lower; each trial is one sort.
+
+        `image` are the scores of the direction. Returns the fraction of it that was taken, 0 if rounding allows none.
+        """
+        loss, penalty = objective.loss, objective.penalty
+        slope = (
+            float(state.grad @ direction) + (penalty.value(state.w + most * direction) - penalty.value(state.w)) / most
+        )
+        fraction = most
+        for _ in range(LINE_STEPS):
+            w, scores = state.w + fraction * direction, self.scores + fraction * image
+            point = loss.at(scores)
+            value = point.value + penalty.value(w)
+            if value <= state.value + 0.1 * fraction * min(slope, 0.0):
+                state.w, state.value = w, value
+                self.scores, self.point = scores, point
+                self.moved = self.moved + fraction * np.abs(direction)
+                return fraction
+            # F is convex along the direction, and f has about constant curvature: where it would be least, but inside.
+            rise = (value - state.value) / fraction - slope
+            fraction *= min(max(-slope / (2.0 * rise), 0.05), 0.7) if rise > 0.0 else 0.5
+        return 0.0
+
+    def arrive(self, objective: Objective, state: State) -> None:
+        """The gradient at the point that the search has reached."""
+        loss = objective.loss
+        if not loss.products.exact:  # steps were taken in float32, so their scores are coarse
+            self.scores, self.moved = loss.scores(state.w), np.abs(state.w)
+            self.point = loss.at(self.scores)
+            state.value = self.point.value + objective.penalty.value(state.w)
+            state.passes += 1.0
+        self.grad = state.grad = loss.gradient_of(self.point.slope)
+        self._w = state.w
+        state.passes += 1.0
+
+
+class PairNewton(SortedScores):
+    """Preconditioned steps on sorted scores; see the head of this file.
+
+    Without a start, the problem of some of the rows is solved first: its solution is near, and costs a fraction.
+    """
+
+    def refuses(self, objective: Objective) -> str | None:
+        if not isinstance(objective.loss, SquaredHingeLoss):
+            return NOT_SORTED
+        return NOT_RIDGE if objective.penalty.ridge is None else None
+
+    def init(self, objective: Objective) -> State:
+        self._last: tuple[np.ndarray, np.ndarray] | None = None  # the step before, and its scores
+        self._before, self._steps = np.inf, 0
+        return super().init(objective)
+
+    def epoch(self, objective: Objective, state: State) -> None:
+        loss, l2 = objective.loss, objective.penalty.ridge
+        assert l2 is not None
+        gradient = state.grad + l2 * state.w
+        if self.preconditioner.pays(self.point.pairs, self._steps_left(objective, gradient)):
+            self.preconditioner.build(self.point.pairs, self._steps)
+            self._steps = 0
+        self._steps += 1
+        direction = self.preconditioner.solve(-gradient, l2)
+        image = loss.quick_scores(direction)
+        state.passes += 1.0
+        step = self._best_step(loss, l2, gradient, (direction, image))
+        before = state.w
+        taken = self.search(objective, state, *step)
+        self._last = (state.w - before, taken * step[1]) if taken > 0.0 else None
+        self.arrive(objective, state)
+
+    def _steps_left(self, objective: Objective, gradient: np.ndarray) -> float:
+        """How many more steps there are if they go on as the last one did."""
+        divisor = 2.0 * objective.penalty.gap_curvature(objective.loss.curvature())
+        size, target = float(gradient @ gradient), divisor * target_gap(objective, self.tol)
+        before, self._before = self._before, size
+        if not 0.0 < target < size < before:
+            return MANY
+        return min(MANY, np.log(size / target) / np.log(before / size)) if before < np.inf else 0.0
+
+    def _best_step(
+        self, loss: SquaredHingeLoss, l2: float, gradient: np.ndarray, new: tuple[np.ndarray, np.ndarray]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The minimum of the quadratic model of F in the plane of the new direction and the step before."""
+        direction, image = new
+        bend = loss.scale * self.point.pairs.product(image)
+        a, slope = float(image @ bend) + l2 * float(direction @ direction), float(gradient @ direction)
+        if not a > 0.0:
+            return new
+        alone = -slope / a
+        if self._last is None:
+            return alone * direction, alone * image
+        last, last_image = self._last
+        b = float(last_image @ bend) + l2 * float(direction @ last)
+        c = loss.scale * float(last_image @ self.point.pairs.product(last_image)) + l2 * float(last @ last)
+        other, determinant = float(gradient @ last), a * c - b * b
+        if not determinant > PARALLEL * a * c:
+            return alone * direction, alone * image
+        first, second = (b * other - c * slope) / determinant, (b * slope - a * other) / determinant
+        return first * direction + second * last, first * image + second * last_image
+
+
+def newton_direction(
+    loss: SquaredHingeLoss,
+    pairs: SortedPairs,
+    gradient: np.ndarray,
+    curvature: Any,
+    conditioned_by: Callable[[np.ndarray], np.ndarray],
+    goal: float,
+    columns: np.ndarray | None = None,
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """Solve (∇²f + curvature) d = -gradient by conjugate gradient, on some columns where they are given.
+
+    It ends when the square of the residual is at most `goal`. Returns d, its scores, and the number of steps.
+    """
+    residual, x, image = -gradient, np.zeros_like(gradient), np.zeros(loss.products.shape[0])
+    whole = np.zeros(loss.n_features)
+    conditioned = conditioned_by(residual)
+    direction, rho = conditioned, float(residual @ conditioned)
+    steps = 0
+    while steps < CG_STEPS and rho > 0.0:
+        if columns is None:
+            whole = direction
+        else:
+            whole[columns] = direction
+        along = loss.quick_scores(whole)
+        product = loss.hessian_back(pairs, along)
+        product = (product if columns is None else product[columns]) + curvature * direction
+        steps += 1
+        bend = float(direction @ product)
+        if not bend > 0.0:
+            break
+        x += rho / bend * direction
+        image += rho / bend * along
+        residual = residual - rho / bend * product
+        if float(residual @ residual) <= goal:
+            break
+        conditioned = conditioned_by(residual)
+        previous, rho = rho, float(residual @ conditioned)
+        direction = conditioned + (rho / previous) * direction
+    return x, image, steps
+
+
+def with_rounding(objective: Objective, solution: Solution, error: np.ndarray, tol: float) -> Solution:
+    """The solution with a certificate that makes room for the rounding of the gradient, of which `error` is a bound.
+
+    The first part of the gap is a squared norm of the gradient, and its root grows by at most the norm of the error;
+    the part of the kinks grows by at most error·|w|.
+    """
+    if np.isnan(solution.gap):
+        return solution
+    slack = float(np.linalg.norm(error)) / np.sqrt(2.0 * objective.penalty.strong_convexity)
+    kinks = 0.0 if objective.penalty.ridge is not None else float(error @ np.abs(solution.w))
+    gap = float((np.sqrt(solution.gap) + slack) ** 2 + kinks)
+    return replace(solution, gap=gap, converged=bool(gap <= target_gap(objective, tol)))
+
+
+def joined(first: Solution, second: Solution) -> Solution:
+    """Two runs, one after the other, as one."""
+    history = {name: values.copy() for name, values in second.history.items()}
+    for name in ("epoch", "passes", "seconds"):
+        history[name] += first.history[name][-1] - (history[name][0] if name == "passes" else 0)
+    history = {name: np.concatenate([first.history[name], values[1:]]) for name, values in history.items()}
+    return replace(second, n_iter=first.n_iter + second.n_iter, history=history)

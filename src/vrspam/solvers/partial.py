@@ -1,0 +1,94 @@
+"""The squared hinge on the highest-scored negatives: an augmented Lagrangian around smooth problems.
+
+Each round minimises a smoothed loss (`SmoothedPartialLoss`) by Newton's method, and moves the weights of the negatives
+at the edge on to those that it found. The error shrinks with μ and with every round, so a handful of rounds do.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from vrspam.objective import Objective
+from vrspam.objective.partial_hinge import PartialHingeLoss
+from vrspam.objective.squared_hinge import EPS
+from vrspam.solvers.base import Solution, target_gap
+from vrspam.solvers.newton import PairNewton
+from vrspam.solvers.proximal_newton import PairProximalNewton
+
+ROUNDS = 40
+FIRST_MU = 1.0  # in units of what a pair costs at w = 0
+SHRINK = 4.0  # of μ, from round to round
+FIRST_TOL = 1e-3  # of the first smooth problem
+INNER = 0.1  # of the tolerance that a smooth problem may use up
+INNER_STEPS = 50  # of a smooth problem: what more do than a few is follow rounding
+
+
+class EdgeWeights:
+    """Rounds of smooth problems until the certificate of the partial loss is reached.
+
+    The certificate holds for any weights t of the negatives: with f_t the sum over pairs with these, f_t ≤ f, so
+
+        F(w) - min F ≤ (f(w) - f_t(w)) + (Fenchel-Young gap of f_t + Ω at w).
+
+    It is small for the t that the last round found.
+    """
+
+    _shares: np.ndarray | None = None
+    _loss: Any = None
+
+    def refuses(self, objective: Objective) -> str | None:
+        if not isinstance(objective.loss, PartialHingeLoss):
+            return "it needs the squared hinge on part of the negatives"
+        return PairProximalNewton().refuses(replace(objective, loss=objective.loss.whole))
+
+    def solve(self, objective: Objective, *, tol: float, max_iter: int, w0: np.ndarray | None = None) -> Solution:
+        loss: PartialHingeLoss = objective.loss
+        inner = PairProximalNewton() if objective.penalty.ridge is None else PairNewton()
+        before = np.full(loss.whole.pair_rows.b.size, loss.max_fpr)
+        if w0 is not None and self._loss is loss and self._shares is not None:  # the last point of a grid
+            before = self._shares
+        target, mu, w = target_gap(objective, tol), FIRST_MU, w0
+        rows, best, least, steps = [], None, np.inf, 0
+        passes, begun = 0.0, time.perf_counter()
+        for number in range(ROUNDS):
+            smooth = loss.smoothed(before, mu)
+            accuracy = FIRST_TOL if best is None else max(INNER * tol, INNER * 0.01 * least / loss.scale)
+            most = min(max_iter - steps, INNER_STEPS)
+            found = inner.solve(replace(objective, loss=smooth), tol=accuracy, max_iter=most, w0=w)
+            w, steps = found.w, steps + found.n_iter
+            passes += float(found.history["passes"][-1]) + 3.0
+            before = smooth.shares(smooth.scores(w))
+            value, gap, left = certificate(objective, w, before)
+            rows.append((number + 1, passes, time.perf_counter() - begun, value, gap))
+            if best is None or left < least:
+                best, least = Solution(w, value, gap, steps, bool(left <= target), stationarity=left), left
+                self._shares, self._loss = before, loss
+            if best.converged or steps >= max_iter:
+                break
+            mu /= SHRINK
+        assert best is not None
+        names = ("epoch", "passes", "seconds", "objective", "gap")
+        history = dict(zip(names, map(np.array, zip(*rows, strict=True)), strict=True))
+        stationarity = None if objective.penalty.is_convex else best.stationarity
+        return replace(best, n_iter=steps, history=history, stationarity=stationarity)
+
+
+def certificate(objective: Objective, w: np.ndarray, shares: np.ndarray) -> tuple[float, float, float]:
+    """F(w), the certificate with these weights of the negatives, and what decides when to stop; rounding included."""
+    loss: PartialHingeLoss = objective.loss
+    whole = loss.whole
+    scores = whole.scores(w)
+    top, below = (loss.at_shares(scores, t) for t in (loss.top_shares(scores), shares))
+    gap, left = objective.certificate(w, whole.gradient_of(below.slope))
+    error = whole.rounding_of(np.abs(w), below.slope) / loss.max_fpr
+    slack = float(np.linalg.norm(error)) / np.sqrt(2.0 * objective.penalty.gap_curvature(loss.curvature()))
+    kinks = 0.0 if objective.penalty.ridge is not None else float(error @ np.abs(w))
+    # Both values are sums of terms that are not negative, so each is right to a few n·eps of itself.
+    rounding = 8.0 * (scores.size + 4) * EPS * top.value
+    edge = max(top.value - below.value, 0.0) + rounding + kinks
+    gap, left = ((np.sqrt(number) + slack) ** 2 + edge for number in (gap, left))
+    return top.value + objective.penalty.value(w), float(gap), float(left)
