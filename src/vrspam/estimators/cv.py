@@ -116,7 +116,7 @@ class AUCClassifierCV(AUCClassifierBase):
     moments_ : ClassMoments
         Of all rows, unless they are too wide for a d×d matrix.
     history_ : dict of ndarray
-        Of the last fit, on all rows, unless `solver_` is "moments": `epoch`, `passes`, `seconds`, `objective` and `gap`.
+        Of the last fit, on all rows, unless `solver_` is "moments": `epoch`, `passes`, `seconds`, `objective`, `gap`.
     held_out_ : HeldOut
         After `fit_stream` only: `positive`, `scores`, `fold` and `weights` of the validation rows that were kept, each
         scored at the chosen point by the model of the other folds; `weights` say how many rows each stands for.

@@ -56,15 +56,15 @@ def cross_fit(estimator: Any, rows: Any, positive: np.ndarray, folds: Any) -> He
 class MappedScorer(BaseEstimator):
     """The optimum on the features of a map, at given penalties; the map learns from the rows of `fit` alone."""
 
-    def __init__(self, features: Any, l2: float, l1: float, tol: float, max_iter: int):
+    def __init__(self, features: Any, l2: float, l1: float, tol: float, max_iter: int, loss: str = "squared"):
         self.features, self.l2, self.l1 = features, l2, l1
-        self.tol, self.max_iter = tol, max_iter
+        self.tol, self.max_iter, self.loss = tol, max_iter, loss
 
     def fit(self, X: Any, y: np.ndarray) -> MappedScorer:
         """Fit the map, then the coefficients of its features."""
         self.features_ = clone(self.features).fit(X)
         rows = Rows(MappedArray(X, self.features_), y, None)
-        exact = ExactSolver(self.l2, self.l1, self.tol, self.max_iter)
+        exact = ExactSolver(self.l2, self.l1, self.tol, self.max_iter, loss=self.loss)
         solution, moments, *_ = exact.from_rows(rows, np.unique(y), "moments")
         self.coef_, self.intercept_ = solution.w, -float(solution.w @ moments.means.mean(axis=0))
         return self
@@ -124,13 +124,14 @@ SUSPECT_ROWS = 20_000  # rows of a stream in which leaking features are looked f
 
 @dataclass(frozen=True)
 class Plan:
-    """What the user asked for: candidates for l1, features, folds, seed, and whom to tell each stage."""
+    """What the user asked for: candidates for l1, features, folds, seed, whom to tell each stage, and the loss."""
 
     l1: str | Sequence[float]
     features: Any
     n_splits: int
     seed: int
     say: Callable[[str], None]
+    loss: str = "squared"
 
 
 class Fit(NamedTuple):
@@ -167,13 +168,13 @@ def fit_maps(opened: OpenedTable, plan: Plan) -> Fit:
     features = plan.features
     if isinstance(features, str) and not is_plain(features, rows):
         features = {name: take_all_categories(new, opened) for name, new in named_maps(features, None).items()}
-    search = AUCClassifierCV(l1s=l1s, features=features, cv=folds, random_state=plan.seed)
+    search = AUCClassifierCV(l1s=l1s, loss=plan.loss, features=features, cv=folds, random_state=plan.seed)
     with blas_threads(1 if positive.size <= SMALL_ROWS else None):
         fitted = search.fit(rows, positive)
         plan.say("scoring each fold by a model of the others")
-        chosen: Any = AUCClassifier(fitted.l2_, fitted.l1_)
+        chosen: Any = AUCClassifier(fitted.l2_, fitted.l1_, loss=plan.loss)
         if fitted.features_ is not None:  # the map learns from the other folds alone
-            chosen = MappedScorer(fitted.features_, fitted.l2_, fitted.l1_, search.tol, search.max_iter)
+            chosen = MappedScorer(fitted.features_, fitted.l2_, fitted.l1_, search.tol, search.max_iter, plan.loss)
         held_out = cross_fit(chosen, rows, positive, folds)
     return Fit(fitted, np.bincount(positive, minlength=2).tolist(), held_out, notes)
 
@@ -195,11 +196,12 @@ def fit_linear(opened: OpenedTable, plan: Plan) -> Fit:
     scaling = _scaling(moments, sparse.issparse(X))
     X = scaling(X)
     plan.say(f"choosing the penalty by {folds.get_n_splits()} folds")
-    search = AUCClassifierCV(l1s=l1_grid(plan.l1, moments, scaling), cv=folds, random_state=plan.seed)
+    l1s = l1_grid(plan.l1, moments, scaling)
+    search = AUCClassifierCV(l1s=l1s, loss=plan.loss, cv=folds, random_state=plan.seed)
     with blas_threads(1 if positive.size <= SMALL_ROWS else None):
         fitted = search.fit(X, positive)
         plan.say("scoring each fold by a model of the others")
-        held_out = cross_fit(AUCClassifier(fitted.l2_, fitted.l1_), X, positive, folds)
+        held_out = cross_fit(AUCClassifier(fitted.l2_, fitted.l1_, loss=plan.loss), X, positive, folds)
     notes += _constant_notes(opened, moments)
     return Fit(fitted, np.bincount(positive, minlength=2).tolist(), held_out, notes, moments, scaling)
 

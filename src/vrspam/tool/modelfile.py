@@ -230,6 +230,7 @@ _FACTS: dict[str, Callable[[Any], bool]] = {
     ),
     "data": _is_texts,
     "map": _is_text,
+    "loss": _is_text,
     "selection": _is_selection,
     "warnings": _are_notes,
 }

@@ -315,6 +315,8 @@ def _training_facts(model: Model) -> Facts:
     if facts.keys() >= AUC_FACTS:
         interval = f"{facts['cv_auc_low']:.4f} to {facts['cv_auc_high']:.4f}"
         words["cross-validated AUC"] = f"{facts['cv_auc']:.4f} ({interval})"
+    if facts.get("loss", "squared") != "squared":
+        words["loss"] = facts["loss"]
     if facts.keys() >= {"l2", "l1"}:
         words["l2, l1"] = f"{facts['l2']:.3g}, {facts['l1']:.3g}"
     if "relative_gap" in facts:
