@@ -81,7 +81,6 @@ SOLVERS["RidgePath"] = lambda: RidgePath(np.array([0.01, 0.02, 0.03, 0.04]))
 ESTIMATORS = [
     AUCClassifier(),
     AUCClassifier(l1=0.01),
-    AUCClassifier(loss="squared_hinge"),
     AUCClassifier(l1=0.01, loss="squared_hinge"),
     AUCClassifierCV(cv=3),
     AUCClassifierCV(l1s=(0.0, 0.01), cv=3),
