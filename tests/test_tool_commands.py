@@ -359,6 +359,10 @@ def test_help_has_an_example(command, capsys):
         (["train", "x.csv", "--calibration", "magic"], "--calibration"),
         (["train", "x.csv", "--features", "magic"], "--features"),
         (
+            ["train", "x.csv", "--loss", "squared_hinge", "--streaming"],
+            "--streaming keeps sums of the rows, and --loss squared_hinge needs the rows themselves",
+        ),
+        (
             ["train", "x.csv", "--features", "auto", "--streaming"],
             "--streaming trains straight lines only: leave",
         ),

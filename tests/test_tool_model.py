@@ -627,3 +627,20 @@ def test_an_auc_that_cannot_be_corrected_is_none_in_the_file(tmp_path):
     lacking = replace(trained, training={**trained.training, **corrected_facts(*[float("nan")] * 3)})
     save_model(lacking, tmp_path / "m.json")
     assert load_model(tmp_path / "m.json").training["corrected_auc"] is None
+
+
+def test_the_squared_hinge_is_trained_saved_and_scored(folder):
+    """Straight lines by scikit-learn's steps, curves by the estimator itself; the file says which loss it was."""
+    frame, new = patients(), patients(seed=1)
+    path, scored = write(frame, folder / "hinge.csv"), write(new, folder / "hinge-new.csv")
+    model = train(path, SICK, loss="squared_hinge", features="linear")
+    oracle = pipeline(model).set_params(aucclassifier__loss="squared_hinge").fit(frame, frame[SICK] == "yes")
+    np.testing.assert_allclose(scores_of(model, scored), oracle.decision_function(new), rtol=1e-5, atol=1e-6)
+    save_model(model, folder / "hinge.json")
+    assert load_model(folder / "hinge.json").training["loss"] == "squared_hinge"
+    curved = train(path, SICK, loss="squared_hinge", features="additive", n_splits=3)
+    assert curved.training["map"] == "additive"
+    assert 0 <= curved.training["relative_gap"] < 1e-8
+    for kind, match in (("hinge", "loss='hinge' is not known"), ("squared_hinge", "needs the rows themselves")):
+        with pytest.raises(ValueError, match=match):
+            train(path, SICK, loss=kind, streaming=True)

@@ -22,6 +22,11 @@ class Calibrate(StrEnum):
     none = "none"
 
 
+class Loss(StrEnum):
+    squared = "squared"
+    squared_hinge = "squared_hinge"
+
+
 class Features(StrEnum):
     linear = "linear"
     additive = "additive"
@@ -47,6 +52,13 @@ def train(
             help="The penalty that leaves features out: numbers to try, separated by commas, or 'auto' to search."
         ),
     ] = "0",
+    loss: Annotated[
+        Loss,
+        typer.Option(
+            help="What a pair of rows costs: squared, or squared_hinge, which does not count pairs that are ranked "
+            "right by more than the margin (not with --streaming)."
+        ),
+    ] = Loss.squared,
     features: Annotated[
         Features | None,
         typer.Option(
@@ -95,12 +107,14 @@ def train(
     """
     require("data", "pyarrow")
     from vrspam.tool.modelfile import save_model
-    from vrspam.tool.training import check_straight
+    from vrspam.tool.training import check_straight, check_sums
     from vrspam.tool.training import train as train_model
 
     if streaming:
         with options.misuse_of("--features"):
             check_straight(None if features is None else features.value)
+        with options.misuse_of("--loss"):
+            check_sums(loss.value)
     options.check_max_fpr(max_fpr)
     options.check_output("--model", model, data)
     grid = _l1(l1)
@@ -113,6 +127,7 @@ def train(
             target,
             positive,
             l1=grid,
+            loss=loss.value,
             features=None if features is None else features.value,
             max_fpr=max_fpr,
             calibration=calibration.value,
@@ -168,12 +183,12 @@ def _describe(model: Model, path: Path) -> None:
         interval = f"95 % interval {expected.low:.4f} to {expected.high:.4f}"
         say(f"cross-validated AUC  {expected.auc:.4f}, {interval} ({facts['folds']} folds)")
         say(f"{'':21}{expected.remark}")
-    interval = f"{facts['cv_auc_low']:.4f} to {facts['cv_auc_high']:.4f}"
-    say(f"cross-validated AUC  {facts['cv_auc']:.4f}, 95 % interval {interval} ({facts['folds']} folds)")
     if "max_fpr" in facts:
         interval = f"{facts['cv_partial_auc_low']:.4f} to {facts['cv_partial_auc_high']:.4f}"
         part = f"up to {100 * facts['max_fpr']:g} % false positives, standardised"
         say(f"partial AUC          {facts['cv_partial_auc']:.4f}, 95 % interval {interval} ({part})")
+    if facts["loss"] != "squared":
+        say(f"loss                 {facts['loss']}")
     say(f"penalty              l2 = {facts['l2']:.3g}, l1 = {facts['l1']:.3g}")
     say(f"certificate          relative gap to the optimum: at most {facts['relative_gap']:.0e}")
     say(f"strongest features   {describe_size(model)}:")

@@ -307,14 +307,12 @@ def newton_direction(
 def with_rounding(objective: Objective, solution: Solution, error: np.ndarray, tol: float) -> Solution:
     """The solution with a certificate that makes room for the rounding of the gradient, of which `error` is a bound.
 
-    The first part of the gap is a squared norm of the gradient, and its root grows by at most the norm of the error;
-    the part of the kinks grows by at most error·|w|.
+    Its root grows by at most the norm of the error over √(2 l2), with l1 > 0 too (docs/theory.md, section 3).
     """
     if np.isnan(solution.gap):
         return solution
     slack = float(np.linalg.norm(error)) / np.sqrt(2.0 * objective.penalty.strong_convexity)
-    kinks = 0.0 if objective.penalty.ridge is not None else float(error @ np.abs(solution.w))
-    gap = float((np.sqrt(solution.gap) + slack) ** 2 + kinks)
+    gap = float((np.sqrt(solution.gap) + slack) ** 2)
     return replace(solution, gap=gap, converged=bool(gap <= target_gap(objective, tol)))
 
 

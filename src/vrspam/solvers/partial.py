@@ -86,9 +86,8 @@ def certificate(objective: Objective, w: np.ndarray, shares: np.ndarray) -> tupl
     gap, left = objective.certificate(w, whole.gradient_of(below.slope))
     error = whole.rounding_of(np.abs(w), below.slope) / loss.max_fpr
     slack = float(np.linalg.norm(error)) / np.sqrt(2.0 * objective.penalty.gap_curvature(loss.curvature()))
-    kinks = 0.0 if objective.penalty.ridge is not None else float(error @ np.abs(w))
     # Both values are sums of terms that are not negative, so each is right to a few n·eps of itself.
     rounding = 8.0 * (scores.size + 4) * EPS * top.value
-    edge = max(top.value - below.value, 0.0) + rounding + kinks
+    edge = max(top.value - below.value, 0.0) + rounding
     gap, left = ((np.sqrt(number) + slack) ** 2 + edge for number in (gap, left))
     return top.value + objective.penalty.value(w), float(gap), float(left)

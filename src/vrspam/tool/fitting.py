@@ -20,6 +20,8 @@ from vrspam.features.frames import rows_of
 from vrspam.features.mapped import MappedArray, is_plain, named_maps
 from vrspam.metrics import AUCInterval, logit_interval, partial_auc_ci, roc_auc_ci
 from vrspam.model_selection.held_out import HeldOut
+from vrspam.objective import SQUARED, LossChoice
+from vrspam.objective.choice import LossName
 from vrspam.tool import data_checks
 from vrspam.tool.model import Scaling, spread
 from vrspam.tool.table import OpenedTable, stack
@@ -56,15 +58,15 @@ def cross_fit(estimator: Any, rows: Any, positive: np.ndarray, folds: Any) -> He
 class MappedScorer(BaseEstimator):
     """The optimum on the features of a map, at given penalties; the map learns from the rows of `fit` alone."""
 
-    def __init__(self, features: Any, l2: float, l1: float, tol: float, max_iter: int):
+    def __init__(self, features: Any, l2: float, l1: float, tol: float, max_iter: int, loss: LossChoice = SQUARED):
         self.features, self.l2, self.l1 = features, l2, l1
-        self.tol, self.max_iter = tol, max_iter
+        self.tol, self.max_iter, self.loss = tol, max_iter, loss
 
     def fit(self, X: Any, y: np.ndarray) -> MappedScorer:
         """Fit the map, then the coefficients of its features."""
         self.features_ = clone(self.features).fit(X)
         rows = Rows(MappedArray(X, self.features_), y, None)
-        exact = ExactSolver(self.l2, self.l1, self.tol, self.max_iter)
+        exact = ExactSolver(self.l2, self.l1, self.tol, self.max_iter, loss=self.loss)
         solution, moments, *_ = exact.from_rows(rows, np.unique(y), "moments")
         self.coef_, self.intercept_ = solution.w, -float(solution.w @ moments.means.mean(axis=0))
         return self
@@ -72,6 +74,11 @@ class MappedScorer(BaseEstimator):
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores of rows."""
         return MappedArray(X, self.features_) @ self.coef_ + self.intercept_
+
+
+def straight(fitted: AUCClassifierCV, plan: Plan) -> AUCClassifier:
+    """The scorer of straight lines at the chosen penalties."""
+    return AUCClassifier(fitted.l2_, fitted.l1_, loss=plan.loss, max_fpr=plan.trained_on.max_fpr)
 
 
 def fold_auc_ci(
@@ -139,7 +146,7 @@ SUSPECT_ROWS = 20_000  # rows of a stream in which leaking features are looked f
 
 @dataclass(frozen=True)
 class Plan:
-    """What the user asked for: candidates for l1, features, folds, seed, whom to tell each stage, max_fpr."""
+    """What the user asked for: candidates for l1, features, folds, seed, whom to tell each stage, max_fpr, the loss."""
 
     l1: str | Sequence[float]
     features: Any
@@ -147,6 +154,12 @@ class Plan:
     seed: int
     say: Callable[[str], None]
     max_fpr: float | None = None
+    loss: LossName = "squared"
+
+    @property
+    def trained_on(self) -> LossChoice:
+        """The loss, and the part of the negatives that it counts."""
+        return LossChoice(self.loss, None if self.loss == "squared" else self.max_fpr)
 
 
 class Fit(NamedTuple):
@@ -183,13 +196,16 @@ def fit_maps(opened: OpenedTable, plan: Plan) -> Fit:
     features = plan.features
     if isinstance(features, str) and not is_plain(features, rows):
         features = {name: take_all_categories(new, opened) for name, new in named_maps(features, None).items()}
-    search = AUCClassifierCV(l1s=l1s, features=features, cv=folds, random_state=plan.seed, max_fpr=plan.max_fpr)
+    search = AUCClassifierCV(
+        l1s=l1s, loss=plan.loss, max_fpr=plan.max_fpr, features=features, cv=folds, random_state=plan.seed
+    )
     with blas_threads(1 if positive.size <= SMALL_ROWS else None):
         fitted = search.fit(rows, positive)
         plan.say("scoring each fold by a model of the others")
-        chosen: Any = AUCClassifier(fitted.l2_, fitted.l1_)
+        chosen: Any = straight(fitted, plan)
         if fitted.features_ is not None:  # the map learns from the other folds alone
-            chosen = MappedScorer(fitted.features_, fitted.l2_, fitted.l1_, search.tol, search.max_iter)
+            penalties = fitted.l2_, fitted.l1_
+            chosen = MappedScorer(fitted.features_, *penalties, search.tol, search.max_iter, plan.trained_on)
         held_out = cross_fit(chosen, rows, positive, folds)
     return Fit(fitted, np.bincount(positive, minlength=2).tolist(), held_out, notes)
 
@@ -212,11 +228,11 @@ def fit_linear(opened: OpenedTable, plan: Plan) -> Fit:
     X = scaling(X)
     plan.say(f"choosing the penalty by {folds.get_n_splits()} folds")
     l1s = l1_grid(plan.l1, moments, scaling)
-    search = AUCClassifierCV(l1s=l1s, cv=folds, random_state=plan.seed, max_fpr=plan.max_fpr)
+    search = AUCClassifierCV(l1s=l1s, loss=plan.loss, cv=folds, random_state=plan.seed, max_fpr=plan.max_fpr)
     with blas_threads(1 if positive.size <= SMALL_ROWS else None):
         fitted = search.fit(X, positive)
         plan.say("scoring each fold by a model of the others")
-        held_out = cross_fit(AUCClassifier(fitted.l2_, fitted.l1_), X, positive, folds)
+        held_out = cross_fit(straight(fitted, plan), X, positive, folds)
     notes += _constant_notes(opened, moments)
     return Fit(fitted, np.bincount(positive, minlength=2).tolist(), held_out, notes, moments, scaling)
 

@@ -237,6 +237,7 @@ _FACTS: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(("corrected_auc", "corrected_auc_low", "corrected_auc_high"), _is_number_or_none),
     "data": _is_texts,
     "map": _is_text,
+    "loss": _is_text,
     "selection": _is_selection,
     "warnings": _are_notes,
 }

@@ -98,7 +98,6 @@ def _wrapped(name: str) -> str:
 
 
 NARROW = 5.5  # inches: a picture that a phone has room for
-AUC_FACTS = {"cv_auc", "cv_auc_low", "cv_auc_high"}
 PARTIAL_FACTS = {"max_fpr", "cv_partial_auc", "cv_partial_auc_low", "cv_partial_auc_high"}
 ShowParameter = Callable[[Parameter], str]
 
@@ -347,13 +346,12 @@ def _training_facts(model: Model) -> Facts:
     words["model"] = describe_model(model)
     if (found := expected_auc(model)) is not None:
         words["cross-validated AUC"] = f"{found.auc:.4f} ({found.low:.4f} to {found.high:.4f}), {found.remark}"
-    if facts.keys() >= AUC_FACTS:
-        interval = f"{facts['cv_auc_low']:.4f} to {facts['cv_auc_high']:.4f}"
-        words["cross-validated AUC"] = f"{facts['cv_auc']:.4f} ({interval})"
     if facts.keys() >= PARTIAL_FACTS:
         interval = f"{facts['cv_partial_auc_low']:.4f} to {facts['cv_partial_auc_high']:.4f}"
         part = f"up to {_percent(facts['max_fpr'])} false positives"
         words["cross-validated partial AUC"] = f"{facts['cv_partial_auc']:.4f} ({interval}), {part}"
+    if facts.get("loss", "squared") != "squared":
+        words["loss"] = facts["loss"]
     if facts.keys() >= {"l2", "l1"}:
         words["l2, l1"] = f"{facts['l2']:.3g}, {facts['l1']:.3g}"
     if "relative_gap" in facts:

@@ -12,6 +12,7 @@ import numpy as np
 from vrspam._utils.messages import Parameter, WordedError
 from vrspam.features import FeatureMap
 from vrspam.metrics.partial import check_max_fpr
+from vrspam.objective import LOSSES
 from vrspam.tool import data_checks
 from vrspam.tool.calibration import METHODS, Calibration, calibrate
 from vrspam.tool.data_checks import note_of
@@ -28,6 +29,7 @@ def train(
     positive: str | None = None,
     *,
     l1: str | Sequence[float] = (0.0,),
+    loss: str = "squared",
     features: Any = None,
     max_fpr: float | None = None,
     calibration: str = "sigmoid",
@@ -47,6 +49,8 @@ def train(
         The label column, and the label to rank above the others (see `vrspam.tool.table.open_labelled`).
     l1 : "auto" or sequence of numbers, default=(0.0,)
         Candidates for the absolute norm, for standardised features; "auto" tries six from 0 upwards.
+    loss : {"squared", "squared_hinge"}, default="squared"
+        What a pair costs, as in `AUCClassifierCV`; the squared hinge needs all rows in memory.
     features : {"linear", "additive", "kernel", "auto"} or a map of `vrspam.features`, optional
         Curves for the columns, or curves and interactions, as in `AUCClassifierCV`; "auto" chooses. By default
         "auto", but "linear" for streams, more than 1,000 features, and where l1 is to choose some of them.
@@ -94,8 +98,11 @@ def train(
         )
     if max_fpr is not None:
         check_max_fpr(max_fpr)
+    if loss not in LOSSES:
+        raise WordedError("{given} is not known; give squared or squared_hinge", given=Parameter("loss", loss))
     if streaming:
         check_straight(features)
+        check_sums(loss)
     say("reading")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
@@ -103,7 +110,7 @@ def train(
         if features is None:
             straight = streaming or opened.schema.n_features > MOST_COLUMNS or l1 == "auto" or any(l1)
             features = "linear" if straight else "auto"
-        plan = Plan(l1, features, n_splits, seed, say, max_fpr)
+        plan = Plan(l1, features, n_splits, seed, say, max_fpr, loss)
         in_memory = fit_linear if isinstance(features, str) and features == "linear" else fit_maps
         fit = (fit_blocks if streaming else in_memory)(opened, plan)
     notes = [*opened.notes, *data_checks.note_few_rows(fit.counts), *fit.notes]
@@ -118,6 +125,16 @@ def check_straight(features: Any) -> None:
             "{streaming} trains straight lines only: leave {features} out",
             streaming=Parameter("streaming", True),
             features=Parameter("features"),
+        )
+
+
+def check_sums(loss: str) -> None:
+    """Refuse a loss that needs all rows for a file that is read block by block."""
+    if loss != "squared":
+        raise WordedError(
+            "{streaming} keeps sums of the rows, and {loss} needs the rows themselves: leave one of them out",
+            streaming=Parameter("streaming", True),
+            loss=Parameter("loss", loss),
         )
 
 
@@ -146,6 +163,7 @@ def _model(opened: OpenedTable, fit: Fit, calibration: str, notes: list[str]) ->
             "map": "linear" if features is None else type(features).__name__.removesuffix("Features").lower(),
             "selection": [dict(zip(candidates, row, strict=True)) for row in zip(*candidates.values(), strict=True)],
             "nonzero": int(np.count_nonzero(parts["coef"])),
+            "loss": fitted.loss,
             "l2": float(fitted.l2_),
             "l1": float(fitted.l1_),
             "folds": int(np.unique(held_out.fold).size),
