@@ -197,13 +197,13 @@ def corrections_tried(record: Record, draws: int = 300) -> dict[str, float]:
     found["BBC-CV: bootstrap, scored out of bag"] = np.mean(left_out[taken, draw] / pairs[taken, draw])
     found["bootstrap, drawn - all rows"] = mean[best] - np.mean(drawn[taken, draw] - mean[taken])
     moves = np.hstack([influences(*part) for part in zip(record.rows.folds, record.scores, strict=True)]) / folds
-    for share in (0.1, 0.2, 1 / 3, 0.5):
+    for share in (0.1, 0.25, 0.5):
         odds = share / (1.0 - share)
         changes = moves @ np.where(rng.random((moves.shape[1], draws)) < share, -1.0, odds)
         taken = (mean[:, np.newaxis] + changes).argmax(axis=0)
         for factor in (1.0, 1.25, 1.5):
             deviations = factor / odds * (changes[taken, draw] - changes[best])
-            found[f"rows, {share:.2f} left out, factor {factor:.2f}"] = np.mean(mean[taken] - deviations)
+            found[f"rows, {share:g} left out, factor {factor:g}"] = np.mean(mean[taken] - deviations)
     return {name: float(value) for name, value in found.items()}
 
 
@@ -217,9 +217,11 @@ def intervals_tried(record: Record, score: float) -> dict[str, tuple[float, floa
     found = {
         "DeLong": logit_interval(inside, error, few),
         "Newcombe": newcombe_interval(score, error, rows.sizes),
-        "DeLong, widened": logit_interval(inside, rows.widening * error, few),
-        "Newcombe, widened": newcombe_interval(score, error, rows.sizes, widened=rows.widening),
-        "Newcombe, widened, Student's t": newcombe_interval(score, error, rows.sizes, widened=student * rows.widening),
+        "DeLong, widened for shared training rows": logit_interval(inside, rows.widening * error, few),
+        "Newcombe, widened for shared training rows": newcombe_interval(
+            score, error, rows.sizes, widened=rows.widening
+        ),
+        "the same with Student's t": newcombe_interval(score, error, rows.sizes, widened=student * rows.widening),
     }
     return {name: (each.low, each.high) for name, each in found.items()}
 

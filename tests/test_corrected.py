@@ -137,16 +137,23 @@ def test_draws_by_hand(monkeypatch, selection, grouped):
         return max(np.flatnonzero(aucs.mean(axis=1) >= least))  # the largest l2
 
     everything = choose([np.ones(f.positive.size) for f in rows.folds])
-    lead = 0.0
+    lead, of_taken = 0.0, []
     for draw in range(30):
         left_out = [change[fold.unit, draw] for fold in rows.folds]
-        taken = choose([np.where(out, 0.0, 1.25) for out in left_out])
-        # a fifth of the rows, five times their weight; the surplus over 1 counts 3/2-fold with three folds
-        weights = [1.0 + 1.5 * (np.where(out, 5.0, 0.0) - 1.0) for out in left_out]
+        taken = choose([np.where(out, 0.0, 4 / 3) for out in left_out])
+        # a quarter of the rows, four times their weight; the surplus over 1 counts 3/2-fold with three folds
+        weights = [1.0 + 1.5 * (np.where(out, 4.0, 0.0) - 1.0) for out in left_out]
         lead += np.mean(at(everything, weights)) - np.mean(at(taken, weights))
-    expected = np.mean(at(everything, [np.ones(f.positive.size) for f in rows.folds])) - lead / 30
-    assert correct(rows, scores, grid, selection, 7).score == pytest.approx(expected, abs=1e-12)
+        of_taken.append(grid.auc[taken].mean())
+    expected = grid.auc[everything].mean() - lead / 30
+    found = correct(rows, scores, grid, selection, 7)
+    assert found.score == pytest.approx(expected, abs=1e-12)
     assert lead != 0.0
+    moves = [influences(fold, part[[everything]])[0] for fold, part in zip(rows.folds, scores, strict=True)]
+    error = corrected.standard_error(rows, moves)
+    widened = np.sqrt(1 + 3 / 2 + 3 * np.var(of_taken) / error**2)  # sets of rows vary three times as much as the draws
+    interval = newcombe_interval(found.score, error, rows.sizes, widened=widened)
+    assert (found.low, found.high) == pytest.approx((interval.low, interval.high), abs=1e-12)
 
 
 def test_one_point_leaves_nothing_to_correct():
@@ -390,11 +397,11 @@ def test_a_blend_is_scored_as_the_mixture_of_its_points():
         assert auc[k] == pytest.approx(pairwise_auc(fold.positive, blended), abs=1e-14)
         assert np.linalg.norm(moved[k]) == pytest.approx(roc_auc_ci(fold.positive, blended).standard_error)
     always = optimism_of(lambda weights: np.tile(mixture[:, np.newaxis], weights[0].shape[1]), held_out, 0)
-    assert always == pytest.approx(0.0, abs=1e-15)
+    assert always == pytest.approx((0.0, 0.0), abs=1e-15)
 
     def towards_the_best(weights):
         drawn = [a[:, np.newaxis] + m @ (w - 1.0) for a, m, w in zip(grid.auc.T, moves, weights, strict=True)]
         shares = np.exp(40.0 * np.mean(drawn, axis=0))
         return shares / shares.sum(axis=0)
 
-    assert 0.0 < optimism_of(towards_the_best, held_out, 0) < 0.2
+    assert 0.0 < optimism_of(towards_the_best, held_out, 0).mean < 0.2

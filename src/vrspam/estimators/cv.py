@@ -122,8 +122,8 @@ class AUCClassifierCV(AUCClassifierBase):
         if no fold holds out two rows of each class.
     corrected_interval_ : tuple of two floats
         95 % interval of the AUC that the model has on new rows, around `corrected_score_`: DeLong's error, times 1.5
-        for five folds, because each row also trains the models that score the others. docs/corrected_auc.md has the
-        simulation behind both.
+        for five folds, because each row also trains the models that score the others, and a little more for the choice.
+        docs/corrected_auc.md has the simulation behind both.
     l2s_, l1s_ : ndarray
         The grid.
     auc_path_ : ndarray of shape (len(l2s), len(l1s), folds)

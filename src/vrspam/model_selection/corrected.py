@@ -21,7 +21,7 @@ from vrspam.model_selection.selection import TIE, SelectionRule
 
 DRAWN_ROWS = 80_000  # in all draws together: with more rows the choice varies less, and fewer draws do
 LEAST_DRAWS, MOST_DRAWS = 50, 400  # the least, too, for a measure that must be computed anew for each draw
-LEFT_OUT = 0.2  # share of the rows that a draw leaves out
+LEFT_OUT = 0.25  # share of the rows that a draw leaves out
 BATCH_VALUES = 1 << 22  # AUCs of all points, folds and some draws that are held at once
 
 Rule = Callable[[Sequence[np.ndarray]], np.ndarray]
@@ -102,14 +102,10 @@ def correct(
     Corrected
         All NaN, with a warning, if no fold has two rows of each class.
     """
-    shown = np.array([np.bincount(fold.positive, minlength=2).min() >= 2 for fold in rows.folds])
-    if not shown.any():
+    if not any(map(_varies, rows.folds)):
         warn(NoCorrection())
         return Corrected(*[float("nan")] * 3)
-    # A fold with one row of a class does not show how its AUC varies: the others stand for it.
-    scale = np.sqrt(shown.size / shown.sum())
-    parts = zip(shown, rows.folds, scores, strict=True)
-    moves = [scale * influences(fold, part) if varies else np.zeros_like(part) for varies, fold, part in parts]
+    moves = influences_of_folds(rows, scores)
 
     def rule(weights: Sequence[np.ndarray]) -> np.ndarray:
         drawn = [
@@ -123,17 +119,32 @@ def correct(
     optimism = optimism_of(rule, held_out, seed, MOST_DRAWS if other is None else LEAST_DRAWS)
     (chosen,) = rule(rows.ones()).T
     auc, move = held_out.of(chosen)
-    score = float(np.clip(auc.mean() - optimism, 0.0, 1.0))
-    interval = _interval(score, rows, move)
+    score = float(np.clip(auc.mean() - optimism.mean, 0.0, 1.0))
+    interval = _interval(score, rows, standard_error(rows, move), optimism.variance_of_choice)
     return Corrected(score, interval.low, interval.high)
 
 
-def _interval(score: float, rows: KeptRows, moves: Sequence[np.ndarray]) -> AUCInterval:
+def _interval(score: float, rows: KeptRows, error: float, variance_of_choice: float) -> AUCInterval:
     """DeLong's interval around a score, or with few rows Newcombe's, as in `roc_auc_ci`, but wider."""
-    error = standard_error(rows, moves)
+    widened = rows.widening
+    if error > 0.0:
+        widened = float(np.sqrt(widened**2 + variance_of_choice / error**2))
     if min(rows.sizes) >= ENOUGH_FOR_DELONG and 0.0 < score < 1.0:
-        return logit_interval(score, rows.widening * error, min(rows.sizes))
-    return newcombe_interval(score, error, rows.sizes, widened=rows.widening)
+        return logit_interval(score, widened * error, min(rows.sizes))
+    return newcombe_interval(score, error, rows.sizes, widened=widened)
+
+
+def _varies(fold: FoldRows) -> bool:
+    """Whether a fold has two rows of each class, and so shows how its AUC varies."""
+    return bool(np.bincount(fold.positive, minlength=2).min() >= 2)
+
+
+def influences_of_folds(rows: KeptRows, scores: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """The influences of the rows of each fold; folds that vary stand for those that do not show it."""
+    varying = list(map(_varies, rows.folds))
+    scale = np.sqrt(len(varying) / sum(varying))
+    parts = zip(varying, rows.folds, scores, strict=True)
+    return [scale * influences(fold, part) if varies else np.zeros(part.shape) for varies, fold, part in parts]
 
 
 class OtherMeasure(NamedTuple):
@@ -240,12 +251,21 @@ class HeldOutAUC(NamedTuple):
         if used.size == 1:
             return self.auc[used[0]], [moves[used[0]] for moves in self.moves]
         mixed = [points[np.newaxis, used] @ scores[used] for scores in self.scores]
-        moves = [influences(fold, scores)[0] for fold, scores in zip(self.rows.folds, mixed, strict=True)]
-        blocks = zip(self.rows.folds, mixed, strict=True)
-        return np.array([roc_auc_columns(f.positive, s.T, f.weights)[0] for f, s in blocks]), moves
+        auc = np.full(len(mixed), 0.5)  # kept rows of one class say nothing
+        for number, (fold, scores) in enumerate(zip(self.rows.folds, mixed, strict=True)):
+            if np.unique(fold.positive).size == 2:
+                auc[number] = roc_auc_columns(fold.positive, scores.T, fold.weights)[0]
+        return auc, [moves[0] for moves in influences_of_folds(self.rows, mixed)]
 
 
-def optimism_of(rule: Rule, held_out: HeldOutAUC, seed: int, most_draws: int = MOST_DRAWS) -> float:
+class Optimism(NamedTuple):
+    """How much too good the AUC is of what a rule takes on all rows, and how the choice itself makes it vary."""
+
+    mean: float
+    variance_of_choice: float
+
+
+def optimism_of(rule: Rule, held_out: HeldOutAUC, seed: int, most_draws: int = MOST_DRAWS) -> Optimism:
     """How much too good the AUC is of what a rule takes on all rows.
 
     Each draw leaves out a share of the rows. What the rule takes on the others is compared, on the rows left out, with
@@ -255,13 +275,17 @@ def optimism_of(rule: Rule, held_out: HeldOutAUC, seed: int, most_draws: int = M
     Each held-out row also trains the models that score the others, so that AUCs vary more from one set of rows to the
     next than held-out rows show. For that the deviations on the rows left out count (1 + held out / trained)-fold,
     K/(K-1) for K folds.
+
+    What is taken differs from draw to draw, and so does its AUC on all rows. The draws vary less than sets of rows do,
+    by the odds of being left out; the variance is scaled accordingly.
     """
     rng, rows = np.random.default_rng(seed), held_out.rows
     odds = LEFT_OUT / (1.0 - LEFT_OUT)
     scale = (1.0 + rows.held_out_per_trained) / odds
     (everything,) = rule(rows.ones()).T
     draws = int(np.clip(DRAWN_ROWS // rows.n_units, LEAST_DRAWS, most_draws))
-    lead = 0.0  # of what was taken on all rows, summed over the draws
+    leads: list[np.ndarray] = []  # of what was taken on all rows, on the rows left out
+    taken_auc: list[np.ndarray] = []
     step = max(1, BATCH_VALUES // held_out.auc.size)
     for first in range(0, draws, step):
         size = min(step, draws - first)
@@ -271,9 +295,11 @@ def optimism_of(rule: Rule, held_out: HeldOutAUC, seed: int, most_draws: int = M
         different, which = _different_lines(np.vstack([everything, taken]))
         auc, moves = zip(*map(held_out.of, different), strict=True)
         deviations = sum(np.stack(fold) @ part for fold, part in zip(zip(*moves, strict=True), changes, strict=True))
-        left_out = np.mean(auc, axis=1)[:, np.newaxis] - scale / len(rows.folds) * deviations
-        lead += float(np.sum(left_out[which[0]] - left_out[which[1:], np.arange(size)]))
-    return lead / draws
+        mean = np.mean(auc, axis=1)
+        left_out = mean[:, np.newaxis] - scale / len(rows.folds) * deviations
+        leads.append(left_out[which[0]] - left_out[which[1:], np.arange(size)])
+        taken_auc.append(mean[which[1:]])
+    return Optimism(float(np.concatenate(leads).mean()), float(np.concatenate(taken_auc).var()) / odds)
 
 
 def _different_lines(lines: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
