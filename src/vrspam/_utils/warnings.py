@@ -64,10 +64,12 @@ class GridNotCertified(FieldsWarning, ConvergenceWarning):
 
     missed: int
     total: int
+    convex: bool = True  # else there are no certificates
 
     def __str__(self) -> str:
+        what = "were not certified" if self.convex else "are not stationary"
         return (
-            f"{self.missed} of {self.total} solutions of the grid were not certified to tol: raise max_iter, "
+            f"{self.missed} of {self.total} solutions of the grid {what} to tol: raise max_iter, "
             "standardise the features, or leave out the smallest l2."
         )
 

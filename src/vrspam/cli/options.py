@@ -197,7 +197,7 @@ _OPTIONS = {
     name: f"--{name.replace('_', '-')}"
     for name in (
         *("target", "positive", "drop", "include", "categorical", "max_categories", "format", "delimiter"),
-        *("features", "streaming", "calibration", "seed", "l1", "l2", "theta", "epsilon", "raw"),
+        *("features", "streaming", "calibration", "seed", "l1", "penalty", "l2", "theta", "epsilon", "raw"),
         *("confidence", "recall", "cost_ratio", "skip_errors", "zero_based"),
     )
 } | {"n_splits": "--folds", "ids": "--id"}

@@ -22,6 +22,12 @@ class Calibrate(StrEnum):
     none = "none"
 
 
+class Penalty(StrEnum):
+    elasticnet = "elasticnet"
+    mcp = "mcp"
+    scad = "scad"
+
+
 class Features(StrEnum):
     linear = "linear"
     additive = "additive"
@@ -47,6 +53,10 @@ def train(
             help="The penalty that leaves features out: numbers to try, separated by commas, or 'auto' to search."
         ),
     ] = "0",
+    penalty: Annotated[
+        Penalty,
+        typer.Option(help="How --l1 acts: mcp and scad leave features out without shrinking the others."),
+    ] = Penalty.elasticnet,
     features: Annotated[
         Features | None,
         typer.Option(
@@ -92,7 +102,7 @@ def train(
     """
     require("data", "pyarrow")
     from vrspam.tool.modelfile import save_model
-    from vrspam.tool.training import check_straight
+    from vrspam.tool.training import check_penalty, check_straight
     from vrspam.tool.training import train as train_model
 
     if streaming:
@@ -100,6 +110,8 @@ def train(
             check_straight(None if features is None else features.value)
     options.check_output("--model", model, data)
     grid = _l1(l1)
+    with options.misuse_of("--penalty"):
+        check_penalty(penalty.value, grid)
     read = {"format": format, "delimiter": delimiter, "zero_based": zero_based}
     if target is None:
         options.ask_for_target(data, read)
@@ -109,6 +121,7 @@ def train(
             target,
             positive,
             l1=grid,
+            penalty=penalty.value,
             features=None if features is None else features.value,
             calibration=calibration.value,
             n_splits=folds,
@@ -144,7 +157,7 @@ def _l1(text: str) -> Any:
 
 
 def _describe(model: Model, path: Path) -> None:
-    from vrspam.tool.explanation import describe_model, describe_size, find_strongest
+    from vrspam.tool.explanation import describe_accuracy, describe_model, describe_size, find_strongest
 
     facts = model.training
     share = facts["positives"] / facts["rows"]
@@ -159,8 +172,9 @@ def _describe(model: Model, path: Path) -> None:
     say(f"model                {describe_model(model)}")
     interval = f"{facts['cv_auc_low']:.4f} to {facts['cv_auc_high']:.4f}"
     say(f"cross-validated AUC  {facts['cv_auc']:.4f}, 95 % interval {interval} ({facts['folds']} folds)")
-    say(f"penalty              l2 = {facts['l2']:.3g}, l1 = {facts['l1']:.3g}")
-    say(f"certificate          relative gap to the optimum: at most {facts['relative_gap']:.0e}")
+    kind = "" if facts["penalty"] == "elasticnet" else f"{facts['penalty']}, "
+    say(f"penalty              {kind}l2 = {facts['l2']:.3g}, l1 = {facts['l1']:.3g}")
+    say(f"certificate          {describe_accuracy(facts)}")
     say(f"strongest features   {describe_size(model)}:")
     found = find_strongest(model, STRONGEST)
     width = max((len(feature) for feature, _ in found), default=0)

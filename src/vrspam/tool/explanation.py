@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from vrspam.inspection import INTERACTIONS, distinct
 from vrspam.tool.model import Model
@@ -87,6 +89,15 @@ def describe_model(model: Model) -> str:
     if used < features:
         shown += f", {used:,} of them used"
     return f"{words[kind]} ({kind}), {shown}" if kind in words else f"{kind}, {shown}"
+
+
+def describe_accuracy(facts: Mapping[str, Any]) -> str | None:
+    """How close to the optimum a model is, from the facts about its training; None if they do not say."""
+    if "relative_gap" in facts:
+        return f"relative gap to the optimum: at most {facts['relative_gap']:.0e}"
+    if "relative_stationarity" in facts:
+        return f"none (the penalty is not convex); stationary to {facts['relative_stationarity']:.0e} of F(0)"
+    return None
 
 
 def describe_size(model: Model) -> str:

@@ -20,6 +20,7 @@ from vrspam.features.frames import rows_of
 from vrspam.features.mapped import MappedArray, is_plain, named_maps
 from vrspam.metrics import AUCInterval, logit_interval, roc_auc_ci
 from vrspam.model_selection.held_out import HeldOut
+from vrspam.objective.penalties import PenaltyFamily, PenaltyName
 from vrspam.tool import data_checks
 from vrspam.tool.model import Scaling, spread
 from vrspam.tool.table import OpenedTable, stack
@@ -56,15 +57,17 @@ def cross_fit(estimator: Any, rows: Any, positive: np.ndarray, folds: Any) -> He
 class MappedScorer(BaseEstimator):
     """The optimum on the features of a map, at given penalties; the map learns from the rows of `fit` alone."""
 
-    def __init__(self, features: Any, l2: float, l1: float, tol: float, max_iter: int):
+    def __init__(
+        self, features: Any, l2: float, l1: float, tol: float, max_iter: int, penalty: PenaltyName = "elasticnet"
+    ):
         self.features, self.l2, self.l1 = features, l2, l1
-        self.tol, self.max_iter = tol, max_iter
+        self.tol, self.max_iter, self.penalty = tol, max_iter, penalty
 
     def fit(self, X: Any, y: np.ndarray) -> MappedScorer:
         """Fit the map, then the coefficients of its features."""
         self.features_ = clone(self.features).fit(X)
         rows = Rows(MappedArray(X, self.features_), y, None)
-        exact = ExactSolver(self.l2, self.l1, self.tol, self.max_iter)
+        exact = ExactSolver(self.l2, self.l1, self.tol, self.max_iter, PenaltyFamily(self.penalty))
         solution, moments, *_ = exact.from_rows(rows, np.unique(y), "moments")
         self.coef_, self.intercept_ = solution.w, -float(solution.w @ moments.means.mean(axis=0))
         return self
@@ -131,6 +134,7 @@ class Plan:
     n_splits: int
     seed: int
     say: Callable[[str], None]
+    penalty: PenaltyName = "elasticnet"
 
 
 class Fit(NamedTuple):
@@ -163,17 +167,19 @@ def fit_maps(opened: OpenedTable, plan: Plan) -> Fit:
     l1s = plan.l1
     if l1s == "auto":
         lines = take_all_categories(LinearFeatures(random_state=plan.seed), opened).fit(rows).features_of(rows)
-        l1s = l1_grid(l1s, ClassMoments(classes=[False, True], scatter=False).update(lines, positive))
+        moments = ClassMoments(classes=[False, True], scatter=False).update(lines, positive)
+        l1s = l1_grid(l1s, moments, penalty=plan.penalty)
     features = plan.features
     if isinstance(features, str) and not is_plain(features, rows):
         features = {name: take_all_categories(new, opened) for name, new in named_maps(features, None).items()}
-    search = AUCClassifierCV(l1s=l1s, features=features, cv=folds, random_state=plan.seed)
+    search = AUCClassifierCV(l1s=l1s, penalty=plan.penalty, features=features, cv=folds, random_state=plan.seed)
     with blas_threads(1 if positive.size <= SMALL_ROWS else None):
         fitted = search.fit(rows, positive)
         plan.say("scoring each fold by a model of the others")
-        chosen: Any = AUCClassifier(fitted.l2_, fitted.l1_)
+        chosen: Any = AUCClassifier(fitted.l2_, fitted.l1_, penalty=plan.penalty)
         if fitted.features_ is not None:  # the map learns from the other folds alone
-            chosen = MappedScorer(fitted.features_, fitted.l2_, fitted.l1_, search.tol, search.max_iter)
+            penalties = fitted.l2_, fitted.l1_
+            chosen = MappedScorer(fitted.features_, *penalties, search.tol, search.max_iter, plan.penalty)
         held_out = cross_fit(chosen, rows, positive, folds)
     return Fit(fitted, np.bincount(positive, minlength=2).tolist(), held_out, notes)
 
@@ -195,11 +201,12 @@ def fit_linear(opened: OpenedTable, plan: Plan) -> Fit:
     scaling = _scaling(moments, sparse.issparse(X))
     X = scaling(X)
     plan.say(f"choosing the penalty by {folds.get_n_splits()} folds")
-    search = AUCClassifierCV(l1s=l1_grid(plan.l1, moments, scaling), cv=folds, random_state=plan.seed)
+    l1s = l1_grid(plan.l1, moments, scaling, plan.penalty)
+    search = AUCClassifierCV(l1s=l1s, penalty=plan.penalty, cv=folds, random_state=plan.seed)
     with blas_threads(1 if positive.size <= SMALL_ROWS else None):
         fitted = search.fit(X, positive)
         plan.say("scoring each fold by a model of the others")
-        held_out = cross_fit(AUCClassifier(fitted.l2_, fitted.l1_), X, positive, folds)
+        held_out = cross_fit(AUCClassifier(fitted.l2_, fitted.l1_, penalty=plan.penalty), X, positive, folds)
     notes += _constant_notes(opened, moments)
     return Fit(fitted, np.bincount(positive, minlength=2).tolist(), held_out, notes, moments, scaling)
 
@@ -213,19 +220,28 @@ def fit_blocks(opened: OpenedTable, plan: Plan) -> Fit:
     notes += data_checks.note_leaking_features(sample.X, sample.y, opened.schema)
     scaling = _scaling(moments, opened.chunks.sparse)
     plan.say(f"second and third reading: moments and scores of {plan.n_splits} folds")
-    search = AUCClassifierCV(l1s=l1_grid(plan.l1, moments, scaling), cv=HashFolds(plan.n_splits, plan.seed))
+    l1s = l1_grid(plan.l1, moments, scaling, plan.penalty)
+    search = AUCClassifierCV(l1s=l1s, penalty=plan.penalty, cv=HashFolds(plan.n_splits, plan.seed))
     fitted = search.fit_stream(StandardisedBlocks(opened, scaling))
     notes += _constant_notes(opened, moments)
     return Fit(fitted, list(map(int, moments.rows)), fitted.held_out_, notes, moments, scaling)
 
 
-def l1_grid(l1: str | Sequence[float], moments: ClassMoments, scaling: Scaling | None = None) -> Sequence[float]:
-    """Candidates for l1; "auto" spreads them below the value 2pq·max|δ| from which all coefficients are 0."""
+def l1_grid(
+    l1: str | Sequence[float],
+    moments: ClassMoments,
+    scaling: Scaling | None = None,
+    penalty: PenaltyName = "elasticnet",
+) -> Sequence[float]:
+    """Candidates for l1; "auto" spreads them below the value 2pq·max|δ| from which all coefficients are 0.
+
+    Only the elastic net allows 0 itself.
+    """
     if l1 != "auto":
         return tuple(float(value) for value in l1)
     delta = moments.delta if scaling is None else moments.delta / scaling.deviations
     largest = 2.0 * moments.p * moments.q * float(np.abs(delta).max())
-    return tuple(share * largest for share in L1_SHARES)
+    return tuple(share * largest for share in L1_SHARES if share > 0.0 or penalty == "elasticnet")
 
 
 def _constant_notes(opened: OpenedTable, moments: ClassMoments) -> list[str]:

@@ -228,6 +228,8 @@ _FACTS: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(
         ("l2", "l1", "cv_auc", "cv_auc_low", "cv_auc_high", "objective", "gap", "relative_gap"), _is_number
     ),
+    **dict.fromkeys(("stationarity", "relative_stationarity"), _is_number),
+    "penalty": _is_text,
     "data": _is_texts,
     "map": _is_text,
     "selection": _is_selection,

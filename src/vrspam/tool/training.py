@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from vrspam import AUCClassifierCV
 from vrspam._utils.messages import Parameter, WordedError
 from vrspam.features import FeatureMap
+from vrspam.objective.penalties import CONCAVE, PenaltyName
 from vrspam.tool import data_checks
 from vrspam.tool.calibration import METHODS, Calibration, calibrate
 from vrspam.tool.data_checks import note_of
@@ -27,6 +29,7 @@ def train(
     positive: str | None = None,
     *,
     l1: str | Sequence[float] = (0.0,),
+    penalty: PenaltyName = "elasticnet",
     features: Any = None,
     calibration: str = "sigmoid",
     n_splits: int = FOLDS,
@@ -45,6 +48,9 @@ def train(
         The label column, and the label to rank above the others (see `vrspam.tool.table.open_labelled`).
     l1 : "auto" or sequence of numbers, default=(0.0,)
         Candidates for the absolute norm, for standardised features; "auto" tries six from 0 upwards.
+    penalty : {"elasticnet", "mcp", "scad"}, default="elasticnet"
+        How l1 acts (docs/penalties.md): "mcp" and "scad" leave features out without shrinking the others, and need
+        positive numbers in l1, or "auto".
     features : {"linear", "additive", "kernel", "auto"} or a map of `vrspam.features`, optional
         Curves for the columns, or curves and interactions, as in `AUCClassifierCV`; "auto" chooses. By default
         "auto", but "linear" for streams, more than 1,000 features, and where l1 is to choose some of them.
@@ -88,6 +94,7 @@ def train(
         raise WordedError(
             "{given} is not known; give sigmoid, isotonic or none", given=Parameter("calibration", calibration)
         )
+    check_penalty(penalty, l1)
     if streaming:
         check_straight(features)
     say("reading")
@@ -97,12 +104,25 @@ def train(
         if features is None:
             straight = streaming or opened.schema.n_features > MOST_COLUMNS or l1 == "auto" or any(l1)
             features = "linear" if straight else "auto"
-        plan = Plan(l1, features, n_splits, seed, say)
+        plan = Plan(l1, features, n_splits, seed, say, penalty)
         in_memory = fit_linear if isinstance(features, str) and features == "linear" else fit_maps
         fit = (fit_blocks if streaming else in_memory)(opened, plan)
     notes = [*opened.notes, *data_checks.note_few_rows(fit.counts), *fit.notes]
     notes += dict.fromkeys(note_of(warning.message) for warning in caught)
     return _model(opened, fit, calibration, notes)
+
+
+def check_penalty(penalty: str, l1: str | Sequence[float]) -> None:
+    """Refuse an unknown penalty, and l1 = 0 where that is its strength."""
+    if penalty not in ("elasticnet", *CONCAVE):
+        names = ", ".join(("elasticnet", *CONCAVE))
+        raise WordedError("{given} is not known; give one of {names}", given=Parameter("penalty", penalty), names=names)
+    if penalty in CONCAVE and not isinstance(l1, str) and not all(value > 0.0 for value in l1):
+        raise WordedError(
+            "{given} needs positive numbers for l1, its strength: give {fix}, or numbers above 0",
+            given=Parameter("penalty", penalty),
+            fix=Parameter("l1", "auto"),
+        )
 
 
 def check_straight(features: Any) -> None:
@@ -142,16 +162,23 @@ def _model(opened: OpenedTable, fit: Fit, calibration: str, notes: list[str]) ->
             "nonzero": int(np.count_nonzero(parts["coef"])),
             "l2": float(fitted.l2_),
             "l1": float(fitted.l1_),
+            "penalty": fitted.penalty,
             "folds": int(np.unique(held_out.fold).size),
             "cv_auc": interval.auc,
             "cv_auc_low": interval.low,
             "cv_auc_high": interval.high,
             "objective": float(fitted.objective_),
-            "gap": float(fitted.gap_),
-            "relative_gap": float(fitted.gap_) * (others + positives) ** 2 / (others * positives),
+            **_accuracy(fitted, (others + positives) ** 2 / (others * positives)),
             "warnings": notes,
         },
     )
+
+
+def _accuracy(fitted: AUCClassifierCV, unit: float) -> dict[str, float]:
+    """The certificate of the model, or how stationary it is where its penalty allows none; `unit` is 1/F(0)."""
+    name = "gap" if fitted.penalty == "elasticnet" else "stationarity"
+    value = float(getattr(fitted, f"{name}_"))
+    return {name: value, f"relative_{name}": value * unit}
 
 
 def _parts(fit: Fit, opened: OpenedTable) -> dict[str, Any]:
