@@ -329,16 +329,18 @@ class PenaltyFamily:
         return self.name == "elasticnet"
 
     def check(self, l1s: Any) -> None:
-        """Refuse a gamma that is too small or not used, and l1 = 0 where l1 is the strength of the penalty."""
+        """Refuse unknown names, a gamma that is too small or not used, and l1 = 0 where that is the strength."""
+        if self.name not in ("elasticnet", *CONCAVE):
+            raise ValueError(f"penalty must be 'elasticnet', 'mcp' or 'scad', got {self.name!r}.")
         if self.name == "elasticnet":
             if self.gamma is not None:
                 raise ValueError(f"gamma={self.gamma:g} is of use only with penalty='mcp' or 'scad': leave it out.")
             return
         kind, usual = CONCAVE[self.name]
-        if self.gamma is not None and not self.gamma > 1.0 + kind.onset:
+        if self.gamma is not None and not 1.0 + kind.onset < self.gamma < np.inf:
             raise ValueError(
-                f"penalty={self.name!r} needs gamma > {1.0 + kind.onset:g}, got {self.gamma:g}: with a smaller one the "
-                f"problem is not convex along each coordinate (the usual value is {usual:g})."
+                f"penalty={self.name!r} needs a finite gamma > {1.0 + kind.onset:g}, got {self.gamma:g}: up to there "
+                f"the problem is not convex along each coordinate (the usual value is {usual:g})."
             )
         if not np.all(np.asarray(l1s, dtype=np.float64) > 0.0):
             raise ValueError(
