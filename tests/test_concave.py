@@ -292,8 +292,9 @@ def test_constant_columns_float32_and_real_units(name):
         coarse = AUCClassifier(0.0, l1, penalty=name).fit(X.astype(np.float32), y)
         assert model.coef_[0, 2] == 0.0
         np.testing.assert_allclose(coarse.coef_, model.coef_, atol=1e-3)
-        tiny = AUCClassifier(0.0, 1e-150 * l1, penalty=name).fit(1e-150 * X, y)
-        np.testing.assert_allclose(1e-150 * tiny.coef_, model.coef_, atol=1e-3)
+        for unit in (1e-150, 1e150):
+            other = AUCClassifier(0.0, unit * l1, penalty=name).fit(unit * X, y)
+            np.testing.assert_allclose(unit * other.coef_, model.coef_, atol=1e-3)
         assert not AUCClassifier(0.0, l1, penalty=name).fit(np.ones_like(X), y).coef_.any()
 
 

@@ -244,10 +244,11 @@ class Concave(ConcaveNumbers, Separable):
         """
         size, threshold = np.abs(v), step * self.l1
         ridge, bend = 1.0 + step * self.l2, step * self.h / self.bend
-        near, flat = np.maximum(size - threshold, 0.0) / ridge, size / ridge
+        over = np.maximum(size - threshold, 0.0)
+        near, flat = over / ridge, size / ridge
         convex = ridge > bend
         middle = (size - threshold * (self.gamma / self.bend)) / np.where(convex, ridge - bend, 1.0)
-        gain = (size**2 - np.maximum(size - threshold, 0.0) ** 2) * self.h
+        gain = (size - over) * self.h * (size + over)  # in this order nothing overflows
         cost = ridge * threshold * self.l1 * (2.0 * self.onset + self.bend)
         is_near = np.where(convex, self.h * near <= self.onset * self.l1, gain <= cost)
         is_flat = ~convex | (self.h * flat >= self.gamma * self.l1)
@@ -326,6 +327,7 @@ class PenaltyFamily:
 
     @property
     def is_convex(self) -> bool:
+        """Whether its penalties are convex."""
         return self.name == "elasticnet"
 
     def check(self, l1s: Any) -> None:
