@@ -15,6 +15,7 @@ from benchmarks.common import Table, correlated, interleaved, peak_extra_megabyt
 from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments, coef_path
 from vrspam.metrics import roc_auc
 from vrspam.objective import l2_unit
+from vrspam.objective.penalties import PenaltyName
 
 L2S = 10.0 ** np.arange(-5, 6)
 L1S = 10.0 ** np.arange(-5, 6)
@@ -72,10 +73,10 @@ def concave_paths(table: Table) -> None:
     }.items():
         moments = ClassMoments.from_data(X, y)
         l2 = 1e-3 * l2_unit(moments)
-        paths = {
-            name: partial(coef_path, moments, [l2], "auto", penalty=name) for name in ("elasticnet", "mcp", "scad")
-        }
-        seconds = interleaved(paths, repeats=5)
+        names: tuple[PenaltyName, ...] = ("elasticnet", "mcp", "scad")
+        seconds = interleaved(
+            {name: partial(coef_path, moments, [l2], "auto", penalty=name) for name in names}, repeats=5
+        )
         for name in ("mcp", "scad"):
             note = f"({seconds[name]:.2f} s / {seconds['elasticnet']:.2f} s)"
             ratio = seconds[name] / seconds["elasticnet"]

@@ -265,7 +265,8 @@ def test_it_does_not_matter_how_the_data_comes(name):
         np.testing.assert_allclose(coef, w, atol=1e-7, err_msg=where)
     history = fit.solution.history
     assert np.isnan(history["gap"]).all()
-    assert history["stationarity"][-1] == fit.solution.stationarity <= 1e-15 * 0.25
+    assert history["stationarity"][-1] == fit.solution.stationarity
+    assert fit.solution.converged
     assert np.all(np.diff(history["objective"]) <= 1e-15)
     assert history["passes"][0] > 1.0  # those of the elastic net that it started from
 
@@ -291,8 +292,9 @@ def test_constant_columns_float32_and_real_units(name):
         coarse = AUCClassifier(0.0, l1, penalty=name).fit(X.astype(np.float32), y)
         assert model.coef_[0, 2] == 0.0
         np.testing.assert_allclose(coarse.coef_, model.coef_, atol=1e-3)
-        tiny = AUCClassifier(0.0, 1e-150 * l1, penalty=name).fit(1e-150 * X, y)
-        np.testing.assert_allclose(1e-150 * tiny.coef_, model.coef_, atol=1e-3)
+        for unit in (1e-150, 1e150):
+            other = AUCClassifier(0.0, unit * l1, penalty=name).fit(unit * X, y)
+            np.testing.assert_allclose(unit * other.coef_, model.coef_, atol=1e-3)
         assert not AUCClassifier(0.0, l1, penalty=name).fit(np.ones_like(X), y).coef_.any()
 
 
@@ -389,8 +391,14 @@ def test_what_proximal_svrg_refuses(capsys):
 BAD = [
     ({"penalty": "lasso", "l1": 0.1}, "'penalty' parameter of .* must be a str among"),
     ({"penalty": "mcp"}, r"penalty='mcp' needs l1 > 0, which is its strength: give a positive l1 .*'elasticnet'\."),
-    ({"penalty": "mcp", "l1": 0.1, "gamma": 1.0}, r"penalty='mcp' needs gamma > 1, got 1: .* \(the usual value is 3\)"),
-    ({"penalty": "scad", "l1": 0.1, "gamma": 2.0}, r"penalty='scad' needs gamma > 2, got 2: .* value is 3\.7\)"),
+    (
+        {"penalty": "mcp", "l1": 0.1, "gamma": 1.0},
+        r"'mcp' needs a finite gamma > 1, got 1: .* \(the usual value is 3\)",
+    ),
+    (
+        {"penalty": "scad", "l1": 0.1, "gamma": 2.0},
+        r"'scad' needs a finite gamma > 2, got 2: .* value is 3\.7\)",
+    ),
     ({"penalty": "mcp", "l1": 0.1, "gamma": -1.0}, "'gamma' parameter of .* must be"),
     ({"gamma": 3.0, "l1": 0.1}, r"gamma=3 is of use only with penalty='mcp' or 'scad': leave it out\."),
 ]
@@ -418,9 +426,10 @@ def test_bad_parameters(parameters, message):
         AUCClassifierCV(l1s=l1s, **grid).fit(X, y)
     with pytest.raises(ValueError, match=message):
         AUCClassifierCV(l1s=l1s, **grid).fit_stream([(X, y)])
-    if "must be" not in message:
-        with pytest.raises(ValueError, match=message):
-            coef_path(moments, l1s=l1s, **grid)
+    with pytest.raises(
+        ValueError, match=message if "parameter of" not in message else "penalty must be|needs a finite"
+    ):
+        coef_path(moments, l1s=l1s, **grid)
 
 
 def test_the_elastic_net_is_the_default_family():

@@ -112,7 +112,7 @@ def _concave_prox(penalty, v, step, j, onset):
             size /= ridge
         else:
             size = (size - threshold * (gamma / bend)) / (ridge - step * h / bend)
-    elif (size * size - over * over) * h <= ridge * threshold * l1 * (2.0 * onset + bend):
+    elif (size - over) * h * (size + over) <= ridge * threshold * l1 * (2.0 * onset + bend):
         size = over / ridge
     else:
         size /= ridge

@@ -67,11 +67,13 @@ class GridNotCertified(FieldsWarning, ConvergenceWarning):
 
     missed: int
     total: int
+    convex: bool = True  # else there are no certificates
     more_advice: str = ""
 
     def __str__(self) -> str:
+        what = "were not certified" if self.convex else "are not stationary"
         return (
-            f"{self.missed} of {self.total} solutions of the grid were not certified to tol: raise max_iter, "
+            f"{self.missed} of {self.total} solutions of the grid {what} to tol: raise max_iter, "
             f"standardise the features, or leave out the smallest l2{self.more_advice}."
         )
 

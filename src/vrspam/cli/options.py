@@ -205,7 +205,7 @@ _OPTIONS = {
     name: f"--{name.replace('_', '-')}"
     for name in (
         *("target", "positive", "drop", "include", "categorical", "max_categories", "format", "delimiter"),
-        *("features", "streaming", "calibration", "seed", "loss", "l1", "l2", "theta", "epsilon", "raw"),
+        *("features", "streaming", "calibration", "seed", "loss", "l1", "penalty", "l2", "theta", "epsilon", "raw"),
         *("confidence", "recall", "cost_ratio", "skip_errors", "zero_based", "max_fpr"),
     )
 } | {"n_splits": "--folds", "ids": "--id"}

@@ -27,6 +27,12 @@ class Loss(StrEnum):
     squared_hinge = "squared_hinge"
 
 
+class Penalty(StrEnum):
+    elasticnet = "elasticnet"
+    mcp = "mcp"
+    scad = "scad"
+
+
 class Features(StrEnum):
     linear = "linear"
     additive = "additive"
@@ -52,6 +58,10 @@ def train(
             help="The penalty that leaves features out: numbers to try, separated by commas, or 'auto' to search."
         ),
     ] = "0",
+    penalty: Annotated[
+        Penalty,
+        typer.Option(help="How --l1 acts: mcp and scad leave features out without shrinking the others."),
+    ] = Penalty.elasticnet,
     loss: Annotated[
         Loss,
         typer.Option(
@@ -107,7 +117,7 @@ def train(
     """
     require("data", "pyarrow")
     from vrspam.tool.modelfile import save_model
-    from vrspam.tool.training import check_straight, check_sums
+    from vrspam.tool.training import check_penalty, check_straight, check_sums
     from vrspam.tool.training import train as train_model
 
     if streaming:
@@ -118,6 +128,8 @@ def train(
     options.check_max_fpr(max_fpr)
     options.check_output("--model", model, data)
     grid = _l1(l1)
+    with options.misuse_of("--penalty"):
+        check_penalty(penalty.value, grid)
     read = {"format": format, "delimiter": delimiter, "zero_based": zero_based}
     if target is None:
         options.ask_for_target(data, read)
@@ -127,6 +139,7 @@ def train(
             target,
             positive,
             l1=grid,
+            penalty=penalty.value,
             loss=loss.value,
             features=None if features is None else features.value,
             max_fpr=max_fpr,
@@ -164,7 +177,7 @@ def _l1(text: str) -> Any:
 
 
 def _describe(model: Model, path: Path) -> None:
-    from vrspam.tool.explanation import describe_model, describe_size, expected_auc, find_strongest
+    from vrspam.tool.explanation import describe_accuracy, describe_model, describe_size, expected_auc, find_strongest
 
     facts = model.training
     share = facts["positives"] / facts["rows"]
@@ -189,8 +202,9 @@ def _describe(model: Model, path: Path) -> None:
         say(f"partial AUC          {facts['cv_partial_auc']:.4f}, 95 % interval {interval} ({part})")
     if facts["loss"] != "squared":
         say(f"loss                 {facts['loss']}")
-    say(f"penalty              l2 = {facts['l2']:.3g}, l1 = {facts['l1']:.3g}")
-    say(f"certificate          relative gap to the optimum: at most {facts['relative_gap']:.0e}")
+    kind = "" if facts["penalty"] == "elasticnet" else f"{facts['penalty']}, "
+    say(f"penalty              {kind}l2 = {facts['l2']:.3g}, l1 = {facts['l1']:.3g}")
+    say(f"certificate          {describe_accuracy(facts)}")
     say(f"strongest features   {describe_size(model)}:")
     found = find_strongest(model, STRONGEST)
     width = max((len(feature) for feature, _ in found), default=0)

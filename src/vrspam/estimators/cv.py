@@ -470,7 +470,7 @@ class AUCClassifierCV(AUCClassifierBase):
         else:
             warn(AllCoefficientsZero(self.l1_))
         if self.features_ is None:  # of a map only the chosen point must converge: its grid is not the user's
-            warn_if_not_converged(self.converged_path_)
+            warn_if_not_converged(self.converged_path_, self._family)
         return self
 
     def decision_function(self, X) -> np.ndarray:

@@ -244,10 +244,11 @@ class Concave(ConcaveNumbers, Separable):
         """
         size, threshold = np.abs(v), step * self.l1
         ridge, bend = 1.0 + step * self.l2, step * self.h / self.bend
-        near, flat = np.maximum(size - threshold, 0.0) / ridge, size / ridge
+        over = np.maximum(size - threshold, 0.0)
+        near, flat = over / ridge, size / ridge
         convex = ridge > bend
         middle = (size - threshold * (self.gamma / self.bend)) / np.where(convex, ridge - bend, 1.0)
-        gain = (size**2 - np.maximum(size - threshold, 0.0) ** 2) * self.h
+        gain = (size - over) * self.h * (size + over)  # in this order nothing overflows
         cost = ridge * threshold * self.l1 * (2.0 * self.onset + self.bend)
         is_near = np.where(convex, self.h * near <= self.onset * self.l1, gain <= cost)
         is_flat = ~convex | (self.h * flat >= self.gamma * self.l1)
@@ -326,19 +327,22 @@ class PenaltyFamily:
 
     @property
     def is_convex(self) -> bool:
+        """Whether its penalties are convex."""
         return self.name == "elasticnet"
 
     def check(self, l1s: Any) -> None:
-        """Refuse a gamma that is too small or not used, and l1 = 0 where l1 is the strength of the penalty."""
+        """Refuse unknown names, a gamma that is too small or not used, and l1 = 0 where that is the strength."""
+        if self.name not in ("elasticnet", *CONCAVE):
+            raise ValueError(f"penalty must be 'elasticnet', 'mcp' or 'scad', got {self.name!r}.")
         if self.name == "elasticnet":
             if self.gamma is not None:
                 raise ValueError(f"gamma={self.gamma:g} is of use only with penalty='mcp' or 'scad': leave it out.")
             return
         kind, usual = CONCAVE[self.name]
-        if self.gamma is not None and not self.gamma > 1.0 + kind.onset:
+        if self.gamma is not None and not 1.0 + kind.onset < self.gamma < np.inf:
             raise ValueError(
-                f"penalty={self.name!r} needs gamma > {1.0 + kind.onset:g}, got {self.gamma:g}: with a smaller one the "
-                f"problem is not convex along each coordinate (the usual value is {usual:g})."
+                f"penalty={self.name!r} needs a finite gamma > {1.0 + kind.onset:g}, got {self.gamma:g}: up to there "
+                f"the problem is not convex along each coordinate (the usual value is {usual:g})."
             )
         if not np.all(np.asarray(l1s, dtype=np.float64) > 0.0):
             raise ValueError(

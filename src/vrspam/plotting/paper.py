@@ -33,6 +33,7 @@ NAMES = {
     "seconds": "seconds",
     "epoch": "epochs",
     "gap": "certificate: at most this far above the optimum",
+    "stationarity": "stationarity, in units of F",
     "objective": "objective F",
 }
 
@@ -47,8 +48,8 @@ def plot_convergence(
     histories : a `history_`, or a mapping from names to histories
         From an iterative estimator: arrays `epoch`, `passes`, `seconds`, `objective` and `gap` of equal length.
     x : {"passes", "seconds", "epoch"}, default="passes"
-    y : {"gap", "objective"}, default="gap"
-        The gap is drawn on a logarithmic scale.
+    y : {"gap", "stationarity", "objective"}, default="gap"
+        The gap, and the stationarity of fits without one, are drawn on a logarithmic scale.
     ax : matplotlib Axes, optional
 
     Returns
@@ -71,13 +72,13 @@ def plot_convergence(
         values = np.asarray(history[y], dtype=float)
         ax.plot(
             np.asarray(history[x], dtype=float),
-            np.maximum(values, SMALLEST) if y == "gap" else values,
+            values if y == "objective" else np.maximum(values, SMALLEST),
             color=COLOURS[number % len(COLOURS)],
             linestyle=DASHES[number % len(DASHES)],
             marker="o",
             label=name,
         )
-    if y == "gap":
+    if y != "objective":
         ax.set_yscale("log")
     ax.set_xlabel(NAMES.get(x, x))
     ax.set_ylabel(NAMES.get(y, y))

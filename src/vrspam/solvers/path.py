@@ -159,12 +159,12 @@ def coef_path(
     l2_axis = auto_l2s(moments) if isinstance(l2s, str) and l2s == "auto" else check_grid_axis("l2s", l2s)
     with blas_threads_for_matrix(loss.n_features):
         grid = solve_grid(loss, l2_axis, l1_axis, tol=tol, max_iter=max_iter, penalty=family(loss), like=like)
-    warn_if_not_converged(grid.converged, CANCELLED if moments.has_cancelled else "")
+    warn_if_not_converged(grid.converged, family, CANCELLED if moments.has_cancelled else "")
     return grid.coefs
 
 
-def warn_if_not_converged(converged: np.ndarray, more_advice: str = "") -> None:
-    """One warning for all points of a grid whose certificate did not reach the tolerance."""
+def warn_if_not_converged(converged: np.ndarray, penalty: PenaltyFamily, more_advice: str = "") -> None:
+    """One warning for all points of a grid whose certificate, or stationarity, did not reach the tolerance."""
     missed = int(np.count_nonzero(~converged))
     if missed:
-        warn(GridNotCertified(missed, converged.size, more_advice))
+        warn(GridNotCertified(missed, converged.size, penalty.is_convex, more_advice))

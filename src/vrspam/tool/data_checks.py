@@ -59,7 +59,8 @@ def constants(
     return describe(X, labels, fitted.l2_, theta=theta, epsilon=epsilon, coef=coef if np.any(coef) else None)
 
 
-CERTIFICATE = "to the last digit; the certificate says how far from the optimum the model can be"
+LAST_DIGIT = "to the last digit"
+CERTIFICATE = f"{LAST_DIGIT}; the certificate says how far from the optimum the model can be"
 BEST_AT_THE_EDGE = (
     "The best {parameter} is {value:g}, the {end} that was tried, and beats its neighbour by {lead:.2g}{unit}, more "
     "than one standard error ({error:.2g}): "
@@ -77,10 +78,11 @@ def note_of(noticed: Warning | Message | str) -> str:
     match noticed:
         case str():
             return noticed
-        case GridNotCertified(missed=missed, total=total):
-            return f"{missed} of {total} candidates for the penalty were not solved {CERTIFICATE}"
-        case NotConverged():
-            return f"the model was not solved {CERTIFICATE}"
+        case GridNotCertified(missed=missed, total=total, convex=convex):
+            how = CERTIFICATE if convex else LAST_DIGIT
+            return f"{missed} of {total} candidates for the penalty were not solved {how}"
+        case NotConverged(measure=measure):
+            return f"the model was not solved {CERTIFICATE if measure == 'gap_' else LAST_DIGIT}"
         case GridEdge(parameter="l1", beyond=beyond):
             advice = "try {beyond} numbers with {option}"
             return WordedText(

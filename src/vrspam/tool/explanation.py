@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from vrspam.inspection import INTERACTIONS, distinct
 from vrspam.tool.model import Model
@@ -112,6 +113,15 @@ def expected_auc(model: Model) -> ExpectedAUC | None:
     if known("corrected_auc"):
         name, remark = "corrected_auc", f"corrected for the choice of the model, {facts['cv_auc']:.4f} before"
     return ExpectedAUC(facts[name], facts[f"{name}_low"], facts[f"{name}_high"], remark)
+
+
+def describe_accuracy(facts: Mapping[str, Any]) -> str | None:
+    """How close to the optimum a model is, from the facts about its training; None if they do not say."""
+    if "relative_gap" in facts:
+        return f"relative gap to the optimum: at most {facts['relative_gap']:.0e}"
+    if "relative_stationarity" in facts:
+        return f"none (the penalty is not convex); stationary to {facts['relative_stationarity']:.0e} of F(0)"
+    return None
 
 
 def describe_size(model: Model) -> str:

@@ -20,8 +20,9 @@ from vrspam.features.frames import rows_of
 from vrspam.features.mapped import MappedArray, is_plain, named_maps
 from vrspam.metrics import AUCInterval, logit_interval, partial_auc_ci, roc_auc_ci
 from vrspam.model_selection.held_out import HeldOut
-from vrspam.objective import SQUARED, LossChoice
+from vrspam.objective import LossChoice
 from vrspam.objective.choice import LossName
+from vrspam.objective.penalties import PenaltyFamily, PenaltyName
 from vrspam.tool import data_checks
 from vrspam.tool.model import Scaling, spread
 from vrspam.tool.table import OpenedTable, stack
@@ -58,15 +59,24 @@ def cross_fit(estimator: Any, rows: Any, positive: np.ndarray, folds: Any) -> He
 class MappedScorer(BaseEstimator):
     """The optimum on the features of a map, at given penalties; the map learns from the rows of `fit` alone."""
 
-    def __init__(self, features: Any, l2: float, l1: float, tol: float, max_iter: int, loss: LossChoice = SQUARED):
+    def __init__(
+        self,
+        features: Any,
+        l2: float,
+        l1: float,
+        tol: float,
+        max_iter: int,
+        penalty: PenaltyFamily,
+        loss: LossChoice,
+    ):
         self.features, self.l2, self.l1 = features, l2, l1
-        self.tol, self.max_iter, self.loss = tol, max_iter, loss
+        self.tol, self.max_iter, self.penalty, self.loss = tol, max_iter, penalty, loss
 
     def fit(self, X: Any, y: np.ndarray) -> MappedScorer:
         """Fit the map, then the coefficients of its features."""
         self.features_ = clone(self.features).fit(X)
         rows = Rows(MappedArray(X, self.features_), y, None)
-        exact = ExactSolver(self.l2, self.l1, self.tol, self.max_iter, loss=self.loss)
+        exact = ExactSolver(self.l2, self.l1, self.tol, self.max_iter, self.penalty, self.loss)
         solution, moments, *_ = exact.from_rows(rows, np.unique(y), "moments")
         self.coef_, self.intercept_ = solution.w, -float(solution.w @ moments.means.mean(axis=0))
         return self
@@ -78,7 +88,7 @@ class MappedScorer(BaseEstimator):
 
 def straight(fitted: AUCClassifierCV, plan: Plan) -> AUCClassifier:
     """The scorer of straight lines at the chosen penalties."""
-    return AUCClassifier(fitted.l2_, fitted.l1_, loss=plan.loss, max_fpr=plan.trained_on.max_fpr)
+    return AUCClassifier(fitted.l2_, fitted.l1_, loss=plan.loss, penalty=plan.penalty, max_fpr=plan.trained_on.max_fpr)
 
 
 def fold_auc_ci(
@@ -155,6 +165,7 @@ class Plan:
     say: Callable[[str], None]
     max_fpr: float | None = None
     loss: LossName = "squared"
+    penalty: PenaltyName = "elasticnet"
 
     @property
     def trained_on(self) -> LossChoice:
@@ -192,20 +203,27 @@ def fit_maps(opened: OpenedTable, plan: Plan) -> Fit:
     l1s = plan.l1
     if l1s == "auto":
         lines = take_all_categories(LinearFeatures(random_state=plan.seed), opened).fit(rows).features_of(rows)
-        l1s = l1_grid(l1s, ClassMoments(classes=[False, True], scatter=False).update(lines, positive))
+        moments = ClassMoments(classes=[False, True], scatter=False).update(lines, positive)
+        l1s = l1_grid(l1s, moments, penalty=plan.penalty)
     features = plan.features
     if isinstance(features, str) and not is_plain(features, rows):
         features = {name: take_all_categories(new, opened) for name, new in named_maps(features, None).items()}
     search = AUCClassifierCV(
-        l1s=l1s, loss=plan.loss, max_fpr=plan.max_fpr, features=features, cv=folds, random_state=plan.seed
+        l1s=l1s,
+        loss=plan.loss,
+        penalty=plan.penalty,
+        max_fpr=plan.max_fpr,
+        features=features,
+        cv=folds,
+        random_state=plan.seed,
     )
     with blas_threads(1 if positive.size <= SMALL_ROWS else None):
         fitted = search.fit(rows, positive)
         plan.say("scoring each fold by a model of the others")
         chosen: Any = straight(fitted, plan)
         if fitted.features_ is not None:  # the map learns from the other folds alone
-            penalties = fitted.l2_, fitted.l1_
-            chosen = MappedScorer(fitted.features_, *penalties, search.tol, search.max_iter, plan.trained_on)
+            at = fitted.l2_, fitted.l1_, search.tol, search.max_iter
+            chosen = MappedScorer(fitted.features_, *at, PenaltyFamily(plan.penalty), plan.trained_on)
         held_out = cross_fit(chosen, rows, positive, folds)
     return Fit(fitted, np.bincount(positive, minlength=2).tolist(), held_out, notes)
 
@@ -227,8 +245,10 @@ def fit_linear(opened: OpenedTable, plan: Plan) -> Fit:
     scaling = _scaling(moments, sparse.issparse(X))
     X = scaling(X)
     plan.say(f"choosing the penalty by {folds.get_n_splits()} folds")
-    l1s = l1_grid(plan.l1, moments, scaling)
-    search = AUCClassifierCV(l1s=l1s, loss=plan.loss, cv=folds, random_state=plan.seed, max_fpr=plan.max_fpr)
+    l1s = l1_grid(plan.l1, moments, scaling, plan.penalty)
+    search = AUCClassifierCV(
+        l1s=l1s, loss=plan.loss, penalty=plan.penalty, max_fpr=plan.max_fpr, cv=folds, random_state=plan.seed
+    )
     with blas_threads(1 if positive.size <= SMALL_ROWS else None):
         fitted = search.fit(X, positive)
         plan.say("scoring each fold by a model of the others")
@@ -246,20 +266,28 @@ def fit_blocks(opened: OpenedTable, plan: Plan) -> Fit:
     notes += data_checks.note_leaking_features(sample.X, sample.y, opened.schema)
     scaling = _scaling(moments, opened.chunks.sparse)
     plan.say(f"second and third reading: moments and scores of {plan.n_splits} folds")
-    l1s, folds = l1_grid(plan.l1, moments, scaling), HashFolds(plan.n_splits, plan.seed)
-    search = AUCClassifierCV(l1s=l1s, cv=folds, max_fpr=plan.max_fpr)
+    l1s, folds = l1_grid(plan.l1, moments, scaling, plan.penalty), HashFolds(plan.n_splits, plan.seed)
+    search = AUCClassifierCV(l1s=l1s, penalty=plan.penalty, cv=folds, max_fpr=plan.max_fpr)
     fitted = search.fit_stream(StandardisedBlocks(opened, scaling))
     notes += _constant_notes(opened, moments)
     return Fit(fitted, list(map(int, moments.rows)), fitted.held_out_, notes, moments, scaling)
 
 
-def l1_grid(l1: str | Sequence[float], moments: ClassMoments, scaling: Scaling | None = None) -> Sequence[float]:
-    """Candidates for l1; "auto" spreads them below the value 2pq·max|δ| from which all coefficients are 0."""
+def l1_grid(
+    l1: str | Sequence[float],
+    moments: ClassMoments,
+    scaling: Scaling | None = None,
+    penalty: PenaltyName = "elasticnet",
+) -> Sequence[float]:
+    """Candidates for l1; "auto" spreads them below the value 2pq·max|δ| from which all coefficients are 0.
+
+    Only the elastic net allows 0 itself.
+    """
     if l1 != "auto":
         return tuple(float(value) for value in l1)
     delta = moments.delta if scaling is None else moments.delta / scaling.deviations
     largest = 2.0 * moments.p * moments.q * float(np.abs(delta).max())
-    return tuple(share * largest for share in L1_SHARES)
+    return tuple(share * largest for share in L1_SHARES if share > 0.0 or penalty == "elasticnet")
 
 
 def _constant_notes(opened: OpenedTable, moments: ClassMoments) -> list[str]:

@@ -235,6 +235,8 @@ _FACTS: dict[str, Callable[[Any], bool]] = {
     ),
     **dict.fromkeys(("max_fpr", "cv_partial_auc", "cv_partial_auc_low", "cv_partial_auc_high"), _is_number),
     **dict.fromkeys(("corrected_auc", "corrected_auc_low", "corrected_auc_high"), _is_number_or_none),
+    **dict.fromkeys(("stationarity", "relative_stationarity"), _is_number),
+    "penalty": _is_text,
     "data": _is_texts,
     "map": _is_text,
     "loss": _is_text,

@@ -25,6 +25,7 @@ from vrspam.plotting.style import new_figure, save_figure
 from vrspam.report import Bullets, Cell, Facts, Figure, Page, Table, Text
 from vrspam.tool.evaluation import Evaluation, calibration_error, describe_thresholds, verdict
 from vrspam.tool.explanation import (
+    describe_accuracy,
     describe_curves,
     describe_model,
     describe_size,
@@ -354,8 +355,10 @@ def _training_facts(model: Model) -> Facts:
         words["loss"] = facts["loss"]
     if facts.keys() >= {"l2", "l1"}:
         words["l2, l1"] = f"{facts['l2']:.3g}, {facts['l1']:.3g}"
-    if "relative_gap" in facts:
-        words["certificate"] = f"relative gap to the optimum: at most {facts['relative_gap']:.0e}"
+    if facts.get("penalty", "elasticnet") != "elasticnet":
+        words["penalty"] = facts["penalty"]
+    if (accuracy := describe_accuracy(facts)) is not None:
+        words["certificate"] = accuracy
     words["calibration"] = "none" if model.calibration is None else model.calibration.method
     words["page written by"] = f"vrspam {__version__}"
     return Facts(words)

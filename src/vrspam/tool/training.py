@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from vrspam import AUCClassifierCV
 from vrspam._utils.messages import Parameter, WordedError
 from vrspam.features import FeatureMap
 from vrspam.metrics.partial import check_max_fpr
 from vrspam.objective import LOSSES
+from vrspam.objective.penalties import CONCAVE, PenaltyName
 from vrspam.tool import data_checks
 from vrspam.tool.calibration import METHODS, Calibration, calibrate
 from vrspam.tool.data_checks import note_of
@@ -29,6 +31,7 @@ def train(
     positive: str | None = None,
     *,
     l1: str | Sequence[float] = (0.0,),
+    penalty: PenaltyName = "elasticnet",
     loss: str = "squared",
     features: Any = None,
     max_fpr: float | None = None,
@@ -49,6 +52,9 @@ def train(
         The label column, and the label to rank above the others (see `vrspam.tool.table.open_labelled`).
     l1 : "auto" or sequence of numbers, default=(0.0,)
         Candidates for the absolute norm, for standardised features; "auto" tries six from 0 upwards.
+    penalty : {"elasticnet", "mcp", "scad"}, default="elasticnet"
+        How l1 acts (docs/penalties.md): "mcp" and "scad" leave features out without shrinking the others, and need
+        positive numbers in l1, or "auto".
     loss : {"squared", "squared_hinge"}, default="squared"
         What a pair costs, as in `AUCClassifierCV`; the squared hinge needs all rows in memory.
     features : {"linear", "additive", "kernel", "auto"} or a map of `vrspam.features`, optional
@@ -100,6 +106,7 @@ def train(
         check_max_fpr(max_fpr)
     if loss not in LOSSES:
         raise WordedError("{given} is not known; give squared or squared_hinge", given=Parameter("loss", loss))
+    check_penalty(penalty, l1)
     if streaming:
         check_straight(features)
         check_sums(loss)
@@ -110,12 +117,25 @@ def train(
         if features is None:
             straight = streaming or opened.schema.n_features > MOST_COLUMNS or l1 == "auto" or any(l1)
             features = "linear" if straight else "auto"
-        plan = Plan(l1, features, n_splits, seed, say, max_fpr, loss)
+        plan = Plan(l1, features, n_splits, seed, say, max_fpr, loss, penalty)
         in_memory = fit_linear if isinstance(features, str) and features == "linear" else fit_maps
         fit = (fit_blocks if streaming else in_memory)(opened, plan)
     notes = [*opened.notes, *data_checks.note_few_rows(fit.counts), *fit.notes]
     notes += dict.fromkeys(note_of(warning.message) for warning in caught)
     return _model(opened, fit, calibration, notes)
+
+
+def check_penalty(penalty: str, l1: str | Sequence[float]) -> None:
+    """Refuse an unknown penalty, and l1 = 0 where that is its strength."""
+    if penalty not in ("elasticnet", *CONCAVE):
+        names = ", ".join(("elasticnet", *CONCAVE))
+        raise WordedError("{given} is not known; give one of {names}", given=Parameter("penalty", penalty), names=names)
+    if penalty in CONCAVE and not isinstance(l1, str) and not all(value > 0.0 for value in l1):
+        raise WordedError(
+            "{given} needs positive numbers for l1, its strength: give {fix}, or numbers above 0",
+            given=Parameter("penalty", penalty),
+            fix=Parameter("l1", "auto"),
+        )
 
 
 def check_straight(features: Any) -> None:
@@ -166,6 +186,7 @@ def _model(opened: OpenedTable, fit: Fit, calibration: str, notes: list[str]) ->
             "loss": fitted.loss,
             "l2": float(fitted.l2_),
             "l1": float(fitted.l1_),
+            "penalty": fitted.penalty,
             "folds": int(np.unique(held_out.fold).size),
             "cv_auc": interval.auc,
             "cv_auc_low": interval.low,
@@ -173,8 +194,7 @@ def _model(opened: OpenedTable, fit: Fit, calibration: str, notes: list[str]) ->
             **_partial_facts(fit),
             **corrected_facts(fitted.corrected_score_, *fitted.corrected_interval_),
             "objective": float(fitted.objective_),
-            "gap": float(fitted.gap_),
-            "relative_gap": float(fitted.gap_) * (others + positives) ** 2 / (others * positives),
+            **_accuracy(fitted, (others + positives) ** 2 / (others * positives)),
             "warnings": notes,
         },
     )
@@ -202,6 +222,13 @@ def corrected_facts(auc: float, low: float, high: float) -> dict[str, float | No
     """
     found = {"corrected_auc": auc, "corrected_auc_low": low, "corrected_auc_high": high}
     return {name: None if np.isnan(value) else value for name, value in found.items()}
+
+
+def _accuracy(fitted: AUCClassifierCV, unit: float) -> dict[str, float]:
+    """The certificate of the model, or how stationary it is where its penalty allows none; `unit` is 1/F(0)."""
+    name = "gap" if fitted.penalty == "elasticnet" else "stationarity"
+    value = float(getattr(fitted, f"{name}_"))
+    return {name: value, f"relative_{name}": value * unit}
 
 
 def _parts(fit: Fit, opened: OpenedTable) -> dict[str, Any]:
