@@ -113,3 +113,31 @@ class AllCoefficientsZero(FieldsWarning):
             f"All coefficients are 0 at the chosen l1 = {self.l1:g}: every l1 of the grid is too large, or no feature "
             "ranks the validation rows better than chance. Add smaller values of l1, if there is anything to find."
         )
+
+
+SHOWN = 5  # columns that are named in one warning
+
+
+@dataclass(eq=False)
+class IntegersRounded(FieldsWarning):
+    """Integers of these columns are beyond 2⁵³ and lose digits as 64-bit floats, in which everything is computed.
+
+    >>> print(IntegersRounded(("account",)))
+    Column 'account' holds integers beyond 2**53, which lose digits as 64-bit floats: leave it out if it ...
+    """
+
+    columns: tuple[Any, ...]
+
+    @property
+    def names(self) -> str:
+        """The columns, the first few by name."""
+        more = len(self.columns) - SHOWN
+        return ", ".join(map(repr, self.columns[:SHOWN])) + (f" and {more} more" if more > 0 else "")
+
+    def __str__(self) -> str:
+        one = len(self.columns) == 1
+        return (
+            f"Column{'' if one else 's'} {self.names} {'holds' if one else 'hold'} integers beyond 2**53, which lose "
+            f"digits as 64-bit floats: leave {'it' if one else 'them'} out if {'it names' if one else 'they name'} the "
+            "rows, subtract a constant if the differences count, or make text of the numbers if they are categories."
+        )
