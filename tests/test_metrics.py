@@ -1,9 +1,11 @@
 """ROC AUC and DeLong against scikit-learn, the pairwise definitions, published numbers and simulation."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from helpers import pairwise_auc
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
 from sklearn.exceptions import UndefinedMetricWarning
@@ -134,17 +136,32 @@ def test_auc_properties(rows):
     assert roc_auc(np.repeat(y, weight), np.repeat(score, weight)) == pytest.approx(auc, abs=1e-12)
 
 
+def best_of_all_thresholds(rows, specificity):
+    """The definition, in exact arithmetic: weights are integers."""
+    negatives, positives = ([(s, weight) for s, y, weight in rows if y == label] for label in (False, True))
+    below = {t: sum(weight for s, weight in negatives if s <= t) for t in [-99, *(s for s, _ in negatives)]}
+    return max(
+        sum(weight for s, weight in positives if s > threshold) / sum(weight for _, weight in positives)
+        for threshold, mass in below.items()
+        if mass >= specificity * below[max(below)]
+    )
+
+
 @given(scores_and_labels, st.floats(0, 1))
+@example([(0, False, 1), (1, False, 1), (1, True, 1)], 0.5000000000002274)  # half of the negatives is too few
 @settings(max_examples=150, deadline=None)
 def test_sensitivity_is_the_best_of_all_thresholds(rows, specificity):
     score, y, weight = (np.array(column) for column in zip(*rows, strict=True))
-    reached = []
-    for threshold in [-99, *score]:
-        true_negatives = weight[~y & (score <= threshold)].sum() / weight[~y].sum()
-        if true_negatives >= specificity:
-            reached.append(weight[y & (score > threshold)].sum() / weight[y].sum())
-    found = sensitivity_at_specificity(y, score, specificity, weight)
-    assert found == pytest.approx(max(reached), abs=1e-12)
+    repeated = np.repeat(y, weight), np.repeat(score, weight)
+    unit = Fraction(np.finfo(float).eps)
+    for found, allowance in (
+        (sensitivity_at_specificity(y, score, specificity, weight), (4 + len(rows)) * unit),
+        (sensitivity_at_specificity(*repeated, specificity), 4 * unit),
+    ):
+        # a threshold that misses the specificity by rounding alone may count, and its sensitivity is not smaller
+        least = best_of_all_thresholds(rows, Fraction(specificity))
+        most = best_of_all_thresholds(rows, max(Fraction(0), Fraction(specificity) - 2 * allowance))
+        assert least - 1e-12 <= found <= most + 1e-12
 
 
 def test_sensitivity_equals_the_roc_curve():
@@ -169,6 +186,9 @@ def test_specificity_that_a_threshold_meets_exactly():
     # 55 of 100 negatives lie at or below 54, and 46 positives above; 0.55 * 100 rounds to more than 55
     assert sensitivity_at_specificity(y, score, 0.55) == pytest.approx(0.46)
     assert isinstance(sensitivity_at_specificity(y, score, 0.55), float)
+    # 1 - 0.7 is larger than 0.3, by rounding; tenths as weights do not add up exactly
+    assert sensitivity_at_specificity(y, score, 1 - 0.7) == pytest.approx(0.71)
+    assert sensitivity_at_specificity(y, score, 0.3, np.full(200, 0.1)) == pytest.approx(0.71)
 
 
 @pytest.mark.parametrize("ties", [False, True])

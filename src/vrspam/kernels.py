@@ -9,11 +9,12 @@ the caller passes a CSC matrix, which is the CSR form of the transpose.
 from __future__ import annotations
 
 from collections.abc import Callable
+from hashlib import sha256
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numba import njit, types
-from numba.core.caching import FunctionCache
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.extending import overload
 
 from vrspam.objective.penalties import MCP, SCAD, ElasticNet
@@ -37,12 +38,32 @@ def _is_foreign(argument: Any) -> bool:
     return _kind(argument) in _PROX and _PROX[_kind(argument)][1] != __file__
 
 
+class _CacheFile(IndexDataCacheFile):
+    """Numba's files of compiled code, each named after what it holds.
+
+    Numba numbers them: two processes that compile the same function for other types at the same time may both write
+    file 1, and the index, or a reader that comes between index and file, then takes the code of one for the other.
+    """
+
+    def save(self, key, data):
+        held = repr((self._version, self._source_stamp, key))
+        name = f"{self._index_name.removesuffix('.nbi')}.{sha256(held.encode()).hexdigest()[:16]}.nbc"
+        self._save_data(name, data)
+        self._save_index({**self._load_index(), key: name})
+
+
 class _Cache(FunctionCache):
     """Numba's disk cache, but not of code for penalties that are defined elsewhere.
 
     It watches this file alone, so it would go on running the old code of such a penalty after an edit. And it could not
     be read any more where the module of the penalty is not at hand.
     """
+
+    def __init__(self, function):
+        super().__init__(function)
+        self._cache_file = _CacheFile(
+            self._cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp()
+        )  # fmt: skip
 
     def load_overload(self, sig, target_context):
         return None if any(map(_is_foreign, sig)) else super().load_overload(sig, target_context)

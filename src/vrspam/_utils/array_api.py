@@ -59,12 +59,10 @@ def beside(values: Any, X: Any) -> Any:
 
 
 def checked_rows(X: Any, y: Any, weights: Any) -> tuple[Any, Any, Any]:
-    """Check X, y and the weights on their devices, X as floats; NaN in X is found later, in the moments."""
+    """Check X, which is real, y and the weights on their devices, X as floats; the moments find NaN in X later."""
     xp = device_namespace(X)
     if X.ndim != 2:
         raise ValueError(f"X must have two dimensions, got {X.ndim}.")
-    if xp.isdtype(X.dtype, "complex floating"):
-        raise ValueError("Complex data is not supported: X must be real.")
     if X.dtype not in (xp.float32, xp.float64):
         X = xp.astype(X, xp.float64)
     y = np.asarray(y) if device_namespace(y) is None else y

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from vrspam._utils import array_api
+from vrspam._utils.columns import check_columns
 from vrspam._utils.messages import WordedError
 
 
@@ -43,6 +44,7 @@ def union_of_labels(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 def check_rows(X, y, sample_weight):
     """Return X as a float array or CSR/CSC matrix, y as a vector, and the weights as float64 or None."""
+    check_columns(X)
     if array_api.device_namespace(X) is not None:
         return array_api.checked_rows(X, y, sample_weight)
     X = X if sparse.issparse(X) else np.asarray(X)
@@ -50,8 +52,6 @@ def check_rows(X, y, sample_weight):
         raise ValueError(f"X must have two dimensions, got {X.ndim}.")
     if X.shape[1] == 0:
         raise ValueError(f"X has no features: its shape is {X.shape}.")
-    if X.dtype.kind == "c":
-        raise ValueError("Complex data is not supported: X must be real.")
     X = X.tocsr() if sparse.issparse(X) and X.format != "csc" else X
     if X.dtype not in (np.float32, np.float64):
         try:

@@ -138,3 +138,31 @@ class NoCorrection(FieldsWarning):
             "corrected_score_ and corrected_interval_ are NaN: no fold holds out two rows of each class, so nothing "
             "shows how much its AUC varies. Use fewer folds."
         )
+
+
+SHOWN = 5  # columns that are named in one warning
+
+
+@dataclass(eq=False)
+class IntegersRounded(FieldsWarning):
+    """Integers of these columns are beyond 2⁵³ and lose digits as 64-bit floats, in which everything is computed.
+
+    >>> print(IntegersRounded(("account",)))
+    Column 'account' holds integers beyond 2**53, which lose digits as 64-bit floats: leave it out if it ...
+    """
+
+    columns: tuple[Any, ...]
+
+    @property
+    def names(self) -> str:
+        """The columns, the first few by name."""
+        more = len(self.columns) - SHOWN
+        return ", ".join(map(repr, self.columns[:SHOWN])) + (f" and {more} more" if more > 0 else "")
+
+    def __str__(self) -> str:
+        one = len(self.columns) == 1
+        return (
+            f"Column{'' if one else 's'} {self.names} {'holds' if one else 'hold'} integers beyond 2**53, which lose "
+            f"digits as 64-bit floats: leave {'it' if one else 'them'} out if {'it names' if one else 'they name'} the "
+            "rows, subtract a constant if the differences count, or make text of the numbers if they are categories."
+        )

@@ -15,6 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 
 from vrspam import metrics
 from vrspam._utils import array_api
+from vrspam._utils.columns import check_columns, refuse_complex
 from vrspam._utils.messages import Parameter, WordedError
 from vrspam._utils.progress import Progress
 from vrspam._utils.validation import Rows, error_in_block
@@ -31,14 +32,16 @@ from vrspam.solvers.base import Solution
 MOMENTS_MAX_FEATURES = MOMENTS_MAX_FEATURES_DENSE
 
 
-def validated_rows(estimator: AUCClassifierBase, number: int, X, y, weights=None, *, reset: bool = True) -> Rows | None:
+def validated_rows(
+    estimator: AUCClassifierBase, number: int, X, y, weights=None, *, reset: bool = True, said: set | None = None
+) -> Rows | None:
     """One block, validated as the estimator does; None if it has no rows with weight. An error names the block."""
     if y is None:
         raise ValueError(f"Block {number} has no labels: name the label column when the file is opened.")
     if np.shape(y)[:1] == (0,) or (weights is not None and not np.any(array_api.on_host(weights))):
         return None  # rows of weight zero count for nothing
     try:
-        return estimator._validate_rows(X, y, weights, reset=reset)
+        return estimator._validate_rows(X, y, weights, reset=reset, said=said)
     except ValueError as error:
         raise error_in_block(number, error) from error
 
@@ -61,6 +64,7 @@ class RowBlocks:
         self.chunks, self.progress = chunks, progress
         self._validator = clone(estimator)
         self.n_features: int | None = None
+        self._said: set[Any] = set()  # columns that a warning has named
 
     @property
     def one_shot(self) -> bool:
@@ -82,7 +86,7 @@ class RowBlocks:
     def _validated(self, number: int, chunk) -> Rows | None:
         if not isinstance(chunk, tuple | list) or len(chunk) not in (2, 3):
             raise ValueError(f"Block {number} must be a tuple (X, y) or (X, y, sample_weight).")
-        rows = validated_rows(self._validator, number, *chunk, reset=self.n_features is None)
+        rows = validated_rows(self._validator, number, *chunk, reset=self.n_features is None, said=self._said)
         if rows is not None:
             self.n_features = rows.X.shape[1]
         return rows
@@ -190,12 +194,22 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         return tags
 
     def _validate_rows(
-        self, X, y, sample_weight, *, reset: bool = True, order: str | None = None, table: bool = False
+        self,
+        X,
+        y,
+        sample_weight,
+        *,
+        reset: bool = True,
+        order: str | None = None,
+        table: bool = False,
+        said: set | None = None,
     ) -> Rows:
         """Check X, y and the weights; y may hold any classes.
 
-        With `table` X is for a feature map: it may be a frame with categories, and have missing values.
+        With `table` X is for a feature map: it may be a frame with categories, and have missing values. `said` is as
+        in `check_columns`.
         """
+        check_columns(X, said)
         if array_api.device_namespace(X) is not None:
             if table:
                 raise ValueError(MAPS_ON_HOST)
@@ -343,6 +357,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples,)
         """
         check_is_fitted(self, "coef_")
+        refuse_complex(X)
         if array_api.device_namespace(X) is not None:
             validate_data(self, X, reset=False, skip_check_array=True)
             return array_api.scores(X, array_api.beside(self.coef_, X)[0, :]) + float(self.intercept_[0])

@@ -14,6 +14,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
 from vrspam._utils import array_api
+from vrspam._utils.columns import refuse_complex
 from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import AllCoefficientsZero, warn
 from vrspam.estimators.base import (
@@ -493,6 +494,7 @@ class AUCClassifierCV(AUCClassifierBase):
         """The features of rows to be scored, where the model has a feature map."""
         if array_api.device_namespace(X) is not None:
             raise ValueError(MAPS_ON_HOST)
+        refuse_complex(X)
         if is_frame(X):
             check_frame(X)
             validate_data(self, X, reset=False, skip_check_array=True)

@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_feature_names_in, _check_sample_weight, check_is_fitted, validate_data
 
+from vrspam._utils.columns import check_columns, refuse_complex
 from vrspam._utils.messages import Parameter, WordedError
 from vrspam.features import frames
 from vrspam.features.encoders import (
@@ -104,7 +105,6 @@ class FeatureMap(TransformerMixin, BaseEstimator):
 
     # What all maps share.
 
-    @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None, sample_weight=None) -> Self:
         """Learn the map from the rows of X; labels are not used.
 
@@ -121,6 +121,12 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         -------
         self
         """
+        check_columns(X)
+        return self.fit_checked(X, sample_weight)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit_checked(self, X, sample_weight=None) -> Self:
+        """Do what `fit` does with columns that were looked at before (`check_columns`), without a second warning."""
         X = self._check(X, reset=True)
         rng = check_random_state(self.random_state)
         weights = None
@@ -216,6 +222,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         return out
 
     def _check(self, X, *, reset: bool):
+        refuse_complex(X)
         if frames.is_frame(X):
             frames.check_frame(X)
             validate_data(self, X, reset=reset, skip_check_array=True)

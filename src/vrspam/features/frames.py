@@ -90,7 +90,9 @@ def numbers(X: Any, index: int) -> np.ndarray:
         return X[:, [index]].toarray().ravel() if sparse.issparse(X) else X[:, index]
     column = frame[:, index]
     if column.dtype.is_numeric() or column.dtype == nw.Boolean:
-        values = (column if column.dtype in (nw.Float32, nw.Float64) else column.cast(nw.Float64)).to_numpy()
+        # arrow refuses to cast integers beyond 2^53
+        direct = column.dtype in (nw.Float32, nw.Float64, nw.Int64, nw.UInt64)
+        values = (column if direct else column.cast(nw.Float64)).to_numpy()
         if values.dtype not in (np.float32, np.float64):
             values = values.astype(np.float64)
     else:

@@ -115,7 +115,8 @@ def sensitivity_at_specificity(
     """Largest sensitivity among the thresholds whose specificity is at least the one asked for.
 
     A row is called positive when its score exceeds the threshold. Nothing is interpolated: a threshold with
-    this sensitivity exists.
+    this sensitivity exists. A specificity that is missed only by rounding counts as reached: 1 - 0.7 asks for 0.3. The
+    allowance is 4 units in the last place of 1, and with weights one more for each negative row.
 
     Parameters
     ----------
@@ -145,8 +146,9 @@ def sensitivity_at_specificity(
     order = np.argsort(score[~positive])
     negatives = score[~positive][order]
     mass = np.cumsum(weight[~positive][order])
-    # 0.55 * 100 is 55.00000000000001: one part in 10¹² must not cost a whole negative
-    first = mass.searchsorted(wanted * mass[-1] * (1.0 - 1e-12))
+    # 1 - 0.7 is 0.30000000000000004, and sums of weights are rounded: that must not cost a whole negative
+    rounding = (4 + (0 if sample_weight is None else mass.size)) * np.finfo(np.float64).eps
+    first = (mass / mass[-1]).searchsorted(wanted - rounding)
     order = np.argsort(score[positive])
     above = weight[positive][order][::-1].cumsum()[::-1]
     at_or_below = score[positive][order].searchsorted(negatives[first], side="right")

@@ -99,7 +99,7 @@ def choose_map(
     leader: Candidate | None = None  # the map with the best point so far
     for name, features in maps.items():
         if isinstance(features, FeatureMap):
-            features.fit(rows.X, sample_weight=rows.weights)
+            features.fit_checked(rows.X, rows.weights)
         else:
             _fit_transformer(features, rows.X)
         try:

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from vrspam._utils.columns import LARGEST_EXACT
 from vrspam._utils.messages import Parameter, WordedText
 from vrspam.data import DataError, Schema
 from vrspam.data.errors import no_column
 from vrspam.data.first_pass import Label, Means
-from vrspam.data.readers.arrow_reader import numeric_values, type_kind
+from vrspam.data.readers.arrow_reader import is_integer, numeric_values, type_kind
 from vrspam.data.readers.base import ColumnRequest
 from vrspam.data.schema import table_schema
 
@@ -80,6 +81,8 @@ class ColumnInspector:
         self._seen: dict[str, set[str]] = {name: set() for name in self.schema.categorical}
         self._filled = dict.fromkeys(self._seen, 0)  # values among which those of `_seen` were found
         self._means = Means(self.schema.numeric)
+        self._integers = {name for name in self.schema.numeric if is_integer(types[name])}
+        self._largest = np.zeros(len(self.schema.numeric))
         self._labels: set[Label] = set()
         return self._wanted
 
@@ -92,6 +95,7 @@ class ColumnInspector:
                 seen.update(column.unique().drop_null().to_pylist())
         for batch in frame.to_batches():
             numbers = numeric_values(batch, self.schema.numeric)
+            self._largest = np.fmax(self._largest, np.fmax.reduce(np.abs(numbers), axis=0, initial=0.0))
             if self._row_numbers is None:
                 optional = [
                     (n, v) for n, v in zip(self.schema.numeric, numbers.T, strict=True) if n not in self.include
@@ -110,6 +114,16 @@ class ColumnInspector:
             self.identifiers.append(name)
             reason = "numbers the rows: it looks like an identifier and was left out"
             self._leave_out(name, reason + self._way_in(name), include=Parameter("include", [name]))
+        for name, largest in zip(self.schema.numeric, self._largest, strict=True):
+            # 2⁵³ + 1 has become 2⁵³
+            if largest >= LARGEST_EXACT and name in self._integers and name not in self._left_out:
+                self._note(
+                    name,
+                    "holds integers beyond 2**53, which lose digits as 64-bit floats: leave it out ({drop}) if it names "
+                    "the rows, or take its numbers as categories ({categorical})",
+                    drop=Parameter("drop", [name]),
+                    categorical=Parameter("categorical", [name]),
+                )
         numeric = tuple(name for name in self.schema.numeric if name not in self._left_out)
         if not (numeric or categories):
             raise DataError(f"{self.path}: no feature column is left; take at least one beside the labels")

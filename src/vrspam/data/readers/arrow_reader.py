@@ -26,6 +26,13 @@ def type_kind(kind: Any) -> str:
     return "other"
 
 
+def is_integer(kind: Any) -> bool:
+    """Whether an arrow type is one of integers."""
+    import pyarrow.types as t
+
+    return t.is_integer(kind)
+
+
 def numeric_values(table: Any, names: Sequence[str]) -> np.ndarray:
     """Return float64 columns of a record batch as one row-major array, missing values as NaN."""
     if not names:
@@ -73,7 +80,7 @@ class _ArrowReader:
                 for batch in file.batches(group, rows, list(types)):
                     index += 1
                     if batch.schema.types != target.types:
-                        batch = batch.cast(target)
+                        batch = _cast(batch, target)
                     start, done = done, done + batch.num_rows
 
                     def where(row: int, start: int = start) -> str:
@@ -159,6 +166,17 @@ class FeatherReader(_ArrowReader):
 
     name, title, suffixes, magic = "feather", "Feather", (".feather", ".arrow", ".ipc"), b"ARROW1"
     _kind = _Feather
+
+
+def _cast(batch: Any, target: Any) -> Any:
+    """The batch with the types of another schema; integers beyond 2⁵³ may lose digits as floats, nothing else may."""
+    import pyarrow as pa
+
+    columns = []
+    for column, wanted in zip(batch.columns, target.types, strict=True):
+        rounds = pa.types.is_integer(column.type) and pa.types.is_floating(wanted)
+        columns.append(column if column.type == wanted else column.cast(wanted, safe=not rounds))
+    return pa.RecordBatch.from_arrays(columns, schema=target)
 
 
 def _mismatch(schema: Any, name: str, kind: Any) -> str | None:
