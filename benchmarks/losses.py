@@ -1,8 +1,9 @@
 """Which loss ranks better, and where: `python -m benchmarks.losses [table ...]` prints the tables of docs/losses.md.
 
 Each real table of `benchmarks.tables` is split 70/30 once. On the training part `AUCClassifierCV` chooses l2 for each
-map with the squared loss, with the squared hinge and, for partial AUCs, with the squared hinge on the part of the curve
-that counts. All choices are made inside the training part; every table is counted.
+map with the squared loss, with the squared hinge and, for straight lines and curves, with the squared hinge on the part of
+the ROC curve that counts. All choices are made inside the training part; every table is counted.
+`python -m benchmarks.losses --picture FILE` draws the losses.
 """
 
 from __future__ import annotations
@@ -24,34 +25,34 @@ MAPS = {
     "additive": AdditiveFeatures(random_state=0),
     "kernel": KernelFeatures(random_state=0),
 }
+TRAINED_ON_PARTS = ("straight lines", "additive")
 PARTS = (0.05, 0.1, 0.2)
 CLOSE = 5e-4  # AUCs that differ by less count as equal
 
 
-def measure(name: str, features: Any) -> dict[str, float]:
+def measure(name: str, features: Any, trained_on_parts: bool) -> dict[str, float]:
     """Test AUC and partial AUCs of one table and map, by loss."""
     X, y = load_table(name)
     train, test = train_test_split(np.arange(len(y)), test_size=0.3, stratify=y, random_state=0)
     found = {}
 
-    def score(label: str, **options: Any) -> np.ndarray:
-        model = AUCClassifierCV(features=features, random_state=0, **options).fit(X.iloc[train], y[train])
-        scores = model.decision_function(X.iloc[test])
-        found[label] = float(roc_auc_score(y[test], scores))
-        return scores
+    def scores(**options: Any) -> np.ndarray:
+        model = AUCClassifierCV(features=features, random_state=0, **options)
+        return model.fit(X.iloc[train], y[train]).decision_function(X.iloc[test])
 
     for loss in ("squared", "squared_hinge"):
-        scores = score(loss, loss=loss)
+        ranked = scores(loss=loss)
+        found[loss] = float(roc_auc_score(y[test], ranked))
         for part in PARTS:
-            found[f"{loss}, up to {part}"] = float(roc_auc_score(y[test], scores, max_fpr=part))
-    for part in PARTS:
-        scores = score(f"trained up to {part}", loss="squared_hinge", max_fpr=part, tol=1e-6)
-        found[f"trained, up to {part}"] = float(roc_auc_score(y[test], scores, max_fpr=part))
+            found[f"{loss} {part}"] = float(roc_auc_score(y[test], ranked, max_fpr=part))
+    for part in PARTS if trained_on_parts else ():
+        ranked = scores(loss="squared_hinge", max_fpr=part)
+        found[f"trained {part}"] = float(roc_auc_score(y[test], ranked, max_fpr=part))
     return found
 
 
 def compare(rows: list[dict[str, float]], one: str, other: str) -> str:
-    """The mean of one, that of the other, and on how many tables it is better and worse."""
+    """The mean of one, that of the other, their difference, and on how many tables the other is better and worse."""
     a, b = (np.array([row[label] for row in rows]) for label in (one, other))
     better, worse = int(np.sum(b > a + CLOSE)), int(np.sum(b < a - CLOSE))
     return f"{a.mean():.4f} | {b.mean():.4f} | {np.mean(b - a):+.4f} | {better} / {worse}"
@@ -61,20 +62,61 @@ def main(names: list[str]) -> None:
     unknown = set(names) - set(TABLES)
     if unknown:
         sys.exit(f"No table named {', '.join(sorted(unknown))}; there are {', '.join(TABLES)}.")
-    print(f"Mean test AUC, one 70/30 split of {len(names)} real tables; better and worse by more than {CLOSE:g}\n")
-    print("| features | measured by | first | second | difference | better / worse |")
-    print("|---|---|---|---|---|---|", flush=True)
+    print(
+        f"Mean over {len(names)} real tables, test rows of one 70/30 split; better and worse by more than {CLOSE:g}\n"
+    )
+    print("| features | measure | squared | compared with it | | difference | better / worse |")
+    print("|---|---|---|---|---|---|---|", flush=True)
     for label, features in MAPS.items():
-        rows = [measure(name, features) for name in names]
-        print(f"| {label} | AUC: squared, squared hinge | {compare(rows, 'squared', 'squared_hinge')} |")
+        parts = label in TRAINED_ON_PARTS
+        rows = []
+        for name in names:
+            rows.append(measure(name, features, parts))
+            print(label, name, {key: round(value, 4) for key, value in rows[-1].items()}, file=sys.stderr, flush=True)
+
+        def line(measured: str, what: str, one: str, other: str, label=label, rows=rows) -> None:
+            first, second, *rest = compare(rows, one, other).split(" | ")
+            print(f"| {label} | {measured} | {first} | {what} | {second} | {' | '.join(rest)} |", flush=True)
+
+        line("AUC", "squared hinge", "squared", "squared_hinge")
         for part in PARTS:
-            text = f"partial AUC up to {part:g}: squared, squared hinge"
-            print(f"| {label} | {text} | {compare(rows, f'squared, up to {part}', f'squared_hinge, up to {part}')} |")
-            text = f"partial AUC up to {part:g}: squared, hinge trained on it"
-            print(f"| {label} | {text} | {compare(rows, f'squared, up to {part}', f'trained, up to {part}')} |", flush=True)
+            measured = f"partial AUC up to {100 * part:g} %"
+            line(measured, "squared hinge", f"squared {part}", f"squared_hinge {part}")
+            if parts:
+                line(measured, "squared hinge, `max_fpr`", f"squared {part}", f"trained {part}")
+
+
+def draw(path: str) -> None:
+    """What a pair costs by its margin, and which negatives count with `max_fpr`."""
+    import matplotlib.pyplot as plt
+
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9.0, 3.4), layout="constrained")
+    margins = np.linspace(-1.0, 3.5, 400)
+    left.plot(margins, (1.0 - margins) ** 2, label="squared", lw=2.0)
+    left.plot(margins, np.maximum(0.0, 1.0 - margins) ** 2, "--", label="squared_hinge", lw=2.5)
+    left.axvspan(-1.0, 0.0, color="0.9")
+    left.text(-0.5, 5.6, "ranked\nwrong", ha="center", va="top")
+    left.set(xlabel="margin: score of the positive - score of the negative", ylabel="cost of the pair", ylim=(-0.1, 6))
+    left.legend(loc="upper center")
+    rng = np.random.default_rng(3)
+    positive, negative = rng.normal(1.6, 1.0, 60), rng.normal(0.0, 1.0, 300)
+    edge = np.quantile(negative, 0.9)
+    for level, scores, label in ((1.0, positive, "positives"), (0.0, negative, "negatives")):
+        counted = (scores >= edge) | (level == 1.0)
+        height = level + rng.uniform(-0.18, 0.18, scores.size)
+        right.scatter(scores[counted], height[counted], s=12, label=label)
+        right.scatter(scores[~counted], height[~counted], s=12, color="0.75")
+    right.axvline(edge, color="0.3", lw=1.0, ls=":")
+    right.text(edge + 0.08, 0.48, "max_fpr = 0.1: only these\nnegatives count", va="center")
+    right.set(xlabel="score", yticks=[0.0, 1.0], yticklabels=["negatives", "positives"], ylim=(-0.5, 1.5))
+    figure.savefig(path, dpi=130)
+    print(f"drawn: {path}")
 
 
 if __name__ == "__main__":
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # grids that end early, and tables with a constant column
-        main(sys.argv[1:] or list(TABLES))
+    if sys.argv[1:2] == ["--picture"]:
+        draw(sys.argv[2])
+    else:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # grids that end early, and tables with a constant column
+            main(sys.argv[1:] or list(TABLES))

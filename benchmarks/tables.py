@@ -76,5 +76,7 @@ def load_table(name: str) -> tuple[Any, np.ndarray]:
     frame = frame[frame[table.target].notna()].reset_index(drop=True)
     answers = frame[table.target].astype(str)
     rare = answers.value_counts().index[-1]
-    columns = frame.drop(columns=[table.target, *table.left_out, *({"rownames", "dataset_id", "Unnamed: 0"} & {*frame})])
+    columns = frame.drop(
+        columns=[table.target, *table.left_out, *({"rownames", "dataset_id", "Unnamed: 0"} & {*frame})]
+    )
     return columns, (answers == rare).to_numpy().astype(int)
