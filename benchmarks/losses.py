@@ -1,8 +1,8 @@
 """Which loss ranks better, and where: `python -m benchmarks.losses [table ...]` prints the tables of docs/losses.md.
 
 Each real table of `benchmarks.tables` is split 70/30 once. On the training part `AUCClassifierCV` chooses l2 for each
-map with the squared loss, with the squared hinge and, for straight lines and curves, with the squared hinge on the part of
-the ROC curve that counts. All choices are made inside the training part; every table is counted.
+map with the squared loss, with the squared hinge and, for straight lines and curves, with the squared hinge on the part
+of the ROC curve that counts. All choices are made inside the training part; every table is counted.
 `python -m benchmarks.losses --picture FILE` draws the losses.
 """
 
@@ -107,7 +107,7 @@ def draw(path: str) -> None:
         right.scatter(scores[counted], height[counted], s=12, label=label)
         right.scatter(scores[~counted], height[~counted], s=12, color="0.75")
     right.axvline(edge, color="0.3", lw=1.0, ls=":")
-    right.text(edge + 0.08, 0.48, "max_fpr = 0.1: only these\nnegatives count", va="center")
+    right.text(edge + 0.08, 0.48, "max_fpr=0.1:\nonly these count", va="center")
     right.set(xlabel="score", yticks=[0.0, 1.0], yticklabels=["negatives", "positives"], ylim=(-0.5, 1.5))
     figure.savefig(path, dpi=130)
     print(f"drawn: {path}")

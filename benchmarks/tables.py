@@ -76,7 +76,6 @@ def load_table(name: str) -> tuple[Any, np.ndarray]:
     frame = frame[frame[table.target].notna()].reset_index(drop=True)
     answers = frame[table.target].astype(str)
     rare = answers.value_counts().index[-1]
-    columns = frame.drop(
-        columns=[table.target, *table.left_out, *({"rownames", "dataset_id", "Unnamed: 0"} & {*frame})]
-    )
+    numbers_of_rows = {"rownames", "dataset_id", "Unnamed: 0"} & {*frame}
+    columns = frame.drop(columns=[table.target, *table.left_out, *numbers_of_rows])
     return columns, (answers == rare).to_numpy().astype(int)

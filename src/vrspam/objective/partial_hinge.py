@@ -13,6 +13,7 @@ unique and the loss smooth, and `before` moves on to the t that was found.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -75,6 +76,12 @@ class PartialHingeLoss:
         point = self.at_shares(scores, self.top_shares(scores))
         return point.value, self.whole.gradient_of(point.slope)
 
+    def hessian_product(self, w: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        """The function v -> the Hessian of the sum over pairs at the maximising t, times v: f is not smooth."""
+        scores = self.whole.scores(w)
+        pairs = self.at_shares(scores, self.top_shares(scores)).pairs
+        return lambda v: self.whole.hessian_back(pairs, self.whole.quick_scores(v))
+
     def smoothed(self, before: np.ndarray, mu: float) -> SmoothedPartialLoss:
         """The loss with the maximum held near `before`."""
         return SmoothedPartialLoss(self.whole, self.max_fpr, before, mu)
@@ -118,7 +125,7 @@ class SmoothedPartialLoss(SquaredHingeLoss):
         point = self.at(self.scores(w))
         return point.value, self.gradient_of(point.slope)
 
-    def hessian_product(self, w: np.ndarray):
+    def hessian_product(self, w: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         """The function v -> ∇²f(w) v, in the precision of X."""
         pairs = self.at(self.scores(w)).pairs
         return lambda v: self.hessian_back(pairs, self.quick_scores(v))

@@ -20,7 +20,7 @@ from vrspam.features.frames import rows_of
 from vrspam.features.mapped import MappedArray, is_plain, named_maps
 from vrspam.metrics import AUCInterval, logit_interval, partial_auc_ci, roc_auc_ci
 from vrspam.model_selection.held_out import HeldOut
-from vrspam.objective import LossChoice
+from vrspam.objective import ELASTIC_NET, SQUARED, LossChoice
 from vrspam.objective.choice import LossName
 from vrspam.objective.penalties import PenaltyFamily, PenaltyName
 from vrspam.tool import data_checks
@@ -66,8 +66,8 @@ class MappedScorer(BaseEstimator):
         l1: float,
         tol: float,
         max_iter: int,
-        penalty: PenaltyFamily,
-        loss: LossChoice,
+        penalty: PenaltyFamily = ELASTIC_NET,
+        loss: LossChoice = SQUARED,
     ):
         self.features, self.l2, self.l1 = features, l2, l1
         self.tol, self.max_iter, self.penalty, self.loss = tol, max_iter, penalty, loss
