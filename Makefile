@@ -1,16 +1,35 @@
 # Every target builds what it needs in .venv first; `python3` (3.11 or newer) and a package index are all it takes.
+# Another Python goes into a folder of its own: make test PYTHON=python3.13 VENV=.venv-3.13
 PYTHON ?= python3
-VENV := .venv
+VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test fuzz lint hooks coverage bench bench-quality bench-corrected clean
+TESTS := -m pytest -n 2 --dist worksteal
+
+.PHONY: demo test test-lowest test-pythons fuzz lint hooks coverage bench bench-quality bench-corrected clean
 
 demo: $(VENV)/.installed
 	$(BIN)/vrspam demo
 
 test: lint
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python $(TESTS)
+
+# The tests with the lowest version of every package that pyproject.toml allows.
+test-lowest: .venv-lowest/.installed
+	.venv-lowest/bin/python $(TESTS)
+
+# The tests with each Python that pyproject.toml names, from PATH or from pyenv; those that are not installed are skipped.
+PYTHONS ?= 3.11 3.12 3.13
+test-pythons:
+	@for version in $(PYTHONS); do \
+	  for python in python$$version $$(ls -d $${PYENV_ROOT:-$$HOME/.pyenv}/versions/$$version.*/bin/python 2>/dev/null); do \
+	    $$python -c '' 2>/dev/null && break; python=; \
+	  done; \
+	  if [ -z "$$python" ]; then echo "Python $$version is not installed: skipped"; continue; fi; \
+	  echo "Python $$version: $$python"; \
+	  $(MAKE) test PYTHON=$$python VENV=.venv-$$version || exit 1; \
+	done
 
 # Certificates of 20,000 mild and 20,000 wild problems against exact rational arithmetic (about 20 minutes).
 fuzz: $(VENV)/.installed-dev
@@ -27,7 +46,7 @@ hooks: $(VENV)/.installed-dev
 	$(BIN)/pre-commit install
 
 coverage: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -n 2 --dist worksteal --cov --cov-report=term-missing:skip-covered
+	$(BIN)/python $(TESTS) --cov --cov-report=term-missing:skip-covered
 
 bench: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks
@@ -40,7 +59,7 @@ bench-corrected: $(VENV)/.installed-dev
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.corrected_scores --tried
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage .coverage.*
+	rm -rf $(VENV) .venv-lowest $(PYTHONS:%=.venv-%) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage .coverage.*
 	find src tests benchmarks -name __pycache__ -type d -exec rm -rf {} +
 
 $(BIN)/python:
@@ -54,3 +73,10 @@ $(VENV)/.installed: pyproject.toml | $(BIN)/python
 $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
 	$(PIP) --editable ".[dev]"
 	touch $@ $(VENV)/.installed
+
+.venv-lowest/.installed: pyproject.toml
+	rm -rf .venv-lowest
+	$(PYTHON) -m venv .venv-lowest
+	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check uv
+	.venv-lowest/bin/uv pip install --quiet --python .venv-lowest/bin/python --resolution lowest-direct --editable ".[dev]"
+	touch $@

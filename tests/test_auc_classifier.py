@@ -241,14 +241,17 @@ def test_works_inside_scikit_learn():
     search = GridSearchCV(make_pipeline(StandardScaler(), AUCClassifier()), {"aucclassifier__l2": [1e-3, 1e-1]}, cv=3)
     assert search.fit(X, y).best_score_ > 0.5
     with sklearn.config_context(enable_metadata_routing=True):
-        routed = make_pipeline(
-            StandardScaler().set_fit_request(sample_weight=True),
-            AUCClassifier().set_fit_request(sample_weight=True).set_score_request(sample_weight=True),
-        )
+        weighing = AUCClassifier().set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
         weights = np.arange(1.0, 121.0)
-        result = cross_validate(routed, X, y, params={"sample_weight": weights}, cv=3, error_score="raise")
-        plain = cross_validate(make_pipeline(StandardScaler(), AUCClassifier()), X, y, cv=3)
+        # the estimator by itself: before version 1.8 scikit-learn does not hand weights to the score of a pipeline
+        result = cross_validate(weighing, X, y, params={"sample_weight": weights}, cv=3, error_score="raise")
+        plain = cross_validate(AUCClassifier(), X, y, cv=3)
+        scaler = StandardScaler().set_fit_request(sample_weight=True)
+        routed = make_pipeline(scaler, weighing).fit(X, y, sample_weight=weights)
+        by_hand = AUCClassifier().fit(StandardScaler().fit_transform(X, sample_weight=weights), y, weights)
+        assert routed.score(X, y, sample_weight=weights) != routed.score(X, y, sample_weight=np.ones(120))
     assert not np.allclose(result["test_score"], plain["test_score"])
+    np.testing.assert_array_equal(routed[-1].coef_, by_hand.coef_)
 
 
 def test_several_classes_are_refused_with_the_way_out():

@@ -141,7 +141,9 @@ def test_many_columns_are_counted():
 @pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
 def test_the_tool_notes_them(name, tmp_path):
     write = {"t.csv": csv.write_csv, "t.parquet": parquet.write_table}[name]
-    write(pa.table({"a": NUMBERS, "code": BEYOND // 7 * 7, "small": RNG.integers(9, size=N), "sick": Y}), tmp_path / name)
+    write(
+        pa.table({"a": NUMBERS, "code": BEYOND // 7 * 7, "small": RNG.integers(9, size=N), "sick": Y}), tmp_path / name
+    )
     notes = [str(note) for note in train(tmp_path / name, target="sick").training["warnings"]]
     assert sum("column 'code' holds integers beyond 2**53" in note for note in notes) == 1
     assert not any("'small'" in note and "2**53" in note for note in notes)

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import average_precision_score, brier_score_loss, precision_score, roc_auc_score
 from test_tool_modelfile import make_model
@@ -284,10 +285,9 @@ def test_pictures_are_the_same_bytes_each_time(tmp_path):
         contents = []
         for _ in range(2):
             ax = plotting.plot_roc(POSITIVE, SCORES, ax=axes())
-            figure = ax.get_figure(root=True)
-            assert figure is not None
+            figure = ax.get_figure()
+            assert isinstance(figure, Figure)
             contents.append(save_figure(figure, tmp_path / f"p.{end}").read_bytes())
         assert contents[0] == contents[1]
-    assert figure is not None
     with pytest.raises(ValueError, match=r"\.png, \.svg or \.pdf"):
         save_figure(figure, tmp_path / "p.bmp")

@@ -119,8 +119,8 @@ class ColumnInspector:
             if largest >= LARGEST_EXACT and name in self._integers and name not in self._left_out:
                 self._note(
                     name,
-                    "holds integers beyond 2**53, which lose digits as 64-bit floats: leave it out ({drop}) if it names "
-                    "the rows, or take its numbers as categories ({categorical})",
+                    "holds integers beyond 2**53, which lose digits as 64-bit floats: leave it out ({drop}) if it "
+                    "names the rows, or take its numbers as categories ({categorical})",
                     drop=Parameter("drop", [name]),
                     categorical=Parameter("categorical", [name]),
                 )
