@@ -2,10 +2,14 @@
 
 A step starts from d = -M⁻¹∇F, where M is the Hessian of some thousand rows, drawn evenly from those that are in a
 pair that counts: nearly as good as that of all rows at a fraction of its price, and the Hessian itself where few pairs
-count. Wide data has the diagonal instead. The step taken is the best one, by the Hessian of all rows, in the plane of
+count. The step taken is the best one, by the Hessian of all rows, in the plane of
 d and the step before; the Hessian is needed only between the scores of the two, where it costs no product with X. So a
 step takes one product with X, one with Xᵀ and one sort, and as long as the active pairs stay the same the steps are
 those of the conjugate gradient method with preconditioner M.
+
+Wide data has no such matrix. There a step solves (∇²f + l2) d = -∇F by conjugate gradient, roughly, and the
+preconditioner is between the diagonal and a multiple of the identity: few pairs count, most directions bend by l2
+alone, and the diagonal would hide that.
 """
 
 from __future__ import annotations
@@ -32,6 +36,8 @@ DENSE_SPEED = 10.0  # a product of matrices does so many times the work of one w
 SLOW = 12  # steps after which a preconditioner is too coarse, and the next one takes more rows
 CG_STEPS = 500
 INEXACT = 0.1  # a step solves its linear system to this accuracy, or to that of the certificate
+ROUGH = 0.5  # the same on wide data, where the pairs that count change more than the system is worth
+DIAGONAL_POWER = 0.3  # 1 would be the diagonal, 0 the identity
 LINE_STEPS = 30
 PARALLEL = 1e-10  # two directions closer than this, by the square of the sine, are one
 MANY = 50.0  # steps, where nothing better is known
@@ -39,7 +45,7 @@ START_TOL = 1e-4  # of the solution for some of the rows, with which the whole p
 
 
 class Preconditioner:
-    """An approximation of ∇²f + l2 that is quick to invert, for one loss and many l2."""
+    """The Hessian of some of the rows plus l2, factorised, for one loss and many l2."""
 
     def __init__(self, loss: SquaredHingeLoss):
         n, d = loss.products.shape
@@ -57,16 +63,12 @@ class Preconditioner:
         if self._hessian is None:
             return True
         n, d = self.loss.products.shape
-        rows = min(self.most, sum(pairs.active())) if self.by_matrix else n
+        rows = min(self.most, sum(pairs.active()))
         return rows * d / (DENSE_SPEED * n) < 2.0 * (steps_left - 2.0)
 
     def build(self, pairs: SortedPairs, steps: int) -> None:
         """Take the Hessian at the given scores, of more rows if the last one was not good enough."""
-        bound = self.loss.curvature()
         self._factor = None
-        if not self.by_matrix:
-            self._hessian = pairs.share() * bound
-            return
         if steps > SLOW:
             self.most *= 2
         part = pairs.active_part(self.most)
@@ -74,23 +76,17 @@ class Preconditioner:
         if part.size < sum(pairs.active()):
             # A column that is zero in all chosen rows would otherwise look as if nothing bent along it.
             diagonal = np.einsum("ii->i", matrix)
-            np.maximum(diagonal, pairs.share() * bound, out=diagonal)
+            np.maximum(diagonal, pairs.share() * self.loss.curvature(), out=diagonal)
         self._hessian = matrix
 
     def solve(self, r: np.ndarray, l2: float) -> np.ndarray:
         """Divide by it."""
-        assert self._hessian is not None
         if self._factor is None or self._l2 != l2:
             self._factor, self._l2 = self._factorise(l2), l2
-        if self._hessian.ndim == 1:
-            return r / self._factor
         return linalg.cho_solve(self._factor, r, check_finite=False)
 
     def _factorise(self, l2: float) -> Any:
         assert self._hessian is not None
-        if self._hessian.ndim == 1:
-            diagonal = self._hessian + l2
-            return np.where(diagonal > 0.0, diagonal, 1.0)
         mean = float(np.trace(self._hessian)) / max(self._hessian.shape[0], 1)
         shift = max(l2, 1e-12 * mean, float(np.finfo(float).tiny))
         while True:
@@ -155,10 +151,10 @@ class SortedScores(EpochSolver):
             passes += 2.0 if w.any() else 1.0
         return State(w, self.grad, self.point.value + objective.penalty.value(w), passes=passes)
 
-    def goal_of(self, objective: Objective, size: float) -> float:
+    def goal_of(self, objective: Objective, size: float, accuracy: float = INEXACT) -> float:
         """The square of the residual at which a linear system counts as solved; `size` is that at its start."""
         divisor = 2.0 * objective.penalty.gap_curvature(objective.loss.curvature())
-        return max(INEXACT**2 * size, 0.1 * target_gap(objective, self.tol) * divisor)
+        return max(accuracy**2 * size, 0.1 * target_gap(objective, self.tol) * divisor)
 
     def search(
         self, objective: Objective, state: State, direction: np.ndarray, image: np.ndarray, most: float = 1.0
@@ -219,6 +215,9 @@ class PairNewton(SortedScores):
         loss, l2 = objective.loss, objective.penalty.ridge
         assert l2 is not None
         gradient = state.grad + l2 * state.w
+        if not self.preconditioner.by_matrix:
+            self._wide_step(objective, state, gradient, l2)
+            return
         if self.preconditioner.pays(self.point.pairs, self._steps_left(objective, gradient)):
             self.preconditioner.build(self.point.pairs, self._steps)
             self._steps = 0
@@ -230,6 +229,19 @@ class PairNewton(SortedScores):
         before = state.w
         taken = self.search(objective, state, *step)
         self._last = (state.w - before, taken * step[1]) if taken > 0.0 else None
+        self.arrive(objective, state)
+
+    def _wide_step(self, objective: Objective, state: State, gradient: np.ndarray, l2: float) -> None:
+        """A rough Newton step without a matrix."""
+        loss, pairs = objective.loss, self.point.pairs
+        bends = pairs.share() * loss.curvature()
+        mean = max(float(np.mean(bends)), float(np.finfo(float).tiny))
+        between = mean * (bends / mean) ** DIAGONAL_POWER + l2
+        between = np.where(between > 0.0, between, mean)
+        goal = self.goal_of(objective, float(gradient @ gradient), ROUGH)
+        direction, image, steps = newton_direction(loss, pairs, gradient, l2, lambda r: r / between, goal)
+        state.passes += 2.0 * steps
+        self.search(objective, state, direction, image)
         self.arrive(objective, state)
 
     def _steps_left(self, objective: Objective, gradient: np.ndarray) -> float:
