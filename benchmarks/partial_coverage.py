@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.integrate import quad
+from scipy.integrate import quad, trapezoid
 from scipy.special import ndtr, ndtri
 
 from benchmarks.interval_coverage import AUCS, Setting, Z, on_logit_scale
@@ -39,13 +39,13 @@ class PartialSetting(Setting):
         if self.shape == "ratings":
             rates = [np.append(0.0, 1.0 - ndtr(np.append(self.cuts[::-1], -np.inf) - mean)) for mean in (self.shift, 0)]
             t = np.union1d(rates[1][rates[1] < u], [u])
-            return float(np.trapezoid(np.interp(t, rates[1], rates[0]), t)) / u
+            return float(trapezoid(np.interp(t, rates[1], rates[0]), t)) / u
         value, _ = quad(lambda t: ndtr((self.shift + ndtri(t)) / self.spread), 0.0, u, epsabs=1e-12, limit=200)
         return value / u
 
 
 def tables() -> dict[str, list[PartialSetting]]:
-    """The settings of each table; "confirmation" was looked at once, after the method had been chosen."""
+    """The settings of each table: "choice" and "other" chose the method, "confirmation" came after that."""
     sizes = [(5, 50, 0.2), (10, 100, 0.1), (20, 100, 0.1), (20, 200, 0.05), (20, 1000, 0.05), (20, 1000, 0.2)]
     sizes += [(50, 500, 0.1), (50, 1000, 0.01), (200, 2000, 0.05), (200, 1000, 0.01)]
     some, fewer = (0.6, 0.9, 0.99), [(5, 50, 0.2), (20, 100, 0.1), (20, 1000, 0.2), (50, 1000, 0.01), (200, 1000, 0.01)]
