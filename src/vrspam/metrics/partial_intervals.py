@@ -61,7 +61,11 @@ def partial_auc_ci(
 
     Notes
     -----
-    Coverage of 95 % intervals is tabulated in docs/intervals.md.
+    Coverage of 95 % intervals of normal scores in 1,000 simulated samples, for AUC 0.6 to 0.99, 5 to 200 positives
+    and 10 to 200 negatives in the part: "plain" 74 to 100 %, "logit" 83 to 99 %, "score" 94 to 99 %. For other scores,
+    with at least 20 positives and 10 negatives in the part, "score" covers 92 % or more, but for scores of the
+    negatives that vary more than those of the positives where only 10 are in the part (88 % at worst).
+    docs/intervals.md has the tables.
 
     References
     ----------
