@@ -1,8 +1,8 @@
 """Random small problems through every estimator and route, against exact rational arithmetic.
 
 Each certificate must be an upper bound, F(w) - F* ≤ gap + 1e-14 F(0), and each `objective_` right to a relative error
-of 1e-6 (or 1e-14 F(0)); only where moments have lost their digits (by subtraction, or by products in float32), and the
-certificate says so, no objective can be known.
+of 1e-6 (or 1e-14 F(0)). Where moments have lost their digits (by subtraction, or by products in float32) no objective
+can be known as well as that; there its error must be at most 2 √(gap F(0)).
 
 "mild" problems have columns with offsets of up to 1e5 times their spread and l2 from 1e-8 units on;
 "wild" ones offsets of up to 1e9, l2 from 1e-14 units on, scales from 1e-8 to 1e8, collinear and constant columns, more
@@ -306,13 +306,16 @@ def judge(claim: Claim, lossy: bool = False) -> list[str]:
         wrong.append("no gap")
     elif not math.isinf(claim.gap) and value - least > Fraction(claim.gap) + ALLOWED * problem.scale:
         wrong.append("gap")
-    if lossy and not claim.gap <= 1e-8 * problem.scale:
+    if lossy and not claim.gap < problem.scale:  # nothing is known
         return wrong
     if claim.objective is not None and not math.isfinite(claim.objective):
         wrong.append("objective")
     elif claim.objective is not None:
         error = abs(Fraction(claim.objective) - value)
-        if error > ACCURACY * value + ALLOWED * problem.scale:
+        allowed = ACCURACY * value + ALLOWED * problem.scale
+        if lossy:
+            allowed += Fraction(2.0 * math.sqrt(claim.gap * float(problem.scale)))
+        if error > allowed:
             wrong.append("objective")
     return wrong
 
@@ -346,20 +349,21 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=1_000, help="the first seed")
     parser.add_argument("--route", choices=list(ROUTES), help="only this route")
     options = parser.parse_args()
-    bad = 0
-    for wild in (False, True):
-        counts: Counter = Counter()
-        start = time.perf_counter()
-        for seed in range(options.first, options.first + options.cases):
-            for line in run_case(seed, wild, counts, None if options.route is None else [options.route]):
+    counts: dict[str, Counter] = {"mild": Counter(), "wild": Counter()}
+    routes = None if options.route is None else [options.route]
+    bad, start = 0, time.perf_counter()
+    for done, seed in enumerate(range(options.first, options.first + options.cases), 1):
+        for kind, counted in counts.items():
+            for line in run_case(seed, kind == "wild", counted, routes):
                 print(line, flush=True)
                 bad += 1
-        claims = sum(count for name, count in counts.items() if isinstance(name, str))
-        seconds = time.perf_counter() - start
-        print(f"{'wild' if wild else 'mild'}: {options.cases:,} problems, {claims:,} certificates, {seconds:.0f} s")
+        if done % 1000 == 0 or done == options.cases:
+            print(f"{done:,} problems of each kind, {bad} violations, {time.perf_counter() - start:.0f} s", flush=True)
+    for kind, counted in counts.items():
+        print(f"{kind}: {sum(counted[name] for name in ROUTES):,} certificates")
         for name in ROUTES:
-            wrong = {reason: counts[name, reason] for reason in REASONS if counts[name, reason]}
-            print(f"  {name}: {counts[name]:,} certificates, {wrong or 'no violations'}", flush=True)
+            wrong = {reason: counted[name, reason] for reason in REASONS if counted[name, reason]}
+            print(f"  {name}: {counted[name]:,} certificates, {wrong or 'no violations'}")
     raise SystemExit(1 if bad else 0)
 
 

@@ -45,9 +45,8 @@ from vrspam.solvers.refine import is_accurate, refine
 __all__ = ["AUCClassifier", "choose_solver"]
 
 PARTIAL_FIT_MAX_FEATURES = 20_000
-COARSE_FROM = (
-    256  # features of float32 rows from which on products in float32, and a pass to make up for it, are quicker
-)
+COARSE_FROM = 256  # features of float32 rows from which on products in float32, and one more pass, are quicker
+HOST_ROWS = (np.ndarray, sparse.sparray, sparse.spmatrix)
 
 
 class ExactFit(NamedTuple):
@@ -113,22 +112,23 @@ class ExactSolver:
         """
         if moments is None:
             moments = self._gather(rows, classes, precise=rows.X.shape[1] < COARSE_FROM)
-        fit = self._refined(self.from_moments(moments), rows, classes)
+        fit = self._solve_and_refine(moments, rows, classes)
         if moments.rounding > 0.0 and not fit.solution.converged:
-            fit = self._refined(self.from_moments(self._gather(rows, classes)), rows, classes)
+            fit = self._solve_and_refine(self._gather(rows, classes), rows, classes)
         return fit
 
-    def _refined(self, fit: ExactFit, rows: Rows, classes: np.ndarray) -> ExactFit:
-        """The fit with the certificate of the rows themselves, unless that of the moments is good enough."""
+    def _solve_and_refine(self, moments: ClassMoments, rows: Rows, classes: np.ndarray) -> ExactFit:
+        """Solve from moments; unless their certificate is good enough, take and improve that of the rows themselves."""
         X, y, weights = rows
-        if not isinstance(X, np.ndarray) and not sparse.issparse(X):  # on a device, or features that a map computes
-            return fit
-        loss = SquaredPairLoss.from_moments(fit.moments)
+        loss = SquaredPairLoss.from_moments(moments)
+        with blas_threads_for_matrix(X.shape[1]):
+            fit = self._solve(loss, moments, "moments")
         penalty = self.penalty(loss)(fit.l2, float(self.l1))
-        if is_accurate(Objective(loss, penalty), fit.solution):
+        # Not for rows on a device, nor for features that a map computes.
+        if is_accurate(Objective(loss, penalty), fit.solution) or not isinstance(X, HOST_ROWS):
             return fit
-        objective = Objective(SquaredPairLoss.from_centred_rows(X, y == classes[1], weights, fit.moments), penalty)
-        solution = refine(objective, loss, fit.solution, tol=self.tol, max_iter=self.max_iter)
+        precise = SquaredPairLoss.from_centred_rows(X, y == classes[1], weights, moments)
+        solution = refine(Objective(precise, penalty), loss, fit.solution, tol=self.tol, max_iter=self.max_iter)
         return fit._replace(solution=solution)
 
     def _by_newton(self, rows: Rows, classes: np.ndarray, moments: ClassMoments | None) -> ExactFit:
@@ -214,8 +214,8 @@ class AUCClassifier(AUCClassifierBase):
         coefficients stay. It is in units of F and is 0 at local minima (and other stationary points); it does not say
         how far F(coef_) is above the least F.
     objective_ : float
-        F(coef_), to a relative error of 1e-6 or better. Only moments that have lost their digits by subtraction, of
-        which `fit_moments` warns, may not allow that.
+        F(coef_), to a relative error of 1e-6 or better; from moments that have lost their digits by subtraction, to
+        2 √(gap_ · F(0)).
     l2_ : float
         The value of l2 that was used.
     n_iter_ : int

@@ -117,6 +117,7 @@ def of_rank_one(scale: float, of_scale: float, v: np.ndarray, of_v: np.ndarray, 
     return scale * ((of_scale + 4.0 * UNIT + t) * v * v + (1.0 + 1.0 / t) * of_v * of_v)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # what is not finite is not known, see `capped`
 def joined(
     a: Errors, b: Errors, weights: tuple[float, float, float], gap: np.ndarray, size: np.ndarray, level: np.ndarray
 ) -> Errors:
