@@ -363,6 +363,24 @@ def test_whole_groups_are_kept(balanced):
     assert rows.n_units == kept.size // 10
 
 
+def test_groups_may_be_named_by_anything():
+    X, y = make_data(100, 3, seed=0)
+    numbers = np.arange(100) // 2
+    named = np.array([None if k == 0 else f"person {k}" if k % 2 else k for k in numbers.tolist()], dtype=object)
+    splits = list(StratifiedKFold(3).split(X, y))
+    models = [AUCClassifierCV(cv=splits).fit(X, y, groups=groups) for groups in (numbers, named, list(numbers))]
+    assert len({model.corrected_interval_ for model in models}) == 1
+    with pytest.raises(ValueError, match=r"groups has shape \(99,\); it needs one entry for each of 100 rows"):
+        AUCClassifierCV(cv=splits).fit(X, y, groups=numbers[:99])
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e300])
+def test_the_size_of_weights_does_not_matter(size):
+    rows, scores, grid = problem(weights=np.full(60, size))
+    plain, expected_scores, _ = problem()
+    assert correct(rows, scores, grid, "best", 0) == correct(plain, expected_scores, grid, "best", 0)
+
+
 def test_draws_come_from_random_state_alone():
     X, y = make_data(100, 3, seed=0)
     first, second = (AUCClassifierCV().fit(X, y) for _ in range(2))

@@ -38,7 +38,11 @@ class FoldRows(NamedTuple):
 
     def scores(self, block: HeldOutBlock) -> np.ndarray:
         """The scores of the kept rows in a block of their fold, one line for each of its points."""
-        part = array_api.on_host(block.scores)[self.places]
+        xp, part = array_api.device_namespace(block.scores), block.scores
+        if xp is None:
+            part = part[self.places]
+        else:  # only these rows leave the device
+            part = array_api.on_host(xp.take(part, array_api.beside(self.places, part), axis=0))
         return block._replace(scores=part).values().T
 
 
@@ -104,6 +108,8 @@ def rows_to_keep(
     """
     rng = np.random.default_rng(seed)
     uses = np.bincount(np.concatenate(parts), minlength=positive.size)
+    if weights is not None:
+        weights = weights / weights.max()  # sums of very large weights stay finite
     counts = uses > 0 if weights is None else (uses > 0) & (weights > 0)
     each = n_points * max(1, round(uses.sum() / max(1, np.count_nonzero(uses))))
     most = min(MOST_ROWS, max(LEAST_ROWS, MOST_VALUES // each))
@@ -139,12 +145,20 @@ def _some_of_each_class(counts: np.ndarray, positive: np.ndarray, most: int, rng
 
 def _some_groups(counts: np.ndarray, groups: Any, most: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """The number of each row's group, and a mask of the rows of random groups: about `most`, in two groups at least."""
-    _, unit = np.unique(np.asarray(groups), return_inverse=True)
-    unit = unit.ravel()
+    unit = _numbered(groups, counts.size)
     sizes = np.bincount(unit[counts])
     order = rng.permutation(sizes.size)
     last = max(2, int(np.searchsorted(np.cumsum(sizes[order]), most, side="right")))
     return unit, counts & np.isin(unit, order[:last])
+
+
+def _numbered(groups: Any, n: int) -> np.ndarray:
+    """The number of each row's group; groups may be named by anything."""
+    names = array_api.on_host(groups)
+    if names.shape != (n,):
+        raise ValueError(f"groups has shape {names.shape}; it needs one entry for each of {n} rows.")
+    numbers: dict[Any, int] = {}
+    return np.array([numbers.setdefault(name, len(numbers)) for name in names.tolist()])
 
 
 def keep_of_blocks(blocks: Sequence[HeldOutBlock], n_points: int, seed: int) -> tuple[KeptRows, list[np.ndarray]]:
