@@ -170,6 +170,7 @@ def test_kernel_with_all_landmarks_is_the_kernel(rows, bandwidth):
 def test_kernel_and_additive_parts_have_equal_weight(rows):
     features = KernelFeatures(n_landmarks=400, random_state=0).fit(rows)
     F = features.transform(rows)
+    assert features.additive_ is not None
     width = features.additive_.n_features_out_
     assert np.isclose(F[:, :width].var(axis=0).sum(), 1.0)
     assert np.isclose(F[:, width:].var(axis=0).sum(), 1.0)
@@ -410,6 +411,7 @@ def test_weights_reach_the_additive_part_of_a_kernel(rows):
     weights = np.linspace(0.5, 3.0, len(rows))
     kernel = KernelFeatures(n_landmarks=40, random_state=0).fit(rows, sample_weight=weights)
     alone = AdditiveFeatures(max_features=250).fit(rows, sample_weight=weights)
+    assert kernel.additive_ is not None
     assert np.array_equal(kernel.additive_.transform(rows), alone.transform(rows))
     unweighted = AdditiveFeatures(max_features=250).fit(rows)
     assert not np.allclose(alone.transform(rows), unweighted.transform(rows))

@@ -277,7 +277,7 @@ def test_features_of_a_map_are_held_or_made_again(monkeypatch):
     assert isinstance(again.features_, AdditiveFeatures)
     features = AdditiveFeatures().fit(X)
     mapped, made = MappedArray(X, features), features.transform(X)
-    w = np.random.default_rng(0).standard_normal(made.shape[1])
+    w = np.random.default_rng(0).standard_normal((made.shape[1],))
     moments = ClassMoments.from_data(made, y)
     ours, plain = (SquaredHingeLoss(rows, y == 1, None, moments).value_and_grad(w) for rows in (mapped, made))
     assert ours[0] == pytest.approx(plain[0], rel=1e-12)

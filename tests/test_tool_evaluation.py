@@ -290,4 +290,4 @@ def test_pictures_are_the_same_bytes_each_time(tmp_path):
             contents.append(save_figure(figure, tmp_path / f"p.{end}").read_bytes())
         assert contents[0] == contents[1]
     with pytest.raises(ValueError, match=r"\.png, \.svg or \.pdf"):
-        save_figure(figure, tmp_path / "p.bmp")
+        save_figure(new_figure(1, 1, (4, 4))[0], tmp_path / "p.bmp")

@@ -82,7 +82,7 @@ def _changes(value: Any) -> bool:
     if not isinstance(value, (Integral, Decimal)):
         return False
     # Python compares its own integers and decimals with floats exactly; NumPy would round them first.
-    exact = int(value) if isinstance(value, Integral) else value
+    exact: Any = int(value) if isinstance(value, Integral) else value
     try:
         return abs(exact) > LARGEST_EXACT and float(exact) != exact
     except (ArithmeticError, ValueError):  # not a number, or beyond all floats: refused where it is converted
