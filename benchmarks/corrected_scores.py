@@ -252,7 +252,8 @@ def print_tried(records: dict[str, list[Record]]) -> None:
 
 def describe(setting: Setting) -> str:
     shown = "default" if setting.features == "auto" else setting.features
-    return f"{setting.rows:,}, {setting.columns}, {setting.positives}, {shown}, {setting.kind}"
+    data = f"{setting.kind} {setting.strength:g}" if setting.strength else setting.kind
+    return f"{setting.rows:,}, {setting.columns}, {setting.positives}, {shown}, {data}"
 
 
 def print_table(records: dict[str, list[Record]]) -> None:
