@@ -184,7 +184,7 @@ def newcombe_interval(
     --------
     >>> interval = newcombe_interval(0.8, 0.02, rows=(300, 100))
     >>> print(f"{interval.low:.3f} to {interval.high:.3f}")
-    0.745 to 0.846
+    0.745 to 0.845
     """
     negatives, positives = rows
     z = widened * normal_quantile(confidence)
