@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vrspam.moments._rounding import UNIT, difference, relative
+from vrspam.moments._rounding import UNIT, difference, lost_level, relative
 from vrspam.moments._statistics import ClassStatistics
 
 
@@ -58,7 +58,7 @@ class PairErrors(NamedTuple):
     def of(cls, negative: ClassStatistics, positive: ClassStatistics) -> PairErrors:
         """From the statistics of both classes."""
         shares = [relative(s.errors.weight, s.weight) for s in (negative, positive)]
-        level = np.maximum(np.abs(negative.mean), np.abs(positive.mean))
+        level = lost_level(negative.mean, negative.low, positive.mean, positive.low)
         delta = np.abs(difference(positive.mean, positive.low, negative.mean, negative.low))
         within = np.zeros_like(level)
         for s, share in zip((negative, positive), shares, strict=True):

@@ -40,6 +40,12 @@ def difference(a: np.ndarray, a_low: np.ndarray, b: np.ndarray, b_low: np.ndarra
     return high + (low + (a_low - b_low))
 
 
+def lost_level(a: np.ndarray, a_low: np.ndarray, b: np.ndarray, b_low: np.ndarray) -> np.ndarray:
+    """The larger of |a| and |b|, u² of which their `difference` may lose; 0 where both are the same single float."""
+    exact = (a == b) & (a_low == 0.0) & (b_low == 0.0)
+    return np.where(exact, 0.0, np.maximum(np.abs(a), np.abs(b)))
+
+
 @dataclass
 class Errors:
     """Bounds on the errors of the statistics of one class.

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from vrspam.moments._rounding import UNIT, UNIT_FLOAT32, Errors, difference, gamma, joined, two_sum
+from vrspam.moments._rounding import UNIT, UNIT_FLOAT32, Errors, difference, gamma, joined, lost_level, two_sum
 
 BLOCK_BYTES = 1 << 26  # rows are gathered in dense blocks of about this size
 CHUNK_ROWS = 1 << 10  # so many rows are multiplied at once: the bound on rounding grows with them
@@ -95,7 +95,7 @@ class ClassStatistics:
         total = self.weight + other.weight
         share = other.weight / total
         first = self.weight == 0.0
-        level = np.maximum(np.abs(self.mean), np.abs(other.mean))
+        level = lost_level(self.mean, self.low, other.mean, other.low)
         self.scatter += other.scatter
         scales, vectors = (scales, vectors) if first else ([self.weight * share, *scales], [shift, *vectors])
         if scales:
@@ -121,7 +121,7 @@ class ClassStatistics:
             self._clear()
             return
         shift = difference(other.mean, other.low, self.mean, self.low)
-        level = np.maximum(np.abs(self.mean), np.abs(other.mean))
+        level = lost_level(self.mean, self.low, other.mean, other.low)
         pull = other.weight * (self.weight / rest)
         size = self.diagonal + other.diagonal + pull * shift**2
         weights = (self.weight, -other.weight, rest)

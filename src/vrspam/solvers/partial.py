@@ -37,8 +37,7 @@ class EdgeWeights:
     It is small for the t that the last round found.
     """
 
-    _shares: np.ndarray | None = None
-    _loss: Any = None
+    _last: tuple[Any, np.ndarray, float] | None = None  # of the last problem: its loss, t, and the last μ
 
     def refuses(self, objective: Objective) -> str | None:
         if not isinstance(objective.loss, PartialHingeLoss):
@@ -48,10 +47,11 @@ class EdgeWeights:
     def solve(self, objective: Objective, *, tol: float, max_iter: int, w0: np.ndarray | None = None) -> Solution:
         loss: PartialHingeLoss = objective.loss
         inner = PairProximalNewton() if objective.penalty.ridge is None else PairNewton()
-        before = np.full(loss.whole.pair_rows.b.size, loss.max_fpr)
-        if w0 is not None and self._loss is loss and self._shares is not None:  # the last point of a grid
-            before = self._shares
-        target, mu, w = target_gap(objective, tol), FIRST_MU, w0
+        before, mu = np.full(loss.whole.pair_rows.b.size, loss.max_fpr), FIRST_MU
+        if w0 is not None and self._last is not None and self._last[0] is loss:  # a neighbour on a grid
+            _, before, last_mu = self._last
+            mu = min(FIRST_MU, last_mu * SHRINK**2)
+        target, w = target_gap(objective, tol), w0
         rows, best, least, steps = [], None, np.inf, 0
         passes, begun = 0.0, time.perf_counter()
         for number in range(ROUNDS):
@@ -66,7 +66,7 @@ class EdgeWeights:
             rows.append((number + 1, passes, time.perf_counter() - begun, value, gap))
             if best is None or left < least:
                 best, least = Solution(w, value, gap, steps, bool(left <= target), stationarity=left), left
-                self._shares, self._loss = before, loss
+                self._last = loss, before, mu
             if best.converged or steps >= max_iter:
                 break
             mu /= SHRINK
