@@ -37,7 +37,7 @@ SLOW = 12  # steps after which a preconditioner is too coarse, and the next one 
 CG_STEPS = 500
 INEXACT = 0.1  # a step solves its linear system to this accuracy, or to that of the certificate
 ROUGH = 0.5  # the same on wide data, where the pairs that count change more than the system is worth
-DIAGONAL_POWER = 0.3  # 1 would be the diagonal, 0 the identity
+DIAGONAL_POWER = 0.1  # 1 would be the diagonal, 0 the identity
 LINE_STEPS = 30
 PARALLEL = 1e-10  # two directions closer than this, by the square of the sine, are one
 MANY = 50.0  # steps, where nothing better is known
@@ -240,7 +240,7 @@ class PairNewton(SortedScores):
         between = np.where(between > 0.0, between, mean)
         goal = self.goal_of(objective, float(gradient @ gradient), ROUGH)
         direction, image, steps = newton_direction(loss, pairs, gradient, l2, lambda r: r / between, goal)
-        state.passes += 2.0 * steps
+        state.passes += 2.0 * steps + 1.0
         self.search(objective, state, direction, image)
         self.arrive(objective, state)
 
@@ -288,32 +288,35 @@ def newton_direction(
 
     It ends when the square of the residual is at most `goal`. Returns d, its scores, and the number of steps.
     """
-    residual, x, image = -gradient, np.zeros_like(gradient), np.zeros(loss.products.shape[0])
+    hessian = loss.active_hessian(pairs)
+    residual, x = -gradient, np.zeros_like(gradient)
     whole = np.zeros(loss.n_features)
     conditioned = conditioned_by(residual)
     direction, rho = conditioned, float(residual @ conditioned)
     steps = 0
     while steps < CG_STEPS and rho > 0.0:
         if columns is None:
-            whole = direction
+            product = hessian(direction)
         else:
             whole[columns] = direction
-        along = loss.quick_scores(whole)
-        product = loss.hessian_back(pairs, along)
-        product = (product if columns is None else product[columns]) + curvature * direction
+            product = hessian(whole)[columns]
+        product += curvature * direction
         steps += 1
         bend = float(direction @ product)
         if not bend > 0.0:
             break
         x += rho / bend * direction
-        image += rho / bend * along
-        residual = residual - rho / bend * product
+        residual -= rho / bend * product
         if float(residual @ residual) <= goal:
             break
         conditioned = conditioned_by(residual)
         previous, rho = rho, float(residual @ conditioned)
         direction = conditioned + (rho / previous) * direction
-    return x, image, steps
+    if columns is None:
+        whole = x
+    else:
+        whole[columns] = x
+    return x, loss.quick_scores(whole), steps
 
 
 def with_rounding(objective: Objective, solution: Solution, error: np.ndarray, tol: float) -> Solution:
