@@ -18,7 +18,7 @@ from vrspam.moments import ClassMoments
 from vrspam.objective.row_products import RowProducts
 from vrspam.objective.sorted_pairs import PairRows, SortedPairs
 
-BLOCK_ENTRIES = 1 << 20  # rows held at once while the Hessian is added up
+BLOCK_ENTRIES = 1 << 18  # rows held at once while the Hessian is added up
 MOST_ACTIVE = 0.7  # of the rows: with more of them in a pair that counts, products with a copy of those save nothing
 EPS = float(np.finfo(np.float64).eps) / 2.0  # largest relative error of one operation
 
@@ -155,7 +155,8 @@ class SquaredHingeLoss:
         stop = first.size
         for high in range(pairs.lower.size, 0, -step):
             low = max(high - step, 0)
-            block = self.products.take(pairs.down[low:high], columns) - centre
+            block = self.products.take(pairs.down[low:high], columns)
+            block -= centre
             b = pairs.b[low:high]
             start = int(np.searchsorted(first, low, side="left")) if low else 0
             if start < stop:
@@ -164,7 +165,8 @@ class SquaredHingeLoss:
                 masses = heavy + np.append(np.cumsum(b[::-1])[::-1], 0.0)
                 for some in range(start, stop, step):
                     chosen = slice(some, min(some + step, stop))
-                    rows = self.products.take(pairs.up[chosen], columns) - centre
+                    rows = self.products.take(pairs.up[chosen], columns)
+                    rows -= centre
                     place = first[chosen] - low
                     inner = masses[place][:, np.newaxis] * rows
                     inner -= 2.0 * sums[place]
