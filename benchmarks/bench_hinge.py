@@ -43,7 +43,9 @@ def dense(table: Table) -> None:
                 newton = partial(logistic(len(y), l2, "newton-cholesky").fit, X, y)
                 seconds |= interleaved({"newton-cholesky": newton}, repeats=1, warm_up=0)
             what = f"60,000 × {D}, {share:.0%} positive, l2 = {factor} × auto: hinge ÷ "
-            table.at_most(what + "squared fit", seconds["hinge"] / seconds["squared"], 2.5, f"({seconds['hinge']:.2f} s)")
+            table.at_most(
+                what + "squared fit", seconds["hinge"] / seconds["squared"], 2.5, f"({seconds['hinge']:.2f} s)"
+            )
             peer = min((name for name in seconds if name not in ("hinge", "squared")), key=seconds.__getitem__)
             note = f"({peer} {seconds[peer]:.2f} s)"
             table.at_most(what + "LogisticRegression", seconds["hinge"] / seconds[peer], 1.0, note)

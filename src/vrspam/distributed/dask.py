@@ -197,6 +197,8 @@ class DaskAUCClassifier(DaskScores, AUCClassifier):
     ----------
     l2, l1, tol, max_iter, random_state
         As in `vrspam.AUCClassifier`.
+    loss : "squared"
+        Another loss needs the rows themselves in one place.
 
     Attributes
     ----------
@@ -269,6 +271,8 @@ class DaskAUCClassifierCV(DaskScores, AUCClassifierCV):
     ----------
     l2s, l1s, selection, tol, max_iter
         As in `vrspam.AUCClassifierCV`.
+    loss : "squared"
+        Another loss needs the rows themselves in one place.
     cv : int or HashFolds, default=5
     features : "linear"
         Feature maps are not available for data on a cluster.
