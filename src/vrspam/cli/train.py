@@ -55,8 +55,8 @@ def train(
     loss: Annotated[
         Loss,
         typer.Option(
-            help="What a pair of rows costs: squared, or squared_hinge, which does not count pairs that are ranked right "
-            "by more than the margin (not with --streaming)."
+            help="What a pair of rows costs: squared, or squared_hinge, which does not count pairs that are ranked "
+            "right by more than the margin (not with --streaming)."
         ),
     ] = Loss.squared,
     features: Annotated[

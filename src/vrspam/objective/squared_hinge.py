@@ -114,7 +114,7 @@ class SquaredHingeLoss:
         return self.products.quick_back(r) - float(r.sum()) * self.centre
 
     def active_hessian(self, pairs: SortedPairs) -> Callable[[np.ndarray], np.ndarray]:
-        """The function v -> ∇²f v at given scores, for many v: of sparse X only the rows in pairs that count are read."""
+        """The function v -> ∇²f v at given scores, for many v; of sparse X it reads only rows in pairs that count."""
         positives, negatives = pairs.active()
         n = self.products.shape[0]
         if not self.products.is_sparse or positives + negatives > MOST_ACTIVE * n:
