@@ -39,6 +39,7 @@ INEXACT = 0.1  # a step solves its linear system to this accuracy, or to that of
 ROUGH = 0.5  # the same on wide data, where the pairs that count change more than the system is worth
 DIAGONAL_POWER = 0.1  # 1 would be the diagonal, 0 the identity
 LINE_STEPS = 30
+VALUE_ROUNDING = 2.0**-48  # relative
 PARALLEL = 1e-10  # two directions closer than this, by the square of the sine, are one
 MANY = 50.0  # steps, where nothing better is known
 START_TOL = 1e-4  # of the solution for some of the rows, with which the whole problem starts
@@ -168,11 +169,13 @@ class SortedScores(EpochSolver):
             float(state.grad @ direction) + (penalty.value(state.w + most * direction) - penalty.value(state.w)) / most
         )
         fraction = most
+        # What a step gains may be lost in the rounding of F, long before the gradient is small enough.
+        rounding = VALUE_ROUNDING * abs(state.value)
         for _ in range(LINE_STEPS):
             w, scores = state.w + fraction * direction, self.scores + fraction * image
             point = loss.at(scores)
             value = point.value + penalty.value(w)
-            if value <= state.value + 0.1 * fraction * min(slope, 0.0):
+            if value <= state.value + 0.1 * fraction * min(slope, 0.0) + rounding:
                 state.w, state.value = w, value
                 self.scores, self.point = scores, point
                 self.moved = self.moved + fraction * np.abs(direction)
