@@ -39,6 +39,7 @@ INEXACT = 0.1  # a step solves its linear system to this accuracy, or to that of
 ROUGH = 0.5  # the same on wide data, where the pairs that count change more than the system is worth
 DIAGONAL_POWER = 0.1  # 1 would be the diagonal, 0 the identity
 LINE_STEPS = 30
+FLAT = 0.2  # of the slope at its start that may be left at the end of a step
 VALUE_ROUNDING = 2.0**-48  # relative
 PARALLEL = 1e-10  # two directions closer than this, by the square of the sine, are one
 MANY = 50.0  # steps, where nothing better is known
@@ -158,16 +159,22 @@ class SortedScores(EpochSolver):
         return max(accuracy**2 * size, 0.1 * target_gap(objective, self.tol) * divisor)
 
     def search(
-        self, objective: Objective, state: State, direction: np.ndarray, image: np.ndarray, most: float = 1.0
+        self,
+        objective: Objective,
+        state: State,
+        direction: np.ndarray,
+        image: np.ndarray,
+        most: float = 1.0,
+        slope: float | None = None,
     ) -> float:
         """Move along the direction, at most `most` of it, to a point where F is lower; each trial is one sort.
 
-        `image` are the scores of the direction. Returns the fraction of it that was taken, 0 if rounding allows none.
+        `image` are the scores of the direction, `slope` is that of f along it if `state.grad` does not tell. Returns
+        the fraction of the direction that was taken, 0 if rounding allows none.
         """
         loss, penalty = objective.loss, objective.penalty
-        slope = (
-            float(state.grad @ direction) + (penalty.value(state.w + most * direction) - penalty.value(state.w)) / most
-        )
+        slope = float(state.grad @ direction) if slope is None else slope
+        slope += (penalty.value(state.w + most * direction) - penalty.value(state.w)) / most
         fraction = most
         # What a step gains may be lost in the rounding of F, long before the gradient is small enough.
         rounding = VALUE_ROUNDING * abs(state.value)
@@ -228,11 +235,39 @@ class PairNewton(SortedScores):
         direction = self.preconditioner.solve(-gradient, l2)
         image = loss.quick_scores(direction)
         state.passes += 1.0
-        step = self._best_step(loss, l2, gradient, (direction, image))
+        direction, image = step = self._best_step(loss, l2, gradient, (direction, image))
         before = state.w
         taken = self.search(objective, state, *step)
+        if taken > 0.0:
+            taken += self._go_on(objective, state, float(gradient @ direction), *step)
         self._last = (state.w - before, taken * step[1]) if taken > 0.0 else None
         self.arrive(objective, state)
+
+    def _go_on(
+        self, objective: Objective, state: State, slope: float, direction: np.ndarray, image: np.ndarray
+    ) -> float:
+        """Move on along the direction while F still changes much along it; returns how far.
+
+        The slope of F along a direction grows, piecewise linearly. Where few pairs count, each stretch is short, and
+        the best step by the Hessian at its start is far from the best one.
+        """
+        l2 = objective.penalty.ridge
+        assert l2 is not None
+        bend, moved = l2 * float(direction @ direction), 0.0
+        for _ in range(LINE_STEPS):
+            there = float(self.point.slope @ image) + l2 * float(state.w @ direction)
+            if abs(there) <= FLAT * abs(slope):
+                break
+            along = objective.loss.scale * float(image @ self.point.pairs.product(image)) + bend
+            if not along > 0.0:
+                break
+            sign = float(np.copysign(1.0, -there))
+            step = (sign * direction, sign * image, abs(there) / along, sign * float(self.point.slope @ image))
+            further = self.search(objective, state, *step)
+            moved += sign * further
+            if further == 0.0:
+                break
+        return moved
 
     def _wide_step(self, objective: Objective, state: State, gradient: np.ndarray, l2: float) -> None:
         """A rough Newton step without a matrix."""
