@@ -202,6 +202,8 @@ class DaskAUCClassifier(DaskScores, AUCClassifier):
     ----------
     l2, l1, penalty, gamma, tol, max_iter, random_state
         As in `vrspam.AUCClassifier`.
+    loss : "squared"
+        Another loss needs the rows themselves in one place.
 
     Attributes
     ----------
@@ -274,6 +276,8 @@ class DaskAUCClassifierCV(DaskScores, AUCClassifierCV):
     ----------
     l2s, l1s, penalty, gamma, max_fpr, scoring, selection, tol, max_iter
         As in `vrspam.AUCClassifierCV`; the client measures the scores that are sent to it.
+    loss : "squared"
+        Another loss needs the rows themselves in one place.
     cv : int or HashFolds, default=5
     features : "linear"
         Feature maps are not available for data on a cluster.

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -162,6 +161,7 @@ class RowsInMemory:
             )
         self._validation: list[ClassMoments] = []
         self.total = self._gather_total(n_jobs)
+        self._held_rows = hold_features(rows.X) if loss == "squared_hinge" else rows.X
 
     def problem(self, many_products: bool) -> FoldProblem:
         """The size of the work on one fold."""
@@ -171,6 +171,8 @@ class RowsInMemory:
         n, d = X.shape
         foreign = self.mapped and not isinstance(X.features, FeatureMap)
         block_bytes = min(8 * BLOCK_ENTRIES if self.mapped else BLOCK_BYTES, 8 * n * d)
+        if self.loss == "squared_hinge":
+            block_bytes += min(COPIED_BYTES, 8 * n * d)
         return FoldProblem.from_matrices(d, many_products, block_bytes, foreign or self.on_device)
 
     def _gather(self, index: np.ndarray | None = None) -> ClassMoments:
@@ -225,10 +227,6 @@ class RowsInMemory:
         else:
             loss = self.loss.from_rows(X, self.is_positive, self._weights_in(fold), moments)
         return TrainingPart(loss, moments.means.mean(axis=0))
-
-    @cached_property
-    def _held_rows(self) -> Any:
-        return hold_features(self.rows.X)
 
     def _weights_in(self, fold: int) -> np.ndarray:
         """The weight of each row in the training part of a fold: 0 for the rows outside."""

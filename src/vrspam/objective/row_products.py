@@ -72,9 +72,7 @@ class RowProducts:
 
     def take(self, rows: np.ndarray, columns: np.ndarray | None = None) -> np.ndarray:
         """Some rows, and of them some columns, as a dense float64 array of their own."""
-        part = self.X[rows]
+        part = self.X[rows]  # a copy: `rows` are numbers
         if columns is not None:
             part = part[:, columns]
-        return (
-            part.toarray().astype(np.float64, copy=False) if sparse.issparse(part) else np.array(part, dtype=np.float64)
-        )
+        return np.asarray(part.toarray() if sparse.issparse(part) else part, dtype=np.float64)

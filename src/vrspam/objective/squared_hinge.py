@@ -18,7 +18,8 @@ from vrspam.moments import ClassMoments
 from vrspam.objective.row_products import RowProducts
 from vrspam.objective.sorted_pairs import PairRows, SortedPairs
 
-BLOCK_ENTRIES = 1 << 20  # rows held at once while the Hessian is added up
+BLOCK_ENTRIES = 1 << 18  # rows held at once while the Hessian is added up
+MOST_ACTIVE = 0.7  # of the rows: with more of them in a pair that counts, products with a copy of those save nothing
 EPS = float(np.finfo(np.float64).eps) / 2.0  # largest relative error of one operation
 
 
@@ -112,6 +113,24 @@ class SquaredHingeLoss:
         r *= self.scale
         return self.products.quick_back(r) - float(r.sum()) * self.centre
 
+    def active_hessian(self, pairs: SortedPairs) -> Callable[[np.ndarray], np.ndarray]:
+        """The function v -> ∇²f v at given scores, for many v; of sparse X it reads only rows in pairs that count."""
+        positives, negatives = pairs.active()
+        n = self.products.shape[0]
+        if not self.products.is_sparse or positives + negatives > MOST_ACTIVE * n:
+            return lambda v: self.hessian_back(pairs, self.quick_scores(v))
+        rows = np.sort(np.concatenate([pairs.up[:positives], pairs.down[pairs.down.size - negatives :]]))
+        part = self.products.X[rows]
+        transposed, u = part.T, np.zeros(n)
+
+        def product(v: np.ndarray) -> np.ndarray:
+            u[rows] = part @ v - float(self.centre @ v)
+            r = pairs.product(u)[rows]
+            r *= self.scale
+            return transposed @ r - float(r.sum()) * self.centre
+
+        return product
+
     def curvature(self) -> np.ndarray:
         """Diagonal of k (Σ + δδᵀ), the Hessian of the squared loss."""
         return self._curvature
@@ -136,7 +155,8 @@ class SquaredHingeLoss:
         stop = first.size
         for high in range(pairs.lower.size, 0, -step):
             low = max(high - step, 0)
-            block = self.products.take(pairs.down[low:high], columns) - centre
+            block = self.products.take(pairs.down[low:high], columns)
+            block -= centre
             b = pairs.b[low:high]
             start = int(np.searchsorted(first, low, side="left")) if low else 0
             if start < stop:
@@ -145,7 +165,8 @@ class SquaredHingeLoss:
                 masses = heavy + np.append(np.cumsum(b[::-1])[::-1], 0.0)
                 for some in range(start, stop, step):
                     chosen = slice(some, min(some + step, stop))
-                    rows = self.products.take(pairs.up[chosen], columns) - centre
+                    rows = self.products.take(pairs.up[chosen], columns)
+                    rows -= centre
                     place = first[chosen] - low
                     inner = masses[place][:, np.newaxis] * rows
                     inner -= 2.0 * sums[place]

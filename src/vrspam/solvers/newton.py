@@ -37,8 +37,10 @@ SLOW = 12  # steps after which a preconditioner is too coarse, and the next one 
 CG_STEPS = 500
 INEXACT = 0.1  # a step solves its linear system to this accuracy, or to that of the certificate
 ROUGH = 0.5  # the same on wide data, where the pairs that count change more than the system is worth
-DIAGONAL_POWER = 0.3  # 1 would be the diagonal, 0 the identity
+DIAGONAL_POWER = 0.1  # 1 would be the diagonal, 0 the identity
 LINE_STEPS = 30
+FLAT = 0.2  # of the slope at its start that may be left at the end of a step
+VALUE_ROUNDING = 2.0**-48  # relative
 PARALLEL = 1e-10  # two directions closer than this, by the square of the sine, are one
 MANY = 50.0  # steps, where nothing better is known
 START_TOL = 1e-4  # of the solution for some of the rows, with which the whole problem starts
@@ -157,22 +159,30 @@ class SortedScores(EpochSolver):
         return max(accuracy**2 * size, 0.1 * target_gap(objective, self.tol) * divisor)
 
     def search(
-        self, objective: Objective, state: State, direction: np.ndarray, image: np.ndarray, most: float = 1.0
+        self,
+        objective: Objective,
+        state: State,
+        direction: np.ndarray,
+        image: np.ndarray,
+        most: float = 1.0,
+        slope: float | None = None,
     ) -> float:
         """Move along the direction, at most `most` of it, to a point where F is lower; each trial is one sort.
 
-        `image` are the scores of the direction. Returns the fraction of it that was taken, 0 if rounding allows none.
+        `image` are the scores of the direction, `slope` is that of f along it if `state.grad` does not tell. Returns
+        the fraction of the direction that was taken, 0 if rounding allows none.
         """
         loss, penalty = objective.loss, objective.penalty
-        slope = (
-            float(state.grad @ direction) + (penalty.value(state.w + most * direction) - penalty.value(state.w)) / most
-        )
+        slope = float(state.grad @ direction) if slope is None else slope
+        slope += (penalty.value(state.w + most * direction) - penalty.value(state.w)) / most
         fraction = most
+        # What a step gains may be lost in the rounding of F, long before the gradient is small enough.
+        rounding = VALUE_ROUNDING * abs(state.value)
         for _ in range(LINE_STEPS):
             w, scores = state.w + fraction * direction, self.scores + fraction * image
             point = loss.at(scores)
             value = point.value + penalty.value(w)
-            if value <= state.value + 0.1 * fraction * min(slope, 0.0):
+            if value <= state.value + 0.1 * fraction * min(slope, 0.0) + rounding:
                 state.w, state.value = w, value
                 self.scores, self.point = scores, point
                 self.moved = self.moved + fraction * np.abs(direction)
@@ -225,11 +235,39 @@ class PairNewton(SortedScores):
         direction = self.preconditioner.solve(-gradient, l2)
         image = loss.quick_scores(direction)
         state.passes += 1.0
-        step = self._best_step(loss, l2, gradient, (direction, image))
+        direction, image = step = self._best_step(loss, l2, gradient, (direction, image))
         before = state.w
         taken = self.search(objective, state, *step)
+        if taken > 0.0:
+            taken += self._go_on(objective, state, float(gradient @ direction), *step)
         self._last = (state.w - before, taken * step[1]) if taken > 0.0 else None
         self.arrive(objective, state)
+
+    def _go_on(
+        self, objective: Objective, state: State, slope: float, direction: np.ndarray, image: np.ndarray
+    ) -> float:
+        """Move on along the direction while F still changes much along it; returns how far.
+
+        The slope of F along a direction grows, piecewise linearly. Where few pairs count, each stretch is short, and
+        the best step by the Hessian at its start is far from the best one.
+        """
+        l2 = objective.penalty.ridge
+        assert l2 is not None
+        bend, moved = l2 * float(direction @ direction), 0.0
+        for _ in range(LINE_STEPS):
+            there = float(self.point.slope @ image) + l2 * float(state.w @ direction)
+            if abs(there) <= FLAT * abs(slope):
+                break
+            along = objective.loss.scale * float(image @ self.point.pairs.product(image)) + bend
+            if not along > 0.0:
+                break
+            sign = float(np.copysign(1.0, -there))
+            step = (sign * direction, sign * image, abs(there) / along, sign * float(self.point.slope @ image))
+            further = self.search(objective, state, *step)
+            moved += sign * further
+            if further == 0.0:
+                break
+        return moved
 
     def _wide_step(self, objective: Objective, state: State, gradient: np.ndarray, l2: float) -> None:
         """A rough Newton step without a matrix."""
@@ -240,7 +278,7 @@ class PairNewton(SortedScores):
         between = np.where(between > 0.0, between, mean)
         goal = self.goal_of(objective, float(gradient @ gradient), ROUGH)
         direction, image, steps = newton_direction(loss, pairs, gradient, l2, lambda r: r / between, goal)
-        state.passes += 2.0 * steps
+        state.passes += 2.0 * steps + 1.0
         self.search(objective, state, direction, image)
         self.arrive(objective, state)
 
@@ -288,32 +326,35 @@ def newton_direction(
 
     It ends when the square of the residual is at most `goal`. Returns d, its scores, and the number of steps.
     """
-    residual, x, image = -gradient, np.zeros_like(gradient), np.zeros(loss.products.shape[0])
+    hessian = loss.active_hessian(pairs)
+    residual, x = -gradient, np.zeros_like(gradient)
     whole = np.zeros(loss.n_features)
     conditioned = conditioned_by(residual)
     direction, rho = conditioned, float(residual @ conditioned)
     steps = 0
     while steps < CG_STEPS and rho > 0.0:
         if columns is None:
-            whole = direction
+            product = hessian(direction)
         else:
             whole[columns] = direction
-        along = loss.quick_scores(whole)
-        product = loss.hessian_back(pairs, along)
-        product = (product if columns is None else product[columns]) + curvature * direction
+            product = hessian(whole)[columns]
+        product += curvature * direction
         steps += 1
         bend = float(direction @ product)
         if not bend > 0.0:
             break
         x += rho / bend * direction
-        image += rho / bend * along
-        residual = residual - rho / bend * product
+        residual -= rho / bend * product
         if float(residual @ residual) <= goal:
             break
         conditioned = conditioned_by(residual)
         previous, rho = rho, float(residual @ conditioned)
         direction = conditioned + (rho / previous) * direction
-    return x, image, steps
+    if columns is None:
+        whole = x
+    else:
+        whole[columns] = x
+    return x, loss.quick_scores(whole), steps
 
 
 def with_rounding(objective: Objective, solution: Solution, error: np.ndarray, tol: float) -> Solution:

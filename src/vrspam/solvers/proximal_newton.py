@@ -163,7 +163,7 @@ class PairProximalNewton(SortedScores):
             self.goal_of(objective, float(gradient @ gradient)),
             used,
         )
-        state.passes += 2.0 * steps
+        state.passes += 2.0 * steps + 1.0
         crossing = (w + step) * np.sign(w) < 0.0
         fractions = np.where(crossing, w / np.where(crossing, -step, 1.0), 1.0)
         most = float(np.min(fractions, initial=1.0))
