@@ -46,6 +46,7 @@ class Setting:
     features: str = "auto"
     kind: str = "noise"
     strength: float = 0.0
+    folds: int = 5
 
     def signal(self, X: np.ndarray) -> np.ndarray:
         lines = X[:, 0] + X[:, 1] + X[:, 2] + X[:, 3]
@@ -82,6 +83,8 @@ SETTINGS = {
     "n2": Setting(300, 20, 30),
     "n3": Setting(120, 15, 30),
     "n4": Setting(200, 10, 60, "linear"),
+    "n5": Setting(200, 10, 60, "linear", folds=3),
+    "n6": Setting(200, 10, 60, "linear", folds=10),
     "s1": Setting(200, 10, 20, kind="lines", strength=1.1),
     "s2": Setting(300, 20, 60, kind="lines", strength=1.4),
     "s3": Setting(1000, 10, 200, kind="curves", strength=1.9),
@@ -101,7 +104,7 @@ def fit_one(name: str, number: int, path: Path) -> None:
 
     with warnings.catch_warnings(), patch.object(MapChoice, "corrected", listen):
         warnings.simplefilter("ignore")
-        model = AUCClassifierCV(features=setting.features, random_state=number).fit(X, y)
+        model = AUCClassifierCV(features=setting.features, cv=setting.folds, random_state=number).fit(X, y)
     found, rows = seen
     point = found.point.index[0] + 17 * found.candidates.index(found.chosen)
     truth: dict[str, Any] = dict.fromkeys(("fold_truth", "truth", "ref"), 0.5)
@@ -157,8 +160,10 @@ def mean_and_error(errors: np.ndarray, unbiased: np.ndarray) -> str:
 
 
 def coverage(low: np.ndarray, high: np.ndarray, truth: np.ndarray) -> str:
-    share = float(np.mean((low <= truth) & (truth <= high)))
-    return f"{100 * share:.1f} ± {100 * np.sqrt(share * (1 - share) / truth.size):.1f}"
+    """The share of intervals that hold the truth, with its Monte-Carlo error (not 0 where all do: Agresti & Coull)."""
+    covered = (low <= truth) & (truth <= high)
+    share = (covered.sum() + 2.0) / (truth.size + 4.0)
+    return f"{100 * covered.mean():.1f} ± {100 * np.sqrt(share * (1.0 - share) / (truth.size + 4.0)):.1f}"
 
 
 def delong_before(record: Record) -> tuple[float, float]:
@@ -254,7 +259,8 @@ def print_tried(records: dict[str, list[Record]]) -> None:
 def describe(setting: Setting) -> str:
     shown = "default" if setting.features == "auto" else setting.features
     data = f"{setting.kind} {setting.strength:g}" if setting.strength else setting.kind
-    return f"{setting.rows:,}, {setting.columns}, {setting.positives}, {shown}, {data}"
+    folds = "" if setting.folds == 5 else f", {setting.folds} folds"
+    return f"{setting.rows:,}, {setting.columns}, {setting.positives}, {shown}, {data}{folds}"
 
 
 def print_table(records: dict[str, list[Record]]) -> None:
