@@ -183,6 +183,8 @@ def by_products(case: Case) -> Iterator[Claim]:
     X = case.X if dense is case.X else sparse.csr_array(dense)
     solver = exact.ExactSolver(case.l2, case.l1, 1e-8, 300)
     fit = solver.from_rows(Rows(X, case.y, case.weights), np.array([0, 1]), "products").solution
+    if not np.isfinite(fit.w).all():  # as the estimators say it
+        raise ValueError("The solution is not finite")
     yield Claim(fit.w, fit.gap, fit.value, (dense, case.y, case.weights), case.l2, case.l1)
 
 
