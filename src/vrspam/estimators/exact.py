@@ -155,7 +155,7 @@ class AUCClassifier(AUCClassifierBase):
         Certificate: F(coef_) is at most this far above the optimum. It makes room for rounding, of float32 and of
         float64, in the moments, in the products and in the gradient (docs/theory.md, section 3).
     objective_ : float
-        F(coef_), to a relative error of 1e-6 or better; from moments that have lost their digits by subtraction, to
+        F(coef_), to a relative error of 1e-6 or better; from moments that have lost digits by subtraction, to
         2 √(gap_ · F(0)).
     l2_ : float
         The value of l2 that was used.
