@@ -214,7 +214,7 @@ class AUCClassifier(AUCClassifierBase):
         coefficients stay. It is in units of F and is 0 at local minima (and other stationary points); it does not say
         how far F(coef_) is above the least F.
     objective_ : float
-        F(coef_), to a relative error of 1e-6 or better; from moments that have lost their digits by subtraction, to
+        F(coef_), to a relative error of 1e-6 or better; from moments that have lost digits by subtraction, to
         2 √(gap_ · F(0)).
     l2_ : float
         The value of l2 that was used.

@@ -1,7 +1,8 @@
 """Sufficient statistics of the squared pair loss: class sizes, means and scatters."""
 
+from vrspam.moments._pairs import PairErrors
 from vrspam.moments._rounding import gamma
 from vrspam.moments.class_moments import ClassMoments
 from vrspam.moments.sliding import SlidingMoments
 
-__all__ = ["ClassMoments", "SlidingMoments", "gamma"]
+__all__ = ["ClassMoments", "PairErrors", "SlidingMoments", "gamma"]

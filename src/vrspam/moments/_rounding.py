@@ -71,6 +71,9 @@ class Errors:
 
     def capped(self) -> Errors:
         """The same bounds as finite numbers."""
+        largest = (self.weight, self.mean.max(initial=0.0), self.scatter.max(initial=0.0))
+        if all(bound <= UNKNOWN for bound in largest):  # not so for NaN
+            return self
         weight, mean, scatter = (
             np.minimum(np.nan_to_num(bound, nan=UNKNOWN, posinf=UNKNOWN), UNKNOWN)
             for bound in (np.asarray(self.weight), self.mean, self.scatter)

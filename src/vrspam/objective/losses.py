@@ -25,7 +25,7 @@ from scipy import sparse
 
 from vrspam._utils import array_api
 from vrspam.moments import ClassMoments
-from vrspam.objective.rounding import LossErrors, MatrixErrors, RowErrors
+from vrspam.objective.rounding import LossErrors
 
 BLOCK_BYTES = 1 << 22  # rows converted, or centred, at once
 FAR = 1e4  # offset over spread of rows that are centred before they are multiplied
@@ -256,16 +256,15 @@ class SquaredPairLoss:
         classes = moments.pair_statistics()
         if "errors" not in more:
             from_scores = hasattr(within, "product_and_square")
-            more["errors"] = LossErrors.of(moments, RowErrors.of(moments, from_scores=from_scores))
+            more["errors"] = LossErrors.from_rows(moments, from_scores=from_scores)
         return cls(classes.p, classes.delta, within, classes.within_diagonal, classes.q, **more)
 
     @classmethod
     def from_moments(cls, moments: ClassMoments) -> SquaredPairLoss:
         """The loss from sufficient statistics alone."""
         matrix = moments.within
-        errors = MatrixErrors.of(moments.within_diagonal, moments.pair_errors().within)
         return cls.from_operator(
-            matrix, moments, rounding=moments.rounding, matrix=matrix, errors=LossErrors.of(moments, errors)
+            matrix, moments, rounding=moments.rounding, matrix=matrix, errors=LossErrors.from_matrix(moments)
         )
 
     @classmethod
@@ -287,7 +286,7 @@ class SquaredPairLoss:
         centre = moments.means.mean(axis=0)
         offsets = (moments.means - centre) + moments.offsets
         rows = WithinProducts(X, is_positive, sample_weight, moments.means, centre=centre, offsets=offsets)
-        errors = LossErrors.of(moments, RowErrors.of(moments, centre, from_scores=True))
+        errors = LossErrors.from_rows(moments, centre, from_scores=True)
         return cls.from_operator(rows, moments, rows=rows, errors=errors)
 
     @property

@@ -16,7 +16,7 @@ from typing import Protocol
 
 import numpy as np
 
-from vrspam.moments import ClassMoments, gamma
+from vrspam.moments import ClassMoments, PairErrors, gamma
 
 UNIT = 2.0**-53
 
@@ -79,9 +79,9 @@ class RowErrors:
     from_scores: bool
 
     @classmethod
-    def of(cls, moments: ClassMoments, centre: np.ndarray | None = None, from_scores: bool = False) -> RowErrors:
+    def of(cls, moments: ClassMoments, errors: PairErrors, centre: np.ndarray | None, from_scores: bool) -> RowErrors:
         """For the rows of these moments; `centre` is subtracted from the rows before they are multiplied."""
-        classes, errors = moments.pair_statistics(), moments.pair_errors()
+        classes = moments.pair_statistics()
         levels = np.abs(classes.means if centre is None else classes.means - centre)
         spreads = np.sqrt(classes.variances + errors.within + errors.means**2)
         return cls(spreads, levels, errors.means, int(moments.rows.sum()), errors.share, from_scores)
@@ -131,9 +131,18 @@ class LossErrors:
     products: ProductErrors
 
     @classmethod
-    def of(cls, moments: ClassMoments, products: ProductErrors) -> LossErrors:
+    def from_matrix(cls, moments: ClassMoments) -> LossErrors:
+        """Σ is the matrix of these moments."""
         errors = moments.pair_errors()
-        return cls(errors.share, errors.delta, products)
+        return cls(errors.share, errors.delta, MatrixErrors.of(moments.within_diagonal, errors.within))
+
+    @classmethod
+    def from_rows(
+        cls, moments: ClassMoments, centre: np.ndarray | None = None, from_scores: bool = False
+    ) -> LossErrors:
+        """Σ is multiplied by products with the rows of these moments; see `RowErrors`."""
+        errors = moments.pair_errors()
+        return cls(errors.share, errors.delta, RowErrors.of(moments, errors, centre, from_scores))
 
     def of_margin(self, w: np.ndarray, delta: np.ndarray) -> float:
         """The error of 1 - w·δ."""
