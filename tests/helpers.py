@@ -38,10 +38,14 @@ STRENGTHS = {"ridge": (1e-2, 0.0), "weak_ridge": (1e-5, 0.0), "net": (1e-2, 0.1)
 
 
 class LossCase(NamedTuple):
-    """A loss of rows X (dense or CSR) and labels y, and its oracle: "squared", "squared hinge" or None."""
+    """A loss of rows X (dense or CSR) and labels y, and its oracle: "squared", "squared hinge" or None.
+
+    `finest` is a tolerance that its certificate can reach: room for rounding keeps it above 0.
+    """
 
     make: Callable
     oracle: str | None = None
+    finest: float = 1e-14
 
 
 class PenaltyCase(NamedTuple):
@@ -59,7 +63,7 @@ LOSSES = {
     ),
     "squared, from outside": LossCase(QuadraticFromOutside.of, "squared"),
     "squared hinge, sorted": LossCase(
-        lambda X, y: SquaredHingeLoss(X, y == 1, None, ClassMoments.from_data(X, y)), "squared hinge"
+        lambda X, y: SquaredHingeLoss(X, y == 1, None, ClassMoments.from_data(X, y)), "squared hinge", 1e-12
     ),
     "squared hinge": LossCase(SquaredHingeByPairs, "squared hinge"),
     "logistic": LossCase(LogisticByPairs),

@@ -96,7 +96,7 @@ def test_a_grid_takes_any_loss_and_any_penalty(loss):
     largest = float(np.abs(made.value_and_grad(np.zeros(4))[1]).max())
     l1s = np.array([0.0, 0.2, 0.6, 1.0]) * largest
     for factory in (ElasticNet, lambda l2, l1: toy_penalty.MCP(l1, 30.0) if l1 > 0.0 else ElasticNet(l2)):
-        grid = solve_grid(made, np.array([0.03, 0.3]), l1s, tol=1e-14, max_iter=5000, penalty=factory)
+        grid = solve_grid(made, np.array([0.03, 0.3]), l1s, tol=LOSSES[loss].finest, max_iter=5000, penalty=factory)
         assert grid.converged.all()
         assert not grid.coefs[:, 3].any()
         for i, j in ((0, 1), (1, 2)):

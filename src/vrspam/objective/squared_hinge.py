@@ -192,15 +192,15 @@ class SquaredHingeLoss:
 
         A sum of m products is wrong by at most m·eps times the sum of their absolute values, and by 10 √m·eps but for
         a chance of 1e-21 (Higham & Mary 2019); means and variances of the columns bound that sum (Cauchy-Schwarz). The
-        slopes are sums of terms that are not negative, in four operations a row. Wrong scores change the gradient by
-        at most the curvature.
+        slopes are sums of terms that are not negative, in two operations a row, and are then summed. Wrong scores
+        change the gradient by at most the curvature.
         """
         n, d = self.products.shape
         rows = self.pair_rows
         sizes = [
             float(np.sqrt(np.sum(slope[i] ** 2 / c))) for i, c in ((rows.negative, rows.b), (rows.positive, rows.a))
         ]
-        of_sums = 5.0 * _growth(n) * EPS * (np.array(sizes) @ self.root_mean_squares)
+        of_sums = 4.0 * _growth(n) * EPS * (np.array(sizes) @ self.root_mean_squares)
         wrong_scores = 2.0 * _growth(d) * EPS * float(moved @ self.root_mean_squares.sum(axis=0))
         return of_sums + np.sqrt(self.k * self._curvature) * wrong_scores
 
