@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import t as student
 
-from vrspam.features import FeatureMap, KernelFeatures
+from vrspam.features import FeatureMap
 from vrspam.features.encoders import Curves, Encoder
+from vrspam.features.landmarks import LandmarkFeatures
 from vrspam.moments import ClassMoments
 
 INTERACTIONS = "interactions"
@@ -35,7 +36,7 @@ def column_groups(features: Any, names: Sequence[str], n_features: int) -> dict[
     """Where the features of each part of the score are: by column where the map keeps columns apart."""
     if features is None:
         return {name: slice(j, j + 1) for j, name in enumerate(distinct(names))}
-    if isinstance(features, KernelFeatures):
+    if isinstance(features, LandmarkFeatures):
         groups = {}
         if features.additive_ is not None:
             groups = column_groups(features.additive_, names, n_features)
@@ -197,6 +198,6 @@ def drawn_part(features: Any) -> tuple[FeatureMap, float] | None:
 
     It is the map itself, or the additive part of a kernel: interactions then come on top of the curves.
     """
-    if isinstance(features, KernelFeatures):
+    if isinstance(features, LandmarkFeatures):
         return None if features.additive_ is None else (features.additive_, features.additive_scale_)
     return (features, 1.0) if isinstance(features, FeatureMap) else None

@@ -17,7 +17,7 @@ from vrspam._utils.warnings import AllCoefficientsZero, warn
 from vrspam.estimators.base import MAPS_ON_HOST, PENALTY_CONSTRAINTS, AUCClassifierBase, RowBlocks
 from vrspam.estimators.exact import ExactFit, ExactSolver
 from vrspam.features.frames import check_frame, is_frame
-from vrspam.features.mapped import NAMES, MappedArray, is_plain, named_maps
+from vrspam.features.mapped import NAMES, SINGLE_NAMES, MappedArray, is_plain, named_maps
 from vrspam.inspection import Reading, Shape, column_groups, drawn_part, importances, parts_of_score, shape_functions
 from vrspam.model_selection.cross_validate import GridSearch, MapChoice, choose_map, cross_validate, only_columns
 from vrspam.model_selection.folds import HashFolds, hash_folds, make_splits
@@ -51,12 +51,14 @@ class AUCClassifierCV(AUCClassifierBase):
         "one-standard-error" takes, of all points whose mean AUC is within one standard error of the best, the
         sparsest (largest l1), and of those the one with the largest l2. Of several feature maps it first takes
         the simplest (the earliest in the list) that has such a point.
-    features : {"linear", "additive", "kernel", "auto"}, transformer, list of these, or dict, default="linear"
+    features : str, transformer, list of these, or dict, default="linear"
         "linear": the columns as they are. Otherwise the score is linear in features of them, made block by block
         by a transformer that never sees labels (`vrspam.features`); the map and the penalties are chosen
         together. "additive": a smooth curve for each column. "kernel": curves and interactions, with bandwidths
-        0.3, 1 and 3. "auto": all of these and standardised columns (but as "linear" on more than 5,000
-        columns, and without maps of more than 5,000 features). With a map X may be a frame with categories, and have
+        0.3, 1 and 3. "kernel alone": the same without the curves. "trees": shared leaves of random trees, of depths
+        2, 4 and 7. "auto": standardised columns, "additive" and "kernel" (but as "linear" on more than 5,000
+        columns, and without maps of more than 5,000 features). "extended": all of these. One of them alone is named
+        as in `selection_`, for example "kernel 1", "kernel alone 0.3" or "trees 4". With a map X may be a frame with categories, and have
         missing values. In a list, and in "auto", "linear" means standardised columns. A dict gives each transformer the
         name that it has in `selection_`.
     tol : float, default=1e-8
@@ -156,7 +158,7 @@ class AUCClassifierCV(AUCClassifierBase):
         "l1s": ["array-like"],
         "cv": ["cv_object"],
         "selection": [StrOptions({"best", "one-standard-error"})],
-        "features": [StrOptions(set(NAMES)), list, tuple, dict, HasMethods(["fit", "transform"])],
+        "features": [StrOptions({*NAMES, *SINGLE_NAMES}), list, tuple, dict, HasMethods(["fit", "transform"])],
         "tol": PENALTY_CONSTRAINTS["tol"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "n_jobs": [Integral, None],

@@ -141,11 +141,13 @@ class FeatureMap(TransformerMixin, BaseEstimator):
                 seen.append(_numbers_seen(columns, j, weights, some))
             else:
                 seen.append(_categories_seen(X, j, weights, self.max_categories))
-        self._learn(X if some is None else frames.rows_of(X, some), seen, rng)
+        if some is not None:
+            X, weights = frames.rows_of(X, some), None if weights is None else weights[some]
+        self._learn(X, seen, rng, weights)
         return self
 
-    def _learn(self, X, seen: list[ColumnSummary], rng: np.random.RandomState) -> None:
-        """Learn the map from what was seen of each column; X has the rows that a map may draw from."""
+    def _learn(self, X, seen: list[ColumnSummary], rng: np.random.RandomState, weights: np.ndarray | None) -> None:
+        """Learn the map from what was seen of each column; X has the rows, with weights, that a map may draw from."""
         self._n_curved = 0  # numeric columns of more than two values
         for column in seen:
             self._n_curved += not isinstance(column, Indicators) and column[0].values.size > 2

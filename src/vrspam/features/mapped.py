@@ -17,9 +17,31 @@ from vrspam.features.additive import AdditiveFeatures, LinearFeatures
 from vrspam.features.base import FeatureMap
 from vrspam.features.frames import blocks, rows_of
 from vrspam.features.kernel import KernelFeatures
+from vrspam.features.trees import TreeFeatures
 
-BANDWIDTHS = (3.0, 1.0, 0.3)  # from nearly quadratic to fine detail
-NAMES = ("linear", "additive", "kernel", "auto")
+# Every map that has a name of its own, from simple to complex; the numbers are bandwidths (from nearly quadratic to fine
+# detail) and depths. `_seeded` gives each its seed.
+CANDIDATES: dict[str, FeatureMap] = {
+    "linear": LinearFeatures(),
+    "additive": AdditiveFeatures(),
+    **{f"kernel {width:g}": KernelFeatures(bandwidth=width) for width in (3.0, 1.0, 0.3)},
+    **{f"kernel alone {width:g}": KernelFeatures(bandwidth=width, additive=False) for width in (3.0, 1.0, 0.3)},
+    **{f"trees {depth}": TreeFeatures(max_depth=depth) for depth in (2, 4, 7)},
+}
+KERNELS = ("kernel 3", "kernel 1", "kernel 0.3")
+KERNELS_ALONE = ("kernel alone 3", "kernel alone 1", "kernel alone 0.3")
+TREES = ("trees 2", "trees 4", "trees 7")
+EXTENDED = ("linear", "additive", *KERNELS, *KERNELS_ALONE, *TREES)  # what a blend chooses from
+# What each value of `features` stands for, beside the names of single maps.
+GROUPS: dict[str, tuple[str, ...]] = {
+    "kernel": KERNELS,
+    "kernel alone": KERNELS_ALONE,
+    "trees": TREES,
+    "auto": ("linear", "additive", *KERNELS),
+    "extended": EXTENDED,
+}
+NAMES = ("linear", "additive", "kernel", "kernel alone", "trees", "auto", "extended")
+SINGLE_NAMES = tuple(name for name in CANDIDATES if name not in NAMES)
 MAX_FEATURES = 5_000
 
 
@@ -79,19 +101,14 @@ def named_maps(features: Any, seed: int | None) -> dict[str, Any]:
 
     >>> list(named_maps("auto", seed=0))
     ['linear', 'additive', 'kernel 3', 'kernel 1', 'kernel 0.3']
+    >>> list(named_maps(["trees", "kernel alone 1"], seed=0))
+    ['trees 2', 'trees 4', 'trees 7', 'kernel alone 1']
     """
     maps: dict[str, Any] = {}
     if isinstance(features, str):
-        if features not in NAMES:
+        if features not in NAMES + SINGLE_NAMES:
             raise ValueError(f"features is {features!r}, but must be one of {NAMES}, a transformer or a list of them.")
-        if features in ("linear", "auto"):
-            maps["linear"] = LinearFeatures(random_state=seed)
-        if features in ("additive", "auto"):
-            maps["additive"] = AdditiveFeatures(random_state=seed)
-        if features in ("kernel", "auto"):
-            for width in BANDWIDTHS:
-                maps[f"kernel {width:g}"] = KernelFeatures(bandwidth=width, random_state=seed)
-        return maps
+        return {name: _seeded(clone(CANDIDATES[name]), seed) for name in GROUPS.get(features, (features,))}
     if isinstance(features, dict):
         several = list(features.items())
     else:
