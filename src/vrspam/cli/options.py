@@ -143,7 +143,9 @@ def _columns_option(help: str) -> Any:
 Drop = Annotated[Any, _columns_option('Columns to leave out: names separated by commas, like age,"height, cm".')]
 Include = Annotated[Any, _columns_option("Columns to keep although they look like identifiers.")]
 Categorical = Annotated[Any, _columns_option("Columns of numbers to treat as categories.")]
-MaxCategories = Annotated[int, typer.Option(min=2, help="Leave out text columns with more different values.")]
+MaxCategories = Annotated[
+    int, typer.Option(min=2, help="Of a text column with more values the most frequent stay, and the others are one.")
+]
 Confidence = Annotated[float, typer.Option(help="Coverage of the intervals, between 0 and 1.")]
 HtmlOut = Annotated[
     Path | None,

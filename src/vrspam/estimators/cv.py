@@ -52,13 +52,13 @@ class AUCClassifierCV(AUCClassifierBase):
         sparsest (largest l1), and of those the one with the largest l2. Of several feature maps it first takes
         the simplest (the earliest in the list) that has such a point.
     features : str, transformer, list of these, or dict, default="linear"
-        "linear": the columns as they are. Otherwise the score is linear in features of them, made block by block
-        by a transformer that never sees labels (`vrspam.features`); the map and the penalties are chosen
-        together. "additive": a smooth curve for each column. "kernel": curves and interactions, with bandwidths
-        0.3, 1 and 3. "kernel alone": the same without the curves. "trees": shared leaves of random trees, of depths
-        2, 4 and 7. "auto": standardised columns, "additive" and "kernel" (but as "linear" on more than 5,000
-        columns, and without maps of more than 5,000 features). "extended": all of these. One of them alone is named
-        as in `selection_`, for example "kernel 1", "kernel alone 0.3" or "trees 4". With a map X may be a frame with categories, and have
+        "linear": the columns as they are. Otherwise the score is linear in features of them, made block by block by a
+        transformer that never sees labels (`vrspam.features`); the map and the penalties are chosen together.
+        "additive": a smooth curve for each column. "kernel": curves and interactions, with bandwidths 0.3, 1 and 3.
+        "kernel alone": the same without the curves. "trees": shared leaves of random trees, of depths 2, 4 and 7.
+        "auto": standardised columns, "additive" and "kernel" (but as "linear" on more than 5,000 columns, and without
+        maps of more than 5,000 features). "extended": all of these. One of them alone is named as in `selection_`, for
+        example "kernel 1", "kernel alone 0.3" or "trees 4". With a map X may be a frame with categories, and have
         missing values. In a list, and in "auto", "linear" means standardised columns. A dict gives each transformer the
         name that it has in `selection_`.
     tol : float, default=1e-8

@@ -119,8 +119,8 @@ def categories(X: Any, index: int) -> set[str | None]:
     return found
 
 
-def category_codes(X: Any, index: int, codes: Mapping[str | None, int]) -> np.ndarray:
-    """The code of each row's category in column `index` of a frame; -1 for a category that has none."""
+def category_codes(X: Any, index: int, codes: Mapping[str | None, int], other: int = -1) -> np.ndarray:
+    """The code of each row's category in column `index` of a frame; `other` for a category that has none."""
     frame = _wrap(X)
     if frame is None:
         raise ValueError(f"Column {index} held categories in fit: give a frame with the same columns.")
@@ -134,10 +134,11 @@ def category_codes(X: Any, index: int, codes: Mapping[str | None, int]) -> np.nd
         known = [value for value in column.unique().to_list() if isinstance(value, str)]
         if not known:
             return np.full(len(column), missing, dtype=np.intp)
-        places = [codes.get(value, -1) for value in known]
+        places = [codes.get(value, other) for value in known]
         coded = column.replace_strict(known, places, return_dtype=nw.Int64)
         return coded.fill_null(missing).to_numpy().astype(np.intp, copy=False)
-    return np.array([missing if gone else codes.get(str(value), -1) for value, gone in _values(column)], dtype=np.intp)
+    found = [missing if gone else codes.get(str(value), other) for value, gone in _values(column)]
+    return np.array(found, dtype=np.intp)
 
 
 def blocks(n_rows: int, width: int, entries: int | None = None) -> Iterator[slice]:

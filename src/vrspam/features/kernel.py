@@ -47,7 +47,7 @@ class KernelFeatures(LandmarkFeatures):
     max_additive : int, default=250
         `max_features` of the additive features.
     max_categories : int, default=1000
-        A column of more categories is refused.
+        Of a column of more categories the most frequent are kept and the others count as one category.
     max_rows : int, default=50_000
         Ranks and landmarks come from at most this many rows.
     random_state : int, RandomState or None, default=None

@@ -97,4 +97,6 @@ class LandmarkFeatures(FeatureMap):
         if self.landmarks_.ndim != 2 or self.landmarks_.shape[1] != width or self.whitening_.ndim != 2:
             raise ValueError(f"landmarks of shape {self.landmarks_.shape} do not fit {width} columns")
         if len(self.landmarks_) != len(self.whitening_):
-            raise ValueError(f"{len(self.whitening_)} rows of the whitening do not fit {len(self.landmarks_)} landmarks")
+            raise ValueError(
+                f"{len(self.whitening_)} rows of the whitening do not fit {len(self.landmarks_)} landmarks"
+            )

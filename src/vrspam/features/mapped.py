@@ -19,8 +19,8 @@ from vrspam.features.frames import blocks, rows_of
 from vrspam.features.kernel import KernelFeatures
 from vrspam.features.trees import TreeFeatures
 
-# Every map that has a name of its own, from simple to complex; the numbers are bandwidths (from nearly quadratic to fine
-# detail) and depths. `_seeded` gives each its seed.
+# Every map that has a name of its own, from simple to complex; the numbers are bandwidths (from nearly quadratic to
+# fine detail) and depths.
 CANDIDATES: dict[str, FeatureMap] = {
     "linear": LinearFeatures(),
     "additive": AdditiveFeatures(),
@@ -134,8 +134,8 @@ def _seeded(transformer: Any, seed: int | None) -> Any:
 
 
 def is_plain(features: Any, X: Any) -> bool:
-    """Whether the columns are used as they are: "linear", and "auto" on a table too wide for any map."""
+    """Whether the columns are used as they are: "linear", and "auto" or "extended" on a table too wide for any map."""
     if not isinstance(features, str):
         return False
     wide = len(getattr(X, "shape", ())) == 2 and X.shape[1] > MAX_FEATURES
-    return features == "linear" or (features == "auto" and wide)
+    return features == "linear" or (features in ("auto", "extended") and wide)

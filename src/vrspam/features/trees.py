@@ -45,7 +45,7 @@ class TreeFeatures(LandmarkFeatures):
         "rows": landmarks are rows of the training table, of which the fitted map and its model file hold the leaves.
         "columns": each column of a landmark is drawn on its own, independently, so that no row is held.
     max_categories : int, default=1000
-        A column of more categories is refused.
+        Of a column of more categories the most frequent are kept and the others count as one category.
     max_rows : int, default=50_000
         Quantiles, splits and landmarks come from at most this many rows.
     random_state : int, RandomState or None, default=None
@@ -67,7 +67,7 @@ class TreeFeatures(LandmarkFeatures):
 
     References
     ----------
-    P. Geurts, D. Ernst and L. Wehenkel. Extremely randomized trees. Machine Learning 63, 2006 (section 5: their kernel).
+    P. Geurts, D. Ernst and L. Wehenkel. Extremely randomized trees. Machine Learning 63, 2006.
     A. Davies and Z. Ghahramani. The Random Forest Kernel and other kernels for big data from random partitions, 2014.
 
     Examples
@@ -136,7 +136,7 @@ class TreeFeatures(LandmarkFeatures):
         self._whiten(self._shares(self.landmarks_, np.dtype(np.float64)))
 
     def _codes(self, X) -> tuple[np.ndarray, np.dtype]:
-        """The place of each value among the quantiles of its column, or its category; -1 for none. Shape (rows, columns)."""
+        """The place of each value among the quantiles of its column, or the number of its category; -1 for none."""
         values, dtype = self._columns(X)
         codes = np.empty((X.shape[0], len(self.encoders_)), dtype=np.int32)
         for j, (encoder, column) in enumerate(zip(self.encoders_, values, strict=True)):

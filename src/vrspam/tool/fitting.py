@@ -62,7 +62,11 @@ class MappedScorer(BaseEstimator):
 
     def fit(self, X: Any, y: np.ndarray) -> MappedScorer:
         """Fit the map, then the coefficients of its features."""
-        self.features_ = clone(self.features).fit(X)
+        self.features_ = clone(self.features)
+        if isinstance(self.features_, FeatureMap):
+            self.features_.learn(X)  # what it groups was said before
+        else:
+            self.features_.fit(X)
         rows = Rows(MappedArray(X, self.features_), y, None)
         exact = ExactSolver(self.l2, self.l1, self.tol, self.max_iter)
         solution, moments, *_ = exact.from_rows(rows, np.unique(y), "moments")
@@ -162,11 +166,14 @@ def fit_maps(opened: OpenedTable, plan: Plan) -> Fit:
     plan.say(f"choosing the curves and the penalty by {folds.get_n_splits()} folds")
     l1s = plan.l1
     if l1s == "auto":
-        lines = take_all_categories(LinearFeatures(random_state=plan.seed), opened).fit(rows).features_of(rows)
+        straight = LinearFeatures(max_categories=opened.max_categories, random_state=plan.seed)
+        straight.learn(rows)
+        lines = straight.features_of(rows)
         l1s = l1_grid(l1s, ClassMoments(classes=[False, True], scatter=False).update(lines, positive))
     features = plan.features
     if isinstance(features, str) and not is_plain(features, rows):
-        features = {name: take_all_categories(new, opened) for name, new in named_maps(features, None).items()}
+        maps = named_maps(features, None)
+        features = {name: new.set_params(max_categories=opened.max_categories) for name, new in maps.items()}
     search = AUCClassifierCV(l1s=l1s, features=features, cv=folds, random_state=plan.seed)
     with blas_threads(1 if positive.size <= SMALL_ROWS else None):
         fitted = search.fit(rows, positive)
@@ -176,12 +183,6 @@ def fit_maps(opened: OpenedTable, plan: Plan) -> Fit:
             chosen = MappedScorer(fitted.features_, fitted.l2_, fitted.l1_, search.tol, search.max_iter)
         held_out = cross_fit(chosen, rows, positive, folds)
     return Fit(fitted, np.bincount(positive, minlength=2).tolist(), held_out, notes)
-
-
-def take_all_categories(features: FeatureMap, opened: OpenedTable) -> FeatureMap:
-    """Let a map take every category of a table, which was opened with its own limit; missing values are one more."""
-    most = 1 + max((len(values) for values in opened.schema.categorical.values()), default=0)
-    return features.set_params(max_categories=max(most, features.max_categories))
 
 
 def fit_linear(opened: OpenedTable, plan: Plan) -> Fit:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from vrspam._utils.messages import Parameter, WordedError
+from vrspam._utils.warnings import CategoriesGrouped
 from vrspam.features import FeatureMap
 from vrspam.tool import data_checks
 from vrspam.tool.calibration import METHODS, Calibration, calibrate
@@ -101,7 +102,10 @@ def train(
         in_memory = fit_linear if isinstance(features, str) and features == "linear" else fit_maps
         fit = (fit_blocks if streaming else in_memory)(opened, plan)
     notes = [*opened.notes, *data_checks.note_few_rows(fit.counts), *fit.notes]
-    notes += dict.fromkeys(note_of(warning.message) for warning in caught)
+    for warning in caught:
+        said = isinstance(warning.message, CategoriesGrouped) and warning.message.column in opened.grouped
+        if not said and (note := note_of(warning.message)) not in notes:
+            notes.append(note)
     return _model(opened, fit, calibration, notes)
 
 
