@@ -18,11 +18,20 @@ from vrspam.estimators.base import MAPS_ON_HOST, PENALTY_CONSTRAINTS, AUCClassif
 from vrspam.estimators.exact import ExactFit, ExactSolver
 from vrspam.features.frames import check_frame, is_frame
 from vrspam.features.mapped import NAMES, SINGLE_NAMES, MappedArray, is_plain, named_maps
-from vrspam.inspection import Reading, Shape, column_groups, drawn_part, importances, parts_of_score, shape_functions
+from vrspam.inspection import (
+    Reading,
+    Shape,
+    column_groups,
+    drawn_part,
+    importances,
+    importances_over_rows,
+    parts_of_score,
+    shape_functions,
+)
 from vrspam.model_selection.cross_validate import GridSearch, MapChoice, choose_map, cross_validate, only_columns
 from vrspam.model_selection.folds import HashFolds, hash_folds, make_splits
 from vrspam.model_selection.held_out import HeldOut
-from vrspam.model_selection.sources import BlocksInSequence, FoldSource, RowsInMemory
+from vrspam.model_selection.sources import BlocksInSequence, FoldSource, RowsInMemory, rows_for_solver
 from vrspam.moments import ClassMoments
 from vrspam.solvers import SolverName
 from vrspam.solvers.path import check_grid_axis, warn_if_not_converged
@@ -104,9 +113,11 @@ class AUCClassifierCV(AUCClassifierBase):
     solver_ : {"moments", "products"}
         See `vrspam.estimators.exact.choose_solver`.
     moments_ : ClassMoments
-        Of all rows, when `solver_` is "moments".
+        Of all rows, when `solver_` is "moments"; with a feature map always, but without scatter matrices where the
+        features are more than the rows and `solver_` is "products".
     history_ : dict of ndarray
-        Of the last fit, on all rows, when `solver_` is "products": `epoch`, `passes`, `seconds`, `objective` and `gap`.
+        Of the last fit, on all rows, when `solver_` is "products" and the solver iterates: `epoch`, `passes`,
+        `seconds`, `objective` and `gap`.
     held_out_ : HeldOut
         After `fit_stream` only: `positive`, `scores`, `fold` and `weights` of the validation rows that were kept, each
         scored at the chosen point by the model of the other folds; `weights` say how many rows each stands for.
@@ -152,6 +163,7 @@ class AUCClassifierCV(AUCClassifierBase):
     held_out_: HeldOut
     _fold_coefs: np.ndarray | None
     _left_out: float
+    _spread: dict[str, float] | None
     _centre: np.ndarray
     _parameter_constraints: dict = {
         "l2s": [StrOptions({"auto"}), "array-like"],
@@ -225,12 +237,15 @@ class AUCClassifierCV(AUCClassifierBase):
         else:
             maps = named_maps(self.features, check_random_state(self.random_state).randint(2**31))
             found = choose_map(maps, rows, splits, classes, self._search, self.selection)
-            rows = rows._replace(X=MappedArray(rows.X, found.chosen.features))
+            rows, solver = rows_for_solver(rows._replace(X=MappedArray(rows.X, found.chosen.features)))
         exact = ExactSolver(found.point.values["l2"], found.point.values["l1"], self.tol, self.max_iter)
         fit = exact.from_rows(rows, classes, solver, found.chosen.scores.total)
         train_parts, _ = zip(*splits, strict=True)
         left_out = 1.0 - float(np.mean(list(map(len, train_parts)))) / rows.X.shape[0]
-        return self._store_search(found, fit, left_out, like=rows.X)
+        self._store_search(found, fit, left_out, like=rows.X)
+        if not plain and solver == "products":  # without scatter matrices the parts of the score are taken over rows
+            self._spread = importances_over_rows(self._groups(), self.coef_[0], rows, classes)
+        return self
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit_stream(self, chunks, *, validation_rows: int = 200_000, progress: bool = False):
@@ -304,7 +319,7 @@ class AUCClassifierCV(AUCClassifierBase):
         """Store what cross-validation found and the fit on all rows; warn of a grid that ends too early."""
         scores, point = found.chosen.scores, found.point
         solution, moments, l2, solver = fit
-        if solver == "moments":
+        if solver == "moments" or found.chosen.features is not None:
             more["moments_"] = moments
         self._store(
             solution,
@@ -324,6 +339,7 @@ class AUCClassifierCV(AUCClassifierBase):
             solver_=solver,
             _fold_coefs=None if scores.coefs is None else scores.coefs[:, point.index[0], point.index[1]].copy(),
             _left_out=left_out,
+            _spread=None,
             _centre=moments.means.mean(axis=0),
             **more,
         )
@@ -377,6 +393,8 @@ class AUCClassifierCV(AUCClassifierBase):
     def importances_(self) -> dict[str, float]:
         """Standard deviation of each column's part of the score over the rows, both classes weighing the same."""
         groups = self._groups()
+        if self._spread is not None:
+            return dict(self._spread)
         if not hasattr(self, "moments_"):
             raise AttributeError("importances_ needs moments_, which a fit by products with X does not keep.")
         return importances(groups, array_api.on_host(self.coef_)[0], self.moments_)
@@ -395,7 +413,7 @@ class AUCClassifierCV(AUCClassifierBase):
     def _reading(self) -> Reading:
         """What curves are drawn from, where the fit was on a feature map."""
         assert self._fold_coefs is not None
-        return Reading(self.coef_[0], self._fold_coefs, self._left_out, self.moments_)
+        return Reading(self.coef_[0], self._fold_coefs, self._left_out, self.moments_, self._spread)
 
     def explain_one(self, x) -> dict[str, float]:
         """What each column adds to the score of one row; the parts add up to `decision_function`.

@@ -137,8 +137,8 @@ class AUCClassifier(AUCClassifierBase):
     moments_ : ClassMoments
         The statistics the solution came from, when `solver_` is "moments".
     history_ : dict of ndarray
-        When `solver_` is "products": `epoch`, `passes`, `seconds`, `objective` and `gap` for each iteration, the start
-        included.
+        When `solver_` is "products" and the solver iterates: `epoch`, `passes`, `seconds`, `objective` and `gap` for
+        each iteration, the start included.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Only if X had string column names.

@@ -20,6 +20,7 @@ from vrspam.features.frames import rows_of
 from vrspam.features.mapped import MappedArray, is_plain, named_maps
 from vrspam.metrics import AUCInterval, logit_interval, roc_auc_ci
 from vrspam.model_selection.held_out import HeldOut
+from vrspam.model_selection.sources import rows_for_solver
 from vrspam.tool import data_checks
 from vrspam.tool.model import Scaling, spread
 from vrspam.tool.table import OpenedTable, stack
@@ -67,9 +68,9 @@ class MappedScorer(BaseEstimator):
             self.features_.learn(X)  # what it groups was said before
         else:
             self.features_.fit(X)
-        rows = Rows(MappedArray(X, self.features_), y, None)
+        rows, solver = rows_for_solver(Rows(MappedArray(X, self.features_), y, None))
         exact = ExactSolver(self.l2, self.l1, self.tol, self.max_iter)
-        solution, moments, *_ = exact.from_rows(rows, np.unique(y), "moments")
+        solution, moments, *_ = exact.from_rows(rows, np.unique(y), solver)
         self.coef_, self.intercept_ = solution.w, -float(solution.w @ moments.means.mean(axis=0))
         return self
 
