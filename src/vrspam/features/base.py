@@ -166,13 +166,13 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         some = None
         if X.shape[0] > self.max_rows:
             some = np.sort(rng.choice(X.shape[0], self.max_rows, replace=False))
-        columns = sparse.csc_array(X) if sparse.issparse(X) else X
+        columns = sparse.csc_array(X) if sparse.issparse(X) else frames.columns_of(X)
         seen: list[ColumnSummary] = []
         for j, numeric in enumerate(frames.numeric_flags(X)):
             if numeric:
                 seen.append(_numbers_seen(columns, j, weights, some))
             else:
-                seen.append(_categories_seen(X, j, weights, self.max_categories))
+                seen.append(_categories_seen(columns, j, weights, self.max_categories))
         if some is not None:
             X, weights = frames.rows_of(X, some), None if weights is None else weights[some]
         self._learn(X, seen, rng, weights)
@@ -284,8 +284,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
 
     def _columns(self, X) -> tuple[list[np.ndarray], np.dtype]:
         """Return the columns of X, which is already checked and small, and the type of their features."""
-        if sparse.issparse(X):
-            X = X.toarray()
+        X = X.toarray() if sparse.issparse(X) else frames.columns_of(X)
         columns, floats = [], set()
         for j, encoder in enumerate(self.encoders_):
             if isinstance(encoder, Curves):
