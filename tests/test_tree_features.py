@@ -177,7 +177,7 @@ def test_landmarks_by_columns_hold_no_row(map_class, frame):
     encode = (lambda m: m._leaves(m._codes(X)[0])) if map_class is TreeFeatures else (lambda m: m._encode(X))
     seen = {tuple(row) for row in encode(rows)}
     assert all(tuple(row) in seen for row in rows.landmarks_)
-    assert not any(tuple(row) in {tuple(r) for r in encode(none)} for row in none.landmarks_)
+    assert not {tuple(row) for row in encode(none)} & {tuple(row) for row in none.landmarks_}
     if map_class is KernelFeatures:
         for j in range(4):
             assert set(none.landmarks_[:, j]) <= set(encode(none)[:, j])
@@ -224,3 +224,39 @@ def test_stored_trees_of_different_sizes_are_refused(cut, frame):
     plain["trees"][cut] = plain["trees"][cut][:, :-1]
     with pytest.raises(ValueError, match=r"not whole|different sizes"):
         map_from_dict(plain)
+
+
+def train_lines(tmp_path, capsys, *options):
+    """What `vrspam train` prints for a table of 120 rows."""
+    from vrspam.cli import main
+
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": rng.standard_normal(120), "b": rng.standard_normal(120)})
+    table["sick"] = np.where(table["a"] * table["b"] > 0.2, "yes", "no")
+    table.to_csv(tmp_path / "rows.csv", index=False)
+    model = tmp_path / "model.json"
+    command = ["train", tmp_path / "rows.csv", "--target", "sick", "--folds", "3", "--model", model, *options]
+    assert main([str(word) for word in command]) == 0
+    return capsys.readouterr().out, json.loads(model.read_text("utf-8"))["model"]
+
+
+@pytest.mark.parametrize("kind", ["kernel", "trees"])
+def test_the_tool_says_that_a_file_holds_rows(kind, tmp_path, capsys):
+    shown, stored = train_lines(tmp_path, capsys, "--features", kind)
+    assert "it holds 120 rows of the table, as ranks; --private holds none" in shown
+    assert stored["training"]["rows_held"] == 120
+
+
+@pytest.mark.parametrize("kind", ["kernel", "trees"])
+def test_a_private_model_holds_none(kind, tmp_path, capsys):
+    shown, stored = train_lines(tmp_path, capsys, "--features", kind, "--private")
+    assert "of the table, as ranks" not in shown
+    assert stored["training"]["rows_held"] == 0
+    assert stored["features"]["params"]["landmarks"] == "columns"
+    assert stored["training"]["selection"][0]["features"] == {"kernel": "kernel 3", "trees": "trees 2"}[kind]
+
+
+def test_straight_lines_hold_no_rows_in_any_case(tmp_path, capsys):
+    shown, stored = train_lines(tmp_path, capsys, "--features", "linear")
+    assert "of the table, as ranks" not in shown
+    assert stored["training"]["rows_held"] == 0

@@ -200,7 +200,7 @@ _OPTIONS = {
     for name in (
         *("target", "positive", "drop", "include", "categorical", "max_categories", "format", "delimiter"),
         *("features", "streaming", "calibration", "seed", "l1", "l2", "theta", "epsilon", "raw"),
-        *("confidence", "recall", "cost_ratio", "skip_errors", "zero_based"),
+        *("confidence", "recall", "cost_ratio", "skip_errors", "zero_based", "private"),
     )
 } | {"n_splits": "--folds", "ids": "--id"}
 _VALUES = {

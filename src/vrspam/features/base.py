@@ -126,6 +126,15 @@ class FeatureMap(TransformerMixin, BaseEstimator):
 
     # What all maps share.
 
+    def holding_no_rows(self) -> Self:
+        """Return a map, not fitted, that holds no row of the training table."""
+        return self
+
+    @property
+    def n_rows_held_(self) -> int:
+        """Rows of the training table that the fitted map holds, and a model file with it."""
+        return 0
+
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None, sample_weight=None) -> Self:
         """Learn the map from the rows of X; labels are not used.

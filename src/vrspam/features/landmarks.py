@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import linalg
+from sklearn.base import clone
 
 from vrspam.features.additive import AdditiveFeatures
 from vrspam.features.base import FeatureMap
@@ -60,6 +61,10 @@ class LandmarkFeatures(FeatureMap):
         if self.additive_ is not None:
             scores += self.additive_.products(X, self.additive_scale_ * coefs[:split])
         return scores
+
+    def holding_no_rows(self) -> Self:
+        """Return the same map, not fitted, with landmarks that are drawn column by column."""
+        return clone(self).set_params(landmarks="columns")
 
     @property
     def n_rows_held_(self) -> int:

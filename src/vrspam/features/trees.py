@@ -16,7 +16,7 @@ from vrspam.features.landmarks import LandmarkFeatures
 
 MOST_DEPTH = 12
 MOST_TREES = 10_000
-SAMPLE_ROWS = 1_000  # from which the splits of one tree are drawn
+SAMPLE_ROWS = 500  # from which the splits of one tree are drawn
 CACHED_COUNTS = 1 << 18
 PARTS = ("columns", "thresholds", "multipliers", "absent_left")
 
@@ -36,7 +36,7 @@ class TreeFeatures(LandmarkFeatures):
 
     Parameters
     ----------
-    n_trees : int, default=200
+    n_trees : int, default=500
     max_depth : int, default=4
         Splits from the root to a leaf; a node whose rows are all equal is not split.
     n_landmarks : int, default=500
@@ -95,7 +95,7 @@ class TreeFeatures(LandmarkFeatures):
     def __init__(
         self,
         *,
-        n_trees=200,
+        n_trees=500,
         max_depth=4,
         n_landmarks=500,
         landmarks="rows",

@@ -129,13 +129,14 @@ SUSPECT_ROWS = 20_000  # rows of a stream in which leaking features are looked f
 
 @dataclass(frozen=True)
 class Plan:
-    """What the user asked for: candidates for l1, features, folds, seed, and whom to tell each stage."""
+    """What the user asked for: candidates for l1, features, folds, seed, whom to tell each stage, and privacy."""
 
     l1: str | Sequence[float]
     features: Any
     n_splits: int
     seed: int
     say: Callable[[str], None]
+    private: bool = False
 
 
 class Fit(NamedTuple):
@@ -175,6 +176,10 @@ def fit_maps(opened: OpenedTable, plan: Plan) -> Fit:
     if isinstance(features, str) and not is_plain(features, rows):
         maps = named_maps(features, None)
         features = {name: new.set_params(max_categories=opened.max_categories) for name, new in maps.items()}
+    elif isinstance(features, FeatureMap):
+        features = {" ".join(repr(features).split()): features}
+    if plan.private and isinstance(features, dict):
+        features = {name: new.holding_no_rows() for name, new in features.items()}
     search = AUCClassifierCV(l1s=l1s, features=features, cv=folds, random_state=plan.seed)
     with blas_threads(1 if positive.size <= SMALL_ROWS else None):
         fitted = search.fit(rows, positive)

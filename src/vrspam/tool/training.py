@@ -33,6 +33,7 @@ def train(
     n_splits: int = FOLDS,
     seed: int = 0,
     streaming: bool = False,
+    private: bool = False,
     say: Callable[[str], None] = lambda stage: None,
     **opening: Any,
 ) -> Model:
@@ -46,7 +47,7 @@ def train(
         The label column, and the label to rank above the others (see `vrspam.tool.table.open_labelled`).
     l1 : "auto" or sequence of numbers, default=(0.0,)
         Candidates for the absolute norm, for standardised features; "auto" tries six from 0 upwards.
-    features : {"linear", "additive", "kernel", "auto"} or a map of `vrspam.features`, optional
+    features : {"linear", "additive", "kernel", "trees", "auto", "extended"} or a map of `vrspam.features`, optional
         Curves for the columns, or curves and interactions, as in `AUCClassifierCV`; "auto" chooses. By default
         "auto", but "linear" for streams, more than 1,000 features, and where l1 is to choose some of them.
     calibration : {"sigmoid", "isotonic", "none"}, default="sigmoid"
@@ -57,6 +58,8 @@ def train(
         Draws the folds.
     streaming : bool, default=False
         Read the file block by block instead of holding it in memory (see `vrspam.tool.fitting.fit_blocks`).
+    private : bool, default=False
+        Hold no row of the table in the model: landmarks of kernels are drawn column by column, and rank a little worse.
     say : callable, optional
         Is told each stage as it begins.
     **opening
@@ -98,7 +101,7 @@ def train(
         if features is None:
             straight = streaming or opened.schema.n_features > MOST_COLUMNS or l1 == "auto" or any(l1)
             features = "linear" if straight else "auto"
-        plan = Plan(l1, features, n_splits, seed, say)
+        plan = Plan(l1, features, n_splits, seed, say, private)
         in_memory = fit_linear if isinstance(features, str) and features == "linear" else fit_maps
         fit = (fit_blocks if streaming else in_memory)(opened, plan)
     notes = [*opened.notes, *data_checks.note_few_rows(fit.counts), *fit.notes]
@@ -141,6 +144,7 @@ def _model(opened: OpenedTable, fit: Fit, calibration: str, notes: list[str]) ->
             "positives": positives,
             "columns": len(opened.schema.columns),
             "features": len(parts["coef"]),
+            "rows_held": 0 if features is None else features.n_rows_held_,
             "map": "linear" if features is None else type(features).__name__.removesuffix("Features").lower(),
             "selection": [dict(zip(candidates, row, strict=True)) for row in zip(*candidates.values(), strict=True)],
             "nonzero": int(np.count_nonzero(parts["coef"])),
