@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers import make_data, pairwise_objective
-from scipy import sparse
+from scipy import linalg, sparse
 
 from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments
 from vrspam.model_selection import sources
@@ -136,12 +136,17 @@ def test_maps_of_a_short_table_are_those_of_moments(features, weighted, short_ta
 
 def test_no_square_matrix_of_the_features_is_made(short_table, monkeypatch):
     X, y = short_table
-    largest = []
-    eigh, cho_factor = np.linalg.eigh, __import__("scipy.linalg").linalg.cho_factor
-    monkeypatch.setattr(np.linalg, "eigh", lambda A, *more: largest.append(len(A)) or eigh(A, *more))
-    monkeypatch.setattr(
-        "vrspam.solvers.dual.linalg.cho_factor", lambda A, **more: largest.append(len(A)) or cho_factor(A, **more)
-    )
+    largest: list[int] = []
+
+    def watched(decompose):
+        def call(A, *args, **options):
+            largest.append(len(A))
+            return decompose(A, *args, **options)
+
+        return call
+
+    monkeypatch.setattr(np.linalg, "eigh", watched(np.linalg.eigh))
+    monkeypatch.setattr(linalg, "cho_factor", watched(linalg.cho_factor))
     AUCClassifierCV(features="additive", cv=3).fit(X, y)
     assert largest
     assert max(largest) <= 61
