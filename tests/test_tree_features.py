@@ -243,14 +243,14 @@ def train_lines(tmp_path, capsys, *options):
 @pytest.mark.parametrize("kind", ["kernel", "trees"])
 def test_the_tool_says_that_a_file_holds_rows(kind, tmp_path, capsys):
     shown, stored = train_lines(tmp_path, capsys, "--features", kind)
-    assert "it holds 120 rows of the table, as ranks; --private holds none" in shown
+    assert "it tells the values of 120 rows of the table; --private keeps rows out" in shown
     assert stored["training"]["rows_held"] == 120
 
 
 @pytest.mark.parametrize("kind", ["kernel", "trees"])
 def test_a_private_model_holds_none(kind, tmp_path, capsys):
     shown, stored = train_lines(tmp_path, capsys, "--features", kind, "--private")
-    assert "of the table, as ranks" not in shown
+    assert "rows of the table" not in shown
     assert stored["training"]["rows_held"] == 0
     assert stored["features"]["params"]["landmarks"] == "columns"
     assert stored["training"]["selection"][0]["features"] == {"kernel": "kernel 3", "trees": "trees 2"}[kind]
@@ -258,5 +258,5 @@ def test_a_private_model_holds_none(kind, tmp_path, capsys):
 
 def test_straight_lines_hold_no_rows_in_any_case(tmp_path, capsys):
     shown, stored = train_lines(tmp_path, capsys, "--features", "linear")
-    assert "of the table, as ranks" not in shown
+    assert "rows of the table" not in shown
     assert stored["training"]["rows_held"] == 0

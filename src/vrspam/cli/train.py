@@ -182,4 +182,4 @@ def _describe(model: Model, path: Path) -> None:
         warn(f"warning: {in_options(note)}")
     say(f"written to           {path}")
     if facts["rows_held"]:
-        say(f"                     it holds {facts['rows_held']:,} rows of the table, as ranks; --private holds none")
+        say(f"                     it tells the values of {facts['rows_held']:,} rows of the table; --private keeps rows out")

@@ -133,7 +133,7 @@ class TreeFeatures(LandmarkFeatures):
         chosen = rng.permutation(n)[: self.n_landmarks]
         codes = self._codes(frames.rows_of(X, chosen))[0]
         self.landmarks_ = self._leaves(self._without_rows(codes, [slice(j, j + 1) for j in range(columns)], rng))
-        self._whiten(self._shares(self.landmarks_, np.dtype(np.float64)))
+        self._whiten(self._counts(self.landmarks_, np.dtype(np.float64)) / self.n_trees)
 
     def _codes(self, X) -> tuple[np.ndarray, np.dtype]:
         """The place of each value among the quantiles of its column, or the number of its category; -1 for none."""
@@ -152,22 +152,19 @@ class TreeFeatures(LandmarkFeatures):
 
         return kernels.tree_leaves(codes, *(self.trees_[part] for part in PARTS))
 
-    def _shares(self, leaves: np.ndarray, dtype: np.dtype) -> np.ndarray:
-        """k(x, z) for rows with these leaves and all landmarks."""
+    def _counts(self, leaves: np.ndarray, dtype: np.dtype) -> np.ndarray:
+        """In how many trees rows with these leaves share them with each landmark."""
         from vrspam import kernels
 
-        counts = kernels.count_shared_leaves(leaves, np.ascontiguousarray(self.landmarks_.T))
-        shares = counts.astype(dtype)
-        shares /= leaves.shape[1]
-        return shares
+        return kernels.count_shared_leaves(leaves, np.ascontiguousarray(self.landmarks_.T)).astype(dtype)
 
     def _times_kernel(self, X, coefs: np.ndarray) -> np.ndarray:
         """K(X, Z) @ coefs for the rows of X and the landmarks Z, in blocks of K that stay in the processor's cache."""
         codes, dtype = self._codes(X)
-        coefs = coefs.astype(dtype)
+        coefs = (coefs / self.landmarks_.shape[1]).astype(dtype)  # of counts to shares
         out = np.empty((len(codes), coefs.shape[1]), dtype=dtype)
         for rows in frames.blocks(len(codes), len(self.landmarks_), CACHED_COUNTS):
-            out[rows] = self._shares(self._leaves(codes[rows]), dtype) @ coefs
+            out[rows] = self._counts(self._leaves(codes[rows]), dtype) @ coefs
         return out
 
     def to_dict(self) -> dict[str, Any]:

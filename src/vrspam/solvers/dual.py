@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from vrspam.solvers.gram import NOT_RIDGE
 from vrspam.solvers.products import NOT_QUADRATIC, ConjugateGradient
 
 MOST_ROWS = 5_000
-BLOCK_BYTES = 1 << 25  # columns that are centred at once
+BLOCK_BYTES = 1 << 25  # rows, or columns, that are converted and centred at once
 REFINEMENTS = 3
 
 
@@ -28,10 +28,17 @@ class ScaledRows:
         self.side = rows.side[self.used]
         self.root = np.sqrt(rows.share[self.used])
 
+    def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
+        """Rows of X a few at a time, those in float32 as float64."""
+        step = max(1, BLOCK_BYTES // (8 * self.delta.size))
+        for start in range(0, self.rows.side.size, step):
+            where = slice(start, start + step)
+            yield where, self.rows.X[where].astype(np.float64, copy=False)
+
     def __matmul__(self, v: np.ndarray) -> np.ndarray:
         """B v."""
-        scores = np.asarray(self.rows.X @ v)[self.used] - (self.rows.means @ v)[self.side]
-        return np.append(self.root * scores, self.delta @ v)
+        scores = np.concatenate([block @ v for _, block in self._blocks()])[self.used]
+        return np.append(self.root * (scores - (self.rows.means @ v)[self.side]), self.delta @ v)
 
     def transposed(self, a: np.ndarray) -> np.ndarray:
         """Bᵀ a."""
@@ -39,7 +46,10 @@ class ScaledRows:
         spread = np.zeros(self.rows.side.size)
         spread[self.used] = factors
         sums = np.bincount(self.side, weights=factors, minlength=2)
-        return spread @ self.rows.X - sums @ self.rows.means + a[-1] * self.delta
+        total = a[-1] * self.delta - sums @ self.rows.means
+        for where, block in self._blocks():
+            total += spread[where] @ block
+        return total
 
     def gram(self) -> np.ndarray:
         """B Bᵀ, from blocks of columns."""
