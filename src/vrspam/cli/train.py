@@ -182,4 +182,5 @@ def _describe(model: Model, path: Path) -> None:
         warn(f"warning: {in_options(note)}")
     say(f"written to           {path}")
     if facts["rows_held"]:
-        say(f"                     it tells the values of {facts['rows_held']:,} rows of the table; --private keeps rows out")
+        held = f"{facts['rows_held']:,} rows of the table"
+        say(f"                     it tells the values of {held}; --private keeps rows out")
