@@ -97,6 +97,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
     max_categories: int
     max_rows: int
     random_state: Any
+    _n_rows: int  # of fit, those of weight 0 left out
     _parameter_constraints: dict = {
         "max_categories": [Interval(Integral, 1, None, closed="left")],
         "max_rows": [Interval(Integral, 100, None, closed="left")],
@@ -172,7 +173,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
                 raise ValueError("All sample weights are 0: at least one row must count.")
             if rows.size < X.shape[0]:
                 X, weights = frames.rows_of(X, rows), weights[rows]
-        some = None
+        self._n_rows, some = X.shape[0], None
         if X.shape[0] > self.max_rows:
             some = np.sort(rng.choice(X.shape[0], self.max_rows, replace=False))
         columns = sparse.csc_array(X) if sparse.issparse(X) else frames.columns_of(X)

@@ -14,7 +14,7 @@ from vrspam.features import frames
 from vrspam.features.additive import AdditiveFeatures
 from vrspam.features.base import ColumnSummary, FeatureMap
 from vrspam.features.encoders import Curves, Distribution, Indicators
-from vrspam.features.landmarks import CACHED_ENTRIES, LandmarkFeatures
+from vrspam.features.landmarks import CACHED_ENTRIES, N_LANDMARKS_CONSTRAINT, LandmarkFeatures
 
 SCALE_ROWS = 1_000
 
@@ -37,8 +37,9 @@ class KernelFeatures(LandmarkFeatures):
     ----------
     bandwidth : float, default=1.0
         Width of the kernel in units of the median distance.
-    n_landmarks : int, default=500
-        Rows drawn as landmarks (all, if there are fewer).
+    n_landmarks : int or "auto", default=500
+        Rows drawn as landmarks (all, if there are fewer). "auto" is 500 up to 20,000 rows, and grows with the root of
+        their number up to 1,500: detail that many rows can tell, for more time.
     landmarks : {"rows", "columns"}, default="rows"
         "rows": landmarks are rows of the training table, which the fitted map and its model file then hold (as ranks).
         "columns": each column of a landmark is drawn on its own, independently, so that no row is held.
@@ -87,7 +88,7 @@ class KernelFeatures(LandmarkFeatures):
     _parameter_constraints: dict = {
         **FeatureMap._parameter_constraints,
         "bandwidth": [Interval(Real, 0, None, closed="neither")],
-        "n_landmarks": [Interval(Integral, 2, None, closed="left")],
+        "n_landmarks": N_LANDMARKS_CONSTRAINT,
         "landmarks": [StrOptions({"rows", "columns"})],
         "additive": ["boolean"],
         "max_additive": [Interval(Integral, 1, None, closed="left")],
@@ -122,7 +123,7 @@ class KernelFeatures(LandmarkFeatures):
 
     def _learn(self, X, seen: list[ColumnSummary], rng: np.random.RandomState, weights: np.ndarray | None) -> None:
         super()._learn(X, seen, rng, weights)
-        chosen = rng.permutation(X.shape[0])[: self.n_landmarks]
+        chosen = self._draw(X.shape[0], rng)
         encoded = self._encode(frames.rows_of(X, chosen)).astype(np.float64)
         self.landmarks_ = self._without_rows(encoded, self.column_slices_, rng)
         squares = _squares(self.landmarks_)

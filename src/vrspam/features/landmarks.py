@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from scipy import linalg
 from sklearn.base import clone
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from vrspam.features.additive import AdditiveFeatures
 from vrspam.features.base import FeatureMap
 
 LEAST_EIGENVALUE = 1e-6
 CACHED_ENTRIES = 1 << 16
+# n_landmarks="auto" is the first number up to so many rows, and grows with their root up to the third: the time of a
+# fit then grows with the square of the rows at most.
+AUTO_LANDMARKS, AUTO_ROWS, MOST_AUTO_LANDMARKS = 500, 20_000, 1_500
+N_LANDMARKS_CONSTRAINT = [Interval(Integral, 2, None, closed="left"), StrOptions({"auto"})]
 
 
 class LandmarkFeatures(FeatureMap):
@@ -24,6 +30,7 @@ class LandmarkFeatures(FeatureMap):
 
     kernel_name = "kernel"
     landmarks: str
+    n_landmarks: int | str
     landmarks_: np.ndarray
     whitening_: np.ndarray
     additive_: AdditiveFeatures | None = None
@@ -32,6 +39,14 @@ class LandmarkFeatures(FeatureMap):
     def _times_kernel(self, X, coefs: np.ndarray) -> np.ndarray:
         """K(X, Z) @ coefs for the rows of X and the landmarks Z."""
         raise NotImplementedError
+
+    def _draw(self, n_rows: int, rng: np.random.RandomState) -> np.ndarray:
+        """Which of the rows at hand become landmarks; `n_landmarks="auto"` goes by the number of all rows."""
+        wanted = self.n_landmarks
+        if isinstance(wanted, str):
+            grown = int(AUTO_LANDMARKS * np.sqrt(max(1.0, self._n_rows / AUTO_ROWS)))
+            wanted = min(grown, MOST_AUTO_LANDMARKS)
+        return rng.permutation(n_rows)[:wanted]
 
     def _without_rows(self, encoded: np.ndarray, groups: Sequence[slice], rng: np.random.RandomState) -> np.ndarray:
         """The landmarks: drawn rows as they are or, for landmarks="columns", each group of columns shuffled alone."""

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from vrspam.features import frames
 from vrspam.features.base import ColumnSummary, FeatureMap
 from vrspam.features.encoders import Curves, Distribution
-from vrspam.features.landmarks import LandmarkFeatures
+from vrspam.features.landmarks import N_LANDMARKS_CONSTRAINT, LandmarkFeatures
 
 MOST_DEPTH = 12
 MOST_TREES = 10_000
@@ -39,8 +39,9 @@ class TreeFeatures(LandmarkFeatures):
     n_trees : int, default=500
     max_depth : int, default=4
         Splits from the root to a leaf; a node whose rows are all equal is not split.
-    n_landmarks : int, default=500
-        Rows drawn as landmarks (all, if there are fewer).
+    n_landmarks : int or "auto", default=500
+        Rows drawn as landmarks (all, if there are fewer). "auto" is 500 up to 20,000 rows, and grows with the root of
+        their number up to 1,500: detail that many rows can tell, for more time.
     landmarks : {"rows", "columns"}, default="rows"
         "rows": landmarks are rows of the training table, of which the fitted map and its model file hold the leaves.
         "columns": each column of a landmark is drawn on its own, independently, so that no row is held.
@@ -87,7 +88,7 @@ class TreeFeatures(LandmarkFeatures):
         **FeatureMap._parameter_constraints,
         "n_trees": [Interval(Integral, 1, MOST_TREES, closed="both")],
         "max_depth": [Interval(Integral, 1, MOST_DEPTH, closed="both")],
-        "n_landmarks": [Interval(Integral, 2, None, closed="left")],
+        "n_landmarks": N_LANDMARKS_CONSTRAINT,
         "landmarks": [StrOptions({"rows", "columns"})],
     }
     kernel_name = "trees"
@@ -130,7 +131,7 @@ class TreeFeatures(LandmarkFeatures):
             rng.uniform(size=(self.n_trees, nodes, 3)), rng.randint(1, kernels.CATEGORY_PRIME, (self.n_trees, nodes)),
         )  # fmt: skip
         self.trees_ = dict(zip(PARTS, found, strict=True))
-        chosen = rng.permutation(n)[: self.n_landmarks]
+        chosen = self._draw(n, rng)
         codes = self._codes(frames.rows_of(X, chosen))[0]
         self.landmarks_ = self._leaves(self._without_rows(codes, [slice(j, j + 1) for j in range(columns)], rng))
         self._whiten(self._counts(self.landmarks_, np.dtype(np.float64)) / self.n_trees)
