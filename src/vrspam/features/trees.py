@@ -50,7 +50,7 @@ class TreeFeatures(LandmarkFeatures):
     max_rows : int, default=50_000
         Quantiles, splits and landmarks come from at most this many rows.
     random_state : int, RandomState or None, default=None
-        Draws rows, trees and landmarks.
+        Draws rows, trees (those of large weight more often) and landmarks.
 
     Attributes
     ----------
