@@ -304,6 +304,12 @@ class FeatureMap(TransformerMixin, BaseEstimator):
                 columns.append(frames.category_codes(X, j, encoder.codes, encoder.other))
         return columns, np.dtype(np.float32 if floats == {np.dtype(np.float32)} else np.float64)
 
+    def dtype_of(self, X) -> np.dtype:
+        """The type of the features of X, without computing any: float32 if all numbers of X are."""
+        if frames.is_frame(X):
+            return self._columns(frames.rows_of(X, slice(0, 1)))[1]
+        return np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
+
     def _encode(self, X) -> np.ndarray:
         """Return the features of all columns for the rows of X, which is already checked and small."""
         columns, dtype = self._columns(X)

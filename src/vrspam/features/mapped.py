@@ -54,8 +54,11 @@ class MappedArray:
 
     def __init__(self, X: Any, features: Any):
         self.X, self.features = X, features
-        first = self[:1]
-        self.shape, self.dtype = (X.shape[0], first.shape[1]), first.dtype
+        if isinstance(features, FeatureMap):
+            self.shape, self.dtype = (X.shape[0], features.n_features_out_), features.dtype_of(X)
+        else:
+            first = self[:1]
+            self.shape, self.dtype = (X.shape[0], first.shape[1]), first.dtype
         if self.shape[1] > MAX_FEATURES:
             kind = type(features).__name__
             raise TooManyFeatures(
