@@ -47,6 +47,27 @@ def main() -> None:
     check = "; assert 1490 <= model.coef_.shape[1] <= 1510, model.coef_.shape"
     extra = peak_extra_megabytes(DATA.format(rows=60_000), fit + check)
     table.at_most("60,000 rows × 1,500 features: extra megabytes", extra, 300, "(they would take 720 MB)")
+    wide_and_short(table)
+
+
+def wide_and_short(table: Table) -> None:
+    """More columns than rows: solved from a matrix of rows × rows."""
+    X, y = curved(400, 3_000)
+    seconds = interleaved(
+        {
+            "additive": lambda: AUCClassifierCV(features="additive", random_state=0).fit(X, y),
+            "auto": lambda: AUCClassifierCV(features="auto", random_state=0).fit(X, y),
+            "boosting": lambda: HistGradientBoostingClassifier(random_state=0).fit(X, y),
+        },
+        repeats=2,
+    )
+    for name, most in (("additive", 1), ("auto", 2)):
+        note = f"({seconds[name]:.2f} s against {seconds['boosting']:.2f} s)"
+        ratio = seconds[name] / seconds["boosting"]
+        table.at_most(f"400 × 3,000, {name}, 5 folds ÷ gradient boosting with default settings", ratio, most, note)
+    data = DATA.format(rows=400).replace("curved(400, 30)", "curved(400, 3_000)")
+    extra = peak_extra_megabytes(data, 'AUCClassifierCV(features="auto", random_state=0).fit(X, y)')
+    table.at_most("400 × 3,000, auto: extra megabytes", extra, 500)
 
 
 if __name__ == "__main__":

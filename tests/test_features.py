@@ -16,16 +16,22 @@ from sklearn.gaussian_process.kernels import RBF
 from sklearn.preprocessing import OneHotEncoder, SplineTransformer, StandardScaler
 from sklearn.utils.estimator_checks import check_global_output_transform_pandas, parametrize_with_checks
 
-from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures, map_from_dict
+from vrspam._utils.warnings import CategoriesGrouped
+from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures, TreeFeatures, map_from_dict
 from vrspam.features.encoders import N_NODES, Curves, distribution
 
-MAPS = [LinearFeatures(), AdditiveFeatures(), KernelFeatures(n_landmarks=40, random_state=0)]
+MAPS = [
+    LinearFeatures(),
+    AdditiveFeatures(),
+    KernelFeatures(n_landmarks=40, random_state=0),
+    TreeFeatures(n_trees=20, n_landmarks=40, random_state=0),
+]
 IDS = [type(m).__name__ for m in MAPS]
 
 
 def random_landmarks(estimator):
     """Landmarks are rows drawn at random: repeated rows and weights give different ones."""
-    kinds = ("dense", "sparse") if isinstance(estimator, KernelFeatures) else ()
+    kinds = ("dense", "sparse") if isinstance(estimator, (KernelFeatures, TreeFeatures)) else ()
     return {f"check_sample_weight_equivalence_on_{kind}_data": "landmarks are drawn rows" for kind in kinds}
 
 
@@ -542,5 +548,6 @@ def test_the_most_categories_are_a_parameter(features):
     raised = clone(features).set_params(max_categories=1200).fit(frame)
     assert len(raised.encoders_[0].categories) == 1200
     assert map_from_dict(raised.to_dict()).max_categories == 1200
-    with pytest.raises(ValueError, match="more than 1199 different"):
-        clone(features).set_params(max_categories=1199).fit(frame)
+    with pytest.warns(CategoriesGrouped, match="the 1,198 most frequent are kept, and the other 2 count as one"):
+        fewer = clone(features).set_params(max_categories=1199).fit(frame)
+    assert len(fewer.encoders_[0].categories) == 1199

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from vrspam.cli import main
-from vrspam.features import KernelFeatures
+from vrspam.features import KernelFeatures, TreeFeatures
 from vrspam.tool import ModelFileError, load_model, pages, save_model
 from vrspam.tool.modelfile import _checksum
 from vrspam.tool.training import train
@@ -24,11 +24,17 @@ OLD_FILES = [f"{name}.json" for name in ("linear", "isotonic", "additive", "kern
 PARTS = {  # what the other files of the list do not have
     "additive": ("features", "shapes"),
     "kernel": ("features",),
+    "trees": ("features",),
     "isotonic.json": ("calibration",),
     "additive.json": ("features", "shapes"),
     "kernel.json": ("features",),
 }
-MAPS = {"linear": "linear", "additive": "additive", "kernel": KernelFeatures(n_landmarks=6, max_additive=6)}
+MAPS = {
+    "linear": "linear",
+    "additive": "additive",
+    "kernel": KernelFeatures(n_landmarks=6, max_additive=6),
+    "trees": TreeFeatures(n_trees=3, max_depth=2, n_landmarks=6),
+}
 
 
 def places(value, path=()):

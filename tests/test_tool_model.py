@@ -19,7 +19,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from tool_data import NAMES, patients, write, write_libsvm
 
 from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments, HashFolds
-from vrspam._utils.messages import Parameter, WordedError
+from vrspam._utils.messages import Parameter
 from vrspam.cli import main
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures
 from vrspam.metrics import roc_auc, roc_auc_ci
@@ -246,14 +246,17 @@ def test_columns_that_are_left_out_and_why(folder):
     opened = noticed(folder, frame, max_categories=100)
     assert opened.identifiers == ("patient", "number")
     assert opened.schema.feature_names[:4] == (*NUMBERS, "ward")
-    assert list(opened.schema.categorical) == [TOWN]
+    assert list(opened.schema.categorical) == [TOWN, "code"]
+    counts = frame["code"].value_counts()
+    assert set(opened.schema.categorical["code"]) == set(counts.index[counts == 3]) - {"c99"}  # the last of a tie
+    assert opened.grouped == ("code",)
     notes = " | ".join(opened.notes)
     for words in (
         "'patient' differs",
         "'number' numbers the rows",
         "'visited' is of type",
         "'empty' has no",
-        "'code' has more than 100",
+        "'code' has more than 100 categories: the 99 most frequent are kept, and the other 51 count as one",
     ):
         assert words in notes
     included = noticed(folder, frame, include=["number"], drop=["visited", "patient"], max_categories=200)
@@ -544,9 +547,10 @@ def test_curves_take_as_many_categories_as_the_table_was_opened_with(folder, l1)
     model = train(path, SICK, features="additive", max_categories=2000, n_splits=2, l1=l1)
     assert model.training["selection"][0]["features"] == "additive"
     assert len(model.schema.categorical[TOWN]) == 1200
-    with pytest.raises(WordedError, match="raise max_categories=") as refused:
-        train(path, SICK, features=AdditiveFeatures(), max_categories=2000, n_splits=2)
-    assert Parameter("max_categories") in refused.value.message.fields.values()
+    few = train(path, SICK, features=AdditiveFeatures(), max_categories=2000, n_splits=2)
+    (note,) = [note for note in few.training["warnings"] if "categories" in note]  # said once, not for each fold
+    assert "'town' has 1,200 categories: the 999 most frequent are kept, and the other 201 count as one" in note
+    assert Parameter("max_categories") in note.message.fields.values()
 
 
 @pytest.mark.parametrize("features", [AdditiveFeatures(), KernelFeatures(n_landmarks=40, random_state=0)])

@@ -9,8 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import t as student
 
-from vrspam.features import FeatureMap, KernelFeatures
+from vrspam._utils.validation import Rows
+from vrspam.features import FeatureMap
 from vrspam.features.encoders import Curves, Encoder
+from vrspam.features.landmarks import LandmarkFeatures
 from vrspam.moments import ClassMoments
 
 INTERACTIONS = "interactions"
@@ -35,7 +37,7 @@ def column_groups(features: Any, names: Sequence[str], n_features: int) -> dict[
     """Where the features of each part of the score are: by column where the map keeps columns apart."""
     if features is None:
         return {name: slice(j, j + 1) for j, name in enumerate(distinct(names))}
-    if isinstance(features, KernelFeatures):
+    if isinstance(features, LandmarkFeatures):
         groups = {}
         if features.additive_ is not None:
             groups = column_groups(features.additive_, names, n_features)
@@ -58,6 +60,24 @@ def importances(groups: dict[str, slice], coef: np.ndarray, moments: ClassMoment
         w = coef[where]
         variance = w @ within[where, where] @ w / 2.0 + float(w @ delta[where]) ** 2 / 4.0
         spread[name] = float(np.sqrt(max(variance, 0.0)))
+    return spread
+
+
+def importances_over_rows(
+    groups: dict[str, slice], coef: np.ndarray, rows: Rows, classes: np.ndarray
+) -> dict[str, float]:
+    """What `importances` gives, from the rows themselves, which are dense."""
+    X, y, weights = rows
+    shares = np.ones(len(y)) if weights is None else weights
+    sides = [
+        (side := np.flatnonzero((y == label) & (shares > 0.0)), shares[side] / shares[side].sum()) for label in classes
+    ]
+    spread = {}
+    for name, where in groups.items():
+        part = X[:, where] @ coef[where]
+        means = [float(share @ part[side]) for side, share in sides]
+        within = [float(share @ (part[side] - mean) ** 2) for (side, share), mean in zip(sides, means, strict=True)]
+        spread[name] = float(np.sqrt(sum(within) / 2.0 + (means[1] - means[0]) ** 2 / 4.0))
     return spread
 
 
@@ -115,12 +135,15 @@ class Reading:
         Share of the rows that each fold leaves out.
     moments : ClassMoments
         Of the features, all rows.
+    spread : dict of str to float or None
+        The importance of each part of the score, where the moments have no scatter matrices.
     """
 
     coef: np.ndarray
     fold_coefs: np.ndarray
     left_out: float
     moments: ClassMoments
+    spread: dict[str, float] | None = None
 
     def curve(self, design: np.ndarray, where: slice) -> tuple[np.ndarray, np.ndarray]:
         """What a group of features adds to the score at some points, and half the width of the 95 % band there.
@@ -168,7 +191,7 @@ def shape_functions(features: FeatureMap, names: Sequence[str], reading: Reading
     assert drawn is not None
     additive, scale = drawn
     groups = column_groups(additive, names, reading.coef.size)
-    spread = importances(groups, reading.coef, reading.moments)
+    spread = importances(groups, reading.coef, reading.moments) if reading.spread is None else reading.spread
     shapes = {}
     for encoder, (name, where) in zip(additive.encoders_, groups.items(), strict=True):
         grid, design = points(encoder)
@@ -197,6 +220,6 @@ def drawn_part(features: Any) -> tuple[FeatureMap, float] | None:
 
     It is the map itself, or the additive part of a kernel: interactions then come on top of the curves.
     """
-    if isinstance(features, KernelFeatures):
+    if isinstance(features, LandmarkFeatures):
         return None if features.additive_ is None else (features.additive_, features.additive_scale_)
     return (features, 1.0) if isinstance(features, FeatureMap) else None

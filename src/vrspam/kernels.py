@@ -1220,3 +1220,123 @@ def sparse_net_epoch(X, positives, negatives, scale, work, step, penalty):
     for j in range(work.shape[0]):
         work[j, W] = drift(work[j, W], work[j, ANCHOR_GRAD], steps - int(work[j, TIME]), rule)
     return touched
+
+
+# Random trees without labels (`vrspam.features.trees`). A tree is complete: node i has the children 2i + 1 and 2i + 2,
+# and a node that is not split sends all rows to the left. `codes` are whole numbers, the places of values among the
+# quantiles of their column or the numbers of categories; -1 is a missing value or an unknown category.
+
+CATEGORY_PRIME = 65_521  # (code + 1) · multiplier modulo this puts categories into an order of their own at each node
+NO_SPLIT = 2**31 - 1
+
+
+@compiled
+def _split_value(code, multiplier):
+    """What a node compares with its threshold: the code, or the place of a category in the node's own order."""
+    return code if multiplier == 0 else (np.int64(code) + 1) * multiplier % CATEGORY_PRIME
+
+
+@compiled
+def grow_trees(codes, is_category, rows, order, uniform, factors):
+    """Grow trees on drawn rows: a random column that varies in the node, split at the value of one of its rows.
+
+    `rows` (trees × rows) are the drawn rows, `order` (trees × columns) the order in which each tree looks for a column
+    that varies, `uniform` (trees × nodes × 3) and `factors` (trees × nodes) the random numbers. Returns the columns,
+    thresholds, multipliers and sides of absent values of all nodes.
+    """
+    n_trees, n_nodes = factors.shape
+    n_columns = codes.shape[1]
+    columns = np.zeros((n_trees, n_nodes), dtype=np.int32)
+    thresholds = np.full((n_trees, n_nodes), NO_SPLIT, dtype=np.int32)
+    multipliers = np.zeros((n_trees, n_nodes), dtype=np.int32)
+    absent_left = np.ones((n_trees, n_nodes), dtype=np.bool_)
+    begin = np.empty(2 * n_nodes + 1, dtype=np.int64)
+    end = np.empty(2 * n_nodes + 1, dtype=np.int64)
+    for t in range(n_trees):
+        inside = rows[t].copy()
+        begin[0], end[0] = 0, inside.size
+        for node in range(n_nodes):
+            first, last = begin[node], end[node]
+            middle = last
+            start = int(uniform[t, node, 0] * n_columns)
+            for step in range(n_columns if last - first > 1 else 0):
+                j = order[t, (start + step) % n_columns]
+                multiplier = factors[t, node] if is_category[j] else 0
+                lowest, highest, absent = NO_SPLIT, -1, 0
+                for place in range(first, last):
+                    code = codes[inside[place], j]
+                    if code < 0:
+                        absent += 1
+                        continue
+                    value = _split_value(code, multiplier)
+                    lowest, highest = min(lowest, value), max(highest, value)
+                if highest < 0 or (lowest == highest and absent == 0):
+                    continue  # all rows are alike in this column
+                threshold, n_left = highest, last - first - absent
+                if lowest < highest:
+                    # the value of a random row among those below the largest
+                    below = 0
+                    for place in range(first, last):
+                        code = codes[inside[place], j]
+                        below += code >= 0 and _split_value(code, multiplier) < highest
+                    wanted = int(uniform[t, node, 1] * below)
+                    for place in range(first, last):
+                        code = codes[inside[place], j]
+                        if code >= 0 and _split_value(code, multiplier) < highest:
+                            if wanted == 0:
+                                threshold = _split_value(code, multiplier)
+                                break
+                            wanted -= 1
+                    n_left = 0
+                    for place in range(first, last):
+                        code = codes[inside[place], j]
+                        n_left += code >= 0 and _split_value(code, multiplier) <= threshold
+                    left = uniform[t, node, 2] < 0.5 if absent > 0 else 2 * n_left >= last - first
+                else:
+                    left = False  # missing values alone go to the right
+                columns[t, node], thresholds[t, node], multipliers[t, node] = j, threshold, multiplier
+                absent_left[t, node] = left
+                middle = first
+                for place in range(first, last):
+                    row = inside[place]
+                    code = codes[row, j]
+                    if left if code < 0 else _split_value(code, multiplier) <= threshold:
+                        inside[place], inside[middle] = inside[middle], row
+                        middle += 1
+                break
+            begin[2 * node + 1], end[2 * node + 1] = first, middle
+            begin[2 * node + 2], end[2 * node + 2] = middle, last
+    return columns, thresholds, multipliers, absent_left
+
+
+@compiled
+def tree_leaves(codes, columns, thresholds, multipliers, absent_left):
+    """The leaf of each row in each tree, from 0 on; shape (rows, trees)."""
+    n_trees, n_nodes = columns.shape
+    leaves = np.empty((codes.shape[0], n_trees), dtype=np.int16)
+    for t in range(n_trees):
+        for i in range(codes.shape[0]):
+            node = 0
+            while node < n_nodes:
+                code = codes[i, columns[t, node]]
+                if code < 0:
+                    left = absent_left[t, node]
+                else:
+                    left = _split_value(code, multipliers[t, node]) <= thresholds[t, node]
+                node = 2 * node + (1 if left else 2)
+            leaves[i, t] = node - n_nodes
+    return leaves
+
+
+@compiled
+def count_shared_leaves(leaves, others):
+    """In how many trees each row shares its leaf with each of the others, whose leaves have shape (trees, others)."""
+    counts = np.zeros((leaves.shape[0], others.shape[1]), dtype=np.int16)
+    for i in range(leaves.shape[0]):
+        row = counts[i]
+        for t in range(leaves.shape[1]):
+            leaf = leaves[i, t]
+            other = others[t]
+            for j in range(other.size):
+                row[j] += other[j] == leaf
+    return counts

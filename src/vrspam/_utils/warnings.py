@@ -12,6 +12,8 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
+from vrspam._utils.messages import Message, Parameter
+
 PASSED_OVER = {"vrspam", "sklearn", "joblib"}
 
 
@@ -166,3 +168,32 @@ class IntegersRounded(FieldsWarning):
             f"digits as 64-bit floats: leave {'it' if one else 'them'} out if {'it names' if one else 'they name'} the "
             "rows, subtract a constant if the differences count, or make text of the numbers if they are categories."
         )
+
+
+@dataclass(eq=False)
+class CategoriesGrouped(FieldsWarning):
+    """A column has more categories than a feature map takes: some are kept, the others count as one.
+
+    >>> print(CategoriesGrouped("town", 999, 4001))
+    Column 'town' has 5,000 categories: the 999 most frequent are kept, and the other 4,001 count as one, ...
+    """
+
+    column: str
+    kept: int
+    grouped: int
+
+    @property
+    def message(self) -> Message:
+        """The text, with the parameter to raise."""
+        return Message(
+            "Column {column!r} has {total:,} categories: the {kept:,} most frequent are kept, and the other "
+            "{grouped:,} count as one, as do new ones. Drop the column if it is a name, or raise {limit} to keep more.",
+            column=self.column,
+            total=self.kept + self.grouped,
+            kept=self.kept,
+            grouped=self.grouped,
+            limit=Parameter("max_categories"),
+        )
+
+    def __str__(self) -> str:
+        return str(self.message)

@@ -143,7 +143,9 @@ def _columns_option(help: str) -> Any:
 Drop = Annotated[Any, _columns_option('Columns to leave out: names separated by commas, like age,"height, cm".')]
 Include = Annotated[Any, _columns_option("Columns to keep although they look like identifiers.")]
 Categorical = Annotated[Any, _columns_option("Columns of numbers to treat as categories.")]
-MaxCategories = Annotated[int, typer.Option(min=2, help="Leave out text columns with more different values.")]
+MaxCategories = Annotated[
+    int, typer.Option(min=2, help="Of a text column with more values the most frequent stay, and the others are one.")
+]
 MaxFpr = Annotated[
     float | None,
     typer.Option(
@@ -206,7 +208,7 @@ _OPTIONS = {
     for name in (
         *("target", "positive", "drop", "include", "categorical", "max_categories", "format", "delimiter"),
         *("features", "streaming", "calibration", "seed", "loss", "l1", "penalty", "l2", "theta", "epsilon", "raw"),
-        *("confidence", "recall", "cost_ratio", "skip_errors", "zero_based", "max_fpr"),
+        *("confidence", "recall", "cost_ratio", "skip_errors", "zero_based", "max_fpr", "private"),
     )
 } | {"n_splits": "--folds", "ids": "--id"}
 _VALUES = {

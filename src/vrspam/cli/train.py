@@ -37,7 +37,9 @@ class Features(StrEnum):
     linear = "linear"
     additive = "additive"
     kernel = "kernel"
+    trees = "trees"
     auto = "auto"
+    extended = "extended"
 
 
 STRONGEST = 10
@@ -73,8 +75,9 @@ def train(
         Features | None,
         typer.Option(
             help="Straight lines (linear), a smooth curve for each column (additive), curves and interactions "
-            "(kernel), or whichever ranks best (auto). By default auto; linear with --streaming, with --l1, and for "
-            "more than 1,000 features.",
+            "(kernel), interactions of random trees (trees), or whichever ranks best, of the first three kinds (auto) "
+            "or of all and kernels without curves (extended). By default auto; linear with --streaming, with --l1, "
+            "and for more than 1,000 features.",
             show_default=False,
         ),
     ] = None,
@@ -91,6 +94,13 @@ def train(
     streaming: Annotated[
         bool,
         typer.Option("--streaming", help="For files larger than memory: read the file block by block, several times."),
+    ] = False,
+    private: Annotated[
+        bool,
+        typer.Option(
+            "--private",
+            help="Hold no row of the table in the model file: interactions then rank a little worse.",
+        ),
     ] = False,
     format: options.FileFormat = None,
     delimiter: options.Delimiter = None,
@@ -147,6 +157,7 @@ def train(
             n_splits=folds,
             seed=seed,
             streaming=streaming,
+            private=private,
             say=lambda stage: warn(f"{stage} ..."),
             progress=err.is_terminal,
             max_categories=max_categories,
@@ -214,3 +225,6 @@ def _describe(model: Model, path: Path) -> None:
     for note in facts["warnings"]:
         warn(f"warning: {in_options(note)}")
     say(f"written to           {path}")
+    if facts["rows_held"]:
+        held = f"{facts['rows_held']:,} rows of the table"
+        say(f"                     it tells the values of {held}; --private keeps rows out")

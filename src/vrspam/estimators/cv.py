@@ -27,15 +27,24 @@ from vrspam.estimators.base import (
 )
 from vrspam.estimators.exact import ExactFit, ExactSolver
 from vrspam.features.frames import check_frame, is_frame
-from vrspam.features.mapped import NAMES, MappedArray, is_plain, named_maps
-from vrspam.inspection import Reading, Shape, column_groups, drawn_part, importances, parts_of_score, shape_functions
+from vrspam.features.mapped import NAMES, SINGLE_NAMES, MappedArray, is_plain, named_maps
+from vrspam.inspection import (
+    Reading,
+    Shape,
+    column_groups,
+    drawn_part,
+    importances,
+    importances_over_rows,
+    parts_of_score,
+    shape_functions,
+)
 from vrspam.model_selection.corrected import Corrected
 from vrspam.model_selection.cross_validate import GridSearch, MapChoice, choose_map, cross_validate, only_columns
 from vrspam.model_selection.folds import HashFolds, Split, hash_folds, make_splits
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.model_selection.kept_scores import KeptRows, keep_of_blocks, rows_to_keep
 from vrspam.model_selection.scoring import make_scoring
-from vrspam.model_selection.sources import BlocksInSequence, FoldSource, RowsInMemory
+from vrspam.model_selection.sources import BlocksInSequence, FoldSource, RowsInMemory, rows_for_solver
 from vrspam.moments import ClassMoments
 from vrspam.objective import LOSSES, LossChoice, PenaltyFamily
 from vrspam.solvers import SolverName
@@ -87,12 +96,14 @@ class AUCClassifierCV(AUCClassifierBase):
         "one-standard-error" takes, of all points whose mean score is within one standard error of the best, the
         sparsest (largest l1), and of those the one with the largest l2. Of several feature maps it first takes
         the simplest (the earliest in the list) that has such a point.
-    features : {"linear", "additive", "kernel", "auto"}, transformer, list of these, or dict, default="linear"
-        "linear": the columns as they are. Otherwise the score is linear in features of them, made block by block
-        by a transformer that never sees labels (`vrspam.features`); the map and the penalties are chosen
-        together. "additive": a smooth curve for each column. "kernel": curves and interactions, with bandwidths
-        0.3, 1 and 3. "auto": all of these and standardised columns (but as "linear" on more than 5,000
-        columns, and without maps of more than 5,000 features). With a map X may be a frame with categories, and have
+    features : str, transformer, list of these, or dict, default="linear"
+        "linear": the columns as they are. Otherwise the score is linear in features of them, made block by block by a
+        transformer that never sees labels (`vrspam.features`); the map and the penalties are chosen together.
+        "additive": a smooth curve for each column. "kernel": curves and interactions, with bandwidths 0.3, 1 and 3.
+        "kernel alone": the same without the curves. "trees": shared leaves of random trees, of depths 2, 4 and 7.
+        "auto": standardised columns, "additive" and "kernel" (but as "linear" on more than 5,000 columns, and without
+        maps of more than 5,000 features). "extended": all of these. One of them alone is named as in `selection_`, for
+        example "kernel 1", "kernel alone 0.3" or "trees 4". With a map X may be a frame with categories, and have
         missing values. In a list, and in "auto", "linear" means standardised columns. A dict gives each transformer the
         name that it has in `selection_`.
     tol : float, default=1e-8
@@ -158,9 +169,10 @@ class AUCClassifierCV(AUCClassifierBase):
     solver_ : {"moments", "products", "newton"}
         See `vrspam.estimators.exact.choose_solver`; "newton" for the squared hinge.
     moments_ : ClassMoments
-        Of all rows, unless they are too wide for a d×d matrix.
+        Of all rows, when `solver_` is "moments"; with a feature map always, but without scatter matrices where the
+        features are more than the rows and `solver_` is "products".
     history_ : dict of ndarray
-        Of the last fit, on all rows, unless `solver_` is "moments": see `AUCClassifier`.
+        Of the last fit, on all rows, where the solver iterates: see `AUCClassifier`.
     held_out_ : HeldOut
         After `fit_stream` only: `positive`, `scores`, `fold` and `weights` of the validation rows that were kept, each
         scored at the chosen point by the model of the other folds; `weights` say how many rows each stands for.
@@ -208,6 +220,7 @@ class AUCClassifierCV(AUCClassifierBase):
     held_out_: HeldOut
     _fold_coefs: np.ndarray | None
     _left_out: float
+    _spread: dict[str, float] | None
     _centre: np.ndarray
     _parameter_constraints: dict = {
         "l2s": [StrOptions({"auto"}), "array-like"],
@@ -218,7 +231,7 @@ class AUCClassifierCV(AUCClassifierBase):
         "scoring": [StrOptions({"auto", "roc_auc", "partial_roc_auc", "average_precision"}), callable],
         "cv": ["cv_object"],
         "selection": [StrOptions({"best", "one-standard-error"})],
-        "features": [StrOptions(set(NAMES)), list, tuple, dict, HasMethods(["fit", "transform"])],
+        "features": [StrOptions({*NAMES, *SINGLE_NAMES}), list, tuple, dict, HasMethods(["fit", "transform"])],
         "tol": PENALTY_CONSTRAINTS["tol"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "n_jobs": [Integral, None],
@@ -313,13 +326,14 @@ class AUCClassifierCV(AUCClassifierBase):
             maps = named_maps(self.features, check_random_state(self.random_state).randint(2**31))
             keep, seed = self._keep(rows, classes, splits, groups, len(maps))
             found = choose_map(maps, rows, splits, classes, replace(search, keep=keep), self.selection)
-            rows = rows._replace(X=MappedArray(rows.X, found.chosen.features))
+            rows, solver = rows_for_solver(rows._replace(X=MappedArray(rows.X, found.chosen.features)))
         fit = self._exact(found).from_rows(rows, classes, solver, found.chosen.scores.total)
         train_parts, _ = zip(*splits, strict=True)
         left_out = 1.0 - float(np.mean(list(map(len, train_parts)))) / rows.X.shape[0]
-        return self._store_search(
-            found, fit, left_out, corrected=found.corrected(keep, self.selection, seed), like=rows.X
-        )
+        self._store_search(found, fit, left_out, corrected=found.corrected(keep, self.selection, seed), like=rows.X)
+        if not plain and solver == "products":  # without scatter matrices the parts of the score are taken over rows
+            self._spread = importances_over_rows(self._groups(), self.coef_[0], rows, classes)
+        return self
 
     def _keep(
         self, rows: Rows, classes: np.ndarray, splits: list[Split], groups: Any, maps: int = 1
@@ -434,7 +448,7 @@ class AUCClassifierCV(AUCClassifierBase):
         """Store what cross-validation found and the fit on all rows; warn of a grid that ends too early."""
         scores, point = found.chosen.scores, found.point
         solution, moments, l2, solver = fit
-        if moments.has_scatter:
+        if moments.has_scatter or found.chosen.features is not None:
             more["moments_"] = moments
         if corrected is not None:
             more |= {"corrected_score_": corrected.score, "corrected_interval_": (corrected.low, corrected.high)}
@@ -458,6 +472,7 @@ class AUCClassifierCV(AUCClassifierBase):
             solver_=solver,
             _fold_coefs=None if scores.coefs is None else scores.coefs[:, point.index[0], point.index[1]].copy(),
             _left_out=left_out,
+            _spread=None,
             _centre=moments.means.mean(axis=0),
             **more,
         )
@@ -517,6 +532,8 @@ class AUCClassifierCV(AUCClassifierBase):
     def importances_(self) -> dict[str, float]:
         """Standard deviation of each column's part of the score over the rows, both classes weighing the same."""
         groups = self._groups()
+        if self._spread is not None:
+            return dict(self._spread)
         if not hasattr(self, "moments_"):
             raise AttributeError("importances_ needs moments_, which a fit by products with X does not keep.")
         return importances(groups, array_api.on_host(self.coef_)[0], self.moments_)
@@ -535,7 +552,7 @@ class AUCClassifierCV(AUCClassifierBase):
     def _reading(self) -> Reading:
         """What curves are drawn from, where the fit was on a feature map."""
         assert self._fold_coefs is not None
-        return Reading(self.coef_[0], self._fold_coefs, self._left_out, self.moments_)
+        return Reading(self.coef_[0], self._fold_coefs, self._left_out, self.moments_, self._spread)
 
     def explain_one(self, x) -> dict[str, float]:
         """What each column adds to the score of one row; the parts add up to `decision_function`.

@@ -25,7 +25,7 @@ class LinearFeatures(FeatureMap):
     Parameters
     ----------
     max_categories : int, default=1000
-        A column of more categories is refused.
+        Of a column of more categories the most frequent are kept and the others count as one category.
     max_rows : int, default=50_000
         Mean and deviation come from at most this many rows.
     random_state : int, RandomState or None, default=None
@@ -115,7 +115,7 @@ class AdditiveFeatures(FeatureMap):
         With many columns of more than two values each gets fewer functions, such that those columns have about this
         many features; columns themselves and categories are always there.
     max_categories : int, default=1000
-        A column of more categories is refused.
+        Of a column of more categories the most frequent are kept and the others count as one category.
     max_rows : int, default=50_000
         The ranks of a column of many values come from at most this many rows.
     random_state : int, RandomState or None, default=None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral
 from typing import Any, Self
@@ -16,6 +16,7 @@ from sklearn.utils.validation import _check_feature_names_in, _check_sample_weig
 
 from vrspam._utils.columns import check_columns, refuse_complex
 from vrspam._utils.messages import Parameter, WordedError
+from vrspam._utils.warnings import CategoriesGrouped, warn
 from vrspam.features import frames
 from vrspam.features.encoders import (
     LARGEST,
@@ -28,6 +29,7 @@ from vrspam.features.encoders import (
     encoder_from_dict,
 )
 
+NEARLY_ALL = 0.9  # share of different values that makes a text an identifier
 FEW_COEFS = 4  # up to this many columns of coefficients it is cheaper to sum the curves of a column first
 
 
@@ -51,22 +53,42 @@ def _numbers_seen(X, j: int, weights: np.ndarray | None, some: np.ndarray | None
     return distribution(values, weights), missing
 
 
-def _categories_seen(X, j: int, weights: np.ndarray | None, most: int) -> ColumnSummary:
-    """The categories of a column, at most `most`; scaled by it, the indicator of each has variance 1."""
+def _categories_seen(X, j: int, weights: np.ndarray | None, most: int) -> Indicators:
+    """The categories of a column; scaled by it, the indicator of each has variance 1.
+
+    Of more than `most` the most frequent are kept, and the others counted as one; a column that differs in nearly every
+    row is refused.
+    """
     found = frames.categories(X, j)
-    if len(found) > most:
-        raise WordedError(
-            "Column {column!r} has more than {most} different values that are not numbers: drop it if it is a name, "
-            "convert it if it holds numbers as text, group its rare values, or raise {limit}.",
-            column=frames.name_of(X, j),
-            most=most,
-            limit=Parameter("max_categories"),
-        )
     seen = Indicators(tuple(sorted(value for value in found if value is not None)), None in found)
-    counts = np.bincount(frames.category_codes(X, j, seen.codes), weights, seen.width)
+    codes = frames.category_codes(X, j, seen.codes)
+    counts = np.bincount(codes, weights, seen.width)
+    different = len(seen.categories)
+    if different > most:
+        if different > NEARLY_ALL * np.count_nonzero(codes < different):
+            raise WordedError(
+                "Column {column!r} has more than {most} different values that are not numbers: drop it if it is a "
+                "name, convert it if it holds numbers as text, group its rare values, or raise {limit}.",
+                column=frames.name_of(X, j),
+                most=most,
+                limit=Parameter("max_categories"),
+            )
+        by_count = np.argsort(-counts[:different], kind="stable")
+        kept, rare = np.sort(by_count[: most - 1]), by_count[most - 1 :]
+        names = tuple(seen.categories[i] for i in kept)
+        counts = np.concatenate([counts[kept], [counts[rare].sum()], counts[different:]])
+        seen = Indicators((*names, _rare_name(names)), seen.missing, grouped=rare.size)
     share = counts / counts.sum()
     variance = share * (1.0 - share)
     return replace(seen, scale=tuple((1.0 / np.sqrt(np.where(variance > 0.0, variance, 1.0))).tolist()))
+
+
+def _rare_name(names: Sequence[str]) -> str:
+    """What the group of rare categories is called: a name that no category has."""
+    name = "(rare)"
+    while name in names:
+        name = f"({name})"
+    return name
 
 
 class FeatureMap(TransformerMixin, BaseEstimator):
@@ -76,6 +98,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
     max_categories: int
     max_rows: int
     random_state: Any
+    _n_rows: int  # of fit, those of weight 0 left out
     _parameter_constraints: dict = {
         "max_categories": [Interval(Integral, 1, None, closed="left")],
         "max_rows": [Interval(Integral, 100, None, closed="left")],
@@ -105,6 +128,15 @@ class FeatureMap(TransformerMixin, BaseEstimator):
 
     # What all maps share.
 
+    def holding_no_rows(self) -> Self:
+        """Return a map, not fitted, that holds no row of the training table."""
+        return self
+
+    @property
+    def n_rows_held_(self) -> int:
+        """Rows of the training table that the fitted map holds, and a model file with it."""
+        return 0
+
     def fit(self, X, y=None, sample_weight=None) -> Self:
         """Learn the map from the rows of X; labels are not used.
 
@@ -112,7 +144,9 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         ----------
         X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
             NaN is a missing value. Columns of a frame that hold text, or booleans with missing values, are
-            categories; convert dates to numbers or to text first.
+            categories; convert dates to numbers or to text first. Of a column of more than `max_categories` categories
+            the most frequent are kept and the others count as one, which a `CategoriesGrouped` warning says; if it
+            differs in nearly every row, it is refused.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Weights of rows in means and ranks; rows of weight 0 are left out.
@@ -122,11 +156,14 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         self
         """
         check_columns(X)
-        return self.fit_checked(X, sample_weight)
+        self.learn(X, sample_weight)
+        for grouped in self.grouped_categories_:
+            warn(grouped)
+        return self
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit_checked(self, X, sample_weight=None) -> Self:
-        """Do what `fit` does with columns that were looked at before (`check_columns`), without a second warning."""
+    def learn(self, X, sample_weight=None) -> None:
+        """Do what `fit` does, without a word about columns that are rounded or grouped."""
         X = self._check(X, reset=True)
         rng = check_random_state(self.random_state)
         weights = None
@@ -137,27 +174,38 @@ class FeatureMap(TransformerMixin, BaseEstimator):
                 raise ValueError("All sample weights are 0: at least one row must count.")
             if rows.size < X.shape[0]:
                 X, weights = frames.rows_of(X, rows), weights[rows]
-        some = None
+        self._n_rows, some = X.shape[0], None
         if X.shape[0] > self.max_rows:
             some = np.sort(rng.choice(X.shape[0], self.max_rows, replace=False))
-        columns = sparse.csc_array(X) if sparse.issparse(X) else X
+        columns = sparse.csc_array(X) if sparse.issparse(X) else frames.columns_of(X)
         seen: list[ColumnSummary] = []
         for j, numeric in enumerate(frames.numeric_flags(X)):
             if numeric:
                 seen.append(_numbers_seen(columns, j, weights, some))
             else:
-                seen.append(_categories_seen(X, j, weights, self.max_categories))
-        self._learn(X if some is None else frames.rows_of(X, some), seen, rng)
-        return self
+                seen.append(_categories_seen(columns, j, weights, self.max_categories))
+        if some is not None:
+            X, weights = frames.rows_of(X, some), None if weights is None else weights[some]
+        self._learn(X, seen, rng, weights)
 
-    def _learn(self, X, seen: list[ColumnSummary], rng: np.random.RandomState) -> None:
-        """Learn the map from what was seen of each column; X has the rows that a map may draw from."""
+    def _learn(self, X, seen: list[ColumnSummary], rng: np.random.RandomState, weights: np.ndarray | None) -> None:
+        """Learn the map from what was seen of each column; X has the rows, with weights, that a map may draw from."""
         self._n_curved = 0  # numeric columns of more than two values
         for column in seen:
             self._n_curved += not isinstance(column, Indicators) and column[0].values.size > 2
         self.encoders_ = []
         for column in seen:
             self.encoders_.append(self._indicators(column) if isinstance(column, Indicators) else self._curves(*column))
+
+    @property
+    def grouped_categories_(self) -> list[CategoriesGrouped]:
+        """Columns of more than `max_categories` categories: their names, and how many were kept and grouped."""
+        names = getattr(self, "feature_names_in_", range(self.n_features_in_))
+        found = []
+        for name, encoder in zip(names, self.encoders_, strict=True):
+            if isinstance(encoder, Indicators) and encoder.grouped:
+                found.append(CategoriesGrouped(str(name), len(encoder.categories) - 1, encoder.grouped))
+        return found
 
     def transform(self, X) -> np.ndarray:
         """Return the features of the rows of X, computed in blocks of rows.
@@ -248,16 +296,21 @@ class FeatureMap(TransformerMixin, BaseEstimator):
 
     def _columns(self, X) -> tuple[list[np.ndarray], np.dtype]:
         """Return the columns of X, which is already checked and small, and the type of their features."""
-        if sparse.issparse(X):
-            X = X.toarray()
+        X = X.toarray() if sparse.issparse(X) else frames.columns_of(X)
         columns, floats = [], set()
         for j, encoder in enumerate(self.encoders_):
             if isinstance(encoder, Curves):
                 columns.append(frames.numbers(X, j))
                 floats.add(columns[-1].dtype)
             else:
-                columns.append(frames.category_codes(X, j, encoder.codes))
+                columns.append(frames.category_codes(X, j, encoder.codes, encoder.other))
         return columns, np.dtype(np.float32 if floats == {np.dtype(np.float32)} else np.float64)
+
+    def dtype_of(self, X) -> np.dtype:
+        """The type of the features of X, without computing any: float32 if all numbers of X are."""
+        if frames.is_frame(X):
+            return self._columns(frames.rows_of(X, slice(0, 1)))[1]
+        return np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
 
     def _encode(self, X) -> np.ndarray:
         """Return the features of all columns for the rows of X, which is already checked and small."""

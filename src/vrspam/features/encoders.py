@@ -180,20 +180,24 @@ class Curves:
 
 @dataclass(frozen=True)
 class Indicators:
-    """One feature for each category, 0 or its scale; a category not seen before is all zeros.
+    """One feature for each category, 0 or its scale; a category not seen before is all zeros, or a rare one.
 
     Attributes
     ----------
     categories : tuple of str
+        Where there were too many, the last one stands for all that are rare or were not seen before.
     missing : bool
         Whether values were missing in fit: they are a category of their own, the last.
     scale : tuple of float
         The value of each feature in rows of its category; empty for 1.
+    grouped : int
+        How many rare categories the last one stands for; 0 where it is a category like the others.
     """
 
     categories: tuple[str, ...]
     missing: bool
     scale: tuple[float, ...] = ()
+    grouped: int = 0
 
     @property
     def width(self) -> int:
@@ -208,10 +212,16 @@ class Indicators:
     @cached_property
     def codes(self) -> dict[str | None, int]:
         """The number of the feature that is 1 for each category."""
-        found: dict[str | None, int] = {value: i for i, value in enumerate(self.categories)}
+        own = self.categories[:-1] if self.grouped else self.categories
+        found: dict[str | None, int] = {value: i for i, value in enumerate(own)}
         if self.missing:
             found[None] = len(self.categories)
         return found
+
+    @property
+    def other(self) -> int:
+        """The number of the feature that is 1 for any other category; -1 where there is none."""
+        return len(self.categories) - 1 if self.grouped else -1
 
     @property
     def design(self) -> np.ndarray:
@@ -233,7 +243,7 @@ class Indicators:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
         plain = {"kind": "indicators", "categories": list(self.categories), "missing": self.missing}
-        return {**plain, "scale": list(self.scale)}
+        return {**plain, "scale": list(self.scale), "grouped": self.grouped}
 
 
 Encoder = Curves | Indicators
@@ -249,7 +259,10 @@ def encoder_from_dict(plain: Mapping[str, Any]) -> Encoder:
         raise ValueError("categories and labels must be different texts")
     if plain["kind"] == "indicators":
         scale = tuple(float(value) for value in plain.get("scale", ()))
-        found = Indicators(tuple(plain["categories"]), bool(plain["missing"]), scale)
+        grouped = plain.get("grouped", 0)
+        if not isinstance(grouped, int | np.integer) or not grouped >= 0 or (grouped and not names):
+            raise ValueError("the number of rare categories does not fit")
+        found = Indicators(tuple(plain["categories"]), bool(plain["missing"]), scale, int(grouped))
         if len(found.scale) not in (0, found.width):
             raise ValueError(f"{len(found.scale)} scales do not fit {found.width} categories")
         if not np.isfinite(found.scale).all():

@@ -45,8 +45,31 @@ def check_frame(X: Any) -> None:
         raise ValueError(f"Found a frame of shape {frame.shape}: at least one row and one column are needed.")
 
 
+class FrameColumns:
+    """All columns of a frame, looked up once: a frame goes through all its names for each column that is taken."""
+
+    def __init__(self, frame: Any):
+        self.names, self.columns = frame.columns, list(frame.iter_columns())
+
+
+def columns_of(X: Any) -> Any:
+    """X for the functions below that take one column of it, quicker for frames of many columns."""
+    frame = _wrap(X)
+    return X if frame is None else FrameColumns(frame)
+
+
+def _column(X: Any, index: int) -> Any:
+    """Column `index` of a frame, or of `FrameColumns`; None where X is neither."""
+    if isinstance(X, FrameColumns):
+        return X.columns[index]
+    frame = _wrap(X)
+    return None if frame is None else frame[:, index]
+
+
 def name_of(X: Any, index: int) -> Any:
     """What column `index` is called in messages."""
+    if isinstance(X, FrameColumns):
+        return X.names[index]
     frame = _wrap(X)
     return index if frame is None else frame.columns[index]
 
@@ -59,13 +82,12 @@ def rows_of(X: Any, rows: slice | np.ndarray) -> Any:
 
 def numeric_flags(X: Any) -> list[bool]:
     """For each column whether it holds numbers; booleans are numbers, anything else is a category."""
-    frame = _wrap(X)
-    if frame is None:
+    found = columns_of(X)
+    if not isinstance(found, FrameColumns):
         return [True] * X.shape[1]
-    columns = (frame[:, index] for index in range(frame.shape[1]))
     return [
         column.dtype.is_numeric() or column.dtype == nw.Boolean or (column.dtype == nw.Object and _all_numbers(column))
-        for column in columns
+        for column in found.columns
     ]
 
 
@@ -85,10 +107,9 @@ def numbers(X: Any, index: int) -> np.ndarray:
 
     The type that a frame gives to a column may depend on its rows: one row with a missing value has no numbers.
     """
-    frame = _wrap(X)
-    if frame is None:
+    column = _column(X, index)
+    if column is None:
         return X[:, [index]].toarray().ravel() if sparse.issparse(X) else X[:, index]
-    column = frame[:, index]
     if column.dtype.is_numeric() or column.dtype == nw.Boolean:
         # arrow refuses to cast integers beyond 2^53
         direct = column.dtype in (nw.Float32, nw.Float64, nw.Int64, nw.UInt64)
@@ -99,18 +120,18 @@ def numbers(X: Any, index: int) -> np.ndarray:
         pairs = list(_values(column))
         if not all(gone or isinstance(value, (Real, Decimal)) for value, gone in pairs):
             raise ValueError(
-                f"Column {frame.columns[index]!r} held numbers in fit and holds text now: convert it to numbers."
+                f"Column {name_of(X, index)!r} held numbers in fit and holds text now: convert it to numbers."
             )
         values = np.array([np.nan if gone else float(value) for value, gone in pairs])
     if np.isinf(values).any():
-        raise ValueError(f"Column {frame.columns[index]!r} contains infinity: remove or replace such values.")
+        raise ValueError(f"Column {name_of(X, index)!r} contains infinity: remove or replace such values.")
     return values
 
 
 def categories(X: Any, index: int) -> set[str | None]:
     """The different values of column `index` of a frame as strings, None for a missing one."""
     found: set[str | None] = set()
-    for value, gone in _values(_wrap(X)[:, index].unique()):
+    for value, gone in _values(_column(X, index).unique()):
         # Each date would be a category of its own, and new dates would match none of them.
         if not gone and (isinstance(value, (date, time, timedelta)) or type(value).__name__ == "Period"):
             raise ValueError(
@@ -121,25 +142,25 @@ def categories(X: Any, index: int) -> set[str | None]:
     return found
 
 
-def category_codes(X: Any, index: int, codes: Mapping[str | None, int]) -> np.ndarray:
-    """The code of each row's category in column `index` of a frame; -1 for a category that has none."""
-    frame = _wrap(X)
-    if frame is None:
+def category_codes(X: Any, index: int, codes: Mapping[str | None, int], other: int = -1) -> np.ndarray:
+    """The code of each row's category in column `index` of a frame; `other` for a category that has none."""
+    column = _column(X, index)
+    if column is None:
         raise ValueError(f"Column {index} held categories in fit: give a frame with the same columns.")
-    column = frame[:, index]
     missing = codes.get(None, -1)
     if column.dtype.is_numeric() and column.null_count() < len(column):
         raise ValueError(
-            f"Column {frame.columns[index]!r} held categories in fit and holds numbers now: convert it to text."
+            f"Column {name_of(X, index)!r} held categories in fit and holds numbers now: convert it to text."
         )
     if column.dtype in (nw.String, nw.Enum):
         known = [value for value in column.unique().to_list() if isinstance(value, str)]
         if not known:
             return np.full(len(column), missing, dtype=np.intp)
-        places = [codes.get(value, -1) for value in known]
+        places = [codes.get(value, other) for value in known]
         coded = column.replace_strict(known, places, return_dtype=nw.Int64)
         return coded.fill_null(missing).to_numpy().astype(np.intp, copy=False)
-    return np.array([missing if gone else codes.get(str(value), -1) for value, gone in _values(column)], dtype=np.intp)
+    found = [missing if gone else codes.get(str(value), other) for value, gone in _values(column)]
+    return np.array(found, dtype=np.intp)
 
 
 def blocks(n_rows: int, width: int, entries: int | None = None) -> Iterator[slice]:

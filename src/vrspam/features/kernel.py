@@ -8,20 +8,18 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-from scipy import linalg
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from vrspam.features import frames
 from vrspam.features.additive import AdditiveFeatures
 from vrspam.features.base import ColumnSummary, FeatureMap
 from vrspam.features.encoders import Curves, Distribution, Indicators
+from vrspam.features.landmarks import CACHED_ENTRIES, N_LANDMARKS_CONSTRAINT, LandmarkFeatures
 
 SCALE_ROWS = 1_000
-LEAST_EIGENVALUE = 1e-6
-CACHED_ENTRIES = 1 << 16
 
 
-class KernelFeatures(FeatureMap):
+class KernelFeatures(LandmarkFeatures):
     """Features of a Gaussian kernel between the ranks of the columns: curves and interactions of every order.
 
     With u(x) the ranks of a row (missing values an indicator; categories one-hot times 1/√2, so that two of them are
@@ -39,14 +37,18 @@ class KernelFeatures(FeatureMap):
     ----------
     bandwidth : float, default=1.0
         Width of the kernel in units of the median distance.
-    n_landmarks : int, default=500
-        Rows drawn as landmarks (all, if there are fewer).
+    n_landmarks : int or "auto", default=500
+        Rows drawn as landmarks (all, if there are fewer). "auto" is 500 up to 20,000 rows, and grows with the root of
+        their number up to 1,500: detail that many rows can tell, for more time.
+    landmarks : {"rows", "columns"}, default="rows"
+        "rows": landmarks are rows of the training table, which the fitted map and its model file then hold (as ranks).
+        "columns": each column of a landmark is drawn on its own, independently, so that no row is held.
     additive : bool, default=True
         Put the additive features beside those of the kernel.
     max_additive : int, default=250
         `max_features` of the additive features.
     max_categories : int, default=1000
-        A column of more categories is refused.
+        Of a column of more categories the most frequent are kept and the others count as one category.
     max_rows : int, default=50_000
         Ranks and landmarks come from at most this many rows.
     random_state : int, RandomState or None, default=None
@@ -56,6 +58,8 @@ class KernelFeatures(FeatureMap):
     ----------
     landmarks_ : ndarray of shape (m, ranks)
         Ranks of the landmarks.
+    n_rows_held_ : int
+        Rows of the training table among the landmarks.
     whitening_ : ndarray of shape (m, r)
         K^(-1/2), without the directions of eigenvalues below 1e-6 of the largest, times the scale of the part.
     gamma_ : float
@@ -84,17 +88,18 @@ class KernelFeatures(FeatureMap):
     _parameter_constraints: dict = {
         **FeatureMap._parameter_constraints,
         "bandwidth": [Interval(Real, 0, None, closed="neither")],
-        "n_landmarks": [Interval(Integral, 2, None, closed="left")],
+        "n_landmarks": N_LANDMARKS_CONSTRAINT,
+        "landmarks": [StrOptions({"rows", "columns"})],
         "additive": ["boolean"],
         "max_additive": [Interval(Integral, 1, None, closed="left")],
     }
-    additive_: AdditiveFeatures | None
 
     def __init__(
         self,
         *,
         bandwidth=1.0,
         n_landmarks=500,
+        landmarks="rows",
         additive=True,
         max_additive=250,
         max_categories=1000,
@@ -103,6 +108,7 @@ class KernelFeatures(FeatureMap):
     ):
         self.bandwidth = bandwidth
         self.n_landmarks = n_landmarks
+        self.landmarks = landmarks
         self.additive = additive
         self.max_additive = max_additive
         self.max_categories = max_categories
@@ -115,17 +121,16 @@ class KernelFeatures(FeatureMap):
     def _curves(self, seen: Distribution, missing: bool) -> Curves:
         return Curves(seen.values, (seen.ranks - 0.5)[:, np.newaxis], ("",), missing)
 
-    def _learn(self, X, seen: list[ColumnSummary], rng: np.random.RandomState) -> None:
-        super()._learn(X, seen, rng)
-        chosen = rng.permutation(X.shape[0])[: self.n_landmarks]
-        self.landmarks_ = self._encode(frames.rows_of(X, chosen)).astype(np.float64)
+    def _learn(self, X, seen: list[ColumnSummary], rng: np.random.RandomState, weights: np.ndarray | None) -> None:
+        super()._learn(X, seen, rng, weights)
+        chosen = self._draw(X.shape[0], rng)
+        encoded = self._encode(frames.rows_of(X, chosen)).astype(np.float64)
+        self.landmarks_ = self._without_rows(encoded, self.column_slices_, rng)
         squares = _squares(self.landmarks_)
         distances = np.maximum(squares + squares.T - 2.0 * (self.landmarks_ @ self.landmarks_.T), 0.0)
         median = float(np.median(distances[np.triu_indices_from(distances, 1)])) if chosen.size > 1 else 0.0
         self.gamma_ = 1.0 / (2.0 * self.bandwidth**2 * (median if median > 0.0 else 1.0))
-        values, vectors = linalg.eigh(np.exp(-self.gamma_ * distances), check_finite=False)
-        keep = values > LEAST_EIGENVALUE * values[-1]
-        self.whitening_ = np.ascontiguousarray(vectors[:, keep] / np.sqrt(values[keep]))
+        self._whiten(np.exp(-self.gamma_ * distances))
         self.additive_, self.additive_scale_ = None, 1.0
         if self.additive:
             self.additive_ = AdditiveFeatures(
@@ -135,7 +140,7 @@ class KernelFeatures(FeatureMap):
                 random_state=0,
             )
             self.additive_._check(X, reset=True)
-            self.additive_._learn(X, seen, rng)
+            self.additive_._learn(X, seen, rng, weights)
             sample = frames.rows_of(X, chosen[:SCALE_ROWS])
             self.whitening_ *= _unit(self._times_kernel(sample, self.whitening_))
             self.additive_scale_ = _unit(self.additive_.features_of(sample))
@@ -154,44 +159,13 @@ class KernelFeatures(FeatureMap):
             out[rows] = np.exp(kernel, out=kernel) @ coefs
         return out
 
-    def _transform_block(self, X) -> np.ndarray:
-        kernel = self._times_kernel(X, self.whitening_)
-        if self.additive_ is None:
-            return kernel
-        additive = self.additive_.features_of(X)
-        additive *= self.additive_scale_
-        return np.hstack([additive, kernel])
-
-    def _block_products(self, X, coefs: np.ndarray) -> np.ndarray:
-        # (K W) c = K (W c): one product with a square matrix less
-        split = self.n_features_out_ - self.whitening_.shape[1]
-        scores = self._times_kernel(X, self.whitening_ @ coefs[split:])
-        if self.additive_ is not None:
-            scores += self.additive_.products(X, self.additive_scale_ * coefs[:split])
-        return scores
-
     def _few_width(self) -> int:
         return sum(encoder.width for encoder in self.encoders_)
-
-    @property
-    def n_features_out_(self) -> int:
-        """Number of features."""
-        return self.whitening_.shape[1] + (0 if self.additive_ is None else self.additive_.n_features_out_)
-
-    def get_feature_names_out(self, input_features=None) -> np.ndarray:
-        """Return the name of each feature: the additive ones, then kernel0, kernel1, ..."""
-        super().get_feature_names_out(input_features)  # checks that the map is fitted and the names fit
-        kernel = np.array([f"kernel{r}" for r in range(self.whitening_.shape[1])], dtype=object)
-        if self.additive_ is None:
-            return kernel
-        return np.concatenate([self.additive_.get_feature_names_out(input_features), kernel])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fitted map as plain values, lists and NumPy arrays (`from_dict` reads it, no pickle)."""
         return {
             **super().to_dict(),
-            "landmarks": self.landmarks_,
-            "whitening": self.whitening_,
             "gamma": self.gamma_,
             "additive": None if self.additive_ is None else self.additive_.to_dict(),
             "additive_scale": self.additive_scale_,
@@ -202,18 +176,13 @@ class KernelFeatures(FeatureMap):
         """Return the fitted map that `to_dict` wrote; arrays may have become lists on the way (JSON)."""
         new = super().from_dict(plain)
         new.landmarks_ = np.asarray(plain["landmarks"], dtype=np.float64)
-        new.whitening_ = np.asarray(plain["whitening"], dtype=np.float64)
         new.gamma_ = float(plain["gamma"])
         new.additive_ = None if plain["additive"] is None else AdditiveFeatures.from_dict(plain["additive"])
         new.additive_scale_ = float(plain["additive_scale"])
-        ranks = sum(encoder.width for encoder in new.encoders_)
-        if new.landmarks_.ndim != 2 or new.landmarks_.shape[1] != ranks or new.whitening_.ndim != 2:
-            raise ValueError(f"landmarks of shape {new.landmarks_.shape} do not fit {ranks} ranks")
-        if len(new.landmarks_) != len(new.whitening_):
-            raise ValueError(f"{len(new.whitening_)} rows of the whitening do not fit {len(new.landmarks_)} landmarks")
-        numbers = (new.landmarks_, new.whitening_, new.gamma_, new.additive_scale_)
+        new._check_landmarks(sum(encoder.width for encoder in new.encoders_))
+        numbers = (new.landmarks_, new.gamma_, new.additive_scale_)
         if not all(np.isfinite(part).all() for part in numbers) or new.gamma_ < 0.0:
-            raise ValueError("landmarks, whitening and scales must be finite, and gamma not negative")
+            raise ValueError("landmarks and scales must be finite, and gamma not negative")
         if new.additive_ is not None and new.additive_.n_features_in_ != new.n_features_in_:
             raise ValueError(f"curves of {new.additive_.n_features_in_} columns in a map of {new.n_features_in_}")
         return new

@@ -17,9 +17,31 @@ from vrspam.features.additive import AdditiveFeatures, LinearFeatures
 from vrspam.features.base import FeatureMap
 from vrspam.features.frames import blocks, rows_of
 from vrspam.features.kernel import KernelFeatures
+from vrspam.features.trees import TreeFeatures
 
-BANDWIDTHS = (3.0, 1.0, 0.3)  # from nearly quadratic to fine detail
-NAMES = ("linear", "additive", "kernel", "auto")
+# Every map that has a name of its own, from simple to complex; the numbers are bandwidths (from nearly quadratic to
+# fine detail) and depths.
+CANDIDATES: dict[str, FeatureMap] = {
+    "linear": LinearFeatures(),
+    "additive": AdditiveFeatures(),
+    **{f"kernel {width:g}": KernelFeatures(bandwidth=width) for width in (3.0, 1.0, 0.3)},
+    **{f"kernel alone {width:g}": KernelFeatures(bandwidth=width, additive=False) for width in (3.0, 1.0, 0.3)},
+    **{f"trees {depth}": TreeFeatures(max_depth=depth) for depth in (2, 4, 7)},
+}
+KERNELS = ("kernel 3", "kernel 1", "kernel 0.3")
+KERNELS_ALONE = ("kernel alone 3", "kernel alone 1", "kernel alone 0.3")
+TREES = ("trees 2", "trees 4", "trees 7")
+EXTENDED = ("linear", "additive", *KERNELS, *KERNELS_ALONE, *TREES)  # what a blend chooses from
+# What each value of `features` stands for, beside the names of single maps.
+GROUPS: dict[str, tuple[str, ...]] = {
+    "kernel": KERNELS,
+    "kernel alone": KERNELS_ALONE,
+    "trees": TREES,
+    "auto": ("linear", "additive", *KERNELS),
+    "extended": EXTENDED,
+}
+NAMES = ("linear", "additive", "kernel", "kernel alone", "trees", "auto", "extended")
+SINGLE_NAMES = tuple(name for name in CANDIDATES if name not in NAMES)
 MAX_FEATURES = 5_000
 HELD_BYTES = 1 << 28  # features of all rows are held up to this size by losses that read them many times
 
@@ -33,8 +55,11 @@ class MappedArray:
 
     def __init__(self, X: Any, features: Any):
         self.X, self.features = X, features
-        first = self[:1]
-        self.shape, self.dtype = (X.shape[0], first.shape[1]), first.dtype
+        if isinstance(features, FeatureMap):
+            self.shape, self.dtype = (X.shape[0], features.n_features_out_), features.dtype_of(X)
+        else:
+            first = self[:1]
+            self.shape, self.dtype = (X.shape[0], first.shape[1]), first.dtype
         if self.shape[1] > MAX_FEATURES:
             kind = type(features).__name__
             raise TooManyFeatures(
@@ -93,19 +118,14 @@ def named_maps(features: Any, seed: int | None) -> dict[str, Any]:
 
     >>> list(named_maps("auto", seed=0))
     ['linear', 'additive', 'kernel 3', 'kernel 1', 'kernel 0.3']
+    >>> list(named_maps(["trees", "kernel alone 1"], seed=0))
+    ['trees 2', 'trees 4', 'trees 7', 'kernel alone 1']
     """
     maps: dict[str, Any] = {}
     if isinstance(features, str):
-        if features not in NAMES:
+        if features not in NAMES + SINGLE_NAMES:
             raise ValueError(f"features is {features!r}, but must be one of {NAMES}, a transformer or a list of them.")
-        if features in ("linear", "auto"):
-            maps["linear"] = LinearFeatures(random_state=seed)
-        if features in ("additive", "auto"):
-            maps["additive"] = AdditiveFeatures(random_state=seed)
-        if features in ("kernel", "auto"):
-            for width in BANDWIDTHS:
-                maps[f"kernel {width:g}"] = KernelFeatures(bandwidth=width, random_state=seed)
-        return maps
+        return {name: _seeded(clone(CANDIDATES[name]), seed) for name in GROUPS.get(features, (features,))}
     if isinstance(features, dict):
         several = list(features.items())
     else:
@@ -131,8 +151,8 @@ def _seeded(transformer: Any, seed: int | None) -> Any:
 
 
 def is_plain(features: Any, X: Any) -> bool:
-    """Whether the columns are used as they are: "linear", and "auto" on a table too wide for any map."""
+    """Whether the columns are used as they are: "linear", and "auto" or "extended" on a table too wide for any map."""
     if not isinstance(features, str):
         return False
     wide = len(getattr(X, "shape", ())) == 2 and X.shape[1] > MAX_FEATURES
-    return features == "linear" or (features == "auto" and wide)
+    return features == "linear" or (features in ("auto", "extended") and wide)

@@ -13,6 +13,7 @@ import numpy as np
 
 from vrspam import metrics
 from vrspam._utils.validation import Rows
+from vrspam._utils.warnings import warn
 from vrspam.features import FeatureMap
 from vrspam.features.mapped import MappedArray, TooManyFeatures
 from vrspam.model_selection.corrected import Corrected, Grid, OtherMeasure, correct
@@ -96,10 +97,15 @@ def choose_map(
     """
     candidates: list[Candidate] = []
     too_many: TooManyFeatures | None = None
+    said: set[str] = set()  # columns whose rare categories are grouped
     leader: Candidate | None = None  # the map with the best point so far
     for name, features in maps.items():
         if isinstance(features, FeatureMap):
-            features.fit_checked(rows.X, rows.weights)
+            features.learn(rows.X, rows.weights)
+            for grouped in features.grouped_categories_:
+                if grouped.column not in said:  # once, not for each map
+                    said.add(grouped.column)
+                    warn(grouped)
         else:
             _fit_transformer(features, rows.X)
         try:

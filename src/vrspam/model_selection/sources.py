@@ -93,6 +93,22 @@ class TrainingPart(NamedTuple):
     centre: np.ndarray
 
 
+class SolvedRows(NamedTuple):
+    """Rows as a solver reads them, and how it does (`vrspam.solvers.choose_solver`)."""
+
+    rows: Rows
+    solver: SolverName
+
+
+def rows_for_solver(rows: Rows) -> SolvedRows:
+    """Choose how the data is held: features of a map that are more than the rows are computed once, and kept."""
+    X = rows.X
+    solver = choose_solver(X.shape[0], X.shape[1], sparse.issparse(X))
+    if solver == "products" and isinstance(X, MappedArray):
+        rows = rows._replace(X=X[:])
+    return SolvedRows(rows, solver)
+
+
 class FoldSource(Protocol):
     """Data cut into folds.
 
@@ -130,6 +146,8 @@ class FoldSource(Protocol):
 class RowsInMemory:
     """Folds of rows in memory or on a device: dense, sparse, or features that a map computes when they are read.
 
+    Features of a map that are more than the rows are computed once, and are dense rows then.
+
     Where a split leaves out just its validation rows, the moments of its training part are total minus validation.
     Where the validation parts are a partition of the rows, their moments add up to the total, and X is read once
     (twice if keeping them all would take too much memory). Of X only its shape, its type and `X[rows]` are used.
@@ -145,15 +163,13 @@ class RowsInMemory:
         n_jobs: int | None = None,
         loss: LossChoice = SQUARED,
     ):
+        rows, self.solver = rows_for_solver(rows)
         self.rows, self.splits, self.classes, self.loss = rows, splits, classes, loss
         self.n_folds = len(splits)
         self.like = rows.X
         self.is_positive = array_api.is_label(rows.y, classes[1], rows.X)
         self.mapped = isinstance(rows.X, MappedArray)
         self.on_device = array_api.device_namespace(rows.X) is not None
-        self.solver: SolverName = "moments"
-        if not self.mapped:
-            self.solver = choose_solver(rows.X.shape[0], rows.X.shape[1], sparse.issparse(rows.X))
         if self.solver == "products" and self.on_device:
             raise ValueError(
                 f"On a device the grid is solved from moments, not for {rows.X.shape[1]:,} features: use AUCClassifier "
@@ -161,14 +177,15 @@ class RowsInMemory:
             )
         self._validation: list[ClassMoments] = []
         self.total = self._gather_total(n_jobs)
-        self._held_rows = hold_features(rows.X) if loss == "squared_hinge" else rows.X
+        self._held_rows = hold_features(rows.X) if loss.needs_rows else rows.X
 
     def problem(self, many_products: bool) -> FoldProblem:
         """The size of the work on one fold."""
-        if self.solver == "products":
-            return FoldProblem(small=False, many_products=False, bytes_each=0)
         X: Any = self.rows.X
         n, d = X.shape
+        if self.solver == "products":
+            small = n <= SMALL and not sparse.issparse(X)  # rows × rows are decomposed
+            return FoldProblem(small, many_products=False, bytes_each=2 * BLOCK_BYTES + 6 * 8 * n * n)
         foreign = self.mapped and not isinstance(X.features, FeatureMap)
         block_bytes = min(8 * BLOCK_ENTRIES if self.mapped else BLOCK_BYTES, 8 * n * d)
         if self.loss == "squared_hinge":

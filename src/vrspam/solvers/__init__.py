@@ -13,6 +13,7 @@ import numpy as np
 
 from vrspam.objective import Objective
 from vrspam.solvers.base import Solution, Solver
+from vrspam.solvers.dual import DualRidge
 from vrspam.solvers.gram import Cholesky, GramDescent
 from vrspam.solvers.newton import PairNewton
 from vrspam.solvers.partial import EdgeWeights
@@ -31,12 +32,15 @@ def choose_solver(n_samples: int, n_features: int, is_sparse: bool) -> SolverNam
     """The one rule that decides how the data is held.
 
     "moments" gathers two d×d matrices in one pass and solves from them; it costs n d² and does not mind bad
-    conditioning. "products" only multiplies by X, once or twice an iteration, and never holds a d×d matrix.
+    conditioning. "products" only multiplies by X, once or twice an iteration, and never holds a d×d matrix; dense
+    tables of fewer rows than features (up to 5,000 rows) without l1 are solved from one matrix of rows × rows instead.
 
     * up to 1,000 features: moments;
     * dense X, up to 5,000 features and at least as many rows as features: moments;
     * sparse X, up to 2,000 features: moments;
     * otherwise products.
+
+    The features of a map count as a dense table; for products they are held in memory.
 
     `exact_solvers` lists the solvers of both.
 
@@ -55,7 +59,7 @@ def exact_solvers() -> list[Solver]:
 
     They keep what they compute of a loss, so one list serves all penalties of a grid.
     """
-    quadratic: list[Solver] = [Cholesky(), GramDescent(), ConjugateGradient(), ColumnDescent()]
+    quadratic: list[Solver] = [Cholesky(), GramDescent(), DualRidge(), ConjugateGradient(), ColumnDescent()]
     return [*quadratic, EdgeWeights(), PairNewton(), PairProximalNewton(), TruncatedNewton(), ProximalGradient()]
 
 

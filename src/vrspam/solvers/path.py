@@ -19,7 +19,9 @@ from vrspam.moments import ClassMoments
 from vrspam.objective import ElasticNet, Objective, PenaltyFamily, SmoothLoss, SquaredPairLoss, Strengths, l2_unit
 from vrspam.objective.penalties import PenaltyName
 from vrspam.solvers import exact_solvers, solve
-from vrspam.solvers.gram import RidgePath
+from vrspam.solvers.base import Solver
+from vrspam.solvers.dual import DualRidge
+from vrspam.solvers.gram import EIGEN_MIN_POINTS, RidgePath
 
 
 class GridSolution(NamedTuple):
@@ -76,7 +78,7 @@ def solve_grid(
     """
     shape = (len(l2s), len(l1s))
     grid = GridSolution(np.zeros((*shape, loss.n_features)), np.zeros(shape), np.ones(shape, dtype=bool))
-    solvers = [RidgePath(l2s, like), *exact_solvers()]
+    solvers: list[Solver] = [RidgePath(l2s, like), DualRidge(many=l2s.size >= EIGEN_MIN_POINTS), *exact_solvers()]
     # ∇f(0) is the same at every point of the grid: it tells where w = 0 is the solution.
     grad = loss.value_and_grad(np.zeros(loss.n_features))[1]
     first = None

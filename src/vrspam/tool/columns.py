@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,6 +19,7 @@ from vrspam.data.readers.arrow_reader import is_integer, numeric_values, type_ki
 from vrspam.data.readers.base import ColumnRequest
 from vrspam.data.schema import table_schema
 
+MOST_COUNTED = 100_000  # different values of a text column; one with more is left out
 ENOUGH_ROWS = 20  # with fewer rows even a true category may differ in all of them
 NEARLY_ALL = 0.9  # share of different values that makes a text an identifier
 _NUMBER = re.compile(r"[<>~]?[+-]?\d+([ ,.'\u00a0\u202f]\d+)*\s?%?")  # 57,5  1 237  <5  20 %
@@ -28,9 +30,9 @@ _DATE = re.compile(r"\d{1,4}([./-])\d{1,2}\1\d{1,4}([ T].*)?")
 class ColumnInspector:
     """Looks at the columns of a table, block by block, for those that cannot or should not be features.
 
-    Left out are: texts that differ in nearly every row, texts with more than `max_categories` values, dates and
-    other types, columns without values, and whole numbers that count the rows. `include` names columns to keep
-    all the same.
+    Left out are: texts that differ in nearly every row, texts with more than 100,000 values, dates and other types,
+    columns without values, and whole numbers that count the rows. `include` names columns to keep all the same. Of
+    texts with more than `max_categories` values the most frequent are categories; the others count as one.
 
     Attributes
     ----------
@@ -38,8 +40,10 @@ class ColumnInspector:
         What is read; known when `choose` has seen the types of the columns.
     identifiers : list of str
         Columns that only name the rows; known after `finish`.
+    grouped : list of str
+        Columns of too many categories, whose rare ones count as one; known after `finish`.
     notes : list of str
-        What was left out, and what looks odd.
+        What was left out or grouped, and what looks odd.
     """
 
     path: str
@@ -50,6 +54,7 @@ class ColumnInspector:
     max_categories: int = 1000
     schema: Schema = field(init=False)
     identifiers: list[str] = field(init=False, default_factory=list)
+    grouped: list[str] = field(init=False, default_factory=list)
     notes: list[str] = field(init=False, default_factory=list)
     _left_out: set[str] = field(init=False, default_factory=set)
     _wanted: ColumnRequest | None = field(init=False, default=None)
@@ -78,7 +83,7 @@ class ColumnInspector:
         unused = [*self.drop, *self._left_out]
         self.schema = table_schema(self.path, types, self.target, None, unused, self.categorical, {})
         self._wanted = self.schema.wanted(tabular=True)
-        self._seen: dict[str, set[str]] = {name: set() for name in self.schema.categorical}
+        self._seen: dict[str, Counter[str]] = {name: Counter() for name in self.schema.categorical}
         self._filled = dict.fromkeys(self._seen, 0)  # values among which those of `_seen` were found
         self._means = Means(self.schema.numeric)
         self._integers = {name for name in self.schema.numeric if is_integer(types[name])}
@@ -90,9 +95,12 @@ class ColumnInspector:
         """Look at a block of rows."""
         for name, seen in self._seen.items():
             column = frame.column(name)
-            if len(seen) <= self.max_categories:
+            if len(seen) <= MOST_COUNTED:
                 self._filled[name] += len(column) - column.null_count
-                seen.update(column.unique().drop_null().to_pylist())
+                counts = column.drop_null().value_counts()
+                seen.update(
+                    dict(zip(counts.field("values").to_pylist(), counts.field("counts").to_pylist(), strict=True))
+                )
         for batch in frame.to_batches():
             numbers = numeric_values(batch, self.schema.numeric)
             self._largest = np.fmax(self._largest, np.fmax.reduce(np.abs(numbers), axis=0, initial=0.0))
@@ -109,7 +117,7 @@ class ColumnInspector:
         categories = {}
         for name in self.schema.categorical:
             if self._is_category(name):
-                categories[name] = tuple(sorted(self._seen[name]))
+                categories[name] = self._kept_categories(name)
         for name in self._row_numbers or ():
             self.identifiers.append(name)
             reason = "numbers the rows: it looks like an identifier and was left out"
@@ -142,13 +150,8 @@ class ColumnInspector:
             self.identifiers.append(name)
             reason = "differs in nearly every row: it looks like an identifier and was left out"
             self._leave_out(name, reason + self._way_in(name), include=Parameter("include", [name]))
-        elif different > self.max_categories:
-            self._leave_out(
-                name,
-                "has more than {most:,} categories; left out (raise {fix} to keep it)",
-                most=self.max_categories,
-                fix=Parameter("max_categories"),
-            )
+        elif different > MOST_COUNTED:
+            self._leave_out(name, "has more than {most:,} categories; left out", most=MOST_COUNTED)
         elif different == 0:
             self._leave_out(name, "has no values; left out")
         else:
@@ -164,6 +167,25 @@ class ColumnInspector:
                 )
             return True
         return False
+
+    def _kept_categories(self, name: str) -> tuple[str, ...]:
+        """The categories of a column: all, or the most frequent where there are more than `max_categories`."""
+        seen = self._seen[name]
+        if len(seen) <= self.max_categories:
+            return tuple(sorted(seen))
+        kept = sorted(seen, key=lambda value: (-seen[value], value))[: self.max_categories - 1]
+        self.grouped.append(name)
+        self._note(
+            name,
+            "has more than {most:,} categories: the {kept:,} most frequent are kept, and the other {rare:,} count as "
+            "one, as do new ones; use {drop} if it is a name, or raise {fix} to keep more",
+            most=self.max_categories,
+            kept=len(kept),
+            rare=len(seen) - len(kept),
+            drop=Parameter("drop", [name]),
+            fix=Parameter("max_categories"),
+        )
+        return tuple(sorted(kept))
 
     def _leave_out(self, name: str, reason: str, **fields: Any) -> None:
         self._left_out.add(name)

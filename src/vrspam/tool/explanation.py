@@ -83,7 +83,14 @@ def find_strongest(model: Model, count: int) -> list[tuple[str, float]]:
 def describe_model(model: Model) -> str:
     """What kind of function the score is, and of how many features."""
     kind = model.training.get("map", "linear" if model.features is None else "feature map")
-    words = {"linear": "straight lines", "additive": "smooth curves", "kernel": "smooth curves and interactions"}
+    words = {
+        "linear": "straight lines",
+        "additive": "smooth curves",
+        "kernel": "smooth curves and interactions",
+        "tree": "interactions of random trees",
+    }
+    if kind == "kernel" and model.features is not None and model.shapes is None:
+        words["kernel"] = "interactions alone"
     features, used = model.coef.size, int((model.coef != 0.0).sum())
     shown = f"{features:,} feature{'s' if features != 1 else ''}"
     if used < features:

@@ -20,6 +20,7 @@ from vrspam.features.frames import rows_of
 from vrspam.features.mapped import MappedArray, is_plain, named_maps
 from vrspam.metrics import AUCInterval, logit_interval, partial_auc_ci, roc_auc_ci
 from vrspam.model_selection.held_out import HeldOut
+from vrspam.model_selection.sources import rows_for_solver
 from vrspam.objective import ELASTIC_NET, SQUARED, LossChoice
 from vrspam.objective.choice import LossName
 from vrspam.objective.penalties import PenaltyFamily, PenaltyName
@@ -74,10 +75,14 @@ class MappedScorer(BaseEstimator):
 
     def fit(self, X: Any, y: np.ndarray) -> MappedScorer:
         """Fit the map, then the coefficients of its features."""
-        self.features_ = clone(self.features).fit(X)
-        rows = Rows(MappedArray(X, self.features_), y, None)
+        self.features_ = clone(self.features)
+        if isinstance(self.features_, FeatureMap):
+            self.features_.learn(X)  # what it groups was said before
+        else:
+            self.features_.fit(X)
+        rows, solver = rows_for_solver(Rows(MappedArray(X, self.features_), y, None))
         exact = ExactSolver(self.l2, self.l1, self.tol, self.max_iter, self.penalty, self.loss)
-        solution, moments, *_ = exact.from_rows(rows, np.unique(y), "moments")
+        solution, moments, *_ = exact.from_rows(rows, np.unique(y), solver)
         self.coef_, self.intercept_ = solution.w, -float(solution.w @ moments.means.mean(axis=0))
         return self
 
@@ -156,7 +161,7 @@ SUSPECT_ROWS = 20_000  # rows of a stream in which leaking features are looked f
 
 @dataclass(frozen=True)
 class Plan:
-    """What the user asked for: candidates for l1, features, folds, seed, whom to tell each stage, max_fpr, the loss."""
+    """What the user asked for: candidates for l1, features, folds, seed, whom to tell each stage, and how to rank."""
 
     l1: str | Sequence[float]
     features: Any
@@ -166,6 +171,7 @@ class Plan:
     max_fpr: float | None = None
     loss: LossName = "squared"
     penalty: PenaltyName = "elasticnet"
+    private: bool = False
 
     @property
     def trained_on(self) -> LossChoice:
@@ -202,12 +208,19 @@ def fit_maps(opened: OpenedTable, plan: Plan) -> Fit:
     plan.say(f"choosing the curves and the penalty by {folds.get_n_splits()} folds")
     l1s = plan.l1
     if l1s == "auto":
-        lines = take_all_categories(LinearFeatures(random_state=plan.seed), opened).fit(rows).features_of(rows)
+        straight_lines = LinearFeatures(max_categories=opened.max_categories, random_state=plan.seed)
+        straight_lines.learn(rows)
+        lines = straight_lines.features_of(rows)
         moments = ClassMoments(classes=[False, True], scatter=False).update(lines, positive)
         l1s = l1_grid(l1s, moments, penalty=plan.penalty)
     features = plan.features
     if isinstance(features, str) and not is_plain(features, rows):
-        features = {name: take_all_categories(new, opened) for name, new in named_maps(features, None).items()}
+        maps = named_maps(features, None)
+        features = {name: new.set_params(max_categories=opened.max_categories) for name, new in maps.items()}
+    elif isinstance(features, FeatureMap):
+        features = {" ".join(repr(features).split()): features}
+    if plan.private and isinstance(features, dict):
+        features = {name: new.holding_no_rows() for name, new in features.items()}
     search = AUCClassifierCV(
         l1s=l1s,
         loss=plan.loss,
@@ -226,12 +239,6 @@ def fit_maps(opened: OpenedTable, plan: Plan) -> Fit:
             chosen = MappedScorer(fitted.features_, *at, PenaltyFamily(plan.penalty), plan.trained_on)
         held_out = cross_fit(chosen, rows, positive, folds)
     return Fit(fitted, np.bincount(positive, minlength=2).tolist(), held_out, notes)
-
-
-def take_all_categories(features: FeatureMap, opened: OpenedTable) -> FeatureMap:
-    """Let a map take every category of a table, which was opened with its own limit; missing values are one more."""
-    most = 1 + max((len(values) for values in opened.schema.categorical.values()), default=0)
-    return features.set_params(max_categories=max(most, features.max_categories))
 
 
 def fit_linear(opened: OpenedTable, plan: Plan) -> Fit:

@@ -229,7 +229,7 @@ def _are_notes(value: Any) -> bool:
 
 # What pages and commands show about the training; a model may lack any of these, and have others.
 _FACTS: dict[str, Callable[[Any], bool]] = {
-    **dict.fromkeys(("rows", "positives", "columns", "features", "nonzero", "folds"), _is_count),
+    **dict.fromkeys(("rows", "positives", "columns", "features", "rows_held", "nonzero", "folds"), _is_count),
     **dict.fromkeys(
         ("l2", "l1", "cv_auc", "cv_auc_low", "cv_auc_high", "objective", "gap", "relative_gap"), _is_number
     ),

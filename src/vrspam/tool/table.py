@@ -27,7 +27,8 @@ class OpenedTable:
     """Labelled rows of a file, in memory or to be read block by block as often as needed.
 
     Rows are arrow tables of typed columns, or arrays for files without names; `encode` makes features of them.
-    `loaded` are all rows, and whether each is positive, where they are in memory.
+    `loaded` are all rows, and whether each is positive, where they are in memory. `grouped` are the columns of more
+    than `max_categories` categories, whose rare ones count as one.
     """
 
     chunks: Chunks
@@ -35,6 +36,8 @@ class OpenedTable:
     identifiers: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     loaded: tuple[Any, np.ndarray] | None = None
+    max_categories: int = 1000
+    grouped: tuple[str, ...] = ()
 
     @property
     def schema(self) -> Schema:
@@ -116,7 +119,7 @@ def open_labelled(
     drop, include, categorical : sequence of str
         Columns to leave out, to keep although they look like identifiers, and to take as categories.
     max_categories : int
-        A text column with more is left out.
+        Of a text column with more the most frequent are kept, and the others count as one.
     skip_errors : bool
         Leave out broken lines and rows instead of stopping at the first.
     progress : bool
@@ -144,6 +147,7 @@ def open_labelled(
         )
         loaded = _read_table(source, inspector, Problems(on_error), progress, keep=not streaming)
         schema, identifiers, notes = inspector.finish(), tuple(inspector.identifiers), tuple(inspector.notes)
+        grouped = tuple(inspector.grouped)
     else:
         for option, given in {"drop": drop, "include": include, "categorical": categorical}.items():
             if given:
@@ -155,13 +159,13 @@ def open_labelled(
         missing = 0.0 if source.reader.sparse else "mean"
         problems = Problems(on_error)
         schema = infer_schema(source, target, labels=True, missing=missing, problems=problems, progress=progress)
-        loaded, identifiers, notes = None, (), ()
+        loaded, identifiers, notes, grouped = None, (), (), ()
     chunks = Chunks(source, schema, unknown="ignore", on_error=on_error, progress=progress, raw=True)
     label = choose_positive(schema.labels or (), positive)
     if loaded is not None:
         frame, labels = loaded
         loaded = frame.select(list(schema.columns)), labels == label
-    return OpenedTable(chunks, label, identifiers, notes, loaded)
+    return OpenedTable(chunks, label, identifiers, notes, loaded, max_categories, grouped)
 
 
 def check_target(source: Source, target: str | None) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from vrspam import AUCClassifierCV
 from vrspam._utils.messages import Parameter, WordedError
+from vrspam._utils.warnings import CategoriesGrouped
 from vrspam.features import FeatureMap
 from vrspam.metrics.partial import check_max_fpr
 from vrspam.objective import LOSSES
@@ -39,6 +40,7 @@ def train(
     n_splits: int = FOLDS,
     seed: int = 0,
     streaming: bool = False,
+    private: bool = False,
     say: Callable[[str], None] = lambda stage: None,
     **opening: Any,
 ) -> Model:
@@ -57,7 +59,7 @@ def train(
         positive numbers in l1, or "auto".
     loss : {"squared", "squared_hinge"}, default="squared"
         What a pair costs, as in `AUCClassifierCV`; the squared hinge needs all rows in memory.
-    features : {"linear", "additive", "kernel", "auto"} or a map of `vrspam.features`, optional
+    features : {"linear", "additive", "kernel", "trees", "auto", "extended"} or a map of `vrspam.features`, optional
         Curves for the columns, or curves and interactions, as in `AUCClassifierCV`; "auto" chooses. By default
         "auto", but "linear" for streams, more than 1,000 features, and where l1 is to choose some of them.
     max_fpr : float in (0, 1], optional
@@ -70,6 +72,8 @@ def train(
         Draws the folds.
     streaming : bool, default=False
         Read the file block by block instead of holding it in memory (see `vrspam.tool.fitting.fit_blocks`).
+    private : bool, default=False
+        Hold no row of the table in the model: landmarks of kernels are drawn column by column, and rank a little worse.
     say : callable, optional
         Is told each stage as it begins.
     **opening
@@ -117,11 +121,14 @@ def train(
         if features is None:
             straight = streaming or opened.schema.n_features > MOST_COLUMNS or l1 == "auto" or any(l1)
             features = "linear" if straight else "auto"
-        plan = Plan(l1, features, n_splits, seed, say, max_fpr, loss, penalty)
+        plan = Plan(l1, features, n_splits, seed, say, max_fpr, loss, penalty, private)
         in_memory = fit_linear if isinstance(features, str) and features == "linear" else fit_maps
         fit = (fit_blocks if streaming else in_memory)(opened, plan)
     notes = [*opened.notes, *data_checks.note_few_rows(fit.counts), *fit.notes]
-    notes += dict.fromkeys(note_of(warning.message) for warning in caught)
+    for warning in caught:
+        said = isinstance(warning.message, CategoriesGrouped) and warning.message.column in opened.grouped
+        if not said and (note := note_of(warning.message)) not in notes:
+            notes.append(note)
     return _model(opened, fit, calibration, notes)
 
 
@@ -180,6 +187,7 @@ def _model(opened: OpenedTable, fit: Fit, calibration: str, notes: list[str]) ->
             "positives": positives,
             "columns": len(opened.schema.columns),
             "features": len(parts["coef"]),
+            "rows_held": 0 if features is None else features.n_rows_held_,
             "map": "linear" if features is None else type(features).__name__.removesuffix("Features").lower(),
             "selection": [dict(zip(candidates, row, strict=True)) for row in zip(*candidates.values(), strict=True)],
             "nonzero": int(np.count_nonzero(parts["coef"])),

@@ -1,0 +1,122 @@
+"""What the maps of a kernel share: Nyström features of its landmarks, with or without additive features beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from scipy import linalg
+from sklearn.base import clone
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from vrspam.features.additive import AdditiveFeatures
+from vrspam.features.base import FeatureMap
+
+LEAST_EIGENVALUE = 1e-6
+CACHED_ENTRIES = 1 << 16
+# n_landmarks="auto" is the first number up to so many rows, and grows with their root up to the third: the time of a
+# fit then grows with the square of the rows at most.
+AUTO_LANDMARKS, AUTO_ROWS, MOST_AUTO_LANDMARKS = 500, 20_000, 1_500
+N_LANDMARKS_CONSTRAINT = [Interval(Integral, 2, None, closed="left"), StrOptions({"auto"})]
+
+
+class LandmarkFeatures(FeatureMap):
+    """Base class of the maps φ(x) = K^(-1/2) (k(x, z_1), ..., k(x, z_m)) for a kernel k and landmarks z.
+
+    A map defines `_times_kernel`, and `kernel_name`, which names its features.
+    """
+
+    kernel_name = "kernel"
+    landmarks: str
+    n_landmarks: int | str
+    landmarks_: np.ndarray
+    whitening_: np.ndarray
+    additive_: AdditiveFeatures | None = None
+    additive_scale_: float = 1.0
+
+    def _times_kernel(self, X, coefs: np.ndarray) -> np.ndarray:
+        """K(X, Z) @ coefs for the rows of X and the landmarks Z."""
+        raise NotImplementedError
+
+    def _draw(self, n_rows: int, rng: np.random.RandomState) -> np.ndarray:
+        """Which of the rows at hand become landmarks; `n_landmarks="auto"` goes by the number of all rows."""
+        wanted = self.n_landmarks
+        if isinstance(wanted, str):
+            grown = int(AUTO_LANDMARKS * np.sqrt(max(1.0, self._n_rows / AUTO_ROWS)))
+            wanted = min(grown, MOST_AUTO_LANDMARKS)
+        return rng.permutation(n_rows)[:wanted]
+
+    def _without_rows(self, encoded: np.ndarray, groups: Sequence[slice], rng: np.random.RandomState) -> np.ndarray:
+        """The landmarks: drawn rows as they are or, for landmarks="columns", each group of columns shuffled alone."""
+        if self.landmarks == "columns":
+            for where in groups:
+                encoded[:, where] = encoded[rng.permutation(len(encoded)), where]
+        return encoded
+
+    def _whiten(self, kernel: np.ndarray) -> None:
+        """K^(-1/2), without the directions of eigenvalues below 1e-6 of the largest."""
+        values, vectors = linalg.eigh(kernel, check_finite=False)
+        keep = values > LEAST_EIGENVALUE * values[-1]
+        self.whitening_ = np.ascontiguousarray(vectors[:, keep] / np.sqrt(values[keep]))
+
+    def _transform_block(self, X) -> np.ndarray:
+        kernel = self._times_kernel(X, self.whitening_)
+        if self.additive_ is None:
+            return kernel
+        additive = self.additive_.features_of(X)
+        additive *= self.additive_scale_
+        return np.hstack([additive, kernel])
+
+    def _block_products(self, X, coefs: np.ndarray) -> np.ndarray:
+        # (K W) c = K (W c): one product with a square matrix less
+        split = self.n_features_out_ - self.whitening_.shape[1]
+        scores = self._times_kernel(X, self.whitening_ @ coefs[split:])
+        if self.additive_ is not None:
+            scores += self.additive_.products(X, self.additive_scale_ * coefs[:split])
+        return scores
+
+    def holding_no_rows(self) -> Self:
+        """Return the same map, not fitted, with landmarks that are drawn column by column."""
+        return clone(self).set_params(landmarks="columns")
+
+    @property
+    def n_rows_held_(self) -> int:
+        """Rows of the training table that the fitted map holds, and a model file with it."""
+        return 0 if self.landmarks == "columns" else len(self.landmarks_)
+
+    @property
+    def n_features_out_(self) -> int:
+        """Number of features."""
+        return self.whitening_.shape[1] + (0 if self.additive_ is None else self.additive_.n_features_out_)
+
+    def get_feature_names_out(self, input_features=None) -> np.ndarray:
+        """Return the name of each feature: the additive ones, if there are any, then those of the kernel, numbered."""
+        super().get_feature_names_out(input_features)  # checks that the map is fitted and the names fit
+        kernel = np.array([f"{self.kernel_name}{r}" for r in range(self.whitening_.shape[1])], dtype=object)
+        if self.additive_ is None:
+            return kernel
+        return np.concatenate([self.additive_.get_feature_names_out(input_features), kernel])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fitted map as plain values, lists and NumPy arrays (`from_dict` reads it, no pickle)."""
+        return {**super().to_dict(), "landmarks": self.landmarks_, "whitening": self.whitening_}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
+        """Return the fitted map that `to_dict` wrote; arrays may have become lists on the way (JSON)."""
+        new = super().from_dict(plain)
+        new.whitening_ = np.asarray(plain["whitening"], dtype=np.float64)
+        if not np.isfinite(new.whitening_).all():
+            raise ValueError("the whitening of a map must be finite")
+        return new
+
+    def _check_landmarks(self, width: int) -> None:
+        """Refuse stored landmarks that do not have `width` columns, or do not fit the whitening."""
+        if self.landmarks_.ndim != 2 or self.landmarks_.shape[1] != width or self.whitening_.ndim != 2:
+            raise ValueError(f"landmarks of shape {self.landmarks_.shape} do not fit {width} columns")
+        if len(self.landmarks_) != len(self.whitening_):
+            raise ValueError(
+                f"{len(self.whitening_)} rows of the whitening do not fit {len(self.landmarks_)} landmarks"
+            )

@@ -1,0 +1,210 @@
+"""`TreeFeatures`: Nyström features of the kernel of random trees, which are grown without labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from vrspam.features import frames
+from vrspam.features.base import ColumnSummary, FeatureMap
+from vrspam.features.encoders import Curves, Distribution
+from vrspam.features.landmarks import N_LANDMARKS_CONSTRAINT, LandmarkFeatures
+
+MOST_DEPTH = 12
+MOST_TREES = 10_000
+SAMPLE_ROWS = 500  # from which the splits of one tree are drawn
+CACHED_COUNTS = 1 << 18
+PARTS = ("columns", "thresholds", "multipliers", "absent_left")
+
+
+class TreeFeatures(LandmarkFeatures):
+    """Features of the kernel of random trees: two rows are close if they share the leaves of many trees.
+
+    The trees never see labels. Each node splits at a random column, and at the value that a random row of the node has
+    there; a column of categories is split into two random groups. With landmarks z_1, ..., z_m drawn from the rows,
+
+        φ(x) = K^(-1/2) (k(x, z_1), ..., k(x, z_m)),     k(x, z) = share of the trees in whose leaf both x and z lie,
+
+    where K = (k(z_i, z_j)). A linear scorer of these features is a sum of boxes around the landmarks: it sees sharp
+    interactions, which a Gaussian kernel smooths over. Shallow trees see few columns at a time and generalise,
+    deep ones see detail. Only the order of the values of a column counts: an increasing transformation of it, in fit
+    and after, changes nothing (columns of more than about 256 different values are split at their quantiles).
+
+    Parameters
+    ----------
+    n_trees : int, default=500
+    max_depth : int, default=4
+        Splits from the root to a leaf; a node whose rows are all equal is not split.
+    n_landmarks : int or "auto", default=500
+        Rows drawn as landmarks (all, if there are fewer). "auto" is 500 up to 20,000 rows, and grows with the root of
+        their number up to 1,500: detail that many rows can tell, for more time.
+    landmarks : {"rows", "columns"}, default="rows"
+        "rows": landmarks are rows of the training table, of which the fitted map and its model file hold the leaves.
+        "columns": each column of a landmark is drawn on its own, independently, so that no row is held.
+    max_categories : int, default=1000
+        Of a column of more categories the most frequent are kept and the others count as one category.
+    max_rows : int, default=50_000
+        Quantiles, splits and landmarks come from at most this many rows.
+    random_state : int, RandomState or None, default=None
+        Draws rows, trees (those of large weight more often) and landmarks.
+
+    Attributes
+    ----------
+    trees_ : dict of ndarray of shape (n_trees, 2**max_depth - 1)
+        The nodes of each tree, level by level: "columns"; "thresholds", numbers of quantiles up to which rows go to
+        the left; "multipliers", which order the categories (0 for numbers); "absent_left", where missing
+        values of a number and unknown categories go: to a side drawn at random where fit saw some, else to the larger.
+    landmarks_ : ndarray of shape (m, n_trees)
+        The leaf of each landmark in each tree.
+    n_rows_held_ : int
+        Rows of the training table among the landmarks.
+    whitening_ : ndarray of shape (m, r)
+        K^(-1/2), without the directions of eigenvalues below 1e-6 of the largest.
+    n_features_out_ : int
+
+    References
+    ----------
+    P. Geurts, D. Ernst and L. Wehenkel. Extremely randomized trees. Machine Learning 63, 2006.
+    A. Davies and Z. Ghahramani. The Random Forest Kernel and other kernels for big data from random partitions, 2014.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vrspam import AUCClassifier
+    >>> from vrspam.features import TreeFeatures
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((2000, 3))
+    >>> y = ((X[:, 0] > 0) ^ (X[:, 1] > 0)) ^ (rng.random(2000) < 0.05)
+    >>> features = TreeFeatures(random_state=0).fit(X)
+    >>> print(f"{AUCClassifier().fit(features.transform(X), y).score(features.transform(X), y):.2f}")
+    0.9...
+    """
+
+    _parameter_constraints: dict = {
+        **FeatureMap._parameter_constraints,
+        "n_trees": [Interval(Integral, 1, MOST_TREES, closed="both")],
+        "max_depth": [Interval(Integral, 1, MOST_DEPTH, closed="both")],
+        "n_landmarks": N_LANDMARKS_CONSTRAINT,
+        "landmarks": [StrOptions({"rows", "columns"})],
+    }
+    kernel_name = "trees"
+
+    def __init__(
+        self,
+        *,
+        n_trees=500,
+        max_depth=4,
+        n_landmarks=500,
+        landmarks="rows",
+        max_categories=1000,
+        max_rows=50_000,
+        random_state=None,
+    ):
+        self.n_trees = n_trees
+        self.max_depth = max_depth
+        self.n_landmarks = n_landmarks
+        self.landmarks = landmarks
+        self.max_categories = max_categories
+        self.max_rows = max_rows
+        self.random_state = random_state
+
+    def _curves(self, seen: Distribution, missing: bool) -> Curves:
+        return Curves(seen.values, np.empty((seen.values.size, 0)), (), missing)  # where a column can be split
+
+    def _learn(self, X, seen: list[ColumnSummary], rng: np.random.RandomState, weights: np.ndarray | None) -> None:
+        from vrspam import kernels  # compiled code is loaded only when it is needed
+
+        super()._learn(X, seen, rng, weights)
+        n, columns, nodes = X.shape[0], len(self.encoders_), 2**self.max_depth - 1
+        size = (self.n_trees, min(n, SAMPLE_ROWS))
+        shares = None if weights is None else weights / weights.sum()
+        drawn = rng.choice(n, size, p=shares) if shares is not None else rng.randint(n, size=size)
+        used, places = np.unique(drawn, return_inverse=True)
+        order = rng.uniform(size=(self.n_trees, columns)).argsort(axis=1)
+        is_category = np.array([not isinstance(encoder, Curves) for encoder in self.encoders_])
+        found = kernels.grow_trees(
+            self._codes(frames.rows_of(X, used))[0], is_category, places.reshape(size), order,
+            rng.uniform(size=(self.n_trees, nodes, 3)), rng.randint(1, kernels.CATEGORY_PRIME, (self.n_trees, nodes)),
+        )  # fmt: skip
+        self.trees_ = dict(zip(PARTS, found, strict=True))
+        chosen = self._draw(n, rng)
+        codes = self._codes(frames.rows_of(X, chosen))[0]
+        self.landmarks_ = self._leaves(self._without_rows(codes, [slice(j, j + 1) for j in range(columns)], rng))
+        self._whiten(self._counts(self.landmarks_, np.dtype(np.float64)) / self.n_trees)
+
+    def _codes(self, X) -> tuple[np.ndarray, np.dtype]:
+        """The place of each value among the quantiles of its column, or the number of its category; -1 for none."""
+        values, dtype = self._columns(X)
+        codes = np.empty((X.shape[0], len(self.encoders_)), dtype=np.int32)
+        for j, (encoder, column) in enumerate(zip(self.encoders_, values, strict=True)):
+            if isinstance(encoder, Curves):
+                nodes = encoder.nodes.astype(column.dtype, copy=False)
+                codes[:, j] = np.where(np.isnan(column), -1, np.searchsorted(nodes, column))
+            else:
+                codes[:, j] = column
+        return codes, dtype
+
+    def _leaves(self, codes: np.ndarray) -> np.ndarray:
+        from vrspam import kernels
+
+        return kernels.tree_leaves(codes, *(self.trees_[part] for part in PARTS))
+
+    def _counts(self, leaves: np.ndarray, dtype: np.dtype) -> np.ndarray:
+        """In how many trees rows with these leaves share them with each landmark."""
+        from vrspam import kernels
+
+        return kernels.count_shared_leaves(leaves, np.ascontiguousarray(self.landmarks_.T)).astype(dtype)
+
+    def _times_kernel(self, X, coefs: np.ndarray) -> np.ndarray:
+        """K(X, Z) @ coefs for the rows of X and the landmarks Z, in blocks of K that stay in the processor's cache."""
+        codes, dtype = self._codes(X)
+        coefs = (coefs / self.landmarks_.shape[1]).astype(dtype)  # of counts to shares
+        out = np.empty((len(codes), coefs.shape[1]), dtype=dtype)
+        for rows in frames.blocks(len(codes), len(self.landmarks_), CACHED_COUNTS):
+            out[rows] = self._counts(self._leaves(codes[rows]), dtype) @ coefs
+        return out
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fitted map as plain values, lists and NumPy arrays (`from_dict` reads it, no pickle)."""
+        return {**super().to_dict(), "trees": dict(self.trees_)}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
+        """Return the fitted map that `to_dict` wrote; arrays may have become lists on the way (JSON)."""
+        from vrspam import kernels
+
+        new = super().from_dict(plain)
+        new.trees_ = {part: _whole_numbers(plain["trees"][part], part) for part in PARTS}
+        new.landmarks_ = _whole_numbers(plain["landmarks"], "landmarks").astype(np.int16)
+        trees, nodes = new.trees_["columns"].shape
+        depth = (nodes + 1).bit_length() - 1
+        if nodes + 1 != 2**depth or not 1 <= depth <= MOST_DEPTH or trees < 1:
+            raise ValueError(f"trees of {nodes} nodes are not whole")
+        if {part.shape for part in new.trees_.values()} != {(trees, nodes)}:
+            raise ValueError("the parts of the trees have different sizes")
+        new.trees_["absent_left"] = new.trees_["absent_left"].astype(bool)
+        new._check_landmarks(trees)
+        _check_range(new.trees_["columns"], len(new.encoders_), "column")
+        _check_range(new.trees_["multipliers"], kernels.CATEGORY_PRIME, "multiplier")
+        _check_range(new.landmarks_, nodes + 1, "leaf")
+        return new
+
+
+def _whole_numbers(values: Any, name: str) -> np.ndarray:
+    """A matrix of whole numbers, of booleans among others, as it was stored."""
+    found = np.asarray(values)
+    if found.ndim != 2 or found.size == 0 or found.dtype.kind not in "iub":
+        raise ValueError(f"{name} of trees must be a matrix of whole numbers")
+    if found.dtype.kind != "b" and np.abs(found).max() > 2**31 - 1:
+        raise ValueError(f"{name} of trees are too large")
+    return found.astype(np.int32)
+
+
+def _check_range(numbers: np.ndarray, stop: int, name: str) -> None:
+    """Refuse numbers that compiled code would look up outside of their array."""
+    if numbers.min() < 0 or numbers.max() >= stop:
+        raise ValueError(f"a {name} of the trees is not among the {stop} there are")

@@ -1,0 +1,272 @@
+"""The kernel of random trees against its definition, and maps of landmarks that hold no row."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from helpers import pairwise_auc
+
+from vrspam import AUCClassifierCV
+from vrspam.features import KernelFeatures, TreeFeatures, map_from_dict
+from vrspam.features.mapped import EXTENDED, named_maps
+
+PRIME = 65_521
+
+
+@pytest.fixture
+def frame():
+    rng = np.random.default_rng(0)
+    age = rng.normal(50, 10, 150)
+    age[::7] = np.nan
+    city = rng.choice(["Rome", "Oslo", "Bonn", "Bern", "Linz"], 150).astype(object)
+    city[::11] = None  # missing
+    return pd.DataFrame({"age": age, "city": city, "dose": rng.integers(0, 4, 150), "height": rng.normal(170, 9, 150)})
+
+
+def leaf_by_hand(features, row, tree):
+    """Walk one row, a dict, down one tree: the definition of the attributes, one node at a time."""
+    parts = {name: part[tree] for name, part in features.trees_.items()}
+    node, n_nodes = 0, parts["columns"].size
+    while node < n_nodes:
+        j = parts["columns"][node]
+        value, encoder = row[features.feature_names_in_[j]], features.encoders_[j]
+        gone = value is None or value != value  # NaN
+        multiplier = int(parts["multipliers"][node])
+        if hasattr(encoder, "categories"):
+            names = [*encoder.categories, *([None] if encoder.missing else [])]
+            code = names.index(None if gone else value) if (None if gone else value) in names else -1
+            place = (code + 1) * (multiplier or 1) % PRIME if multiplier else code
+        else:
+            assert multiplier == 0
+            code = place = -1 if gone else int(np.sum(encoder.nodes < value))
+        left = bool(parts["absent_left"][node]) if code < 0 else place <= parts["thresholds"][node]
+        node = 2 * node + (1 if left else 2)
+    return node
+
+
+def test_the_kernel_is_the_share_of_common_leaves(frame):
+    """With every row a landmark, inner products of features are that share, counted row by row and tree by tree."""
+    some = frame[:60]
+    features = TreeFeatures(n_trees=30, max_depth=3, n_landmarks=60, random_state=0).fit(some)
+    leaves = np.array([[leaf_by_hand(features, row, t) for t in range(30)] for row in some.to_dict("records")])
+    shares = (leaves[:, None, :] == leaves[None, :, :]).mean(axis=2)
+    F = features.transform(some)
+    np.testing.assert_allclose(F @ F.T, shares, atol=1e-5)
+    assert 0.02 < shares.mean() < 0.9  # the trees do split
+    assert len(np.unique(leaves[:, 0])) > 3
+
+
+def test_new_rows_meet_the_landmarks_in_their_leaves(frame):
+    """φ(x) · φ(z) for a new row x and landmarks z is their kernel, also for what fit has not seen."""
+    features = TreeFeatures(n_trees=25, max_depth=4, n_landmarks=100, random_state=1).fit(frame[:100])
+    new = pd.DataFrame({"age": [np.nan, 20.0, 1e9], "city": ["Paris", None, "Oslo"], "dose": 9})
+    new["height"] = [150.0, 170.0, -5.0]
+    rows = [*new.to_dict("records"), *frame[:100].to_dict("records")]
+    leaves = np.array([[leaf_by_hand(features, row, t) for t in range(25)] for row in rows])
+    expected = (leaves[:3, None, :] == leaves[None, 3:, :]).mean(axis=2)
+    np.testing.assert_allclose(features.transform(new) @ features.transform(frame[:100]).T, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("change", [np.exp, lambda x: x**3, lambda x: 5.0 * x - 3.0])
+def test_only_the_order_of_values_counts(change):
+    rng = np.random.default_rng(0)
+    X, new = rng.standard_normal((600, 3)), rng.standard_normal((50, 3))
+    features = TreeFeatures(n_trees=20, n_landmarks=50, random_state=0)
+    as_it_is = features.fit(X).transform(new)
+    np.testing.assert_array_equal(features.fit(change(X)).transform(change(new)), as_it_is)
+
+
+def test_the_names_of_categories_do_not_count_but_which_rows_share_one():
+    """Categories are split into groups, not at a place of their alphabet: a rare letter and its neighbour can part."""
+    rng = np.random.default_rng(0)
+    town = rng.choice(list("abcdefgh"), 400)
+    features = TreeFeatures(n_trees=400, max_depth=1, n_landmarks=100, random_state=0)
+    features.fit(pd.DataFrame({"town": town}))
+    F = features.transform(pd.DataFrame({"town": list("abcdefgh")}))
+    shares = F @ F.T
+    apart = shares[~np.eye(8, dtype=bool)]
+    np.testing.assert_allclose(np.diag(shares), 1.0, atol=1e-6)
+    # a random order and a random cut: all pairs part about equally often (neighbours of an alphabet would not)
+    assert apart.min() > 0.35
+    assert apart.max() < 0.85
+    assert np.abs(shares[np.arange(7), np.arange(1, 8)].mean() - apart.mean()) < 0.08
+
+
+def test_thresholds_come_from_the_rows_that_weigh():
+    """Rows below 0 weigh next to nothing, so that hardly a split lies there."""
+    column = np.random.default_rng(0).standard_normal((2_000, 1))
+    weights = np.where(column[:, 0] < 0.0, 1e-6, 1.0)
+    features = TreeFeatures(n_trees=50, max_depth=3, n_landmarks=20, random_state=0).fit(column, sample_weight=weights)
+    nodes, cuts = features.encoders_[0].nodes, features.trees_["thresholds"]
+    used = nodes[cuts[cuts < nodes.size]]
+    assert used.size > 200
+    assert (used < 0.0).mean() < 0.01
+
+
+def test_equal_rows_have_equal_features_and_blocks_do_not_matter(frame, monkeypatch):
+    features = TreeFeatures(n_trees=30, n_landmarks=40, random_state=0).fit(frame)
+    twice = pd.concat([frame, frame[:1], frame[:1]], ignore_index=True)
+    F = features.transform(twice)
+    np.testing.assert_array_equal(F[-1], F[0])
+    monkeypatch.setattr("vrspam.features.trees.CACHED_COUNTS", 1)
+    np.testing.assert_allclose(features.transform(twice), F, atol=1e-12)
+
+
+def test_rows_without_any_difference_are_one_leaf():
+    features = TreeFeatures(n_trees=5, random_state=0).fit(np.ones((30, 2)))
+    assert features.n_features_out_ == 1
+    np.testing.assert_allclose(np.abs(features.transform([[1.0, 1.0], [7.0, np.nan]])), 1.0, atol=1e-12)
+
+
+def test_missing_values_alone_can_be_split_off():
+    column = np.array([1.0] * 20 + [np.nan] * 20)[:, np.newaxis]
+    features = TreeFeatures(n_trees=10, max_depth=2, random_state=0).fit(column)
+    F = features.transform(column)
+    np.testing.assert_allclose(F[0] @ F[-1], 0.0, atol=1e-12)
+
+
+def test_sharp_interactions_are_found():
+    rng = np.random.default_rng(0)
+    X = rng.random((1_500, 4))
+    y = ((X[:, 0] > 0.5) ^ (X[:, 1] > 0.5)) ^ (rng.random(1_500) < 0.05)
+    shallow, deep = (TreeFeatures(n_trees=60, max_depth=depth, n_landmarks=150) for depth in (2, 5))
+    model = AUCClassifierCV(features={"shallow": shallow, "deep": deep}, cv=3, random_state=0).fit(X[:1_000], y[:1_000])
+    assert model.selection_["chosen"] == [False, True]
+    assert pairwise_auc(y[1_000:], model.decision_function(X[1_000:])) > 0.85
+    assert list(model.importances_) == ["interactions"]
+    parts = model.explain_one(X[0])
+    assert sum(parts.values()) == pytest.approx(model.decision_function(X[:1])[0])
+    with pytest.raises(AttributeError, match="shape_functions_ are the curves"):
+        _ = model.shape_functions_
+
+
+def test_the_extended_list_of_candidates():
+    assert list(named_maps("extended", 0)) == list(EXTENDED) == [
+        "linear", "additive", "kernel 3", "kernel 1", "kernel 0.3",
+        "kernel alone 3", "kernel alone 1", "kernel alone 0.3", "trees 2", "trees 4", "trees 7",
+    ]  # fmt: skip
+    assert list(named_maps("trees", 0)) == ["trees 2", "trees 4", "trees 7"]
+    maps = named_maps(["kernel alone 0.3", "trees 7"], 5)
+    assert (maps["kernel alone 0.3"].additive, maps["kernel alone 0.3"].bandwidth) == (False, 0.3)
+    assert (maps["trees 7"].max_depth, maps["trees 7"].random_state) == (7, 5)
+    with pytest.raises(ValueError, match="features is 'kernel 5', but must be one of"):
+        named_maps("kernel 5", 0)
+
+
+def test_a_kernel_alone_among_the_candidates():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 3))
+    y = X[:, 0] * X[:, 1] + 0.3 * rng.standard_normal(400) > 0.5
+    model = AUCClassifierCV(features="kernel alone 1", random_state=0).fit(X, y)
+    assert model.features_.additive_ is None
+    assert list(model.importances_) == ["interactions"]
+    assert model.best_score_ > 0.9
+
+
+@pytest.mark.parametrize("map_class", [KernelFeatures, TreeFeatures])
+def test_landmarks_by_columns_hold_no_row(map_class, frame):
+    """Each column of the landmarks has the values of drawn rows, but no landmark is a row."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 4)) @ rng.standard_normal((4, 4))
+    rows = map_class(n_landmarks=100, random_state=0).fit(X)
+    none = map_class(n_landmarks=100, landmarks="columns", random_state=0).fit(X)
+    assert (rows.n_rows_held_, none.n_rows_held_) == (100, 0)
+    encode = (lambda m: m._leaves(m._codes(X)[0])) if map_class is TreeFeatures else (lambda m: m._encode(X))
+    seen = {tuple(row) for row in encode(rows)}
+    assert all(tuple(row) in seen for row in rows.landmarks_)
+    assert not {tuple(row) for row in encode(none)} & {tuple(row) for row in none.landmarks_}
+    if map_class is KernelFeatures:
+        for j in range(4):
+            assert set(none.landmarks_[:, j]) <= set(encode(none)[:, j])
+        assert abs(np.corrcoef(none.landmarks_.T)[np.triu_indices(4, 1)]).max() < 0.35  # 100 independent draws
+    mixed = map_class(n_landmarks=40, landmarks="columns", random_state=0).fit(frame)
+    again = map_from_dict(mixed.to_dict())
+    assert again.n_rows_held_ == 0
+    np.testing.assert_array_equal(again.transform(frame), mixed.transform(frame))
+
+
+def test_columns_of_a_landmark_keep_a_missing_value_and_its_indicator_together(frame):
+    features = KernelFeatures(n_landmarks=100, landmarks="columns", additive=False, random_state=0).fit(frame)
+    where = features.column_slices_[0]
+    rank, missing = features.landmarks_[:, where].T
+    assert set(missing) == {0.0, 1.0}
+    assert (rank[missing == 1.0] == 0.0).all()
+    onehot = features.landmarks_[:, features.column_slices_[1]]
+    np.testing.assert_allclose(onehot.sum(axis=1), 0.5**0.5)
+
+
+@pytest.mark.parametrize(
+    ("part", "value", "message"),
+    [
+        ("columns", 9, "a column of the trees is not among the 4"),
+        ("columns", -1, "a column of the trees is not among the 4"),
+        ("multipliers", PRIME, "a multiplier of the trees"),
+        ("thresholds", 2**40, "too large"),
+        ("thresholds", 0.5, "whole numbers"),
+        ("landmarks", 16, "a leaf of the trees is not among the 16"),
+    ],
+)
+def test_stored_trees_that_lead_nowhere_are_refused(part, value, message, frame):
+    """Compiled code looks numbers up without checking them, so that files are checked when they are read."""
+    features = TreeFeatures(n_trees=3, n_landmarks=10, random_state=0).fit(frame)
+    plain = json.loads(json.dumps(features.to_dict(), default=lambda array: array.tolist()))
+    (plain if part == "landmarks" else plain["trees"])[part][1][2] = value
+    with pytest.raises(ValueError, match=message):
+        map_from_dict(plain)
+
+
+@pytest.mark.parametrize("cut", ["columns", "absent_left"])
+def test_stored_trees_of_different_sizes_are_refused(cut, frame):
+    plain = TreeFeatures(n_trees=3, n_landmarks=10, random_state=0).fit(frame).to_dict()
+    plain["trees"][cut] = plain["trees"][cut][:, :-1]
+    with pytest.raises(ValueError, match=r"not whole|different sizes"):
+        map_from_dict(plain)
+
+
+@pytest.mark.parametrize("map_class", [KernelFeatures, TreeFeatures])
+@pytest.mark.parametrize(("rows", "landmarks"), [(100, 20), (150, 20), (800, 40), (3_000, 60)])
+def test_automatic_landmarks_grow_with_the_root_of_the_rows(map_class, rows, landmarks, monkeypatch):
+    """20 up to 200 rows, then 20 √(rows / 200), and 60 at most; also where only some of the rows may be drawn."""
+    for name, value in {"AUTO_LANDMARKS": 20, "AUTO_ROWS": 200, "MOST_AUTO_LANDMARKS": 60}.items():
+        monkeypatch.setattr(f"vrspam.features.landmarks.{name}", value)
+    X = np.random.default_rng(0).standard_normal((rows, 2))
+    assert len(map_class(n_landmarks="auto", max_rows=400, random_state=0).fit(X).landmarks_) == landmarks
+
+
+def train_lines(tmp_path, capsys, *options):
+    """What `vrspam train` prints for a table of 120 rows."""
+    from vrspam.cli import main
+
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": rng.standard_normal(120), "b": rng.standard_normal(120)})
+    table["sick"] = np.where(table["a"] * table["b"] > 0.2, "yes", "no")
+    table.to_csv(tmp_path / "rows.csv", index=False)
+    model = tmp_path / "model.json"
+    command = ["train", tmp_path / "rows.csv", "--target", "sick", "--folds", "3", "--model", model, *options]
+    assert main([str(word) for word in command]) == 0
+    return capsys.readouterr().out, json.loads(model.read_text("utf-8"))["model"]
+
+
+@pytest.mark.parametrize("kind", ["kernel", "trees"])
+def test_the_tool_says_that_a_file_holds_rows(kind, tmp_path, capsys):
+    shown, stored = train_lines(tmp_path, capsys, "--features", kind)
+    assert "it tells the values of 120 rows of the table; --private keeps rows out" in shown
+    assert stored["training"]["rows_held"] == 120
+
+
+@pytest.mark.parametrize("kind", ["kernel", "trees"])
+def test_a_private_model_holds_none(kind, tmp_path, capsys):
+    shown, stored = train_lines(tmp_path, capsys, "--features", kind, "--private")
+    assert "rows of the table" not in shown
+    assert stored["training"]["rows_held"] == 0
+    assert stored["features"]["params"]["landmarks"] == "columns"
+    assert stored["training"]["selection"][0]["features"] == {"kernel": "kernel 3", "trees": "trees 2"}[kind]
+
+
+def test_straight_lines_hold_no_rows_in_any_case(tmp_path, capsys):
+    shown, stored = train_lines(tmp_path, capsys, "--features", "linear")
+    assert "rows of the table" not in shown
+    assert stored["training"]["rows_held"] == 0
