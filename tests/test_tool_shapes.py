@@ -21,8 +21,8 @@ from vrspam.inspection import Shape
 from vrspam.metrics import roc_auc
 from vrspam.plotting import plot_shapes
 from vrspam.tool import ModelFileError, evaluation, load_model, save_model
+from vrspam.tool.curves import Shapes
 from vrspam.tool.explanation import explain
-from vrspam.tool.model import Shapes
 from vrspam.tool.modelfile import _checksum
 from vrspam.tool.table import open_labelled
 from vrspam.tool.training import train
