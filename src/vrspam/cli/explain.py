@@ -112,8 +112,8 @@ def _print_interactions(model: Model) -> None:
 
     shapes = model.shapes
     if shapes is not None and shapes.interactions is not None and shapes.whole:
-        say(f"interactions: {shapes.share:.1%} of the variance of the score")
+        say(f"interactions: {100 * shapes.share:.1f} % of the variance of the score")
         for pair, share in describe_pairs(model):
-            say(f"  {pair}  {share:.1%}")
+            say(f"  {pair}  {100 * share:.1f} %")
     for remark in describe_together(model):
         say(remark)

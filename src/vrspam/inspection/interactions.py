@@ -116,7 +116,8 @@ class _Cells:
         if self.freedom == 0:
             return 0.0, 0.0
         table = self.pure(rest)
-        squares = np.bincount(self.codes, (self.row_weights * rest) ** 2, self.weights.size).reshape(self.shape)
+        within = self.row_weights * (rest - self.means(rest).ravel()[self.codes])
+        squares = np.bincount(self.codes, within**2, self.weights.size).reshape(self.shape)
         noise = np.divide(squares, self.weights, out=np.zeros(self.shape), where=self.weights > 0.0)
         chance = float(noise.sum()) * self.freedom / self.count
         return float((self.weights * table**2).sum()) - chance, chance * np.sqrt(2.0 / self.freedom)

@@ -22,7 +22,7 @@ from vrspam.inspection.rows import ReadRows
 from vrspam.inspection.together import whitening
 
 TOLERANCE = 1e-6
-KEPT_ENTRIES = 1 << 23  # a design of at most so many entries is computed once and kept
+KEPT_ENTRIES = 12_000_000  # a design of at most so many entries is computed once and kept
 
 
 def with_line(encoder: Encoder) -> Encoder:
@@ -89,22 +89,21 @@ class Projection:
             weighted = (design - self.centre) * np.sqrt(self.rows.weights[block])[:, np.newaxis]
             gram += weighted.T @ weighted
         self.whitening = [whitening(gram[where, where]) for where in self.slices]
-        half = self._whitened(gram)
-        self.covariance = self._whitened(half.T)  # of the whitened functions: blocks on the diagonal are identities
-        values, vectors = linalg.eigh(self.covariance, overwrite_a=False, check_finite=False)
+        white = self._whitened(self._whitened(gram).T)  # blocks on the diagonal are identities
+        values, vectors = linalg.eigh(white, overwrite_a=True, check_finite=False)
         kept = values > TOLERANCE
-        self._values, self._vectors = values[kept], vectors[:, kept]
+        self._gram, self._values, self._vectors = gram, values[kept], vectors[:, kept]
 
     def _factor_by_rows(self) -> None:
         root = np.sqrt(self.rows.weights)[:, np.newaxis]
         design = np.concatenate([part for _, part in self._blocks()])
         weighted = (design - self.centre) * root
         self.whitening = [whitening(weighted[:, where].T @ weighted[:, where]) for where in self.slices]
-        self._design = self._whitened(weighted.T).T  # n × whitened functions
-        values, vectors = linalg.eigh(self._design @ self._design.T, check_finite=False)
+        white = self._whitened(weighted.T)  # whitened functions × rows
+        values, vectors = linalg.eigh(white.T @ white, overwrite_a=True, check_finite=False)
         kept = values > TOLERANCE
-        self._values = values[kept]
-        self._vectors = self._design.T @ (vectors[:, kept] / np.sqrt(values[kept]))
+        self._weighted, self._values = weighted, values[kept]
+        self._vectors = white @ (vectors[:, kept] / np.sqrt(values[kept]))
 
     def _whitened(self, right: np.ndarray) -> np.ndarray:
         """Wᵀ right, column by column."""
@@ -136,11 +135,8 @@ class Projection:
             out[block] = design @ coefs
         return out - self.centre @ coefs
 
-    def covariances_with_curves(self, white: np.ndarray) -> np.ndarray:
-        """Covariance of each whitened function with the curve of each column: shape (functions, columns)."""
-        curves = np.zeros((white.size, len(self.slices)))
-        for j, where in enumerate(self.white_slices):
-            curves[where, j] = white[where]
+    def covariance(self, functions: np.ndarray) -> np.ndarray:
+        """Covariances of some functions over the rows."""
         if self._by_rows:
-            return self._design.T @ (self._design @ curves)
-        return self.covariance @ curves
+            return self._weighted[:, functions].T @ self._weighted[:, functions]
+        return self._gram[np.ix_(functions, functions)]

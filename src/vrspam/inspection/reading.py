@@ -30,13 +30,14 @@ from vrspam.inspection.parts import INTERACTIONS, column_groups, distinct, impor
 from vrspam.inspection.projection import Projection, with_line
 from vrspam.inspection.rows import MOST_ROWS, ReadRows, bin_column, draw_rows, mean_at_numbers
 from vrspam.inspection.shapes import Shape, make_shape
-from vrspam.inspection.together import columns_together, explained_by_others, whitened_covariances
+from vrspam.inspection.together import closeness, columns_together, functions_of
 from vrspam.moments import ClassMoments
 
 MOST_COLUMNS = 1_000  # of columns as they are
 SUM_ROWS = 2_000  # beside which the curves of a sum of curves are drawn: the curves themselves rest on all rows
 ROWS_PER_FUNCTION = 20  # that a projection rests on
 MOST_FUNCTIONS = 1_000
+REFINEMENTS = 3
 MOST_COMPARED = 100  # columns whose curves are compared with the rows and with each other: the most important ones
 
 
@@ -169,9 +170,9 @@ def _read_sum(scorer: FittedScorer, encoders: Sequence[Encoder], rows: ReadRows,
     sizes = np.array(list(spread.values()))
     compared = _largest(sizes, MOST_COMPARED)
     covariance = moments.within / 2.0 + np.outer(delta, delta) / 4.0
-    with_curves, found = whitened_covariances(covariance, [slices[j] for j in compared], scorer.coef)
     effective = 4.0 / float((1.0 / moments.rows).sum())
-    explained = explained_by_others(with_curves, found, sizes[compared] ** 2, effective)
+    functions, own = functions_of([slices[j] for j in compared])
+    explained = closeness(covariance[np.ix_(functions, functions)], own, scorer.coef[functions], effective)
     scores = rows.X @ scorer.coef if scorer.features is None else scorer.scores(rows.X, scorer.coef)
     shapes = _compare(shapes, compared, encoders, rows, scores - centre @ scorer.coef, explained)
     return ScoreReading(tuple(shapes), None, sizes)
@@ -203,8 +204,8 @@ def _read_projection(
     projection = Projection(basis, rows)
     white = projection.solve(rows.weights[:, np.newaxis] * scores)
     found = projection.unwhitened(white)
-    rest = scores - projection.fitted(found)
-    white[:, 1:] -= _without_left_out(projection, scorer, rest[:, 1:])
+    rest = scores[:, 0] - projection.fitted(found[:, :1])[:, 0]
+    white[:, 1:] = _without_left_out(projection, scorer, scores[:, 1:], white[:, 1:])
     found = projection.unwhitened(white)
     variances = np.array([float(white[where, 0] @ white[where, 0]) for where in projection.white_slices])
     shapes = [
@@ -220,22 +221,29 @@ def _read_projection(
         for name, encoder, where, variance in zip(names, basis.encoders_, projection.slices, variances, strict=True)
     ]
     compared = _largest(variances, MOST_COMPARED)
-    with_curves = projection.covariances_with_curves(white[:, 0])[:, compared]
-    slices = [projection.white_slices[j] for j in compared]
-    explained = explained_by_others(with_curves, slices, variances[compared], rows.effective)
+    functions, own = functions_of([projection.slices[j] for j in compared])
+    explained = closeness(projection.covariance(functions), own, found[functions, 0], rows.effective)
     shapes = _compare(shapes, compared, basis.encoders_, rows, scores[:, 0], explained)
-    return _with_interactions(scorer, rows, shapes, scores[:, 0], rest[:, 0], seed)
+    return _with_interactions(scorer, rows, shapes, scores[:, 0], rest, seed)
 
 
-def _without_left_out(projection: Projection, scorer: FittedScorer, rest: np.ndarray) -> np.ndarray:
-    """What the rows that each fold leaves out do to the projection of its score, to first order.
+def _without_left_out(
+    projection: Projection, scorer: FittedScorer, scores: np.ndarray, white: np.ndarray
+) -> np.ndarray:
+    """The projection of the score of each fold over the rows that it does not leave out.
 
-    So the bands say how much a curve varies with the rows of the fit and with those it is read from.
+    So the bands say how much a curve varies with the rows of the fit and with those it is read from. The factor of all
+    rows solves for those of a fold too, in a few steps of iterative refinement that start at all rows.
     """
     weights = projection.rows.weights[:, np.newaxis]
-    outside = np.stack([left[projection.rows.places] for left in scorer.left_out_rows], axis=1) * weights
-    inside = 1.0 - outside.sum(axis=0)
-    return projection.solve(outside * rest) / np.where(inside > 0.0, inside, 1.0)
+    inside = ~np.stack([left[projection.rows.places] for left in scorer.left_out_rows], axis=1) * weights
+    share = inside.sum(axis=0)
+    share = np.where(share > 0.0, share, 1.0)
+    for _ in range(REFINEMENTS):
+        rest = scores - projection.fitted(projection.unwhitened(white))
+        rest -= (inside * rest).sum(axis=0) / share
+        white = white + projection.solve(inside * rest) / share
+    return white
 
 
 def _with_interactions(

@@ -1,4 +1,4 @@
-"""Columns that move together: where a function of one column says most of what the curve of another says."""
+"""Columns that move together: a function of one says most of what another, or its curve, says."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ import numpy as np
 from scipy import linalg
 
 TOGETHER = 0.8  # part of the variance of a curve that a function of the other column explains
-LEAST_IMPORTANCE = 0.02  # of the largest: smaller curves are not worth a remark
+LEAST_IMPORTANCE = 0.02  # of the largest: where both curves are smaller there is nothing to remark
 MOST_NAMES = 5
 
 
 def explained_by_others(
     covariances: np.ndarray, slices: Sequence[slice], variances: np.ndarray, effective: float
 ) -> np.ndarray:
-    """How much of the curve of column j a function of column k explains: R²[k, j], corrected for its freedom.
+    """How much of a quantity of column j a function of column k explains: R²[k, j], corrected for its freedom.
 
     Parameters
     ----------
     covariances : ndarray of shape (functions, columns)
-        Of uncorrelated functions of variance 1 of each column with the curve of each column.
+        Of uncorrelated functions of variance 1 of each column with the quantity of each column.
     slices : where the functions of each column are
     variances : ndarray of shape (columns,)
-        Of the curves.
+        Of the quantities.
     effective : float
         Number of rows.
     """
@@ -40,26 +40,52 @@ def explained_by_others(
 def columns_together(explained: np.ndarray, importances: np.ndarray, names: Sequence[str]) -> list[tuple[str, ...]]:
     """For each column the names of those that move together with it, the closest first."""
     matters = importances > LEAST_IMPORTANCE * importances.max(initial=0.0)
-    closeness = np.maximum(explained, explained.T) * np.outer(matters, matters)
+    # A flat curve needs the remark as well: its column may only follow one that matters.
+    near = np.maximum(explained, explained.T) * np.logical_or.outer(matters, matters)
     found = []
-    for row in closeness:
+    for row in near:
         order = np.argsort(-row, kind="stable")[:MOST_NAMES]
         found.append(tuple(names[k] for k in order if row[k] >= TOGETHER))
     return found
 
 
-def whitened_covariances(
-    covariance: np.ndarray, slices: Sequence[slice], coef: np.ndarray
-) -> tuple[np.ndarray, list[slice]]:
-    """What `explained_by_others` takes, from the covariances of all functions and the coefficients of the curves."""
-    with_curves = np.stack([covariance[:, where] @ coef[where] for where in slices], axis=1)
-    parts, found, start = [], [], 0
+def functions_of(slices: Sequence[slice]) -> tuple[np.ndarray, list[slice]]:
+    """The numbers of the functions of some columns, and where those of each column are among them."""
+    stops = np.cumsum([where.stop - where.start for where in slices]).tolist()
+    own = [slice(stop - (where.stop - where.start), stop) for stop, where in zip(stops, slices, strict=True)]
+    return np.concatenate([np.arange(where.start, where.stop) for where in slices]), own
+
+
+def closeness(covariance: np.ndarray, slices: Sequence[slice], coef: np.ndarray, effective: float) -> np.ndarray:
+    """How much of the curve of column j, or of its first function, a function of column k explains at most.
+
+    The first function of a column of numbers is the column itself.
+
+    Parameters
+    ----------
+    covariance : ndarray of shape (functions, functions)
+    slices : where the functions of each column are
+    coef : ndarray of shape (functions,)
+        Coefficients of the curves.
+    effective : float
+        Number of rows.
+    """
+    white, found, start = [], [], 0
     for where in slices:
-        white = whitening(covariance[where, where]).T @ with_curves[where]
-        parts.append(white)
-        found.append(slice(start, start + len(white)))
-        start += len(white)
-    return np.concatenate(parts), found
+        white.append(whitening(covariance[where, where]))
+        found.append(slice(start, start + white[-1].shape[1]))
+        start = found[-1].stop
+    most = np.zeros((len(slices), len(slices)))
+    for first in (False, True):
+        products, variances = [], []
+        for where in slices:
+            probe = np.eye(1, where.stop - where.start)[0] if first else coef[where]
+            products.append(covariance[:, where] @ probe)
+            variances.append(float(probe @ products[-1][where]))
+        columns = np.stack(products, axis=1)
+        with_quantity = np.concatenate([w.T @ columns[where] for w, where in zip(white, slices, strict=True)])
+        most = np.maximum(most, explained_by_others(with_quantity, found, np.array(variances), effective))
+    return most
 
 
 WITHIN_COLUMN = 1e-9  # relative: functions of one column that are sums of others

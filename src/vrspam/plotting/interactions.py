@@ -74,7 +74,7 @@ def plot_interactions(pairs: Any, *, most: int = 6, columns: int = 3) -> Figure:
     rows = ceil(len(shown) / columns)
     figure, panels = new_figure(rows, columns, (PANEL[0] * columns + 0.7, PANEL[1] * rows))
     every = list(panels.ravel())
-    largest = max(float(np.nanmax(np.abs(pair.values), initial=0.0)) for pair in shown) or 1.0
+    largest = max(float(np.abs(pair.values[np.isfinite(pair.values)]).max(initial=0.0)) for pair in shown) or 1.0
     for ax in every[len(shown) :]:
         ax.remove()
     for ax, pair in zip(every, shown, strict=False):
@@ -95,14 +95,14 @@ def _draw(ax: Axes, pair: PairEffect, largest: float) -> Any:
     _mark(ax.set_yticks, second, slanted=False)
     ax.set_xlabel(shortened(first.name, 34), parse_math=False)
     ax.set_ylabel(shortened(second.name, 34), parse_math=False)
-    ax.set_title(f"{pair.share:.1%} of the score's variance", fontsize=9)
+    ax.set_title(f"{100 * pair.share:.1f} % of the score's variance", fontsize=9)
     return mesh
 
 
 def _mark(set_ticks: Any, axis: Axis, slanted: bool) -> None:
     """Write limits of bins between them, and values, categories and "missing" in their middle."""
     places, labels = [], []
-    limits = axis.edges is not None and any(" to " in label for label in axis.labels)
+    limits = axis.edges is not None and np.ptp(axis.edges) > 0.0 and any(" to " in label for label in axis.labels)
     if axis.edges is not None and limits:
         chosen = np.unique(np.linspace(0, axis.edges.size - 1, min(axis.edges.size, MOST_TICKS)).round().astype(int))
         digits = 2 - int(np.floor(np.log10(np.ptp(axis.edges))))  # no more than the range makes sense of

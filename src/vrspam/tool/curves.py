@@ -63,12 +63,26 @@ class Shapes:
             None if interactions is None else float(interactions),
             float(plain.get("share", 0.0)),
             tuple(map(_pair, plain.get("pairs", ()))),
-            bool(plain.get("whole", interactions is None)),
+            _flag(plain, "whole", interactions is None),
         )
-        numbers = [shape.importance for shape in shapes.columns] + [shapes.interactions or 0.0, shapes.share]
-        if not np.isfinite(numbers).all():
+        if not np.isfinite([shape.importance for shape in shapes.columns] + [shapes.interactions or 0.0]).all():
             raise ValueError("the spread of a curve is not finite")
+        if not 0.0 <= shapes.share <= 1.0:
+            raise ValueError("the share of the interactions is not between 0 and 1")
         return shapes
+
+
+def _flag(plain: Mapping[str, Any], name: str, default: bool) -> bool:
+    value = plain.get(name, default)
+    if not isinstance(value, bool):
+        raise TypeError(f"{name} must be true or false")
+    return value
+
+
+def _texts(values: Any) -> tuple[str, ...]:
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise TypeError("names of columns and labels must be lists of texts")
+    return tuple(values)
 
 
 def _plain_shape(shape: Shape) -> dict[str, Any]:
@@ -105,16 +119,14 @@ def _shape(plain: Mapping[str, Any]) -> Shape:
         difference=float(plain.get("difference", 0.0)),
         mean_score=None if means is None else mean_score,
         missing_mean_score=None if absent is None else float(absent),
-        together=tuple(plain.get("together", ())),
+        together=_texts(plain.get("together", [])),
         unknown=float(plain.get("unknown", 0.0)),
-        extend=bool(plain.get("extend", False)),
+        extend=_flag(plain, "extend", False),
     )
     single = (shape.difference, shape.unknown, shape.missing_mean_score or 0.0)
     parts = (value, low, high, missing or (), () if texts else grid, single, mean_score[~np.isnan(mean_score)])
     if not all(np.isfinite(part).all() for part in parts):
         raise ValueError("a curve holds numbers that are not finite")
-    if not all(isinstance(name, str) for name in shape.together):
-        raise TypeError("the columns that move together must be named by texts")
     return shape
 
 
@@ -127,20 +139,24 @@ def _plain_pair(pair: PairEffect) -> dict[str, Any]:
 
 
 def _pair(plain: Mapping[str, Any]) -> PairEffect:
-    axes = []
-    for side in plain["columns"]:
-        edges = None if side["edges"] is None else np.array(side["edges"], dtype=np.float64)
-        axes.append(Axis(side["name"], tuple(side["labels"]), edges))
-        if not all(isinstance(text, str) for text in (side["name"], *side["labels"])):
-            raise TypeError("the names and labels of a pair must be texts")
-        bins = len(side["labels"]) - ("missing" in side["labels"][-1:])
-        if edges is not None and (edges.ndim != 1 or not np.isfinite(edges).all() or edges.size - 1 != max(bins, -1)):
-            raise ValueError("the bins of a pair do not fit")
-    first, second = axes
-    values, share = np.array(plain["values"], dtype=np.float64), float(plain["share"])
-    if values.shape != (len(first.labels), len(second.labels)) or not np.isfinite(share) or np.isinf(values).any():
+    first, second = map(_axis, plain["columns"])
+    values, share = np.array(plain["values"], dtype=np.float64), float(plain["share"])  # None is NaN
+    if values.shape != (len(first.labels), len(second.labels)) or np.isinf(values).any():
         raise ValueError("the heat map of a pair does not fit its bins")
+    if not 0.0 <= share <= 1.0:
+        raise ValueError("the share of a pair is not between 0 and 1")
     return PairEffect((first, second), share, values)
+
+
+def _axis(plain: Mapping[str, Any]) -> Axis:
+    (name,), labels = _texts([plain["name"]]), _texts(plain["labels"])
+    if plain["edges"] is None:
+        return Axis(name, labels, None)
+    edges = np.array(plain["edges"], dtype=np.float64)
+    of_numbers = len(labels) - (labels[-1:] == ("missing",))
+    if edges.shape != (of_numbers + 1,) or not np.isfinite(edges).all() or (np.diff(edges) < 0.0).any():
+        raise ValueError("the bins of a pair do not fit")
+    return Axis(name, labels, edges)
 
 
 def shapes_of(fitted: Any, columns: Sequence[str]) -> Shapes | None:

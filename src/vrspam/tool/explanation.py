@@ -141,7 +141,7 @@ def describe_curves(model: Model) -> str:
         )
     return (
         f"{what}; the curves are the best reading of the score as a sum of curves, and interactions make up the other "
-        f"{shapes.share:.0%} of its variance.{_dashes(model)}"
+        f"{100 * shapes.share:.0f} % of its variance.{_dashes(model)}"
     )
 
 

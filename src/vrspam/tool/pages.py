@@ -294,8 +294,8 @@ def _interactions(model: Model, folder: Path) -> list[Text | Table | Figure]:
     if shapes is None or shapes.interactions is None or not shapes.whole:
         return []
     words = (
-        f"Interactions, what no sum of curves can say, make up {shapes.share:.1%} of the variance of the score. In "
-        "them no function of a single column is left."
+        f"Interactions, what no sum of curves can say, make up {100 * shapes.share:.1f} % of the variance of the score."
+        " In them no function of a single column is left."
     )
     pairs = describe_pairs(model)
     if not pairs:
