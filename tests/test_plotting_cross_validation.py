@@ -129,6 +129,10 @@ def test_a_fitted_search_brings_its_own_grid_and_point(fitted):
         plot_cv(model.auc_path_)
 
 
+def widths(ax) -> list[float]:
+    return [bar.get_width() for bar in ax.patches]
+
+
 def test_bars_of_a_fitted_estimator(fitted):
     """One deviation of a column for columns as they are, the spread of its curve for a map."""
     model, frame, y = fitted
@@ -137,12 +141,12 @@ def test_bars_of_a_fitted_estimator(fitted):
         ax = plot_coefficients(linear, ax=new_axes())
         order = expected.abs().sort_values(ascending=False).index
         assert [text.get_text() for text in ax.get_yticklabels()] == list(order)
-        np.testing.assert_allclose([bar.get_width() for bar in ax.patches], expected[order], rtol=1e-4)
+        np.testing.assert_allclose(widths(ax), expected[order], rtol=1e-4)
         assert ax.get_xlabel() == "added to the score by one standard deviation"
     assert len(plot_coefficients(model, most=2, ax=new_axes()).patches) == 2
     curved = AUCClassifierCV([1e-2], features="additive", cv=3).fit(frame, y)
     ax = plot_coefficients(curved, ax=new_axes())
-    assert [bar.get_width() for bar in ax.patches] == sorted(curved.importances_.values(), reverse=True)
+    assert widths(ax) == sorted(curved.importances_.values(), reverse=True)
     wide = plot_coefficients(SPAMClassifier(max_iter=2, random_state=0).fit(frame, y), ax=new_axes())
     assert wide.get_xlabel() == "coefficient"
     with pytest.raises(ValueError, match="fitted estimator, or names, values and a label"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from helpers import make_data
@@ -29,7 +31,7 @@ def test_cells_hold_the_values_and_axes_their_limits(tmp_path):
     given.values[1, 1] = np.nan
     figure = plot_interactions([given, pair(VISITS, AGE, 0.05)])
     first, second, colours = figure.axes
-    drawn = first.collections[0].get_array()
+    drawn: Any = first.collections[0].get_array()
     np.testing.assert_array_equal(np.ma.filled(drawn, np.nan).reshape(2, 3), given.values.T)
     assert bool(np.ma.getmaskarray(drawn).ravel()[4])  # no colour where there are too few rows
     assert labels(first) == [["20", "40", "60", "missing"], ["Bad Ischl…", "$ $^"]]

@@ -5,8 +5,10 @@ With B the features of an additive map (their rows B_i, centred) and v_i the wei
     minimise   Σ_i v_i (s_i - Σ_j B_ij c_j)²,     and of all solutions the one of least   Σ_j Var(B_j c_j).
 
 The norm is the total variance of the curves. It does not depend on how a column's functions are written down, and it
-splits an effect that several columns could explain alike evenly between them. Directions in which curves of total
-variance 1 add up to a function of variance below `TOLERANCE` count as such a tie.
+splits an effect that several columns could explain alike evenly between them. Columns that nearly agree are treated in
+the same way, or else large curves of theirs would cancel: directions in which curves of total variance 1 add up to a
+function of variance below `NEARLY_TIED` are left out, as long as this costs less than `LEFT_OUT` of the variance of the
+score. A score that is made of such a difference keeps it.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ from vrspam.features.encoders import Curves, Encoder
 from vrspam.inspection.rows import ReadRows
 from vrspam.inspection.together import whitening
 
-TOLERANCE = 1e-6
+TIED = 1e-6  # below this variance of a sum of curves, whose own variances add up to 1, only rounding is left of it
+NEARLY_TIED = 1e-2
+LEFT_OUT = 1e-3
 KEPT_ENTRIES = 12_000_000  # a design of at most so many entries is computed once and kept
 
 
@@ -91,7 +95,7 @@ class Projection:
         self.whitening = [whitening(gram[where, where]) for where in self.slices]
         white = self._whitened(self._whitened(gram).T)  # blocks on the diagonal are identities
         values, vectors = linalg.eigh(white, overwrite_a=True, check_finite=False)
-        kept = values > TOLERANCE
+        kept = values > TIED
         self._gram, self._values, self._vectors = gram, values[kept], vectors[:, kept]
 
     def _factor_by_rows(self) -> None:
@@ -101,7 +105,7 @@ class Projection:
         self.whitening = [whitening(weighted[:, where].T @ weighted[:, where]) for where in self.slices]
         white = self._whitened(weighted.T)  # whitened functions × rows
         values, vectors = linalg.eigh(white.T @ white, overwrite_a=True, check_finite=False)
-        kept = values > TOLERANCE
+        kept = values > TIED
         self._weighted, self._values = weighted, values[kept]
         self._vectors = white @ (vectors[:, kept] / np.sqrt(values[kept]))
 
@@ -115,13 +119,27 @@ class Projection:
         stops = np.cumsum([w.shape[1] for w in self.whitening])
         return [slice(int(stop) - w.shape[1], int(stop)) for stop, w in zip(stops, self.whitening, strict=True)]
 
+    def settle_ties(self, scores: np.ndarray) -> None:
+        """Leave out directions in which columns nearly agree and these scores (centred) hardly vary."""
+        along = self._along((self.rows.weights * scores)[:, np.newaxis])
+        explained = along[:, 0] ** 2 / self._values
+        order = np.argsort(np.where(self._values < NEARLY_TIED, explained, np.inf), kind="stable")
+        cost = np.cumsum(explained[order])
+        weak = (self._values[order] < NEARLY_TIED) & (cost <= LEFT_OUT * float(self.rows.weights @ scores**2))
+        kept = np.sort(order[~weak])
+        self._values, self._vectors = self._values[kept], self._vectors[:, kept]
+
+    def _along(self, weighted: np.ndarray) -> np.ndarray:
+        """Inner products of the kept directions with scores times weights (n × m)."""
+        inner = self._times_transposed(weighted) - np.outer(self.centre, weighted.sum(axis=0))
+        return self._vectors.T @ self._whitened(inner)
+
     def solve(self, weighted: np.ndarray) -> np.ndarray:
         """Coefficients of the whitened functions; `weighted` are the scores of the rows (n × m), times their weights.
 
         The variance of a column's curve is the sum of the squares of its coefficients.
         """
-        inner = self._times_transposed(weighted) - np.outer(self.centre, weighted.sum(axis=0))
-        return self._vectors @ ((self._vectors.T @ self._whitened(inner)) / self._values[:, np.newaxis])
+        return self._vectors @ (self._along(weighted) / self._values[:, np.newaxis])
 
     def unwhitened(self, white: np.ndarray) -> np.ndarray:
         """Coefficients of the functions themselves."""

@@ -202,6 +202,7 @@ def _read_projection(
     scores = scorer.scores(rows.X, coefs)
     scores -= rows.weights @ scores
     projection = Projection(basis, rows)
+    projection.settle_ties(scores[:, 0])
     white = projection.solve(rows.weights[:, np.newaxis] * scores)
     found = projection.unwhitened(white)
     rest = scores[:, 0] - projection.fitted(found[:, :1])[:, 0]

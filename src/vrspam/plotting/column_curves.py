@@ -170,7 +170,7 @@ def _draw_values(ax: Axes, shape: Shape) -> float:
     if shape.mean_score is not None:
         ax.plot(places, shape.mean_score[order], "o", color=GREY, fillstyle="none", markersize=5, zorder=1.5)
     labels = [f"{shape.grid[i]:.4g}" if shape.numeric else shortened(str(shape.grid[i])) for i in order]
-    slanted = sum(map(len, labels)) > 24
+    slanted = sum(map(len, labels)) + len(labels) > 28
     ax.set_xticks(places, labels, rotation=45 if slanted else 0, ha="right" if slanted else "center", parse_math=False)
     ax.margins(x=0.15)
     return float(order.size)

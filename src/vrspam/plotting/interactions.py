@@ -114,7 +114,7 @@ def _mark(set_ticks: Any, axis: Axis, slanted: bool) -> None:
         step = 1 if axis.edges is None else ceil(len(axis.labels) / 10)
         places = [i + 0.5 for i in range(0, len(axis.labels), step)]
         labels = [shortened(axis.labels[i]) for i in range(0, len(axis.labels), step)]
-    turned = slanted and (sum(map(len, labels)) > 26 or (limits and "missing" in labels))
+    turned = slanted and (sum(map(len, labels)) + len(labels) > 30 or (limits and "missing" in labels))
     set_ticks(
         places, labels, fontsize=8, rotation=45 if turned else 0, ha="right" if turned or not slanted else "center",
         parse_math=False,
