@@ -482,13 +482,20 @@ def test_a_model_without_effects_has_no_importances():
     assert all((shape.contribution == 0.0).all() for shape in model.shape_functions_.values())
 
 
+@pytest.mark.parametrize("given", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+def test_wide_tables_have_no_curves_and_say_so(given, monkeypatch):
+    X, y = make_data(60, 5)
+    for module in ("estimators.cv", "inspection.reading"):
+        monkeypatch.setattr(f"vrspam.{module}.MOST_COLUMNS", 4)
+    model = AUCClassifierCV([0.1], cv=3).fit(given(X), y)
+    for name in ("shape_functions_", "interactions_", "pair_effects_", "interactions_share_"):
+        with pytest.raises(AttributeError, match=rf"no {name}: X has 5 columns.*at most 4.*coef_"):
+            getattr(model, name)
+    np.testing.assert_allclose(model.feature_importances_.sum(), 1.0)
+
+
 def test_why_there_are_no_curves():
     X, y = make_data(60, 5)
-    wide = sparse.hstack([sparse.csr_array(X), sparse.csr_array((60, 1000))]).tocsr()
-    model = AUCClassifierCV([0.1], cv=3).fit(wide, y)
-    for name in ("shape_functions_", "interactions_", "pair_effects_", "interactions_share_"):
-        with pytest.raises(AttributeError, match=rf"no {name}: X has 1,005 columns.*at most 1,000.*coef_"):
-            getattr(model, name)
     dates = pd.DataFrame({"day": [datetime.date(2024, 1, 1 + i % 28) for i in range(60)], "a": X[:, 0]})
     ordinal = FunctionTransformer(lambda frame: np.stack([[d.toordinal() for d in frame["day"]], frame["a"]], axis=1))
     model = AUCClassifierCV([0.1], features=ordinal, cv=3).fit(dates, y)

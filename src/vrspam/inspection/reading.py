@@ -123,8 +123,10 @@ def read_score(
         if scorer.moments is None or not scorer.moments.has_scatter:
             return "a fit by products with X keeps no moments of the columns; coef_ says what each adds"
     if keeps_columns_apart(scorer.features):
-        encoders = _line_encoders(X) if scorer.features is None else scorer.features.encoders_
-        return _read_sum(scorer, encoders, draw_rows(X, positive, weights, seed, SUM_ROWS), columns)
+        rows = draw_rows(X, positive, weights, seed, SUM_ROWS)
+        # Of a large sparse X the range of all rows would take a copy: that of the rows drawn must do.
+        encoders = _line_encoders(rows.X if sparse.issparse(X) else X) if scorer.features is None else None
+        return _read_sum(scorer, encoders or scorer.features.encoders_, rows, columns)
     rows = draw_rows(X, positive, weights, seed, MOST_ROWS)
     try:
         basis = AdditiveFeatures(
@@ -169,10 +171,11 @@ def _read_sum(scorer: FittedScorer, encoders: Sequence[Encoder], rows: ReadRows,
     ]
     sizes = np.array(list(spread.values()))
     compared = _largest(sizes, MOST_COMPARED)
-    covariance = moments.within / 2.0 + np.outer(delta, delta) / 4.0
-    effective = 4.0 / float((1.0 / moments.rows).sum())
     functions, own = functions_of([slices[j] for j in compared])
-    explained = closeness(covariance[np.ix_(functions, functions)], own, scorer.coef[functions], effective)
+    covariance = moments.within[np.ix_(functions, functions)] / 2.0
+    covariance += np.outer(delta[functions], delta[functions]) / 4.0
+    effective = 4.0 / float((1.0 / moments.rows).sum())
+    explained = closeness(covariance, own, scorer.coef[functions], effective)
     scores = rows.X @ scorer.coef if scorer.features is None else scorer.scores(rows.X, scorer.coef)
     shapes = _compare(shapes, compared, encoders, rows, scores - centre @ scorer.coef, explained)
     return ScoreReading(tuple(shapes), None, sizes)
