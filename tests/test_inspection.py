@@ -494,8 +494,13 @@ def test_wide_tables_have_no_curves_and_say_so(given, monkeypatch):
     np.testing.assert_allclose(model.feature_importances_.sum(), 1.0)
 
 
-def test_why_there_are_no_curves():
+def test_why_there_are_no_curves(monkeypatch):
     X, y = make_data(60, 5)
+    with monkeypatch.context() as patched:
+        patched.setattr("vrspam.inspection.reading.MAX_FEATURES", 4)
+        model = AUCClassifierCV([0.1], features=StandardScaler(), cv=3).fit(X, y)
+        with pytest.raises(AttributeError, match="X has 5 columns, and curves are made for at most 4"):
+            model.shape_functions_  # noqa: B018
     dates = pd.DataFrame({"day": [datetime.date(2024, 1, 1 + i % 28) for i in range(60)], "a": X[:, 0]})
     ordinal = FunctionTransformer(lambda frame: np.stack([[d.toordinal() for d in frame["day"]], frame["a"]], axis=1))
     model = AUCClassifierCV([0.1], features=ordinal, cv=3).fit(dates, y)

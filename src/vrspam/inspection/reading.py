@@ -127,6 +127,8 @@ def read_score(
         # Of a large sparse X the range of all rows would take a copy: that of the rows drawn must do.
         encoders = _line_encoders(rows.X if sparse.issparse(X) else X) if scorer.features is None else None
         return _read_sum(scorer, encoders or scorer.features.encoders_, rows, columns)
+    if len(columns) > MAX_FEATURES:
+        return f"X has {len(columns):,} columns, and curves are made for at most {MAX_FEATURES:,}"
     rows = draw_rows(X, positive, weights, seed, MOST_ROWS)
     try:
         basis = AdditiveFeatures(
