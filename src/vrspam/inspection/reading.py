@@ -101,6 +101,8 @@ class FittedScorer:
 
     def scores(self, X: Any, coefs: np.ndarray) -> np.ndarray:
         """Features times `coefs`."""
+        if isinstance(self.features, FeatureMap):
+            return np.asarray(self.features.products(X, coefs), dtype=np.float64)
         return np.asarray(MappedArray(X, self.features) @ coefs, dtype=np.float64)
 
 

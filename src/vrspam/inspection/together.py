@@ -94,6 +94,8 @@ WITHIN_COLUMN = 1e-9  # relative: functions of one column that are sums of other
 def whitening(covariance: np.ndarray) -> np.ndarray:
     """W such that Wᵀ C W is the identity; functions without variance, or that are sums of others, are left out."""
     deviations = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    if deviations.size == 1 and deviations[0] > 0.0:
+        return 1.0 / deviations[:, np.newaxis]
     seen = np.flatnonzero(deviations > 0.0)
     if seen.size == 0:
         return np.zeros((covariance.shape[0], 0))
