@@ -12,6 +12,7 @@ import pytest
 from helpers import make_data
 from scipy import sparse
 from scipy.stats import t as student
+from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import SelectFromModel
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
@@ -472,6 +473,12 @@ def test_columns_are_selected_by_their_importances():
         lined = AUCClassifierCV([1e-2], features=features, cv=3).fit(X, y)
         sizes = np.array(list(lined.importances_.values()))
         np.testing.assert_allclose(lined.feature_importances_, sizes / sizes.sum())
+
+
+@pytest.mark.parametrize("name", ["shape_functions_", "interactions_", "importances_", "feature_importances_"])
+def test_nothing_is_read_before_fit(name):
+    with pytest.raises(NotFittedError):
+        getattr(AUCClassifierCV(), name)
 
 
 def test_a_model_without_effects_has_no_importances():

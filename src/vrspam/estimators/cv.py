@@ -474,6 +474,7 @@ class AUCClassifierCV(AUCClassifierBase):
         Before they are divided by their sum they are standard deviations: of the column's curve, and of the
         interactions that it takes part in, √(curve² + interactions²).
         """
+        check_is_fitted(self, "coef_")
         if self.features_ is None and isinstance(self._reading, str):
             effects = np.array(list(self.importances_.values()))
         else:
