@@ -173,7 +173,10 @@ def test_a_fit_leaves_nothing_of_an_earlier_one():
     mapped.set_params(features="linear").fit(X, y)
     assert mapped.features_ is None
     assert mapped.coef_.shape == (1, 3)
-    with pytest.raises(AttributeError, match="feature map"):
+    slopes = [np.ptp(shape.contribution) / np.ptp(shape.grid) for shape in mapped.shape_functions_.values()]
+    np.testing.assert_allclose(slopes, np.abs(mapped.coef_[0]))
+    mapped.fit_stream(blocks)
+    with pytest.raises(AttributeError, match="no shape_functions_: the rows came in blocks"):
         mapped.shape_functions_  # noqa: B018
 
 

@@ -4,10 +4,13 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import pytest
+from helpers import make_data
 from matplotlib.figure import Figure
 from numpy.testing import assert_allclose
 
+from vrspam import AUCClassifier, AUCClassifierCV, SPAMClassifier
 from vrspam.plotting import plot_coefficients, plot_cv, plot_path, plot_roc
 
 L2S = np.array([1.0, 0.01, 0.1])
@@ -105,3 +108,48 @@ def test_dollar_signs_in_names_are_text(tmp_path):
     plot_path([0.1, 1.0], np.array([[1.0, 2.0], [0.5, 1.0]]), names=[name, "age"], ax=panels[2])
     figure.savefig(tmp_path / "drawn.png")
     assert (tmp_path / "drawn.png").stat().st_size > 0
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, y = make_data(200, 3)
+    frame = pd.DataFrame(X * [1.0, 10.0, 0.1], columns=["age", "dose", "size"])
+    return AUCClassifierCV([1e-3, 1e-2, 1e-1], [0.0, 1e-3], cv=3).fit(frame, y), frame, y
+
+
+def test_a_fitted_search_brings_its_own_grid_and_point(fitted):
+    model, *_ = fitted
+    alone, given = new_axes(), new_axes()
+    plot_cv(model, ax=alone)
+    plot_cv(model.auc_path_, model.l2s_, model.l1s_, chosen=(model.l2_, model.l1_), ax=given)
+    for one, two in zip(alone.get_lines(), given.get_lines(), strict=True):
+        np.testing.assert_array_equal(one.get_xydata(), two.get_xydata())
+        assert one.get_label() == two.get_label()
+    with pytest.raises(ValueError, match="takes a fitted AUCClassifierCV"):
+        plot_cv(model.auc_path_)
+
+
+def widths(ax) -> list[float]:
+    return [bar.get_width() for bar in ax.patches]
+
+
+def test_bars_of_a_fitted_estimator(fitted):
+    """One deviation of a column for columns as they are, the spread of its curve for a map."""
+    model, frame, y = fitted
+    expected = pd.Series(model.coef_[0] * frame.std(ddof=0).to_numpy(), frame.columns)
+    for linear in (model, AUCClassifier(model.l2_, model.l1_).fit(frame, y)):
+        ax = plot_coefficients(linear, ax=new_axes())
+        order = expected.abs().sort_values(ascending=False).index
+        assert [text.get_text() for text in ax.get_yticklabels()] == list(order)
+        np.testing.assert_allclose(widths(ax), expected[order], rtol=1e-4)
+        assert ax.get_xlabel() == "added to the score by one standard deviation"
+    assert len(plot_coefficients(model, most=2, ax=new_axes()).patches) == 2
+    curved = AUCClassifierCV([1e-2], features="additive", cv=3).fit(frame, y)
+    ax = plot_coefficients(curved, ax=new_axes())
+    assert widths(ax) == sorted(curved.importances_.values(), reverse=True)
+    wide = plot_coefficients(SPAMClassifier(max_iter=2, random_state=0).fit(frame, y), ax=new_axes())
+    assert wide.get_xlabel() == "coefficient"
+    with pytest.raises(ValueError, match="fitted estimator, or names, values and a label"):
+        plot_coefficients(["age"], ax=new_axes())
+    with pytest.raises(ValueError, match="at least 1"):
+        plot_coefficients(model, most=0, ax=new_axes())

@@ -315,8 +315,12 @@ def test_curves_in_a_browser(folder, browser, kind, words):
     pages = [folder / f"{kind}-{part}.html" for part in ("explained", "evaluated")]
     assert main(["explain", model, "--html", str(pages[0])]) == 0
     assert main(["evaluate", model, str(folder / "new.parquet"), "--html", str(pages[1])]) == 0
+    shapes = load_model(model).shapes
+    assert shapes
+    between = ["Which columns interact"] if kind == "kernel" else []
     for page, sections, pictures in zip(pages, (EVALUATION[-2:], EVALUATION), (1, 4), strict=True):
-        text = opened(browser, page, sections, pictures)
+        expected = [*sections[:-1], *between, sections[-1]]
+        text = opened(browser, page, expected, pictures + bool(shapes.pairs))
         assert words in text
         assert "What each column adds to the score" in text
         assert "values are missing: 'cholesterol, mg/dl'" in text

@@ -31,7 +31,8 @@ def explain(
 ) -> None:
     """Show what a model looks at: the curve of each column, or coefficients on the original scale.
 
-    The picture and the page show what each column adds to the score.
+    The picture and the page show what each column adds to the score; pairs of columns that interact are named, and the
+    page shows them as heat maps.
     The share of a feature is its part of the difference between the mean scores of the classes.
 
     Example:  vrspam explain patients.json --picture curves.png
@@ -95,6 +96,7 @@ def _print_effects(model: Model, effects: list[Effect], columns: dict[str, float
         say(f"and {len(effects) - top:,} more (--top)")
     if model.features is not None:
         say("spread: standard deviation of what the column adds to the score")
+        _print_interactions(model)
         return
     say(f"{'intercept':{width}}  {model.intercept:>12.5g}")
     say("one deviation: change of the score when the feature rises by one standard deviation")
@@ -102,3 +104,16 @@ def _print_effects(model: Model, effects: list[Effect], columns: dict[str, float
         say("")
         for column, share in list(columns.items())[:top]:
             say(f"column {column:{width}}  {share:>7.1%}")
+
+
+def _print_interactions(model: Model) -> None:
+    """How much of the score is no sum of curves, and which columns interact or move together."""
+    from vrspam.tool.explanation import describe_pairs, describe_together
+
+    shapes = model.shapes
+    if shapes is not None and shapes.interactions is not None and shapes.whole:
+        say(f"interactions: {100 * shapes.share:.1f} % of the variance of the score")
+        for pair, share in describe_pairs(model):
+            say(f"  {pair}  {100 * share:.1f} %")
+    for remark in describe_together(model):
+        say(remark)

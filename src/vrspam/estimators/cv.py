@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Self
@@ -29,14 +30,16 @@ from vrspam.estimators.exact import ExactFit, ExactSolver
 from vrspam.features.frames import check_frame, is_frame
 from vrspam.features.mapped import NAMES, SINGLE_NAMES, MappedArray, is_plain, named_maps
 from vrspam.inspection import (
-    Reading,
+    MOST_COLUMNS,
+    FittedScorer,
+    PairEffect,
+    ScoreReading,
     Shape,
     column_groups,
-    drawn_part,
     importances,
-    importances_over_rows,
+    keeps_columns_apart,
     parts_of_score,
-    shape_functions,
+    read_score,
 )
 from vrspam.model_selection.corrected import Corrected
 from vrspam.model_selection.cross_validate import GridSearch, MapChoice, choose_map, cross_validate, only_columns
@@ -161,10 +164,24 @@ class AUCClassifierCV(AUCClassifierBase):
         (`pandas.DataFrame(model.selection_)`). Where another measure chooses, the column `score` has it, and
         `standard_error` is that of `score`.
     shape_functions_ : dict of str to Shape
-        With a feature map of this package: what each column adds to the score, with a band from the folds. The
-        curves add up to the score; those of a kernel do so together with its interactions (`explain_one`).
+        What each column adds to the score, with a band from the folds, keyed by column, in the order of the columns.
+        The curves are the best additive reading of the whole score: its least-squares projection on functions of
+        single columns over the training rows, both classes weighing the same. Scores of columns as they are, of
+        `LinearFeatures` and of `AdditiveFeatures` are sums of curves already, and keep their own. Not there after
+        `fit_stream`, nor on more than 1,000 columns as they are.
+    interactions_ : dict of (str, str) to float
+        Pairs of columns that interact, the strongest first (at most 10), each with its part of the variance of the
+        score beyond the curves and the pairs before it.
+    interactions_share_ : float
+        The part of the variance of the score that all interactions make up.
+    pair_effects_ : tuple of PairEffect
+        The same pairs with their heat maps, for `vrspam.plotting.plot_interactions`.
     importances_ : dict of str to float
-        Spread of each column's part of the score (of each feature's, for other transformers).
+        Spread of each column's part of the score, and of the interactions where the score is not a sum of curves.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        What each column does to the score, by its curve and in interactions; not negative, adding up to 1 (the
+        convention of scikit-learn). `SelectFromModel` needs `importance_getter="feature_importances_"`: it would read
+        `coef_`, which a feature map has for its features and not for the columns.
     classes_ : ndarray of shape (2,)
     solver_ : {"moments", "products", "newton"}
         See `vrspam.estimators.exact.choose_solver`; "newton" for the squared hinge.
@@ -184,6 +201,8 @@ class AUCClassifierCV(AUCClassifierBase):
     --------
     vrspam.coef_path : coefficients along a grid from moments alone.
     vrspam.plotting.plot_cv : AUC over the grid with its standard error.
+    vrspam.plotting.plot_shapes : the curves of the columns.
+    vrspam.plotting.plot_interactions : heat maps of pairs of columns.
 
     References
     ----------
@@ -218,9 +237,7 @@ class AUCClassifierCV(AUCClassifierBase):
     corrected_score_: float
     corrected_interval_: tuple[float, float]
     held_out_: HeldOut
-    _fold_coefs: np.ndarray | None
-    _left_out: float
-    _spread: dict[str, float] | None
+    _reading: ScoreReading | str  # or why there is none
     _centre: np.ndarray
     _parameter_constraints: dict = {
         "l2s": [StrOptions({"auto"}), "array-like"],
@@ -315,10 +332,12 @@ class AUCClassifierCV(AUCClassifierBase):
         classes = self._two_classes(rows)
         splits = make_splits(self.cv, rows, classes, groups, self.random_state)
         solver: SolverName = "moments"
+        table = rows.X
         if plain:
             keep, seed = self._keep(rows, classes, splits, groups)
             source = RowsInMemory(rows, splits, classes, self.n_jobs, self._loss)
-            scores = cross_validate(source, replace(search, keep=keep))
+            narrow = rows.X.shape[1] <= MOST_COLUMNS  # bands of curves need the fits on the folds
+            scores = cross_validate(source, replace(search, keep=keep), keep_coefs=narrow)
             found = only_columns(scores, rows.X.shape[1], self.selection)
             solver = source.solver
             del source  # and with it the moments of the folds
@@ -329,11 +348,8 @@ class AUCClassifierCV(AUCClassifierBase):
             rows, solver = rows_for_solver(rows._replace(X=MappedArray(rows.X, found.chosen.features)))
         fit = self._exact(found).from_rows(rows, classes, solver, found.chosen.scores.total)
         train_parts, _ = zip(*splits, strict=True)
-        left_out = 1.0 - float(np.mean(list(map(len, train_parts)))) / rows.X.shape[0]
-        self._store_search(found, fit, left_out, corrected=found.corrected(keep, self.selection, seed), like=rows.X)
-        if not plain and solver == "products":  # without scatter matrices the parts of the score are taken over rows
-            self._spread = importances_over_rows(self._groups(), self.coef_[0], rows, classes)
-        return self
+        reading = self._read(found, fit, rows._replace(X=table), train_parts, seed)
+        return self._store_search(found, fit, reading, found.corrected(keep, self.selection, seed), like=rows.X)
 
     def _keep(
         self, rows: Rows, classes: np.ndarray, splits: list[Split], groups: Any, maps: int = 1
@@ -415,9 +431,8 @@ class AUCClassifierCV(AUCClassifierBase):
         fit = self._exact(found).from_moments(source.total)
         corrected = self._correct_blocks(found)
         self._store_columns(source.total.means.shape[1], names)
-        return self._store_search(
-            found, fit, 1.0 / source.n_folds, corrected, held_out_=scores.held_out_at(found.point)
-        )
+        why = "the rows came in blocks and were not kept; fit reads curves from rows in memory"
+        return self._store_search(found, fit, why, corrected, held_out_=scores.held_out_at(found.point))
 
     def _correct_blocks(self, found: MapChoice) -> Corrected | None:
         """The AUC corrected for the choice, from the scores that were kept of the blocks."""
@@ -436,11 +451,33 @@ class AUCClassifierCV(AUCClassifierBase):
         values = found.point.values
         return ExactSolver(values["l2"], values["l1"], self.tol, self.max_iter, self._family, self._loss)
 
+    def _read(
+        self, found: MapChoice, fit: ExactFit, rows: Rows, train_parts: Sequence[np.ndarray], seed: int
+    ) -> ScoreReading | str:
+        """Read the fitted score column by column, or say why that is not possible."""
+        index, coefs = found.point.index, found.chosen.scores.coefs
+        n = rows.X.shape[0]
+        left_out_rows = []
+        for part in train_parts:
+            left_out_rows.append(np.ones(n, dtype=bool))
+            left_out_rows[-1][part] = False
+        scorer = FittedScorer(
+            found.chosen.features,
+            fit.solution.w,
+            np.empty((0, 0)) if coefs is None else coefs[:, index[0], index[1]],
+            1.0 - float(np.mean(list(map(len, train_parts)))) / n,
+            left_out_rows,
+            fit.moments,
+        )
+        positive = array_api.on_host(rows.y) == fit.moments.classes[1]
+        weights = None if rows.weights is None else array_api.on_host(rows.weights)
+        return read_score(scorer, rows.X, positive, weights, _check_feature_names_in(self), seed)
+
     def _store_search(
         self,
         found: MapChoice,
         fit: ExactFit,
-        left_out: float,
+        reading: ScoreReading | str,
         corrected: Corrected | None,
         like: Any = None,
         **more: Any,
@@ -470,9 +507,7 @@ class AUCClassifierCV(AUCClassifierBase):
             features_=found.chosen.features,
             selection_=found.table(),
             solver_=solver,
-            _fold_coefs=None if scores.coefs is None else scores.coefs[:, point.index[0], point.index[1]].copy(),
-            _left_out=left_out,
-            _spread=None,
+            _reading=reading,
             _centre=moments.means.mean(axis=0),
             **more,
         )
@@ -528,31 +563,60 @@ class AUCClassifierCV(AUCClassifierBase):
         check_is_fitted(self, "coef_")
         return column_groups(self.features_, _check_feature_names_in(self), self.coef_.shape[1])
 
+    def _read_curves(self, attribute: str) -> ScoreReading:
+        """The reading of the score, for an attribute that needs it."""
+        check_is_fitted(self, "coef_")
+        if isinstance(self._reading, str):
+            raise AttributeError(f"There is no {attribute}: {self._reading}.")
+        return self._reading
+
+    @property
+    def shape_functions_(self) -> dict[str, Shape]:
+        """What each column adds to the score, as a curve with a band from the folds, in the order of the columns."""
+        return {shape.name: shape for shape in self._read_curves("shape_functions_").shapes}
+
+    @property
+    def interactions_(self) -> dict[tuple[str, str], float]:
+        """The strongest pairs of columns that interact, each with its part of the variance of the score."""
+        found = self._read_curves("interactions_").interactions
+        return {} if found is None else {pair.names: pair.share for pair in found.pairs}
+
+    @property
+    def interactions_share_(self) -> float:
+        """The part of the variance of the score that is not a sum of curves; 0 where the score is such a sum."""
+        found = self._read_curves("interactions_share_").interactions
+        return 0.0 if found is None else found.share
+
+    @property
+    def pair_effects_(self) -> tuple[PairEffect, ...]:
+        """The pairs of `interactions_` with the mean of the interactions in bins of both columns."""
+        found = self._read_curves("pair_effects_").interactions
+        return () if found is None else found.pairs
+
     @property
     def importances_(self) -> dict[str, float]:
         """Standard deviation of each column's part of the score over the rows, both classes weighing the same."""
         groups = self._groups()
-        if self._spread is not None:
-            return dict(self._spread)
+        if isinstance(self._reading, ScoreReading):
+            return self._reading.importances()
         if not hasattr(self, "moments_"):
             raise AttributeError("importances_ needs moments_, which a fit by products with X does not keep.")
         return importances(groups, array_api.on_host(self.coef_)[0], self.moments_)
 
     @property
-    def shape_functions_(self) -> dict[str, Shape]:
-        """What each column adds to the score, as a curve with a band from the folds; interactions come on top."""
-        check_is_fitted(self, "coef_")
-        if drawn_part(self.features_) is None or self._fold_coefs is None:
-            raise AttributeError(
-                f"shape_functions_ are the curves of a feature map, and features_ is {self.features_!r}: fit with "
-                "features='additive', or 'auto'."
-            )
-        return shape_functions(self.features_, _check_feature_names_in(self), self._reading())
+    def feature_importances_(self) -> np.ndarray:
+        """What each column does to the score, in the order of the columns; the numbers add up to 1.
 
-    def _reading(self) -> Reading:
-        """What curves are drawn from, where the fit was on a feature map."""
-        assert self._fold_coefs is not None
-        return Reading(self.coef_[0], self._fold_coefs, self._left_out, self.moments_, self._spread)
+        Before they are divided by their sum they are standard deviations: of the column's curve, and of the
+        interactions that it takes part in, √(curve² + interactions²).
+        """
+        check_is_fitted(self, "coef_")
+        if self.features_ is None and isinstance(self._reading, str):
+            effects = np.array(list(self.importances_.values()))
+        else:
+            effects = self._read_curves("feature_importances_").effects
+        total = effects.sum()
+        return effects / total if total > 0.0 else np.zeros_like(effects)
 
     def explain_one(self, x) -> dict[str, float]:
         """What each column adds to the score of one row; the parts add up to `decision_function`.
@@ -566,8 +630,10 @@ class AUCClassifierCV(AUCClassifierBase):
         Returns
         -------
         dict of str to float
-            0 is half-way between the class means. With kernel features the part "interactions" is what the curves
-            of single columns do not say; with other transformers the parts are features.
+            The part of a column is its curve (`shape_functions_`) at the row's value; 0 is half-way between the class
+            means. The part "interactions" is what no sum of curves can say; it is there unless the score is such a sum
+            by construction (columns, `LinearFeatures`, `AdditiveFeatures`). Without curves (dates in a table for a
+            transformer of another package, say) the parts are features.
         """
         groups = self._groups()
         x = x if array_api.device_namespace(x) is None else array_api.on_host(x)
@@ -580,5 +646,9 @@ class AUCClassifierCV(AUCClassifierBase):
             X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
             row = X.toarray() if sparse.issparse(X) else X
         else:
-            row = self._mapped(X)[:1]
+            mapped = self._mapped(X)
+            if not keeps_columns_apart(self.features_) and isinstance(self._reading, ScoreReading):
+                scores = mapped @ self.coef_[0] + self.intercept_[0]
+                return {name: float(part[0]) for name, part in self._reading.parts(mapped.X, scores).items()}
+            row = mapped[:1]
         return parts_of_score(groups, row[0], array_api.on_host(self.coef_)[0], self._centre)

@@ -80,6 +80,20 @@ def rows_of(X: Any, rows: slice | np.ndarray) -> Any:
     return X[rows] if frame is None else frame[rows].to_native()
 
 
+def mixed_rows(X: Any, rows: np.ndarray) -> Any:
+    """Return rows whose columns come from different rows of X: column j of row i from row `rows[i, j]`.
+
+    >>> mixed_rows(np.array([[1.0, 10.0], [2.0, 20.0]]), np.array([[0, 1], [1, 1]])).tolist()
+    [[1.0, 20.0], [2.0, 20.0]]
+    """
+    frame = _wrap(X)
+    if frame is not None:
+        columns = [frame[:, index][rows[:, index]].alias(name) for index, name in enumerate(frame.columns)]
+        return frame[rows[:, 0]].with_columns(*columns).to_native()
+    dense = X.toarray() if sparse.issparse(X) else X
+    return np.take_along_axis(dense, rows, axis=0)
+
+
 def numeric_flags(X: Any) -> list[bool]:
     """For each column whether it holds numbers; booleans are numbers, anything else is a category."""
     found = columns_of(X)

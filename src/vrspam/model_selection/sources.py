@@ -188,7 +188,7 @@ class RowsInMemory:
             return FoldProblem(small, many_products=False, bytes_each=2 * BLOCK_BYTES + 6 * 8 * n * n)
         foreign = self.mapped and not isinstance(X.features, FeatureMap)
         block_bytes = min(8 * BLOCK_ENTRIES if self.mapped else BLOCK_BYTES, 8 * n * d)
-        if self.loss == "squared_hinge":
+        if self.loss.needs_rows:
             block_bytes += min(COPIED_BYTES, 8 * n * d)
         return FoldProblem.from_matrices(d, many_products, block_bytes, foreign or self.on_device)
 

@@ -7,6 +7,7 @@ require("plots", "matplotlib")  # its message says what to install; a failed imp
 # ruff: noqa: E402
 from vrspam.plotting.column_curves import plot_shapes
 from vrspam.plotting.cross_validation import plot_cv, plot_path
+from vrspam.plotting.interactions import plot_interactions
 from vrspam.plotting.paper import plot_convergence
 from vrspam.plotting.ranking import (
     plot_coefficients,
@@ -21,6 +22,7 @@ __all__ = [
     "plot_coefficients",
     "plot_convergence",
     "plot_cv",
+    "plot_interactions",
     "plot_lift",
     "plot_path",
     "plot_precision_recall",

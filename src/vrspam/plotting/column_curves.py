@@ -1,4 +1,4 @@
-"""The plot of an additive or kernel model: what each column adds to the score."""
+"""The plot of a model column by column: what each column adds to the score."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from vrspam.inspection import Shape
-from vrspam.plotting.style import BLUE, GREY, ORANGE, new_figure
+from vrspam.plotting.style import BLUE, GREY, ORANGE, new_figure, shortened
 
 PANEL = (3.2, 2.4)
+DASHED = (0, (4, 2))
 MOST_CATEGORIES = 12
-LONGEST_LABEL = 10
 FEW_VALUES = 8  # a column of at most this many values is drawn as points
 MANY_VALUES = 100  # with more values than this, an outermost one that lies far off is not drawn
 SQUEEZED = 4.0  # range of all rows / range of the middle 80 %: above this the axis is logarithmic
@@ -32,9 +33,11 @@ def plot_shapes(shapes: Any, *, most: int = 12, columns: int = 3) -> Figure:
     than 256 different values, so that a stretch without ticks rests on few rows; otherwise they are some of its values.
     The axis is logarithmic where most rows would otherwise be squeezed into a corner; if some values are not positive,
     only the part beyond the middle 80 % of the rows is logarithmic. Categories, and numbers with few different values,
-    are drawn as points with error bars. The orange point at the right is the missing value. All panels have the same
-    scale, so a flat panel is a column that hardly matters. For a kernel model these are the curves of single columns;
-    interactions come on top.
+    are drawn as points with error bars. The orange point at the right is the missing value. The dashed grey line (grey
+    rings at points) is the mean score of the rows with that value: where it leaves the curve, those rows differ in
+    other columns too. All panels have the same scale, so a flat panel is a column that hardly matters. "with ..." under
+    a name lists columns that move together with it: read the sum of their curves. Interactions come on top
+    (`plot_interactions`).
 
     Parameters
     ----------
@@ -58,11 +61,12 @@ def plot_shapes(shapes: Any, *, most: int = 12, columns: int = 3) -> Figure:
     >>> [ax.get_title() for ax in plot_shapes(model).axes]
     ['mean radius', 'mean texture']
     """
-    found: Mapping[str, Shape] = shapes.shape_functions_ if hasattr(shapes, "shape_functions_") else shapes
+    # The type is asked, so that a fitted model without curves says itself why it has none.
+    found: Mapping[str, Shape] = shapes.shape_functions_ if hasattr(type(shapes), "shape_functions_") else shapes
     if not isinstance(found, Mapping) or not found:
         raise ValueError(
-            "plot_shapes takes a fitted AUCClassifierCV with additive or kernel features, or its shape_functions_; for "
-            "a pipeline pass its last step, for a search its best_estimator_."
+            "plot_shapes takes a fitted AUCClassifierCV, or its shape_functions_; for a pipeline pass its last step, "
+            "for a search its best_estimator_."
         )
     if most < 1 or columns < 1:
         raise ValueError(f"most and columns must be at least 1, got {most} and {columns}.")
@@ -83,6 +87,14 @@ def plot_shapes(shapes: Any, *, most: int = 12, columns: int = 3) -> Figure:
             ax.set_ylabel("added to the score")
         else:
             ax.tick_params(labelleft=False)
+    if any(shape.mean_score is not None for shape in shown):
+        figure.legend(
+            handles=[
+                Line2D([], [], color=BLUE, label="the column's own part"),
+                Line2D([], [], color=GREY, linestyle=DASHED, linewidth=1.0, label="mean score of the rows"),
+            ],
+            loc="outside lower center", frameon=False, ncols=2 if columns > 1 else 1, fontsize=8,
+        )  # fmt: skip
     return figure
 
 
@@ -95,7 +107,12 @@ def _draw(ax: Axes, shape: Shape) -> None:
         _points(ax, np.array([end]), value, low, high, ORANGE)
         lowest = (end, np.fmin(value, low)[0])
         ax.annotate("missing", lowest, (0, -11), textcoords="offset points", ha="right", color=ORANGE, fontsize=8)
-    ax.set_title(_short(shape.name, 34), parse_math=False)  # a name may contain dollar signs
+    ax.set_title(shortened(shape.name, 34), parse_math=False)  # a name may contain dollar signs
+    if shape.together:
+        ax.text(
+            0.5, 0.99, shortened(f"with {', '.join(shape.together)}", 38), transform=ax.transAxes,
+            ha="center", va="top", fontsize=8, color=GREY, parse_math=False,
+        )  # fmt: skip
 
 
 def _draw_curve(ax: Axes, shape: Shape) -> float:
@@ -105,6 +122,8 @@ def _draw_curve(ax: Axes, shape: Shape) -> float:
     if np.isfinite(shape.low).all():
         ax.fill_between(grid, shape.low[inner], shape.high[inner], color=BLUE, alpha=0.2, linewidth=0)
     ax.plot(grid, shape.contribution[inner], color=BLUE)
+    if shape.mean_score is not None:
+        ax.plot(grid, shape.mean_score[inner], color=GREY, linestyle=DASHED, linewidth=1.0, zorder=1.5)
     _scale_axis(ax, grid)
     steps = np.diff(grid)
     if np.ptp(steps) > 1e-9 * steps.max():  # evenly spaced points are not quantiles: they belong to a straight line
@@ -148,8 +167,10 @@ def _draw_values(ax: Axes, shape: Shape) -> float:
         order = order[np.argsort(shape.contribution[order], kind="stable")]
     places = np.arange(order.size)
     _points(ax, places, shape.contribution[order], shape.low[order], shape.high[order], BLUE)
-    labels = [f"{shape.grid[i]:.4g}" if shape.numeric else _short(str(shape.grid[i])) for i in order]
-    slanted = sum(map(len, labels)) > 24
+    if shape.mean_score is not None:
+        ax.plot(places, shape.mean_score[order], "o", color=GREY, fillstyle="none", markersize=5, zorder=1.5)
+    labels = [f"{shape.grid[i]:.4g}" if shape.numeric else shortened(str(shape.grid[i])) for i in order]
+    slanted = sum(map(len, labels)) + len(labels) > 28
     ax.set_xticks(places, labels, rotation=45 if slanted else 0, ha="right" if slanted else "center", parse_math=False)
     ax.margins(x=0.15)
     return float(order.size)
@@ -162,11 +183,8 @@ def _points(ax: Axes, x: np.ndarray, value: np.ndarray, low: np.ndarray, high: n
 
 def _range(shapes: list[Shape]) -> tuple[float, float]:
     absent = [np.array(shape.missing) for shape in shapes if shape.missing is not None]
-    every = np.concatenate([part for s in shapes for part in (s.contribution, s.low, s.high)] + absent)
+    means = [shape.mean_score for shape in shapes if shape.mean_score is not None]
+    every = np.concatenate([part for s in shapes for part in (s.contribution, s.low, s.high)] + absent + means)
     low, high = np.nanmin(every), np.nanmax(every)
     margin = 0.06 * (high - low) or 1.0
     return low - margin, high + margin
-
-
-def _short(text: str, most: int = LONGEST_LABEL) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"

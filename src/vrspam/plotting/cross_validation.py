@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -19,8 +20,8 @@ OTHERS = "#c8c8c8"
 
 
 def plot_cv(
-    auc_path: ArrayLike,
-    l2s: ArrayLike,
+    auc_path: Any,
+    l2s: ArrayLike | None = None,
     l1s: ArrayLike = (0.0,),
     *,
     chosen: tuple[float, float] | None = None,
@@ -34,12 +35,13 @@ def plot_cv(
 
     Parameters
     ----------
-    auc_path : array of shape (len(l2s), len(l1s), folds), or (len(l2s), folds)
-        As `AUCClassifierCV.auc_path_`, or `score_path_`.
+    auc_path : fitted AUCClassifierCV, or array of shape (len(l2s), len(l1s), folds) or (len(l2s), folds)
+        An array is as `AUCClassifierCV.auc_path_`, or `score_path_`; an estimator brings its own grid, its chosen
+        point and the measure that chose it.
     l2s, l1s : lists of numbers
-        As `AUCClassifierCV.l2s_` and `l1s_`.
+        As `AUCClassifierCV.l2s_` and `l1s_`; for an array only.
     chosen : (l2, l1), optional
-        This point is marked by a ring; by default the point with the best mean.
+        This point is marked by a ring; by default the point with the best mean, or that of the estimator.
     measure : str, default="AUC"
         What is drawn; for `score_path_` it is `AUCClassifierCV.measure_`.
     ax : matplotlib Axes, optional
@@ -57,6 +59,12 @@ def plot_cv(
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('l2', 'AUC on validation folds')
     """
+    if hasattr(auc_path, "auc_path_"):
+        model = auc_path
+        auc_path, l2s, l1s = model.auc_path_, model.l2s_, model.l1s_
+        chosen = (model.l2_, model.l1_) if chosen is None else chosen
+    if l2s is None:
+        raise ValueError("plot_cv takes a fitted AUCClassifierCV, or auc_path_ and l2s_ of one.")
     l2s, l1s = np.asarray(l2s, dtype=float), np.asarray(l1s, dtype=float)
     auc = np.asarray(auc_path, dtype=float)
     auc = auc[:, np.newaxis, :] if auc.ndim == 2 else auc

@@ -10,6 +10,8 @@ from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 from sklearn.metrics import precision_recall_curve, roc_curve
 
+from vrspam._utils.array_api import on_host
+from vrspam.inspection import distinct
 from vrspam.metrics import roc_auc, roc_auc_ci
 from vrspam.plotting.style import BLUE, COLOURS, DASHES, GREY, ORANGE, add_legend, axes_or_new
 
@@ -212,17 +214,28 @@ def plot_reliability(
     return ax
 
 
-def plot_coefficients(names: Sequence[str], values: Sequence[float], *, label: str, ax: Axes | None = None) -> Axes:
+def plot_coefficients(
+    names: Any,
+    values: Sequence[float] | None = None,
+    *,
+    label: str | None = None,
+    most: int = 20,
+    ax: Axes | None = None,
+) -> Axes:
     """Draw one bar for each name, the first on top; positive and negative bars differ in colour.
 
     Parameters
     ----------
-    names : sequence of str
-        Longer names are cut off after 40 characters.
+    names : fitted estimator of this package, or sequence of str
+        Of an estimator on columns as they are: what one standard deviation of each column adds to the score (the
+        coefficients themselves where the fit kept no moments), the largest first. Of one on a feature map: the spread
+        of what each column adds (`importances_`). Longer names are cut off after 40 characters.
     values : sequence of numbers
-        One for each name, in the same order: coefficients, or importances.
-    label : str
-        What the values mean; written below the axis.
+        One for each name, in the same order: coefficients, or importances; not with an estimator.
+    label : str, optional
+        What the values mean; written below the axis. An estimator has its own.
+    most : int, default=20
+        Draw at most this many bars of an estimator.
     ax : matplotlib Axes, optional
         By default a new figure.
 
@@ -237,6 +250,11 @@ def plot_coefficients(names: Sequence[str], values: Sequence[float], *, label: s
     >>> [text.get_text() for text in ax.get_yticklabels()]
     ['age', 'dose']
     """
+    if hasattr(names, "coef_"):
+        names, values, own = _bars_of(names, most)
+        label = own if label is None else label
+    if values is None or label is None:
+        raise ValueError("plot_coefficients takes a fitted estimator, or names, values and a label.")
     sizes = np.asarray(values, dtype=float)
     ax = axes_or_new(ax)
     places = np.arange(sizes.size)[::-1]
@@ -246,6 +264,25 @@ def plot_coefficients(names: Sequence[str], values: Sequence[float], *, label: s
     ax.grid(axis="y", visible=False)
     ax.set_xlabel(label)
     return ax
+
+
+def _bars_of(model: Any, most: int) -> tuple[list[str], list[float], str]:
+    """Names and sizes of the longest bars of a fitted estimator, and what they are."""
+    if most < 1:
+        raise ValueError(f"most must be at least 1, got {most}.")
+    if getattr(model, "features_", None) is not None:
+        sizes, label = model.importances_, "standard deviation of what each adds to the score"
+    else:
+        coef, label = on_host(model.coef_)[0], "coefficient"
+        if hasattr(model, "moments_"):
+            share = model.moments_.weights / model.moments_.weights.sum()
+            means, variances = model.moments_.means, model.moments_.variances
+            coef = coef * np.sqrt(share @ variances + share @ (means - share @ means) ** 2)
+            label = "added to the score by one standard deviation"
+        given = getattr(model, "feature_names_in_", [f"x{j}" for j in range(coef.size)])
+        sizes = dict(zip(distinct(given), coef.tolist(), strict=True))
+    shown = sorted(sizes, key=lambda name: -abs(sizes[name]))[:most]
+    return shown, [sizes[name] for name in shown], label
 
 
 def _look(number: int) -> dict[str, Any]:

@@ -58,6 +58,15 @@ def add_legend(ax: Axes, **options: Any) -> None:
         text.set_parse_math(False)
 
 
+def shortened(text: str, most: int = 10) -> str:
+    """Return the text, cut to so many letters.
+
+    >>> shortened("Klagenfurt am Wörthersee")
+    'Klagenfur…'
+    """
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
 def save_figure(figure: Figure, path: Path) -> Path:
     """Write a figure as PNG, SVG or PDF, by the suffix of `path`; the same figure gives the same bytes."""
     kind = path.suffix.lower()

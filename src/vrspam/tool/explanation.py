@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from vrspam.inspection import INTERACTIONS, distinct
+import numpy as np
+from scipy import sparse
+
 from vrspam.tool.model import Model
 
 
@@ -67,8 +69,33 @@ def _importances(model: Model) -> dict[str, float]:
         return {}
     spread = {shape.name: shape.importance for shape in model.shapes.columns}
     if model.shapes.interactions is not None:
-        spread[distinct([*spread, INTERACTIONS])[-1]] = model.shapes.interactions
+        spread[model.shapes.rest_name] = model.shapes.interactions
     return spread
+
+
+def explain_rows(model: Model, X: Any) -> dict[str, np.ndarray]:
+    """What each column, and interactions, add to the score of each row; the parts add up to `model.score(X)`.
+
+    Parameters
+    ----------
+    model : Model
+        Without a feature map the parts are those of the encoded features.
+    X : what `model.score` takes
+
+    Returns
+    -------
+    dict of str to ndarray
+    """
+    if model.features is None:
+        rows = X.toarray() if sparse.issparse(X) else np.asarray(X)
+        parts = (rows - model.means.mean(axis=0)) * model.coef
+        return dict(zip(model.schema.feature_names, parts.T, strict=True))
+    if model.shapes is None or not model.shapes.whole:
+        raise ValueError("This model has no curves of its whole score: train it again to explain single rows.")
+    found = {shape.name: shape.parts(X, index) for index, shape in enumerate(model.shapes.columns)}
+    if model.shapes.interactions is not None:
+        found[model.shapes.rest_name] = model.score(X) - sum(found.values())
+    return found
 
 
 def find_strongest(model: Model, count: int) -> list[tuple[str, float]]:
@@ -144,10 +171,55 @@ def describe_curves(model: Model) -> str:
     """What the picture of a model shows, in one sentence."""
     if model.features is None or model.shapes is None:
         return f"The features with the largest effects: {describe_size(model)}."
+    shapes = model.shapes
     what = "What each column adds to the score, the most important first, with a 95 % band from the folds"
-    if model.shapes.interactions is None:
-        return f"{what}; together they are the score."
-    return f"{what}; interactions, which no curve of one column can show, come on top."
+    if shapes.interactions is None:
+        return f"{what}; together they are the score.{_dashes(model)}"
+    if not shapes.whole:
+        return (
+            f"{what}. An earlier version wrote this model: its curves leave out what the kernel adds in single "
+            "columns, which may undo them. Train it again for curves of the whole score."
+        )
+    return (
+        f"{what}; the curves are the best reading of the score as a sum of curves, and interactions make up the other "
+        f"{100 * shapes.share:.0f} % of its variance.{_dashes(model)}"
+    )
+
+
+def _dashes(model: Model) -> str:
+    assert model.shapes is not None
+    if all(shape.mean_score is None for shape in model.shapes.columns):
+        return ""
+    return " Dashed: the mean score of the rows with that value, which differ in other columns too."
+
+
+def describe_together(model: Model) -> list[str]:
+    """A remark for each group of columns whose curves can hardly be told apart."""
+    if model.shapes is None:
+        return []
+    near = {shape.name: set(shape.together) for shape in model.shapes.columns if shape.together}
+    remarks, done = [], set()
+    for first in near:
+        if first in done:
+            continue
+        group, waiting = [], [first]
+        while waiting:
+            name = waiting.pop(0)
+            if name not in done:
+                done.add(name)
+                group.append(name)
+                waiting += [other for other in near if other in near[name] or name in near[other]]
+        listed = f"{', '.join(group[:-1])} and {group[-1]}"
+        remarks.append(
+            f"{listed} move together: how their effect is split between their curves is a convention, so read the sum "
+            "of the curves, not each alone."
+        )
+    return remarks
+
+
+def describe_pairs(model: Model) -> list[tuple[str, float]]:
+    """The strongest pairs of columns that interact, with their parts of the variance of the score."""
+    return [] if model.shapes is None else [(" × ".join(pair.names), pair.share) for pair in model.shapes.pairs]
 
 
 def sum_by_column(effects: list[Effect]) -> list[tuple[str, float]]:

@@ -21,11 +21,12 @@ from vrspam.data import DataError, Schema
 from vrspam.data.errors import problem_of
 from vrspam.features import map_from_dict
 from vrspam.tool.calibration import calibration_from_dict
-from vrspam.tool.model import Model, Shapes
+from vrspam.tool.curves import Shapes
+from vrspam.tool.model import Model
 from vrspam.tool.modelfile_v1 import EncodedMap, EncodedModel
 
 FORMAT = "vrspam-model"
-VERSION = 2
+VERSION = 3  # 2: curves of a kernel's additive part, no pairs; 1: see modelfile_v1
 HEAD = 256  # bytes that tell a model file from others
 LONGEST = 200  # characters of a reason that quotes a file
 _LABELS = {"bool": (bool,), "int64": (int,), "double": (int, float), "string": (str,)}
@@ -98,7 +99,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     if isinstance(version, int) and version > VERSION:
         raise ModelFileError(f"{name} was written by a newer version of vrspam: update the program to use it")
     content = whole.get("model")
-    whole_content = version in (1, VERSION) and isinstance(content, dict)
+    whole_content = version in (1, 2, VERSION) and isinstance(content, dict)
     if not whole_content or whole.get("checksum") != _checksum(content):
         raise ModelFileError(f"{name} was changed or damaged after it was written: train the model again")
     try:

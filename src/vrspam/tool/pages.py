@@ -14,6 +14,7 @@ from vrspam._utils.messages import Parameter, worded
 from vrspam.metrics import DeLongTest
 from vrspam.plotting import (
     plot_coefficients,
+    plot_interactions,
     plot_lift,
     plot_precision_recall,
     plot_reliability,
@@ -28,7 +29,9 @@ from vrspam.tool.explanation import (
     describe_accuracy,
     describe_curves,
     describe_model,
+    describe_pairs,
     describe_size,
+    describe_together,
     expected_auc,
     explain,
     find_strongest,
@@ -151,7 +154,9 @@ def explanation_page(model: Model, folder: Path, *, model_name: str, parameter: 
 
 def _describe_model(page: Page, model: Model, folder: Path, parameter: ShowParameter) -> None:
     picture = _embedded(features_picture(model), folder, "what the model looks at", describe_curves(model))
-    page.add("What the model looks at", picture, *_feature_table(model))
+    page.add("What the model looks at", picture, *map(Text, describe_together(model)), *_feature_table(model))
+    if parts := _interactions(model, folder):
+        page.add("Which columns interact", *parts)
     page.add("The model", _training_facts(model), *_selection_table(model), *_notes(model, parameter))
 
 
@@ -205,6 +210,8 @@ def _part(max_fpr: float) -> str:
 
 
 _CAPTIONS = {
+    "interactions": "The mean of what interactions add to the score, over the rows in each cell; a cell of fewer than "
+    "three rows is grey. Each bin of numbers holds about as many rows.",
     "ROC and precision": "Left: ROC curve. Right: precision against recall. Dashed: random scores.",
     "scores": "Left: scores of both classes, with Youden's threshold; the outermost bars hold all rows beyond them. "
     "Right: how many times more positives are among the highest scores than among rows drawn at random.",
@@ -295,7 +302,7 @@ def _feature_table(model: Model) -> list[Text | Table]:
     words = "One deviation: change of the score when the feature rises by one standard deviation."
     if model.features is not None:
         what, names = "columns", ["column", "spread", "share"]
-        words = "Spread: standard deviation of what the column adds to the score."
+        words = "Spread: standard deviation of what the column adds to the score, both classes weighing the same."
     rows: list[list[Cell | str]] = []
     for effect in effects[:MOST_FEATURES]:
         row: list[Cell | str] = [effect.feature]
@@ -311,6 +318,23 @@ def _feature_table(model: Model) -> list[Text | Table]:
         Text(f"{words} Share: part of the difference between the mean scores of the classes."),
         Table(names, rows, more),
     ]
+
+
+def _interactions(model: Model, folder: Path) -> list[Text | Table | Figure]:
+    """Pairs of columns that interact, where the score is not a sum of curves."""
+    shapes = model.shapes
+    if shapes is None or shapes.interactions is None or not shapes.whole:
+        return []
+    words = (
+        f"Interactions, what no sum of curves can say, make up {100 * shapes.share:.1f} % of the variance of the score."
+        " In them no function of a single column is left."
+    )
+    pairs = describe_pairs(model)
+    if not pairs:
+        return [Text(f"{words} No pair of columns stands out.")]
+    rows: list[list[Cell | str]] = [[name, Cell(f"{share:.1%}", share)] for name, share in pairs]
+    picture = _embedded(plot_interactions(model), folder, "interactions")
+    return [Text(words), picture, Table(["columns", "share"], rows, "Share: part of the variance of the score")]
 
 
 def _selection_table(model: Model) -> list[Table]:

@@ -18,9 +18,10 @@ from vrspam.objective import LOSSES
 from vrspam.objective.penalties import CONCAVE, PenaltyName
 from vrspam.tool import data_checks
 from vrspam.tool.calibration import METHODS, Calibration, calibrate
+from vrspam.tool.curves import shapes_of
 from vrspam.tool.data_checks import note_of
 from vrspam.tool.fitting import FOLDS, Fit, Plan, fit_blocks, fit_linear, fit_maps, fold_auc_ci
-from vrspam.tool.model import LinearParts, Model, shapes_of, spread, undo_linear_map
+from vrspam.tool.model import LinearParts, Model, spread, undo_linear_map
 from vrspam.tool.table import OpenedTable, open_labelled
 
 MOST_COLUMNS = 1_000  # encoded; maps of wider tables take long and seldom help

@@ -1,0 +1,30 @@
+"""Reading a model column by column: curves with bands from the folds, importances, interactions, parts of a score."""
+
+from vrspam.inspection.interactions import Axis, Interactions, PairEffect
+from vrspam.inspection.parts import (
+    INTERACTIONS,
+    column_groups,
+    distinct,
+    importances,
+    keeps_columns_apart,
+    parts_of_score,
+)
+from vrspam.inspection.reading import MOST_COLUMNS, FittedScorer, ScoreReading, read_score
+from vrspam.inspection.shapes import Shape
+
+__all__ = [
+    "INTERACTIONS",
+    "MOST_COLUMNS",
+    "Axis",
+    "FittedScorer",
+    "Interactions",
+    "PairEffect",
+    "ScoreReading",
+    "Shape",
+    "column_groups",
+    "distinct",
+    "importances",
+    "keeps_columns_apart",
+    "parts_of_score",
+    "read_score",
+]

@@ -1,0 +1,160 @@
+"""The best additive reading of a score: its least-squares projection on functions of single columns over given rows.
+
+With B the features of an additive map (their rows B_i, centred) and v_i the weights of the rows,
+
+    minimise   Σ_i v_i (s_i - Σ_j B_ij c_j)²,     and of all solutions the one of least   Σ_j Var(B_j c_j).
+
+The norm is the total variance of the curves. It does not depend on how a column's functions are written down, and it
+splits an effect that several columns could explain alike evenly between them. Columns that nearly agree are treated in
+the same way, or else large curves of theirs would cancel: directions in which curves of total variance 1 add up to a
+function of variance below `NEARLY_TIED` are left out, as long as this costs less than `LEFT_OUT` of the variance of the
+score. A score that is made of such a difference keeps it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy import linalg
+
+from vrspam.features import AdditiveFeatures, frames
+from vrspam.features.encoders import Curves, Encoder
+from vrspam.inspection.rows import ReadRows
+from vrspam.inspection.together import whitening
+
+TIED = 1e-6  # below this variance of a sum of curves, whose own variances add up to 1, only rounding is left of it
+NEARLY_TIED = 1e-2
+LEFT_OUT = 1e-3
+KEPT_ENTRIES = 12_000_000  # a design of at most so many entries is computed once and kept
+
+
+def with_line(encoder: Encoder) -> Encoder:
+    """The functions of a column and the column itself, not clipped, so that straight lines are in their span."""
+    if not isinstance(encoder, Curves) or encoder.nodes.size < 3:
+        return encoder
+    line = (encoder.nodes - encoder.nodes[0]) / np.ptp(encoder.nodes) - 0.5
+    table = np.column_stack([line, encoder.table])
+    return Curves(encoder.nodes, table, ("line", *encoder.labels), encoder.missing, encoder.extend)
+
+
+class Projection:
+    """Projects scores of the same rows on functions of single columns.
+
+    Parameters
+    ----------
+    basis : AdditiveFeatures
+        Fitted; its features are the functions.
+    rows : ReadRows
+
+    Attributes
+    ----------
+    slices : list of slice
+        Where the functions of each column are.
+    centre : ndarray of shape (D,)
+        Their means.
+    difference : ndarray of shape (D,)
+        Their means over positive rows, minus those over the others.
+    """
+
+    def __init__(self, basis: AdditiveFeatures, rows: ReadRows):
+        self.basis, self.rows = basis, rows
+        self.slices = basis.column_slices_
+        n_functions = basis.n_features_out_
+        self._kept = basis.features_of(rows.X) if rows.size * n_functions <= KEPT_ENTRIES else None
+        # With fewer rows than functions, inner products of rows take the place of those of functions.
+        self._by_rows = rows.size <= n_functions
+        by_class = np.stack([rows.weights * ~rows.positive, rows.weights * rows.positive], axis=1)
+        means = self._times_transposed(by_class)
+        self.centre, self.difference = means.sum(axis=1), 2.0 * (means[:, 1] - means[:, 0])
+        if self._by_rows:
+            self._factor_by_rows()
+        else:
+            self._factor_by_functions()
+
+    def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
+        """The design in blocks of rows."""
+        for block in frames.blocks(self.rows.size, self.basis.n_features_out_):
+            if self._kept is not None:
+                yield block, self._kept[block].astype(np.float64, copy=False)
+            else:
+                yield block, self.basis.features_of(frames.rows_of(self.rows.X, block)).astype(np.float64, copy=False)
+
+    def _times_transposed(self, right: np.ndarray) -> np.ndarray:
+        """Bᵀ right, with B not centred."""
+        total = np.zeros((self.basis.n_features_out_, right.shape[1]))
+        for block, design in self._blocks():
+            total += design.T @ right[block]
+        return total
+
+    def _factor_by_functions(self) -> None:
+        gram = np.zeros((self.basis.n_features_out_,) * 2)
+        for block, design in self._blocks():
+            weighted = (design - self.centre) * np.sqrt(self.rows.weights[block])[:, np.newaxis]
+            gram += weighted.T @ weighted
+        self.whitening = [whitening(gram[where, where]) for where in self.slices]
+        white = self._whitened(self._whitened(gram).T)  # blocks on the diagonal are identities
+        values, vectors = linalg.eigh(white, overwrite_a=True, check_finite=False)
+        kept = values > TIED
+        self._gram, self._values, self._vectors = gram, values[kept], vectors[:, kept]
+
+    def _factor_by_rows(self) -> None:
+        root = np.sqrt(self.rows.weights)[:, np.newaxis]
+        design = np.concatenate([part for _, part in self._blocks()])
+        weighted = (design - self.centre) * root
+        self.whitening = [whitening(weighted[:, where].T @ weighted[:, where]) for where in self.slices]
+        white = self._whitened(weighted.T)  # whitened functions × rows
+        values, vectors = linalg.eigh(white.T @ white, overwrite_a=True, check_finite=False)
+        kept = values > TIED
+        self._weighted, self._values = weighted, values[kept]
+        self._vectors = white @ (vectors[:, kept] / np.sqrt(values[kept]))
+
+    def _whitened(self, right: np.ndarray) -> np.ndarray:
+        """Wᵀ right, column by column."""
+        return np.concatenate([w.T @ right[where] for w, where in zip(self.whitening, self.slices, strict=True)])
+
+    @property
+    def white_slices(self) -> list[slice]:
+        """Where the whitened functions of each column are."""
+        stops = np.cumsum([w.shape[1] for w in self.whitening])
+        return [slice(int(stop) - w.shape[1], int(stop)) for stop, w in zip(stops, self.whitening, strict=True)]
+
+    def settle_ties(self, scores: np.ndarray) -> None:
+        """Leave out directions in which columns nearly agree and these scores (centred) hardly vary."""
+        along = self._along((self.rows.weights * scores)[:, np.newaxis])
+        explained = along[:, 0] ** 2 / self._values
+        order = np.argsort(np.where(self._values < NEARLY_TIED, explained, np.inf), kind="stable")
+        cost = np.cumsum(explained[order])
+        weak = (self._values[order] < NEARLY_TIED) & (cost <= LEFT_OUT * float(self.rows.weights @ scores**2))
+        kept = np.sort(order[~weak])
+        self._values, self._vectors = self._values[kept], self._vectors[:, kept]
+
+    def _along(self, weighted: np.ndarray) -> np.ndarray:
+        """Inner products of the kept directions with scores times weights (n × m)."""
+        inner = self._times_transposed(weighted) - np.outer(self.centre, weighted.sum(axis=0))
+        return self._vectors.T @ self._whitened(inner)
+
+    def solve(self, weighted: np.ndarray) -> np.ndarray:
+        """Coefficients of the whitened functions; `weighted` are the scores of the rows (n × m), times their weights.
+
+        The variance of a column's curve is the sum of the squares of its coefficients.
+        """
+        return self._vectors @ (self._along(weighted) / self._values[:, np.newaxis])
+
+    def unwhitened(self, white: np.ndarray) -> np.ndarray:
+        """Coefficients of the functions themselves."""
+        parts = zip(self.whitening, self.white_slices, strict=True)
+        return np.concatenate([w @ white[where] for w, where in parts])
+
+    def fitted(self, coefs: np.ndarray) -> np.ndarray:
+        """The sums of the curves with these coefficients (of the functions themselves) at the rows: n × m."""
+        out = np.empty((self.rows.size, coefs.shape[1]))
+        for block, design in self._blocks():
+            out[block] = design @ coefs
+        return out - self.centre @ coefs
+
+    def covariance(self, functions: np.ndarray) -> np.ndarray:
+        """Covariances of some functions over the rows."""
+        if self._by_rows:
+            return self._weighted[:, functions].T @ self._weighted[:, functions]
+        return self._gram[np.ix_(functions, functions)]

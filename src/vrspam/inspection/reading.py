@@ -1,0 +1,340 @@
+"""Reading a score column by column: curves, importances and interactions, made once from the training rows.
+
+A score whose features are functions of single columns is a sum of curves, and these are read as they are. Any other
+score is projected on such sums (`vrspam.inspection.projection`): the curves are its best additive reading, and the
+interactions are the rest, in which no function of one column is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from vrspam._utils import array_api
+from vrspam.features import AdditiveFeatures, FeatureMap, frames
+from vrspam.features.encoders import Curves, Encoder
+from vrspam.features.mapped import MAX_FEATURES, MappedArray
+from vrspam.inspection.interactions import (
+    MOST_SCREENED,
+    Interactions,
+    bins_for,
+    pair_effect,
+    shuffle_effects,
+    strongest_pairs,
+)
+from vrspam.inspection.parts import INTERACTIONS, column_groups, distinct, importances, keeps_columns_apart
+from vrspam.inspection.projection import Projection, with_line
+from vrspam.inspection.rows import MOST_ROWS, ReadRows, bin_column, draw_rows, mean_at_numbers
+from vrspam.inspection.shapes import Shape, make_shape
+from vrspam.inspection.together import closeness, columns_together, functions_of
+from vrspam.moments import ClassMoments
+
+MOST_COLUMNS = 1_000  # of columns as they are
+SUM_ROWS = 2_000  # beside which the curves of a sum of curves are drawn: the curves themselves rest on all rows
+ROWS_PER_FUNCTION = 20  # that a projection rests on
+MOST_FUNCTIONS = 1_000
+REFINEMENTS = 3
+MOST_COMPARED = 100  # columns whose curves are compared with the rows and with each other: the most important ones
+
+
+@dataclass(frozen=True)
+class ScoreReading:
+    """What a score looks like, column by column.
+
+    Attributes
+    ----------
+    shapes : tuple of Shape
+        The curve of each column, in the order of the columns.
+    interactions : Interactions or None
+        What is no sum of curves; None where the score is one by construction.
+    effects : ndarray of shape (columns,)
+        Standard deviation of what each column does to the score, by its curve and in interactions.
+    """
+
+    shapes: tuple[Shape, ...]
+    interactions: Interactions | None
+    effects: np.ndarray
+
+    @property
+    def rest_name(self) -> str:
+        """What the part is called that is no sum of curves."""
+        return distinct([*(shape.name for shape in self.shapes), INTERACTIONS])[-1]
+
+    def importances(self) -> dict[str, float]:
+        """Spread of what each column, and interactions, add to the score."""
+        spread = {shape.name: shape.importance for shape in self.shapes}
+        return spread if self.interactions is None else {**spread, self.rest_name: self.interactions.spread}
+
+    def parts(self, X: Any, scores: np.ndarray) -> dict[str, np.ndarray]:
+        """What each column, and interactions, add to the scores of the rows of X."""
+        parts = {shape.name: shape.parts(X, index) for index, shape in enumerate(self.shapes)}
+        return parts if self.interactions is None else {**parts, self.rest_name: scores - sum(parts.values())}
+
+
+@dataclass(frozen=True)
+class FittedScorer:
+    """A linear scorer of features, with its fits on the folds.
+
+    Attributes
+    ----------
+    features : fitted transformer, or None for the columns as they are
+    coef : ndarray of shape (D,)
+    fold_coefs : ndarray of shape (K, D)
+    left_out : float
+        Mean share of the rows that a fold leaves out.
+    left_out_rows : list of K arrays of bool
+        For each fold the rows that it leaves out.
+    moments : ClassMoments or None
+        Of the features, where these keep columns apart; without scatter matrices where they are more than the rows.
+    """
+
+    features: Any
+    coef: np.ndarray
+    fold_coefs: np.ndarray
+    left_out: float
+    left_out_rows: list[np.ndarray]
+    moments: ClassMoments | None
+
+    def scores(self, X: Any, coefs: np.ndarray) -> np.ndarray:
+        """Features times `coefs`."""
+        if isinstance(self.features, FeatureMap):
+            return np.asarray(self.features.products(X, coefs), dtype=np.float64)
+        return np.asarray(MappedArray(X, self.features) @ coefs, dtype=np.float64)
+
+
+def read_score(
+    scorer: FittedScorer,
+    X: Any,
+    positive: np.ndarray,
+    weights: np.ndarray | None,
+    names: Sequence[Any],
+    seed: int | None,
+) -> ScoreReading | str:
+    """Return the reading of a score over the rows that it was fitted on, or say why there is none."""
+    columns = distinct(names)
+    if scorer.features is None:
+        if len(columns) > MOST_COLUMNS:
+            return (
+                f"X has {len(columns):,} columns that are used as they are, and curves are made for at most "
+                f"{MOST_COLUMNS:,}; coef_ says what each adds"
+            )
+        if scorer.moments is None or not scorer.moments.has_scatter:
+            return "a fit by products with X keeps no moments of the columns; coef_ says what each adds"
+    if keeps_columns_apart(scorer.features):
+        rows = draw_rows(X, positive, weights, seed, SUM_ROWS)
+        # Of a large sparse X the range of all rows would take a copy: that of the rows drawn must do.
+        encoders = _line_encoders(rows.X if sparse.issparse(X) else X) if scorer.features is None else None
+        return _read_sum(scorer, encoders or scorer.features.encoders_, rows, columns)
+    if len(columns) > MAX_FEATURES:
+        return f"X has {len(columns):,} columns, and curves are made for at most {MAX_FEATURES:,}"
+    rows = draw_rows(X, positive, weights, seed, MOST_ROWS)
+    try:
+        basis = AdditiveFeatures(
+            max_features=max(1, min(MOST_FUNCTIONS, int(rows.effective) // ROWS_PER_FUNCTION)),
+            max_categories=scorer.features.max_categories if isinstance(scorer.features, FeatureMap) else 1000,
+            random_state=seed,
+        ).fit(X, sample_weight=weights)
+    except (TypeError, ValueError) as error:  # dates, say, which a transformer of another package may take
+        return f"the columns have no curves ({error})"
+    if _has_straight_lines(scorer.features):
+        basis.encoders_ = [with_line(encoder) for encoder in basis.encoders_]
+    if basis.n_features_out_ > MAX_FEATURES:
+        return f"curves of all columns would take {basis.n_features_out_:,} functions, of at most {MAX_FEATURES:,}"
+    return _read_projection(scorer, rows, columns, basis, seed)
+
+
+def _has_straight_lines(features: Any) -> bool:
+    """Whether features may go on as straight lines far from the middle of a column, where additive ones are clipped."""
+    encoders = getattr(features, "encoders_", None) if isinstance(features, FeatureMap) else None
+    return encoders is None or any(isinstance(encoder, Curves) and encoder.extend for encoder in encoders)
+
+
+def _read_sum(scorer: FittedScorer, encoders: Sequence[Encoder], rows: ReadRows, names: list[str]) -> ScoreReading:
+    """The curves of a score that is a sum of them."""
+    moments = scorer.moments
+    assert moments is not None
+    groups = column_groups(scorer.features, names, scorer.coef.size)
+    slices = list(groups.values())
+    features = None if moments.has_scatter else _centred_features(scorer, rows)
+    if features is None:
+        spread = importances(groups, scorer.coef, moments)
+    else:  # more features than rows: their moments have no scatter matrices
+        parts = {name: features[:, where] @ scorer.coef[where] for name, where in groups.items()}
+        spread = {name: float(np.sqrt(rows.weights @ part**2)) for name, part in parts.items()}
+    coefs = np.vstack([scorer.coef, scorer.fold_coefs]).T
+    centre, delta = moments.means.mean(axis=0), moments.delta
+    shapes = [
+        make_shape(
+            name,
+            encoder,
+            centre[where],
+            coefs[where],
+            scorer.left_out,
+            spread[name],
+            float(scorer.coef[where] @ delta[where]),
+        )
+        for encoder, (name, where) in zip(encoders, groups.items(), strict=True)
+    ]
+    sizes = np.array(list(spread.values()))
+    compared = _largest(sizes, MOST_COMPARED)
+    functions, own = functions_of([slices[j] for j in compared])
+    if features is None:
+        covariance = moments.within[np.ix_(functions, functions)] / 2.0
+        covariance += np.outer(delta[functions], delta[functions]) / 4.0
+    else:
+        covariance = features[:, functions].T @ (rows.weights[:, np.newaxis] * features[:, functions])
+    effective = 4.0 / float((1.0 / moments.rows).sum())
+    explained = closeness(covariance, own, scorer.coef[functions], effective)
+    scores = rows.X @ scorer.coef if scorer.features is None else scorer.scores(rows.X, scorer.coef)
+    shapes = _compare(shapes, compared, encoders, rows, scores - centre @ scorer.coef, explained)
+    return ScoreReading(tuple(shapes), None, sizes)
+
+
+def _centred_features(scorer: FittedScorer, rows: ReadRows) -> np.ndarray:
+    """The features of the rows, minus their mean with both classes weighing the same."""
+    features = np.asarray(scorer.features.features_of(rows.X), dtype=np.float64)
+    return features - rows.weights @ features
+
+
+def _line_encoders(X: Any) -> list[Encoder]:
+    """Straight lines over the range of each column, as the columns are."""
+    xp = array_api.device_namespace(X)
+    if xp is not None:
+        ends = [array_api.on_host(xp.min(X, axis=0)), array_api.on_host(xp.max(X, axis=0))]
+    elif sparse.issparse(X):
+        ends = [X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()]
+    else:
+        ends = [X.min(axis=0), X.max(axis=0)]
+    encoders: list[Encoder] = []
+    for low, high in np.stack(ends, axis=1).astype(np.float64):
+        nodes = np.array([low, high]) if high > low else np.array([low])
+        encoders.append(Curves(nodes, nodes[:, np.newaxis], ("",), missing=False, extend=nodes.size > 1))
+    return encoders
+
+
+def _read_projection(
+    scorer: FittedScorer, rows: ReadRows, names: list[str], basis: AdditiveFeatures, seed: int | None
+) -> ScoreReading:
+    """The best additive reading of any score, and what it leaves."""
+    coefs = np.vstack([scorer.coef, scorer.fold_coefs]).T
+    scores = scorer.scores(rows.X, coefs)
+    scores -= rows.weights @ scores
+    projection = Projection(basis, rows)
+    projection.settle_ties(scores[:, 0])
+    white = projection.solve(rows.weights[:, np.newaxis] * scores)
+    found = projection.unwhitened(white)
+    rest = scores[:, 0] - projection.fitted(found[:, :1])[:, 0]
+    white[:, 1:] = _without_left_out(projection, scorer, scores[:, 1:], white[:, 1:])
+    found = projection.unwhitened(white)
+    variances = np.array([float(white[where, 0] @ white[where, 0]) for where in projection.white_slices])
+    shapes = [
+        make_shape(
+            name,
+            encoder,
+            projection.centre[where],
+            found[where],
+            scorer.left_out,
+            float(np.sqrt(variance)),
+            float(projection.difference[where] @ found[where, 0]),
+        )
+        for name, encoder, where, variance in zip(names, basis.encoders_, projection.slices, variances, strict=True)
+    ]
+    compared = _largest(variances, MOST_COMPARED)
+    functions, own = functions_of([projection.slices[j] for j in compared])
+    explained = closeness(projection.covariance(functions), own, found[functions, 0], rows.effective)
+    shapes = _compare(shapes, compared, basis.encoders_, rows, scores[:, 0], explained)
+    return _with_interactions(scorer, rows, shapes, scores[:, 0], rest, seed)
+
+
+def _without_left_out(
+    projection: Projection, scorer: FittedScorer, scores: np.ndarray, white: np.ndarray
+) -> np.ndarray:
+    """The projection of the score of each fold over the rows that it does not leave out.
+
+    So the bands say how much a curve varies with the rows of the fit and with those it is read from. The factor of all
+    rows solves for those of a fold too, in a few steps of iterative refinement that start at all rows.
+    """
+    weights = projection.rows.weights[:, np.newaxis]
+    inside = ~np.stack([left[projection.rows.places] for left in scorer.left_out_rows], axis=1) * weights
+    share = inside.sum(axis=0)
+    share = np.where(share > 0.0, share, 1.0)
+    for _ in range(REFINEMENTS):
+        rest = scores - projection.fitted(projection.unwhitened(white))
+        rest -= (inside * rest).sum(axis=0) / share
+        white = white + projection.solve(inside * rest) / share
+    return white
+
+
+def _with_interactions(
+    scorer: FittedScorer,
+    rows: ReadRows,
+    shapes: list[Shape],
+    scores: np.ndarray,
+    rest: np.ndarray,
+    seed: int | None,
+) -> ScoreReading:
+    total, left = float(rows.weights @ scores**2), float(rows.weights @ rest**2)
+    curves = np.array([shape.importance for shape in shapes])
+    if left <= 1e-12 * total:  # rounding
+        return ScoreReading(tuple(shapes), Interactions(float(np.sqrt(left)), 0.0, ()), curves)
+    taking_part = shuffle_effects(
+        rows, lambda j: shapes[j].parts(rows.X, j), lambda X: scorer.scores(X, scorer.coef), seed
+    )
+    effects = np.sqrt(curves**2 + taking_part)
+    screened = _largest(taking_part if taking_part.any() else effects, MOST_SCREENED)
+    most = bins_for(rows.effective)
+    bins = [_bins(shapes[j], rows, j, most) for j in screened]
+    pairs = []
+    for a, b, variance in strongest_pairs(bins, rest, rows.weights):
+        both = (shapes[screened[a]].name, shapes[screened[b]].name)
+        pairs.append(pair_effect(bins[a], bins[b], both, rest, rows, variance / total))
+    found = Interactions(float(np.sqrt(left)), min(left / total, 1.0), tuple(pairs))
+    return ScoreReading(tuple(shapes), found, effects)
+
+
+def _bins(shape: Shape, rows: ReadRows, index: int, most: int):
+    categories = None if shape.numeric else tuple(shape.grid)
+    return bin_column(rows, index, categories, shape.missing is not None, most)
+
+
+def _largest(sizes: np.ndarray, most: int) -> list[int]:
+    """The numbers of the columns of the largest sizes, in the order of the columns."""
+    return sorted(np.argsort(-sizes, kind="stable")[:most].tolist())
+
+
+def _compare(
+    shapes: list[Shape],
+    compared: list[int],
+    encoders: Sequence[Encoder],
+    rows: ReadRows,
+    scores: np.ndarray,
+    explained: np.ndarray,
+) -> list[Shape]:
+    """The same curves, some with the mean score of the rows at each value and the columns that move together."""
+    some = [shapes[j] for j in compared]
+    sizes = np.array([shape.importance for shape in some])
+    near = columns_together(explained, sizes, [shape.name for shape in some])
+    shapes = list(shapes)
+    for j, others in zip(compared, near, strict=True):
+        means, absent = _mean_scores(shapes[j], encoders[j], rows, j, scores)
+        shapes[j] = shapes[j]._replace(mean_score=means, missing_mean_score=absent, together=others)
+    return shapes
+
+
+def _mean_scores(
+    shape: Shape, encoder: Encoder, rows: ReadRows, index: int, scores: np.ndarray
+) -> tuple[np.ndarray, float | None]:
+    """Mean score of the rows at each point of a curve, and of those whose value is missing."""
+    if isinstance(encoder, Curves):
+        return mean_at_numbers(frames.numbers(rows.X, index), scores, rows.weights, shape.grid)
+    codes = frames.category_codes(rows.X, index, encoder.codes)
+    known = codes >= 0
+    weight = np.bincount(codes[known], rows.weights[known], encoder.width)
+    sums = np.bincount(codes[known], (rows.weights * scores)[known], encoder.width)
+    means = np.divide(sums, weight, out=np.full(weight.size, np.nan), where=weight > 0.0)
+    absent = float(means[-1]) if encoder.missing and weight[-1] > 0.0 else None
+    return means[: shape.grid.size], absent

@@ -1,0 +1,159 @@
+"""The curve of one column: what each of its values adds to the score, with a band from the folds."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.stats import t as student
+
+from vrspam.features import frames
+from vrspam.features.encoders import Curves, Encoder, Indicators
+
+CONFIDENCE = 0.95
+LINE_POINTS = 11  # at which a straight line is drawn, as a line and not as two points
+
+
+class Shape(NamedTuple):
+    """What one column adds to the score.
+
+    Attributes
+    ----------
+    name : str
+        The column.
+    grid : ndarray
+        Values of the column: numbers in increasing order, between which the curve is straight, or categories.
+    contribution : ndarray
+        What each of them adds to the score; its mean over the training rows is 0, both classes weighing the same.
+    low, high : ndarray
+        Pointwise 95 % band from the folds; NaN where there was only one.
+    missing : tuple of float or None
+        (contribution, low, high) of a missing value, None when none was seen.
+    importance : float
+        Standard deviation of the contribution over the rows, both classes weighing the same.
+    difference : float
+        What the column adds to the difference between the mean scores of the two classes.
+    mean_score : ndarray or None
+        Mean score of the training rows at each value of `grid` (of a number with many values: of the rows near it).
+        Where it differs from the curve, the rows at that value differ in other columns too.
+    missing_mean_score : float or None
+        Mean score of the rows whose value is missing.
+    together : tuple of str
+        Columns that move together with this one: a function of each of them says most of what this curve says, or the
+        other way round. How an effect is split between such columns is a convention; read their curves as one sum.
+    unknown : float
+        What a category that training did not have adds (or a missing value, where none was missing).
+    extend : bool
+        Whether the curve goes on as a straight line outside the grid; otherwise it stays at its last value.
+    """
+
+    name: str
+    grid: np.ndarray
+    contribution: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    missing: tuple[float, float, float] | None
+    importance: float
+    difference: float = 0.0
+    mean_score: np.ndarray | None = None
+    missing_mean_score: float | None = None
+    together: tuple[str, ...] = ()
+    unknown: float = 0.0
+    extend: bool = False
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the column holds numbers."""
+        return self.grid.dtype.kind == "f"
+
+    def parts(self, X: Any, index: int) -> np.ndarray:
+        """What column `index` of X, which is this one, adds to the score of each row."""
+        absent = self.unknown if self.missing is None else self.missing[0]
+        if not self.numeric:
+            codes = frames.category_codes(X, index, Indicators(tuple(self.grid), self.missing is not None).codes)
+            return np.append(self.contribution, [absent, self.unknown])[codes]  # -1 is a category not seen before
+        values = np.asarray(frames.numbers(X, index), dtype=np.float64)
+        parts = np.interp(values, self.grid, self.contribution)
+        if self.extend and self.grid.size > 1:
+            for edge, inner, beyond in ((0, 1, values < self.grid[0]), (-1, -2, values > self.grid[-1])):
+                slope = (self.contribution[edge] - self.contribution[inner]) / (self.grid[edge] - self.grid[inner])
+                parts[beyond] += slope * (values[beyond] - self.grid[edge])
+        return np.where(np.isnan(values), absent, parts)
+
+
+def column_points(encoder: Encoder) -> tuple[np.ndarray, np.ndarray]:
+    """The points at which a column's curve is drawn and their features; a missing value is the last row."""
+    if not isinstance(encoder, Curves):
+        grid = np.array(encoder.categories, dtype=object)
+        return grid, encoder.design
+    grid, table = encoder.nodes, encoder.table
+    if encoder.extend and grid.size == 2:
+        share = np.linspace(0.0, 1.0, LINE_POINTS)[:, np.newaxis]
+        grid, table = grid[0] + share[:, 0] * np.ptp(grid), table[0] + share * (table[1] - table[0])
+    if not encoder.missing:
+        return grid, table
+    design = np.zeros((grid.size + 1, encoder.width))
+    design[:-1, :-1], design[-1, -1] = table, 1.0
+    return grid, design
+
+
+@cache
+def _quantile(folds: int) -> float:
+    return float(student.ppf(0.5 + CONFIDENCE / 2.0, folds - 1))  # NaN for one
+
+
+def jackknife_half_width(each: np.ndarray, left_out: float) -> np.ndarray:
+    """Half the width of the 95 % band of curves, from those of K folds in the columns of `each`.
+
+    Each fold leaves out a share v of the rows, so that the delete-a-group jackknife gives the standard error at every
+    point, se² = (1 - v)/v · mean of the squared differences from their mean; the band is ± t(K - 1) · se, NaN for a
+    single fold.
+    """
+    return np.sqrt((1.0 - left_out) / left_out) * _quantile(each.shape[1]) * each.std(axis=1)
+
+
+def make_shape(
+    name: str,
+    encoder: Encoder,
+    centre: np.ndarray,
+    coefs: np.ndarray,
+    left_out: float,
+    importance: float,
+    difference: float,
+) -> Shape:
+    """The curve of one column.
+
+    Parameters
+    ----------
+    name : str
+    encoder : Encoder
+        The column's features.
+    centre : ndarray of shape (width,)
+        Their means, both classes weighing the same.
+    coefs : ndarray of shape (width, 1 + folds)
+        Coefficients of them: of all rows, then of each fold.
+    left_out : float
+        Share of the rows that a fold leaves out.
+    importance, difference : float
+        See `Shape`.
+    """
+    grid, design = column_points(encoder)
+    values = (design - centre) @ coefs
+    value, half = values[:, 0], jackknife_half_width(values[:, 1:], left_out)
+    absent = None
+    if encoder.missing:
+        absent = (float(value[-1]), float(value[-1] - half[-1]), float(value[-1] + half[-1]))
+        value, half = value[:-1], half[:-1]
+    return Shape(
+        name,
+        grid,
+        value,
+        value - half,
+        value + half,
+        absent,
+        importance,
+        difference=difference,
+        unknown=-float(centre @ coefs[:, 0]),
+        extend=isinstance(encoder, Curves) and encoder.extend,
+    )

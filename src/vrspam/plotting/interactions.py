@@ -1,0 +1,121 @@
+"""The plot of interactions: what a pair of columns adds to the score beyond the curves of both, as heat maps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure
+
+from vrspam.inspection import Axis, PairEffect
+from vrspam.plotting.style import BLUE, ORANGE, new_figure, shortened
+
+PANEL = (3.6, 3.2)
+COLOURS = LinearSegmentedColormap.from_list("interactions", [BLUE, "#f7f7f7", ORANGE])
+EMPTY = "#d9d9d9"
+MOST_TICKS = 6
+
+
+def plot_interactions(pairs: Any, *, most: int = 6, columns: int = 3) -> Figure:
+    """Draw the strongest pairs of columns that interact, each as a heat map.
+
+    The colour of a cell is the mean of what interactions add to the score, over the training rows in it; curves of
+    single columns are not in it (`plot_shapes`). Bins of numbers hold about as many rows each, and the axis shows their
+    limits. A cell of fewer than three rows is grey. All panels have the same colours. The title says which part of the
+    variance of the score the pair explains.
+
+    Parameters
+    ----------
+    pairs : fitted AUCClassifierCV, its `pair_effects_`, or a model of `vrspam.tool`
+    most : int, default=6
+        Draw at most this many pairs.
+    columns : int, default=3
+        Number of panels in a row.
+
+    Returns
+    -------
+    matplotlib Figure
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vrspam import AUCClassifierCV
+    >>> from vrspam.plotting import plot_interactions
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((800, 3))
+    >>> y = X[:, 0] * X[:, 1] + 0.3 * rng.standard_normal(800) > 0
+    >>> model = AUCClassifierCV(features="kernel", random_state=0).fit(X, y)
+    >>> list(model.interactions_)
+    [('x0', 'x1')]
+    >>> panel, colours = plot_interactions(model).axes
+    >>> panel.get_xlabel(), panel.get_ylabel()
+    ('x0', 'x1')
+    """
+    found: Any = pairs
+    if hasattr(type(pairs), "pair_effects_"):
+        found = pairs.pair_effects_
+    elif hasattr(pairs, "shapes"):
+        found = () if pairs.shapes is None else pairs.shapes.pairs
+    if not isinstance(found, Sequence) or not all(isinstance(pair, PairEffect) for pair in found):
+        raise ValueError(
+            "plot_interactions takes a fitted AUCClassifierCV, its pair_effects_, or a loaded model; for a pipeline "
+            "pass its last step, for a search its best_estimator_."
+        )
+    if not found:
+        raise ValueError("There is nothing to draw: no pair of columns of this model stands out as interacting.")
+    if most < 1 or columns < 1:
+        raise ValueError(f"most and columns must be at least 1, got {most} and {columns}.")
+    shown = list(found[:most])
+    columns = min(columns, len(shown))
+    rows = ceil(len(shown) / columns)
+    figure, panels = new_figure(rows, columns, (PANEL[0] * columns + 0.7, PANEL[1] * rows))
+    every = list(panels.ravel())
+    largest = max(float(np.abs(pair.values[np.isfinite(pair.values)]).max(initial=0.0)) for pair in shown) or 1.0
+    for ax in every[len(shown) :]:
+        ax.remove()
+    for ax, pair in zip(every, shown, strict=False):
+        mesh = _draw(ax, pair, largest)
+    bar = figure.colorbar(mesh, ax=every[: len(shown)], shrink=0.8 if rows == 1 else 0.5)
+    bar.set_label("added to the score")
+    bar.outline.set_visible(False)
+    return figure
+
+
+def _draw(ax: Axes, pair: PairEffect, largest: float) -> Any:
+    ax.grid(visible=False)
+    ax.set_facecolor(EMPTY)
+    values = np.ma.masked_invalid(pair.values.T)
+    mesh = ax.pcolormesh(values, cmap=COLOURS, vmin=-largest, vmax=largest, rasterized=False)
+    first, second = pair.columns
+    _mark(ax.set_xticks, first, slanted=True)
+    _mark(ax.set_yticks, second, slanted=False)
+    ax.set_xlabel(shortened(first.name, 34), parse_math=False)
+    ax.set_ylabel(shortened(second.name, 34), parse_math=False)
+    ax.set_title(f"{100 * pair.share:.1f} % of the score's variance", fontsize=9)
+    return mesh
+
+
+def _mark(set_ticks: Any, axis: Axis, slanted: bool) -> None:
+    """Write limits of bins between them, and values, categories and "missing" in their middle."""
+    places, labels = [], []
+    limits = axis.edges is not None and np.ptp(axis.edges) > 0.0 and any(" to " in label for label in axis.labels)
+    if axis.edges is not None and limits:
+        chosen = np.unique(np.linspace(0, axis.edges.size - 1, min(axis.edges.size, MOST_TICKS)).round().astype(int))
+        digits = 2 - int(np.floor(np.log10(np.ptp(axis.edges))))  # no more than the range makes sense of
+        places, labels = chosen.astype(float).tolist(), [f"{round(axis.edges[i], digits):.4g}" for i in chosen]
+        if len(axis.labels) == axis.edges.size:
+            places.append(len(axis.labels) - 0.5)
+            labels.append("missing")
+    else:
+        step = 1 if axis.edges is None else ceil(len(axis.labels) / 10)
+        places = [i + 0.5 for i in range(0, len(axis.labels), step)]
+        labels = [shortened(axis.labels[i]) for i in range(0, len(axis.labels), step)]
+    turned = slanted and (sum(map(len, labels)) + len(labels) > 30 or (limits and "missing" in labels))
+    set_ticks(
+        places, labels, fontsize=8, rotation=45 if turned else 0, ha="right" if turned or not slanted else "center",
+        parse_math=False,
+    )  # fmt: skip
