@@ -33,6 +33,7 @@ LEAST_ROWS = 2_000
 MATRIX_MAX_FEATURES = 5_000
 QUICK_ROWS = 20.0  # times n/d: the Hessian of so many rows costs little more than a product with X
 DENSE_SPEED = 10.0  # a product of matrices does so many times the work of one with a vector in the same time
+ABOUT = 0.2  # a relative change of the weight of the pairs that count that leaves a preconditioner as it was
 SLOW = 12  # steps after which a preconditioner is too coarse, and the next one takes more rows
 CG_STEPS = 500
 INEXACT = 0.1  # a step solves its linear system to this accuracy, or to that of the certificate
@@ -59,11 +60,17 @@ class Preconditioner:
         self._hessian: np.ndarray | None = None
         self._factor: Any = None
         self._l2 = -1.0
+        self._share, self._thinned = 0.0, False
 
-    def pays(self, pairs: SortedPairs, steps_left: float) -> bool:
-        """Whether a new one costs less than the steps that it is likely to save."""
+    def pays(self, pairs: SortedPairs, steps: int, steps_left: float) -> bool:
+        """Whether a new one, after so many steps with the last, costs less than the steps that it is likely to save.
+
+        If the last one is of a part of the rows, and about as many pairs count as then, another would be no better.
+        """
         if self._hessian is None:
             return True
+        if self._thinned and steps <= SLOW and abs(pairs.share() - self._share) <= ABOUT * self._share:
+            return False
         n, d = self.loss.products.shape
         rows = min(self.most, sum(pairs.active()))
         return rows * d / (DENSE_SPEED * n) < 2.0 * (steps_left - 2.0)
@@ -75,10 +82,11 @@ class Preconditioner:
             self.most *= 2
         part = pairs.active_part(self.most)
         matrix = self.loss.hessian_matrix(part)
-        if part.size < sum(pairs.active()):
+        self._share, self._thinned = pairs.share(), part.size < sum(pairs.active())
+        if self._thinned:
             # A column that is zero in all chosen rows would otherwise look as if nothing bent along it.
             diagonal = np.einsum("ii->i", matrix)
-            np.maximum(diagonal, pairs.share() * self.loss.curvature(), out=diagonal)
+            np.maximum(diagonal, self._share * self.loss.curvature(), out=diagonal)
         self._hessian = matrix
 
     def solve(self, r: np.ndarray, l2: float) -> np.ndarray:
@@ -228,7 +236,7 @@ class PairNewton(SortedScores):
         if not self.preconditioner.by_matrix:
             self._wide_step(objective, state, gradient, l2)
             return
-        if self.preconditioner.pays(self.point.pairs, self._steps_left(objective, gradient)):
+        if self.preconditioner.pays(self.point.pairs, self._steps, self._steps_left(objective, gradient)):
             self.preconditioner.build(self.point.pairs, self._steps)
             self._steps = 0
         self._steps += 1
