@@ -234,3 +234,13 @@ def test_the_edge_of_the_grid_names_the_measure():
     shuffled = np.random.default_rng(0).permutation(X) + y[:, None]
     with pytest.warns(GridEdge, match="in partial AUC up to 30 % false positives"):
         AUCClassifierCV([1e-1, 1e3], [0.5, 0.0], max_fpr=0.3, cv=3).fit(shuffled, y)
+
+
+def test_the_plot_names_the_measure():
+    pytest.importorskip("matplotlib")
+    from vrspam.plotting import plot_cv
+
+    X, y = make_data(100, 3, seed=0, share=0.3)
+    model = AUCClassifierCV(cv=3, scoring="average_precision").fit(X, y)
+    ax = plot_cv(model.score_path_, model.l2s_, model.l1s_, measure=model.measure_)
+    assert ax.get_ylabel() == "average precision on validation folds"
