@@ -245,6 +245,7 @@ def test_a_score_whose_additive_features_say_the_opposite():
     late = rng.random(2000) < 0.1 + 0.02 * (departure - 5)
     features = KernelFeatures(n_landmarks=100, random_state=0).fit(X)
     F = features.transform(X)
+    assert features.additive_ is not None
     own = slice(0, features.additive_.n_features_out_)
     evening = (departure - departure.mean()) / departure.std()
 

@@ -11,6 +11,7 @@ from helpers import pairwise_auc
 
 from vrspam import AUCClassifierCV
 from vrspam.features import KernelFeatures, TreeFeatures, map_from_dict
+from vrspam.features.encoders import Curves
 from vrspam.features.mapped import EXTENDED, named_maps
 
 PRIME = 65_521
@@ -100,7 +101,9 @@ def test_thresholds_come_from_the_rows_that_weigh():
     column = np.random.default_rng(0).standard_normal((2_000, 1))
     weights = np.where(column[:, 0] < 0.0, 1e-6, 1.0)
     features = TreeFeatures(n_trees=50, max_depth=3, n_landmarks=20, random_state=0).fit(column, sample_weight=weights)
-    nodes, cuts = features.encoders_[0].nodes, features.trees_["thresholds"]
+    encoder = features.encoders_[0]
+    assert isinstance(encoder, Curves)
+    nodes, cuts = encoder.nodes, features.trees_["thresholds"]
     used = nodes[cuts[cuts < nodes.size]]
     assert used.size > 200
     assert (used < 0.0).mean() < 0.01
