@@ -81,9 +81,10 @@ def test_a_tolerance_that_eigenvectors_miss_is_reached_by_refining():
     X, y = wide(40, 200)
     X[:, 0] *= 1e4  # one column dwarfs the others
     loss = loss_of(X, y)
-    solution = DualRidge(many=True).solve(Objective(loss, ElasticNet(1e-6)), tol=1e-12, max_iter=1000)
+    # The certificate makes room for the rounding of the products, which is 5e-12 of F(0) here.
+    solution = DualRidge(many=True).solve(Objective(loss, ElasticNet(1e-6)), tol=1e-11, max_iter=1000)
     assert solution.converged
-    assert solution.gap <= 1e-12 * loss.scale
+    assert solution.gap <= 1e-11 * loss.scale
 
 
 def test_a_grid_is_that_of_the_square_matrix():
@@ -126,7 +127,7 @@ def test_maps_of_a_short_table_are_those_of_moments(features, weighted, short_ta
     assert model.converged_path_.all()
     assert model.gap_ <= 1e-8 * model.moments_.p * model.moments_.q
     assert list(model.importances_) == list(other.importances_)
-    np.testing.assert_allclose(list(model.importances_.values()), list(other.importances_.values()), rtol=1e-4)
+    np.testing.assert_allclose(list(model.importances_.values()), list(other.importances_.values()), rtol=1e-4, atol=1e-12)
     one, two = model.shape_functions_["x3"], other.shape_functions_["x3"]
     np.testing.assert_allclose(one.contribution, two.contribution, atol=1e-6)
     np.testing.assert_allclose(one.low, two.low, atol=1e-5)

@@ -511,7 +511,8 @@ class AUCClassifierCV(AUCClassifierBase):
             _centre=moments.means.mean(axis=0),
             **more,
         )
-        if self.max_fpr is not None and self.scoring not in ("auto", "partial_roc_auc"):
+        by_part = self.scoring in ("auto", "partial_roc_auc")
+        if self.max_fpr is not None and not by_part and self._loss.max_fpr is None:
             warn(
                 f"max_fpr={self.max_fpr:g} has no effect, because scoring chooses by {self.measure_}: leave max_fpr "
                 "out, or choose by the partial AUC (scoring='auto')."

@@ -137,7 +137,8 @@ def read_score(
             max_features=max(1, min(MOST_FUNCTIONS, int(rows.effective) // ROWS_PER_FUNCTION)),
             max_categories=scorer.features.max_categories if isinstance(scorer.features, FeatureMap) else 1000,
             random_state=seed,
-        ).fit(X, sample_weight=weights)
+        )
+        basis.learn(X, weights)  # what there is to say about the columns was said when the score was fitted
     except (TypeError, ValueError) as error:  # dates, say, which a transformer of another package may take
         return f"the columns have no curves ({error})"
     if _has_straight_lines(scorer.features):

@@ -135,7 +135,31 @@ class PairProximalNewton(SortedScores):
         taken = self.search(objective, state, direction, image)
         if taken == 1.0:
             state.w[columns] = goal  # w + (goal - w) may not be 0 where goal is
+        if taken == 0.0 and not penalty.is_convex:  # the model lies below F, and leads to another valley
+            taken = self._majorised_step(objective, state, columns)
         self._settled = taken > 0.0 and np.array_equal(np.sign(state.w), signs)
+
+    def _majorised_step(self, objective: Objective, state: State, columns: np.ndarray) -> float:
+        """A step that minimises g·d + c/2 Σ h_j d_j² + Ω(w + d), c raised until that lies above F and F falls.
+
+        h bounds the curvature along each column, so with c = number of columns it always does.
+        """
+        loss, bound = objective.loss, objective.loss.curvature()[columns]
+        penalty, w = objective.penalty.restricted_to(columns), state.w[columns]
+        factor = 1.0
+        while factor <= 2.0 * columns.size:
+            step = 1.0 / np.maximum(factor * bound, np.finfo(float).tiny)
+            goal = penalty.prox(w - step * state.grad[columns], step)
+            direction = np.zeros_like(state.w)
+            direction[columns] = goal - w
+            taken = self.search(objective, state, direction, loss.quick_scores(direction))
+            state.passes += 1.0
+            if taken > 0.0:
+                if taken == 1.0:
+                    state.w[columns] = goal
+                return taken
+            factor *= 2.0
+        return 0.0
 
     def _newton_step(self, objective: Objective, state: State) -> bool:
         """A Newton step on the columns in use, up to the first change of a sign; False if none was possible."""
@@ -164,6 +188,8 @@ class PairProximalNewton(SortedScores):
             used,
         )
         state.passes += 2.0 * steps + 1.0
+        if not step.any():  # a penalty that is not convex bends F down here
+            return False
         crossing = (w + step) * np.sign(w) < 0.0
         fractions = np.where(crossing, w / np.where(crossing, -step, 1.0), 1.0)
         most = float(np.min(fractions, initial=1.0))
