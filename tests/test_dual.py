@@ -127,7 +127,9 @@ def test_maps_of_a_short_table_are_those_of_moments(features, weighted, short_ta
     assert model.converged_path_.all()
     assert model.gap_ <= 1e-8 * model.moments_.p * model.moments_.q
     assert list(model.importances_) == list(other.importances_)
-    np.testing.assert_allclose(list(model.importances_.values()), list(other.importances_.values()), rtol=1e-4, atol=1e-12)
+    np.testing.assert_allclose(
+        list(model.importances_.values()), list(other.importances_.values()), rtol=1e-4, atol=1e-12
+    )
     one, two = model.shape_functions_["x3"], other.shape_functions_["x3"]
     np.testing.assert_allclose(one.contribution, two.contribution, atol=1e-6)
     np.testing.assert_allclose(one.low, two.low, atol=1e-5)

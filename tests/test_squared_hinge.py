@@ -371,3 +371,21 @@ def test_the_toy_and_the_loss_agree():
     slow, quick = (solve(Objective(loss, penalty), tol=1e-13, max_iter=3000) for loss in (toy, ours))
     np.testing.assert_allclose(quick.w, slow.w, atol=1e-6)
     np.testing.assert_allclose(ours.curvature(), toy.curvature())
+
+
+@pytest.mark.parametrize("penalty", ["mcp", "scad"])
+@pytest.mark.parametrize(("n", "d", "share"), [(400, 20, 0.3), (300, 100, 0.3), (300, 100, 0.1)])
+def test_penalties_that_are_not_convex(penalty, n, d, share):
+    """Stationary, and not above the elastic net's solution, from which it starts."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, d)) + 0.6 * rng.standard_normal((n, 1))
+    y = (X[:, :5].sum(axis=1) + rng.standard_normal(n) > 1.5).astype(int)
+    moments = ClassMoments.from_data(X, y)
+    l1 = share * 2.0 * moments.p * moments.q * float(np.abs(moments.delta).max())
+    net = AUCClassifier(1e-3, l1, loss="squared_hinge").fit(X, y)
+    model = AUCClassifier(1e-3, l1, loss="squared_hinge", penalty=penalty).fit(X, y)
+    assert model.stationarity_ <= 1e-8 * moments.p * moments.q
+    assert np.isnan(model.gap_)
+    assert 0 < np.count_nonzero(model.coef_) <= np.count_nonzero(net.coef_)
+    # MCP and SCAD lie below l1 |w|, so a descent from the elastic net's solution ends below its F
+    assert model.objective_ < net.objective_
