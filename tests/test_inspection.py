@@ -519,3 +519,20 @@ def test_why_there_are_no_curves(monkeypatch):
     parts = model.explain_one(dates.iloc[[0]])
     assert list(parts) == ["feature0", "feature1"] == list(model.importances_)
     assert sum(parts.values()) == pytest.approx(model.decision_function(dates.iloc[[0]])[0])
+
+
+def test_copies_of_columns_that_were_rounded_do_not_cancel():
+    """Minutes and charges: each pair agrees but for rounding, and the score has interactions besides."""
+    rng = np.random.default_rng(0)
+    minutes = rng.gamma(9.0, 20.0, (3000, 4))
+    X = np.hstack([minutes, np.round(0.17 * minutes, 2)])
+    scaled = (minutes - minutes.mean(axis=0)) / minutes.std(axis=0)
+    late = scaled[:, 0] + 0.8 * scaled[:, 1] * scaled[:, 2] + rng.standard_normal(3000) > 1.5
+    model = AUCClassifierCV(features="kernel 1", random_state=0).fit(X, late)
+    spread = model.decision_function(X).std()
+    assert model.interactions_share_ > 0.1
+    assert max(model.importances_.values()) < spread
+    for j in range(4):
+        one, other = model.shape_functions_[f"x{j}"], model.shape_functions_[f"x{j + 4}"]
+        assert f"x{j + 4}" in one.together
+        assert one.importance == pytest.approx(other.importance, rel=0.05, abs=0.02 * spread)

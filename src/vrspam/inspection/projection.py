@@ -7,8 +7,8 @@ With B the features of an additive map (their rows B_i, centred) and v_i the wei
 The norm is the total variance of the curves. It does not depend on how a column's functions are written down, and it
 splits an effect that several columns could explain alike evenly between them. Columns that nearly agree are treated in
 the same way, or else large curves of theirs would cancel: directions in which curves of total variance 1 add up to a
-function of variance below `NEARLY_TIED` are left out, as long as this costs less than `LEFT_OUT` of the variance of the
-score. A score that is made of such a difference keeps it.
+function of variance below `NEARLY_TIED` are left out, unless one explains more of the variance of the score than
+`LEFT_OUT`, and clearly more than any direction would by chance. A score that is made of such a difference keeps it.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from vrspam.inspection.together import whitening
 TIED = 1e-6  # below this variance of a sum of curves, whose own variances add up to 1, only rounding is left of it
 NEARLY_TIED = 1e-2
 LEFT_OUT = 1e-3
+CHANCE = 16.0  # times what a direction explains by chance of what is not additive, 1 / rows
 KEPT_ENTRIES = 12_000_000  # a design of at most so many entries is computed once and kept
 
 
@@ -123,10 +124,10 @@ class Projection:
         """Leave out directions in which columns nearly agree and these scores (centred) hardly vary."""
         along = self._along((self.rows.weights * scores)[:, np.newaxis])
         explained = along[:, 0] ** 2 / self._values
-        order = np.argsort(np.where(self._values < NEARLY_TIED, explained, np.inf), kind="stable")
-        cost = np.cumsum(explained[order])
-        weak = (self._values[order] < NEARLY_TIED) & (cost <= LEFT_OUT * float(self.rows.weights @ scores**2))
-        kept = np.sort(order[~weak])
+        variance = float(self.rows.weights @ scores**2)
+        rest = max(variance - float(explained.sum()), 0.0)  # of which any direction explains a part by chance
+        least = max(LEFT_OUT * variance, CHANCE * rest / self.rows.effective)
+        kept = (self._values >= NEARLY_TIED) | (explained > least)
         self._values, self._vectors = self._values[kept], self._vectors[:, kept]
 
     def _along(self, weighted: np.ndarray) -> np.ndarray:
