@@ -22,7 +22,7 @@ from vrspam.objective.sorted_pairs import MARGIN, PairRows, SortedPairs
 from vrspam.objective.squared_hinge import BLOCK_ENTRIES, EPS, Point, SquaredHingeLoss
 
 ROOT_STEPS = 100
-TIED_ROWS = 2_000  # of which the change of t enters the Hessian as a matrix
+TIED_ENTRIES = 1 << 22  # of the tied rows whose change of t enters the Hessian as a matrix
 
 
 class PartialHingeLoss:
@@ -146,8 +146,9 @@ class SmoothedPartialLoss(SquaredHingeLoss):
         """∇g_j = 2 Σ_i a_i max(0, lower_j - upper_i) (x_j - x_i) of the tied rows, or of some, and their weights."""
         centre = self.centre if columns is None else self.centre[columns]
         some = np.arange(edge.tied.size)
-        if some.size > TIED_ROWS:
-            some = np.arange(TIED_ROWS) * some.size // TIED_ROWS
+        most = max(1_000, TIED_ENTRIES // max(centre.size, 1))
+        if some.size > most:
+            some = np.arange(most) * some.size // most
         weights = edge.tied_weights[some] * (edge.tied_weights.sum() / edge.tied_weights[some].sum())
         below, level = edge.below[some], edge.lower[edge.tied[some]]
         out = edge.first[some][:, np.newaxis] * (self.products.take(edge.down[edge.tied[some]], columns) - centre)
