@@ -56,20 +56,18 @@ def test_l1_gives_zeros_on_the_part_too(penalty):
 
 
 def test_training_on_the_part_ranks_its_top_better():
-    """Half of the positives are easy, half can be told from the negatives by the second column alone, at the top."""
+    """The first column puts a tenth of the negatives above the positives; the second one can tell these apart."""
     rng = np.random.default_rng(0)
     n = 3000
     y = np.arange(2 * n) % 6 == 0
     X = rng.standard_normal((2 * n, 2))
-    X[y, 0] += 1.2
-    extreme = ~y & (rng.random(2 * n) < 0.15)
-    X[extreme, 0] += 4.0  # negatives that the first column puts at the top
-    X[extreme, 1] -= 2.0
+    X[y, 0] += 4.0
+    X[~y & (rng.random(2 * n) < 0.1)] += [6.0, -4.0]
     train, test = slice(0, n), slice(n, 2 * n)
-    whole = AUCClassifier(1e-4, loss="squared_hinge").fit(X[train], y[train])
-    part = AUCClassifier(1e-4, loss="squared_hinge", max_fpr=0.05).fit(X[train], y[train])
+    whole = AUCClassifier(1e-3, loss="squared_hinge").fit(X[train], y[train])
+    part = AUCClassifier(1e-3, loss="squared_hinge", max_fpr=0.05).fit(X[train], y[train])
     at_the_top = [partial_auc(y[test], model.decision_function(X[test]), max_fpr=0.05) for model in (whole, part)]
-    assert at_the_top[1] > at_the_top[0]
+    assert at_the_top[1] > at_the_top[0] + 0.002
 
 
 def test_cross_validation_trains_and_chooses_on_the_part():

@@ -63,6 +63,7 @@ def bits(model):
     slope=finite,
     label=st.one_of(st.text(max_size=5), st.integers(-(2**60), 2**60), st.booleans(), finite),
 )
+@example(coef=np.array([0.0]), intercept=0.0, slope=0.0, label=-1e300)
 @example(coef=np.array([-0.0, 5e-324, 1.7976931348623157e308]), intercept=-0.0, slope=-0.0, label="\x00é😀")
 def test_round_trip_is_exact_to_the_bit(tmp_path, coef, intercept, slope, label):
     model = make_model(coef, intercept, means=np.vstack([coef, -coef]), calibration=Sigmoid(slope, 0.5))

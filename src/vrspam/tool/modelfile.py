@@ -170,7 +170,7 @@ def _check_schema(schema: Schema, plain: Mapping[str, Any]) -> None:
     for label in schema.labels or ():
         if not isinstance(label, kinds) or (bool not in kinds and isinstance(label, bool)):
             raise DataError(f"the label {label!r} is not of type {schema.target_type}")
-        if isinstance(label, int | float) and not -(2.0**63) <= label <= sys.float_info.max:
+        if isinstance(label, int | float) and not abs(label) <= sys.float_info.max:
             raise DataError("a label is too large")
 
 
