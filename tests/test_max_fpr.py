@@ -101,6 +101,20 @@ def test_bad_input_is_named(parameters, match):
         AUCClassifier(**parameters).fit(X, y)
 
 
+def test_nothing_at_the_top_is_said():
+    """A part that is out of reach: w = 0 is the best, and noise in its place would rank at random."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((400, 3)), np.arange(400) % 4 == 0
+    X[y, 0] += 0.5
+    with pytest.warns(UserWarning, match=r"With max_fpr=0\.05 all coefficients are 0: .* larger max_fpr"):
+        model = AUCClassifier(0.01, loss="squared_hinge", max_fpr=0.05).fit(X, y)
+    assert not model.coef_.any()
+    assert model.objective_ == pytest.approx(0.25 * 0.75)
+    assert by_definition(X, y, np.array([0.05, 0.0, 0.0]), 0.05) > model.objective_
+    with pytest.warns(UserWarning, match="all coefficients are 0"):
+        AUCClassifierCV([0.01, 0.1], loss="squared_hinge", max_fpr=0.05, cv=3).fit(X, y)
+
+
 def test_rows_are_needed():
     X, y = make_data(60, 3)
     model = AUCClassifier(loss="squared_hinge", max_fpr=0.5)

@@ -132,6 +132,24 @@ class AllCoefficientsZero(FieldsWarning):
 
 
 @dataclass(eq=False)
+class NothingAtTheTop(FieldsWarning):
+    """Trained on the highest-scored negatives, all coefficients are 0: no score does better there than none.
+
+    >>> print(NothingAtTheTop(0.05))
+    With max_fpr=0.05 all coefficients are 0: no score of these features puts the positives clearly above ...
+    """
+
+    max_fpr: float
+
+    def __str__(self) -> str:
+        return (
+            f"With max_fpr={self.max_fpr:g} all coefficients are 0: no score of these features puts the positives "
+            "clearly above the negatives at the top. Use a larger max_fpr, more features, or loss='squared' and choose by the "
+            "partial AUC (AUCClassifierCV)."
+        )
+
+
+@dataclass(eq=False)
 class NoCorrection(FieldsWarning):
     """The cross-validated AUC could not be corrected for the choice."""
 

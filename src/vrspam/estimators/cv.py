@@ -17,7 +17,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 from vrspam._utils import array_api
 from vrspam._utils.columns import refuse_complex
 from vrspam._utils.validation import Rows
-from vrspam._utils.warnings import AllCoefficientsZero, warn
+from vrspam._utils.warnings import AllCoefficientsZero, NothingAtTheTop, warn
 from vrspam.estimators.base import (
     CHOSEN_PENALTY,
     MAPS_ON_HOST,
@@ -520,7 +520,8 @@ class AUCClassifierCV(AUCClassifierBase):
         if solution.w.any():
             point.warn()
         else:
-            warn(AllCoefficientsZero(self.l1_))
+            part = self._loss.max_fpr if self._loss.is_partial and self.l1_ == 0.0 else None
+            warn(AllCoefficientsZero(self.l1_) if part is None else NothingAtTheTop(part))
         if self.features_ is None:  # of a map only the chosen point must converge: its grid is not the user's
             warn_if_not_converged(self.converged_path_, self._family)
         return self

@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from vrspam._utils import array_api
 from vrspam._utils.blas import blas_threads_for, blas_threads_for_matrix
 from vrspam._utils.validation import Rows
-from vrspam._utils.warnings import CANCELLED
+from vrspam._utils.warnings import CANCELLED, NothingAtTheTop, warn
 from vrspam.estimators.base import (
     CHOSEN_PENALTY,
     PENALTY_CONSTRAINTS,
@@ -435,4 +435,6 @@ class AUCClassifier(AUCClassifierBase):
         kept: dict[str, Any] = {"moments_": moments} if solver == "moments" else {}
         hint = " or rows in float64" if moments.rounding > 0.0 else ""
         hint += CANCELLED if moments.has_cancelled else ""
+        if self.max_fpr is not None and not solution.w.any() and self.l1 == 0.0:
+            warn(NothingAtTheTop(self.max_fpr))
         return self._store(solution, moments.classes, moments.means, l2, like=like, hint=hint, solver_=solver, **kept)
