@@ -144,8 +144,8 @@ class NothingAtTheTop(FieldsWarning):
     def __str__(self) -> str:
         return (
             f"With max_fpr={self.max_fpr:g} all coefficients are 0: no score of these features puts the positives "
-            "clearly above the negatives at the top. Use a larger max_fpr, more features, or loss='squared' and choose by the "
-            "partial AUC (AUCClassifierCV)."
+            "clearly above the negatives at the top. Use a larger max_fpr, more features, or loss='squared' and choose "
+            "by the partial AUC (AUCClassifierCV)."
         )
 
 
