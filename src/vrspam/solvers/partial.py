@@ -129,7 +129,7 @@ class EdgeWeights:
         gained = loss.scale - best.value
         if gained <= best.gap:  # not certified to be better than w = 0, whose ties are honest where these are rounding
             zero, gap = np.zeros(loss.n_features), best.gap + max(gained, 0.0)
-            best = replace(best, w=zero, value=loss.scale, gap=gap, converged=bool(gap <= 2.0 * target))
+            best = replace(best, w=zero, value=loss.scale, gap=gap, converged=bool(gap <= target))
         names = ("epoch", "passes", "seconds", "objective", "gap")
         history = dict(zip(names, map(np.array, zip(*rows, strict=True)), strict=True))
         stationarity = None if objective.penalty.is_convex else best.stationarity
