@@ -20,7 +20,7 @@ from vrspam._utils.warnings import NoCorrection
 from vrspam.metrics import logit_interval, newcombe_interval, roc_auc_ci, roc_auc_columns
 from vrspam.model_selection import corrected, kept_scores
 from vrspam.model_selection.corrected import Grid, HeldOutAUC, correct, influences, optimism_of, placements
-from vrspam.model_selection.cross_validate import MapChoice
+from vrspam.model_selection.map_choice import MapChoice
 from vrspam.model_selection.kept_scores import rows_to_keep
 
 WEIGHTS = np.array([0.5, 1.0, 2.0, 3.0])
@@ -238,7 +238,7 @@ def test_without_draws_the_choice_is_that_of_the_fit(monkeypatch, selection):
             points = Grid.of([(each.scores.auc, each.scores.grid) for each in found.candidates])
             (chosen,) = points.choose(points.auc[:, :, np.newaxis], selection)
             which, point = divmod(int(chosen), 9)
-            assert found.candidates[which] is found.chosen
+            assert found.candidates[which].name == found.chosen.name
             assert np.unravel_index(point, (3, 3)) == found.point.index
 
 
@@ -408,12 +408,12 @@ def test_a_stream_is_corrected_like_rows_in_memory(weighted):
 def test_a_blend_is_scored_as_the_mixture_of_its_points():
     rows, scores, grid = problem(n=90, points=4, shift=1.0)
     moves = [influences(fold, part) for fold, part in zip(rows.folds, scores, strict=True)]
-    held_out, mixture = HeldOutAUC(rows, scores, grid.auc, moves), np.array([0.5, 0.0, 0.3, 0.2])
-    auc, moved = held_out.of(mixture)
+    held_out, mixture = HeldOutAUC(rows, scores, grid.auc, moves, mixed=True), np.array([0.5, 0.0, 0.3, 0.2])
+    (auc,), moved = held_out.of(mixture[np.newaxis])
     for k, (fold, part) in enumerate(zip(rows.folds, scores, strict=True)):
         blended = mixture @ part
         assert auc[k] == pytest.approx(pairwise_auc(fold.positive, blended), abs=1e-14)
-        assert np.linalg.norm(moved[k]) == pytest.approx(roc_auc_ci(fold.positive, blended).standard_error)
+        assert np.linalg.norm(moved[k][0]) == pytest.approx(roc_auc_ci(fold.positive, blended).standard_error)
     always = optimism_of(lambda weights: np.tile(mixture[:, np.newaxis], weights[0].shape[1]), held_out, 0)
     assert always == pytest.approx((0.0, 0.0), abs=1e-15)
 

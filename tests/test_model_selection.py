@@ -13,11 +13,14 @@ from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments, HashFolds
 from vrspam._utils.validation import Rows
 from vrspam.features import AdditiveFeatures, LinearFeatures
 from vrspam.features.mapped import MappedArray
-from vrspam.model_selection.cross_validate import GridScores, GridSearch, choose_map, cross_validate
+from vrspam.model_selection.cross_validate import GridScores, GridSearch, cross_validate
 from vrspam.model_selection.folds import Split
 from vrspam.model_selection.held_out import HeldOutBlock
+from vrspam.model_selection.map_choice import choose_map
 from vrspam.model_selection.sources import BlocksInSequence, FoldProblem, RowsInMemory, TrainingPart
 from vrspam.objective import SquaredPairLoss
+from vrspam.solvers import ExactFit
+from vrspam.solvers.base import Solution
 
 FOLDS = HashFolds(3, seed=5)
 SEARCH = GridSearch([1e-2, 1.0, 1e-1], [0.0, 1e-2, 1e3], 1e-13, 1000, None)  # the last l1 makes all coefficients 0
@@ -191,13 +194,18 @@ def test_the_table_shows_the_point_that_is_taken(monkeypatch):
     def given_scores(source, search, *, keep_coefs):
         auc = np.array(given[source.rows.X.shape[1]])
         nothing = np.zeros(auc.shape)
-        return GridScores({"l2": np.array([0.1, 1.0]), "l1": np.array([0.0])}, auc, nothing, nothing == 0, nothing)
+        grid = {"l2": np.array([0.1, 1.0]), "l1": np.array([0.0])}
+        return GridScores(grid, auc, nothing, nothing == 0, nothing, total=source.total)
 
-    monkeypatch.setattr("vrspam.model_selection.cross_validate.cross_validate", given_scores)
+    monkeypatch.setattr("vrspam.model_selection.map_choice.cross_validate", given_scores)
     maps = {"linear": LinearFeatures(), "additive": AdditiveFeatures()}
     splits = [Split(np.arange(30), np.arange(30, 60)), Split(np.arange(30, 60), np.arange(30))]
     known = (Rows(X, y, None), splits, np.unique(y), GridSearch("auto", (0.0,), 1e-8, 1000, None))
-    found = choose_map(maps, *known, "one-standard-error")
+
+    def fit_nothing(rows, solver, point, total):
+        return ExactFit(Solution(np.zeros(rows.X.shape[1]), 0.0, 0.0, 0, True), total, 1.0, solver)
+
+    found = choose_map(maps, *known, "one-standard-error", fit_nothing)
     assert (found.chosen.name, found.point.values["l2"]) == ("linear", 1.0)  # 0.85 is within 0.08 of 0.92
     assert found.candidates[0].choice.values["l2"] == 0.1
     table = found.table()
@@ -207,5 +215,5 @@ def test_the_table_shows_the_point_that_is_taken(monkeypatch):
     np.testing.assert_allclose(table["auc"], [0.85, 0.92])
     np.testing.assert_allclose(table["standard_error"], [0.0, 0.08])
     assert table["chosen"] == [True, False]
-    found = choose_map(maps, *known, "best")
+    found = choose_map(maps, *known, "best", fit_nothing)
     assert (found.chosen.name, found.point.values["l2"]) == ("additive", 0.1)

@@ -23,7 +23,7 @@ from vrspam._utils.messages import Parameter
 from vrspam.cli import main
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures
 from vrspam.metrics import roc_auc, roc_auc_ci
-from vrspam.model_selection.cross_validate import choose_map
+from vrspam.model_selection.map_choice import choose_map
 from vrspam.selection import select
 from vrspam.tool import evaluation, fitting, load_model, save_model
 from vrspam.tool.calibration import calibrate

@@ -12,7 +12,7 @@ from helpers import pairwise_auc
 from vrspam import AUCClassifierCV
 from vrspam.features import KernelFeatures, TreeFeatures, map_from_dict
 from vrspam.features.encoders import Curves
-from vrspam.features.mapped import EXTENDED, named_maps
+from vrspam.features.mapped import named_maps
 
 PRIME = 65_521
 
@@ -146,8 +146,8 @@ def test_sharp_interactions_are_found():
     assert next(iter(model.interactions_)) == ("x0", "x1")
 
 
-def test_the_extended_list_of_candidates():
-    assert list(named_maps("extended", 0)) == list(EXTENDED) == [
+def test_the_list_of_candidates():
+    assert list(named_maps("auto", 0)) == [
         "linear", "additive", "kernel 3", "kernel 1", "kernel 0.3",
         "kernel alone 3", "kernel alone 1", "kernel alone 0.3", "trees 2", "trees 4", "trees 7",
     ]  # fmt: skip

@@ -39,7 +39,6 @@ class Features(StrEnum):
     kernel = "kernel"
     trees = "trees"
     auto = "auto"
-    extended = "extended"
 
 
 STRONGEST = 10

@@ -20,7 +20,7 @@ from vrspam.estimators import base
 from vrspam.estimators.base import AUCClassifierBase
 from vrspam.estimators.cv import AUCClassifierCV
 from vrspam.estimators.exact import AUCClassifier
-from vrspam.model_selection.cross_validate import MapChoice
+from vrspam.model_selection.map_choice import MapChoice
 from vrspam.model_selection.folds import HashFolds
 from vrspam.model_selection.held_out import HeldOutBlock
 from vrspam.model_selection.sources import FoldMoments

@@ -26,7 +26,7 @@ from vrspam.estimators.base import (
     RowBlocks,
     refuse_without_rows,
 )
-from vrspam.estimators.exact import ExactFit, ExactSolver
+from vrspam.estimators.exact import ExactSolver
 from vrspam.features.frames import check_frame, is_frame
 from vrspam.features.mapped import NAMES, SINGLE_NAMES, MappedArray, is_plain, named_maps
 from vrspam.inspection import (
@@ -42,15 +42,17 @@ from vrspam.inspection import (
     read_score,
 )
 from vrspam.model_selection.corrected import Corrected
-from vrspam.model_selection.cross_validate import GridSearch, MapChoice, choose_map, cross_validate, only_columns
+from vrspam.model_selection.cross_validate import GridSearch, cross_validate
 from vrspam.model_selection.folds import HashFolds, Split, hash_folds, make_splits
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.model_selection.kept_scores import KeptRows, keep_of_blocks, rows_to_keep
+from vrspam.model_selection.map_choice import FittedChoice, MapChoice, choose_map, only_columns
 from vrspam.model_selection.scoring import make_scoring
-from vrspam.model_selection.sources import BlocksInSequence, FoldSource, RowsInMemory, rows_for_solver
+from vrspam.model_selection.selection import Choice, SelectionRule
+from vrspam.model_selection.sources import BlocksInSequence, FoldSource, RowsInMemory
 from vrspam.moments import ClassMoments
 from vrspam.objective import LOSSES, LossChoice, PenaltyFamily
-from vrspam.solvers import SolverName
+from vrspam.solvers import ExactFit, SolverName
 from vrspam.solvers.path import check_grid_axis, warn_if_not_converged
 
 
@@ -247,7 +249,7 @@ class AUCClassifierCV(AUCClassifierBase):
         "max_fpr": [Interval(Real, 0.0, 1.0, closed="right"), None],
         "scoring": [StrOptions({"auto", "roc_auc", "partial_roc_auc", "average_precision"}), callable],
         "cv": ["cv_object"],
-        "selection": [StrOptions({"best", "one-standard-error"})],
+        "selection": [StrOptions({"auto", "blend", "best", "one-standard-error"})],
         "features": [StrOptions({*NAMES, *SINGLE_NAMES}), list, tuple, dict, HasMethods(["fit", "transform"])],
         "tol": PENALTY_CONSTRAINTS["tol"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -266,7 +268,7 @@ class AUCClassifierCV(AUCClassifierBase):
         max_fpr=None,
         scoring="auto",
         cv=5,
-        selection="best",
+        selection="auto",
         features="linear",
         tol=1e-8,
         max_iter=1000,
@@ -331,25 +333,34 @@ class AUCClassifierCV(AUCClassifierBase):
         rows = self._validate_rows(X, y, sample_weight, table=not plain)
         classes = self._two_classes(rows)
         splits = make_splits(self.cv, rows, classes, groups, self.random_state)
-        solver: SolverName = "moments"
-        table = rows.X
+
+        def fit_point(some: Rows, solver: SolverName, point: Choice, total: ClassMoments | None) -> ExactFit:
+            return self._exact(point).from_rows(some, classes, solver, total)
+
         if plain:
             keep, seed = self._keep(rows, classes, splits, groups)
             source = RowsInMemory(rows, splits, classes, self.n_jobs, self._loss)
             narrow = rows.X.shape[1] <= MOST_COLUMNS  # bands of curves need the fits on the folds
             scores = cross_validate(source, replace(search, keep=keep), keep_coefs=narrow)
-            found = only_columns(scores, rows.X.shape[1], self.selection)
-            solver = source.solver
+            found, solver = only_columns(scores, rows.X.shape[1], self._rule(1)), source.solver
             del source  # and with it the moments of the folds
+            found.chosen.fit = fit_point(rows, solver, found.point, scores.total)
         else:
             maps = named_maps(self.features, check_random_state(self.random_state).randint(2**31))
             keep, seed = self._keep(rows, classes, splits, groups, len(maps))
-            found = choose_map(maps, rows, splits, classes, replace(search, keep=keep), self.selection)
-            rows, solver = rows_for_solver(rows._replace(X=MappedArray(rows.X, found.chosen.features)))
-        fit = self._exact(found).from_rows(rows, classes, solver, found.chosen.scores.total)
+            rule = self._rule(len(maps))
+            found = choose_map(maps, rows, splits, classes, replace(search, keep=keep), rule, fit_point)
+        fit = found.fitted()
         train_parts, _ = zip(*splits, strict=True)
-        reading = self._read(found, fit, rows._replace(X=table), train_parts, seed)
-        return self._store_search(found, fit, reading, found.corrected(keep, self.selection, seed), like=rows.X)
+        reading = self._read(fit, rows, train_parts, seed)
+        corrected = found.corrected(keep, self._rule(len(found.candidates)), seed)
+        return self._store_search(found, fit, reading, corrected, like=rows.X)
+
+    def _rule(self, n_maps: int) -> SelectionRule:
+        """How the point, and the map, are chosen."""
+        if self.selection == "auto":
+            return "blend" if n_maps > 1 else "best"
+        return self.selection
 
     def _keep(
         self, rows: Rows, classes: np.ndarray, splits: list[Split], groups: Any, maps: int = 1
@@ -427,44 +438,44 @@ class AUCClassifierCV(AUCClassifierBase):
     def _fit_folds(self, source: FoldSource, names: np.ndarray | None = None) -> Self:
         """Choose the penalties on folds of blocks, and fit them on the moments of all rows."""
         scores = cross_validate(source, self._search)
-        found = only_columns(scores, source.total.means.shape[1], self.selection)
-        fit = self._exact(found).from_moments(source.total)
+        found = only_columns(scores, source.total.means.shape[1], self._rule(1))
+        found.chosen.fit = self._exact(found.point).from_moments(source.total)
         corrected = self._correct_blocks(found)
         self._store_columns(source.total.means.shape[1], names)
         why = "the rows came in blocks and were not kept; fit reads curves from rows in memory"
-        return self._store_search(found, fit, why, corrected, held_out_=scores.held_out_at(found.point))
+        held_out = scores.held_out_at(found.point)
+        return self._store_search(found, found.fitted(), why, corrected, held_out_=held_out)
 
     def _correct_blocks(self, found: MapChoice) -> Corrected | None:
         """The AUC corrected for the choice, from the scores that were kept of the blocks."""
         scores, seed = found.chosen.scores, self._correction_seed()
         assert scores.held_out is not None
         keep, scores.kept = keep_of_blocks(scores.held_out, self._search.n_points, seed)
-        return found.corrected(keep, self.selection, seed)
+        return found.corrected(keep, self._rule(1), seed)
 
     @property
     def _search(self) -> GridSearch:
         scoring = make_scoring(self.scoring, self.max_fpr)
         return GridSearch(self.l2s, self.l1s, self.tol, self.max_iter, self.n_jobs, self._family, scoring, self._loss)
 
-    def _exact(self, found: MapChoice) -> ExactSolver:
-        """The solver of the chosen point."""
-        values = found.point.values
+    def _exact(self, point: Choice) -> ExactSolver:
+        """The solver of a point."""
+        values = point.values
         return ExactSolver(values["l2"], values["l1"], self.tol, self.max_iter, self._family, self._loss)
 
     def _read(
-        self, found: MapChoice, fit: ExactFit, rows: Rows, train_parts: Sequence[np.ndarray], seed: int
+        self, fit: FittedChoice, rows: Rows, train_parts: Sequence[np.ndarray], seed: int
     ) -> ScoreReading | str:
         """Read the fitted score column by column, or say why that is not possible."""
-        index, coefs = found.point.index, found.chosen.scores.coefs
         n = rows.X.shape[0]
         left_out_rows = []
         for part in train_parts:
             left_out_rows.append(np.ones(n, dtype=bool))
             left_out_rows[-1][part] = False
         scorer = FittedScorer(
-            found.chosen.features,
+            fit.features,
             fit.solution.w,
-            np.empty((0, 0)) if coefs is None else coefs[:, index[0], index[1]],
+            np.empty((0, 0)) if fit.fold_coefs is None else fit.fold_coefs,
             1.0 - float(np.mean(list(map(len, train_parts)))) / n,
             left_out_rows,
             fit.moments,
@@ -476,7 +487,7 @@ class AUCClassifierCV(AUCClassifierBase):
     def _store_search(
         self,
         found: MapChoice,
-        fit: ExactFit,
+        fit: FittedChoice,
         reading: ScoreReading | str,
         corrected: Corrected | None,
         like: Any = None,
@@ -484,8 +495,8 @@ class AUCClassifierCV(AUCClassifierBase):
     ) -> Self:
         """Store what cross-validation found and the fit on all rows; warn of a grid that ends too early."""
         scores, point = found.chosen.scores, found.point
-        solution, moments, l2, solver = fit
-        if moments.has_scatter or found.chosen.features is not None:
+        solution, moments = fit.solution, fit.moments
+        if moments.has_scatter or fit.features is not None:
             more["moments_"] = moments
         if corrected is not None:
             more |= {"corrected_score_": corrected.score, "corrected_interval_": (corrected.low, corrected.high)}
@@ -493,7 +504,7 @@ class AUCClassifierCV(AUCClassifierBase):
             solution,
             moments.classes,
             moments.means,
-            l2,
+            fit.l2,
             like=like,
             l1_=point.values["l1"],
             best_score_=float(point.mean[point.index]),
@@ -504,9 +515,9 @@ class AUCClassifierCV(AUCClassifierBase):
             measure_=scores.scoring.name,
             gap_path_=scores.gaps,
             converged_path_=scores.converged,
-            features_=found.chosen.features,
+            features_=fit.features,
             selection_=found.table(),
-            solver_=solver,
+            solver_=fit.solver,
             _reading=reading,
             _centre=moments.means.mean(axis=0),
             **more,

@@ -38,8 +38,7 @@ from vrspam.objective import (
     SmoothLoss,
     SquaredPairLoss,
 )
-from vrspam.solvers import SolverName, choose_solver, solve
-from vrspam.solvers.base import Solution
+from vrspam.solvers import ExactFit, SolverName, choose_solver, solve
 from vrspam.solvers.refine import is_accurate, refine
 
 __all__ = ["AUCClassifier", "choose_solver"]
@@ -47,15 +46,6 @@ __all__ = ["AUCClassifier", "choose_solver"]
 PARTIAL_FIT_MAX_FEATURES = 20_000
 COARSE_FROM = 256  # features of float32 rows from which on products in float32, and one more pass, are quicker
 HOST_ROWS = (np.ndarray, sparse.sparray, sparse.spmatrix)
-
-
-class ExactFit(NamedTuple):
-    """A solution, the moments of the data it belongs to, the l2 that was used, and which solver ran."""
-
-    solution: Solution
-    moments: ClassMoments
-    l2: float
-    solver: SolverName
 
 
 @dataclass(frozen=True)

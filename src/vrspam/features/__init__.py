@@ -6,6 +6,7 @@
 | `AdditiveFeatures` | a sum of smooth curves, one for each column |
 | `KernelFeatures` | a sum of curves and of bumps around landmarks: interactions of every order |
 | `TreeFeatures` | a sum of boxes, the leaves of random trees, around landmarks: sharp interactions |
+| `StackedFeatures` | the sum of scores of several maps: a blend |
 
 All of them take arrays, sparse matrices and data frames, encode categories one-hot and missing values by an
 indicator, keep float32, and can be stored without pickle (`to_dict`, `from_dict`).
@@ -19,12 +20,21 @@ from typing import Any
 from vrspam.features.additive import AdditiveFeatures, LinearFeatures
 from vrspam.features.base import FeatureMap
 from vrspam.features.kernel import KernelFeatures
+from vrspam.features.stacked import StackedFeatures
 from vrspam.features.trees import TreeFeatures
 
-__all__ = ["AdditiveFeatures", "FeatureMap", "KernelFeatures", "LinearFeatures", "TreeFeatures", "map_from_dict"]
+__all__ = [
+    "AdditiveFeatures",
+    "FeatureMap",
+    "KernelFeatures",
+    "LinearFeatures",
+    "StackedFeatures",
+    "TreeFeatures",
+    "map_from_dict",
+]
 
 _MAPS: dict[str, type[FeatureMap]] = {
-    kind.__name__: kind for kind in (LinearFeatures, AdditiveFeatures, KernelFeatures, TreeFeatures)
+    kind.__name__: kind for kind in (LinearFeatures, AdditiveFeatures, KernelFeatures, TreeFeatures, StackedFeatures)
 }
 
 

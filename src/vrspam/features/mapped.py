@@ -31,16 +31,14 @@ CANDIDATES: dict[str, FeatureMap] = {
 KERNELS = ("kernel 3", "kernel 1", "kernel 0.3")
 KERNELS_ALONE = ("kernel alone 3", "kernel alone 1", "kernel alone 0.3")
 TREES = ("trees 2", "trees 4", "trees 7")
-EXTENDED = ("linear", "additive", *KERNELS, *KERNELS_ALONE, *TREES)  # what a blend chooses from
 # What each value of `features` stands for, beside the names of single maps.
 GROUPS: dict[str, tuple[str, ...]] = {
     "kernel": KERNELS,
     "kernel alone": KERNELS_ALONE,
     "trees": TREES,
-    "auto": ("linear", "additive", *KERNELS),
-    "extended": EXTENDED,
+    "auto": tuple(CANDIDATES),
 }
-NAMES = ("linear", "additive", "kernel", "kernel alone", "trees", "auto", "extended")
+NAMES = ("linear", "additive", "kernel", "kernel alone", "trees", "auto")
 SINGLE_NAMES = tuple(name for name in CANDIDATES if name not in NAMES)
 MAX_FEATURES = 5_000
 HELD_BYTES = 1 << 28  # features of all rows are held up to this size by losses that read them many times
@@ -117,7 +115,7 @@ def named_maps(features: Any, seed: int | None) -> dict[str, Any]:
     """The maps that `features` asks for, unfitted, from simple to complex; names as in `selection_`.
 
     >>> list(named_maps("auto", seed=0))
-    ['linear', 'additive', 'kernel 3', 'kernel 1', 'kernel 0.3']
+    ['linear', 'additive', 'kernel 3', 'kernel 1', 'kernel 0.3', 'kernel alone 3', ..., 'trees 2', 'trees 4', 'trees 7']
     >>> list(named_maps(["trees", "kernel alone 1"], seed=0))
     ['trees 2', 'trees 4', 'trees 7', 'kernel alone 1']
     """
@@ -151,8 +149,8 @@ def _seeded(transformer: Any, seed: int | None) -> Any:
 
 
 def is_plain(features: Any, X: Any) -> bool:
-    """Whether the columns are used as they are: "linear", and "auto" or "extended" on a table too wide for any map."""
+    """Whether the columns are used as they are: "linear", and "auto" on a table too wide for any map."""
     if not isinstance(features, str):
         return False
     wide = len(getattr(X, "shape", ())) == 2 and X.shape[1] > MAX_FEATURES
-    return features == "linear" or (features in ("auto", "extended") and wide)
+    return features == "linear" or (features == "auto" and wide)

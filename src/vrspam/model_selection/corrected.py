@@ -15,6 +15,7 @@ import numpy as np
 
 from vrspam._utils.warnings import NoCorrection, warn
 from vrspam.metrics import ENOUGH_FOR_DELONG, AUCInterval, logit_interval, newcombe_interval, roc_auc_columns
+from vrspam.model_selection.blending import blend_weights, spreads
 from vrspam.model_selection.kept_scores import FoldRows, KeptRows
 from vrspam.model_selection.scoring import Scoring
 from vrspam.model_selection.selection import TIE, SelectionRule
@@ -49,10 +50,13 @@ class Grid(NamedTuple):
         On all held-out rows.
     order : ndarray of int
         The points from simple to complex: candidates in their order, and in each the largest l1, then the largest l2.
+    sizes : tuple of int
+        Number of points of each candidate.
     """
 
     auc: np.ndarray
     order: np.ndarray
+    sizes: tuple[int, ...]
 
     @classmethod
     def of(cls, candidates: Sequence[tuple[np.ndarray, Mapping[str, np.ndarray]]]) -> Grid:
@@ -63,7 +67,21 @@ class Grid(NamedTuple):
             order.append(first + np.lexsort([place.ravel() for place in places])[::-1])
             parts.append(auc.reshape(-1, auc.shape[-1]))
             first += parts[-1].shape[0]
-        return cls(np.concatenate(parts), np.concatenate(order))
+        return cls(np.concatenate(parts), np.concatenate(order), tuple(part.shape[0] for part in parts))
+
+    def blend(self, auc: np.ndarray, spread: np.ndarray) -> np.ndarray:
+        """Weights of the points, (points, draws), that a blend gives them for AUCs of shape (points, folds, draws)."""
+        stops = np.cumsum(self.sizes)
+        chosen = []
+        for start, stop in zip(stops - self.sizes, stops, strict=True):
+            order = self.order[start:stop]
+            mean = auc.mean(axis=1)[order]
+            chosen.append(order[(mean >= mean.max(axis=0) - TIE).argmax(axis=0)])
+        points, draws = np.stack(chosen), np.arange(auc.shape[2])
+        of_candidates = np.moveaxis(auc[points, :, draws], -1, 1)
+        found = np.zeros((auc.shape[0], draws.size))
+        found[points, draws] = blend_weights(of_candidates) / spread[points]
+        return found
 
     def choose(self, auc: np.ndarray, rule: SelectionRule) -> np.ndarray:
         """The point that `select` and `choose_map` take for AUCs of shape (points, folds, draws), for each draw."""
@@ -83,8 +101,9 @@ def correct(
     selection: SelectionRule,
     seed: int,
     other: OtherMeasure | None = None,
+    blend_auc: float | None = None,
 ) -> Corrected:
-    """Correct the AUC of the chosen point for the choice, and give its interval.
+    """Correct the AUC of the chosen point, or of the blend, for the choice, and give its interval.
 
     Parameters
     ----------
@@ -92,10 +111,12 @@ def correct(
     scores : list of ndarray of shape (points, rows of the fold)
         Held-out scores of the kept rows of each fold, at all points.
     grid : Grid
-    selection : {"best", "one-standard-error"}
+    selection : {"best", "one-standard-error", "blend"}
     seed : int
     other : OtherMeasure, optional
         What chooses, if that is not the AUC.
+    blend_auc : float, optional
+        Mean AUC of the blend on all held-out rows, where only some were kept.
 
     Returns
     -------
@@ -112,14 +133,18 @@ def correct(
             auc[:, np.newaxis] + move @ (some - 1.0) for auc, move, some in zip(grid.auc.T, moves, weights, strict=True)
         ]
         measured = np.stack(drawn, axis=1) if other is None else other.drawn(rows, scores, weights)
+        if selection == "blend":
+            return grid.blend(measured, spread)
         taken = grid.choose(measured, selection)
         return (np.arange(grid.auc.shape[0])[:, np.newaxis] == taken).astype(np.float64)
 
-    held_out = HeldOutAUC(rows, scores, grid.auc, moves)
+    spread = spreads(rows, scores)
+    held_out = HeldOutAUC(rows, scores, grid.auc, moves, mixed=selection == "blend")
     optimism = optimism_of(rule, held_out, seed, MOST_DRAWS if other is None else LEAST_DRAWS)
-    (chosen,) = rule(rows.ones()).T
-    auc, move = held_out.of(chosen)
-    score = float(np.clip(auc.mean() - optimism.mean, 0.0, 1.0))
+    auc, moved = held_out.of(rule(rows.ones()).T)
+    before = float(auc.mean()) if blend_auc is None else blend_auc
+    score = float(np.clip(before - optimism.mean, 0.0, 1.0))
+    move = [part[0] for part in moved]
     interval = _interval(score, rows, standard_error(rows, move), optimism.variance_of_choice)
     return Corrected(score, interval.low, interval.high)
 
@@ -173,8 +198,7 @@ class OtherMeasure(NamedTuple):
             if np.all(some == 1.0):
                 continue
             values = part.T + self.intercepts[:, number] if self.measure.needs_values else part.T
-            kept = np.bincount(fold.positive, minlength=2)
-            standing = fold.weights * (fold.sizes / np.maximum(kept, 1))[fold.positive.astype(np.intp)]
+            standing = fold.standing_for
             undrawn = self._measured(fold, values, standing)
             for draw, factor in enumerate(some.T):
                 change = self._measured(fold, values, standing * factor) - undrawn
@@ -238,24 +262,32 @@ def placements(positive: np.ndarray, scores: np.ndarray, weights: np.ndarray) ->
 
 
 class HeldOutAUC(NamedTuple):
-    """AUCs of the folds, and how rows move them, for a point of the grid or a mixture of points."""
+    """AUCs of the folds, and how rows move them, for points of the grid or mixtures of points.
+
+    `auc` are those of all held-out rows. Those of mixtures rest on the rows that were kept; so that all are alike,
+    `mixed` says whether any is a mixture.
+    """
 
     rows: KeptRows
     scores: Sequence[np.ndarray]
     auc: np.ndarray
     moves: Sequence[np.ndarray]
+    mixed: bool = False
 
-    def of(self, points: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
-        """AUC of each fold, and the influences of its rows, for given weights of the points."""
-        used = np.flatnonzero(points)
-        if used.size == 1:
-            return self.auc[used[0]], [moves[used[0]] for moves in self.moves]
-        mixed = [points[np.newaxis, used] @ scores[used] for scores in self.scores]
-        auc = np.full(len(mixed), 0.5)  # kept rows of one class say nothing
-        for number, (fold, scores) in enumerate(zip(self.rows.folds, mixed, strict=True)):
+    def of(self, lines: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
+        """AUCs of the folds, (lines, folds), and for each fold the influences of its rows, (lines, rows).
+
+        Each line has the weights of the points.
+        """
+        if not self.mixed:
+            points = lines.argmax(axis=1)
+            return self.auc[points], [moves[points] for moves in self.moves]
+        mixtures = [lines @ scores for scores in self.scores]
+        auc = np.full((lines.shape[0], len(mixtures)), 0.5)  # kept rows of one class say nothing
+        for number, (fold, scores) in enumerate(zip(self.rows.folds, mixtures, strict=True)):
             if np.unique(fold.positive).size == 2:
-                auc[number] = roc_auc_columns(fold.positive, scores.T, fold.weights)[0]
-        return auc, [moves[0] for moves in influences_of_folds(self.rows, mixed)]
+                auc[:, number] = roc_auc_columns(fold.positive, scores.T, fold.weights)
+        return auc, influences_of_folds(self.rows, mixtures)
 
 
 class Optimism(NamedTuple):
@@ -293,9 +325,9 @@ def optimism_of(rule: Rule, held_out: HeldOutAUC, seed: int, most_draws: int = M
         changes = [change[fold.unit] for fold in rows.folds]
         taken = np.ascontiguousarray(rule([1.0 + part for part in changes]).T)
         different, which = _different_lines(np.vstack([everything, taken]))
-        auc, moves = zip(*map(held_out.of, different), strict=True)
-        deviations = sum(np.stack(fold) @ part for fold, part in zip(zip(*moves, strict=True), changes, strict=True))
-        mean = np.mean(auc, axis=1)
+        auc, moves = held_out.of(different)
+        deviations = sum(fold @ part for fold, part in zip(moves, changes, strict=True))
+        mean = auc.mean(axis=1)
         left_out = mean[:, np.newaxis] - scale / len(rows.folds) * deviations
         leads.append(left_out[which[0]] - left_out[which[1:], np.arange(size)])
         taken_auc.append(mean[which[1:]])

@@ -1,153 +1,22 @@
-"""Cross-validate a grid of penalties, for the columns as they are or for several feature maps.
-
-Each solution is certified, and scored on the rows that its fold holds out; the map and the point are chosen together.
-"""
+"""Cross-validate a grid of penalties: each solution is certified, and scored on the rows that its fold holds out."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from vrspam import metrics
-from vrspam._utils.validation import Rows
-from vrspam._utils.warnings import warn
-from vrspam.features import FeatureMap
-from vrspam.features.mapped import MappedArray, TooManyFeatures
-from vrspam.model_selection.corrected import Corrected, Grid, OtherMeasure, correct
-from vrspam.model_selection.folds import Split
 from vrspam.model_selection.held_out import HeldOut, HeldOutBlock, held_out_at
 from vrspam.model_selection.kept_scores import KeptRows
 from vrspam.model_selection.scoring import ROC_AUC, Scoring
-from vrspam.model_selection.selection import TIE, Choice, SelectionRule, select, simplest
-from vrspam.model_selection.sources import FoldSource, RowsInMemory, over_folds
+from vrspam.model_selection.selection import Choice, SelectionRule, select
+from vrspam.model_selection.sources import FoldSource, over_folds
 from vrspam.moments import ClassMoments
 from vrspam.objective import ELASTIC_NET, SQUARED, LossChoice, PenaltyFamily
 from vrspam.solvers.path import AUTO_L1S, AUTO_L2S, auto_l1s, auto_l2s, check_grid_axis, solve_grid
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A fitted map (None for the columns as they are), the scores of its grid, and the chosen point of it."""
-
-    name: str
-    features: Any
-    n_features: int
-    scores: GridScores
-    choice: Choice
-
-
-@dataclass(frozen=True)
-class MapChoice:
-    """All candidates, the chosen one, and the chosen point of its grid."""
-
-    candidates: list[Candidate]
-    chosen: Candidate
-    point: Choice
-
-    def table(self) -> dict[str, list]:
-        """Candidates with their CV score ± standard error, one list for each column of the table.
-
-        The score has a column of its own where it is not the AUC; the standard error is that of the score.
-        """
-        rows = []
-        for candidate in self.candidates:
-            taken = candidate is self.chosen
-            point = self.point if taken else candidate.choice
-            score, error = float(point.mean[point.index]), float(point.standard_error[point.index])
-            auc = score if candidate.scores.by_auc else float(candidate.scores.auc[point.index].mean())
-            rows.append((candidate.name, candidate.n_features, *point.values.values(), auc, score, error, taken))
-        names = ("features", "n_features", "l2", "l1", "auc", "score", "standard_error", "chosen")
-        table = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
-        if self.chosen.scores.by_auc:
-            del table["score"]
-        return table
-
-    def corrected(self, rows: KeptRows, rule: SelectionRule, seed: int) -> Corrected:
-        """The AUC of the chosen point, corrected for the choice among all points of all candidates."""
-        found = [candidate.scores for candidate in self.candidates]
-        grid = Grid.of([(scores.auc, scores.grid) for scores in found])
-        kept = list(map(np.concatenate, zip(*[scores.kept for scores in found], strict=True)))
-        other = None
-        if not found[0].by_auc:
-            measured, intercepts = (
-                np.concatenate([part.reshape(-1, part.shape[-1]) for part in parts])
-                for parts in zip(*[(scores.score, scores.intercepts) for scores in found], strict=True)
-            )
-            other = OtherMeasure(found[0].scoring, measured, intercepts)
-        return correct(rows, kept, grid, rule, seed, other)
-
-
-def only_columns(scores: GridScores, n_features: int, rule: SelectionRule) -> MapChoice:
-    """The choice of the penalties alone, for the columns as they are."""
-    columns = Candidate("linear", None, n_features, scores, scores.select(rule))
-    return MapChoice([columns], columns, columns.choice)
-
-
-def choose_map(
-    maps: dict[str, Any], rows: Rows, splits: list[Split], classes: np.ndarray, search: GridSearch, rule: SelectionRule
-) -> MapChoice:
-    """Fit each map, without labels, and cross-validate its grid.
-
-    Maps that give too many features are skipped; if all of them do, that is an error. The rule "one-standard-error"
-    takes the first map, in the given order, that has a point within one standard error of the best point of all maps,
-    and the simplest such point of it.
-    """
-    candidates: list[Candidate] = []
-    too_many: TooManyFeatures | None = None
-    said: set[str] = set()  # columns whose rare categories are grouped
-    leader: Candidate | None = None  # the map with the best point so far
-    for name, features in maps.items():
-        if isinstance(features, FeatureMap):
-            features.learn(rows.X, rows.weights)
-            for grouped in features.grouped_categories_:
-                if grouped.column not in said:  # once, not for each map
-                    said.add(grouped.column)
-                    warn(grouped)
-        else:
-            _fit_transformer(features, rows.X)
-        try:
-            X: Any = MappedArray(rows.X, features)
-        except TooManyFeatures as refusal:
-            too_many = refusal
-            continue
-        mapped = Rows(X, rows.y, rows.weights)
-        source = RowsInMemory(mapped, splits, classes, search.n_jobs, search.loss)
-        scores = cross_validate(source, search, keep_coefs=True)
-        del source  # and with it features that it may hold
-        new = Candidate(name, features, X.shape[1], scores, scores.select(rule))
-        candidates.append(new)
-        # The two square matrices of every map would need too much memory: only those of the best map are kept.
-        if leader is None or new.choice.mean.max() > leader.choice.mean.max():
-            leader, passed = new, leader
-        else:
-            passed = new
-        if passed is not None:
-            passed.scores.total = None
-    if leader is None:
-        assert too_many is not None
-        raise too_many
-    if rule == "best":
-        return MapChoice(candidates, leader, leader.choice)
-    best = np.unravel_index(np.argmax(leader.choice.mean), leader.choice.mean.shape)
-    least = leader.choice.mean[best] - max(leader.choice.standard_error[best], TIE)
-    chosen = next(candidate for candidate in candidates if (candidate.choice.mean >= least).any())
-    index = simplest(chosen.choice.mean >= least, chosen.scores.grid)
-    values = {name: float(axis[i]) for (name, axis), i in zip(chosen.scores.grid.items(), index, strict=True)}
-    return MapChoice(candidates, chosen, replace(chosen.choice, index=index, values=values))
-
-
-def _fit_transformer(transformer: Any, X: Any) -> None:
-    """Fit a transformer of another package, without labels."""
-    try:
-        transformer.fit(X)
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"{type(transformer).__name__} could not be fitted as a feature map, which is given X alone and no labels: "
-            f"{error}"
-        ) from error
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,12 @@ class FoldRows(NamedTuple):
     unit: np.ndarray
     sizes: np.ndarray
 
+    @property
+    def standing_for(self) -> np.ndarray:
+        """Weights of the kept rows that stand for all rows the fold holds out."""
+        kept = np.bincount(self.positive, minlength=2)
+        return self.weights * (self.sizes / np.maximum(kept, 1))[self.positive.astype(np.intp)]
+
     def scores(self, block: HeldOutBlock) -> np.ndarray:
         """The scores of the kept rows in a block of their fold, one line for each of its points."""
         xp, part = array_api.device_namespace(block.scores), block.scores

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from vrspam._utils.warnings import GridEdge, warn
 
-SelectionRule = Literal["best", "one-standard-error"]
+SelectionRule = Literal["best", "one-standard-error", "blend"]
 TIE = 1e-12  # mean scores that differ by less are equal but for rounding
 
 
@@ -86,7 +86,7 @@ def select(
     for name, numbers in grid.items():
         axes[name] = np.asarray(numbers, dtype=np.float64)
         sizes.append(axes[name].size)
-    if rule not in ("best", "one-standard-error"):
+    if rule not in ("best", "one-standard-error", "blend"):
         raise ValueError(f"rule must be 'best' or 'one-standard-error', got {rule!r}.")
     if not axes or scores.shape[:-1] != tuple(sizes) or scores.size == 0:
         raise ValueError(f"scores of shape {scores.shape} do not fit a grid of {sizes} points.")

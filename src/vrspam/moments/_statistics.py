@@ -11,6 +11,7 @@ would lose them all.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
@@ -65,6 +66,20 @@ class ClassStatistics:
             low=self.low.copy(),
             errors=self.errors.copy(),
         )
+
+    @classmethod
+    def side_by_side(cls, parts: Sequence[ClassStatistics]) -> ClassStatistics:
+        """Statistics of the same rows, column after column, with the diagonal of the scatter alone."""
+        mean, diagonal, peak, low, of_mean, of_scatter = (
+            np.concatenate(columns)
+            for columns in zip(
+                *[(s.mean, s.diagonal, s.peak, s.low, s.errors.mean, s.errors.scatter) for s in parts], strict=True
+            )
+        )
+        first = parts[0]
+        errors = Errors(first.errors.weight, of_mean, of_scatter)
+        rounding = max(part.rounding for part in parts)
+        return cls(first.rows, first.weight, mean, diagonal, peak, rounding, low=low, errors=errors)
 
     @property
     def diagonal(self) -> np.ndarray:

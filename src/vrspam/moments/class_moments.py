@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -91,6 +92,14 @@ class ClassMoments:
         ClassMoments
         """
         return cls(classes=classes, scatter=scatter).update(X, y, sample_weight)
+
+    @classmethod
+    def side_by_side(cls, parts: Sequence[ClassMoments]) -> ClassMoments:
+        """Moments, without scatter matrices, of the columns of several moments of the same rows."""
+        found = [part._both() for part in parts]
+        new = cls(sum(part.means.shape[1] for part in parts), classes=parts[0].classes, scatter=False)
+        new._stats = [ClassStatistics.side_by_side(side) for side in zip(*found, strict=True)]
+        return new
 
     def update(self, X, y, sample_weight=None) -> ClassMoments:
         """Add rows, in place; if they are refused, nothing changes.

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
+from vrspam.moments import ClassMoments
 from vrspam.objective import Objective
 from vrspam.solvers.base import Solution, Solver
 from vrspam.solvers.dual import DualRidge
@@ -26,6 +27,15 @@ MOMENTS_MAX_FEATURES_SPARSE = 2_000
 MOMENTS_ALWAYS = 1_000
 
 SolverName = Literal["moments", "products", "newton"]
+
+
+class ExactFit(NamedTuple):
+    """A solution, the moments of the data it belongs to, the l2 that was used, and which solver ran."""
+
+    solution: Solution
+    moments: ClassMoments
+    l2: float
+    solver: SolverName
 
 
 def choose_solver(n_samples: int, n_features: int, is_sparse: bool) -> SolverName:

@@ -1,0 +1,320 @@
+"""Cross-validate several feature maps, and take the best one, the simplest that is nearly as good, or a blend.
+
+Each map is fitted without labels and has a grid of its own; the map and the point of its grid are chosen together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from vrspam._utils.validation import Rows
+from vrspam._utils.warnings import warn
+from vrspam.features import FeatureMap, StackedFeatures
+from vrspam.features.mapped import MappedArray, TooManyFeatures
+from vrspam.model_selection.blending import blend_weights, spreads
+from vrspam.model_selection.corrected import Corrected, Grid, OtherMeasure, correct
+from vrspam.model_selection.cross_validate import GridScores, GridSearch, cross_validate
+from vrspam.model_selection.folds import Split
+from vrspam.model_selection.kept_scores import KeptRows
+from vrspam.model_selection.selection import TIE, Choice, SelectionRule, simplest
+from vrspam.model_selection.sources import RowsInMemory, rows_for_solver
+from vrspam.moments import ClassMoments
+from vrspam.solvers import ExactFit, SolverName
+from vrspam.solvers.base import Solution
+
+
+# From rows, the way to read them, the chosen point and the moments of all rows, where they are known, to its fit.
+Fitter = Callable[[Rows, SolverName, Choice, ClassMoments | None], ExactFit]
+
+
+@dataclass
+class Candidate:
+    """A fitted map (None for the columns as they are), the scores of its grid, and the chosen point of it.
+
+    `fit` is that of the point on all rows, where it may be needed.
+    """
+
+    name: str
+    features: Any
+    n_features: int
+    scores: GridScores
+    choice: Choice
+    fit: ExactFit | None = None
+
+    @property
+    def fold_scores(self) -> np.ndarray:
+        """The measure that chooses, at the chosen point, on each fold."""
+        return self.scores.score[self.choice.index]
+
+    @property
+    def fold_coefs(self) -> np.ndarray | None:
+        """Coefficients of each fold at the chosen point, (folds, features)."""
+        coefs = self.scores.coefs
+        return None if coefs is None else coefs[(slice(None), *self.choice.index)]
+
+
+class FittedChoice(NamedTuple):
+    """What was chosen, fitted on all rows: one scorer, linear in the features of one map.
+
+    Attributes
+    ----------
+    features : fitted map, or None for the columns as they are
+    solution : Solution
+        Of a blend `value` is NaN, and `gap` the largest of its members: F(0) is the same for all of them.
+    moments : ClassMoments
+        Of the features; those of a blend have no scatter matrices.
+    l2 : float
+    solver : str
+        Of the best candidate, as l2.
+    fold_coefs : ndarray of shape (folds, features) or None
+    fold_intercepts : ndarray of shape (folds,)
+    """
+
+    features: Any
+    solution: Solution
+    moments: ClassMoments
+    l2: float
+    solver: SolverName
+    fold_coefs: np.ndarray | None
+    fold_intercepts: np.ndarray
+
+
+@dataclass(frozen=True)
+class MapChoice:
+    """All candidates, and what the model is made of.
+
+    Attributes
+    ----------
+    candidates : list of Candidate
+        Each with its own best point.
+    chosen : Candidate
+        The one that was taken, with the point that was taken; of a blend the best.
+    weights : ndarray of shape (candidates,)
+        1 for the chosen one, or the weights of a blend.
+    scales : ndarray of shape (candidates,)
+        Spread of the held-out scores of each.
+    """
+
+    candidates: list[Candidate]
+    chosen: Candidate
+    weights: np.ndarray
+    scales: np.ndarray
+
+    @property
+    def point(self) -> Choice:
+        """The chosen point of the best candidate."""
+        return self.chosen.choice
+
+    @property
+    def _with_chosen(self) -> list[Candidate]:
+        """The candidates, and the chosen one at the point that was taken."""
+        best = int(self.weights.argmax())
+        return [self.chosen if number == best else candidate for number, candidate in enumerate(self.candidates)]
+
+    @property
+    def members(self) -> list[Candidate]:
+        """What the model is made of."""
+        return [candidate for candidate, weight in zip(self._with_chosen, self.weights, strict=True) if weight > 0.0]
+
+    @property
+    def is_blend(self) -> bool:
+        """Whether the model is made of several candidates."""
+        return np.count_nonzero(self.weights) > 1
+
+    def table(self) -> dict[str, list]:
+        """Candidates with their CV score ± standard error, one list for each column of the table.
+
+        The score has a column of its own where it is not the AUC; the standard error is that of the score. The gap is
+        that of the fit on all rows, NaN where there was none.
+        """
+        rows = []
+        for candidate, weight in zip(self._with_chosen, self.weights.tolist(), strict=True):
+            point = candidate.choice
+            score, error = float(point.mean[point.index]), float(point.standard_error[point.index])
+            auc = score if candidate.scores.by_auc else float(candidate.scores.auc[point.index].mean())
+            gap = float("nan") if candidate.fit is None else float(candidate.fit.solution.gap)
+            chosen = weight > 0.0
+            rows.append(
+                (candidate.name, candidate.n_features, *point.values.values(), auc, score, error, chosen, weight, gap)
+            )
+        names = ("features", "n_features", "l2", "l1", "auc", "score", "standard_error", "chosen", "weight", "gap")
+        table = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+        if self.chosen.scores.by_auc:
+            del table["score"]
+        return table
+
+    def fitted(self) -> FittedChoice:
+        """The chosen candidate, or the blend, as one scorer."""
+        best, index = self.chosen.fit, self.point.index
+        assert best is not None
+        if not self.is_blend:
+            coefs, intercepts = self.chosen.fold_coefs, self.chosen.scores.intercepts[index]
+            return FittedChoice(self.chosen.features, *best, coefs, intercepts)
+        used = np.flatnonzero(self.weights)
+        members = self.members
+        factors = self.weights[used] / self.scales[used]
+        fits = [member.fit for member in members if member.fit is not None]
+        solutions = [fit.solution for fit in fits]
+        stationarities = [solution.stationarity for solution in solutions if solution.stationarity is not None]
+        solution = Solution(
+            w=np.concatenate([factor * part.w for factor, part in zip(factors, solutions, strict=True)]),
+            value=float("nan"),
+            gap=float(np.max([part.gap for part in solutions])),
+            n_iter=max(part.n_iter for part in solutions),
+            converged=all(part.converged for part in solutions),
+            stationarity=max(stationarities, default=None),
+        )
+        fold_coefs = [factor * member.fold_coefs for factor, member in zip(factors, members, strict=True)]
+        intercepts = sum(
+            factor * member.scores.intercepts[member.choice.index]
+            for factor, member in zip(factors, members, strict=True)
+        )
+        return FittedChoice(
+            StackedFeatures.of_fitted([member.features for member in members]),
+            solution,
+            ClassMoments.side_by_side([fit.moments for fit in fits]),
+            best.l2,
+            best.solver,
+            np.concatenate(fold_coefs, axis=1),
+            np.asarray(intercepts),
+        )
+
+    def corrected(
+        self, rows: KeptRows, rule: SelectionRule, seed: int, blend_auc: float | None = None
+    ) -> Corrected:
+        """The AUC of the chosen point or blend, corrected for the choice among all points of all candidates."""
+        found = [candidate.scores for candidate in self.candidates]
+        grid = Grid.of([(scores.auc, scores.grid) for scores in found])
+        kept = list(map(np.concatenate, zip(*[scores.kept for scores in found], strict=True)))
+        other = None
+        if not found[0].by_auc:
+            measured, intercepts = (
+                np.concatenate([part.reshape(-1, part.shape[-1]) for part in parts])
+                for parts in zip(*[(scores.score, scores.intercepts) for scores in found], strict=True)
+            )
+            other = OtherMeasure(found[0].scoring, measured, intercepts)
+        return correct(rows, kept, grid, rule, seed, other, blend_auc)
+
+
+def only_columns(scores: GridScores, n_features: int, rule: SelectionRule) -> MapChoice:
+    """The choice of the penalties alone, for the columns as they are; the fit on all rows is left to the caller."""
+    columns = Candidate("linear", None, n_features, scores, scores.select(rule))
+    return MapChoice([columns], columns, np.ones(1), np.ones(1))
+
+
+def choose_map(
+    maps: dict[str, Any],
+    rows: Rows,
+    splits: list[Split],
+    classes: np.ndarray,
+    search: GridSearch,
+    rule: SelectionRule,
+    fit: Fitter,
+) -> MapChoice:
+    """Fit each map, without labels, cross-validate its grid, and fit what was chosen on all rows.
+
+    Maps that give too many features are skipped; if all of them do, that is an error. The rule "one-standard-error"
+    takes the first map, in the given order, that has a point within one standard error of the best point of all maps,
+    and the simplest such point of it.
+    """
+    candidates: list[Candidate] = []
+    too_many: TooManyFeatures | None = None
+    said: set[str] = set()  # columns whose rare categories are grouped
+    for name, features in maps.items():
+        _learn(features, rows, said)
+        try:
+            X: Any = MappedArray(rows.X, features)
+        except TooManyFeatures as refusal:
+            too_many = refusal
+            continue
+        source = RowsInMemory(rows._replace(X=X), splits, classes, search.n_jobs, search.loss)
+        scores = cross_validate(source, search, keep_coefs=True)
+        new = Candidate(name, features, X.shape[1], scores, scores.select(rule))
+        candidates.append(new)
+        # Fitted now, while its moments are at hand: the matrices of all maps would take too much memory.
+        if rule != "one-standard-error" and _weights(candidates, rule)[-1] > 0.0:
+            new.fit = fit(source.rows, source.solver, new.choice, scores.total)
+        scores.total = None
+        del source  # and with it features that it may hold
+        _drop_matrices(candidates, rule)
+    if not candidates:
+        assert too_many is not None
+        raise too_many
+    weights = _weights(candidates, rule)
+    if rule == "one-standard-error":
+        weights, chosen = _simplest(candidates)
+    else:
+        chosen = candidates[int(weights.argmax())]
+    found = MapChoice(candidates, chosen, weights, _scales(candidates, search.keep))
+    for member in found.members:
+        if member.fit is None:
+            mapped, solver = rows_for_solver(rows._replace(X=MappedArray(rows.X, member.features)))
+            member.fit = fit(mapped, solver, member.choice, None)
+    return found
+
+
+def _learn(features: Any, rows: Rows, said: set[str]) -> None:
+    """Fit a map without labels; columns whose categories it groups are said once, not for each map."""
+    if not isinstance(features, FeatureMap):
+        _fit_transformer(features, rows.X)
+        return
+    features.learn(rows.X, rows.weights)
+    for grouped in features.grouped_categories_:
+        if grouped.column not in said:
+            said.add(grouped.column)
+            warn(grouped)
+
+
+def _weights(candidates: Sequence[Candidate], rule: SelectionRule) -> np.ndarray:
+    """The weight of each candidate: 1 for the first of the best ones, or those of a blend."""
+    if rule == "blend":
+        return blend_weights(np.stack([candidate.fold_scores for candidate in candidates]))
+    best = np.array([candidate.choice.mean.max() for candidate in candidates])
+    return (np.arange(best.size) == best.argmax()).astype(np.float64)
+
+
+def _drop_matrices(candidates: Sequence[Candidate], rule: SelectionRule) -> None:
+    """Keep the square matrices of the best candidate alone."""
+    best = int(_weights(candidates, rule).argmax())
+    for number, candidate in enumerate(candidates):
+        if number != best and candidate.fit is not None and candidate.fit.moments.has_scatter:
+            candidate.fit = candidate.fit._replace(moments=ClassMoments.side_by_side([candidate.fit.moments]))
+
+
+def _scales(candidates: Sequence[Candidate], keep: KeptRows | None) -> np.ndarray:
+    """The spread of the held-out scores of each candidate at its point."""
+    if keep is None:
+        return np.ones(len(candidates))
+    found = []
+    for candidate in candidates:
+        point = int(np.ravel_multi_index(candidate.choice.index, candidate.scores.auc.shape[:2]))
+        found.append(spreads(keep, [part[point : point + 1] for part in candidate.scores.kept])[0])
+    return np.array(found)
+
+
+def _simplest(candidates: Sequence[Candidate]) -> tuple[np.ndarray, Candidate]:
+    """The first candidate with a point within one standard error of the best of all, moved to the simplest of these."""
+    leader = max(candidates, key=lambda candidate: candidate.choice.mean.max())
+    best = np.unravel_index(np.argmax(leader.choice.mean), leader.choice.mean.shape)
+    least = leader.choice.mean[best] - max(leader.choice.standard_error[best], TIE)
+    number = next(n for n, candidate in enumerate(candidates) if (candidate.choice.mean >= least).any())
+    chosen = candidates[number]
+    index = simplest(chosen.choice.mean >= least, chosen.scores.grid)
+    values = {name: float(axis[i]) for (name, axis), i in zip(chosen.scores.grid.items(), index, strict=True)}
+    chosen = replace(chosen, choice=replace(chosen.choice, index=index, values=values))
+    return (np.arange(len(candidates)) == number).astype(np.float64), chosen
+
+
+def _fit_transformer(transformer: Any, X: Any) -> None:
+    """Fit a transformer of another package, without labels."""
+    try:
+        transformer.fit(X)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"{type(transformer).__name__} could not be fitted as a feature map, which is given X alone and no labels: "
+            f"{error}"
+        ) from error
