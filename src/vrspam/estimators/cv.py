@@ -22,10 +22,10 @@ from vrspam.estimators.base import (
     CHOSEN_PENALTY,
     MAPS_ON_HOST,
     PENALTY_CONSTRAINTS,
-    AUCClassifierBase,
     RowBlocks,
     refuse_without_rows,
 )
+from vrspam.estimators.calibrated import CalibratedScores
 from vrspam.estimators.exact import ExactFit, ExactSolver
 from vrspam.features.frames import check_frame, is_frame
 from vrspam.features.mapped import NAMES, SINGLE_NAMES, MappedArray, is_plain, named_maps
@@ -36,16 +36,26 @@ from vrspam.inspection import (
     ScoreReading,
     Shape,
     column_groups,
+    distinct,
     importances,
     keeps_columns_apart,
     parts_of_score,
     read_score,
 )
+from vrspam.model_selection.calibration import METHODS
 from vrspam.model_selection.corrected import Corrected
-from vrspam.model_selection.cross_validate import GridSearch, MapChoice, choose_map, cross_validate, only_columns
+from vrspam.model_selection.cross_validate import (
+    FoldModels,
+    GridSearch,
+    MapChoice,
+    choose_map,
+    cross_validate,
+    only_columns,
+)
 from vrspam.model_selection.folds import HashFolds, Split, hash_folds, make_splits
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.model_selection.kept_scores import KeptRows, keep_of_blocks, rows_to_keep
+from vrspam.model_selection.out_of_fold import held_out_scores
 from vrspam.model_selection.scoring import make_scoring
 from vrspam.model_selection.sources import BlocksInSequence, FoldSource, RowsInMemory, rows_for_solver
 from vrspam.moments import ClassMoments
@@ -53,8 +63,10 @@ from vrspam.objective import LOSSES, LossChoice, PenaltyFamily
 from vrspam.solvers import SolverName
 from vrspam.solvers.path import check_grid_axis, warn_if_not_converged
 
+KEPT_COEFS_BYTES = 1 << 27  # coefficients of all folds and points are kept up to this size
 
-class AUCClassifierCV(AUCClassifierBase):
+
+class AUCClassifierCV(CalibratedScores):
     """The linear scorer that minimises a pairwise AUC loss, its penalties chosen by cross-validation.
 
     At each point of the grid and on the training part of each fold it minimises, exactly,
@@ -99,6 +111,11 @@ class AUCClassifierCV(AUCClassifierBase):
         "one-standard-error" takes, of all points whose mean score is within one standard error of the best, the
         sparsest (largest l1), and of those the one with the largest l2. Of several feature maps it first takes
         the simplest (the earliest in the list) that has such a point.
+    calibration : {"sigmoid", "isotonic"} or None, default="sigmoid"
+        How `predict_proba` makes probabilities of scores: by a function that is fitted on the scores of held-out rows
+        at the chosen point, with their weights. "sigmoid" has two parameters and suits few rows; "isotonic" takes any
+        shape that does not decrease, and wants thousands of rows. With None there is no `predict_proba`. Rankings, and
+        so all AUCs, do not depend on it; `intercept_` does. docs/probabilities.md has the errors of both.
     features : str, transformer, list of these, or dict, default="linear"
         "linear": the columns as they are. Otherwise the score is linear in features of them, made block by block by a
         transformer that never sees labels (`vrspam.features`); the map and the penalties are chosen together.
@@ -154,7 +171,7 @@ class AUCClassifierCV(AUCClassifierBase):
     converged_path_ : ndarray of bool of the same shape
         Whether that certificate, or the stationarity of "mcp" and "scad", reached `tol`.
     coef_ : ndarray of shape (1, n_features)
-        Of the chosen point, fitted on all rows; likewise `intercept_`, `objective_`, `gap_` and `n_iter_`, and for
+        Of the chosen point, fitted on all rows; likewise `objective_`, `gap_` and `n_iter_`, and for
         "mcp" and "scad" `stationarity_`.
         With a feature map these are coefficients of its features.
     features_ : transformer or None
@@ -188,11 +205,27 @@ class AUCClassifierCV(AUCClassifierBase):
     moments_ : ClassMoments
         Of all rows, when `solver_` is "moments"; with a feature map always, but without scatter matrices where the
         features are more than the rows and `solver_` is "products".
+    intercept_ : ndarray of shape (1,)
+        With calibration it puts the score 0 where the probability is ½, so that `predict` gives the likelier class.
+        With few positives that is rarely the positive one; docs/probabilities.md says how to choose another threshold.
+        With ``calibration=None``, and where an isotonic calibration never crosses ½, the score is 0 half-way between
+        the class means.
+    calibration_ : Sigmoid, Isotonic or None
+        The function from scores to probabilities (`slope` and `offset`, or nodes `scores` and `probabilities`). It
+        takes scores that are 0 half-way between the class means: ``decision_function(X) - baseline_``.
+    baseline_ : float
+        The score half-way between the class means: what calibration has added to `intercept_`.
+    out_of_fold_ : HeldOut
+        After `fit`: `positive`, `scores`, `fold` and `weights` of all rows that a fold holds out, in the order of the
+        rows, each scored at the chosen point by the model of the other folds, 0 being half-way between the class means
+        of these. ``calibration_(out_of_fold_.scores)`` are their probabilities. A row that several folds hold out is
+        there for each of them, and they share its weight.
     history_ : dict of ndarray
         Of the last fit, on all rows, where the solver iterates: see `AUCClassifier`.
     held_out_ : HeldOut
         After `fit_stream` only: `positive`, `scores`, `fold` and `weights` of the validation rows that were kept, each
-        scored at the chosen point by the model of the other folds; `weights` say how many rows each stands for.
+        scored at the chosen point by the model of the other folds, as in `out_of_fold_`; `weights` say how many rows
+        each stands for. The calibration is fitted on these rows.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Only if X had string column names.
@@ -237,6 +270,7 @@ class AUCClassifierCV(AUCClassifierBase):
     corrected_score_: float
     corrected_interval_: tuple[float, float]
     held_out_: HeldOut
+    out_of_fold_: HeldOut
     _reading: ScoreReading | str  # or why there is none
     _centre: np.ndarray
     _parameter_constraints: dict = {
@@ -248,6 +282,7 @@ class AUCClassifierCV(AUCClassifierBase):
         "scoring": [StrOptions({"auto", "roc_auc", "partial_roc_auc", "average_precision"}), callable],
         "cv": ["cv_object"],
         "selection": [StrOptions({"best", "one-standard-error"})],
+        "calibration": [StrOptions(set(METHODS)), None],
         "features": [StrOptions({*NAMES, *SINGLE_NAMES}), list, tuple, dict, HasMethods(["fit", "transform"])],
         "tol": PENALTY_CONSTRAINTS["tol"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -267,6 +302,7 @@ class AUCClassifierCV(AUCClassifierBase):
         scoring="auto",
         cv=5,
         selection="best",
+        calibration="sigmoid",
         features="linear",
         tol=1e-8,
         max_iter=1000,
@@ -282,6 +318,7 @@ class AUCClassifierCV(AUCClassifierBase):
         self.scoring = scoring
         self.cv = cv
         self.selection = selection
+        self.calibration = calibration
         self.features = features
         self.tol = tol
         self.max_iter = max_iter
@@ -336,20 +373,31 @@ class AUCClassifierCV(AUCClassifierBase):
         if plain:
             keep, seed = self._keep(rows, classes, splits, groups)
             source = RowsInMemory(rows, splits, classes, self.n_jobs, self._loss)
-            narrow = rows.X.shape[1] <= MOST_COLUMNS  # bands of curves need the fits on the folds
-            scores = cross_validate(source, replace(search, keep=keep), keep_coefs=narrow)
-            found = only_columns(scores, rows.X.shape[1], self.selection)
+            d = rows.X.shape[1]  # bands of curves need the fits on the folds, and so do out-of-fold scores
+            kept = d <= MOST_COLUMNS or 8 * d * len(splits) * search.n_points <= KEPT_COEFS_BYTES
+            scores = cross_validate(source, replace(search, keep=keep), keep_coefs=kept)
+            found = only_columns(scores, d, self.selection)
+            models = found.fold_models if kept else self._solve_folds_again(source, found)
             solver = source.solver
             del source  # and with it the moments of the folds
         else:
             maps = named_maps(self.features, check_random_state(self.random_state).randint(2**31))
             keep, seed = self._keep(rows, classes, splits, groups, len(maps))
             found = choose_map(maps, rows, splits, classes, replace(search, keep=keep), self.selection)
+            models = found.fold_models
             rows, solver = rows_for_solver(rows._replace(X=MappedArray(rows.X, found.chosen.features)))
         fit = self._exact(found).from_rows(rows, classes, solver, found.chosen.scores.total)
         train_parts, _ = zip(*splits, strict=True)
         reading = self._read(found, fit, rows._replace(X=table), train_parts, seed)
-        return self._store_search(found, fit, reading, found.corrected(keep, self.selection, seed), like=rows.X)
+        corrected = found.corrected(keep, self.selection, seed)
+        held_out = held_out_scores(rows, classes[1], splits, *models)
+        return self._store_search(found, fit, reading, corrected, held_out, like=rows.X, out_of_fold_=held_out)
+
+    def _solve_folds_again(self, source: RowsInMemory, found: MapChoice) -> FoldModels:
+        """The models of the folds at the chosen point, where the coefficients of all points would take too much."""
+        values = found.point.values
+        search = replace(self._search, l2s=[values["l2"]], l1s=[values["l1"]])
+        return only_columns(cross_validate(source, search, keep_coefs=True), 0, "best").fold_models
 
     def _keep(
         self, rows: Rows, classes: np.ndarray, splits: list[Split], groups: Any, maps: int = 1
@@ -432,7 +480,8 @@ class AUCClassifierCV(AUCClassifierBase):
         corrected = self._correct_blocks(found)
         self._store_columns(source.total.means.shape[1], names)
         why = "the rows came in blocks and were not kept; fit reads curves from rows in memory"
-        return self._store_search(found, fit, why, corrected, held_out_=scores.held_out_at(found.point))
+        held_out = scores.held_out_at(found.point)
+        return self._store_search(found, fit, why, corrected, held_out, held_out_=held_out)
 
     def _correct_blocks(self, found: MapChoice) -> Corrected | None:
         """The AUC corrected for the choice, from the scores that were kept of the blocks."""
@@ -479,12 +528,14 @@ class AUCClassifierCV(AUCClassifierBase):
         fit: ExactFit,
         reading: ScoreReading | str,
         corrected: Corrected | None,
+        held_out: HeldOut,
         like: Any = None,
         **more: Any,
     ) -> Self:
         """Store what cross-validation found and the fit on all rows; warn of a grid that ends too early."""
         scores, point = found.chosen.scores, found.point
         solution, moments, l2, solver = fit
+        calibration = self._calibrate(held_out)
         if moments.has_scatter or found.chosen.features is not None:
             more["moments_"] = moments
         if corrected is not None:
@@ -511,6 +562,7 @@ class AUCClassifierCV(AUCClassifierBase):
             _centre=moments.means.mean(axis=0),
             **more,
         )
+        self._store_calibration(calibration)
         by_part = self.scoring in ("auto", "partial_roc_auc")
         if self.max_fpr is not None and not by_part and self._loss.max_fpr is None:
             warn(
@@ -635,8 +687,16 @@ class AUCClassifierCV(AUCClassifierBase):
             The part of a column is its curve (`shape_functions_`) at the row's value; 0 is half-way between the class
             means. The part "interactions" is what no sum of curves can say; it is there unless the score is such a sum
             by construction (columns, `LinearFeatures`, `AdditiveFeatures`). Without curves (dates in a table for a
-            transformer of another package, say) the parts are features.
+            transformer of another package, say) the parts are features. With calibration the part "baseline" is the
+            score half-way between the class means (`baseline_`).
         """
+        parts = self._explain_centred(x)
+        if self.baseline_ != 0.0:
+            parts[distinct([*parts, "baseline"])[-1]] = self.baseline_
+        return parts
+
+    def _explain_centred(self, x) -> dict[str, float]:
+        """The parts of the score of one row, 0 being half-way between the class means."""
         groups = self._groups()
         x = x if array_api.device_namespace(x) is None else array_api.on_host(x)
         if hasattr(x, "to_frame") and getattr(x, "ndim", 0) == 1:  # a row of a pandas frame
@@ -650,7 +710,7 @@ class AUCClassifierCV(AUCClassifierBase):
         else:
             mapped = self._mapped(X)
             if not keeps_columns_apart(self.features_) and isinstance(self._reading, ScoreReading):
-                scores = mapped @ self.coef_[0] + self.intercept_[0]
+                scores = mapped @ self.coef_[0] + (self.intercept_[0] - self.baseline_)
                 return {name: float(part[0]) for name, part in self._reading.parts(mapped.X, scores).items()}
             row = mapped[:1]
         return parts_of_score(groups, row[0], array_api.on_host(self.coef_)[0], self._centre)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,6 +26,13 @@ from vrspam.model_selection.sources import FoldSource, RowsInMemory, over_folds
 from vrspam.moments import ClassMoments
 from vrspam.objective import ELASTIC_NET, SQUARED, LossChoice, PenaltyFamily
 from vrspam.solvers.path import AUTO_L1S, AUTO_L2S, auto_l1s, auto_l2s, check_grid_axis, solve_grid
+
+
+class FoldModels(NamedTuple):
+    """Linear scorers, one trained on each fold: coefs of shape (folds, features), intercepts of shape (folds,)."""
+
+    coefs: np.ndarray
+    intercepts: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -64,6 +71,14 @@ class MapChoice:
         if self.chosen.scores.by_auc:
             del table["score"]
         return table
+
+    @property
+    def fold_models(self) -> FoldModels:
+        """The models of the folds at the chosen point."""
+        coefs = self.chosen.scores.coefs
+        assert coefs is not None
+        i, j = self.point.index
+        return FoldModels(coefs[:, i, j], self.chosen.scores.intercepts[i, j])
 
     def corrected(self, rows: KeptRows, rule: SelectionRule, seed: int) -> Corrected:
         """The AUC of the chosen point, corrected for the choice among all points of all candidates."""
