@@ -25,8 +25,9 @@ from vrspam import AUCClassifierCV
 from vrspam.features.mapped import MappedArray
 from vrspam.metrics import logit_interval, newcombe_interval, roc_auc_columns
 from vrspam.model_selection.corrected import Corrected, Grid, correct, influences, standard_error
-from vrspam.model_selection.cross_validate import MapChoice
 from vrspam.model_selection.kept_scores import KeptRows, rows_to_keep
+from vrspam.model_selection.map_choice import MapChoice
+from vrspam.model_selection.selection import SelectionRule
 
 FRESH = 200_000
 REFERENCE = 8  # a point that nobody chose: l2 in the middle of the grid, for the columns themselves
@@ -106,22 +107,45 @@ def fit_one(name: str, number: int, path: Path) -> None:
         warnings.simplefilter("ignore")
         model = AUCClassifierCV(features=setting.features, cv=setting.folds, random_state=number).fit(X, y)
     found, rows = seen
-    point = found.point.index[0] + 17 * found.candidates.index(found.chosen)
-    truth: dict[str, Any] = dict.fromkeys(("fold_truth", "truth", "ref"), 0.5)
+    truth: dict[str, Any] = dict.fromkeys(("fold_truth", "truth", "ref", "best_truth"), 0.5)
     if setting.kind != "noise":
-        fresh, label = setting.draw_fresh(np.random.default_rng([number, 7]))
-        first = found.candidates[0]
-        scores = MappedArray(fresh, model.features_) @ np.vstack([model._fold_coefs, model.coef_]).T
-        other = MappedArray(fresh, first.features) @ first.scores.coefs[:, REFERENCE, 0].T
-        aucs = roc_auc_columns(label, np.hstack([scores, other]).astype(np.float32))
-        folds = len(rows.folds)
-        truth = {"fold_truth": aucs[:folds].mean(), "truth": aucs[folds], "ref": aucs[folds + 1 :].mean()}
+        truth = true_aucs(found, setting, number)
     kept: dict[str, Any] = {f"y{k}": fold.positive for k, fold in enumerate(rows.folds)}
     for k in range(len(rows.folds)):
         kept[f"s{k}"] = np.concatenate([each.scores.kept[k] for each in found.candidates]).astype(np.float32)
     part = path.with_suffix(".part.npz")
-    np.savez(part, best=model.best_score_, chosen=point, K=len(rows.folds), **truth, **kept)
+    np.savez(part, best=model.best_score_, K=len(rows.folds), **truth, **kept)
     part.rename(path)
+
+
+def true_aucs(found: MapChoice, setting: Setting, number: int) -> dict[str, float]:
+    """AUCs on fresh rows: of the fold models and of the model, of the best map's fold models, and of the reference."""
+    fresh, label = setting.draw_fresh(np.random.default_rng([number, 7]))
+    fresh = fresh.astype(np.float32)
+    scale, columns = found.weights / found.scales, []
+    for candidate, factor in zip(found.candidates, scale, strict=True):
+        parts = [np.zeros((0, candidate.n_features))]
+        models = candidate.fold_models
+        assert models is not None
+        assert candidate.scores.coefs is not None
+        if factor > 0.0:
+            assert candidate.fit is not None
+            parts = [models.coefs, candidate.fit.solution.w[np.newaxis]]
+        if candidate is found.candidates[0]:
+            parts.append(candidate.scores.coefs[:, REFERENCE, 0])
+        if sum(map(len, parts)):
+            columns.append((candidate, factor, MappedArray(fresh, candidate.features) @ np.vstack(parts).T))
+    folds = len(found.chosen.scores.auc[0, 0])
+    blend = sum(factor * scores[:, : folds + 1] for _, factor, scores in columns if factor > 0.0)
+    best = next(scores[:, :folds] for candidate, _, scores in columns if candidate.name == found.chosen.name)
+    reference = columns[0][2][:, -folds:]
+    aucs = roc_auc_columns(label, np.hstack([blend, best, reference]).astype(np.float32))
+    return {
+        "fold_truth": aucs[:folds].mean(),
+        "truth": aucs[folds],
+        "best_truth": aucs[folds + 1 : 2 * folds + 1].mean(),
+        "ref": aucs[-folds:].mean(),
+    }
 
 
 class Record(NamedTuple):
@@ -134,13 +158,18 @@ class Record(NamedTuple):
     fold_truth: float
     truth: float
     unbiased_error: float  # an error whose expectation is 0, and which goes with those of the others
+    best_truth: float
+
+    @property
+    def rule(self) -> SelectionRule:
+        return "blend" if len(self.grid.sizes) > 1 else "best"
 
     @classmethod
     def read(cls, path: Path, noise: bool) -> Record:
         with np.load(path) as stored:
             folds = range(int(stored["K"]))
             labels, scores = ([stored[f"{kind}{k}"] for k in folds] for kind in "ys")
-            facts = {key: float(stored[key]) for key in ("best", "fold_truth", "truth", "ref")}
+            facts = {key: float(stored[key]) for key in ("best", "fold_truth", "truth", "ref", "best_truth")}
         sizes = np.array([label.size for label in labels])
         parts = [end - size + np.arange(size) for end, size in zip(np.cumsum(sizes), sizes, strict=True)]
         points = scores[0].shape[0]
@@ -149,7 +178,16 @@ class Record(NamedTuple):
         axes = {"l2": np.arange(17.0), "l1": np.zeros(1)}
         maps = [(part.reshape(17, 1, -1), axes) for part in np.split(auc, points // 17)]
         error = auc.mean() - 0.5 if noise else auc[REFERENCE].mean() - facts["ref"]
-        return cls(rows, scores, Grid.of(maps), facts["best"], facts["fold_truth"], facts["truth"], float(error))
+        return cls(
+            rows,
+            scores,
+            Grid.of(maps),
+            facts["best"],
+            facts["fold_truth"],
+            facts["truth"],
+            float(error),
+            facts["best_truth"],
+        )
 
 
 def mean_and_error(errors: np.ndarray, unbiased: np.ndarray) -> str:
@@ -176,7 +214,7 @@ def delong_before(record: Record) -> tuple[float, float]:
 
 
 def corrections_tried(record: Record, draws: int = 100) -> dict[str, float]:
-    """The corrected AUC by other methods.
+    """The corrected AUC of the best map, where nothing is blended, by other methods.
 
     "rows": as `correct` does it, with another share of the rows left out, and another factor of what they deviate.
     """
@@ -239,7 +277,7 @@ def print_tried(records: dict[str, list[Record]]) -> None:
     for method in scores[next(iter(records))][0]:
         cells = []
         for name, found in records.items():
-            errors = np.array([each[method] for each in scores[name]]) - [record.fold_truth for record in found]
+            errors = np.array([each[method] for each in scores[name]]) - [record.best_truth for record in found]
             unbiased = np.array([record.unbiased_error for record in found])
             cells.append(f"{mean_and_error(errors, unbiased).split()[0]} ({errors.std(ddof=1):.3f})")
         print(f"| {method} | {' | '.join(cells)} |", flush=True)
@@ -271,9 +309,9 @@ def print_table(records: dict[str, list[Record]]) -> None:
     print(" covers, before | `corrected_interval_` covers | its width |")
     print("|---|---|---|---|---|---|---|---|")
     for name, found in records.items():
-        corrected = [correct(each.rows, each.scores, each.grid, "best", 0) for each in found]
+        corrected = [correct(each.rows, each.scores, each.grid, each.rule, 0) for each in found]
         score, low, high = np.array([(each.score, each.low, each.high) for each in corrected]).T
-        best, folds, truth, unbiased = np.array([each[3:] for each in found]).T
+        best, folds, truth, unbiased = np.array([each[3:7] for each in found]).T
         before = np.array(list(map(delong_before, found))).T
         cells = [
             describe(SETTINGS[name]),

@@ -31,7 +31,7 @@ def text_columns(X: Any) -> list[str]:
     """The columns of a frame that do not hold numbers; none of an array."""
     if isinstance(X, np.ndarray):
         return []
-    return [name for name in X if not (X[name].dtype.kind in "iufb")]
+    return [name for name in X if X[name].dtype.kind not in "iufb"]
 
 
 def with_categories(X: Any) -> Any:
@@ -129,7 +129,9 @@ def prepared(name: str, X: Any) -> Any:
     if isinstance(X, np.ndarray) or name in (*OURS, "logistic", "random forest", "random forest, balanced"):
         return X
     if name == "CatBoost":  # wants text for a missing category
-        return X.assign(**{column: X[column].astype(object).fillna("missing").astype(str) for column in text_columns(X)})
+        return X.assign(
+            **{column: X[column].astype(object).fillna("missing").astype(str) for column in text_columns(X)}
+        )
     return with_categories(X) if name in ("boosting", "boosting, tuned", "LightGBM") else X
 
 

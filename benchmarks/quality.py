@@ -107,7 +107,9 @@ def print_table(title: str, names: list[str], models: list[str], auc: np.ndarray
         best = line >= line.max() - 5e-5
         cells = [f"**{a:.4f}**" if b else f"{a:.4f}" for a, b in zip(line, best, strict=True)]
         print(f"| {name} | " + " | ".join(f"{c} ({t:.1f})" for c, t in zip(cells, times, strict=True)) + " |")
-    print("| mean | " + " | ".join(f"{a:.4f} ({t:.1f})" for a, t in zip(auc.mean(0), seconds.mean(0), strict=True)) + " |")
+    print(
+        "| mean | " + " | ".join(f"{a:.4f} ({t:.1f})" for a, t in zip(auc.mean(0), seconds.mean(0), strict=True)) + " |"
+    )
     print("| mean rank | " + " | ".join(f"{rank:.2f}" for rank in ranks.mean(axis=0)) + " |", flush=True)
 
 
@@ -134,7 +136,9 @@ def main() -> None:
         rank, mean = rankdata(-auc.round(6), axis=1).mean(axis=0), auc.mean(axis=0)
         us = given.models.index("auto")
         ahead = all(mean[us] > mean[i] and rank[us] < rank[i] for i in range(len(mean)) if i != us)
-        print(f"\nGoal: auto ahead of every other model in the mean and in the mean rank: {'ok' if ahead else 'MISSED'}")
+        print(
+            f"\nGoal: auto ahead of every other model in the mean and in the mean rank: {'ok' if ahead else 'MISSED'}"
+        )
 
 
 if __name__ == "__main__":

@@ -20,8 +20,8 @@ from vrspam._utils.warnings import NoCorrection
 from vrspam.metrics import logit_interval, newcombe_interval, roc_auc_ci, roc_auc_columns
 from vrspam.model_selection import corrected, kept_scores
 from vrspam.model_selection.corrected import Grid, HeldOutAUC, correct, influences, optimism_of, placements
-from vrspam.model_selection.map_choice import MapChoice
 from vrspam.model_selection.kept_scores import rows_to_keep
+from vrspam.model_selection.map_choice import MapChoice
 
 WEIGHTS = np.array([0.5, 1.0, 2.0, 3.0])
 MANY = 10**9  # training rows beside which those held out do not count

@@ -368,7 +368,7 @@ def test_a_score_of_single_columns_by_another_package_is_read_without_interactio
     y = np.abs(X[:, 0]) + 0.3 * rng.standard_normal(800) > 1
     spread = make_pipeline(StandardScaler(), FunctionTransformer(lambda Z: np.hstack([Z, np.tanh(Z), np.abs(Z)])))
     model = AUCClassifierCV([1e-3], features=spread, cv=3).fit(X, y)
-    assert list(model.explain_one(X[0])) == ["x0", "x1", "x2", "interactions"]
+    assert list(model.explain_one(X[0])) == ["x0", "x1", "x2", "interactions", "baseline"]
     assert model.interactions_share_ < 0.02
     assert model.interactions_ == {}
     curve = model.shape_functions_["x0"]

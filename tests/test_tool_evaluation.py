@@ -16,8 +16,8 @@ from test_tool_modelfile import make_model
 from vrspam import VRSPAMClassifier, plotting
 from vrspam.data import DataError
 from vrspam.metrics import delong_test
+from vrspam.model_selection.calibration import Sigmoid
 from vrspam.plotting.style import new_figure, save_figure
-from vrspam.tool.calibration import Sigmoid
 from vrspam.tool.evaluation import Bin, calibration_error, compare, evaluate, lift, reliability, score_file, verdict
 from vrspam.tool.pages import comparison_picture
 from vrspam.tool.prediction import predict

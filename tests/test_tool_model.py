@@ -23,13 +23,13 @@ from vrspam._utils.messages import Parameter
 from vrspam.cli import main
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures
 from vrspam.metrics import roc_auc, roc_auc_ci
+from vrspam.model_selection.calibration import calibrate
 from vrspam.model_selection.map_choice import choose_map
 from vrspam.selection import select
 from vrspam.tool import evaluation, fitting, load_model, save_model
-from vrspam.tool.calibration import calibrate
 from vrspam.tool.data_checks import note_of
 from vrspam.tool.explanation import expected_auc, explain, sum_by_column
-from vrspam.tool.fitting import MappedScorer, RowSample, cross_fit, fold_auc_ci
+from vrspam.tool.fitting import RowSample, fold_auc_ci
 from vrspam.tool.pages import explanation_page
 from vrspam.tool.prediction import predict
 from vrspam.tool.table import choose_positive, open_labelled
@@ -142,17 +142,6 @@ def test_interval_over_folds_by_hand():
     assert perfect.auc == perfect.high == 1.0
     smaller = sum(min(positive[fold == k].sum(), (~positive[fold == k]).sum()) for k in range(4))
     assert perfect.low == pytest.approx(0.025 ** (1 / smaller))  # all folds together, not the worst of them
-
-
-def test_every_row_is_scored_by_a_model_of_the_other_folds():
-    y = np.arange(40) % 3 == 0
-    folds = StratifiedKFold(4, shuffle=True, random_state=3)
-    X = np.random.default_rng(0).standard_normal((40, 2))
-    found = cross_fit(AUCClassifier(0.1), X, y, folds)
-    for number, (others, held_out) in enumerate(folds.split(np.zeros((40, 1)), y)):
-        assert set(np.flatnonzero(found.fold == number)) == set(held_out)
-        scores = AUCClassifier(0.1).fit(X[others], y[others]).decision_function(X[held_out])
-        np.testing.assert_array_equal(found.scores[held_out], scores)
 
 
 def test_libsvm_and_its_stream(folder):
@@ -553,19 +542,6 @@ def test_curves_take_as_many_categories_as_the_table_was_opened_with(folder, l1)
     (note,) = [note for note in few.training["warnings"] if "categories" in note]  # said once, not for each fold
     assert "'town' has 1,200 categories: the 999 most frequent are kept, and the other 201 count as one" in note
     assert Parameter("max_categories") in note.message.fields.values()
-
-
-@pytest.mark.parametrize("features", [AdditiveFeatures(), KernelFeatures(n_landmarks=40, random_state=0)])
-def test_held_out_scores_of_a_map_need_no_search(features, monkeypatch):
-    frame = patients(rows=300)[[*NUMBERS, TOWN]]
-    positive = (patients(rows=300)[SICK] == "yes").to_numpy()
-    folds = StratifiedKFold(3, shuffle=True, random_state=0)
-    expected = cross_fit(AUCClassifierCV([0.02], [0.001], features=features, cv=2), frame, positive, folds)
-    monkeypatch.setattr("vrspam.estimators.cv.cross_validate", None)  # a search would fail
-    monkeypatch.setattr("vrspam.estimators.cv.choose_map", None)
-    found = cross_fit(MappedScorer(features, 0.02, 0.001, 1e-8, 1000), frame, positive, folds)
-    np.testing.assert_array_equal(found.fold, expected.fold)
-    np.testing.assert_allclose(found.scores, expected.scores, atol=1e-6)
 
 
 def test_training_on_a_map_searches_once(folder, monkeypatch):

@@ -16,8 +16,8 @@ from tool_data import patients, write
 from vrspam._utils.messages import Parameter, WordedText
 from vrspam.cli import main
 from vrspam.data import Schema
+from vrspam.model_selection.calibration import Isotonic, Sigmoid
 from vrspam.tool import Model, ModelFileError, load_model, save_model
-from vrspam.tool.calibration import Isotonic, Sigmoid
 from vrspam.tool.modelfile import _checksum
 from vrspam.tool.training import train
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numba import njit, types
 from numba.core.caching import FunctionCache, IndexDataCacheFile
-from numba.extending import overload
+from numba.extending import overload, register_jitable
 
 from vrspam.objective.penalties import MCP, SCAD, ElasticNet
 
@@ -1310,22 +1310,68 @@ def grow_trees(codes, is_category, rows, order, uniform, factors):
 
 
 @compiled
+def _is_plain(codes, multipliers):
+    """Whether neither categories nor missing values occur, so that no branch depends on a row."""
+    for code in codes.flat:
+        if code < 0:
+            return False
+    return not multipliers.any()
+
+
+@register_jitable(inline="always")  # a call for each row and tree would take longer than the tree
+def _leaf(codes, i, t, columns, thresholds, multipliers, absent_left, plain):
+    """The leaf of row i in tree t."""
+    n_nodes = columns.shape[1]
+    node = 0
+    if plain:
+        while node < n_nodes:
+            node = 2 * node + 1 + (codes[i, columns[t, node]] > thresholds[t, node])
+        return node - n_nodes
+    while node < n_nodes:
+        code = codes[i, columns[t, node]]
+        if code < 0:
+            left = absent_left[t, node]
+        else:
+            left = _split_value(code, multipliers[t, node]) <= thresholds[t, node]
+        node = 2 * node + (1 if left else 2)
+    return node - n_nodes
+
+
+@compiled
 def tree_leaves(codes, columns, thresholds, multipliers, absent_left):
     """The leaf of each row in each tree, from 0 on; shape (rows, trees)."""
-    n_trees, n_nodes = columns.shape
-    leaves = np.empty((codes.shape[0], n_trees), dtype=np.int16)
-    for t in range(n_trees):
+    leaves = np.empty((codes.shape[0], columns.shape[0]), dtype=np.int16)
+    plain = _is_plain(codes, multipliers)
+    for t in range(columns.shape[0]):
         for i in range(codes.shape[0]):
-            node = 0
-            while node < n_nodes:
-                code = codes[i, columns[t, node]]
-                if code < 0:
-                    left = absent_left[t, node]
-                else:
-                    left = _split_value(code, multipliers[t, node]) <= thresholds[t, node]
-                node = 2 * node + (1 if left else 2)
-            leaves[i, t] = node - n_nodes
+            leaves[i, t] = _leaf(codes, i, t, columns, thresholds, multipliers, absent_left, plain)
     return leaves
+
+
+@compiled
+def leaf_sums(landmark_leaves, coefs, n_leaves):
+    """The sum of the coefficients (landmarks × m) of the landmarks in each leaf of each tree: trees × leaves × m."""
+    sums = np.zeros((landmark_leaves.shape[1], n_leaves, coefs.shape[1]))
+    for z in range(landmark_leaves.shape[0]):
+        for t in range(landmark_leaves.shape[1]):
+            for m in range(coefs.shape[1]):
+                sums[t, landmark_leaves[z, t], m] += coefs[z, m]
+    return sums
+
+
+@compiled
+def add_leaf_sums(codes, columns, thresholds, multipliers, absent_left, sums):
+    """The sum over all trees of what `leaf_sums` has for the leaf of each row: rows × m."""
+    out = np.zeros((codes.shape[0], sums.shape[2]))
+    plain = _is_plain(codes, multipliers)
+    for t in range(columns.shape[0]):
+        of_tree = sums[t]
+        for i in range(codes.shape[0]):
+            found = of_tree[_leaf(codes, i, t, columns, thresholds, multipliers, absent_left, plain)]
+            row = out[i]
+            for m in range(found.size):
+                row[m] += found[m]
+    return out
 
 
 @compiled

@@ -20,15 +20,20 @@ from vrspam.estimators import base
 from vrspam.estimators.base import AUCClassifierBase
 from vrspam.estimators.cv import AUCClassifierCV
 from vrspam.estimators.exact import AUCClassifier
-from vrspam.model_selection.map_choice import MapChoice
 from vrspam.model_selection.folds import HashFolds
-from vrspam.model_selection.held_out import HeldOutBlock
+from vrspam.model_selection.held_out import HeldOut, HeldOutBlock
+from vrspam.model_selection.map_choice import MapChoice
 from vrspam.model_selection.sources import FoldMoments
 from vrspam.moments import ClassMoments
 
 NOT_CORRECTED = (
     "DaskAUCClassifierCV has no {}: to correct the AUC for the choice, the client alone would make the choice anew "
     "some hundred times at all points of the grid. AUCClassifierCV.fit_stream on the same rows gives it."
+)
+NO_PROBABILITIES = (
+    "DaskAUCClassifierCV has no predict_proba: the workers score blocks by coef_ and intercept_ alone. "
+    "AUCClassifierCV.fit_stream on the same rows gives probabilities; so does "
+    "vrspam.model_selection.calibration.calibrate, fitted on held_out_."
 )
 FAN_IN = 4  # results that one task adds: a worker must hold this many besides its block
 
@@ -279,6 +284,8 @@ class DaskAUCClassifierCV(DaskScores, AUCClassifierCV):
     loss : "squared"
         Another loss needs the rows themselves in one place.
     cv : int or HashFolds, default=5
+    calibration : "sigmoid" or None
+        Neither has an effect, since there is no `predict_proba`; "isotonic" is refused.
     features : "linear"
         Feature maps are not available for data on a cluster.
     n_jobs, random_state
@@ -294,6 +301,10 @@ class DaskAUCClassifierCV(DaskScores, AUCClassifierCV):
 
     Notes
     -----
+    There is no `predict_proba`: the workers score blocks by `coef_` and `intercept_` alone, which puts the score 0
+    half-way between the class means. For probabilities use `AUCClassifierCV.fit_stream`, or fit
+    `vrspam.model_selection.calibration.calibrate` on `held_out_`.
+
     `corrected_score_` and `corrected_interval_` are left out: the choice would be made anew some hundred times, at all
     points of the grid, by the client alone. `best_score_` is not corrected for the choice; `AUCClassifierCV.fit_stream`
     with a `HashFolds` gives both for the same folds.
@@ -328,12 +339,22 @@ class DaskAUCClassifierCV(DaskScores, AUCClassifierCV):
         -------
         self
         """
+        if self.calibration == "isotonic":
+            raise ValueError(f"{NO_PROBABILITIES} Leave calibration out.")
         folds = self._check_blocks(validation_rows)
         blocks = DaskBlocks.of(X, y, sample_weight)
         return self._fit_folds(DaskFolds(blocks, clone(self), folds, validation_rows), blocks.feature_names)
 
     def _correct_blocks(self, found: MapChoice) -> None:
         return None
+
+    def _calibrate(self, held_out: HeldOut) -> None:
+        return None
+
+    @property
+    def predict_proba(self):
+        """Not available on a cluster: an AttributeError says why."""
+        raise AttributeError(NO_PROBABILITIES)
 
     @property
     def corrected_score_(self) -> float:  # type: ignore[override]

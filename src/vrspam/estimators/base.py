@@ -319,7 +319,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
             self.coef_, self.intercept_ = array_api.beside(self.coef_, like), array_api.beside(self.intercept_, like)
         self.classes_, self.l2_ = classes, l2
         self.objective_, self.gap_, self.n_iter_ = solution.value, solution.gap, solution.n_iter
-        for name in ("history_", "moments_", "held_out_", "stationarity_"):
+        for name in ("history_", "moments_", "held_out_", "out_of_fold_", "stationarity_"):
             self.__dict__.pop(name, None)
         if solution.stationarity is not None:
             self.stationarity_ = solution.stationarity

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Self
@@ -22,11 +22,12 @@ from vrspam.estimators.base import (
     CHOSEN_PENALTY,
     MAPS_ON_HOST,
     PENALTY_CONSTRAINTS,
-    AUCClassifierBase,
     RowBlocks,
     refuse_without_rows,
 )
+from vrspam.estimators.calibrated import CalibratedScores
 from vrspam.estimators.exact import ExactSolver
+from vrspam.features import FeatureMap
 from vrspam.features.frames import check_frame, is_frame
 from vrspam.features.mapped import NAMES, SINGLE_NAMES, MappedArray, is_plain, named_maps
 from vrspam.inspection import (
@@ -36,17 +37,20 @@ from vrspam.inspection import (
     ScoreReading,
     Shape,
     column_groups,
+    distinct,
     importances,
     keeps_columns_apart,
     parts_of_score,
     read_score,
 )
+from vrspam.model_selection.calibration import METHODS
 from vrspam.model_selection.corrected import Corrected
 from vrspam.model_selection.cross_validate import GridSearch, cross_validate
 from vrspam.model_selection.folds import HashFolds, Split, hash_folds, make_splits
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.model_selection.kept_scores import KeptRows, keep_of_blocks, rows_to_keep
-from vrspam.model_selection.map_choice import FittedChoice, MapChoice, choose_map, only_columns
+from vrspam.model_selection.map_choice import FittedChoice, FoldModels, MapChoice, choose_map, only_columns
+from vrspam.model_selection.out_of_fold import held_out_scores
 from vrspam.model_selection.scoring import make_scoring
 from vrspam.model_selection.selection import Choice, SelectionRule
 from vrspam.model_selection.sources import BlocksInSequence, FoldSource, RowsInMemory
@@ -55,8 +59,10 @@ from vrspam.objective import LOSSES, LossChoice, PenaltyFamily
 from vrspam.solvers import ExactFit, SolverName
 from vrspam.solvers.path import check_grid_axis, warn_if_not_converged
 
+KEPT_COEFS_BYTES = 1 << 27  # coefficients of all folds and points are kept up to this size
 
-class AUCClassifierCV(AUCClassifierBase):
+
+class AUCClassifierCV(CalibratedScores):
     """The linear scorer that minimises a pairwise AUC loss, its penalties chosen by cross-validation.
 
     At each point of the grid and on the training part of each fold it minimises, exactly,
@@ -101,6 +107,11 @@ class AUCClassifierCV(AUCClassifierBase):
         "one-standard-error" takes, of all points whose mean score is within one standard error of the best, the
         sparsest (largest l1), and of those the one with the largest l2. Of several feature maps it first takes
         the simplest (the earliest in the list) that has such a point.
+    calibration : {"sigmoid", "isotonic"} or None, default="sigmoid"
+        How `predict_proba` makes probabilities of scores: by a function that is fitted on the scores of held-out rows
+        at the chosen point, with their weights. "sigmoid" has two parameters and suits few rows; "isotonic" takes any
+        shape that does not decrease, and wants thousands of rows. With None there is no `predict_proba`. Rankings, and
+        so all AUCs, do not depend on it; `intercept_` does. docs/probabilities.md has the errors of both.
     features : str, transformer, list of these, or dict, default="linear"
         "linear": the columns as they are. Otherwise the score is linear in features of them, made block by block by a
         transformer that never sees labels (`vrspam.features`); the map and the penalties are chosen together.
@@ -156,7 +167,7 @@ class AUCClassifierCV(AUCClassifierBase):
     converged_path_ : ndarray of bool of the same shape
         Whether that certificate, or the stationarity of "mcp" and "scad", reached `tol`.
     coef_ : ndarray of shape (1, n_features)
-        Of the chosen point, fitted on all rows; likewise `intercept_`, `objective_`, `gap_` and `n_iter_`, and for
+        Of the chosen point, fitted on all rows; likewise `objective_`, `gap_` and `n_iter_`, and for
         "mcp" and "scad" `stationarity_`.
         With a feature map these are coefficients of its features.
     features_ : transformer or None
@@ -190,11 +201,27 @@ class AUCClassifierCV(AUCClassifierBase):
     moments_ : ClassMoments
         Of all rows, when `solver_` is "moments"; with a feature map always, but without scatter matrices where the
         features are more than the rows and `solver_` is "products".
+    intercept_ : ndarray of shape (1,)
+        With calibration it puts the score 0 where the probability is ½, so that `predict` gives the likelier class.
+        With few positives that is rarely the positive one; docs/probabilities.md says how to choose another threshold.
+        With ``calibration=None``, and where an isotonic calibration never crosses ½, the score is 0 half-way between
+        the class means.
+    calibration_ : Sigmoid, Isotonic or None
+        The function from scores to probabilities (`slope` and `offset`, or nodes `scores` and `probabilities`). It
+        takes scores that are 0 half-way between the class means: ``decision_function(X) - baseline_``.
+    baseline_ : float
+        The score half-way between the class means: what calibration has added to `intercept_`.
+    out_of_fold_ : HeldOut
+        After `fit`: `positive`, `scores`, `fold` and `weights` of all rows that a fold holds out, in the order of the
+        rows, each scored at the chosen point by the model of the other folds, 0 being half-way between the class means
+        of these. ``calibration_(out_of_fold_.scores)`` are their probabilities. A row that several folds hold out is
+        there for each of them, and they share its weight.
     history_ : dict of ndarray
         Of the last fit, on all rows, where the solver iterates: see `AUCClassifier`.
     held_out_ : HeldOut
         After `fit_stream` only: `positive`, `scores`, `fold` and `weights` of the validation rows that were kept, each
-        scored at the chosen point by the model of the other folds; `weights` say how many rows each stands for.
+        scored at the chosen point by the model of the other folds, as in `out_of_fold_`; `weights` say how many rows
+        each stands for. The calibration is fitted on these rows.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Only if X had string column names.
@@ -239,6 +266,7 @@ class AUCClassifierCV(AUCClassifierBase):
     corrected_score_: float
     corrected_interval_: tuple[float, float]
     held_out_: HeldOut
+    out_of_fold_: HeldOut
     _reading: ScoreReading | str  # or why there is none
     _centre: np.ndarray
     _parameter_constraints: dict = {
@@ -250,6 +278,7 @@ class AUCClassifierCV(AUCClassifierBase):
         "scoring": [StrOptions({"auto", "roc_auc", "partial_roc_auc", "average_precision"}), callable],
         "cv": ["cv_object"],
         "selection": [StrOptions({"auto", "blend", "best", "one-standard-error"})],
+        "calibration": [StrOptions(set(METHODS)), None],
         "features": [StrOptions({*NAMES, *SINGLE_NAMES}), list, tuple, dict, HasMethods(["fit", "transform"])],
         "tol": PENALTY_CONSTRAINTS["tol"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -269,6 +298,7 @@ class AUCClassifierCV(AUCClassifierBase):
         scoring="auto",
         cv=5,
         selection="auto",
+        calibration="sigmoid",
         features="linear",
         tol=1e-8,
         max_iter=1000,
@@ -284,6 +314,7 @@ class AUCClassifierCV(AUCClassifierBase):
         self.scoring = scoring
         self.cv = cv
         self.selection = selection
+        self.calibration = calibration
         self.features = features
         self.tol = tol
         self.max_iter = max_iter
@@ -337,30 +368,49 @@ class AUCClassifierCV(AUCClassifierBase):
         def fit_point(some: Rows, solver: SolverName, point: Choice, total: ClassMoments | None) -> ExactFit:
             return self._exact(point).from_rows(some, classes, solver, total)
 
+        rule = self._rule({})
         if plain:
             keep, seed = self._keep(rows, classes, splits, groups)
             source = RowsInMemory(rows, splits, classes, self.n_jobs, self._loss)
-            narrow = rows.X.shape[1] <= MOST_COLUMNS  # bands of curves need the fits on the folds
-            scores = cross_validate(source, replace(search, keep=keep), keep_coefs=narrow)
-            found, solver = only_columns(scores, rows.X.shape[1], self._rule(1)), source.solver
+            d = rows.X.shape[1]  # bands of curves need the fits on the folds, and so do out-of-fold scores
+            kept = d <= MOST_COLUMNS or 8 * d * len(splits) * search.n_points <= KEPT_COEFS_BYTES
+            scores = cross_validate(source, replace(search, keep=keep), keep_coefs=kept)
+            found, solver = only_columns(scores, d, rule), source.solver
             del source  # and with it the moments of the folds
             found.chosen.fit = fit_point(rows, solver, found.point, scores.total)
         else:
             maps = named_maps(self.features, check_random_state(self.random_state).randint(2**31))
             keep, seed = self._keep(rows, classes, splits, groups, len(maps))
-            rule = self._rule(len(maps))
+            rule = self._rule(maps)
             found = choose_map(maps, rows, splits, classes, replace(search, keep=keep), rule, fit_point)
         fit = found.fitted()
+        models = fit.fold_models or self._solve_folds_again(rows, splits, classes, found)
         train_parts, _ = zip(*splits, strict=True)
         reading = self._read(fit, rows, train_parts, seed)
-        corrected = found.corrected(keep, self._rule(len(found.candidates)), seed)
-        return self._store_search(found, fit, reading, corrected, like=rows.X)
+        read = rows if fit.features is None else rows._replace(X=MappedArray(rows.X, fit.features))
+        held_out = held_out_scores(read, classes[1], splits, *models)
+        corrected = found.corrected(keep, rule, seed, held_out)
+        return self._store_search(found, fit, reading, corrected, held_out, like=rows.X, out_of_fold_=held_out)
 
-    def _rule(self, n_maps: int) -> SelectionRule:
+    def _rule(self, maps: Mapping[str, Any]) -> SelectionRule:
         """How the point, and the map, are chosen."""
-        if self.selection == "auto":
-            return "blend" if n_maps > 1 else "best"
-        return self.selection
+        if self.selection not in ("auto", "blend"):
+            return self.selection
+        foreign = [name for name, features in maps.items() if not isinstance(features, FeatureMap)]
+        if self.selection == "blend" and foreign:
+            raise ValueError(
+                f"A blend is stored as one map of this package, which cannot hold {foreign[0]}: use "
+                "selection='best', or maps of vrspam.features."
+            )
+        return "best" if len(maps) < 2 or foreign else "blend"
+
+    def _solve_folds_again(self, rows: Rows, splits: list[Split], classes: np.ndarray, found: MapChoice) -> FoldModels:
+        """The models of the folds at the chosen point, where the coefficients of all points would take too much."""
+        values, source = found.point.values, RowsInMemory(rows, splits, classes, self.n_jobs, self._loss)
+        search = replace(self._search, l2s=[values["l2"]], l1s=[values["l1"]])
+        models = only_columns(cross_validate(source, search, keep_coefs=True), 0, "best").chosen.fold_models
+        assert models is not None
+        return models
 
     def _keep(
         self, rows: Rows, classes: np.ndarray, splits: list[Split], groups: Any, maps: int = 1
@@ -438,20 +488,20 @@ class AUCClassifierCV(AUCClassifierBase):
     def _fit_folds(self, source: FoldSource, names: np.ndarray | None = None) -> Self:
         """Choose the penalties on folds of blocks, and fit them on the moments of all rows."""
         scores = cross_validate(source, self._search)
-        found = only_columns(scores, source.total.means.shape[1], self._rule(1))
+        found = only_columns(scores, source.total.means.shape[1], self._rule({}))
         found.chosen.fit = self._exact(found.point).from_moments(source.total)
         corrected = self._correct_blocks(found)
         self._store_columns(source.total.means.shape[1], names)
         why = "the rows came in blocks and were not kept; fit reads curves from rows in memory"
         held_out = scores.held_out_at(found.point)
-        return self._store_search(found, found.fitted(), why, corrected, held_out_=held_out)
+        return self._store_search(found, found.fitted(), why, corrected, held_out, held_out_=held_out)
 
     def _correct_blocks(self, found: MapChoice) -> Corrected | None:
         """The AUC corrected for the choice, from the scores that were kept of the blocks."""
         scores, seed = found.chosen.scores, self._correction_seed()
         assert scores.held_out is not None
         keep, scores.kept = keep_of_blocks(scores.held_out, self._search.n_points, seed)
-        return found.corrected(keep, self._rule(1), seed)
+        return found.corrected(keep, self._rule({}), seed)
 
     @property
     def _search(self) -> GridSearch:
@@ -463,9 +513,7 @@ class AUCClassifierCV(AUCClassifierBase):
         values = point.values
         return ExactSolver(values["l2"], values["l1"], self.tol, self.max_iter, self._family, self._loss)
 
-    def _read(
-        self, fit: FittedChoice, rows: Rows, train_parts: Sequence[np.ndarray], seed: int
-    ) -> ScoreReading | str:
+    def _read(self, fit: FittedChoice, rows: Rows, train_parts: Sequence[np.ndarray], seed: int) -> ScoreReading | str:
         """Read the fitted score column by column, or say why that is not possible."""
         n = rows.X.shape[0]
         left_out_rows = []
@@ -475,7 +523,7 @@ class AUCClassifierCV(AUCClassifierBase):
         scorer = FittedScorer(
             fit.features,
             fit.solution.w,
-            np.empty((0, 0)) if fit.fold_coefs is None else fit.fold_coefs,
+            np.empty((0, 0)) if fit.fold_models is None else fit.fold_models.coefs,
             1.0 - float(np.mean(list(map(len, train_parts)))) / n,
             left_out_rows,
             fit.moments,
@@ -490,12 +538,14 @@ class AUCClassifierCV(AUCClassifierBase):
         fit: FittedChoice,
         reading: ScoreReading | str,
         corrected: Corrected | None,
+        held_out: HeldOut,
         like: Any = None,
         **more: Any,
     ) -> Self:
         """Store what cross-validation found and the fit on all rows; warn of a grid that ends too early."""
         scores, point = found.chosen.scores, found.point
         solution, moments = fit.solution, fit.moments
+        calibration = self._calibrate(held_out)
         if moments.has_scatter or fit.features is not None:
             more["moments_"] = moments
         if corrected is not None:
@@ -522,6 +572,7 @@ class AUCClassifierCV(AUCClassifierBase):
             _centre=moments.means.mean(axis=0),
             **more,
         )
+        self._store_calibration(calibration)
         by_part = self.scoring in ("auto", "partial_roc_auc")
         if self.max_fpr is not None and not by_part and self._loss.max_fpr is None:
             warn(
@@ -646,8 +697,16 @@ class AUCClassifierCV(AUCClassifierBase):
             The part of a column is its curve (`shape_functions_`) at the row's value; 0 is half-way between the class
             means. The part "interactions" is what no sum of curves can say; it is there unless the score is such a sum
             by construction (columns, `LinearFeatures`, `AdditiveFeatures`). Without curves (dates in a table for a
-            transformer of another package, say) the parts are features.
+            transformer of another package, say) the parts are features. With calibration the part "baseline" is the
+            score half-way between the class means (`baseline_`).
         """
+        parts = self._explain_centred(x)
+        if self.baseline_ != 0.0:
+            parts[distinct([*parts, "baseline"])[-1]] = self.baseline_
+        return parts
+
+    def _explain_centred(self, x) -> dict[str, float]:
+        """The parts of the score of one row, 0 being half-way between the class means."""
         groups = self._groups()
         x = x if array_api.device_namespace(x) is None else array_api.on_host(x)
         if hasattr(x, "to_frame") and getattr(x, "ndim", 0) == 1:  # a row of a pandas frame
@@ -661,7 +720,7 @@ class AUCClassifierCV(AUCClassifierBase):
         else:
             mapped = self._mapped(X)
             if not keeps_columns_apart(self.features_) and isinstance(self._reading, ScoreReading):
-                scores = mapped @ self.coef_[0] + self.intercept_[0]
+                scores = mapped @ self.coef_[0] + (self.intercept_[0] - self.baseline_)
                 return {name: float(part[0]) for name, part in self._reading.parts(mapped.X, scores).items()}
             row = mapped[:1]
         return parts_of_score(groups, row[0], array_api.on_host(self.coef_)[0], self._centre)

@@ -17,6 +17,7 @@ from vrspam.features.additive import AdditiveFeatures, LinearFeatures
 from vrspam.features.base import FeatureMap
 from vrspam.features.frames import blocks, rows_of
 from vrspam.features.kernel import KernelFeatures
+from vrspam.features.stacked import StackedFeatures
 from vrspam.features.trees import TreeFeatures
 
 # Every map that has a name of its own, from simple to complex; the numbers are bandwidths (from nearly quadratic to
@@ -58,7 +59,7 @@ class MappedArray:
         else:
             first = self[:1]
             self.shape, self.dtype = (X.shape[0], first.shape[1]), first.dtype
-        if self.shape[1] > MAX_FEATURES:
+        if self.shape[1] > MAX_FEATURES and not isinstance(features, StackedFeatures):  # whose parts were solved alone
             kind = type(features).__name__
             raise TooManyFeatures(
                 "The {map} map gives {count} features, and the solver keeps a square matrix of them: at most {most} "

@@ -17,6 +17,7 @@ from vrspam.features.landmarks import N_LANDMARKS_CONSTRAINT, LandmarkFeatures
 MOST_DEPTH = 12
 MOST_TREES = 10_000
 SAMPLE_ROWS = 500  # from which the splits of one tree are drawn
+FEW_SUMS = 8  # up to this many columns of coefficients it is quicker to add up leaves than to count landmarks
 CACHED_COUNTS = 1 << 18
 PARTS = ("columns", "thresholds", "multipliers", "absent_left")
 
@@ -162,10 +163,24 @@ class TreeFeatures(LandmarkFeatures):
     def _times_kernel(self, X, coefs: np.ndarray) -> np.ndarray:
         """K(X, Z) @ coefs for the rows of X and the landmarks Z, in blocks of K that stay in the processor's cache."""
         codes, dtype = self._codes(X)
-        coefs = (coefs / self.landmarks_.shape[1]).astype(dtype)  # of counts to shares
+        coefs = coefs / self.landmarks_.shape[1]  # of counts to shares
+        if coefs.shape[1] <= FEW_SUMS:
+            return self._sum_leaves(codes, coefs).astype(dtype)
+        coefs = coefs.astype(dtype)
         out = np.empty((len(codes), coefs.shape[1]), dtype=dtype)
         for rows in frames.blocks(len(codes), len(self.landmarks_), CACHED_COUNTS):
             out[rows] = self._counts(self._leaves(codes[rows]), dtype) @ coefs
+        return out
+
+    def _sum_leaves(self, codes: np.ndarray, coefs: np.ndarray) -> np.ndarray:
+        """The same without counts: coefficients of landmarks are added up in each leaf, then leaves in each row."""
+        from vrspam import kernels
+
+        n_leaves = self.trees_["columns"].shape[1] + 1
+        sums = kernels.leaf_sums(self.landmarks_, np.ascontiguousarray(coefs, dtype=np.float64), n_leaves)
+        out = np.empty((len(codes), coefs.shape[1]))
+        for rows in frames.blocks(len(codes), self.landmarks_.shape[1], CACHED_COUNTS):
+            out[rows] = kernels.add_leaf_sums(codes[rows], *(self.trees_[part] for part in PARTS), sums)
         return out
 
     def to_dict(self) -> dict[str, Any]:

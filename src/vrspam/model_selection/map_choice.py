@@ -15,10 +15,12 @@ from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import warn
 from vrspam.features import FeatureMap, StackedFeatures
 from vrspam.features.mapped import MappedArray, TooManyFeatures
+from vrspam.metrics import roc_auc_columns
 from vrspam.model_selection.blending import blend_weights, spreads
 from vrspam.model_selection.corrected import Corrected, Grid, OtherMeasure, correct
 from vrspam.model_selection.cross_validate import GridScores, GridSearch, cross_validate
 from vrspam.model_selection.folds import Split
+from vrspam.model_selection.held_out import HeldOut
 from vrspam.model_selection.kept_scores import KeptRows
 from vrspam.model_selection.selection import TIE, Choice, SelectionRule, simplest
 from vrspam.model_selection.sources import RowsInMemory, rows_for_solver
@@ -26,9 +28,15 @@ from vrspam.moments import ClassMoments
 from vrspam.solvers import ExactFit, SolverName
 from vrspam.solvers.base import Solution
 
-
 # From rows, the way to read them, the chosen point and the moments of all rows, where they are known, to its fit.
 Fitter = Callable[[Rows, SolverName, Choice, ClassMoments | None], ExactFit]
+
+
+class FoldModels(NamedTuple):
+    """Linear scorers, one trained on each fold: coefs of shape (folds, features), intercepts of shape (folds,)."""
+
+    coefs: np.ndarray
+    intercepts: np.ndarray
 
 
 @dataclass
@@ -51,10 +59,10 @@ class Candidate:
         return self.scores.score[self.choice.index]
 
     @property
-    def fold_coefs(self) -> np.ndarray | None:
-        """Coefficients of each fold at the chosen point, (folds, features)."""
-        coefs = self.scores.coefs
-        return None if coefs is None else coefs[(slice(None), *self.choice.index)]
+    def fold_models(self) -> FoldModels | None:
+        """The models of the folds at the chosen point, where their coefficients were kept."""
+        (i, j), coefs = self.choice.index, self.scores.coefs
+        return None if coefs is None else FoldModels(coefs[:, i, j], self.scores.intercepts[i, j])
 
 
 class FittedChoice(NamedTuple):
@@ -70,8 +78,7 @@ class FittedChoice(NamedTuple):
     l2 : float
     solver : str
         Of the best candidate, as l2.
-    fold_coefs : ndarray of shape (folds, features) or None
-    fold_intercepts : ndarray of shape (folds,)
+    fold_models : FoldModels or None
     """
 
     features: Any
@@ -79,8 +86,7 @@ class FittedChoice(NamedTuple):
     moments: ClassMoments
     l2: float
     solver: SolverName
-    fold_coefs: np.ndarray | None
-    fold_intercepts: np.ndarray
+    fold_models: FoldModels | None
 
 
 @dataclass(frozen=True)
@@ -123,7 +129,7 @@ class MapChoice:
     @property
     def is_blend(self) -> bool:
         """Whether the model is made of several candidates."""
-        return np.count_nonzero(self.weights) > 1
+        return len(self.members) > 1
 
     def table(self) -> dict[str, list]:
         """Candidates with their CV score ± standard error, one list for each column of the table.
@@ -149,11 +155,10 @@ class MapChoice:
 
     def fitted(self) -> FittedChoice:
         """The chosen candidate, or the blend, as one scorer."""
-        best, index = self.chosen.fit, self.point.index
+        best = self.chosen.fit
         assert best is not None
         if not self.is_blend:
-            coefs, intercepts = self.chosen.fold_coefs, self.chosen.scores.intercepts[index]
-            return FittedChoice(self.chosen.features, *best, coefs, intercepts)
+            return FittedChoice(self.chosen.features, *best, self.chosen.fold_models)
         used = np.flatnonzero(self.weights)
         members = self.members
         factors = self.weights[used] / self.scales[used]
@@ -168,25 +173,23 @@ class MapChoice:
             converged=all(part.converged for part in solutions),
             stationarity=max(stationarities, default=None),
         )
-        fold_coefs = [factor * member.fold_coefs for factor, member in zip(factors, members, strict=True)]
-        intercepts = sum(
-            factor * member.scores.intercepts[member.choice.index]
-            for factor, member in zip(factors, members, strict=True)
-        )
+        models = [member.fold_models for member in members if member.fold_models is not None]
+        coefs = [factor * model.coefs for factor, model in zip(factors, models, strict=True)]
+        intercepts = factors @ np.stack([model.intercepts for model in models])
         return FittedChoice(
             StackedFeatures.of_fitted([member.features for member in members]),
             solution,
             ClassMoments.side_by_side([fit.moments for fit in fits]),
             best.l2,
             best.solver,
-            np.concatenate(fold_coefs, axis=1),
-            np.asarray(intercepts),
+            FoldModels(np.concatenate(coefs, axis=1), intercepts),
         )
 
-    def corrected(
-        self, rows: KeptRows, rule: SelectionRule, seed: int, blend_auc: float | None = None
-    ) -> Corrected:
-        """The AUC of the chosen point or blend, corrected for the choice among all points of all candidates."""
+    def corrected(self, rows: KeptRows, rule: SelectionRule, seed: int, held_out: HeldOut | None = None) -> Corrected:
+        """The AUC of the chosen point or blend, corrected for the choice among all points of all candidates.
+
+        `held_out` are the scores of all rows that a fold holds out, by what was chosen.
+        """
         found = [candidate.scores for candidate in self.candidates]
         grid = Grid.of([(scores.auc, scores.grid) for scores in found])
         kept = list(map(np.concatenate, zip(*[scores.kept for scores in found], strict=True)))
@@ -197,7 +200,18 @@ class MapChoice:
                 for parts in zip(*[(scores.score, scores.intercepts) for scores in found], strict=True)
             )
             other = OtherMeasure(found[0].scoring, measured, intercepts)
-        return correct(rows, kept, grid, rule, seed, other, blend_auc)
+        return correct(rows, kept, grid, rule, seed, other, _mean_auc(held_out) if held_out and self.is_blend else None)
+
+
+def _mean_auc(held_out: HeldOut) -> float:
+    """Mean AUC of the folds that hold out both classes; 0.5 stands for the others."""
+    found = []
+    for number in np.unique(held_out.fold):
+        rows = held_out.fold == number
+        positive, weights = held_out.positive[rows], held_out.weights[rows]
+        both = np.unique(positive[weights > 0.0]).size == 2
+        found.append(roc_auc_columns(positive, held_out.scores[rows, np.newaxis], weights)[0] if both else 0.5)
+    return float(np.mean(found))
 
 
 def only_columns(scores: GridScores, n_features: int, rule: SelectionRule) -> MapChoice:

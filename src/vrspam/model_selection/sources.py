@@ -270,29 +270,37 @@ class RowsInMemory:
                 yield score(fold, points, of_fold[points])
 
     def _score(self, fold: int, points: np.ndarray, coefs: np.ndarray) -> HeldOutBlock:
-        """One block: rows are taken a few at a time, so that features or copies of all rows are never held."""
-        index, X = self.splits[fold].validation, self.rows.X
-        exponents = None
-        if X.dtype == np.float32:  # a power of two keeps each column within range; ranks do not see it
-            exponents = np.frexp(np.abs(coefs).max(axis=1))[1]
-            coefs = np.ldexp(coefs, -exponents[:, np.newaxis])
-        transposed = np.ascontiguousarray(coefs.T, dtype=X.dtype)
-        step = max(64, BLOCK_BYTES // (X.dtype.itemsize * max(coefs.shape[1], 1)))
-        scores = np.empty((points.size, index.size), dtype=X.dtype)
-        for start in range(0, index.size, step):
-            some = index[start : start + step]
-            # equal rows must have equal scores, for ties to count as ties
-            whole = np.pad(some, (0, -some.size % WHOLE_ROWS), mode="edge")
-            product = X.products(whole, transposed) if isinstance(X, MappedArray) else X[whole] @ transposed
-            scores[:, start : start + step] = product[: some.size].T
+        index = self.splits[fold].validation
+        scores, exponents = score_rows(self.rows.X, index, coefs)
         weights = None if self.rows.weights is None else self.rows.weights[index]
-        return HeldOutBlock(fold, points, self.is_positive[index], weights, scores.T, exponents)
+        return HeldOutBlock(fold, points, self.is_positive[index], weights, scores, exponents)
 
     def _score_on_device(self, fold: int, points: np.ndarray, coefs: np.ndarray) -> HeldOutBlock:
         X, _, weights = self.rows
         xp, index = array_api.device_namespace(X), array_api.beside(self.splits[fold].validation, X)
         positive, chosen = xp.take(self.is_positive, index), None if weights is None else xp.take(weights, index)
         return HeldOutBlock(fold, points, positive, chosen, array_api.scores(X, np.ascontiguousarray(coefs.T), index))
+
+
+def score_rows(X: Any, index: np.ndarray, coefs: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+    """Scores of some rows by each of `coefs`, and the powers of two that multiply them (`HeldOutBlock.exponents`).
+
+    Rows are taken a few at a time, so that features or copies of all rows are never held.
+    """
+    exponents = None
+    if X.dtype == np.float32:  # a power of two keeps each column within range; ranks do not see it
+        exponents = np.frexp(np.abs(coefs).max(axis=1))[1]
+        coefs = np.ldexp(coefs, -exponents[:, np.newaxis])
+    transposed = np.ascontiguousarray(coefs.T, dtype=X.dtype)
+    step = max(64, BLOCK_BYTES // (X.dtype.itemsize * max(coefs.shape[1], 1)))
+    scores = np.empty((coefs.shape[0], index.size), dtype=X.dtype)
+    for start in range(0, index.size, step):
+        some = index[start : start + step]
+        # equal rows must have equal scores, for ties to count as ties
+        whole = np.pad(some, (0, -some.size % WHOLE_ROWS), mode="edge")
+        product = X.products(whole, transposed) if isinstance(X, MappedArray) else X[whole] @ transposed
+        scores[:, start : start + step] = product[: some.size].T
+    return scores.T, exponents
 
 
 class FoldMoments:

@@ -8,22 +8,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import StratifiedKFold
 
-from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments, HashFolds
+from vrspam import AUCClassifierCV, ClassMoments, HashFolds
 from vrspam._utils.blas import blas_threads
-from vrspam._utils.validation import Rows
-from vrspam.estimators.exact import ExactSolver
 from vrspam.features import FeatureMap, LinearFeatures
 from vrspam.features.frames import rows_of
-from vrspam.features.mapped import MappedArray, is_plain, named_maps
+from vrspam.features.mapped import is_plain, named_maps
 from vrspam.metrics import AUCInterval, logit_interval, partial_auc_ci, roc_auc_ci
 from vrspam.model_selection.held_out import HeldOut
-from vrspam.model_selection.sources import rows_for_solver
-from vrspam.objective import ELASTIC_NET, SQUARED, LossChoice
 from vrspam.objective.choice import LossName
-from vrspam.objective.penalties import PenaltyFamily, PenaltyName
+from vrspam.objective.penalties import PenaltyName
 from vrspam.tool import data_checks
 from vrspam.tool.model import Scaling, spread
 from vrspam.tool.table import OpenedTable, stack
@@ -45,55 +40,6 @@ def stratified_folds(positive: np.ndarray, n_splits: int, seed: int) -> Stratifi
     """Folds with at least two rows of each class in each, as many as asked for where the classes allow it."""
     smaller = check_size([positive.sum(), (~positive).sum()])
     return StratifiedKFold(min(n_splits, smaller // 2), shuffle=True, random_state=seed)
-
-
-def cross_fit(estimator: Any, rows: Any, positive: np.ndarray, folds: Any) -> HeldOut:
-    """Score each row by a clone of the estimator that was fitted on the other folds."""
-    fold, scores = np.empty(positive.size, dtype=np.intp), np.empty(positive.size)
-    for number, (others, inside) in enumerate(folds.split(scores, positive)):
-        fitted = clone(estimator).fit(rows_of(rows, others), positive[others])
-        fold[inside] = number
-        scores[inside] = fitted.decision_function(rows_of(rows, inside))
-    return HeldOut(positive, scores, fold, np.ones(positive.size))
-
-
-class MappedScorer(BaseEstimator):
-    """The optimum on the features of a map, at given penalties; the map learns from the rows of `fit` alone."""
-
-    def __init__(
-        self,
-        features: Any,
-        l2: float,
-        l1: float,
-        tol: float,
-        max_iter: int,
-        penalty: PenaltyFamily = ELASTIC_NET,
-        loss: LossChoice = SQUARED,
-    ):
-        self.features, self.l2, self.l1 = features, l2, l1
-        self.tol, self.max_iter, self.penalty, self.loss = tol, max_iter, penalty, loss
-
-    def fit(self, X: Any, y: np.ndarray) -> MappedScorer:
-        """Fit the map, then the coefficients of its features."""
-        self.features_ = clone(self.features)
-        if isinstance(self.features_, FeatureMap):
-            self.features_.learn(X)  # what it groups was said before
-        else:
-            self.features_.fit(X)
-        rows, solver = rows_for_solver(Rows(MappedArray(X, self.features_), y, None))
-        exact = ExactSolver(self.l2, self.l1, self.tol, self.max_iter, self.penalty, self.loss)
-        solution, moments, *_ = exact.from_rows(rows, np.unique(y), solver)
-        self.coef_, self.intercept_ = solution.w, -float(solution.w @ moments.means.mean(axis=0))
-        return self
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Scores of rows."""
-        return MappedArray(X, self.features_) @ self.coef_ + self.intercept_
-
-
-def straight(fitted: AUCClassifierCV, plan: Plan) -> AUCClassifier:
-    """The scorer of straight lines at the chosen penalties."""
-    return AUCClassifier(fitted.l2_, fitted.l1_, loss=plan.loss, penalty=plan.penalty, max_fpr=plan.trained_on.max_fpr)
 
 
 def fold_auc_ci(
@@ -172,18 +118,15 @@ class Plan:
     loss: LossName = "squared"
     penalty: PenaltyName = "elasticnet"
     private: bool = False
-
-    @property
-    def trained_on(self) -> LossChoice:
-        """The loss, and the part of the negatives that it counts."""
-        return LossChoice(self.loss, None if self.loss == "squared" else self.max_fpr)
+    calibration: str | None = "sigmoid"
 
 
 class Fit(NamedTuple):
     """A fitted estimator, and what came with it.
 
-    `counts` are the rows of each class, negative ones first. `held_out` are scores of rows by models that had not seen
-    them. `moments` and `scaling` are those of encoded rows; None where a map took the columns as they are.
+    `counts` are the rows of each class, negative ones first. `held_out` are scores of rows by models that were trained
+    on the other folds, which the calibration was fitted on. `moments` and `scaling` are those of encoded rows; None
+    where a map took the columns as they are.
     """
 
     estimator: AUCClassifierCV
@@ -228,17 +171,12 @@ def fit_maps(opened: OpenedTable, plan: Plan) -> Fit:
         max_fpr=plan.max_fpr,
         features=features,
         cv=folds,
+        calibration=plan.calibration,
         random_state=plan.seed,
     )
     with blas_threads(1 if positive.size <= SMALL_ROWS else None):
         fitted = search.fit(rows, positive)
-        plan.say("scoring each fold by a model of the others")
-        chosen: Any = straight(fitted, plan)
-        if fitted.features_ is not None:  # the map learns from the other folds alone
-            at = fitted.l2_, fitted.l1_, search.tol, search.max_iter
-            chosen = MappedScorer(fitted.features_, *at, PenaltyFamily(plan.penalty), plan.trained_on)
-        held_out = cross_fit(chosen, rows, positive, folds)
-    return Fit(fitted, np.bincount(positive, minlength=2).tolist(), held_out, notes)
+    return Fit(fitted, np.bincount(positive, minlength=2).tolist(), fitted.out_of_fold_, notes)
 
 
 def fit_linear(opened: OpenedTable, plan: Plan) -> Fit:
@@ -254,14 +192,18 @@ def fit_linear(opened: OpenedTable, plan: Plan) -> Fit:
     plan.say(f"choosing the penalty by {folds.get_n_splits()} folds")
     l1s = l1_grid(plan.l1, moments, scaling, plan.penalty)
     search = AUCClassifierCV(
-        l1s=l1s, loss=plan.loss, penalty=plan.penalty, max_fpr=plan.max_fpr, cv=folds, random_state=plan.seed
+        l1s=l1s,
+        loss=plan.loss,
+        penalty=plan.penalty,
+        max_fpr=plan.max_fpr,
+        cv=folds,
+        calibration=plan.calibration,
+        random_state=plan.seed,
     )
     with blas_threads(1 if positive.size <= SMALL_ROWS else None):
         fitted = search.fit(X, positive)
-        plan.say("scoring each fold by a model of the others")
-        held_out = cross_fit(straight(fitted, plan), X, positive, folds)
     notes += _constant_notes(opened, moments)
-    return Fit(fitted, np.bincount(positive, minlength=2).tolist(), held_out, notes, moments, scaling)
+    return Fit(fitted, np.bincount(positive, minlength=2).tolist(), fitted.out_of_fold_, notes, moments, scaling)
 
 
 def fit_blocks(opened: OpenedTable, plan: Plan) -> Fit:
@@ -274,7 +216,9 @@ def fit_blocks(opened: OpenedTable, plan: Plan) -> Fit:
     scaling = _scaling(moments, opened.chunks.sparse)
     plan.say(f"second and third reading: moments and scores of {plan.n_splits} folds")
     l1s, folds = l1_grid(plan.l1, moments, scaling, plan.penalty), HashFolds(plan.n_splits, plan.seed)
-    search = AUCClassifierCV(l1s=l1s, penalty=plan.penalty, cv=folds, max_fpr=plan.max_fpr)
+    search = AUCClassifierCV(
+        l1s=l1s, penalty=plan.penalty, cv=folds, max_fpr=plan.max_fpr, calibration=plan.calibration
+    )
     fitted = search.fit_stream(StandardisedBlocks(opened, scaling))
     notes += _constant_notes(opened, moments)
     return Fit(fitted, list(map(int, moments.rows)), fitted.held_out_, notes, moments, scaling)

@@ -18,8 +18,8 @@ from vrspam.data.readers import Source
 from vrspam.features import LinearFeatures
 from vrspam.features.encoders import Curves
 from vrspam.inspection import column_groups, keeps_columns_apart
+from vrspam.model_selection.calibration import Calibration
 from vrspam.moments import ClassMoments
-from vrspam.tool.calibration import Calibration
 from vrspam.tool.curves import Shapes
 
 

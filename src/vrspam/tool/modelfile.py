@@ -20,7 +20,7 @@ from vrspam._utils.messages import WordedText
 from vrspam.data import DataError, Schema
 from vrspam.data.errors import problem_of
 from vrspam.features import map_from_dict
-from vrspam.tool.calibration import calibration_from_dict
+from vrspam.model_selection.calibration import calibration_from_dict
 from vrspam.tool.curves import Shapes
 from vrspam.tool.model import Model
 from vrspam.tool.modelfile_v1 import EncodedMap, EncodedModel

@@ -14,10 +14,10 @@ from vrspam._utils.messages import Parameter, WordedError
 from vrspam._utils.warnings import CategoriesGrouped
 from vrspam.features import FeatureMap
 from vrspam.metrics.partial import check_max_fpr
+from vrspam.model_selection.calibration import METHODS
 from vrspam.objective import LOSSES
 from vrspam.objective.penalties import CONCAVE, PenaltyName
 from vrspam.tool import data_checks
-from vrspam.tool.calibration import METHODS, Calibration, calibrate
 from vrspam.tool.curves import shapes_of
 from vrspam.tool.data_checks import note_of
 from vrspam.tool.fitting import FOLDS, Fit, Plan, fit_blocks, fit_linear, fit_maps, fold_auc_ci
@@ -122,7 +122,8 @@ def train(
         if features is None:
             straight = streaming or opened.schema.n_features > MOST_COLUMNS or l1 == "auto" or any(l1)
             features = "linear" if straight else "auto"
-        plan = Plan(l1, features, n_splits, seed, say, max_fpr, loss, penalty, private)
+        method = None if calibration == "none" else calibration
+        plan = Plan(l1, features, n_splits, seed, say, max_fpr, loss, penalty, private, method)
         in_memory = fit_linear if isinstance(features, str) and features == "linear" else fit_maps
         fit = (fit_blocks if streaming else in_memory)(opened, plan)
     notes = [*opened.notes, *data_checks.note_few_rows(fit.counts), *fit.notes]
@@ -130,7 +131,7 @@ def train(
         said = isinstance(warning.message, CategoriesGrouped) and warning.message.column in opened.grouped
         if not said and (note := note_of(warning.message)) not in notes:
             notes.append(note)
-    return _model(opened, fit, calibration, notes)
+    return _model(opened, fit, notes)
 
 
 def check_penalty(penalty: str, l1: str | Sequence[float]) -> None:
@@ -166,21 +167,18 @@ def check_sums(loss: str) -> None:
         )
 
 
-def _model(opened: OpenedTable, fit: Fit, calibration: str, notes: list[str]) -> Model:
+def _model(opened: OpenedTable, fit: Fit, notes: list[str]) -> Model:
     """Put the model together, on the original scale of the columns, with the facts about its training."""
     fitted, held_out = fit.estimator, fit.held_out
     interval = fold_auc_ci(held_out.positive, held_out.scores, held_out.fold)
     parts = _parts(fit, opened)
     others, positives = fit.counts
-    calibrated: Calibration | None = None
-    if calibration != "none":
-        calibrated = calibrate(held_out.scores, held_out.positive, calibration, held_out.weights)
     features, candidates = parts.get("features"), fitted.selection_
     return Model(
         schema=opened.schema,
         positive=opened.positive,
         **parts,
-        calibration=calibrated,
+        calibration=fitted.calibration_,
         identifiers=opened.identifiers,
         training={
             "data": [Path(name).name for name in opened.chunks.source.paths],
@@ -243,7 +241,8 @@ def _accuracy(fitted: AUCClassifierCV, unit: float) -> dict[str, float]:
 def _parts(fit: Fit, opened: OpenedTable) -> dict[str, Any]:
     """Coefficients, intercept, class means and deviations; of the features of a map where there is one."""
     fitted = fit.estimator
-    coef, intercept = fitted.coef_[0], float(fitted.intercept_[0])
+    # The score of a model file is 0 half-way between the class means, with calibration or without.
+    coef, intercept = fitted.coef_[0], float(fitted.intercept_[0]) - fitted.baseline_
     if fit.scaling is not None and fit.moments is not None:
         coef, intercept = fit.scaling.undo(coef, intercept)
         return LinearParts(coef, intercept, fit.moments.means, fit.scaling.deviations)._asdict()

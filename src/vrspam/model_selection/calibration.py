@@ -1,0 +1,200 @@
+"""From scores to probabilities: functions that a model file can hold, fitted on rows that the model had not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.special import expit, logit
+
+from vrspam._utils.messages import Parameter, WordedError
+
+METHODS = ("sigmoid", "isotonic")
+LEAST_SLOPE = 1e-3  # of a sigmoid, for one standard deviation of the scores
+
+
+class Calibration(Protocol):
+    """A non-decreasing function from scores to probabilities that a model file can hold."""
+
+    @property
+    def method(self) -> str: ...
+
+    @property
+    def half(self) -> float | None:
+        """The score up to which the probability is at most ½, and above which it is more; None if there is none."""
+
+    def __call__(self, scores: np.ndarray, /) -> np.ndarray: ...
+
+    def to_dict(self) -> dict[str, Any]: ...
+
+
+@dataclass(frozen=True)
+class Sigmoid:
+    """Platt's calibration: 1 / (1 + exp(-(slope·score + offset)))."""
+
+    slope: float
+    offset: float
+    method = "sigmoid"
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.slope) and np.isfinite(self.offset)):
+            raise ValueError("slope and offset of the calibration must be finite numbers")
+
+    @property
+    def half(self) -> float | None:
+        """The score of probability ½."""
+        return -self.offset / self.slope if self.slope > 0.0 else None  # files of earlier versions may hold others
+
+    def __call__(self, scores: np.ndarray, /) -> np.ndarray:
+        return expit(self.slope * scores + self.offset)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"method": self.method, "slope": self.slope, "offset": self.offset}
+
+
+@dataclass(frozen=True, eq=False)
+class Isotonic:
+    """Isotonic calibration: straight lines between (score, probability) nodes, constant outside them."""
+
+    scores: np.ndarray
+    probabilities: np.ndarray
+    method = "isotonic"
+
+    def __post_init__(self) -> None:
+        nodes = self.scores.ndim == self.probabilities.ndim == 1 and self.scores.size == self.probabilities.size > 0
+        if not nodes or not (np.isfinite(self.scores).all() and np.isfinite(self.probabilities).all()):
+            raise ValueError("the calibration needs as many probabilities as scores, all of them finite")
+        if (np.diff(self.scores) < 0).any() or (np.diff(self.probabilities) < 0).any():
+            raise ValueError("scores and probabilities of the calibration must not decrease")
+        if self.probabilities[0] < 0 or self.probabilities[-1] > 1:
+            raise ValueError("probabilities of the calibration must lie between 0 and 1")
+
+    @property
+    def half(self) -> float | None:
+        """The last score whose probability is at most ½; None if all are, or none is."""
+        above = int(np.searchsorted(self.probabilities, 0.5, side="right"))
+        if above in (0, self.probabilities.size):
+            return None
+        (low, high), (p, q) = self.scores[above - 1 : above + 1], self.probabilities[above - 1 : above + 1]
+        return float(low + (0.5 - p) / (q - p) * (high - low))
+
+    def __call__(self, scores: np.ndarray, /) -> np.ndarray:
+        return np.interp(scores, self.scores, self.probabilities)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "method": self.method,
+            "scores": self.scores.tolist(),
+            "probabilities": self.probabilities.tolist(),
+        }
+
+
+def calibration_from_dict(plain: Mapping[str, Any]) -> Calibration:
+    """Return the calibration that `to_dict` wrote, or say what is wrong with it."""
+    values = dict(plain)
+    method = values.pop("method", None)
+    if method == "sigmoid" and set(values) == {"slope", "offset"}:
+        return Sigmoid(float(values["slope"]), float(values["offset"]))
+    if method == "isotonic" and set(values) == {"scores", "probabilities"}:
+        return Isotonic(*(np.array(values[name], dtype=np.float64) for name in ("scores", "probabilities")))
+    raise ValueError(f"calibration method {method!r} with keys {sorted(values)} is not known")
+
+
+def calibrate(scores: np.ndarray, positive: np.ndarray, method: str, weights: np.ndarray | None = None) -> Calibration:
+    """Fit a calibration to scores of rows that the scoring model had not seen.
+
+    The result is that of scikit-learn's `CalibratedClassifierCV(ensemble=False)` on the same scores. The slope of a
+    sigmoid is at least 0.001 for one standard deviation of the scores: higher scores never have lower probabilities.
+
+    Parameters
+    ----------
+    scores : array of n numbers
+        Out-of-fold scores.
+    positive : boolean array of n
+    method : {"sigmoid", "isotonic"}
+        "sigmoid" has two parameters and suits few rows; "isotonic" any monotone shape and wants thousands.
+    weights : array of n numbers, optional
+        How many rows each one stands for. Weights that add up to less than the rows they come from (to 1, say) count as
+        if they were multiplied by a constant.
+
+    Returns
+    -------
+    Sigmoid or Isotonic
+
+    References
+    ----------
+    J. Platt. Probabilistic outputs for support vector machines. Advances in Large Margin Classifiers, 1999.
+    B. Zadrozny and C. Elkan. Transforming classifier scores into accurate multiclass probability estimates.
+    KDD 2002.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> scores = rng.standard_normal(5000)
+    >>> positive = rng.random(5000) < 1 / (1 + np.exp(-2 * scores))
+    >>> calibration = calibrate(scores, positive, "sigmoid")
+    >>> print(f"{calibration.slope:.1f} {calibration(np.array([0.0]))[0]:.1f}")
+    2.0 0.5
+    """
+    if method not in METHODS:
+        wanted = Parameter("calibration", method)
+        raise WordedError("{wanted} is not known; give {known}", wanted=wanted, known=" or ".join(METHODS))
+    scores = np.asarray(scores, dtype=np.float64)
+    weights = np.ones(scores.size) if weights is None else _as_counts(weights, positive)
+    if method == "sigmoid":
+        return _fit_sigmoid(scores, positive, weights)
+    from sklearn.isotonic import IsotonicRegression  # here, because commands that only score do without
+
+    fitted = IsotonicRegression(out_of_bounds="clip").fit(scores, positive, sample_weight=weights)
+    return Isotonic(
+        np.asarray(fitted.X_thresholds_, dtype=np.float64), np.asarray(fitted.y_thresholds_, dtype=np.float64)
+    )
+
+
+def _as_counts(weights: np.ndarray, positive: np.ndarray) -> np.ndarray:
+    """Weights times a constant, so that those of a class add up to at least the rows they are worth, (Σw)² / Σw²."""
+    factor = 1.0
+    for of_class in (weights[positive], weights[~positive]):
+        if of_class.any():
+            factor = max(factor, float(of_class.sum() / (of_class @ of_class)))
+    return weights * factor
+
+
+def _fit_sigmoid(scores: np.ndarray, positive: np.ndarray, weights: np.ndarray) -> Sigmoid:
+    """Maximum likelihood with Platt's targets, (n₊ + 1)/(n₊ + 2) and 1/(n₋ + 2) instead of 1 and 0."""
+    positives, negatives = float(weights[positive].sum()), float(weights[~positive].sum())
+    targets = np.where(positive, (positives + 1.0) / (positives + 2.0), 1.0 / (negatives + 2.0))
+    centre = float(np.average(scores, weights=weights))
+    spread = float(np.sqrt(np.average((scores - centre) ** 2, weights=weights)))
+    if spread <= 1e-12 * float(np.abs(scores).max()):  # all scores are tied: every row has the same probability
+        return Sigmoid(1.0, float(logit(np.average(targets, weights=weights))) - centre)
+    standard, ones = (scores - centre) / spread, np.ones((scores.size, 1))
+    slope, offset = _fit_logistic(np.column_stack([standard, ones]), targets, weights, np.zeros(scores.size))
+    if slope < LEAST_SLOPE:
+        slope = LEAST_SLOPE
+        (offset,) = _fit_logistic(ones, targets, weights, slope * standard)
+    return Sigmoid(float(slope / spread), float(offset - slope * centre / spread))
+
+
+def _fit_logistic(X: np.ndarray, targets: np.ndarray, weights: np.ndarray, fixed: np.ndarray) -> np.ndarray:
+    """The θ of the least Σ w (log(1 + eᶻ) - t z), z = Xθ + fixed, by Newton's method with step halving."""
+    theta = np.zeros(X.shape[1])
+
+    def loss(z: np.ndarray) -> float:
+        return float(weights @ (np.logaddexp(0.0, z) - targets * z))
+
+    z = X @ theta + fixed
+    for _ in range(100):
+        p = expit(z)
+        gradient = X.T @ (weights * (p - targets))
+        step = np.linalg.solve(X.T @ ((weights * p * (1.0 - p))[:, np.newaxis] * X), gradient)
+        size, before = 1.0, loss(z)
+        while loss(X @ (theta - size * step) + fixed) > before * (1.0 + 1e-13) and size > 1e-10:
+            size /= 2.0
+        theta = theta - size * step
+        z = X @ theta + fixed
+        if float(gradient @ step) <= 1e-24 * before or size <= 1e-10:
+            break
+    return theta

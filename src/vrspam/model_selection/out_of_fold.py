@@ -1,0 +1,61 @@
+"""Scores of all held-out rows at the chosen point, for rows in memory: what calibration is fitted on."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vrspam._utils import array_api
+from vrspam._utils.validation import Rows
+from vrspam.model_selection.folds import Split
+from vrspam.model_selection.held_out import HeldOut
+from vrspam.model_selection.sources import score_rows
+
+
+def held_out_scores(
+    rows: Rows, positive_label: object, splits: list[Split], coefs: np.ndarray, intercepts: np.ndarray
+) -> HeldOut:
+    """Score each held-out row by the model of its fold, in one pass over the rows.
+
+    Parameters
+    ----------
+    rows : Rows
+        In memory or on a device: columns, or features of a map (`MappedArray`).
+    positive_label
+        The label of the positive rows.
+    splits : list of Split
+    coefs : ndarray of shape (folds, features)
+        Of the chosen point, trained on each fold.
+    intercepts : ndarray of shape (folds,)
+
+    Returns
+    -------
+    HeldOut
+        In the order of the rows. A row that several folds hold out is there for each of them, and its weight is shared
+        by them.
+
+    Examples
+    --------
+    >>> rows = Rows(np.array([[1.0], [2.0], [3.0], [4.0]]), np.array([0, 1, 0, 1]), None)
+    >>> splits = [Split(np.array([0, 1]), np.array([3, 2])), Split(np.array([2, 3]), np.array([0, 1]))]
+    >>> held_out_scores(rows, 1, splits, np.array([[1.0], [10.0]]), np.array([0.5, 0.0])).scores.tolist()
+    [10.0, 20.0, 3.5, 4.5]
+    """
+    X = rows.X
+    on_device = array_api.device_namespace(X) is not None
+    index = np.concatenate([split.validation for split in splits])
+    parts = []
+    for (_, validation), coef, intercept in zip(splits, coefs, intercepts, strict=True):
+        if on_device:
+            scores = array_api.scores(X, coef[:, np.newaxis], array_api.beside(validation, X))
+            values = np.asarray(array_api.on_host(scores), dtype=np.float64)
+        else:
+            found, exponents = score_rows(X, validation, coef[np.newaxis])
+            values = np.ldexp(found.astype(np.float64), 0 if exponents is None else exponents)
+        parts.append(values[:, 0] + intercept)
+    fold = np.repeat(np.arange(len(splits)), [split.validation.size for split in splits])
+    order = np.argsort(index, kind="stable")
+    index, fold = index[order], fold[order]
+    times = np.bincount(index, minlength=X.shape[0])[index]
+    weights = np.ones(index.size) if rows.weights is None else array_api.on_host(rows.weights)[index]
+    positive = array_api.on_host(rows.y) == positive_label
+    return HeldOut(positive[index], np.concatenate(parts)[order], fold, weights / times)
