@@ -51,7 +51,8 @@ def test_scores_equal_a_fit_on_materialised_features(features):
     F = model.features_.transform(X)
     explicit = AUCClassifier(l2=model.l2_, tol=1e-12).fit(F, y)
     scale = np.abs(explicit.decision_function(F)).max()
-    assert np.abs(model.decision_function(X) - explicit.decision_function(F)).max() < 1e-8 * scale
+    centred = model.decision_function(X) - model.baseline_
+    assert np.abs(centred - explicit.decision_function(F)).max() < 1e-8 * scale
     assert model.n_features_in_ == 5
     assert model.coef_.shape == (1, F.shape[1])
     assert model.score(X, y) == pytest.approx(roc_auc_score(y, model.decision_function(X)))
@@ -240,7 +241,7 @@ def test_foreign_transformers_with_sparse_output():
     model = AUCClassifierCV(features=OneHotEncoder()).fit(X, y)
     assert model.best_score_ > 0.99
     parts = model.explain_one(X[0])
-    assert list(parts) == ["x0", "x1", "x2", "interactions"]
+    assert list(parts) == ["x0", "x1", "x2", "interactions", "baseline"]
     assert abs(parts["interactions"]) < 1e-9  # indicators of single columns are a sum of curves
 
 
@@ -317,10 +318,11 @@ def test_plot_of_shapes_shows_what_they_are():
 def test_a_column_may_be_called_interactions():
     """The part of the kernel gets another name, and the parts still add up."""
     X, y = make_data(120, 2)
-    frame = pd.DataFrame(X, columns=["interactions", "age"])
+    frame = pd.DataFrame(X, columns=["interactions", "baseline"])
     model = AUCClassifierCV(features=KernelFeatures(n_landmarks=20, random_state=0)).fit(frame, y)
     parts = model.explain_one(frame.iloc[[0]])
-    assert list(parts) == ["interactions", "age", "interactions (2)"] == list(model.importances_)
+    assert list(model.importances_) == ["interactions", "baseline", "interactions (2)"]
+    assert list(parts) == [*model.importances_, "baseline (2)"]
     assert np.isclose(sum(parts.values()), model.decision_function(frame.iloc[[0]])[0])
 
 
@@ -357,7 +359,7 @@ def test_a_pipeline_that_names_no_features():
     pipeline = make_pipeline(FunctionTransformer(np.arctan), StandardScaler())
     model = AUCClassifierCV([1e-2], features=pipeline).fit(X, y)
     parts = model.explain_one(X[0])
-    assert list(parts) == ["x0", "x1", "x2", "interactions"] == list(model.importances_)
+    assert list(parts) == ["x0", "x1", "x2", "interactions", "baseline"] == [*model.importances_, "baseline"]
     assert np.isclose(sum(parts.values()), model.decision_function(X[:1])[0])
 
 
