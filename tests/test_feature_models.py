@@ -26,7 +26,7 @@ SMALL_KERNEL = KernelFeatures(n_landmarks=30, random_state=0)
 FEATURES = {
     "additive": "additive",
     "kernel": SMALL_KERNEL,
-    "list": ["linear", AdditiveFeatures(n_knots=5), SMALL_KERNEL],
+    "list": ["standardized", AdditiveFeatures(n_knots=5), SMALL_KERNEL],
     "foreign": make_pipeline(StandardScaler(), PolynomialFeatures(2)),
 }
 
@@ -184,7 +184,7 @@ def test_auto_finds_curves_and_interactions():
     X, y, _ = curved_data(800)
     model = AUCClassifierCV(features="auto", random_state=0).fit(X, y)
     table = pd.DataFrame(model.selection_)
-    assert table["features"].tolist() == ["linear", "additive", "kernel 3", "kernel 1", "kernel 0.3"]
+    assert table["features"].tolist() == ["standardized", "additive", "kernel 3", "kernel 1", "kernel 0.3"]
     assert table["auc"][1] > table["auc"][0] + 0.05
     chosen = table[table["chosen"]]
     assert chosen["auc"].tolist() == [model.best_score_] == [table["auc"].max()]
@@ -341,7 +341,7 @@ def test_maps_that_are_too_wide_are_passed_over(monkeypatch):
     X, y = make_data(200, 4)
     monkeypatch.setattr("vrspam.features.mapped.MAX_FEATURES", 80)
     model = AUCClassifierCV(features="auto", cv=3, random_state=0).fit(X, y)
-    assert model.selection_["features"] == ["linear", "additive"]
+    assert model.selection_["features"] == ["standardized", "additive"]
     assert type(model.features_).__name__.removesuffix("Features").lower() in ("linear", "additive")
     with pytest.raises(ValueError, match="at most 80 are possible"):
         AUCClassifierCV(features="kernel", cv=3).fit(X, y)

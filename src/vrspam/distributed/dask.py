@@ -31,8 +31,8 @@ NOT_CORRECTED = (
     "some hundred times at all points of the grid. AUCClassifierCV.fit_stream on the same rows gives it."
 )
 NO_PROBABILITIES = (
-    "DaskAUCClassifierCV has no predict_proba: the workers score blocks by coef_ and intercept_ alone. Its calibration_ "
-    "makes probabilities of scores, calibration_(decision_function(X) - baseline_), block by block or after compute(); "
+    "DaskAUCClassifierCV has no predict_proba: the workers score blocks by coef_ and intercept_ alone. Its "
+    "calibration_ makes probabilities of scores, calibration_(decision_function(X).compute() - baseline_); "
     "AUCClassifierCV.fit_stream on the same rows has predict_proba."
 )
 FAN_IN = 4  # results that one task adds: a worker must hold this many besides its block
@@ -340,8 +340,8 @@ class DaskAUCClassifierCV(DaskScores, AUCClassifierCV):
         """
         if self.calibration == "isotonic":
             raise ValueError(
-                "DaskAUCClassifierCV has no predict_proba, and an isotonic calibration may have no score of probability ½ "
-                "to put the intercept at: use calibration='sigmoid' or None."
+                "DaskAUCClassifierCV has no predict_proba, and an isotonic calibration may have no score of "
+                "probability ½ to put the intercept at: use calibration='sigmoid' or None."
             )
         folds = self._check_blocks(validation_rows)
         blocks = DaskBlocks.of(X, y, sample_weight)

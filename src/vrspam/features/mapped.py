@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from vrspam._utils.messages import Parameter, WordedError
+from vrspam._utils.warnings import warn
 from vrspam.features.additive import AdditiveFeatures, LinearFeatures
 from vrspam.features.base import FeatureMap
 from vrspam.features.frames import blocks, rows_of
@@ -22,7 +23,7 @@ from vrspam.features.trees import TreeFeatures
 # Every map that has a name of its own, from simple to complex; the numbers are bandwidths (from nearly quadratic to
 # fine detail) and depths.
 CANDIDATES: dict[str, FeatureMap] = {
-    "linear": LinearFeatures(),
+    "standardized": LinearFeatures(),
     "additive": AdditiveFeatures(),
     **{f"kernel {width:g}": KernelFeatures(bandwidth=width) for width in (3.0, 1.0, 0.3)},
     **{f"kernel alone {width:g}": KernelFeatures(bandwidth=width, additive=False) for width in (3.0, 1.0, 0.3)},
@@ -31,17 +32,21 @@ CANDIDATES: dict[str, FeatureMap] = {
 KERNELS = ("kernel 3", "kernel 1", "kernel 0.3")
 KERNELS_ALONE = ("kernel alone 3", "kernel alone 1", "kernel alone 0.3")
 TREES = ("trees 2", "trees 4", "trees 7")
-EXTENDED = ("linear", "additive", *KERNELS, *KERNELS_ALONE, *TREES)  # what a blend chooses from
+EXTENDED = ("standardized", "additive", *KERNELS, *KERNELS_ALONE, *TREES)  # what a blend chooses from
 # What each value of `features` stands for, beside the names of single maps.
 GROUPS: dict[str, tuple[str, ...]] = {
     "kernel": KERNELS,
     "kernel alone": KERNELS_ALONE,
     "trees": TREES,
-    "auto": ("linear", "additive", *KERNELS),
+    "auto": ("standardized", "additive", *KERNELS),
     "extended": EXTENDED,
 }
-NAMES = ("linear", "additive", "kernel", "kernel alone", "trees", "auto", "extended")
+NAMES = ("linear", "standardized", "additive", "kernel", "kernel alone", "trees", "auto", "extended")
 SINGLE_NAMES = tuple(name for name in CANDIDATES if name not in NAMES)
+LINEAR_IN_A_LIST = (
+    "features: in a list 'linear' means 'standardized' until the next version; then it will mean the columns as they "
+    "are, as it does alone: write 'standardized'."
+)
 MAX_FEATURES = 5_000
 HELD_BYTES = 1 << 28  # features of all rows are held up to this size by losses that read them many times
 
@@ -116,8 +121,10 @@ def hold_features(X: Any) -> Any:
 def named_maps(features: Any, seed: int | None) -> dict[str, Any]:
     """The maps that `features` asks for, unfitted, from simple to complex; names as in `selection_`.
 
+    In a list "linear" means "standardized", with a warning.
+
     >>> list(named_maps("auto", seed=0))
-    ['linear', 'additive', 'kernel 3', 'kernel 1', 'kernel 0.3']
+    ['standardized', 'additive', 'kernel 3', 'kernel 1', 'kernel 0.3']
     >>> list(named_maps(["trees", "kernel alone 1"], seed=0))
     ['trees 2', 'trees 4', 'trees 7', 'kernel alone 1']
     """
@@ -125,6 +132,7 @@ def named_maps(features: Any, seed: int | None) -> dict[str, Any]:
     if isinstance(features, str):
         if features not in NAMES + SINGLE_NAMES:
             raise ValueError(f"features is {features!r}, but must be one of {NAMES}, a transformer or a list of them.")
+        features = "standardized" if features == "linear" else features
         return {name: _seeded(clone(CANDIDATES[name]), seed) for name in GROUPS.get(features, (features,))}
     if isinstance(features, dict):
         several = list(features.items())
@@ -134,6 +142,8 @@ def named_maps(features: Any, seed: int | None) -> dict[str, Any]:
         raise ValueError(f"features is an empty {type(features).__name__}: give at least one transformer, or 'auto'.")
     for given, item in several:
         if isinstance(item, str) and given is None:
+            if item == "linear":
+                warn(LINEAR_IN_A_LIST, FutureWarning)
             maps.update(named_maps(item, seed))
         elif hasattr(item, "fit") and hasattr(item, "transform"):
             name = given or " ".join(repr(item).split())
