@@ -273,7 +273,9 @@ def test_bad_input_is_refused():
         AUCClassifierCV(features={}).fit(X, y)
     with pytest.raises(ValueError, match="must hold transformers"):
         AUCClassifierCV(features={"lines": "linear"}).fit(X, y)
-    with pytest.raises(ValueError, match=r"The linear map gives 5001 features.*at most 5000.*use features='linear'"):
+    with pytest.raises(
+        ValueError, match=r"The standardized map gives 5001 features.*at most 5000.*use features='linear'"
+    ):
         AUCClassifierCV(features=LinearFeatures()).fit(np.random.default_rng(0).random((20, 5001)), np.arange(20) % 2)
     X[0, 0] = np.nan
     with pytest.raises(ValueError, match="NaN"):

@@ -178,7 +178,8 @@ class RawColumns(FieldsWarning):
             f"{float(f'{self.ratio:.0e}'):,.0f} times that of {self.smallest!r}. The penalty l2 holds columns of small "
             "numbers back more than others, so the ranking may be poor, however well it is certified: standardise the "
             "columns first (sklearn.pipeline.make_pipeline(StandardScaler(), ...)), or use "
-            "AUCClassifierCV(features='standardized')."
+            "AUCClassifierCV(features='standardized'). Ignore this where the scales are meant, as those of principal "
+            "components are."
         )
 
 

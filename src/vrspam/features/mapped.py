@@ -55,6 +55,18 @@ class TooManyFeatures(WordedError):
     """A map gives more features than the solver can take."""
 
 
+def kind_of_map(features: Any) -> str:
+    """What a map is called, without its numbers; None stands for the columns as they are.
+
+    >>> kind_of_map(None), kind_of_map(LinearFeatures()), kind_of_map(KernelFeatures(bandwidth=0.3))
+    ('linear', 'standardized', 'kernel')
+    """
+    if features is None or isinstance(features, LinearFeatures):
+        return "linear" if features is None else "standardized"
+    name = type(features).__name__
+    return name.removesuffix("Features").lower() if isinstance(features, FeatureMap) else name
+
+
 class MappedArray:
     """The features of the rows of X under a fitted map, computed when rows are taken."""
 
@@ -66,11 +78,10 @@ class MappedArray:
             first = self[:1]
             self.shape, self.dtype = (X.shape[0], first.shape[1]), first.dtype
         if self.shape[1] > MAX_FEATURES:
-            kind = type(features).__name__
             raise TooManyFeatures(
                 "The {map} map gives {count} features, and the solver keeps a square matrix of them: at most {most} "
                 "are possible. Leave columns out, or use {linear}.",
-                map=kind.removesuffix("Features").lower() if isinstance(features, FeatureMap) else kind,
+                map=kind_of_map(features),
                 count=self.shape[1],
                 most=MAX_FEATURES,
                 linear=Parameter("features", "linear"),

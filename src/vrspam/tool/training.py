@@ -12,7 +12,8 @@ import numpy as np
 from vrspam import AUCClassifierCV
 from vrspam._utils.messages import Parameter, WordedError
 from vrspam._utils.warnings import CategoriesGrouped
-from vrspam.features import FeatureMap, LinearFeatures
+from vrspam.features import FeatureMap
+from vrspam.features.mapped import kind_of_map
 from vrspam.metrics.partial import check_max_fpr
 from vrspam.model_selection.calibration import METHODS
 from vrspam.moments.spread import spread
@@ -188,7 +189,7 @@ def _model(opened: OpenedTable, fit: Fit, notes: list[str]) -> Model:
             "columns": len(opened.schema.columns),
             "features": len(parts["coef"]),
             "rows_held": 0 if features is None else features.n_rows_held_,
-            "map": _map_name(fitted.features_),
+            "map": kind_of_map(fitted.features_),
             "selection": [dict(zip(candidates, row, strict=True)) for row in zip(*candidates.values(), strict=True)],
             "nonzero": int(np.count_nonzero(parts["coef"])),
             "loss": fitted.loss,
@@ -206,13 +207,6 @@ def _model(opened: OpenedTable, fit: Fit, notes: list[str]) -> Model:
             "warnings": notes,
         },
     )
-
-
-def _map_name(features: Any) -> str:
-    """What the chosen map is called, without its numbers."""
-    if features is None or isinstance(features, LinearFeatures):
-        return "linear" if features is None else "standardized"
-    return type(features).__name__.removesuffix("Features").lower()
 
 
 def _partial_facts(fit: Fit) -> dict[str, float]:
