@@ -110,6 +110,7 @@ ESTIMATORS = [
     AUCClassifier(l1=0.01, penalty="mcp"),
     AUCClassifierCV(cv=3),
     AUCClassifierCV(l1s=(0.0, 0.01), cv=3),
+    AUCClassifierCV(cv=3, calibration="isotonic"),
     AUCClassifierCV(l2s=(0.01,), l1s="auto", penalty="scad", cv=3),
     AUCClassifier(l1=0.01, loss="squared_hinge"),
     AUCClassifier(loss="squared_hinge", max_fpr=0.5),

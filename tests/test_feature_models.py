@@ -26,7 +26,7 @@ SMALL_KERNEL = KernelFeatures(n_landmarks=30, random_state=0)
 FEATURES = {
     "additive": "additive",
     "kernel": SMALL_KERNEL,
-    "list": ["linear", AdditiveFeatures(n_knots=5), SMALL_KERNEL],
+    "list": ["standardized", AdditiveFeatures(n_knots=5), SMALL_KERNEL],
     "foreign": make_pipeline(StandardScaler(), PolynomialFeatures(2)),
 }
 
@@ -51,7 +51,8 @@ def test_scores_equal_a_fit_on_materialised_features(features):
     F = model.features_.transform(X)
     explicit = AUCClassifier(l2=model.l2_, tol=1e-12).fit(F, y)
     scale = np.abs(explicit.decision_function(F)).max()
-    assert np.abs(model.decision_function(X) - explicit.decision_function(F)).max() < 1e-8 * scale
+    centred = model.decision_function(X) - model.baseline_
+    assert np.abs(centred - explicit.decision_function(F)).max() < 1e-8 * scale
     assert model.n_features_in_ == 5
     assert model.coef_.shape == (1, F.shape[1])
     assert model.score(X, y) == pytest.approx(roc_auc_score(y, model.decision_function(X)))
@@ -183,7 +184,7 @@ def test_auto_finds_curves_and_interactions():
     X, y, _ = curved_data(800)
     model = AUCClassifierCV(features="auto", random_state=0).fit(X, y)
     table = pd.DataFrame(model.selection_)
-    assert table["features"].tolist() == ["linear", "additive", "kernel 3", "kernel 1", "kernel 0.3"]
+    assert table["features"].tolist() == ["standardized", "additive", "kernel 3", "kernel 1", "kernel 0.3"]
     assert table["auc"][1] > table["auc"][0] + 0.05
     chosen = table[table["chosen"]]
     assert chosen["auc"].tolist() == [model.best_score_] == [table["auc"].max()]
@@ -240,7 +241,7 @@ def test_foreign_transformers_with_sparse_output():
     model = AUCClassifierCV(features=OneHotEncoder()).fit(X, y)
     assert model.best_score_ > 0.99
     parts = model.explain_one(X[0])
-    assert list(parts) == ["x0", "x1", "x2", "interactions"]
+    assert list(parts) == ["x0", "x1", "x2", "interactions", "baseline"]
     assert abs(parts["interactions"]) < 1e-9  # indicators of single columns are a sum of curves
 
 
@@ -272,7 +273,9 @@ def test_bad_input_is_refused():
         AUCClassifierCV(features={}).fit(X, y)
     with pytest.raises(ValueError, match="must hold transformers"):
         AUCClassifierCV(features={"lines": "linear"}).fit(X, y)
-    with pytest.raises(ValueError, match=r"The linear map gives 5001 features.*at most 5000.*use features='linear'"):
+    with pytest.raises(
+        ValueError, match=r"The standardized map gives 5001 features.*at most 5000.*use features='linear'"
+    ):
         AUCClassifierCV(features=LinearFeatures()).fit(np.random.default_rng(0).random((20, 5001)), np.arange(20) % 2)
     X[0, 0] = np.nan
     with pytest.raises(ValueError, match="NaN"):
@@ -317,10 +320,11 @@ def test_plot_of_shapes_shows_what_they_are():
 def test_a_column_may_be_called_interactions():
     """The part of the kernel gets another name, and the parts still add up."""
     X, y = make_data(120, 2)
-    frame = pd.DataFrame(X, columns=["interactions", "age"])
+    frame = pd.DataFrame(X, columns=["interactions", "baseline"])
     model = AUCClassifierCV(features=KernelFeatures(n_landmarks=20, random_state=0)).fit(frame, y)
     parts = model.explain_one(frame.iloc[[0]])
-    assert list(parts) == ["interactions", "age", "interactions (2)"] == list(model.importances_)
+    assert list(model.importances_) == ["interactions", "baseline", "interactions (2)"]
+    assert list(parts) == [*model.importances_, "baseline (2)"]
     assert np.isclose(sum(parts.values()), model.decision_function(frame.iloc[[0]])[0])
 
 
@@ -339,7 +343,7 @@ def test_maps_that_are_too_wide_are_passed_over(monkeypatch):
     X, y = make_data(200, 4)
     monkeypatch.setattr("vrspam.features.mapped.MAX_FEATURES", 80)
     model = AUCClassifierCV(features="auto", cv=3, random_state=0).fit(X, y)
-    assert model.selection_["features"] == ["linear", "additive"]
+    assert model.selection_["features"] == ["standardized", "additive"]
     assert type(model.features_).__name__.removesuffix("Features").lower() in ("linear", "additive")
     with pytest.raises(ValueError, match="at most 80 are possible"):
         AUCClassifierCV(features="kernel", cv=3).fit(X, y)
@@ -357,7 +361,7 @@ def test_a_pipeline_that_names_no_features():
     pipeline = make_pipeline(FunctionTransformer(np.arctan), StandardScaler())
     model = AUCClassifierCV([1e-2], features=pipeline).fit(X, y)
     parts = model.explain_one(X[0])
-    assert list(parts) == ["x0", "x1", "x2", "interactions"] == list(model.importances_)
+    assert list(parts) == ["x0", "x1", "x2", "interactions", "baseline"] == [*model.importances_, "baseline"]
     assert np.isclose(sum(parts.values()), model.decision_function(X[:1])[0])
 
 

@@ -67,7 +67,8 @@ def kernel_model():
     frame, y = table()
     weights = np.random.default_rng(1).integers(0, 3, len(y)).astype(float)
     features = KernelFeatures(n_landmarks=60, random_state=0)
-    return AUCClassifierCV([1e-3], features=features, cv=3).fit(frame, y, sample_weight=weights), frame, y, weights
+    model = AUCClassifierCV([1e-3], features=features, cv=3, calibration=None)
+    return model.fit(frame, y, sample_weight=weights), frame, y, weights
 
 
 def parts_of(model, X):
@@ -359,7 +360,8 @@ def test_straight_lines_and_sums_of_curves_are_read_as_they_are():
     new = X[:1] + 20.0  # a line goes on outside the values seen
     assert plain.shape_functions_["x1"].parts(new, 1)[0] == pytest.approx(plain.explain_one(new)["x1"])
     curved = AUCClassifierCV([1e-2], features="additive", cv=3).fit(X, y)
-    np.testing.assert_allclose(parts_of(curved, X).sum(axis=1), curved.decision_function(X), atol=1e-9)
+    centred = curved.decision_function(X) - curved.baseline_
+    np.testing.assert_allclose(parts_of(curved, X).sum(axis=1), centred, atol=1e-9)
 
 
 def test_a_score_of_single_columns_by_another_package_is_read_without_interactions():
@@ -517,7 +519,7 @@ def test_why_there_are_no_curves(monkeypatch):
     with pytest.raises(AttributeError, match="no feature_importances_"):
         model.feature_importances_  # noqa: B018
     parts = model.explain_one(dates.iloc[[0]])
-    assert list(parts) == ["feature0", "feature1"] == list(model.importances_)
+    assert list(parts) == ["feature0", "feature1", "baseline"] == [*model.importances_, "baseline"]
     assert sum(parts.values()) == pytest.approx(model.decision_function(dates.iloc[[0]])[0])
 
 

@@ -125,8 +125,17 @@ def test_a_fitted_search_brings_its_own_grid_and_point(fitted):
     for one, two in zip(alone.get_lines(), given.get_lines(), strict=True):
         np.testing.assert_array_equal(one.get_xydata(), two.get_xydata())
         assert one.get_label() == two.get_label()
+    assert alone.get_ylabel() == "AUC on validation folds"
     with pytest.raises(ValueError, match="takes a fitted AUCClassifierCV"):
         plot_cv(model.auc_path_)
+
+
+def test_a_search_by_another_measure_shows_that_measure(fitted):
+    _, frame, y = fitted
+    model = AUCClassifierCV([1e-3, 1e-2], scoring="average_precision", cv=3).fit(frame, y)
+    ax = plot_cv(model, ax=new_axes())
+    assert ax.get_ylabel() == "average precision on validation folds"
+    np.testing.assert_allclose(ax.get_lines()[0].get_ydata(), model.score_path_.mean(axis=2)[:, 0])
 
 
 def widths(ax) -> list[float]:

@@ -511,11 +511,13 @@ def test_curves_are_those_of_the_estimator(folder, kind):
     columns, y = [*NUMBERS, TOWN], (frame[SICK] == "yes").to_numpy()
     folds = StratifiedKFold(3, shuffle=True, random_state=0)
     oracle = AUCClassifierCV(features=kind, cv=folds, random_state=0).fit(frame[columns], y)
-    expected = oracle.decision_function(new[columns])
+    expected = oracle.decision_function(new[columns]) - oracle.baseline_
     save_model(model, folder / "curves.json")
     again = load_model(folder / "curves.json")
     new_path = write(new, folder / "new-curves.csv")
     np.testing.assert_allclose(scores_of(again, new_path), expected, atol=1e-7)
+    probabilities = oracle.predict_proba(new[columns])[:, 1]
+    np.testing.assert_allclose(again.calibration(scores_of(again, new_path)), probabilities, atol=1e-7)
     np.testing.assert_array_equal(scores_of(again, new_path), scores_of(model, new_path))
     labels, scores = evaluation.score_file(model, path)
     effects = explain(model)

@@ -204,7 +204,7 @@ def test_a_gap_that_means_something_is_used(tmp_path):
 
 def test_what_is_tried_by_default(folder, tmp_path):
     tried = train(folder / "patients.csv", "sick", n_splits=2).training
-    names = ["linear", "additive", "kernel 3", "kernel 1", "kernel 0.3"]
+    names = ["standardized", "additive", "kernel 3", "kernel 1", "kernel 0.3"]
     assert [row["features"] for row in tried["selection"]] == names
     best = max(tried["selection"], key=lambda row: row["auc"])
     assert [row for row in tried["selection"] if row["chosen"]] == [best]
@@ -286,7 +286,7 @@ def test_from_a_table_to_curves_by_the_installed_command(tmp_path):
 
     out = run("train", "doses.csv", "--target", "well", "--folds", "3")
     rows = [line.split() for line in out.splitlines() if "±" in line and line.startswith("  ")]
-    assert [row[0] for row in rows] == ["linear", "additive", "kernel", "kernel", "kernel"]
+    assert [row[0] for row in rows] == ["standardized", "additive", "kernel", "kernel", "kernel"]
     aucs = [float(row[row.index("±") - 1]) for row in rows]
     (chosen,) = [number for number, row in enumerate(rows) if row[-1] == "chosen"]
     assert aucs[chosen] == max(aucs)

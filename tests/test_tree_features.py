@@ -148,7 +148,7 @@ def test_sharp_interactions_are_found():
 
 def test_the_list_of_candidates():
     assert list(named_maps("auto", 0)) == [
-        "linear", "additive", "kernel 3", "kernel 1", "kernel 0.3",
+        "standardized", "additive", "kernel 3", "kernel 1", "kernel 0.3",
         "kernel alone 3", "kernel alone 1", "kernel alone 0.3", "trees 2", "trees 4", "trees 7",
     ]  # fmt: skip
     assert list(named_maps("trees", 0)) == ["trees 2", "trees 4", "trees 7"]

@@ -1329,10 +1329,7 @@ def _leaf(codes, i, t, columns, thresholds, multipliers, absent_left, plain):
         return node - n_nodes
     while node < n_nodes:
         code = codes[i, columns[t, node]]
-        if code < 0:
-            left = absent_left[t, node]
-        else:
-            left = _split_value(code, multipliers[t, node]) <= thresholds[t, node]
+        left = absent_left[t, node] if code < 0 else _split_value(code, multipliers[t, node]) <= thresholds[t, node]
         node = 2 * node + (1 if left else 2)
     return node - n_nodes
 

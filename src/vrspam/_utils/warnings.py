@@ -160,6 +160,29 @@ class NoCorrection(FieldsWarning):
         )
 
 
+@dataclass(eq=False)
+class RawColumns(FieldsWarning):
+    """The columns have very different scales; the two names are those of the largest and smallest deviation.
+
+    >>> print(RawColumns("income", "rate", 23_456.0))
+    Columns have very different scales: the standard deviation of 'income' is about 20,000 times that of 'rate'. ...
+    """
+
+    largest: str
+    smallest: str
+    ratio: float
+
+    def __str__(self) -> str:
+        return (
+            f"Columns have very different scales: the standard deviation of {self.largest!r} is about "
+            f"{float(f'{self.ratio:.0e}'):,.0f} times that of {self.smallest!r}. The penalty l2 holds columns of small "
+            "numbers back more than others, so the ranking may be poor, however well it is certified: standardise the "
+            "columns first (sklearn.pipeline.make_pipeline(StandardScaler(), ...)), or use "
+            "AUCClassifierCV(features='standardized'). Ignore this where the scales are meant, as those of principal "
+            "components are."
+        )
+
+
 SHOWN = 5  # columns that are named in one warning
 
 

@@ -21,7 +21,7 @@ from vrspam.estimators.base import AUCClassifierBase
 from vrspam.estimators.cv import AUCClassifierCV
 from vrspam.estimators.exact import AUCClassifier
 from vrspam.model_selection.folds import HashFolds
-from vrspam.model_selection.held_out import HeldOut, HeldOutBlock
+from vrspam.model_selection.held_out import HeldOutBlock
 from vrspam.model_selection.map_choice import MapChoice
 from vrspam.model_selection.sources import FoldMoments
 from vrspam.moments import ClassMoments
@@ -31,9 +31,9 @@ NOT_CORRECTED = (
     "some hundred times at all points of the grid. AUCClassifierCV.fit_stream on the same rows gives it."
 )
 NO_PROBABILITIES = (
-    "DaskAUCClassifierCV has no predict_proba: the workers score blocks by coef_ and intercept_ alone. "
-    "AUCClassifierCV.fit_stream on the same rows gives probabilities; so does "
-    "vrspam.model_selection.calibration.calibrate, fitted on held_out_."
+    "DaskAUCClassifierCV has no predict_proba: the workers score blocks by coef_ and intercept_ alone. Its "
+    "calibration_ makes probabilities of scores, calibration_(decision_function(X).compute() - baseline_); "
+    "AUCClassifierCV.fit_stream on the same rows has predict_proba."
 )
 FAN_IN = 4  # results that one task adds: a worker must hold this many besides its block
 
@@ -285,7 +285,7 @@ class DaskAUCClassifierCV(DaskScores, AUCClassifierCV):
         Another loss needs the rows themselves in one place.
     cv : int or HashFolds, default=5
     calibration : "sigmoid" or None
-        Neither has an effect, since there is no `predict_proba`; "isotonic" is refused.
+        Where `intercept_` puts the score 0, as in `vrspam.AUCClassifierCV`; fitted on `held_out_`.
     features : "linear"
         Feature maps are not available for data on a cluster.
     n_jobs, random_state
@@ -294,16 +294,15 @@ class DaskAUCClassifierCV(DaskScores, AUCClassifierCV):
     Attributes
     ----------
     l2_, l1_, best_score_, l2s_, l1s_, auc_path_, score_path_, measure_, gap_path_, converged_path_, coef_
-    intercept_, classes_, moments_
+    intercept_, calibration_, baseline_, classes_, moments_
         As in `vrspam.AUCClassifierCV`.
     held_out_ : HeldOut
         As after `vrspam.AUCClassifierCV.fit_stream`.
 
     Notes
     -----
-    There is no `predict_proba`: the workers score blocks by `coef_` and `intercept_` alone, which puts the score 0
-    half-way between the class means. For probabilities use `AUCClassifierCV.fit_stream`, or fit
-    `vrspam.model_selection.calibration.calibrate` on `held_out_`.
+    There is no `predict_proba`: the workers score blocks by `coef_` and `intercept_` alone. `calibration_` makes
+    probabilities of scores: ``calibration_(decision_function(X) - baseline_)``.
 
     `corrected_score_` and `corrected_interval_` are left out: the choice would be made anew some hundred times, at all
     points of the grid, by the client alone. `best_score_` is not corrected for the choice; `AUCClassifierCV.fit_stream`
@@ -340,15 +339,15 @@ class DaskAUCClassifierCV(DaskScores, AUCClassifierCV):
         self
         """
         if self.calibration == "isotonic":
-            raise ValueError(f"{NO_PROBABILITIES} Leave calibration out.")
+            raise ValueError(
+                "DaskAUCClassifierCV has no predict_proba, and an isotonic calibration may have no score of "
+                "probability ½ to put the intercept at: use calibration='sigmoid' or None."
+            )
         folds = self._check_blocks(validation_rows)
         blocks = DaskBlocks.of(X, y, sample_weight)
         return self._fit_folds(DaskFolds(blocks, clone(self), folds, validation_rows), blocks.feature_names)
 
     def _correct_blocks(self, found: MapChoice) -> None:
-        return None
-
-    def _calibrate(self, held_out: HeldOut) -> None:
         return None
 
     @property

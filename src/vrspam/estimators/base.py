@@ -7,6 +7,7 @@ from numbers import Real
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -64,6 +65,7 @@ class RowBlocks:
         self.chunks, self.progress = chunks, progress
         self._validator = clone(estimator)
         self.n_features: int | None = None
+        self.sparse = False  # whether any block is
         self._said: set[Any] = set()  # columns that a warning has named
 
     @property
@@ -89,6 +91,7 @@ class RowBlocks:
         rows = validated_rows(self._validator, number, *chunk, reset=self.n_features is None, said=self._said)
         if rows is not None:
             self.n_features = rows.X.shape[1]
+            self.sparse = self.sparse or sparse.issparse(rows.X)
         return rows
 
     def moments(self, most_once: int) -> ClassMoments:

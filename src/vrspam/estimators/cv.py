@@ -18,6 +18,7 @@ from vrspam._utils import array_api
 from vrspam._utils.columns import refuse_complex
 from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import AllCoefficientsZero, NothingAtTheTop, warn
+from vrspam.estimators._scales import warn_of_raw_columns
 from vrspam.estimators.base import (
     CHOSEN_PENALTY,
     MAPS_ON_HOST,
@@ -81,7 +82,8 @@ class AUCClassifierCV(CalibratedScores):
     Parameters
     ----------
     l2s : list of numbers or "auto", default="auto"
-        "auto" is 17 values from 1e-6 to 1e2 times 2pq · (mean second derivative).
+        "auto" is 17 values from 1e-6 to 1e2 times 2pq · (mean second derivative). As in `AUCClassifier`, columns as
+        they are should have similar scales; feature maps, "standardized" among them, see to that themselves.
     l1s : list of numbers or "auto", default=(0.0,)
         "auto" is 30 values from the least l1 that makes all coefficients 0 (on all rows) down to 1e-3 of it.
     loss : {"squared", "squared_hinge"}, default="squared"
@@ -115,13 +117,14 @@ class AUCClassifierCV(CalibratedScores):
     features : str, transformer, list of these, or dict, default="linear"
         "linear": the columns as they are. Otherwise the score is linear in features of them, made block by block by a
         transformer that never sees labels (`vrspam.features`); the map and the penalties are chosen together.
-        "additive": a smooth curve for each column. "kernel": curves and interactions, with bandwidths 0.3, 1 and 3.
+        "standardized": each column with mean 0 and deviation 1, categories one-hot. "additive": a smooth curve for each
+        column. "kernel": curves and interactions, with bandwidths 0.3, 1 and 3.
         "kernel alone": the same without the curves. "trees": shared leaves of random trees, of depths 2, 4 and 7.
-        "auto": standardised columns, "additive" and "kernel" (but as "linear" on more than 5,000 columns, and without
+        "auto": "standardized", "additive" and "kernel" (but as "linear" on more than 5,000 columns, and without
         maps of more than 5,000 features). "extended": all of these. One of them alone is named as in `selection_`, for
         example "kernel 1", "kernel alone 0.3" or "trees 4". With a map X may be a frame with categories, and have
-        missing values. In a list, and in "auto", "linear" means standardised columns. A dict gives each transformer the
-        name that it has in `selection_`.
+        missing values. In a list "linear" means "standardized" until the next version, with a `FutureWarning`. A dict
+        gives each transformer the name that it has in `selection_`.
     tol : float, default=1e-8
         Relative accuracy of every solution: its gap is at most tol·F(0).
     max_iter : int, default=1000
@@ -390,7 +393,10 @@ class AUCClassifierCV(CalibratedScores):
         read = rows if fit.features is None else rows._replace(X=MappedArray(rows.X, fit.features))
         held_out = held_out_scores(read, classes[1], splits, *models)
         corrected = found.corrected(keep, rule, seed, held_out)
-        return self._store_search(found, fit, reading, corrected, held_out, like=rows.X, out_of_fold_=held_out)
+        self._store_search(found, fit, reading, corrected, held_out, like=rows.X, out_of_fold_=held_out)
+        if plain and not sparse.issparse(rows.X):
+            warn_of_raw_columns(self, fit.moments, fit.l2)
+        return self
 
     def _rule(self, maps: Mapping[str, Any]) -> SelectionRule:
         """How the point, and the map, are chosen."""
@@ -473,7 +479,10 @@ class AUCClassifierCV(CalibratedScores):
                 "Cross-validation reads the stream twice: give chunks that can be gone through again (a list, "
                 "vrspam.data.read_chunks), not an iterator."
             )
-        return self._fit_folds(BlocksInSequence(blocks, folds, validation_rows))
+        self._fit_folds(BlocksInSequence(blocks, folds, validation_rows))
+        if not blocks.sparse:
+            warn_of_raw_columns(self, self.moments_, self.l2_)
+        return self
 
     def _check_blocks(self, validation_rows: int) -> HashFolds:
         """The folds of rows that come in blocks; parameters that need all rows at once are refused."""

@@ -15,6 +15,7 @@ from vrspam._utils import array_api
 from vrspam._utils.blas import blas_threads_for, blas_threads_for_matrix
 from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import CANCELLED, NothingAtTheTop, warn
+from vrspam.estimators._scales import warn_of_raw_columns
 from vrspam.estimators.base import (
     CHOSEN_PENALTY,
     PENALTY_CONSTRAINTS,
@@ -159,7 +160,10 @@ class AUCClassifier(AUCClassifierBase):
     ----------
     l2 : float or "auto", default="auto"
         Weight of the squared norm. "auto" is 1e-3 · 2pq · (mean second derivative), which follows class
-        imbalance and the scale of the features. 0 is allowed: with l1 = 0 the solution of least norm is
+        imbalance and the scale of all features together. It holds a column of small numbers back more than one of
+        large numbers, so standardise columns of different scales first (`StandardScaler`, or
+        `AUCClassifierCV(features="standardized")`): dense ones whose standard deviations differ by more than a factor
+        of 100 give a warning. 0 is allowed: with l1 = 0 the solution of least norm is
         returned, and `gap_` is NaN because the bound needs strong convexity.
     l1 : float, default=0.0
         Weight of the absolute norm, or strength of MCP and SCAD; positive values give zeros in `coef_`.
@@ -307,7 +311,11 @@ class AUCClassifier(AUCClassifierBase):
         rows = self._validate_rows(X, y, sample_weight)
         classes = self._two_classes(rows)
         solver = choose_solver(rows.X.shape[0], rows.X.shape[1], sparse.issparse(rows.X))
-        return self._store_exact(self._solver.from_rows(rows, classes, solver), rows.X)
+        fit = self._solver.from_rows(rows, classes, solver)
+        self._store_exact(fit, rows.X)
+        if not sparse.issparse(rows.X):
+            warn_of_raw_columns(self, fit.moments, fit.l2)
+        return self
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y, classes=None, sample_weight=None) -> AUCClassifier:
@@ -392,7 +400,10 @@ class AUCClassifier(AUCClassifierBase):
             fit = self._solver.from_moments(moments)
         else:
             fit = self._solver.from_operator(BlockProducts(blocks, moments), moments)
-        return self._store_exact(fit)._store_columns(moments.means.shape[1])
+        self._store_exact(fit)._store_columns(moments.means.shape[1])
+        if not blocks.sparse:
+            warn_of_raw_columns(self, moments, fit.l2)
+        return self
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit_moments(self, moments: ClassMoments) -> AUCClassifier:

@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from vrspam._utils.messages import Parameter, WordedError
+from vrspam._utils.warnings import warn
 from vrspam.features.additive import AdditiveFeatures, LinearFeatures
 from vrspam.features.base import FeatureMap
 from vrspam.features.frames import blocks, rows_of
@@ -23,7 +24,7 @@ from vrspam.features.trees import TreeFeatures
 # Every map that has a name of its own, from simple to complex; the numbers are bandwidths (from nearly quadratic to
 # fine detail) and depths.
 CANDIDATES: dict[str, FeatureMap] = {
-    "linear": LinearFeatures(),
+    "standardized": LinearFeatures(),
     "additive": AdditiveFeatures(),
     **{f"kernel {width:g}": KernelFeatures(bandwidth=width) for width in (3.0, 1.0, 0.3)},
     **{f"kernel alone {width:g}": KernelFeatures(bandwidth=width, additive=False) for width in (3.0, 1.0, 0.3)},
@@ -39,14 +40,30 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "trees": TREES,
     "auto": tuple(CANDIDATES),
 }
-NAMES = ("linear", "additive", "kernel", "kernel alone", "trees", "auto")
+NAMES = ("linear", "standardized", "additive", "kernel", "kernel alone", "trees", "auto")
 SINGLE_NAMES = tuple(name for name in CANDIDATES if name not in NAMES)
+LINEAR_IN_A_LIST = (
+    "features: in a list 'linear' means 'standardized' until the next version; then it will mean the columns as they "
+    "are, as it does alone: write 'standardized'."
+)
 MAX_FEATURES = 5_000
 HELD_BYTES = 1 << 28  # features of all rows are held up to this size by losses that read them many times
 
 
 class TooManyFeatures(WordedError):
     """A map gives more features than the solver can take."""
+
+
+def kind_of_map(features: Any) -> str:
+    """What a map is called, without its numbers; None stands for the columns as they are.
+
+    >>> kind_of_map(None), kind_of_map(LinearFeatures()), kind_of_map(KernelFeatures(bandwidth=0.3))
+    ('linear', 'standardized', 'kernel')
+    """
+    if features is None or isinstance(features, LinearFeatures):
+        return "linear" if features is None else "standardized"
+    name = type(features).__name__
+    return name.removesuffix("Features").lower() if isinstance(features, FeatureMap) else name
 
 
 class MappedArray:
@@ -60,11 +77,10 @@ class MappedArray:
             first = self[:1]
             self.shape, self.dtype = (X.shape[0], first.shape[1]), first.dtype
         if self.shape[1] > MAX_FEATURES and not isinstance(features, StackedFeatures):  # whose parts were solved alone
-            kind = type(features).__name__
             raise TooManyFeatures(
                 "The {map} map gives {count} features, and the solver keeps a square matrix of them: at most {most} "
                 "are possible. Leave columns out, or use {linear}.",
-                map=kind.removesuffix("Features").lower() if isinstance(features, FeatureMap) else kind,
+                map=kind_of_map(features),
                 count=self.shape[1],
                 most=MAX_FEATURES,
                 linear=Parameter("features", "linear"),
@@ -115,8 +131,10 @@ def hold_features(X: Any) -> Any:
 def named_maps(features: Any, seed: int | None) -> dict[str, Any]:
     """The maps that `features` asks for, unfitted, from simple to complex; names as in `selection_`.
 
+    In a list "linear" means "standardized", with a warning.
+
     >>> list(named_maps("auto", seed=0))
-    ['linear', 'additive', 'kernel 3', 'kernel 1', 'kernel 0.3', 'kernel alone 3', ..., 'trees 2', 'trees 4', 'trees 7']
+    ['standardized', 'additive', 'kernel 3', 'kernel 1', 'kernel 0.3', ..., 'trees 2', 'trees 4', 'trees 7']
     >>> list(named_maps(["trees", "kernel alone 1"], seed=0))
     ['trees 2', 'trees 4', 'trees 7', 'kernel alone 1']
     """
@@ -124,6 +142,7 @@ def named_maps(features: Any, seed: int | None) -> dict[str, Any]:
     if isinstance(features, str):
         if features not in NAMES + SINGLE_NAMES:
             raise ValueError(f"features is {features!r}, but must be one of {NAMES}, a transformer or a list of them.")
+        features = "standardized" if features == "linear" else features
         return {name: _seeded(clone(CANDIDATES[name]), seed) for name in GROUPS.get(features, (features,))}
     if isinstance(features, dict):
         several = list(features.items())
@@ -133,6 +152,8 @@ def named_maps(features: Any, seed: int | None) -> dict[str, Any]:
         raise ValueError(f"features is an empty {type(features).__name__}: give at least one transformer, or 'auto'.")
     for given, item in several:
         if isinstance(item, str) and given is None:
+            if item == "linear":
+                warn(LINEAR_IN_A_LIST, FutureWarning)
             maps.update(named_maps(item, seed))
         elif hasattr(item, "fit") and hasattr(item, "transform"):
             name = given or " ".join(repr(item).split())

@@ -25,7 +25,7 @@ def plot_cv(
     l1s: ArrayLike = (0.0,),
     *,
     chosen: tuple[float, float] | None = None,
-    measure: str = "AUC",
+    measure: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw the mean AUC (or another measure) over folds against l2, with a band of one standard error; one line per l1.
@@ -42,8 +42,9 @@ def plot_cv(
         As `AUCClassifierCV.l2s_` and `l1s_`; for an array only.
     chosen : (l2, l1), optional
         This point is marked by a ring; by default the point with the best mean, or that of the estimator.
-    measure : str, default="AUC"
-        What is drawn; for `score_path_` it is `AUCClassifierCV.measure_`.
+    measure : str, optional
+        What is drawn: by default that of the estimator, and "AUC" for an array; for `score_path_` it is
+        `AUCClassifierCV.measure_`.
     ax : matplotlib Axes, optional
         By default a new figure.
 
@@ -61,7 +62,8 @@ def plot_cv(
     """
     if hasattr(auc_path, "auc_path_"):
         model = auc_path
-        auc_path, l2s, l1s = model.auc_path_, model.l2s_, model.l1s_
+        auc_path, l2s, l1s = model.score_path_, model.l2s_, model.l1s_
+        measure = model.measure_ if measure is None else measure
         chosen = (model.l2_, model.l1_) if chosen is None else chosen
     if l2s is None:
         raise ValueError("plot_cv takes a fitted AUCClassifierCV, or auc_path_ and l2s_ of one.")
@@ -90,7 +92,7 @@ def plot_cv(
     )  # fmt: skip
     _frame(ax, choice.mean[:, best], choice.standard_error[:, best])
     _penalty_axis(ax, l2s, "l2")
-    ax.set_ylabel(f"{measure} on validation folds")
+    ax.set_ylabel(f"{measure or 'AUC'} on validation folds")
     add_legend(ax, fontsize="small", ncols=2 if many else 1)
     return ax
 

@@ -112,6 +112,7 @@ def describe_model(model: Model) -> str:
     kind = model.training.get("map", "linear" if model.features is None else "feature map")
     words = {
         "linear": "straight lines",
+        "standardized": "straight lines",
         "additive": "smooth curves",
         "kernel": "smooth curves and interactions",
         "tree": "interactions of random trees",

@@ -17,10 +17,11 @@ from vrspam.features.frames import rows_of
 from vrspam.features.mapped import is_plain, named_maps
 from vrspam.metrics import AUCInterval, logit_interval, partial_auc_ci, roc_auc_ci
 from vrspam.model_selection.held_out import HeldOut
+from vrspam.moments.spread import spread
 from vrspam.objective.choice import LossName
 from vrspam.objective.penalties import PenaltyName
 from vrspam.tool import data_checks
-from vrspam.tool.model import Scaling, spread
+from vrspam.tool.model import Scaling
 from vrspam.tool.table import OpenedTable, stack
 
 FOLDS = 5

@@ -20,17 +20,8 @@ from vrspam.features.encoders import Curves
 from vrspam.inspection import column_groups, keeps_columns_apart
 from vrspam.model_selection.calibration import Calibration
 from vrspam.moments import ClassMoments
+from vrspam.moments.spread import spread
 from vrspam.tool.curves import Shapes
-
-
-def spread(moments: ClassMoments) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and standard deviation of each feature over all rows; the deviation of a constant feature is 0."""
-    share = moments.weights[:, np.newaxis] / moments.weights.sum()
-    mean = (share * moments.means).sum(axis=0)
-    variance = (share * (moments.variances + (moments.means - mean) ** 2)).sum(axis=0)
-    deviation = np.sqrt(variance)
-    deviation[deviation <= 1e-10 * np.abs(mean)] = 0.0  # rounding, not spread
-    return mean, deviation
 
 
 @dataclass(frozen=True)

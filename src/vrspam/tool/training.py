@@ -13,15 +13,17 @@ from vrspam import AUCClassifierCV
 from vrspam._utils.messages import Parameter, WordedError
 from vrspam._utils.warnings import CategoriesGrouped
 from vrspam.features import FeatureMap
+from vrspam.features.mapped import kind_of_map
 from vrspam.metrics.partial import check_max_fpr
 from vrspam.model_selection.calibration import METHODS
+from vrspam.moments.spread import spread
 from vrspam.objective import LOSSES
 from vrspam.objective.penalties import CONCAVE, PenaltyName
 from vrspam.tool import data_checks
 from vrspam.tool.curves import shapes_of
 from vrspam.tool.data_checks import note_of
 from vrspam.tool.fitting import FOLDS, Fit, Plan, fit_blocks, fit_linear, fit_maps, fold_auc_ci
-from vrspam.tool.model import LinearParts, Model, spread, undo_linear_map
+from vrspam.tool.model import LinearParts, Model, undo_linear_map
 from vrspam.tool.table import OpenedTable, open_labelled
 
 MOST_COLUMNS = 1_000  # encoded; maps of wider tables take long and seldom help
@@ -187,7 +189,7 @@ def _model(opened: OpenedTable, fit: Fit, notes: list[str]) -> Model:
             "columns": len(opened.schema.columns),
             "features": len(parts["coef"]),
             "rows_held": 0 if features is None else features.n_rows_held_,
-            "map": "linear" if features is None else type(features).__name__.removesuffix("Features").lower(),
+            "map": kind_of_map(fitted.features_),
             "selection": [dict(zip(candidates, row, strict=True)) for row in zip(*candidates.values(), strict=True)],
             "nonzero": int(np.count_nonzero(parts["coef"])),
             "loss": fitted.loss,
