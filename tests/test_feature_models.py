@@ -47,7 +47,7 @@ def curved_data(n=3000, seed=0, noise=0.5):
 @pytest.mark.parametrize("features", FEATURES.values(), ids=FEATURES)
 def test_scores_equal_a_fit_on_materialised_features(features):
     X, y = make_data(300, 5)
-    model = AUCClassifierCV(features=features, random_state=0).fit(X, y)
+    model = AUCClassifierCV(features=features, selection="best", random_state=0).fit(X, y)
     F = model.features_.transform(X)
     explicit = AUCClassifier(l2=model.l2_, tol=1e-12).fit(F, y)
     scale = np.abs(explicit.decision_function(F)).max()

@@ -93,7 +93,8 @@ def test_the_measure_chooses():
     assert chosen[None].selection_["chosen"] == [True, False]
     assert chosen[0.01].selection_["chosen"] == [False, True]
     table = chosen[0.01].selection_
-    assert list(table) == ["features", "n_features", "l2", "l1", "auc", "score", "standard_error", "chosen"]
+    names = ["features", "n_features", "l2", "l1", "auc", "score", "standard_error", "chosen", "weight", "gap"]
+    assert list(table) == names
     assert table["auc"] == pytest.approx(chosen[None].selection_["auc"])
     assert "score" not in chosen[None].selection_
     path = chosen[0.01].score_path_[0, 0]
@@ -124,7 +125,7 @@ class LinearOf:
 def test_feature_maps_are_chosen_by_the_measure():
     X, y = make_data(300, 3, seed=5, share=0.2)
     maps = {"lines": LinearFeatures(), "curves": AdditiveFeatures()}
-    model = AUCClassifierCV(features=maps, scoring="average_precision", cv=3).fit(X, y)
+    model = AUCClassifierCV(features=maps, scoring="average_precision", cv=3, selection="best").fit(X, y)
     assert model.selection_["score"][model.selection_["chosen"].index(True)] == max(model.selection_["score"])
 
 

@@ -17,6 +17,7 @@ from tool_data import patients, write, write_libsvm
 from vrspam import AUCClassifier, AUCClassifierCV
 from vrspam.cli import main
 from vrspam.features import KernelFeatures, LinearFeatures
+from vrspam.features.mapped import CANDIDATES
 from vrspam.inspection import Shape
 from vrspam.metrics import roc_auc
 from vrspam.plotting import plot_shapes
@@ -204,17 +205,16 @@ def test_a_gap_that_means_something_is_used(tmp_path):
 
 def test_what_is_tried_by_default(folder, tmp_path):
     tried = train(folder / "patients.csv", "sick", n_splits=2).training
-    names = ["standardized", "additive", "kernel 3", "kernel 1", "kernel 0.3"]
-    assert [row["features"] for row in tried["selection"]] == names
+    assert [row["features"] for row in tried["selection"]] == list(CANDIDATES)
     best = max(tried["selection"], key=lambda row: row["auc"])
-    assert [row for row in tried["selection"] if row["chosen"]] == [best]
-    assert best["features"].startswith(tried["map"])
+    assert best["weight"] == max(row["weight"] for row in tried["selection"])
+    assert tried["map"] == "stacked"
     for options in ({"l1": "auto"}, {"l1": [0.0, 0.01]}, {"streaming": True}):
         tried = train(folder / "patients.csv", "sick", n_splits=2, **options).training
         assert (tried["map"], len(tried["selection"])) == ("linear", 1)
     wide = write_libsvm(tmp_path / "wide.libsvm", rows=60, features=1001)
     assert len(train(wide, n_splits=2).training["selection"]) == 1
-    assert len(train(write_libsvm(tmp_path / "rows.libsvm", rows=60), n_splits=2).training["selection"]) == 5
+    assert len(train(write_libsvm(tmp_path / "rows.libsvm", rows=60), n_splits=2).training["selection"]) == 11
 
 
 @pytest.mark.parametrize(("grid", "marked"), [(np.linspace(0, 1, 11), False), (np.linspace(0, 1, 11) ** 2, True)])
@@ -286,10 +286,11 @@ def test_from_a_table_to_curves_by_the_installed_command(tmp_path):
 
     out = run("train", "doses.csv", "--target", "well", "--folds", "3")
     rows = [line.split() for line in out.splitlines() if "±" in line and line.startswith("  ")]
-    assert [row[0] for row in rows] == ["standardized", "additive", "kernel", "kernel", "kernel"]
+    assert [" ".join(row[: row.index("±") - 1]) for row in rows] == list(CANDIDATES)
     aucs = [float(row[row.index("±") - 1]) for row in rows]
-    (chosen,) = [number for number, row in enumerate(rows) if row[-1] == "chosen"]
-    assert aucs[chosen] == max(aucs)
+    shares = [int(row[-4].rstrip("%")) if row[-1] == "blend" else 0 for row in rows]
+    assert shares[int(np.argmax(aucs))] == max(shares)
+    assert sum(shares) == pytest.approx(100, abs=6)
     assert max(aucs[1:]) > aucs[0] + 0.1  # a wave is no line
     run("train", "doses.csv", "--target", "well", "--folds", "3", "--features", "additive")
     out = run("explain", "model.json", "--picture", "curves.svg", "--html", "model.html")

@@ -265,7 +265,8 @@ def test_a_private_model_holds_none(kind, tmp_path, capsys):
     shown, stored = train_lines(tmp_path, capsys, "--features", kind, "--private")
     assert "rows of the table" not in shown
     assert stored["training"]["rows_held"] == 0
-    assert stored["features"]["params"]["landmarks"] == "columns"
+    maps = stored["features"].get("maps", [stored["features"]])
+    assert {part["params"]["landmarks"] for part in maps} == {"columns"}
     assert stored["training"]["selection"][0]["features"] == {"kernel": "kernel 3", "trees": "trees 2"}[kind]
 
 

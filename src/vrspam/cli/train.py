@@ -74,9 +74,8 @@ def train(
         Features | None,
         typer.Option(
             help="Straight lines (linear), a smooth curve for each column (additive), curves and interactions "
-            "(kernel), interactions of random trees (trees), or whichever ranks best, of the first three kinds (auto) "
-            "or of all and kernels without curves (extended). By default auto; linear with --streaming, with --l1, "
-            "and for more than 1,000 features.",
+            "(kernel), interactions of random trees (trees), or a blend of all of these (auto). By default auto; "
+            "linear with --streaming, with --l1, and for more than 1,000 features.",
             show_default=False,
         ),
     ] = None,
@@ -187,7 +186,14 @@ def _l1(text: str) -> Any:
 
 
 def _describe(model: Model, path: Path) -> None:
-    from vrspam.tool.explanation import describe_accuracy, describe_model, describe_size, expected_auc, find_strongest
+    from vrspam.tool.explanation import (
+        describe_accuracy,
+        describe_model,
+        describe_part,
+        describe_size,
+        expected_auc,
+        find_strongest,
+    )
 
     facts = model.training
     share = facts["positives"] / facts["rows"]
@@ -198,7 +204,7 @@ def _describe(model: Model, path: Path) -> None:
         measure = "partial AUC" if "max_fpr" in facts else "AUC"
         say(f"models compared      mean {measure} of the folds ± standard error:")
         for row in facts["selection"]:
-            mark = "  chosen" if row["chosen"] else ""
+            mark = f"  {describe_part(row)}".rstrip()
             score = row.get("score", row["auc"])
             say(f"  {row['features']:17}  {score:.4f} ± {row['standard_error']:.4f}{mark}")
     say(f"model                {describe_model(model)}")

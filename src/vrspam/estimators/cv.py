@@ -105,7 +105,12 @@ class AUCClassifierCV(CalibratedScores):
         weights or None; it returns a number, higher being better, and may be called from several threads.
     cv : int, splitter or iterable of (training rows, validation rows), default=5
         A number means stratified folds.
-    selection : {"best", "one-standard-error"}, default="best"
+    selection : {"auto", "blend", "best", "one-standard-error"}, default="auto"
+        What is made of the points and feature maps that were compared. "best" takes the point with the best mean score.
+        "blend" adds up the best point of each map: a map whose mean score is Δ behind the best one's has exp(-2Δ/s)
+        times its weight, with s the deviation of the best one's scores over the folds, and weights below 2 % of the
+        largest are 0, so that a clear winner stands alone. Scores are divided by the spread of their held-out values
+        first. "auto" blends where several maps of this package are compared, and takes the best point otherwise.
         "one-standard-error" takes, of all points whose mean score is within one standard error of the best, the
         sparsest (largest l1), and of those the one with the largest l2. Of several feature maps it first takes
         the simplest (the earliest in the list) that has such a point.
@@ -120,8 +125,8 @@ class AUCClassifierCV(CalibratedScores):
         "standardized": each column with mean 0 and deviation 1, categories one-hot. "additive": a smooth curve for each
         column. "kernel": curves and interactions, with bandwidths 0.3, 1 and 3.
         "kernel alone": the same without the curves. "trees": shared leaves of random trees, of depths 2, 4 and 7.
-        "auto": "standardized", "additive" and "kernel" (but as "linear" on more than 5,000 columns, and without
-        maps of more than 5,000 features). "extended": all of these. One of them alone is named as in `selection_`, for
+        "auto": all of these, eleven maps (but as "linear" on more than 5,000 columns, and without maps of more than
+        5,000 features). One of them alone is named as in `selection_`, for
         example "kernel 1", "kernel alone 0.3" or "trees 4". With a map X may be a frame with categories, and have
         missing values. In a list "linear" means "standardized" until the next version, with a `FutureWarning`. A dict
         gives each transformer the name that it has in `selection_`.
@@ -174,9 +179,12 @@ class AUCClassifierCV(CalibratedScores):
         "mcp" and "scad" `stationarity_`.
         With a feature map these are coefficients of its features.
     features_ : transformer or None
-        The chosen map, fitted on all rows; None for the columns as they are.
+        The chosen map, fitted on all rows; None for the columns as they are, `StackedFeatures` of its members for a
+        blend. Of a blend `l2_`, `l1_`, `best_score_`, `auc_path_` and the other paths are those of its best map,
+        `objective_` is NaN, and `gap_` is the largest of its members.
     selection_ : dict of lists
-        For each candidate its name, number of features, penalties, CV AUC and standard error
+        For each candidate its name, number of features, penalties, CV AUC and standard error, whether it is part of the
+        model, its weight there, and the certificate of its fit on all rows, NaN where there was none
         (`pandas.DataFrame(model.selection_)`). Where another measure chooses, the column `score` has it, and
         `standard_error` is that of `score`.
     shape_functions_ : dict of str to Shape

@@ -116,6 +116,7 @@ def describe_model(model: Model) -> str:
         "additive": "smooth curves",
         "kernel": "smooth curves and interactions",
         "tree": "interactions of random trees",
+        "stacked": f"a blend of {sum(row['chosen'] for row in model.training.get('selection', ()))} models",
     }
     if kind == "kernel" and model.features is not None and model.shapes is None:
         words["kernel"] = "interactions alone"
@@ -124,6 +125,14 @@ def describe_model(model: Model) -> str:
     if used < features:
         shown += f", {used:,} of them used"
     return f"{words[kind]} ({kind}), {shown}" if kind in words else f"{kind}, {shown}"
+
+
+def describe_part(row: Mapping[str, Any]) -> str:
+    """What a candidate of the selection became: nothing, the model, or a part of it."""
+    if not row["chosen"]:
+        return ""
+    weight = row.get("weight", 1.0)
+    return "chosen" if weight == 1.0 else f"{weight:.0%} of the blend"
 
 
 class ExpectedAUC(NamedTuple):

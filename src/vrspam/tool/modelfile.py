@@ -197,7 +197,7 @@ def _is_selection(value: Any) -> bool:
         isinstance(row, dict)
         and isinstance(row.get("chosen"), bool)
         and all(name in row and fits(row[name]) for name, fits in shown.items())
-        and ("score" not in row or _is_number(row["score"]))
+        and all(name not in row or _is_number(row[name]) for name in ("score", "weight"))
         for row in value
     )
 

@@ -29,6 +29,7 @@ from vrspam.tool.explanation import (
     describe_accuracy,
     describe_curves,
     describe_model,
+    describe_part,
     describe_pairs,
     describe_size,
     describe_together,
@@ -347,16 +348,17 @@ def _selection_table(model: Model) -> list[Table]:
             row["features"].replace(" ", "\N{NO-BREAK SPACE}"),
             Cell(f"{row['n_features']:,}", row["n_features"]),
             Cell(f"{row.get('score', row['auc']):.4f} ± {row['standard_error']:.4f}", row.get("score", row["auc"])),
-            "yes" if row["chosen"] else "",
+            describe_part(row),
         ]
         for row in tried
     ]
     measure = "partial AUC" if "score" in tried[0] else "AUC"
     return [
         Table(
-            ["model", "features", f"{measure} of the folds", "chosen"],
+            ["model", "features", f"{measure} of the folds", "taken"],
             rows,
-            f"Models compared: mean {measure} ± standard error; the number after kernel is its width",
+            f"Models compared: mean {measure} ± standard error; the number after kernel is its width, "
+            "that after trees their depth",
         )
     ]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -62,8 +62,8 @@ def train(
         positive numbers in l1, or "auto".
     loss : {"squared", "squared_hinge"}, default="squared"
         What a pair costs, as in `AUCClassifierCV`; the squared hinge needs all rows in memory.
-    features : {"linear", "additive", "kernel", "trees", "auto", "extended"} or a map of `vrspam.features`, optional
-        Curves for the columns, or curves and interactions, as in `AUCClassifierCV`; "auto" chooses. By default
+    features : {"linear", "additive", "kernel", "trees", "auto"} or a map of `vrspam.features`, optional
+        Curves for the columns, or curves and interactions, as in `AUCClassifierCV`; "auto" blends all. By default
         "auto", but "linear" for streams, more than 1,000 features, and where l1 is to choose some of them.
     max_fpr : float in (0, 1], optional
         Choose by the AUC up to this false-positive rate, as in `AUCClassifierCV`, and record it beside the AUC.
@@ -188,9 +188,9 @@ def _model(opened: OpenedTable, fit: Fit, notes: list[str]) -> Model:
             "positives": positives,
             "columns": len(opened.schema.columns),
             "features": len(parts["coef"]),
-            "rows_held": 0 if features is None else features.n_rows_held_,
+            "rows_held": 0 if features is None else min(features.n_rows_held_, others + positives),
             "map": kind_of_map(fitted.features_),
-            "selection": [dict(zip(candidates, row, strict=True)) for row in zip(*candidates.values(), strict=True)],
+            "selection": [_known(zip(candidates, row, strict=True)) for row in zip(*candidates.values(), strict=True)],
             "nonzero": int(np.count_nonzero(parts["coef"])),
             "loss": fitted.loss,
             "l2": float(fitted.l2_),
@@ -202,11 +202,16 @@ def _model(opened: OpenedTable, fit: Fit, notes: list[str]) -> Model:
             "cv_auc_high": interval.high,
             **_partial_facts(fit),
             **corrected_facts(fitted.corrected_score_, *fitted.corrected_interval_),
-            "objective": float(fitted.objective_),
+            **_known({"objective": float(fitted.objective_)}.items()),
             **_accuracy(fitted, (others + positives) ** 2 / (others * positives)),
             "warnings": notes,
         },
     )
+
+
+def _known(facts: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """The facts without those that are not known, NaN: a blend has no objective, a map that was not taken no gap."""
+    return {name: value for name, value in facts if value == value}
 
 
 def _partial_facts(fit: Fit) -> dict[str, float]:
