@@ -135,7 +135,8 @@ def test_a_search_by_another_measure_shows_that_measure(fitted):
     model = AUCClassifierCV([1e-3, 1e-2], scoring="average_precision", cv=3).fit(frame, y)
     ax = plot_cv(model, ax=new_axes())
     assert ax.get_ylabel() == "average precision on validation folds"
-    np.testing.assert_allclose(ax.get_lines()[0].get_ydata(), model.score_path_.mean(axis=2)[:, 0])
+    drawn = np.asarray(ax.get_lines()[0].get_ydata(), dtype=float)
+    np.testing.assert_allclose(drawn, model.score_path_.mean(axis=2)[:, 0])
 
 
 def widths(ax) -> list[float]:

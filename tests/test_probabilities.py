@@ -104,7 +104,7 @@ def test_known_probabilities_are_found(features):
 
 def test_few_positives_are_calibrated_as_well_as_by_logistic_regression():
     """The mean squared error of the probabilities, over 20 tables of 200 rows with about 24 positives."""
-    errors = {"ours": [], "logistic": [], "base rate": []}
+    errors: dict[str, list[float]] = {"ours": [], "logistic": [], "base rate": []}
     new, _, p = truth(2000, seed=99)
     for seed in range(20):
         X, y, _ = truth(200, seed=seed)
@@ -286,7 +286,7 @@ def test_one_against_the_rest_and_scores_of_probabilities():
 
 
 @pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
-@pytest.mark.parametrize("n", [12, 2000])
+@pytest.mark.parametrize("n", [12, 2000, 60_000])
 def test_the_sigmoid_maximises_the_likelihood_of_platts_targets(scale, n):
     """Its gradient is 0, and it follows the scale of the scores."""
     rng = np.random.default_rng(n)
@@ -298,6 +298,7 @@ def test_the_sigmoid_maximises_the_likelihood_of_platts_targets(scale, n):
     error = weights * (found(scale * scores + 5 * scale) - targets)
     assert abs(error.sum()) < 1e-9 * n
     assert abs(error @ scores) < 1e-9 * n
+    assert isinstance(found, Sigmoid)
     assert found.slope > 0
 
 

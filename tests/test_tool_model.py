@@ -517,6 +517,7 @@ def test_curves_are_those_of_the_estimator(folder, kind):
     new_path = write(new, folder / "new-curves.csv")
     np.testing.assert_allclose(scores_of(again, new_path), expected, atol=1e-7)
     probabilities = oracle.predict_proba(new[columns])[:, 1]
+    assert again.calibration
     np.testing.assert_allclose(again.calibration(scores_of(again, new_path)), probabilities, atol=1e-7)
     np.testing.assert_array_equal(scores_of(again, new_path), scores_of(model, new_path))
     labels, scores = evaluation.score_file(model, path)

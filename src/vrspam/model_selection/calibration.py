@@ -12,6 +12,7 @@ from scipy.special import expit, logit
 from vrspam._utils.messages import Parameter, WordedError
 
 METHODS = ("sigmoid", "isotonic")
+MANY_ROWS, THINNED = 50_000, 16
 LEAST_SLOPE = 1e-3  # of a sigmoid, for one standard deviation of the scores
 
 
@@ -179,22 +180,34 @@ def _fit_sigmoid(scores: np.ndarray, positive: np.ndarray, weights: np.ndarray) 
 
 
 def _fit_logistic(X: np.ndarray, targets: np.ndarray, weights: np.ndarray, fixed: np.ndarray) -> np.ndarray:
-    """The θ of the least Σ w (log(1 + eᶻ) - t z), z = Xθ + fixed, by Newton's method with step halving."""
-    theta = np.zeros(X.shape[1])
+    """The θ of the least Σ w (log(1 + eᶻ) - t z), z = Xθ + fixed, by Newton's method with step halving.
+
+    The last column of X is 1.
+    """
 
     def loss(z: np.ndarray) -> float:
         return float(weights @ (np.logaddexp(0.0, z) - targets * z))
 
+    some = slice(None, None, THINNED)
+    if targets.size > MANY_ROWS and weights[some].any():  # a few of the rows bring it near
+        theta = _fit_logistic(X[some], targets[some], weights[some], fixed[some])
+    else:
+        theta = np.zeros(X.shape[1])
+        theta[-1] = logit(np.average(targets, weights=weights))
     z = X @ theta + fixed
+    value = loss(z)
     for _ in range(100):
         p = expit(z)
         gradient = X.T @ (weights * (p - targets))
         step = np.linalg.solve(X.T @ ((weights * p * (1.0 - p))[:, np.newaxis] * X), gradient)
-        size, before = 1.0, loss(z)
-        while loss(X @ (theta - size * step) + fixed) > before * (1.0 + 1e-13) and size > 1e-10:
+        size = 1.0
+        while True:
+            z = X @ (theta - size * step) + fixed
+            after = loss(z)
+            if after <= value * (1.0 + 1e-13) or size < 1e-10:
+                break
             size /= 2.0
-        theta = theta - size * step
-        z = X @ theta + fixed
-        if float(gradient @ step) <= 1e-24 * before or size <= 1e-10:
+        theta, value = theta - size * step, after
+        if float(gradient @ step) <= 1e-18 * value:  # what a step of Newton's method still gains
             break
     return theta
