@@ -94,6 +94,7 @@ def test_the_measure_chooses():
     assert chosen[0.01].selection_["chosen"] == [False, True]
     table = chosen[0.01].selection_
     names = ["features", "n_features", "l2", "l1", "auc", "score", "standard_error", "chosen", "weight", "gap"]
+    names.append("rows")
     assert list(table) == names
     assert table["auc"] == pytest.approx(chosen[None].selection_["auc"])
     assert "score" not in chosen[None].selection_

@@ -1357,7 +1357,7 @@ def leaf_sums(landmark_leaves, coefs, n_leaves):
 
 
 @compiled
-def add_leaf_sums(codes, columns, thresholds, multipliers, absent_left, sums):
+def add_leaf_sums(sums, codes, columns, thresholds, multipliers, absent_left):
     """The sum over all trees of what `leaf_sums` has for the leaf of each row: rows × m."""
     out = np.zeros((codes.shape[0], sums.shape[2]))
     plain = _is_plain(codes, multipliers)

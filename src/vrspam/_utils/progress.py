@@ -107,9 +107,56 @@ class Progress:
             parts.append(f"{min(100 * self._done // self.total, 100)} %")
         parts.append(f"{_short(self._count / seconds)}{self.unit if self.unit == 'B' else ' ' + self.unit}/s")
         if self.total and self._done:
-            left = int(max(self.total - self._done, 0) * seconds / self._done)
-            parts.append(f"{left // 60}:{left % 60:02d} left")
+            parts.append(_time_left(seconds, self._done, self.total))
         return "  ".join(parts)
+
+
+class StepProgress:
+    """The progress of a few long steps, what was done last and the time left: a moving line, or lines of a log.
+
+    Parameters
+    ----------
+    label : str
+        What is being done.
+    enabled : bool
+        False shows nothing.
+    """
+
+    def __init__(self, label: str, enabled: bool = True) -> None:
+        self.label, self.enabled = label, enabled
+        self._line = StatusLine(label, transient=True) if enabled and sys.stderr.isatty() else None
+        self.start(0)
+
+    def start(self, steps: int) -> None:
+        """Begin a part of the work that has so many steps, which are about equally long."""
+        self._steps, self._done, self._start = steps, 0, time.monotonic()
+
+    def __enter__(self) -> StepProgress:
+        if self._line:
+            self._line.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._line:
+            self._line.__exit__()
+
+    def tell(self, what: str) -> None:
+        """Record that a step is done."""
+        self._done += 1
+        if not self.enabled:
+            return
+        left = _time_left(time.monotonic() - self._start, self._done, self._steps)
+        text = f"{self._done} of {self._steps}: {what}  {left}"
+        if self._line:
+            self._line.show(text, self._done, self._steps)
+        else:
+            print(f"{self.label}  {text}", file=sys.stderr, flush=True)
+
+
+def _time_left(seconds: float, done: int, total: int) -> str:
+    """The time that the rest takes if it goes on as before."""
+    left = int(max(total - done, 0) * seconds / done)
+    return f"{left // 60}:{left % 60:02d} left"
 
 
 def _rich_line(label: str, total: int | None, bar: bool, transient: bool) -> Any:

@@ -16,6 +16,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 
 from vrspam._utils import array_api
 from vrspam._utils.columns import refuse_complex
+from vrspam._utils.progress import StepProgress
 from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import AllCoefficientsZero, NothingAtTheTop, warn
 from vrspam.estimators._scales import warn_of_raw_columns
@@ -52,6 +53,7 @@ from vrspam.model_selection.held_out import HeldOut
 from vrspam.model_selection.kept_scores import KeptRows, keep_of_blocks, rows_to_keep
 from vrspam.model_selection.map_choice import FittedChoice, FoldModels, MapChoice, choose_map, only_columns
 from vrspam.model_selection.out_of_fold import held_out_scores
+from vrspam.model_selection.race import race
 from vrspam.model_selection.scoring import make_scoring
 from vrspam.model_selection.selection import Choice, SelectionRule
 from vrspam.model_selection.sources import BlocksInSequence, FoldSource, RowsInMemory
@@ -142,6 +144,8 @@ class AUCClassifierCV(CalibratedScores):
         With a number of folds: None takes rows in their order, anything else shuffles them first. It also draws
         the landmarks of kernel features, is handed to transformers that have no `random_state` of their own, and
         seeds the draws of `corrected_score_` (with None they are the same in each fit).
+    verbose : int, default=0
+        More than 0 shows which map was compared last, with its score, and the time left, on the standard error stream.
 
     Attributes
     ----------
@@ -184,8 +188,9 @@ class AUCClassifierCV(CalibratedScores):
         `objective_` is NaN, and `gap_` is the largest of its members.
     selection_ : dict of lists
         For each candidate its name, number of features, penalties, CV AUC and standard error, whether it is part of the
-        model, its weight there, and the certificate of its fit on all rows, NaN where there was none
-        (`pandas.DataFrame(model.selection_)`). Where another measure chooses, the column `score` has it, and
+        model, its weight there, the certificate of its fit on all rows, NaN where there was none, and the rows that
+        its AUC rests on (`pandas.DataFrame(model.selection_)`): of 15,000 rows and more all maps first race on 6,000,
+        and the best three at most go on to all rows. Where another measure chooses, the column `score` has it, and
         `standard_error` is that of `score`.
     shape_functions_ : dict of str to Shape
         What each column adds to the score, with a band from the folds, keyed by column, in the order of the columns.
@@ -295,6 +300,7 @@ class AUCClassifierCV(CalibratedScores):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
+        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -315,6 +321,7 @@ class AUCClassifierCV(CalibratedScores):
         max_iter=1000,
         n_jobs=None,
         random_state=None,
+        verbose=0,
     ):
         self.l2s = l2s
         self.l1s = l1s
@@ -331,6 +338,7 @@ class AUCClassifierCV(CalibratedScores):
         self.max_iter = max_iter
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose
 
     def _validate_params(self) -> None:
         super()._validate_params()
@@ -393,7 +401,13 @@ class AUCClassifierCV(CalibratedScores):
             maps = named_maps(self.features, check_random_state(self.random_state).randint(2**31))
             keep, seed = self._keep(rows, classes, splits, groups, len(maps))
             rule = self._rule(maps)
-            found = choose_map(maps, rows, splits, classes, replace(search, keep=keep), rule, fit_point)
+            with StepProgress("comparing models", bool(self.verbose)) as progress:
+                progress.start(len(maps))
+                finalists, others = race(maps, rows, splits, classes, search, seed, progress.tell)
+                progress.start(len(finalists))
+                search = replace(search, keep=keep)
+                found = choose_map(finalists, rows, splits, classes, search, rule, fit_point, progress.tell)
+            found = replace(found, order=tuple(maps), others=others)
         fit = found.fitted()
         models = fit.fold_models or self._solve_folds_again(rows, splits, classes, found)
         train_parts, _ = zip(*splits, strict=True)

@@ -180,7 +180,7 @@ class TreeFeatures(LandmarkFeatures):
         sums = kernels.leaf_sums(self.landmarks_, np.ascontiguousarray(coefs, dtype=np.float64), n_leaves)
         out = np.empty((len(codes), coefs.shape[1]))
         for rows in frames.blocks(len(codes), self.landmarks_.shape[1], CACHED_COUNTS):
-            out[rows] = kernels.add_leaf_sums(codes[rows], *(self.trees_[part] for part in PARTS), sums)
+            out[rows] = kernels.add_leaf_sums(sums, codes[rows], *(self.trees_[part] for part in PARTS))
         return out
 
     def to_dict(self) -> dict[str, Any]:

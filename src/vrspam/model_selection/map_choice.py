@@ -5,8 +5,8 @@ Each map is fitted without labels and has a grid of its own; the map and the poi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,6 +49,7 @@ class Candidate:
     name: str
     features: Any
     n_features: int
+    n_rows: int
     scores: GridScores
     choice: Choice
     fit: ExactFit | None = None
@@ -57,6 +58,12 @@ class Candidate:
     def fold_scores(self) -> np.ndarray:
         """The measure that chooses, at the chosen point, on each fold."""
         return self.scores.score[self.choice.index]
+
+    @property
+    def described(self) -> str:
+        """Name and score in a line."""
+        mean, error = self.choice.mean[self.choice.index], self.choice.standard_error[self.choice.index]
+        return f"{self.name}: {self.scores.scoring.name} {mean:.4f} ± {error:.4f} on {self.n_rows:,} rows"
 
     @property
     def fold_models(self) -> FoldModels | None:
@@ -103,12 +110,18 @@ class MapChoice:
         1 for the chosen one, or the weights of a blend.
     scales : ndarray of shape (candidates,)
         Spread of the held-out scores of each.
+    order : tuple of str
+        The names of all that were compared, if some of them did not come so far.
+    others : dict of str to Candidate
+        Those, compared on a part of the rows.
     """
 
     candidates: list[Candidate]
     chosen: Candidate
     weights: np.ndarray
     scales: np.ndarray
+    order: tuple[str, ...] = ()
+    others: Mapping[str, Candidate] = field(default_factory=dict)
 
     @property
     def point(self) -> Choice:
@@ -135,19 +148,21 @@ class MapChoice:
         """Candidates with their CV score ± standard error, one list for each column of the table.
 
         The score has a column of its own where it is not the AUC; the standard error is that of the score. The gap is
-        that of the fit on all rows, NaN where there was none.
+        that of the fit on all rows, NaN where there was none; `rows` are those that the score rests on.
         """
         rows = []
-        for candidate, weight in zip(self._with_chosen, self.weights.tolist(), strict=True):
+        found = {c.name: (c, weight) for c, weight in zip(self._with_chosen, self.weights.tolist(), strict=True)}
+        found |= {name: (candidate, 0.0) for name, candidate in self.others.items()}
+        for candidate, weight in [found[name] for name in self.order or found if name in found]:
             point = candidate.choice
             score, error = float(point.mean[point.index]), float(point.standard_error[point.index])
             auc = score if candidate.scores.by_auc else float(candidate.scores.auc[point.index].mean())
             gap = float("nan") if candidate.fit is None else float(candidate.fit.solution.gap)
             chosen = weight > 0.0
-            rows.append(
-                (candidate.name, candidate.n_features, *point.values.values(), auc, score, error, chosen, weight, gap)
-            )
-        names = ("features", "n_features", "l2", "l1", "auc", "score", "standard_error", "chosen", "weight", "gap")
+            sizes, taken = (candidate.n_features, *point.values.values()), (chosen, weight, gap, candidate.n_rows)
+            rows.append((candidate.name, *sizes, auc, score, error, *taken))
+        names = ["features", "n_features", "l2", "l1", "auc", "score", "standard_error"]
+        names += ["chosen", "weight", "gap", "rows"]
         table = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
         if self.chosen.scores.by_auc:
             del table["score"]
@@ -216,8 +231,37 @@ def _mean_auc(held_out: HeldOut) -> float:
 
 def only_columns(scores: GridScores, n_features: int, rule: SelectionRule) -> MapChoice:
     """The choice of the penalties alone, for the columns as they are; the fit on all rows is left to the caller."""
-    columns = Candidate("linear", None, n_features, scores, scores.select(rule))
+    assert scores.total is not None
+    columns = Candidate("linear", None, n_features, int(scores.total.rows.sum()), scores, scores.select(rule))
     return MapChoice([columns], columns, np.ones(1), np.ones(1))
+
+
+Watch = Callable[[str], None]  # is told what was done
+
+
+def _watch_nothing(what: str) -> None:
+    pass
+
+
+def evaluate_map(
+    name: str,
+    features: Any,
+    rows: Rows,
+    splits: list[Split],
+    classes: np.ndarray,
+    search: GridSearch,
+    rule: SelectionRule,
+    said: set[str],
+) -> tuple[Candidate, RowsInMemory]:
+    """Fit a map, without labels, and cross-validate its grid; with the source of its folds.
+
+    `said` are the columns whose rare categories were said to be grouped.
+    """
+    _learn(features, rows, said)
+    X: Any = MappedArray(rows.X, features)
+    source = RowsInMemory(rows._replace(X=X), splits, classes, search.n_jobs, search.loss)
+    scores = cross_validate(source, search, keep_coefs=True)
+    return Candidate(name, features, X.shape[1], rows.y.size, scores, scores.select(rule)), source
 
 
 def choose_map(
@@ -228,6 +272,7 @@ def choose_map(
     search: GridSearch,
     rule: SelectionRule,
     fit: Fitter,
+    watch: Watch = _watch_nothing,
 ) -> MapChoice:
     """Fit each map, without labels, cross-validate its grid, and fit what was chosen on all rows.
 
@@ -239,26 +284,23 @@ def choose_map(
     too_many: TooManyFeatures | None = None
     said: set[str] = set()  # columns whose rare categories are grouped
     for name, features in maps.items():
-        _learn(features, rows, said)
         try:
-            X: Any = MappedArray(rows.X, features)
+            new, source = evaluate_map(name, features, rows, splits, classes, search, rule, said)
         except TooManyFeatures as refusal:
             too_many = refusal
             continue
-        source = RowsInMemory(rows._replace(X=X), splits, classes, search.n_jobs, search.loss)
-        scores = cross_validate(source, search, keep_coefs=True)
-        new = Candidate(name, features, X.shape[1], scores, scores.select(rule))
         candidates.append(new)
         # Fitted now, while its moments are at hand: the matrices of all maps would take too much memory.
-        if rule != "one-standard-error" and _weights(candidates, rule)[-1] > 0.0:
-            new.fit = fit(source.rows, source.solver, new.choice, scores.total)
-        scores.total = None
+        if rule != "one-standard-error" and weights_of(candidates, rule)[-1] > 0.0:
+            new.fit = fit(source.rows, source.solver, new.choice, new.scores.total)
+        new.scores.total = None
         del source  # and with it features that it may hold
+        watch(new.described)
         _drop_matrices(candidates, rule)
     if not candidates:
         assert too_many is not None
         raise too_many
-    weights = _weights(candidates, rule)
+    weights = weights_of(candidates, rule)
     if rule == "one-standard-error":
         weights, chosen = _simplest(candidates)
     else:
@@ -283,7 +325,7 @@ def _learn(features: Any, rows: Rows, said: set[str]) -> None:
             warn(grouped)
 
 
-def _weights(candidates: Sequence[Candidate], rule: SelectionRule) -> np.ndarray:
+def weights_of(candidates: Sequence[Candidate], rule: SelectionRule) -> np.ndarray:
     """The weight of each candidate: 1 for the first of the best ones, or those of a blend."""
     if rule == "blend":
         return blend_weights(np.stack([candidate.fold_scores for candidate in candidates]))
@@ -293,7 +335,7 @@ def _weights(candidates: Sequence[Candidate], rule: SelectionRule) -> np.ndarray
 
 def _drop_matrices(candidates: Sequence[Candidate], rule: SelectionRule) -> None:
     """Keep the square matrices of the best candidate alone."""
-    best = int(_weights(candidates, rule).argmax())
+    best = int(weights_of(candidates, rule).argmax())
     for number, candidate in enumerate(candidates):
         if number != best and candidate.fit is not None and candidate.fit.moments.has_scatter:
             candidate.fit = candidate.fit._replace(moments=ClassMoments.side_by_side([candidate.fit.moments]))

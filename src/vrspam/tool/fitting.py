@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -174,6 +175,7 @@ def fit_maps(opened: OpenedTable, plan: Plan) -> Fit:
         cv=folds,
         calibration=plan.calibration,
         random_state=plan.seed,
+        verbose=int(sys.stderr.isatty()),
     )
     with blas_threads(1 if positive.size <= SMALL_ROWS else None):
         fitted = search.fit(rows, positive)

@@ -1,0 +1,96 @@
+"""A race: on many rows all maps are first compared on a part of them, and only those that may still win go on.
+
+On the part the maps have few landmarks, so that each takes a fraction of a second. What a part of a few thousand rows
+cannot tell apart, a blend would hardly tell apart either; and the winners are cross-validated on all rows afterwards.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+
+from vrspam._utils import array_api
+from vrspam._utils.validation import Rows
+from vrspam.features.frames import rows_of
+from vrspam.features.mapped import TooManyFeatures
+from vrspam.model_selection.cross_validate import GridSearch
+from vrspam.model_selection.folds import Split
+from vrspam.model_selection.map_choice import Candidate, Watch, evaluate_map, weights_of
+
+FROM_ROWS = 15_000  # and more: below, the race would take as long as what it saves
+PART_ROWS = 6_000
+PART_LANDMARKS = 200
+FINALISTS = 3
+STILL = 0.2  # of the weight of the best in a blend of the part: maps above it go on
+
+
+class Race(NamedTuple):
+    """The maps that go on, and the others as candidates with their scores on the part."""
+
+    finalists: dict[str, Any]
+    others: dict[str, Candidate]
+
+
+def race(
+    maps: dict[str, Any],
+    rows: Rows,
+    splits: list[Split],
+    classes: np.ndarray,
+    search: GridSearch,
+    seed: int,
+    watch: Watch,
+) -> Race:
+    """Compare the maps on a part of the rows, where there are many rows and more maps than may go on.
+
+    The folds are those of all rows, as far as they lie in the part.
+    """
+    if len(maps) <= FINALISTS or rows.y.size < FROM_ROWS or search.loss.needs_rows:
+        return Race(maps, {})
+    positive = array_api.on_host(rows.y) == classes[1]
+    index = _part(positive, rows.weights, np.random.default_rng(seed))
+    some = Rows(rows_of(rows.X, index), rows.y[index], None if rows.weights is None else rows.weights[index])
+    inside = _restricted(splits, index, rows.y.size)
+    if any(np.unique(some.y[part]).size < 2 for split in inside for part in split):
+        return Race(maps, {})  # folds of a kind that the part does not show
+    candidates: list[Candidate] = []
+    for name, features in maps.items():
+        small = clone(features)
+        if isinstance(small.get_params().get("n_landmarks"), int | str):
+            small.set_params(n_landmarks=PART_LANDMARKS)
+        try:
+            new, _ = evaluate_map(name, small, some, inside, classes, search, "best", set())
+        except TooManyFeatures:
+            continue
+        candidates.append(new)
+        watch(new.described)
+    weights = weights_of(candidates, "blend")
+    order = np.argsort(-weights, kind="stable")[:FINALISTS]
+    kept = {candidates[number].name for number in order if weights[number] >= STILL * weights.max()}
+    others = {candidate.name: candidate for candidate in candidates if candidate.name not in kept}
+    # A map that gave too many features even here would do so on all rows: `choose_map` says it.
+    return Race({name: new for name, new in maps.items() if name not in others}, others)
+
+
+def _part(positive: np.ndarray, weights: Any, rng: np.random.Generator) -> np.ndarray:
+    """The numbers of the rows in the part, in order: half of them of each class, or all of a class that has fewer."""
+    counts = np.ones(positive.size, dtype=bool) if weights is None else weights > 0.0
+    sides = [np.flatnonzero(counts & ~positive), np.flatnonzero(counts & positive)]
+    smaller = min(sides[0].size, sides[1].size, PART_ROWS // 2)
+    chosen = []
+    for side in sides:
+        size = min(side.size, max(PART_ROWS - smaller, PART_ROWS // 2) if side.size > smaller else smaller)
+        chosen.append(rng.choice(side, size, replace=False))
+    return np.sort(np.concatenate(chosen))
+
+
+def _restricted(splits: list[Split], index: np.ndarray, n: int) -> list[Split]:
+    """The splits, with rows numbered by their places in the part."""
+    place = np.full(n, -1)
+    place[index] = np.arange(index.size)
+    found = []
+    for split in splits:
+        train, validation = (place[part] for part in split)
+        found.append(Split(train[train >= 0], validation[validation >= 0]))
+    return found

@@ -1,0 +1,120 @@
+"""The race of feature maps on a part of many rows, and the progress that a fit shows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.model_selection import GroupKFold, TimeSeriesSplit
+
+from vrspam import AUCClassifierCV
+from vrspam._utils.validation import Rows
+from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures, TreeFeatures
+from vrspam.model_selection import race as room
+from vrspam.model_selection.cross_validate import GridSearch
+from vrspam.model_selection.folds import Split, make_splits
+
+SEARCH = GridSearch("auto", (0.0,), 1e-8, 1000, None)
+
+
+def waves(n=900, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-3.0, 3.0, (n, 3))
+    return X, (np.sin(2.0 * X[:, 0]) + 0.5 * rng.standard_normal(n) > 0.5).astype(int)
+
+
+@pytest.fixture
+def _small_race(monkeypatch):
+    for name, value in (("FROM_ROWS", 800), ("PART_ROWS", 300), ("PART_LANDMARKS", 20), ("FINALISTS", 1)):
+        monkeypatch.setattr(room, name, value)
+
+
+def run(X, y, maps, splits=None, weights=None, **changes):
+    told: list[str] = []
+    classes = np.unique(y)
+    splits = splits or make_splits(3, Rows(X, y, None), classes, None, 0)
+    found = room.race(maps, Rows(X, y, weights), splits, classes, SEARCH, 0, told.append)
+    return found, told
+
+
+@pytest.mark.usefixtures("_small_race")
+def test_lines_lose_against_curves_on_a_part_of_the_rows():
+    X, y = waves()
+    maps = {"lines": LinearFeatures(), "curves": AdditiveFeatures(), "kernel": KernelFeatures(random_state=0)}
+    found, told = run(X, y, maps)
+    assert "lines" not in found.finalists
+    assert len(found.finalists) == 1
+    assert set(found.finalists) | set(found.others) == set(maps)
+    assert found.others["lines"].n_rows == 300
+    assert [text.split(":")[0] for text in told] == list(maps)
+    assert all(map_ is maps[name] for name, map_ in found.finalists.items())  # not fitted on the part
+    assert not hasattr(maps["curves"], "encoders_")
+
+
+def test_few_rows_or_maps_do_not_race(monkeypatch):
+    X, y = waves(300)
+    maps = {name: LinearFeatures() for name in "abcd"}
+    assert run(X, y, maps)[0] == (maps, {})
+    monkeypatch.setattr(room, "FROM_ROWS", 100)
+    few = dict(list(maps.items())[: room.FINALISTS])
+    assert run(X, y, few)[0] == (few, {})
+
+
+def test_the_part_has_rows_of_both_classes_and_no_row_without_weight():
+    rng = np.random.default_rng(0)
+    positive = rng.random(20_000) < 0.01
+    weights = (rng.random(20_000) < 0.9).astype(float)
+    part = room._part(positive, weights, rng)
+    assert part.size == room.PART_ROWS == np.unique(part).size
+    assert (weights[part] > 0.0).all()
+    assert positive[part].sum() == (positive & (weights > 0.0)).sum()
+    balanced = room._part(rng.random(20_000) < 0.5, None, rng)
+    assert balanced.size == room.PART_ROWS
+
+
+@pytest.mark.usefixtures("_small_race")
+@pytest.mark.parametrize("splitter", [GroupKFold(4), TimeSeriesSplit(3)])
+def test_folds_on_the_part_are_those_of_all_rows(splitter, monkeypatch):
+    X, y = waves()
+    groups = np.arange(900) // 9
+    splits = [Split(*pair) for pair in splitter.split(X, y, groups if isinstance(splitter, GroupKFold) else None)]
+    seen = []
+    plain = room.evaluate_map
+
+    def listen(name, features, rows, inside, *rest):
+        seen.append((rows, inside))
+        return plain(name, features, rows, inside, *rest)
+
+    monkeypatch.setattr(room, "evaluate_map", listen)
+    run(X, y, {"lines": LinearFeatures(), "curves": AdditiveFeatures()}, splits)
+    rows, inside = seen[0]
+    where = {tuple(row): i for i, row in enumerate(X)}
+    place = np.array([where[tuple(row)] for row in rows.X])
+    for split, part in zip(splits, inside, strict=True):
+        assert set(place[part.validation]) == set(split.validation) & set(place)
+        assert set(place[part.train]) == set(split.train) & set(place)
+
+
+@pytest.mark.usefixtures("_small_race")
+def test_a_fit_lists_all_maps_and_says_how_many_rows_each_was_compared_on():
+    X, y = waves()
+    maps = {"lines": LinearFeatures(), "curves": AdditiveFeatures(), "trees": TreeFeatures(n_landmarks=50)}
+    model = AUCClassifierCV(features=maps, cv=3, random_state=0).fit(X, y)
+    table = model.selection_
+    assert table["features"] == list(maps)
+    assert sorted(table["rows"]) == [300, 300, 900]
+    (chosen,) = np.flatnonzero(table["chosen"])
+    assert table["rows"][chosen] == 900
+    assert np.isfinite(model.corrected_score_)
+    alone = AUCClassifierCV(features={table["features"][chosen]: maps[table["features"][chosen]]}, cv=3, random_state=0)
+    np.testing.assert_allclose(alone.fit(X, y).decision_function(X[:9]), model.decision_function(X[:9]))
+
+
+def test_progress_goes_to_the_standard_error_stream(capsys):
+    X, y = waves(200)
+    AUCClassifierCV(features=["standardized", "additive"], cv=2, random_state=0, verbose=1).fit(X, y)
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "comparing models" in shown.err
+    assert "2 of 2: additive: AUC 0." in shown.err
+    AUCClassifierCV(features=["standardized", "additive"], cv=2, random_state=0).fit(X, y)
+    assert capsys.readouterr().err == ""
