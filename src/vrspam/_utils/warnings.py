@@ -179,7 +179,7 @@ class RawColumns(FieldsWarning):
             "numbers back more than others, so the ranking may be poor, however well it is certified: standardise the "
             "columns first (sklearn.pipeline.make_pipeline(StandardScaler(), ...)), or use "
             "AUCClassifierCV(features='standardized'). Ignore this where the scales are meant, as those of principal "
-            "components are."
+            "components or of the features of a map are."
         )
 
 
