@@ -68,8 +68,13 @@ class ClassStatistics:
 
     @property
     def diagonal(self) -> np.ndarray:
-        """A view of the scatter's diagonal."""
-        return self.scatter if self.scatter.ndim == 1 else np.einsum("ii->i", self.scatter)
+        """A view of the scatter's diagonal, not to be written to."""
+        return self.scatter if self.scatter.ndim == 1 else self.scatter.diagonal()
+
+    def clip_diagonal(self) -> None:
+        """Make no variance negative: where nothing of one remains, a difference is rounding."""
+        diagonal = self.scatter if self.scatter.ndim == 1 else np.einsum("ii->i", self.scatter)
+        np.maximum(diagonal, 0.0, out=diagonal)
 
     def _add_rank_ones(self, scales: list[float], vectors: list[np.ndarray]) -> None:
         """scatter += Σ scale · v vᵀ (both triangles)."""
@@ -133,8 +138,7 @@ class ClassStatistics:
         if self.rows == 1:
             self.scatter[:] = 0.0
             self.errors.scatter[:] = 0.0
-        # Where nothing of a variance remains, the difference is rounding, and may be negative.
-        np.maximum(self.diagonal, 0.0, out=self.diagonal)
+        self.clip_diagonal()
 
     def fade(self, factor: float) -> None:
         """Multiply the weight of every row by `factor`."""
@@ -185,7 +189,7 @@ class ClassStatistics:
             own, operations = _products(centred, full)
             operations = max(operations, in_sums)
             residual = sums / total
-        squares = (np.einsum("ii->i", own) if full else own).astype(np.float64)
+        squares = (own.diagonal() if full else own).astype(np.float64)
         errors = Errors.of_block(
             operations,
             total,
@@ -203,7 +207,7 @@ class ClassStatistics:
             errors.scatter = np.ldexp(errors.scatter, unit)
         mean, low = two_sum(centre, residual)
         rounding = FLOAT32_ROUNDING if coarse else 0.0
-        peak = (np.einsum("ii->i", own) if full else own) - total * residual**2
+        peak = (own.diagonal() if full else own) - total * residual**2
         block = ClassStatistics(m, total, mean, own, peak, rounding, low=low, errors=errors)
         shift = difference(centre, residual, self.mean, self.low)
         self._join(block, shift, [-total], [residual])
@@ -239,7 +243,7 @@ def _centred_and_summed(rows, centre: np.ndarray, weights: np.ndarray | None) ->
             part *= root[chosen].astype(rows.dtype)[:, np.newaxis]
         if not is_coarse:
             sums += root[chosen] @ part
-    return rows, sums, step + -(-m // step)
+    return rows, sums, min(step, m) + (m - 1) // step
 
 
 def _products(centred, full: bool) -> tuple[np.ndarray, int]:
@@ -272,7 +276,7 @@ def _gram(centred) -> np.ndarray:
         return centred.T @ centred
     with np.errstate(over="ignore", invalid="ignore"):
         product = centred.T @ centred
-    if 2.0**-80 < np.einsum("ii->i", product).max(initial=0.0) < 2.0**80:  # not so for NaN
+    if 2.0**-80 < product.diagonal().max(initial=0.0) < 2.0**80:  # not so for NaN
         return product
     # Far from 1, a power of two brings the squares into float32's range and changes no digit.
     exponent = int(np.frexp(np.max(np.abs(centred), initial=0.0))[1])
