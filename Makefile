@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 TESTS := -m pytest -n 2 --dist worksteal
 
-.PHONY: demo test test-lowest test-pythons fuzz lint hooks coverage bench bench-quality bench-corrected clean
+.PHONY: demo test test-lowest test-pythons test-strict fuzz lint hooks coverage bench bench-quality bench-corrected clean
 
 demo: $(VENV)/.installed
 	$(BIN)/vrspam demo
@@ -30,6 +30,12 @@ test-pythons:
 	  echo "Python $$version: $$python"; \
 	  $(MAKE) test PYTHON=$$python VENV=.venv-$$version || exit 1; \
 	done
+
+# The tests in random order, with every warning an error. The plugin lies beside the environment, so that the order of
+# `make test` stays; the head of the output names the seed, and ORDER=--randomly-seed=N repeats it.
+test-strict: $(VENV)/.installed-dev
+	$(PIP) --target .venv-random --upgrade --no-deps pytest-randomly
+	PYTHONPATH=.venv-random $(BIN)/python $(TESTS) -W error $(ORDER)
 
 # Certificates of 20,000 mild and 20,000 wild problems against exact rational arithmetic (about 20 minutes).
 fuzz: $(VENV)/.installed-dev
@@ -59,7 +65,7 @@ bench-corrected: $(VENV)/.installed-dev
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.corrected_scores --tried
 
 clean:
-	rm -rf $(VENV) .venv-lowest $(PYTHONS:%=.venv-%) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage .coverage.*
+	rm -rf $(VENV) .venv-lowest .venv-random $(PYTHONS:%=.venv-%) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage .coverage.*
 	find src tests benchmarks -name __pycache__ -type d -exec rm -rf {} +
 
 $(BIN)/python:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -144,7 +145,9 @@ def test_display_of_runs_redraws_one_line_and_keeps_failures(capsys, monkeypatch
 
 def start(directory: Path) -> subprocess.Popen:
     command = [sys.executable, "-m", "vrspam.cli", *SMALL, "--out", str(directory)]
-    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    # Tests that a script runs in the background inherit that SIGINT is ignored; a terminal's processes do not.
+    heed = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True, preexec_fn=heed)
 
 
 def children(pid: int) -> list[int]:

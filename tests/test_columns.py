@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from decimal import Decimal
+from typing import cast
 
 import array_api_strict
 import numpy as np
@@ -12,12 +13,13 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import sklearn
-from pyarrow import csv, parquet
+from pyarrow import csv, feather, parquet
 from scipy import sparse
 
 from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments, OPAUCClassifier, VRSPAMClassifier
 from vrspam._utils.columns import rounded_columns
 from vrspam._utils.warnings import IntegersRounded
+from vrspam.data import read_chunks
 from vrspam.features import AdditiveFeatures
 from vrspam.tool import train
 
@@ -147,3 +149,31 @@ def test_the_tool_notes_them(name, tmp_path):
     notes = [str(note) for note in train(tmp_path / name, target="sick").training["warnings"]]
     assert sum("column 'code' holds integers beyond 2**53" in note for note in notes) == 1
     assert not any("'small'" in note and "2**53" in note for note in notes)
+
+
+@pytest.mark.parametrize("sparse_blocks", [False, True])
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet", "t.feather", "t.npy"])
+def test_files_read_in_chunks_name_them_once(name, sparse_blocks, tmp_path):
+    table = {"a": NUMBERS, "id": BEYOND, "small": RNG.integers(9, size=N), "large": NUMBERS * 1e20, "sick": Y}
+    path, target, named = tmp_path / name, cast("str | int", "sick"), ("id",)
+    if name == "t.npy":
+        np.save(path, np.column_stack([table["small"], table["id"], table["sick"]]))
+        target, named = 2, ("1",)
+    else:
+        write = {".csv": csv.write_csv, ".parquet": parquet.write_table, ".feather": feather.write_feather}
+        write[path.suffix](pa.table(table), path)
+    chunks = read_chunks(path, target=target, chunk_rows=7, sparse=sparse_blocks)
+    found = rounding_warnings(lambda: (list(chunks), list(chunks)))
+    assert [warning.columns for warning in found] == [named]
+    fitted = rounding_warnings(lambda: AUCClassifier().fit_stream(read_chunks(path, target=target)))
+    assert [warning.columns for warning in fitted] == [named]
+    left_out = {"drop": ["id"]} if target == "sick" else {"columns": [0]}
+    assert rounding_warnings(lambda: list(read_chunks(path, target=target, **left_out))) == []
+
+
+def test_decimals_and_files_of_several_types(tmp_path):
+    wide = pa.array([Decimal(int(v)) for v in BEYOND], pa.decimal128(30, 2))
+    parquet.write_table(pa.table({"a": NUMBERS, "id": NUMBERS, "price": wide, "sick": Y}), tmp_path / "1.parquet")
+    parquet.write_table(pa.table({"a": NUMBERS, "id": BEYOND, "price": NUMBERS, "sick": Y}), tmp_path / "2.parquet")
+    found = rounding_warnings(lambda: list(read_chunks(tmp_path, target="sick")))
+    assert [warning.columns for warning in found] == [("price", "id")]

@@ -7,12 +7,14 @@ import pytest
 from helpers import pairwise_auc
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from scipy.optimize import brentq
 from scipy.stats import norm
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import roc_auc_score, roc_curve
 
 from vrspam.metrics import (
     delong_test,
+    newcombe_interval,
     roc_auc,
     roc_auc_ci,
     roc_auc_columns,
@@ -293,6 +295,17 @@ def test_newcombe_bounds_lie_z_standard_errors_from_the_auc(confidence, spread):
             assert (other.low, other.high) == pytest.approx((1 - interval.high, 1 - interval.low), abs=1e-9)
     assert any(raised) or spread < 1
     assert not all(raised) or spread > 1
+
+
+@pytest.mark.parametrize("error", [0.0, 0.02, 0.2])
+def test_newcombe_bounds_at_the_ends_allow_for_a_standard_error_from_elsewhere(error):
+    """As of a corrected AUC that was cut off at 1: at least Newcombe's own bound, and z standard errors."""
+    top, bottom = (newcombe_interval(auc, error, (40, 12)) for auc in (1.0, 0.0))
+    z = norm.ppf(0.975)
+    own = brentq(lambda true: 1.0 - true - z * np.sqrt(newcombe_variance(true, 12, 40)), 0.1, 1.0 - 1e-9)
+    assert top.low == pytest.approx(min(own, 1.0 - z * error))
+    assert (top.high, bottom.low) == (1.0, 0.0)
+    assert bottom.high == pytest.approx(1.0 - top.low)
 
 
 @pytest.mark.parametrize(

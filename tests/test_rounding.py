@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from vrspam import AUCClassifier, ClassMoments, SlidingMoments, coef_path
 from vrspam.estimators import exact
-from vrspam.objective import ElasticNet, Objective, SquaredPairLoss
+from vrspam.objective import ElasticNet, Objective, SquaredPairLoss, losses
 from vrspam.solvers import solve
 from vrspam.solvers.base import certify
 from vrspam.solvers.refine import refine
@@ -218,6 +218,7 @@ def test_bounds_of_gradients_and_values_hold(seed):
         "rows": SquaredPairLoss.from_rows(X, y, weights, moments),
         "centred rows": SquaredPairLoss.from_centred_rows(X, y, weights, moments),
         "CSR rows": SquaredPairLoss.from_rows(sparse.csr_array(X), y, weights, moments),
+        "centred CSR rows": SquaredPairLoss.from_centred_rows(sparse.csr_array(X), y, weights, moments),
         "training rows": SquaredPairLoss.from_operator(rows, moments),
     }
     w = rng.standard_normal(4) / X.std(axis=0)
@@ -324,6 +325,27 @@ def test_fuzz(wild):
         found += fuzz.run_case(seed, wild, counts)
     assert set(counts) >= set(fuzz.ROUTES)
     assert not found
+
+
+@pytest.mark.parametrize("block_bytes", [1 << 22, 64])
+def test_sparse_rows_far_from_the_origin_are_certified(block_bytes):
+    """Two full columns far from 0 that are nearly the same, beside sparse ones; in blocks of one or two rows too."""
+    rng = np.random.default_rng(7)
+    X, y = rng.standard_normal((60, 4)), np.arange(60) % 3 == 0
+    X[:, 1:3] *= rng.random((60, 2)) < 0.2
+    X[:, 3] = X[:, 0] + 1e-4 * (rng.standard_normal(60) + y)
+    X[:, [0, 3]] += [1e6, -3e5]
+    with mock.patch.object(losses, "BLOCK_BYTES", block_bytes):
+        model = AUCClassifier(1e-10).fit(sparse.csr_array(X), y)
+    excess, gap = excess_and_gap(model, X, y)
+    assert excess <= gap <= 1e-8
+    value = ExactProblem(X, y).value(model.coef_[0], 1e-10, 0.0)
+    assert model.objective_ == pytest.approx(float(value), rel=1e-9)
+
+
+def test_the_objective_of_sparse_rows_whose_scores_cancel():
+    """A problem that `make fuzz` found: means near 1e15, and F(w) of 1e-8."""
+    assert fuzz.run_case(215641, True, Counter()) == []
 
 
 def test_the_fuzz_can_fail():

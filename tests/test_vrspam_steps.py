@@ -7,7 +7,7 @@ import copy
 import numpy as np
 import pytest
 from helpers import make_data
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -325,6 +325,10 @@ def test_epochs_equal_the_eager_loop(variant, l1, container, l2, weighted_data):
     l1=st.floats(0, 1.5),
     l2=st.floats(1e-6, 5.0),
 )
+@example(w=5e-324, grad=0.0, lag=1, step=1.0, l1=0.0, l2=5.0)  # ρ w is 0, and nothing pulls
+@example(w=1.0, grad=-0.5, lag=60, step=2.0, l1=0.5, l2=5.0)  # ρ^60 is cut off, and nothing pulls
+@example(w=1.0, grad=5e-324, lag=60, step=2.0, l1=0.0, l2=5.0)  # almost nothing: w l2 / grad is infinite
+@example(w=1e-3, grad=0.5, lag=60, step=1e-4, l1=0.0, l2=5e-324)  # step·l2 is 0
 def test_drift_equals_its_steps(w, grad, lag, step, l1, l2):
     rule = kernels.drift_rule(step, ElasticNet(l2, l1), 60)
     expected = w

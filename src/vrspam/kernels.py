@@ -1143,11 +1143,13 @@ def _drift_from_above(w, grad, lag, rule):
     if w == 0.0:
         return max(-pull * table[lag, 1], 0.0)
     value = table[lag, 0] * w - pull * table[lag, 1]
-    if value > 0.0:
+    if value > 0.0 or pull <= 0.0:  # with no pull, it is 0 where ρ^t w is too small for a float
         return value
-    # Here pull > 0, so the value falls steadily: ρ^t (w + c) - c with c = (grad + l1) / l2. Solve for its zero, and
-    # correct t for rounding, so that `before` is the last positive value.
-    t = min(int(np.log1p(w * rule.l2 / (grad + rule.l1)) / np.log1p(rule.step * rule.l2)), lag - 1)
+    # The value falls steadily: ρ^t (w + c) - c with c = (grad + l1) / l2. Solve for its zero, and correct t for
+    # rounding, so that `before` is the last positive value. (Where step·l2 is too small for a float, ρ = 1.)
+    rate = np.log1p(rule.step * rule.l2)
+    zero = np.log1p(w * rule.l2 / (grad + rule.l1)) / rate if rate > 0.0 else w / pull
+    t = int(min(zero, lag - 1.0))  # `zero` may be infinite
     while t > 0 and table[t, 0] * w - pull * table[t, 1] <= 0.0:
         t -= 1
     while t + 1 < lag and table[t + 1, 0] * w - pull * table[t + 1, 1] > 0.0:

@@ -10,11 +10,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from vrspam._utils.columns import LARGEST_EXACT
 from vrspam._utils.messages import Parameter
+from vrspam._utils.warnings import IntegersRounded, warn
 from vrspam.data.encode import EncodedBlock, check_table, encode_arrays, encode_table
 from vrspam.data.errors import DataError, Problems, Skipped
 from vrspam.data.first_pass import Label
 from vrspam.data.readers import PathLike, Source
+from vrspam.data.readers.arrow_reader import is_exact
 from vrspam.data.readers.base import Block
 from vrspam.data.schema import Schema, find_labels, infer_schema, read_blocks
 
@@ -43,11 +46,43 @@ def read_ahead(items: Generator[Item, None, None], depth: int = 2) -> Iterator[I
         items.close()
 
 
+class RoundedColumns:
+    """Which columns of files hold integers that may have lost digits as 64-bit floats."""
+
+    def __init__(self, source: Source, schema: Schema) -> None:
+        self._reader, self._names = source.reader, schema.numeric
+        self._places: dict[str, list[int]] = {}  # of the columns of integers in each file
+        self._found: dict[str, None] = {}
+        self._said: set[str] = set()
+
+    def look_at(self, file: str, X: Any) -> None:
+        """Note columns of a block; its numbers come first."""
+        if file not in self._places:
+            kinds = {} if self._reader.sparse else self._reader.columns(file)
+            exact = {name for name, kind in kinds.items() if is_exact(kind)}
+            self._places[file] = [j for j, name in enumerate(self._names) if name in exact]
+        places = self._places[file]
+        if not places:
+            return
+        largest = abs(X[:, places]).max(axis=0)
+        largest = largest if isinstance(largest, np.ndarray) else largest.toarray().ravel()
+        # 2⁵³ + 1 has become 2⁵³
+        self._found.update(
+            (self._names[j], None) for j, most in zip(places, largest, strict=True) if most >= LARGEST_EXACT
+        )
+
+    def warn(self) -> None:
+        """Name the columns that were not named before."""
+        if names := [name for name in self._found if name not in self._said]:
+            self._said.update(names)
+            warn(IntegersRounded(tuple(names)))
+
+
 class Chunks:
     """A stream of (X, y) blocks of bounded memory, which can be gone through again; made by `read_chunks`.
 
     With `raw` the rows of a table are not encoded: X is an arrow table, categories are text, and missing values stay
-    missing (NaN in arrays).
+    missing (NaN in arrays). With `name_rounded` a warning names the columns whose integers lose digits as floats, once.
 
     Attributes
     ----------
@@ -82,6 +117,7 @@ class Chunks:
         on_error: str = "raise",
         progress: bool = False,
         raw: bool = False,
+        name_rounded: bool = False,
     ) -> None:
         if unknown not in ("error", "ignore"):
             raise DataError("{given} is not known; give 'error' or 'ignore'", given=Parameter("unknown", unknown))
@@ -106,6 +142,7 @@ class Chunks:
         self.chunk_rows = chunk_rows
         self._tabular = source.reader.tabular
         self.raw = raw
+        self._rounded: RoundedColumns | None = RoundedColumns(source, schema) if name_rounded else None
         if self.keep and not self._tabular:
             raise DataError(f"a {source.reader.title} file has no named columns to keep")
         inputs = len(schema.numeric) + len(schema.categorical)
@@ -156,6 +193,8 @@ class Chunks:
         # Arrow reads without Python's lock; the LIBSVM parser holds it, and would be in its reader's way.
         yield from read_ahead(blocks) if self._tabular else blocks
         problems.warn()
+        if self._rounded is not None:
+            self._rounded.warn()
 
     def _encoded(self, problems: Problems) -> Generator[tuple[Any, ...], None, None]:
         rows, label = self._rows_of_a_block(), "reading" if self.progress else None
@@ -163,6 +202,8 @@ class Chunks:
             for part in block.split(rows):
                 encoded = self._encode(part, problems)
                 if encoded is not None:
+                    if self._rounded is not None:
+                        self._rounded.look_at(part.file, encoded[0])
                     yield encoded if self.keep else encoded[:2]
 
     def _rows_of_a_block(self) -> int:
@@ -268,7 +309,8 @@ def read_chunks(
     Returns
     -------
     Chunks
-        Go through it as often as needed: each time it yields (X, y) blocks of float64 features.
+        Go through it as often as needed: each time it yields (X, y) blocks of float64 features. A warning at the end
+        of the first time names columns of integers beyond 2⁵³, which float64 rounds.
 
     Examples
     --------
@@ -326,4 +368,5 @@ def read_chunks(
         chunk_rows=chunk_rows,
         on_error=on_error,
         progress=progress,
+        name_rounded=True,
     )

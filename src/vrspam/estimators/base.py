@@ -266,9 +266,9 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
     def _two_classes(self, rows: Rows) -> np.ndarray:
         """The two labels of a complete training set, sorted; anything else is an error."""
         labels = array_api.labels_of(rows.y)
-        on_device = array_api.device_namespace(rows.y) is not None
-        kind = type_of_target(labels if on_device else rows.y, input_name="y", raise_unknown=True)
-        if kind != "binary" or labels.size > 2:
+        if labels.size > 2:  # what is neither binary nor of several classes was refused before
+            on_device = array_api.device_namespace(rows.y) is not None
+            kind = type_of_target(labels if on_device else rows.y, input_name="y", raise_unknown=True)
             raise ValueError(
                 f"Only binary classification is supported. The type of the target is {kind}. For several "
                 f"classes wrap the estimator: sklearn.multiclass.OneVsRestClassifier({type(self).__name__}())."

@@ -208,8 +208,9 @@ class AUCClassifier(AUCClassifierBase):
         coefficients stay. It is in units of F and is 0 at local minima (and other stationary points); it does not say
         how far F(coef_) is above the least F.
     objective_ : float
-        F(coef_), to a relative error of 1e-6 or better; from moments that have lost digits by subtraction, to
-        2 √(gap_ · F(0)).
+        F(coef_), to a relative error of 1e-6 or better. From moments alone (`partial_fit`, `fit_stream`,
+        `fit_moments`) to 2 √(gap_ · F(0)) where that is more: where subtraction has lost digits, and for nearly
+        collinear columns with a tiny l2 (docs/theory.md, section 3).
     l2_ : float
         The value of l2 that was used.
     n_iter_ : int

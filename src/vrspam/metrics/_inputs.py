@@ -13,6 +13,27 @@ from vrspam._utils import array_api
 from vrspam._utils.warnings import warn
 
 
+def labels_and_scores(y_true: ArrayLike, y_score: ArrayLike) -> tuple[NDArray[np.bool_], NDArray]:
+    """Which labels are the positive one, and a score for each label."""
+    positive = positive_rows(y_true)
+    return positive, checked_scores(y_score, positive.size, "y_score")
+
+
+def rows_of_classes(
+    positive: NDArray[np.bool_], weight: NDArray | None, measure: str
+) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
+    """The numbers of the positive rows and of the negative ones; rows of weight 0 do not count.
+
+    None, with a warning, if a class has no rows.
+    """
+    present = np.ones(positive.size, dtype=bool) if weight is None else weight > 0
+    up, down = np.flatnonzero(positive & present), np.flatnonzero(~positive & present)
+    if up.size == 0 or down.size == 0:
+        warn_of_one_class(measure)
+        return None
+    return up, down
+
+
 def warn_of_one_class(measure: str) -> None:
     """Warn, as scikit-learn does, that a measure needs both classes."""
     text = f"Only one class is present in y_true (with positive weight): {measure} is not defined."

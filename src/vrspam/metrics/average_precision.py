@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vrspam.metrics._inputs import checked_columns, unit_weights, warn_of_one_class
+from vrspam.metrics._inputs import checked_columns, rows_of_classes, unit_weights
 
 
 def average_precision_columns(
@@ -41,11 +41,10 @@ def average_precision_columns(
     positive, scores, weight = checked_columns(positive, scores, sample_weight)
     if weight is not None:
         weight = unit_weights(weight)
-    present = np.ones(positive.size, dtype=bool) if weight is None else weight > 0
-    up, down = np.flatnonzero(positive & present), np.flatnonzero(~positive & present)
-    if up.size == 0 or down.size == 0:
-        warn_of_one_class("average precision")
+    sides = rows_of_classes(positive, weight, "average precision")
+    if sides is None:
         return np.full(scores.shape[1], np.nan)
+    up, down = sides
     found = np.empty(scores.shape[1])
     for j in range(scores.shape[1]):
         of_up, of_down = scores[up, j], scores[down, j]

@@ -263,7 +263,8 @@ def _newcombe_bounds(auc: float, error: float, n_up: int, n_down: int, z: float)
         pairs = 1 + others * ((1 - true) / (2 - true) + true / (1 + true))
         return true * (1 - true) * pairs / (n_up * n_down)
 
-    scale = z**2 if error == 0.0 else z**2 * max(1.0, error**2 / variance(auc))
+    own = variance(auc)
+    scale = z**2 if error == 0.0 or own == 0.0 else z**2 * max(1.0, error**2 / own)
 
     def beyond(true: float) -> float:
         return (auc - true) ** 2 - scale * variance(true)
@@ -273,4 +274,6 @@ def _newcombe_bounds(auc: float, error: float, n_up: int, n_down: int, z: float)
     )  # `beyond` is negative here, and positive at the ends unless auc is there
     low = 0.0 if auc == 0.0 else float(brentq(beyond, 0.0, inside))
     high = 1.0 if auc == 1.0 else float(brentq(beyond, inside, 1.0))
+    if own == 0.0:  # an AUC of 0 or 1 is far from certain if its standard error, from elsewhere, is not 0
+        low, high = max(0.0, min(low, auc - z * error)), min(1.0, max(high, auc + z * error))
     return low, high

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from vrspam._utils.messages import Parameter, WordedError
-from vrspam.metrics._inputs import checked_columns, checked_scores, positive_rows, unit_weights, warn_of_one_class
+from vrspam.metrics._inputs import checked_columns, labels_and_scores, rows_of_classes, unit_weights
 
 ROUNDING = 1e-12  # 0.55 · 100 is 55.00000000000001
 
@@ -60,8 +60,7 @@ def partial_auc(
     >>> round(partial_auc(y, score, max_fpr=0.25), 4)
     0.8571
     """
-    positive = positive_rows(y_true)
-    score = checked_scores(y_score, positive.size, "y_score")
+    positive, score = labels_and_scores(y_true, y_score)
     columns = partial_auc_columns(positive, score[:, None], sample_weight, max_fpr=max_fpr, standardized=standardized)
     return float(columns[0])
 
@@ -101,11 +100,10 @@ def partial_auc_columns(
     """
     check_max_fpr(max_fpr)
     positive, scores, weight = checked_columns(positive, scores, sample_weight)
-    present = np.ones(positive.size, dtype=bool) if weight is None else weight > 0
-    up, down = np.flatnonzero(positive & present), np.flatnonzero(~positive & present)
-    if up.size == 0 or down.size == 0:
-        warn_of_one_class("the partial AUC")
+    sides = rows_of_classes(positive, weight, "the partial AUC")
+    if sides is None:
         return np.full(scores.shape[1], np.nan)
+    up, down = sides
     shares = np.empty(scores.shape[1])
     of_up, of_down = (None if weight is None else unit_weights(weight[side]) for side in (up, down))
     for j in range(scores.shape[1]):

@@ -18,9 +18,9 @@ from vrspam._utils import array_api
 from vrspam.metrics._inputs import (
     both_classes,
     checked_columns,
-    checked_scores,
     checked_weights,
-    positive_rows,
+    labels_and_scores,
+    rows_of_classes,
     unit_weights,
     warn_of_one_class,
 )
@@ -49,8 +49,7 @@ def roc_auc(y_true: ArrayLike, y_score: ArrayLike, sample_weight: ArrayLike | No
     >>> roc_auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     0.75
     """
-    positive = positive_rows(y_true)
-    score = checked_scores(y_score, positive.size, "y_score")
+    positive, score = labels_and_scores(y_true, y_score)
     return float(roc_auc_columns(positive, score[:, None], sample_weight)[0])
 
 
@@ -86,11 +85,10 @@ def roc_auc_columns(
             warn_of_one_class("ROC AUC")
         return aucs
     positive, scores, weight = checked_columns(positive, scores, sample_weight)
-    present = np.ones(positive.size, dtype=bool) if weight is None else weight > 0
-    few, many = np.flatnonzero(positive & present), np.flatnonzero(~positive & present)
-    if few.size == 0 or many.size == 0:
-        warn_of_one_class("ROC AUC")
+    sides = rows_of_classes(positive, weight, "ROC AUC")
+    if sides is None:
         return np.full(scores.shape[1], np.nan)
+    few, many = sides
     if swapped := few.size > many.size:
         few, many = many, few
     if weight is not None:  # a power of two for each class keeps products of weights within range
@@ -134,8 +132,7 @@ def sensitivity_at_specificity(
     >>> sensitivity_at_specificity(y, score, [0.5, 0.75, 0.9]).tolist()
     [1.0, 1.0, 0.75]
     """
-    positive = positive_rows(y_true)
-    score = checked_scores(y_score, positive.size, "y_score")
+    positive, score = labels_and_scores(y_true, y_score)
     weight = np.ones(positive.size) if sample_weight is None else checked_weights(sample_weight, positive.size)
     present = weight > 0
     positive, score, weight = both_classes(positive[present], at_least=1), score[present], weight[present]

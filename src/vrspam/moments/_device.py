@@ -69,6 +69,6 @@ def _statistics(X: Any, index: Any, weights: Any, full: bool, of_weights: float)
     operations = largest + number + 1
     errors = Errors.of_block(operations, total, squares, residual, of_weight=of_weight, of_weights=of_weights)
     statistics = ClassStatistics(size, total, mean, scatter, np.zeros(d), low=low, errors=errors)
-    np.maximum(statistics.diagonal, 0.0, out=statistics.diagonal)
+    statistics.clip_diagonal()
     statistics.peak = statistics.diagonal.copy()
     return statistics

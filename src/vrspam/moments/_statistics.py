@@ -21,9 +21,9 @@ from scipy import sparse
 from vrspam.moments._rounding import UNIT, UNIT_FLOAT32, Errors, difference, gamma, joined, lost_level, two_sum
 
 BLOCK_BYTES = 1 << 26  # rows are gathered in dense blocks of about this size
-CHUNK_ROWS = 1 << 10  # so many rows are multiplied at once: the bound on rounding grows with them
-COARSE_CHUNK_ROWS = 1 << 12  # of products in float32, which are too coarse for a certificate anyway
-CONVERTED_ROWS = 1 << 9  # float32 rows converted at once
+CHUNK_ROWS = 1 << 12  # so many rows are multiplied at once: the bound on rounding grows with them
+COARSE_CHUNK_ROWS = 1 << 14  # of products in float32, which are too coarse for a certificate anyway
+SLICE_BYTES = 1 << 20  # rows centred and summed at once: they stay in the cache meanwhile
 FORGOTTEN_WEIGHT = 1e-150  # a class whose weight fades below this is forgotten: smaller numbers lose digits
 FLOAT32_ROUNDING = 2.0**-23  # relative error of a float32 product, with room to spare
 MOST_WEIGHT = float(np.finfo(np.float64).max) / 4.0  # of a class; the other class comes on top
@@ -83,8 +83,13 @@ class ClassStatistics:
 
     @property
     def diagonal(self) -> np.ndarray:
-        """A view of the scatter's diagonal."""
-        return self.scatter if self.scatter.ndim == 1 else np.einsum("ii->i", self.scatter)
+        """A view of the scatter's diagonal, not to be written to."""
+        return self.scatter if self.scatter.ndim == 1 else self.scatter.diagonal()
+
+    def clip_diagonal(self) -> None:
+        """Make no variance negative: where nothing of one remains, a difference is rounding."""
+        diagonal = self.scatter if self.scatter.ndim == 1 else np.einsum("ii->i", self.scatter)
+        np.maximum(diagonal, 0.0, out=diagonal)
 
     def _add_rank_ones(self, scales: list[float], vectors: list[np.ndarray]) -> None:
         """scatter += Σ scale · v vᵀ (both triangles)."""
@@ -148,8 +153,7 @@ class ClassStatistics:
         if self.rows == 1:
             self.scatter[:] = 0.0
             self.errors.scatter[:] = 0.0
-        # Where nothing of a variance remains, the difference is rounding, and may be negative.
-        np.maximum(self.diagonal, 0.0, out=self.diagonal)
+        self.clip_diagonal()
 
     def fade(self, factor: float) -> None:
         """Multiply the weight of every row by `factor`."""
@@ -196,14 +200,11 @@ class ClassStatistics:
             uncertain = gamma(m) * total * centre**2 if weighted else 0.0
         else:
             centre = _centre_of(rows)
-            sums = _precise_sums(rows, centre, weights) if coarse else None
-            centred = _subtract(rows, centre)
-            root = None if weights is None else np.sqrt(weights).astype(rows.dtype, copy=False)
-            if root is not None:
-                centred = _scale_rows(centred, root)
-            own_sums, own, operations = _sums_of_products(centred, root, full)
-            residual = (own_sums if sums is None else sums) / total
-        squares = (np.einsum("ii->i", own) if full else own).astype(np.float64)
+            centred, sums, in_sums = _centred_and_summed(rows, centre, weights)
+            own, operations = _products(centred, full)
+            operations = max(operations, in_sums)
+            residual = sums / total
+        squares = (own.diagonal() if full else own).astype(np.float64)
         errors = Errors.of_block(
             operations,
             total,
@@ -221,30 +222,60 @@ class ClassStatistics:
             errors.scatter = np.ldexp(errors.scatter, unit)
         mean, low = two_sum(centre, residual)
         rounding = FLOAT32_ROUNDING if coarse else 0.0
-        peak = (np.einsum("ii->i", own) if full else own) - total * residual**2
+        peak = (own.diagonal() if full else own) - total * residual**2
         block = ClassStatistics(m, total, mean, own, peak, rounding, low=low, errors=errors)
         shift = difference(centre, residual, self.mean, self.low)
         self._join(block, shift, [-total], [residual])
 
 
-def _sums_of_products(centred, root: np.ndarray | None, full: bool) -> tuple[np.ndarray, np.ndarray, int]:
-    """(rootᵀ centred, centredᵀ centred or its diagonal, most roundings that one element goes through).
+def _centred_and_summed(rows, centre: np.ndarray, weights: np.ndarray | None) -> tuple[Any, np.ndarray, int]:
+    """(√c (x - centre) of each row x, Σ c (x - centre), most roundings that one element of the sum goes through).
+
+    Dense rows are overwritten. The sum is one of float64; of the differences those of float32 rows have its digits.
+    A sparse block stays sparse.
+    """
+    m, d = rows.shape
+    mass = np.ones(m) if weights is None else weights
+    root = np.sqrt(mass)
+    if sparse.issparse(rows):
+        if centre.any():
+            ones = sparse.csr_array(np.ones((m, 1), rows.dtype))
+            rows = rows - ones @ sparse.csr_array(centre.astype(rows.dtype)[np.newaxis])
+        if weights is not None:
+            rows = (sparse.diags_array(root.astype(rows.dtype)) @ rows).tocsr()
+        return rows, np.asarray(root @ rows, dtype=np.float64).ravel(), m
+    sums, is_coarse, own_centre = np.zeros(d), rows.dtype == np.float32, centre.astype(rows.dtype)
+    step = min(max(SLICE_BYTES // (rows.itemsize * max(d, 1)), 64), CHUNK_ROWS)
+    for start in range(0, m, step):
+        chosen = slice(start, start + step)
+        part = rows[chosen]
+        if is_coarse:
+            wide = part.astype(np.float64)
+            wide -= centre
+            sums += mass[chosen] @ wide
+        part -= own_centre
+        if weights is not None:
+            part *= root[chosen].astype(rows.dtype)[:, np.newaxis]
+        if not is_coarse:
+            sums += root[chosen] @ part
+    return rows, sums, min(step, m) + (m - 1) // step
+
+
+def _products(centred, full: bool) -> tuple[np.ndarray, int]:
+    """(centredᵀ centred or its diagonal, most roundings that one element goes through).
 
     Rows are multiplied some at a time and the results added in float64.
     """
     m, d = centred.shape
-    left = np.ones(m, dtype=centred.dtype) if root is None else root
     if not full:
-        return np.asarray(left @ centred, dtype=np.float64).ravel(), _column_squares(centred), m
+        return _column_squares(centred), m
     step = m if sparse.issparse(centred) else COARSE_CHUNK_ROWS if centred.dtype == np.float32 else CHUNK_ROWS
     if m <= step:
-        return np.asarray(left @ centred, dtype=np.float64).ravel(), _gram(centred).T, m  # T: the same memory order
-    sums, own = np.zeros(d), np.zeros((d, d), order="F")
+        return _gram(centred).T, m  # T: the same memory order
+    own = np.zeros((d, d), order="F")
     for start in range(0, m, step):
-        part = centred[start : start + step]
-        sums += left[start : start + step] @ part
-        own += _gram(part).T
-    return sums, own, step + -(-m // step)
+        own += _gram(centred[start : start + step]).T
+    return own, step + -(-m // step)
 
 
 def _gram(centred) -> np.ndarray:
@@ -256,24 +287,16 @@ def _gram(centred) -> np.ndarray:
     if sparse.issparse(centred):
         centred = centred.astype(np.float64, copy=False)  # float32 would be no faster
         return (centred.T @ centred).toarray()
-    if centred.dtype == np.float32:
-        # Far from 1, a power of two brings the squares into float32's range and changes no digit.
-        peak = max(float(centred.max()), -float(centred.min()))
-        exponent = int(np.frexp(peak)[1])
-        if abs(exponent) > 40:
-            centred = np.ldexp(centred, -exponent)
-            return np.ldexp((centred.T @ centred).astype(np.float64), 2 * exponent)
-    return centred.T @ centred
-
-
-def _precise_sums(rows: np.ndarray, centre: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-    """Σ c (x - centre) of float32 rows, in float64."""
-    sums, left = np.zeros(rows.shape[1]), np.ones(rows.shape[0]) if weights is None else weights
-    for start in range(0, rows.shape[0], CONVERTED_ROWS):
-        part = rows[start : start + CONVERTED_ROWS].astype(np.float64)
-        part -= centre
-        sums += left[start : start + CONVERTED_ROWS] @ part
-    return sums
+    if centred.dtype == np.float64:
+        return centred.T @ centred
+    with np.errstate(over="ignore", invalid="ignore"):
+        product = centred.T @ centred
+    if 2.0**-80 < product.diagonal().max(initial=0.0) < 2.0**80:  # not so for NaN
+        return product
+    # Far from 1, a power of two brings the squares into float32's range and changes no digit.
+    exponent = int(np.frexp(np.max(np.abs(centred), initial=0.0))[1])
+    centred = np.ldexp(centred, -exponent)
+    return np.ldexp((centred.T @ centred).astype(np.float64), 2 * exponent)
 
 
 def _centre_of(rows) -> np.ndarray:
@@ -290,24 +313,6 @@ def _centre_of(rows) -> np.ndarray:
         full = np.bincount(rows.indices, minlength=rows.shape[1]) > rows.shape[0] / 2
         centre = np.where(full, centre, 0).astype(rows.dtype)
     return centre.astype(np.float64)
-
-
-def _subtract(rows, centre: np.ndarray):
-    """rows - centre; the result is dense unless a sparse product will be cheaper."""
-    centre = centre.astype(rows.dtype)
-    if not sparse.issparse(rows):
-        rows -= centre  # `rows` is a gathered copy
-    elif centre.any():
-        ones = sparse.csr_array(np.ones((rows.shape[0], 1), rows.dtype))
-        rows = rows - ones @ sparse.csr_array(centre[np.newaxis])
-    return rows
-
-
-def _scale_rows(rows, factor: np.ndarray):
-    if sparse.issparse(rows):
-        return (sparse.diags_array(factor) @ rows).tocsr()
-    rows *= factor[:, np.newaxis]
-    return rows
 
 
 def _column_squares(rows: np.ndarray) -> np.ndarray:

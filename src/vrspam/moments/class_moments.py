@@ -314,7 +314,7 @@ class ClassMoments:
     @property
     def means(self) -> np.ndarray:
         """Class means, shape (2, d)."""
-        return self.pair_statistics().means
+        return np.stack([s.mean for s in self._both()])
 
     @property
     def p(self) -> float:

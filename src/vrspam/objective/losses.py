@@ -53,7 +53,7 @@ class WithinProducts:
     rounding of large means out of the result. With `sizes`, the class weights of a larger data set of which X is
     one block of rows, the result is the block's part of Σw: the parts add up. Products are those of float64 also for
     float32 rows, which are converted block by block: certificates hold to its rounding. With `centre`, a vector, it is
-    subtracted from blocks of dense rows before they are multiplied, and `offsets` are the means minus it: for rows
+    subtracted from blocks of rows before they are multiplied, and `offsets` are the means minus it: for rows
     far from the origin.
     """
 
@@ -72,7 +72,8 @@ class WithinProducts:
         self.X = X
         self._transposed = X.T
         self.centre, self.offsets = centre, offsets
-        coarse = X.dtype == np.float32 and not sparse.issparse(X)  # SciPy converts by itself
+        self._is_sparse = sparse.issparse(X)
+        coarse = X.dtype == np.float32 and not self._is_sparse  # SciPy converts by itself
         self._by_blocks = coarse or centre is not None
         self.side = is_positive.astype(np.intp)
         sizes = np.bincount(self.side, weights=share, minlength=2) if sizes is None else np.asarray(sizes)
@@ -87,13 +88,12 @@ class WithinProducts:
         means = self.means if self.offsets is None else self.offsets
         shift = (means @ w)[self.side]
         if self._by_blocks:
-            step = max(1, BLOCK_BYTES // (8 * max(w.size, 1)))
+            width = self.X.nnz // max(self.side.size, 1) if self._is_sparse else w.size
+            step = max(1, BLOCK_BYTES // (8 * max(width, 1)))
             scores, back = np.empty(self.side.size), np.zeros(w.size)
             for start in range(0, self.side.size, step):
                 rows = slice(start, start + step)
-                block = self.X[rows].astype(np.float64)  # always a copy
-                if self.centre is not None:
-                    block -= self.centre
+                block = self._centred(self.X[rows].astype(np.float64))  # always a copy
                 scores[rows] = block @ w - shift[rows]
                 back += block.T @ (self.share[rows] * scores[rows])
             residual = self.share * scores
@@ -103,6 +103,16 @@ class WithinProducts:
             back = self._transposed @ residual
         product = back - np.bincount(self.side, weights=residual, minlength=2) @ means
         return product, float(residual @ scores)
+
+    def _centred(self, block):
+        """block - centre; the block may be overwritten."""
+        if self.centre is None:
+            return block
+        if self._is_sparse:
+            ones = sparse.csr_array(np.ones((block.shape[0], 1)))
+            return block - ones @ sparse.csr_array(self.centre[np.newaxis])
+        block -= self.centre
+        return block
 
 
 def _are_far(moments: ClassMoments) -> bool:
@@ -280,10 +290,16 @@ class SquaredPairLoss:
 
     @classmethod
     def from_centred_rows(cls, X, is_positive: np.ndarray, sample_weight, moments: ClassMoments) -> SquaredPairLoss:
-        """The same, as accurate as float64 allows: a common centre is subtracted from dense rows block by block."""
-        if sparse.issparse(X):  # it would be dense
-            return cls.from_rows(X, is_positive, sample_weight, moments)
+        """The same, as accurate as float64 allows: a common centre is subtracted from the rows block by block.
+
+        Sparse rows are centred only in columns that are more than half full: in the others the mean is small against
+        the spread, and they stay sparse.
+        """
         centre = moments.means.mean(axis=0)
+        if sparse.issparse(X):
+            centre = np.where(np.bincount(X.indices, minlength=X.shape[1]) > X.shape[0] / 2, centre, 0.0)
+            if not centre.any():
+                return cls.from_rows(X, is_positive, sample_weight, moments)
         offsets = (moments.means - centre) + moments.offsets
         rows = WithinProducts(X, is_positive, sample_weight, moments.means, centre=centre, offsets=offsets)
         errors = LossErrors.from_rows(moments, centre, from_scores=True)

@@ -94,12 +94,11 @@ class RowErrors:
     def of_product(self, w: np.ndarray) -> np.ndarray:
         size = np.abs(w)
         back = gamma(self.rows + 8) + self.share
-        total = np.zeros_like(size)
-        for c, lost in enumerate(self._of_scores(w)):
-            spread, level, of_mean = self.spreads[c], self.levels[c], self.of_means[c]
-            scores, moved = float(spread @ size) + lost, float(of_mean @ size)
-            total += spread * lost + back * (spread + 2.0 * level) * scores
-            total += (of_mean + 4.0 * UNIT * level) * moved + 4.0 * UNIT * level * lost
+        lost, moved = self._of_scores(w), self.of_means @ size
+        scores = self.spreads @ size + lost
+        # For each class: spread (lost + back scores) + level (2 back scores + 4u (moved + lost)) + of_mean moved.
+        total = (lost + back * scores) @ self.spreads + moved @ self.of_means
+        total += (2.0 * back * scores + 4.0 * UNIT * (moved + lost)) @ self.levels
         return 1.01 * total
 
     def of_square(self, w: np.ndarray, square: float) -> float:

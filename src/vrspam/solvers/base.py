@@ -115,9 +115,10 @@ def certify(
 
 def is_done(objective: Objective, w: np.ndarray, grad: np.ndarray, target: float) -> bool:
     """Whether the certificate has reached its target, or would have but for rounding, which no step can improve."""
-    if objective.certificate(w, grad)[1] <= target:
+    exact = objective.exact_certificate(w, grad)[1]
+    if exact <= BUT_FOR_ROUNDING * target:
         return True
-    return bool(objective.exact_certificate(w, grad)[1] <= BUT_FOR_ROUNDING * target)
+    return bool(exact <= target and objective.certificate(w, grad)[1] <= target)
 
 
 def proximal_point(objective: Objective, w: np.ndarray, grad: np.ndarray) -> np.ndarray:

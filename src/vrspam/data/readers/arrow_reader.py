@@ -33,6 +33,13 @@ def is_integer(kind: Any) -> bool:
     return t.is_integer(kind)
 
 
+def is_exact(kind: Any) -> bool:
+    """Whether an arrow or NumPy type holds integers or decimals, which float64 may round."""
+    import pyarrow.types as t
+
+    return kind.kind in "iu" if isinstance(kind, np.dtype) else t.is_integer(kind) or t.is_decimal(kind)
+
+
 def numeric_values(table: Any, names: Sequence[str]) -> np.ndarray:
     """Return float64 columns of a record batch as one row-major array, missing values as NaN."""
     if not names:
