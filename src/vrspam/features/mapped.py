@@ -26,9 +26,12 @@ from vrspam.features.trees import TreeFeatures
 CANDIDATES: dict[str, FeatureMap] = {
     "standardized": LinearFeatures(),
     "additive": AdditiveFeatures(),
-    **{f"kernel {width:g}": KernelFeatures(bandwidth=width) for width in (3.0, 1.0, 0.3)},
-    **{f"kernel alone {width:g}": KernelFeatures(bandwidth=width, additive=False) for width in (3.0, 1.0, 0.3)},
-    **{f"trees {depth}": TreeFeatures(max_depth=depth) for depth in (2, 4, 7)},
+    **{f"kernel {width:g}": KernelFeatures(bandwidth=width, n_landmarks="auto") for width in (3.0, 1.0, 0.3)},
+    **{
+        f"kernel alone {width:g}": KernelFeatures(bandwidth=width, n_landmarks="auto", additive=False)
+        for width in (3.0, 1.0, 0.3)
+    },
+    **{f"trees {depth}": TreeFeatures(max_depth=depth, n_landmarks="auto") for depth in (2, 4, 7)},
 }
 KERNELS = ("kernel 3", "kernel 1", "kernel 0.3")
 KERNELS_ALONE = ("kernel alone 3", "kernel alone 1", "kernel alone 0.3")

@@ -1,0 +1,173 @@
+"""Scores of feature maps, read column by column: curves, interactions, importances, and the parts of one score."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+
+from vrspam._utils import array_api
+from vrspam._utils.columns import refuse_complex
+from vrspam.estimators.base import MAPS_ON_HOST
+from vrspam.estimators.calibrated import CalibratedScores
+from vrspam.features.frames import check_frame, is_frame
+from vrspam.features.mapped import MappedArray
+from vrspam.inspection import (
+    PairEffect,
+    ScoreReading,
+    Shape,
+    column_groups,
+    distinct,
+    importances,
+    keeps_columns_apart,
+    parts_of_score,
+)
+from vrspam.moments import ClassMoments
+
+
+class ExplainedScores(CalibratedScores):
+    """An estimator whose score is linear in the columns, or in the features of a map, and can be read by column."""
+
+    features_: Any
+    moments_: ClassMoments
+    _reading: ScoreReading | str  # or why there is none
+    _centre: np.ndarray
+
+    def decision_function(self, X) -> np.ndarray:
+        """Scores of the rows of X: higher means more likely `classes_[1]`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self, "coef_")
+        if self.features_ is None:
+            return super().decision_function(X)
+        return self._mapped(X) @ self.coef_[0] + self.intercept_[0]
+
+    def _mapped(self, X) -> MappedArray:
+        """The features of rows to be scored, where the model has a feature map."""
+        if array_api.device_namespace(X) is not None:
+            raise ValueError(MAPS_ON_HOST)
+        refuse_complex(X)
+        if is_frame(X):
+            check_frame(X)
+            validate_data(self, X, reset=False, skip_check_array=True)
+        else:
+            X = validate_data(
+                self,
+                X,
+                reset=False,
+                accept_sparse="csr",
+                dtype=[np.float64, np.float32],
+                ensure_all_finite="allow-nan",
+            )
+        return MappedArray(X, self.features_)
+
+    def _groups(self) -> dict[str, slice]:
+        check_is_fitted(self, "coef_")
+        return column_groups(self.features_, _check_feature_names_in(self), self.coef_.shape[1])
+
+    def _read_curves(self, attribute: str) -> ScoreReading:
+        """The reading of the score, for an attribute that needs it."""
+        check_is_fitted(self, "coef_")
+        if isinstance(self._reading, str):
+            raise AttributeError(f"There is no {attribute}: {self._reading}.")
+        return self._reading
+
+    @property
+    def shape_functions_(self) -> dict[str, Shape]:
+        """What each column adds to the score, as a curve with a band from the folds, in the order of the columns."""
+        return {shape.name: shape for shape in self._read_curves("shape_functions_").shapes}
+
+    @property
+    def interactions_(self) -> dict[tuple[str, str], float]:
+        """The strongest pairs of columns that interact, each with its part of the variance of the score."""
+        found = self._read_curves("interactions_").interactions
+        return {} if found is None else {pair.names: pair.share for pair in found.pairs}
+
+    @property
+    def interactions_share_(self) -> float:
+        """The part of the variance of the score that is not a sum of curves; 0 where the score is such a sum."""
+        found = self._read_curves("interactions_share_").interactions
+        return 0.0 if found is None else found.share
+
+    @property
+    def pair_effects_(self) -> tuple[PairEffect, ...]:
+        """The pairs of `interactions_` with the mean of the interactions in bins of both columns."""
+        found = self._read_curves("pair_effects_").interactions
+        return () if found is None else found.pairs
+
+    @property
+    def importances_(self) -> dict[str, float]:
+        """Standard deviation of each column's part of the score over the rows, both classes weighing the same."""
+        groups = self._groups()
+        if isinstance(self._reading, ScoreReading):
+            return self._reading.importances()
+        if not hasattr(self, "moments_"):
+            raise AttributeError("importances_ needs moments_, which a fit by products with X does not keep.")
+        return importances(groups, array_api.on_host(self.coef_)[0], self.moments_)
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """What each column does to the score, in the order of the columns; the numbers add up to 1.
+
+        Before they are divided by their sum they are standard deviations: of the column's curve, and of the
+        interactions that it takes part in, √(curve² + interactions²).
+        """
+        check_is_fitted(self, "coef_")
+        if self.features_ is None and isinstance(self._reading, str):
+            effects = np.array(list(self.importances_.values()))
+        else:
+            effects = self._read_curves("feature_importances_").effects
+        total = effects.sum()
+        return effects / total if total > 0.0 else np.zeros_like(effects)
+
+    def explain_one(self, x) -> dict[str, float]:
+        """What each column adds to the score of one row; the parts add up to `decision_function`.
+
+        Parameters
+        ----------
+        x : one row
+            A sequence of numbers, a row of a pandas frame (``frame.iloc[0]``), or a frame or 2-dimensional array of
+            one row.
+
+        Returns
+        -------
+        dict of str to float
+            The part of a column is its curve (`shape_functions_`) at the row's value; 0 is half-way between the class
+            means. The part "interactions" is what no sum of curves can say; it is there unless the score is such a sum
+            by construction (columns, `LinearFeatures`, `AdditiveFeatures`). Without curves (dates in a table for a
+            transformer of another package, say) the parts are features. With calibration the part "baseline" is the
+            score half-way between the class means (`baseline_`).
+        """
+        parts = self._explain_centred(x)
+        if self.baseline_ != 0.0:
+            parts[distinct([*parts, "baseline"])[-1]] = self.baseline_
+        return parts
+
+    def _explain_centred(self, x) -> dict[str, float]:
+        """The parts of the score of one row, 0 being half-way between the class means."""
+        groups = self._groups()
+        x = x if array_api.device_namespace(x) is None else array_api.on_host(x)
+        if hasattr(x, "to_frame") and getattr(x, "ndim", 0) == 1:  # a row of a pandas frame
+            x = x.to_frame().T
+        X = x if getattr(x, "ndim", 0) == 2 or is_frame(x) else np.asarray(x).reshape(1, -1)
+        if X.shape[0] != 1:
+            raise ValueError(f"explain_one takes one row, got {X.shape[0]}: call it for each row.")
+        if self.features_ is None:
+            X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+            row = X.toarray() if sparse.issparse(X) else X
+        else:
+            mapped = self._mapped(X)
+            if not keeps_columns_apart(self.features_) and isinstance(self._reading, ScoreReading):
+                scores = mapped @ self.coef_[0] + (self.intercept_[0] - self.baseline_)
+                return {name: float(part[0]) for name, part in self._reading.parts(mapped.X, scores).items()}
+            row = mapped[:1]
+        return parts_of_score(groups, row[0], array_api.on_host(self.coef_)[0], self._centre)
