@@ -174,3 +174,17 @@ def test_edge_weights_matter():
     solution = solve(Objective(loss, penalty), tol=1e-8, max_iter=1000)
     assert solution.converged
     assert penalty.gap(solution.w, loss.value_and_grad(solution.w)[1]) > 1e3 * solution.gap
+
+
+@pytest.mark.parametrize("mu", [1.0, 1e-3, 1e-6, 1e-9])
+def test_weight_of_the_part_is_exact_however_little_is_smoothed(mu):
+    """Else the value of the smoothed loss is wrong by the rounding of θ/μ, and no step looks like an improvement."""
+    X, y = make_data(2000, 3, share=0.1, seed=7)
+    X = np.round(X)  # many rows tie
+    loss = partial_loss(X, y, 0.1)
+    negatives = loss.whole.pair_rows.b
+    shares = np.full(negatives.size, 0.1)
+    for w in (np.zeros(3), np.array([1e-4, -2e-4, 1e-4])):
+        smooth = loss.smoothed(shares, mu)
+        shares = smooth.shares(smooth.scores(w))
+        assert abs(shares @ negatives - 0.1) <= 1e-14
