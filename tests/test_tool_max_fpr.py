@@ -36,7 +36,7 @@ def test_train_chooses_by_the_partial_auc_and_reports_it(folder, capsys):
     assert (
         f"partial AUC          {facts['cv_partial_auc']:.4f}, 95 % interval {facts['cv_partial_auc_low']:.4f} to" in out
     )
-    assert "(up to 20 % false positives, standardised)" in out
+    assert "(up to 20 % false positives, standardised)\n" + 21 * " " + "not corrected for the choice" in out
     assert facts["cv_partial_auc_low"] < facts["cv_partial_auc"] < facts["cv_partial_auc_high"]
     assert facts["max_fpr"] == 0.2
     (row,) = facts["selection"]
@@ -72,6 +72,19 @@ def test_several_maps_are_compared_by_it(folder, capsys):
     page = (folder / "all.html").read_text("utf-8")
     assert "mean partial AUC ±" in page
     assert "cross-validated partial AUC" in page
+    assert "up to 20 % false positives; not corrected for the choice" in page.replace("\u00a0", " ")
+
+
+def test_nothing_at_the_top_is_said_in_options(folder, capsys):
+    rng = np.random.default_rng(0)
+    lines = [f"{value:.3f},{answer}" for value, answer in zip(rng.normal(size=300), rng.permutation(300) < 60)]
+    (folder / "noise.csv").write_text("\n".join(["x,sick", *lines]))
+    command = ["train", str(folder / "noise.csv"), "--target", "sick", "--positive", "True", "--folds", "3"]
+    command += ["--features", "linear", "--loss", "squared_hinge", "--max-fpr", "0.1"]
+    assert main([*command, "--model", str(folder / "noise.json")]) == 0
+    said = capsys.readouterr()
+    assert "With --max-fpr 0.1 all coefficients are 0" in said.out + said.err
+    assert "or --loss squared, which trains on the whole curve" in said.out + said.err
 
 
 def test_evaluate_reports_the_interval(folder, capsys):

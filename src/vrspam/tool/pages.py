@@ -26,6 +26,7 @@ from vrspam.plotting.style import new_figure, save_figure
 from vrspam.report import Bullets, Cell, Facts, Figure, Page, Table, Text
 from vrspam.tool.evaluation import Evaluation, calibration_error, describe_thresholds, verdict
 from vrspam.tool.explanation import (
+    NOT_CORRECTED,
     describe_accuracy,
     describe_curves,
     describe_model,
@@ -374,7 +375,7 @@ def _training_facts(model: Model) -> Facts:
     if facts.keys() >= PARTIAL_FACTS:
         interval = f"{facts['cv_partial_auc_low']:.4f} to {facts['cv_partial_auc_high']:.4f}"
         part = f"up to {_percent(facts['max_fpr'])} false positives"
-        words["cross-validated partial AUC"] = f"{facts['cv_partial_auc']:.4f} ({interval}), {part}"
+        words["cross-validated partial AUC"] = f"{facts['cv_partial_auc']:.4f} ({interval}), {part}; {NOT_CORRECTED}"
     if facts.get("loss", "squared") != "squared":
         words["loss"] = facts["loss"]
     if facts.keys() >= {"l2", "l1"}:
