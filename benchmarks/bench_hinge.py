@@ -93,7 +93,7 @@ def text(table: Table) -> None:
 
 
 def part_of_the_curve(table: Table) -> None:
-    """All negatives, and the highest-scored of them: one fit, and a grid in which each point starts from its neighbour."""
+    """Training on the highest-scored negatives alone, relative to all of them: one fit, and a grid."""
     X, y = correlated(10_000, 100, share=0.1)
     for max_fpr, goal in ((0.1, 25.0), (0.01, 25.0)):
         top = AUCClassifier(loss="squared_hinge", max_fpr=max_fpr)
