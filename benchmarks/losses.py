@@ -27,6 +27,7 @@ MAPS = {
 }
 TRAINED_ON_PARTS = ("straight lines",)
 PARTS = (0.05, 0.1, 0.2)
+NO_MODEL = 0.5  # partial AUC of scores that are all equal
 CLOSE = 5e-4  # AUCs that differ by less count as equal
 
 
@@ -74,7 +75,7 @@ def main(names: list[str]) -> None:
             rows.append(measure(name, features, parts))
             print(label, name, {key: round(value, 4) for key, value in rows[-1].items()}, file=sys.stderr, flush=True)
 
-        def line(measured: str, what: str, one: str, other: str, label=label, rows=rows) -> None:
+        def line(measured: str, what: str, one: str, other: str, rows=rows, label=label) -> None:
             first, second, *rest = compare(rows, one, other).split(" | ")
             print(f"| {label} | {measured} | {first} | {what} | {second} | {' | '.join(rest)} |", flush=True)
 
@@ -83,7 +84,12 @@ def main(names: list[str]) -> None:
             measured = f"partial AUC up to {100 * part:g} %"
             line(measured, "squared hinge", f"squared {part}", f"squared_hinge {part}")
             if parts:
-                line(measured, "squared hinge, `max_fpr`", f"squared {part}", f"trained {part}")
+                trained = f"trained {part}"
+                line(measured, "squared hinge, `max_fpr`", f"squared {part}", trained)
+                used = [row for row in rows if row[trained] != NO_MODEL]
+                what = f"the same, on the {len(used)} tables where not all coefficients are 0"
+                if used:
+                    line(measured, what, f"squared {part}", trained, used)
 
 
 def draw(path: str) -> None:

@@ -7,7 +7,7 @@ import pytest
 from helpers import make_data
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import minimize
+from scipy.optimize import linprog, minimize
 
 from vrspam import ClassMoments
 from vrspam.objective import ElasticNet, Objective, SquaredHingeLoss
@@ -174,3 +174,31 @@ def test_edge_weights_matter():
     solution = solve(Objective(loss, penalty), tol=1e-8, max_iter=1000)
     assert solution.converged
     assert penalty.gap(solution.w, loss.value_and_grad(solution.w)[1]) > 1e3 * solution.gap
+
+
+@pytest.mark.parametrize("mu", [1.0, 1e-3, 1e-6, 1e-9])
+def test_weight_of_the_part_is_exact_however_little_is_smoothed(mu):
+    """Else the value of the smoothed loss is wrong by the rounding of θ/μ, and no step looks like an improvement."""
+    X, y = make_data(2000, 3, share=0.1, seed=7)
+    X = np.round(X)  # many rows tie
+    loss = partial_loss(X, y, 0.1)
+    negatives = loss.whole.pair_rows.b
+    shares = np.full(negatives.size, 0.1)
+    for w in (np.zeros(3), np.array([1e-4, -2e-4, 1e-4])):
+        smooth = loss.smoothed(shares, mu)
+        shares = smooth.shares(smooth.scores(w))
+        assert abs(shares @ negatives - 0.1) <= 1e-14
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_all_coefficients_are_zero_exactly_if_part_of_the_negatives_has_the_mean_of_the_positives(seed):
+    """A linear program looks for such negatives: weights of at most 1 / (α n₋) that add up to 1."""
+    X, y = make_data(60, 2, seed=seed)
+    X[y == 1] += 0.15 * seed  # from classes that overlap to classes that hardly do
+    N, mean, max_fpr = X[y == 0], X[y == 1].mean(axis=0), 0.2
+    sums = np.vstack([N.T, np.ones(len(N))])
+    bounds = (0.0, 1.0 / (max_fpr * len(N)))
+    within_reach = linprog(np.zeros(len(N)), A_eq=sums, b_eq=np.append(mean, 1.0), bounds=bounds).status == 2
+    solution = solve(Objective(partial_loss(X, y, max_fpr), ElasticNet(1e-3)), tol=1e-6, max_iter=1000)
+    assert solution.converged
+    assert bool(solution.w.any()) == within_reach

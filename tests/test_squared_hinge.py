@@ -143,6 +143,53 @@ def test_the_bound_on_rounding_holds(offset, size):
     assert np.all(np.abs(loss.value_and_grad(w)[1] - exact) <= bound)
 
 
+def test_the_bound_on_rounding_holds_for_the_sums_alone():
+    """Slopes as they are, whatever scores they belong to: what is left is the rounding of the sums over rows."""
+    X, y = make_data(3000, 4, seed=8)
+    loss = sorted_loss(X, y)
+    slope = loss.at(loss.scores(np.full(4, 0.3))).slope
+    exact = np.asarray(X - loss.centre, dtype=np.longdouble).T @ np.asarray(slope, dtype=np.longdouble)
+    error, bound = np.abs(loss.gradient_of(slope) - exact), loss.rounding_of(np.zeros(4), slope)
+    assert np.all(error <= bound)
+    assert error.max() > 0.0
+
+
+def test_the_bound_on_rounding_holds_where_scores_cancel():
+    X, y = make_data(300, 3, seed=9)
+    X = np.column_stack([X, X[:, 0] + 1e-7 * X[:, 1]])
+    w = np.array([-3e7, 0.1, -0.2, 3e7])
+    loss = sorted_loss(X, y)
+    slope = loss.at(loss.scores(w)).slope
+    error = np.abs(loss.gradient_of(slope) - by_pairs(X, y, w)[1])
+    assert np.all(error <= loss.rounding_of(np.abs(w), slope))
+    assert error.max() > 100.0 * loss.rounding_of(np.zeros(4), slope).max()
+
+
+def test_products_of_rows_that_count_are_those_of_all_rows():
+    X, y = make_data(80, 3, seed=11)
+    loss = sorted_loss(sparse.csr_matrix(X), y)
+    for width in (0.1, 1.0, 10.0):  # from all rows in a pair that counts to a few
+        pairs = loss.at(width * np.random.default_rng(0).standard_normal(80) + 3.0 * width * y).pairs
+        for v in np.eye(3):
+            expected = loss.hessian_back(pairs, loss.quick_scores(v))
+            np.testing.assert_allclose(loss.active_hessian(pairs)(v), expected, atol=1e-14)
+    assert sum(pairs.active()) < squared_hinge.MOST_ACTIVE * 80
+
+
+def test_products_and_matrix_agree_where_pairs_lie_on_the_margin():
+    X, y = make_data(40, 3, seed=10)
+    scores = np.random.default_rng(0).integers(-2, 3, 40) / 2.0
+    loss = sorted_loss(X, y)
+    pairs, v = loss.at(scores).pairs, np.array([1.0, -2.0, 0.5])
+    differences = (X[y == 1][:, None] - X[y == 0][None]).reshape(-1, 3)
+    counts = (scores[y == 1][:, None] - scores[y == 0][None]).ravel() < 1.0
+    exact = 2.0 / 40**2 * (differences[counts].T @ differences[counts]) @ v
+    np.testing.assert_allclose(loss.hessian_matrix(pairs) @ v, exact, atol=1e-13)
+    np.testing.assert_allclose(loss.hessian_back(pairs, loss.quick_scores(v)), exact, atol=1e-13)
+    weight = np.mean(counts)
+    assert pairs.share() == pytest.approx(weight, rel=1e-13)
+
+
 @pytest.mark.parametrize("l2", [1e-5, 1e-2, 3.0])
 @pytest.mark.parametrize("case", CASES)
 def test_the_minimum_is_that_of_bfgs_over_pairs_and_the_certificate_holds(l2, case):

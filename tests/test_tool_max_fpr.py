@@ -12,6 +12,7 @@ from tool_data import patients, write
 
 from vrspam.cli import main
 from vrspam.metrics import partial_auc_ci, partial_auc_test
+from vrspam.plotting import plot_roc
 from vrspam.tool import load_model, train
 from vrspam.tool.evaluation import evaluate, score_file
 from vrspam.tool.fitting import fold_auc_ci
@@ -36,7 +37,7 @@ def test_train_chooses_by_the_partial_auc_and_reports_it(folder, capsys):
     assert (
         f"partial AUC          {facts['cv_partial_auc']:.4f}, 95 % interval {facts['cv_partial_auc_low']:.4f} to" in out
     )
-    assert "(up to 20 % false positives, standardised)" in out
+    assert "(up to 20 % false positives, standardised)\n" + 21 * " " + "not corrected for the choice" in out
     assert facts["cv_partial_auc_low"] < facts["cv_partial_auc"] < facts["cv_partial_auc_high"]
     assert facts["max_fpr"] == 0.2
     (row,) = facts["selection"]
@@ -72,6 +73,19 @@ def test_several_maps_are_compared_by_it(folder, capsys):
     page = (folder / "all.html").read_text("utf-8")
     assert "mean partial AUC ±" in page
     assert "cross-validated partial AUC" in page
+    assert "up to 20 % false positives; not corrected for the choice" in page.replace("\u00a0", " ")
+
+
+def test_nothing_at_the_top_is_said_in_options(folder, capsys):
+    rng = np.random.default_rng(0)
+    lines = [f"{rng.normal():.3f},{number < 60}" for number in range(300)]
+    (folder / "noise.csv").write_text("\n".join(["x,sick", *lines]))
+    command = ["train", str(folder / "noise.csv"), "--target", "sick", "--positive", "True", "--folds", "3"]
+    command += ["--features", "linear", "--loss", "squared_hinge", "--max-fpr", "0.1"]
+    assert main([*command, "--model", str(folder / "noise.json")]) == 0
+    said = capsys.readouterr()
+    assert "With --max-fpr 0.1 all coefficients are 0" in said.out + said.err
+    assert "or --loss squared, which trains on the whole curve" in said.out + said.err
 
 
 def test_evaluate_reports_the_interval(folder, capsys):
@@ -84,6 +98,7 @@ def test_evaluate_reports_the_interval(folder, capsys):
     interval = f"{expected.low:.4f} to {expected.high:.4f}"
     assert f"partial AUC        {expected.auc:.4f}, 90 % interval {interval} (up to 20 % false positives" in out
     assert f"{expected.auc:.4f} ({interval}, score interval)" in page
+    assert "partial AUC and its 90 % interval" in page
     assert "up to 20 % false positives" in page
     assert main([*command, "--json"]) == 0
     flat = json.loads(capsys.readouterr().out)
@@ -146,3 +161,14 @@ def test_a_wrong_share_is_refused_by_the_functions():
     positive = np.arange(20) % 2 == 0
     with pytest.raises(ValueError, match=r"max_fpr=2\.0 must be above 0 and at most 1"):
         evaluate(make_model(), positive, np.arange(20.0), max_fpr=2.0)
+
+
+def test_roc_picture_shades_what_does_not_count():
+    y, scores = [0, 0, 0, 1, 1], [0.1, 0.4, 0.3, 0.2, 0.9]
+    (shade,) = plot_roc(y, scores, max_fpr=0.2).patches
+    box = shade.get_bbox()
+    assert (box.x0, box.x1) == pytest.approx((0.2, 1.0))
+    assert not plot_roc(y, scores).patches
+    assert not plot_roc(y, scores, max_fpr=1.0).patches
+    with pytest.raises(ValueError, match=r"max_fpr=0.0 must be above 0"):
+        plot_roc(y, scores, max_fpr=0.0)

@@ -140,7 +140,7 @@ def compare(
         from vrspam.plotting.style import save_figure
         from vrspam.tool.pages import comparison_picture
 
-        save_figure(comparison_picture(positive, scores), picture)
+        save_figure(comparison_picture(positive, scores, max_fpr), picture)
     partial = None
     if max_fpr is not None:
         from vrspam.metrics import partial_auc_test

@@ -187,6 +187,7 @@ def _l1(text: str) -> Any:
 
 def _describe(model: Model, path: Path) -> None:
     from vrspam.tool.explanation import (
+        NOT_CORRECTED,
         describe_accuracy,
         describe_model,
         describe_part,
@@ -216,6 +217,7 @@ def _describe(model: Model, path: Path) -> None:
         interval = f"{facts['cv_partial_auc_low']:.4f} to {facts['cv_partial_auc_high']:.4f}"
         part = f"up to {100 * facts['max_fpr']:g} % false positives, standardised"
         say(f"partial AUC          {facts['cv_partial_auc']:.4f}, 95 % interval {interval} ({part})")
+        say(f"{'':21}{NOT_CORRECTED}, which was made by it")
     if facts["loss"] != "squared":
         say(f"loss                 {facts['loss']}")
     kind = "" if facts["penalty"] == "elasticnet" else f"{facts['penalty']}, "

@@ -183,7 +183,8 @@ class AUCClassifier(AUCClassifierBase):
     max_fpr : float in (0, 1], default=None
         The part of the ROC curve that matters: the mean over pairs is taken over all positives and the highest-scored
         negatives, of total weight max_fpr times that of all negatives (the last one counts in part). For
-        ``loss="squared_hinge"``; None is all negatives.
+        ``loss="squared_hinge"``; None is all negatives. All coefficients are 0, and a warning says so, where the
+        classes overlap too much for a part so small (docs/losses.md).
     tol : float, default=1e-8
         Relative accuracy: stop when the gap (or `stationarity_`) is at most tol·F(0), F(0) = pq. With `max_fpr` 1e-6 is
         the smallest that is used.

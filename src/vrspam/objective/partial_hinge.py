@@ -97,11 +97,18 @@ class SmoothedPartialLoss(SquaredHingeLoss):
         self.__dict__.update(whole.__dict__)
         self._curvature = whole.curvature() / max_fpr
         self.max_fpr, self.before, self.mu = max_fpr, before, mu
+        edge = before * (1.0 - before) * self.pair_rows.b
+        self._edge = edge / max(float(edge.sum()), float(np.finfo(float).tiny))  # 0 where no row is tied yet
 
     def shares(self, scores: np.ndarray) -> np.ndarray:
         """The maximising t: before + (g - θ)/μ, cut off at 0 and 1, with θ such that their weight is α."""
-        aim = self.before + self._costs(scores) / self.mu
-        return np.clip(aim - _threshold(aim, self.pair_rows.b, self.max_fpr), 0.0, 1.0)
+        costs = self._costs(scores)
+        # Relative to a cost near the edge: θ/μ would otherwise be large, and its rounding that of all t at once.
+        costs -= costs @ self._edge
+        aim = self.before + costs / self.mu
+        aim -= _threshold(aim, self.pair_rows.b, self.max_fpr)
+        over, weight = _excess(aim, self.pair_rows.b, self.max_fpr)
+        return np.clip(aim - over / weight if weight > 0.0 else aim, 0.0, 1.0)  # again: now nothing large is in the way
 
     def _costs(self, scores: np.ndarray) -> np.ndarray:
         """g of each negative; its rounding moves t, which any certificate may use, and nothing else."""
@@ -239,17 +246,21 @@ def _point(loss: SquaredHingeLoss, pairs: SortedPairs) -> Point:
     return Point(loss.scale * value, pairs, slope)
 
 
+def _excess(aim: np.ndarray, weights: np.ndarray, total: float) -> tuple[float, float]:
+    """Σ weights · clip(aim, 0, 1) - total, and the weight of the rows that change it."""
+    cut = np.clip(aim, 0.0, 1.0)
+    return float(weights @ cut) - total, float(weights[cut == aim].sum())
+
+
 def _threshold(aim: np.ndarray, weights: np.ndarray, total: float) -> float:
     """The θ with Σ weights · clip(aim - θ, 0, 1) = total, by Newton steps between two bounds."""
     low, high = float(aim.min()) - 1.0, float(aim.max())
     theta = 0.5 * (low + high)
     for _ in range(ROOT_STEPS):
-        rest = aim - theta
-        over = float(weights @ np.clip(rest, 0.0, 1.0)) - total
+        over, slope = _excess(aim - theta, weights, total)
         if abs(over) <= EPS * total:
             break
         low, high = (theta, high) if over > 0.0 else (low, theta)
-        slope = float(weights[(rest > 0.0) & (rest < 1.0)].sum())
         step: Any = theta + over / slope if slope > 0.0 else np.inf
         new = step if low < step < high else 0.5 * (low + high)
         if new == theta:

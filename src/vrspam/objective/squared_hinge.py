@@ -19,7 +19,7 @@ from vrspam.objective.row_products import RowProducts
 from vrspam.objective.sorted_pairs import PairRows, SortedPairs
 
 BLOCK_ENTRIES = 1 << 18  # rows held at once while the Hessian is added up
-MOST_ACTIVE = 0.7  # of the rows: with more of them in a pair that counts, products with a copy of those save nothing
+MOST_ACTIVE = 0.85  # of the rows: with more of them in a pair that counts, products with a copy of those save nothing
 EPS = float(np.finfo(np.float64).eps) / 2.0  # largest relative error of one operation
 
 

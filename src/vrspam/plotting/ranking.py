@@ -13,13 +13,20 @@ from sklearn.metrics import precision_recall_curve, roc_curve
 from vrspam._utils.array_api import on_host
 from vrspam.inspection import distinct
 from vrspam.metrics import roc_auc, roc_auc_ci
+from vrspam.metrics.partial import check_max_fpr
 from vrspam.plotting.style import BLUE, COLOURS, DASHES, GREY, ORANGE, add_legend, axes_or_new
 
 MOST_POINTS = 2000  # points of a drawn curve: more would not be visible, and make large files
 SEVERAL = "several models: pass a dict from names to scores"
 
 
-def plot_roc(y_true: ArrayLike, scores: ArrayLike | Mapping[str, ArrayLike], *, ax: Axes | None = None) -> Axes:
+def plot_roc(
+    y_true: ArrayLike,
+    scores: ArrayLike | Mapping[str, ArrayLike],
+    *,
+    max_fpr: float | None = None,
+    ax: Axes | None = None,
+) -> Axes:
     """Draw ROC curves, each with its AUC and 95 % interval in the legend.
 
     Parameters
@@ -27,6 +34,8 @@ def plot_roc(y_true: ArrayLike, scores: ArrayLike | Mapping[str, ArrayLike], *, 
     y_true : array of n labels
         Two values, the positive one sorting last, or booleans.
     scores : array of n numbers, or dict of names to such arrays
+    max_fpr : float in (0, 1], optional
+        The part of the curve that matters, up to this false-positive rate: the rest is shaded.
     ax : matplotlib Axes, optional
         By default a new figure.
 
@@ -43,7 +52,11 @@ def plot_roc(y_true: ArrayLike, scores: ArrayLike | Mapping[str, ArrayLike], *, 
     ['first: AUC 0.938 [0.513, 0.995]', 'second: AUC 0.062 [0.005, 0.487]']
     """
     positive, several = _labels(y_true), _several(scores)
+    if max_fpr is not None:
+        check_max_fpr(max_fpr)
     ax = axes_or_new(ax)
+    if max_fpr is not None and max_fpr < 1.0:
+        ax.axvspan(max_fpr, 1.0, color=GREY, alpha=0.15, linewidth=0.0, zorder=0, label="not in the partial AUC")
     ax.plot([0, 1], [0, 1], color=GREY, linewidth=1.0, linestyle=(0, (4, 2)), zorder=1)
     for number, (name, values) in enumerate(several.items()):
         false, true, _ = roc_curve(positive, values)

@@ -33,11 +33,13 @@ LEAST_ROWS = 2_000
 MATRIX_MAX_FEATURES = 5_000
 QUICK_ROWS = 20.0  # times n/d: the Hessian of so many rows costs little more than a product with X
 DENSE_SPEED = 10.0  # a product of matrices does so many times the work of one with a vector in the same time
-ABOUT = 0.2  # a relative change of the weight of the pairs that count that leaves a preconditioner as it was
+ABOUT = 0.4  # a relative change of the weight of the pairs that count that leaves a preconditioner as it was
 SLOW = 12  # steps after which a preconditioner is too coarse, and the next one takes more rows
 CG_STEPS = 500
 INEXACT = 0.1  # a step solves its linear system to this accuracy, or to that of the certificate
 ROUGH = 0.5  # the same on wide data, where the pairs that count change more than the system is worth
+LESS_ROUGH = 0.3  # and there, once those pairs hardly change
+SETTLED = 0.01  # a relative change of their weight that is hardly one
 DIAGONAL_POWER = 0.1  # 1 would be the diagonal, 0 the identity
 LINE_STEPS = 30
 FLAT = 0.2  # of the slope at its start that may be left at the end of a step
@@ -226,7 +228,7 @@ class PairNewton(SortedScores):
 
     def init(self, objective: Objective) -> State:
         self._last: tuple[np.ndarray, np.ndarray] | None = None  # the step before, and its scores
-        self._before, self._steps = np.inf, 0
+        self._before, self._steps, self._share = np.inf, 0, 0.0
         return super().init(objective)
 
     def epoch(self, objective: Objective, state: State) -> None:
@@ -280,14 +282,17 @@ class PairNewton(SortedScores):
     def _wide_step(self, objective: Objective, state: State, gradient: np.ndarray, l2: float) -> None:
         """A rough Newton step without a matrix."""
         loss, pairs = objective.loss, self.point.pairs
-        bends = pairs.share() * loss.curvature()
+        share, self._share = self._share, pairs.share()
+        bends = self._share * loss.curvature()
         mean = max(float(np.mean(bends)), float(np.finfo(float).tiny))
         between = mean * (bends / mean) ** DIAGONAL_POWER + l2
         between = np.where(between > 0.0, between, mean)
-        goal = self.goal_of(objective, float(gradient @ gradient), ROUGH)
+        settled = abs(self._share - share) <= SETTLED * share
+        goal = self.goal_of(objective, float(gradient @ gradient), LESS_ROUGH if settled else ROUGH)
         direction, image, steps = newton_direction(loss, pairs, gradient, l2, lambda r: r / between, goal)
         state.passes += 2.0 * steps + 1.0
-        self.search(objective, state, direction, image)
+        if self.search(objective, state, direction, image) > 0.0:
+            self._go_on(objective, state, float(gradient @ direction), direction, image)
         self.arrive(objective, state)
 
     def _steps_left(self, objective: Objective, gradient: np.ndarray) -> float:

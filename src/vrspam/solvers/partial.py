@@ -119,17 +119,17 @@ class EdgeWeights:
             before = smooth.shares(smooth.scores(w))
             value, gap, left = certificate(objective, w, before)
             rows.append((number + 1, passes, time.perf_counter() - begun, value, gap))
+            gained, result = loss.scale - value, w
+            if gained <= gap:  # not certified to be better than w = 0, whose ties are honest where these are rounding
+                result, value, gap = np.zeros_like(w), loss.scale, gap + max(gained, 0.0)
+                left = gap
             if best is None or left < least:
-                best, least = Solution(w, value, gap, steps, bool(left <= target), stationarity=left), left
+                best, least = Solution(result, value, gap, steps, bool(left <= target), stationarity=left), left
                 self._last = loss, before, mu
             if best.converged or steps >= max_iter:
                 break
             mu /= SHRINK
         assert best is not None
-        gained = loss.scale - best.value
-        if gained <= best.gap:  # not certified to be better than w = 0, whose ties are honest where these are rounding
-            zero, gap = np.zeros(loss.n_features), best.gap + max(gained, 0.0)
-            best = replace(best, w=zero, value=loss.scale, gap=gap, converged=bool(gap <= target))
         names = ("epoch", "passes", "seconds", "objective", "gap")
         history = dict(zip(names, map(np.array, zip(*rows, strict=True)), strict=True))
         stationarity = None if objective.penalty.is_convex else best.stationarity

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from vrspam import AUCClassifier
 from vrspam._utils.messages import Message, Parameter, WordedText
-from vrspam._utils.warnings import AllCoefficientsZero, GridEdge, GridNotCertified, NotConverged
+from vrspam._utils.warnings import AllCoefficientsZero, GridEdge, GridNotCertified, NotConverged, NothingAtTheTop
 from vrspam.data import Schema
 from vrspam.data.encode import encode_rows
 from vrspam.features.frames import numbers
@@ -97,6 +97,14 @@ def note_of(noticed: Warning | Message | str) -> str:
                 "ranks the validation rows better than chance; try smaller numbers with {option}",
                 l1=l1,
                 option=Parameter("l1"),
+            )
+        case NothingAtTheTop(max_fpr=max_fpr):
+            return WordedText(
+                "With {part} all coefficients are 0: no score of these columns puts the positives clearly above the "
+                "negatives at the top; use a larger share, more columns, or {squared}, which trains on the whole curve "
+                "and chooses by the part",
+                part=Parameter("max_fpr", max_fpr),
+                squared=Parameter("loss", "squared"),
             )
     message = getattr(noticed, "message", noticed)
     if not isinstance(message, Message):

@@ -144,6 +144,9 @@ class ExpectedAUC(NamedTuple):
     remark: str
 
 
+NOT_CORRECTED = "not corrected for the choice of the model"
+
+
 def expected_auc(model: Model) -> ExpectedAUC | None:
     """The cross-validated AUC, corrected for the choice where the model knows it; None if it says nothing of it."""
     facts = model.training
@@ -153,7 +156,7 @@ def expected_auc(model: Model) -> ExpectedAUC | None:
 
     if not known("cv_auc"):
         return None
-    name, remark = "cv_auc", "not corrected for the choice of the model"
+    name, remark = "cv_auc", NOT_CORRECTED
     if known("corrected_auc"):
         name, remark = "corrected_auc", f"corrected for the choice of the model, {facts['cv_auc']:.4f} before"
     return ExpectedAUC(facts[name], facts[f"{name}_low"], facts[f"{name}_high"], remark)

@@ -26,6 +26,7 @@ from vrspam.plotting.style import new_figure, save_figure
 from vrspam.report import Bullets, Cell, Facts, Figure, Page, Table, Text
 from vrspam.tool.evaluation import Evaluation, calibration_error, describe_thresholds, verdict
 from vrspam.tool.explanation import (
+    NOT_CORRECTED,
     describe_accuracy,
     describe_curves,
     describe_model,
@@ -62,7 +63,7 @@ def features_picture(model: Model) -> Picture:
 def curves_picture(evaluation: Evaluation) -> Picture:
     """The ROC curve, and the curve of precision and recall."""
     figure, axes = new_figure(1, 2, (10.4, 4.9))
-    plot_roc(evaluation.positive, evaluation.scores, ax=axes[0, 0])
+    plot_roc(evaluation.positive, evaluation.scores, max_fpr=evaluation.max_fpr, ax=axes[0, 0])
     plot_precision_recall(evaluation.positive, evaluation.scores, ax=axes[0, 1])
     return figure
 
@@ -85,11 +86,11 @@ def reliability_picture(evaluation: Evaluation) -> Picture:
     return figure
 
 
-def comparison_picture(positive: np.ndarray, scores: Mapping[str, np.ndarray]) -> Picture:
+def comparison_picture(positive: np.ndarray, scores: Mapping[str, np.ndarray], max_fpr: float | None = None) -> Picture:
     """Both ROC curves, and both curves of precision and recall."""
     figure, axes = new_figure(1, 2, (10.4, 4.9))
     shown = {_wrapped(name): values for name, values in scores.items()}
-    plot_roc(positive, shown, ax=axes[0, 0])
+    plot_roc(positive, shown, max_fpr=max_fpr, ax=axes[0, 0])
     plot_precision_recall(positive, shown, ax=axes[0, 1])
     return figure
 
@@ -184,7 +185,7 @@ def comparison_page(
     if partial is not None and max_fpr is not None:
         words = f"{_part(max_fpr)} {verdict(partial, a, b, 'partial AUC')} Paired test on the same rows:"
         page.add("Partial AUC", Text(words), *_test_table(partial, a, b, "partial AUC"))
-    page.add("Curves", _embedded(comparison_picture(positive, scores), folder, "curves of both models"))
+    page.add("Curves", _embedded(comparison_picture(positive, scores, max_fpr), folder, "curves of both models"))
     return page
 
 
@@ -231,18 +232,20 @@ def _embedded(figure: Picture, folder: Path, name: str, caption: str | None = No
 def _ranking(evaluation: Evaluation) -> list[Text | Facts]:
     auc, part = evaluation.auc, evaluation.partial_auc
     words = "AUC is the probability that a positive row scores above a negative one; 0.5 is guessing, 1 is perfect."
-    of_part = {}
+    of_part: dict[str, str] = {}
+    interval = f"{_percent(auc.confidence)} interval"
     if part is not None and evaluation.max_fpr is not None:
         words = f"{words} {_part(evaluation.max_fpr)}"
-        of_part["partial AUC"] = f"{part.auc:.4f} ({part.low:.4f} to {part.high:.4f}, {part.source})"
+        numbers = f"{part.auc:.4f} ({part.low:.4f} to {part.high:.4f}, {part.source})"
+        of_part[f"partial AUC and its {interval}"] = numbers
     return [
         Text(words),
         Facts(
             {
                 "AUC": f"{auc.auc:.4f}",
-                f"{_percent(auc.confidence)} interval": f"{auc.low:.4f} to {auc.high:.4f}",
-                **of_part,
+                interval: f"{auc.low:.4f} to {auc.high:.4f}",
                 "average precision": f"{evaluation.average_precision:.4f}",
+                **of_part,
                 "rows": f"{evaluation.n:,}",
                 "positives": f"{evaluation.positives:,} ({evaluation.positives / evaluation.n:.2%})",
             }
@@ -376,7 +379,7 @@ def _training_facts(model: Model) -> Facts:
     if facts.keys() >= PARTIAL_FACTS:
         interval = f"{facts['cv_partial_auc_low']:.4f} to {facts['cv_partial_auc_high']:.4f}"
         part = f"up to {_percent(facts['max_fpr'])} false positives"
-        words["cross-validated partial AUC"] = f"{facts['cv_partial_auc']:.4f} ({interval}), {part}"
+        words["cross-validated partial AUC"] = f"{facts['cv_partial_auc']:.4f} ({interval}), {part}; {NOT_CORRECTED}"
     if facts.get("loss", "squared") != "squared":
         words["loss"] = facts["loss"]
     if facts.keys() >= {"l2", "l1"}:
