@@ -27,8 +27,10 @@ from vrspam.estimators.base import (
     refuse_without_rows,
 )
 from vrspam.estimators.exact import ExactFit, ExactSolver
+from vrspam.features import FeatureMap
 from vrspam.features.frames import check_frame, is_frame
 from vrspam.features.mapped import NAMES, SINGLE_NAMES, MappedArray, is_plain, named_maps
+from vrspam.features.tables import FrameReading
 from vrspam.inspection import (
     MOST_COLUMNS,
     FittedScorer,
@@ -333,6 +335,7 @@ class AUCClassifierCV(AUCClassifierBase):
         splits = make_splits(self.cv, rows, classes, groups, self.random_state)
         solver: SolverName = "moments"
         table = rows.X
+        frame_reading: FrameReading | None = None
         if plain:
             keep, seed = self._keep(rows, classes, splits, groups)
             source = RowsInMemory(rows, splits, classes, self.n_jobs, self._loss)
@@ -343,13 +346,28 @@ class AUCClassifierCV(AUCClassifierBase):
             del source  # and with it the moments of the folds
         else:
             maps = named_maps(self.features, check_random_state(self.random_state).randint(2**31))
+            frame_reading = self._learn_columns(rows.X, maps)
+            if frame_reading is not None:
+                table = frame_reading.read(rows.X, new=False)
+                rows = rows._replace(X=table)
             keep, seed = self._keep(rows, classes, splits, groups, len(maps))
             found = choose_map(maps, rows, splits, classes, replace(search, keep=keep), self.selection)
             rows, solver = rows_for_solver(rows._replace(X=MappedArray(rows.X, found.chosen.features)))
         fit = self._exact(found).from_rows(rows, classes, solver, found.chosen.scores.total)
         train_parts, _ = zip(*splits, strict=True)
-        reading = self._read(found, fit, rows._replace(X=table), train_parts, seed)
-        return self._store_search(found, fit, reading, found.corrected(keep, self.selection, seed), like=rows.X)
+        names = self._read_names(frame_reading)
+        reading = self._read(found, fit, rows._replace(X=table), train_parts, names, seed)
+        corrected = found.corrected(keep, self.selection, seed)
+        return self._store_search(found, fit, reading, corrected, like=rows.X, _frame_reading=frame_reading)
+
+    def _learn_columns(self, X: Any, maps: dict[str, Any]) -> FrameReading | None:
+        """How the columns of a frame are read; None for arrays, and where a transformer of the user takes them."""
+        known = is_frame(X) and all(isinstance(features, FeatureMap) for features in maps.values())
+        return FrameReading.learn(X) if known else None
+
+    def _read_names(self, reading: FrameReading | None) -> Any:
+        """The names of the columns that the map, or the solver, takes."""
+        return _check_feature_names_in(self) if reading is None or reading.is_plain else reading.names
 
     def _keep(
         self, rows: Rows, classes: np.ndarray, splits: list[Split], groups: Any, maps: int = 1
@@ -452,7 +470,7 @@ class AUCClassifierCV(AUCClassifierBase):
         return ExactSolver(values["l2"], values["l1"], self.tol, self.max_iter, self._family, self._loss)
 
     def _read(
-        self, found: MapChoice, fit: ExactFit, rows: Rows, train_parts: Sequence[np.ndarray], seed: int
+        self, found: MapChoice, fit: ExactFit, rows: Rows, train_parts: Sequence[np.ndarray], names: Any, seed: int
     ) -> ScoreReading | str:
         """Read the fitted score column by column, or say why that is not possible."""
         index, coefs = found.point.index, found.chosen.scores.coefs
@@ -471,7 +489,7 @@ class AUCClassifierCV(AUCClassifierBase):
         )
         positive = array_api.on_host(rows.y) == fit.moments.classes[1]
         weights = None if rows.weights is None else array_api.on_host(rows.weights)
-        return read_score(scorer, rows.X, positive, weights, _check_feature_names_in(self), seed)
+        return read_score(scorer, rows.X, positive, weights, names, seed)
 
     def _store_search(
         self,
@@ -550,6 +568,8 @@ class AUCClassifierCV(AUCClassifierBase):
         if is_frame(X):
             check_frame(X)
             validate_data(self, X, reset=False, skip_check_array=True)
+            if self._frame_reading is not None:
+                X = self._frame_reading.read(X)
         else:
             X = validate_data(
                 self,
@@ -563,7 +583,8 @@ class AUCClassifierCV(AUCClassifierBase):
 
     def _groups(self) -> dict[str, slice]:
         check_is_fitted(self, "coef_")
-        return column_groups(self.features_, _check_feature_names_in(self), self.coef_.shape[1])
+        names = self._read_names(getattr(self, "_frame_reading", None))
+        return column_groups(self.features_, names, self.coef_.shape[1])
 
     def _read_curves(self, attribute: str) -> ScoreReading:
         """The reading of the score, for an attribute that needs it."""
