@@ -11,7 +11,7 @@ import typer
 
 from vrspam._utils.messages import require
 from vrspam.cli import options
-from vrspam.cli.options import err, print_json, say, warnings_as_lines
+from vrspam.cli.options import err, print_json, say, warn, warnings_as_lines
 
 if TYPE_CHECKING:
     from vrspam.metrics import DeLongTest
@@ -66,11 +66,16 @@ def evaluate(
 
     with warnings_as_lines():
         loaded = load_model(model)
-        positive, scores = evaluation.score_file(
-            loaded, data, skip_errors=skip_errors, progress=err.is_terminal, **read
-        )
+        rows = evaluation.score_rows(loaded, data, skip_errors=skip_errors, progress=err.is_terminal, **read)
         found = evaluation.evaluate(
-            loaded, positive, scores, confidence=confidence, cost_ratio=cost_ratio, recall=recall, max_fpr=max_fpr
+            loaded,
+            rows.positive,
+            rows.scores,
+            confidence=confidence,
+            cost_ratio=cost_ratio,
+            recall=recall,
+            max_fpr=max_fpr,
+            notes=rows.notes,
         )
         if html is not None:
             from vrspam.tool.pages import evaluation_page
@@ -203,3 +208,5 @@ def _describe(found: Evaluation, cost_ratio: float | None, recall: float) -> Non
     if found.brier is not None:
         error = calibration_error(found.bins)
         say(f"probabilities      Brier score {found.brier:.4f}, mean calibration error {error:.4f}")
+    for note in found.notes:
+        warn(f"warning: {note}")

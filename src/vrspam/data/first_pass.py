@@ -28,6 +28,11 @@ class Means:
         self._total += np.where(finite, X, 0.0).sum(axis=0)
         self._count += finite.sum(axis=0)
 
+    @property
+    def counts(self) -> np.ndarray:
+        """How many values of each column counted."""
+        return self._count
+
     def values(self, path: str, names: Sequence[str] | None = None) -> tuple[float, ...]:
         """Return the means of all columns, or of those named; a column without values has none, and is refused."""
         places = [self.names.index(name) for name in (self.names if names is None else names)]

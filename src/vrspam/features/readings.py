@@ -225,6 +225,7 @@ def date_part(moments: np.ndarray, part: str) -> np.ndarray:
     gone = np.isnat(moments)
     some = np.where(gone, np.datetime64(0, "us"), moments)
     days = some.astype("datetime64[D]")
+    values: np.ndarray
     if part == YEAR:
         values = 1970.0 + some.astype(np.int64) / (86_400e6 * 365.2425)
     elif part == MONTH:

@@ -66,7 +66,8 @@ class FrameReading:
         """Look at all columns of a frame; warn once of what is read in a way that one might not expect."""
         frame = nw.from_native(X)
         found: dict[Any, Found] = {}
-        identifiers, others = [], []
+        identifiers: list[Any] = []
+        others: list[Any] = []
         columns = frames.columns_of(X)
         for index, numeric in enumerate(frames.numeric_flags(X)):
             name, column = columns.names[index], columns.columns[index]
@@ -160,7 +161,9 @@ def read_frame(
 ) -> tuple[Any, dict[Any, Counter[str]]]:
     """The frame with numbers where columns are read as such, and the texts of each column that could not be read."""
     strays: dict[Any, Counter[str]] = {}
-    kept, made, order = [], [], []  # by position: names need not be text
+    kept: list[int] = []  # by position: names need not be text
+    made: list[Any] = []
+    order: list[tuple[int, int]] = []
     for index, (name, column) in enumerate(zip(frame.columns, frame.iter_columns(), strict=True)):
         if name not in readings:
             if name not in left_out:

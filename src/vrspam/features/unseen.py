@@ -102,10 +102,10 @@ class Unseen:
             share, examples = _share(sum(new.values()), self.rows), show_texts([text for text, _ in new.most_common(4)])
             found.append(f"column {name!r} holds categories that training did not have in {share} ({examples}){hint}")
         for name, count in self.far.items():
-            if count:
-                known = self.seen[name]
+            known = self.seen[name]
+            if count and isinstance(known, Range):
                 found.append(
-                    f"column {name!r} is far outside the range of training, {known[0]:g} to {known[1]:g}, in "
+                    f"column {name!r} is far outside the range of training, {known.low:g} to {known.high:g}, in "
                     f"{_share(count, self.rows)}: check its unit"
                 )
         for name, texts in self.strays.items():

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.metrics import average_precision_score, brier_score_loss, roc_curve
 
 from vrspam._utils.messages import Parameter, WordedError
+from vrspam._utils.warnings import UnseenValues, warn
 from vrspam.data import DataError
 from vrspam.metrics import (
     AUCInterval,
@@ -134,6 +135,7 @@ class Evaluation:
     brier: float | None
     max_fpr: float | None = None
     partial_auc: AUCInterval | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def n(self) -> int:
@@ -168,7 +170,7 @@ class Evaluation:
             values |= {f"{name}_{key}": value for key, value in vars(found).items()}
         if self.brier is not None:
             values |= {"brier": self.brier, "calibration_error": calibration_error(self.bins)}
-        return values
+        return {**values, "warnings": list(self.notes)}
 
 
 def score_file(
@@ -194,16 +196,34 @@ def score_file(
     positive : boolean array of n
     scores : array of n
     """
+    found = score_rows(model, path, skip_errors=skip_errors, progress=progress, **reading)
+    if found.notes:
+        warn(UnseenValues(found.notes))
+    return found.positive, found.scores
+
+
+class ScoredRows(NamedTuple):
+    """Labels and scores of rows, and what these hold that training did not have."""
+
+    positive: np.ndarray
+    scores: np.ndarray
+    notes: tuple[str, ...] = ()
+
+
+def score_rows(
+    model: Model, path: Any, *, skip_errors: bool = False, progress: bool = False, **reading: Any
+) -> ScoredRows:
+    """Do what `score_file` does, and say what there is to say in the result."""
     chunks = model.open(path, labels=True, skip_errors=skip_errors, progress=progress, **reading)
     blocks = [(block.positive, block.scores) for block in model.score_chunks(chunks)]
     if not blocks:
-        raise DataError(f"{chunks.source.paths[0]} has no rows; get it again")
+        raise chunks.nothing_left()
     positive = np.concatenate([labels for labels, _ in blocks if labels is not None])
     scores = np.concatenate([block for _, block in blocks])
     for wanted, name in ((positive, "positive"), (~positive, "negative")):
         if wanted.sum() < 2:
             raise DataError(f"an evaluation needs at least two {name} rows, and {path} has {wanted.sum()}")
-    return positive, scores
+    return ScoredRows(positive, scores, () if chunks.unseen is None else tuple(chunks.unseen.sentences()))
 
 
 def evaluate(
@@ -215,6 +235,7 @@ def evaluate(
     cost_ratio: float | None = None,
     recall: float = 0.9,
     max_fpr: float | None = None,
+    notes: tuple[str, ...] = (),
 ) -> Evaluation:
     """Evaluate scores: ranking, thresholds, probabilities.
 
@@ -231,6 +252,8 @@ def evaluate(
         Adds the highest threshold that finds this share of the positives.
     max_fpr : float in (0, 1], optional
         Adds the partial AUC up to this false-positive rate, standardised, with its interval.
+    notes : tuple of str
+        What there is to say about the rows, for pages and commands.
 
     Returns
     -------
@@ -263,6 +286,7 @@ def evaluate(
         partial_auc=None
         if max_fpr is None
         else partial_auc_ci(positive, scores, max_fpr=max_fpr, confidence=confidence),
+        notes=notes,
     )
 
 

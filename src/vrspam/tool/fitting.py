@@ -91,6 +91,13 @@ class MappedScorer(BaseEstimator):
         return MappedArray(X, self.features_) @ self.coef_ + self.intercept_
 
 
+class TableClassifier(AUCClassifierCV):
+    """The estimator for columns that the tool has read already: what is text is a category."""
+
+    def _learn_columns(self, X: Any, maps: dict[str, Any]) -> None:
+        return None
+
+
 def straight(fitted: AUCClassifierCV, plan: Plan) -> AUCClassifier:
     """The scorer of straight lines at the chosen penalties."""
     return AUCClassifier(fitted.l2_, fitted.l1_, loss=plan.loss, penalty=plan.penalty, max_fpr=plan.trained_on.max_fpr)
@@ -221,7 +228,7 @@ def fit_maps(opened: OpenedTable, plan: Plan) -> Fit:
         features = {" ".join(repr(features).split()): features}
     if plan.private and isinstance(features, dict):
         features = {name: new.holding_no_rows() for name, new in features.items()}
-    search = AUCClassifierCV(
+    search = TableClassifier(
         l1s=l1s,
         loss=plan.loss,
         penalty=plan.penalty,

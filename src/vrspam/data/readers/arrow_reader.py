@@ -67,10 +67,12 @@ class _ArrowReader:
             return
         own = dict(zip(file.schema.names, file.schema.types, strict=True))
         chosen = choose(wanted, own)
-        types = {name: own.get(name) if kind is None else kind for name, kind in chosen.types.items()}
+        types = {}
+        for name, kind in chosen.types.items():  # dates are read where their form is known
+            types[name] = own.get(name) if kind is None or pa.types.is_timestamp(kind) else kind
         for name, kind in types.items():
             if reason := _mismatch(file.schema, name, kind):
-                problems.report(path, None, None, reason, rows=file.rows)
+                problems.refuse(path, reason, rows=file.rows)
                 return
         target = pa.schema(list(types.items()))
         index = group_start = 0
@@ -186,6 +188,8 @@ def _mismatch(schema: Any, name: str, kind: Any) -> str | None:
     if name not in schema.names:
         return f"there is no column {name!r}{similar(name, schema.names)}"
     found = schema.field(name).type
+    if found == kind:
+        return None
     found_kind, wanted_kind = type_kind(found), type_kind(kind)
     if found == kind or found_kind == wanted_kind or pa.types.is_null(found):
         return None

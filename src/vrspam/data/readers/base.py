@@ -9,13 +9,13 @@ import os
 import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO, NamedTuple, Protocol, cast
 
 import numpy as np
 
 from vrspam._utils.messages import Message
-from vrspam.data.errors import DataError, Problems
+from vrspam.data.errors import DataError, NoLabel, Problems
 
 
 class ColumnRequest(NamedTuple):
@@ -29,12 +29,15 @@ class ColumnRequest(NamedTuple):
         Columns of a `.npy` array.
     width : int
         Features of a LIBSVM file.
+    lenient : bool
+        In CSV, text in a column of numbers or dates is missing and counted (`Block.strays`), not an error.
     """
 
     types: Mapping[str, Any] = {}
     features: tuple[int, ...] = ()
     label: int | None = None
     width: int = 0
+    lenient: bool = False
 
 
 #: What to read: known beforehand, or chosen when the columns of the file and their types are known.
@@ -50,7 +53,10 @@ def choose(wanted: RequestOrChoice, columns: Mapping[str, Any]) -> ColumnRequest
 class Block:
     """Rows of one file: `table` (an arrow record batch) for tables, `X` and `y` for LIBSVM and `.npy`.
 
-    `where(i)` names the place of the block's row i; `done` is the share of the file up to the block's end.
+    `where(i)` names the place of the block's row i; `done` is the share of the file up to the block's end. `strays` are
+    texts that are missing in the table because its columns hold numbers, with their counts. `broken` are rows that
+    could not be read at all: how many rows of the block come before, and what is wrong. `raw` is the table before text
+    was read as numbers and dates, where it was.
     """
 
     file: str
@@ -61,6 +67,9 @@ class Block:
     table: Any = None
     X: Any = None
     y: Any = None
+    strays: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    broken: tuple[tuple[int, str], ...] = ()
+    raw: Any = None
 
     def split(self, rows: int) -> Iterator[Block]:
         """Cut the block into blocks of at most `rows` rows."""
@@ -78,14 +87,23 @@ class Block:
                 rows=stop - start,
                 where=where,
                 table=None if self.table is None else self.table.slice(start, stop - start),
+                strays=self.strays if start == 0 else {},
+                broken=self._broken_between(start, stop),
                 X=None if self.X is None else self.X[start:stop],
                 y=None if self.y is None else self.y[start:stop],
             )
 
+    def _broken_between(self, start: int, stop: int) -> tuple[tuple[int, str], ...]:
+        last = stop == self.rows
+        return tuple((place - start, why) for place, why in self.broken if start <= place < stop + last)
+
     def without(self, bad: Mapping[int, str | Message], problems: Problems) -> np.ndarray:
         """Report bad rows; return the positions of the others."""
         for row in sorted(bad):
-            problems.report(self.file, self.index, self.where(row), bad[row])
+            if problems.leave_unlabelled and isinstance(bad[row], NoLabel):
+                problems.unlabelled += 1
+            else:
+                problems.report(self.file, self.index, self.where(row), bad[row])
         return np.setdiff1d(np.arange(self.rows), list(bad))
 
 
