@@ -263,6 +263,7 @@ def read_chunks(
     chunk_bytes: int = 8 << 20,
     format: str | None = None,
     delimiter: str | None = None,
+    encoding: str | None = None,
     zero_based: bool | None = None,
     n_features: int | None = None,
     max_categories: int = 1000,
@@ -310,6 +311,9 @@ def read_chunks(
         By default told from the name, else from the content.
     delimiter : str, optional
         Of CSV files; by default the one of comma, semicolon, tab and bar that is most frequent in the header.
+    encoding : str, optional
+        Of CSV files: "utf-8", "windows-1252", "latin-1", "utf-16" or another name of Python; by default told from the
+        bytes.
     zero_based : bool, optional
         LIBSVM indices start at 0; by default they do if `schema` says so, else at 1.
     n_features : int, optional
@@ -345,6 +349,7 @@ def read_chunks(
         path,
         format,
         delimiter=delimiter,
+        encoding=encoding,
         zero_based=zero_based,
         zero_based_before=schema is not None and schema.zero_based,
         chunk_bytes=chunk_bytes,

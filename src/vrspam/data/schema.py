@@ -199,7 +199,7 @@ class Schema:
             The label column.
         **options
             `columns`, `drop`, `categorical`, `categories`, `missing`, `max_categories`, `n_features`,
-            `format`, `delimiter`, `zero_based`, `chunk_bytes`, `on_error` and `progress` of `read_chunks`.
+            `format`, `delimiter`, `encoding`, `zero_based`, `chunk_bytes`, `on_error` and `progress` of `read_chunks`.
 
         Returns
         -------
@@ -216,7 +216,7 @@ class Schema:
         >>> schema.feature_names, schema.fill, schema.labels
         (('age', 'sex=f', 'sex=m'), (54.0,), ('no', 'yes'))
         """
-        reading = {k: options.pop(k) for k in ("format", "delimiter", "zero_based", "chunk_bytes") if k in options}
+        reading = {k: options.pop(k) for k in ("format", "delimiter", "encoding", "zero_based", "chunk_bytes") if k in options}
         problems = Problems(options.pop("on_error", "raise"))
         return infer_schema(Source.open(path, **reading), target, labels=True, problems=problems, **options)
 

@@ -187,7 +187,7 @@ class ColumnInspector:
                 self._note_dates(name, "holds dates", dates.parts, self._strays.pop(name, Counter()))
         for name in self._row_numbers or ():
             self.identifiers.append(name)
-            reason = "is a different whole number in each row: it looks like an identifier and was left out"
+            reason = "numbers the rows: it looks like an identifier and was left out"
             self._leave_out(name, reason + self._way_in(name), include=Parameter("include", [name]))
         self._note_strays()
         self._note_large_integers()
@@ -234,7 +234,8 @@ class ColumnInspector:
             self._readings[name] = found.reading
             self._note(
                 name,
-                f"holds {escaped(remark)}; use {{categorical}} to take it as categories",
+                f"holds {escaped(remark)}: leave it out ({{drop}}), or take it as categories ({{categorical}})",
+                drop=Parameter("drop", [name]),
                 categorical=Parameter("categorical", [name]),
             )
         return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -40,7 +41,7 @@ def numeric_values(table: Any, names: Sequence[str]) -> np.ndarray:
     return table.select(list(names)).to_tensor(null_to_nan=True, row_major=True).to_numpy()
 
 
-class _ArrowReader:
+class ArrowReader:
     """What Parquet and Feather share: a schema in the file, and groups of rows that are read one by one."""
 
     tabular, sparse, options = True, False, ()
@@ -70,6 +71,10 @@ class _ArrowReader:
         types = {}
         for name, kind in chosen.types.items():  # dates are read where their form is known
             types[name] = own.get(name) if kind is None or pa.types.is_timestamp(kind) else kind
+        texts = {}  # where numbers are wanted: each is looked at
+        for name, kind in types.items():
+            if chosen.lenient and name in own and type_kind(own[name]) == "string" and kind == pa.float64():
+                texts[name], types[name] = kind, pa.string()
         for name, kind in types.items():
             if reason := _mismatch(file.schema, name, kind):
                 problems.refuse(path, reason, rows=file.rows)
@@ -84,11 +89,12 @@ class _ArrowReader:
                     if batch.schema.types != target.types:
                         batch = _cast(batch, target)
                     start, done = done, done + batch.num_rows
+                    batch, strays = _convert(batch, texts)
 
                     def where(row: int, start: int = start) -> str:
                         return f"row {start + row + 1}"
 
-                    yield Block(path, index, batch.num_rows, where, done / file.rows, table=batch)
+                    yield Block(path, index, batch.num_rows, where, done / file.rows, table=batch, strays=strays)
                 group_start = done
             except (pa.ArrowException, OSError, ValueError) as error:
                 group_start += file.group_rows(group)
@@ -156,14 +162,14 @@ class _Feather:
             yield batch.slice(start, rows)
 
 
-class ParquetReader(_ArrowReader):
+class ParquetReader(ArrowReader):
     """Parquet files."""
 
     name, title, suffixes, magic = "parquet", "Parquet", (".parquet", ".pq"), b"PAR1"
     _kind = _Parquet
 
 
-class FeatherReader(_ArrowReader):
+class FeatherReader(ArrowReader):
     """Arrow IPC files, also called Feather."""
 
     name, title, suffixes, magic = "feather", "Feather", (".feather", ".arrow", ".ipc"), b"ARROW1"
@@ -179,6 +185,23 @@ def _cast(batch: Any, target: Any) -> Any:
         rounds = pa.types.is_integer(column.type) and pa.types.is_floating(wanted)
         columns.append(column if column.type == wanted else column.cast(wanted, safe=not rounds))
     return pa.RecordBatch.from_arrays(columns, schema=target)
+
+
+def _convert(batch: Any, texts: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The batch with text turned into numbers, and the texts that are none."""
+    import pyarrow as pa
+
+    from vrspam.data.readers.csv_parsing import convert_texts
+
+    strays: dict[str, Any] = {}
+    for name, kind in texts.items():
+        place = batch.schema.get_field_index(name)
+        column = pa.chunked_array([batch.column(place)])
+        numbers, stray = convert_texts(column, kind, ".", lenient=True)
+        if stray.any():
+            strays[name] = Counter(column.take(np.flatnonzero(stray)).to_pylist())
+        batch = batch.set_column(place, name, numbers.combine_chunks())
+    return batch, strays
 
 
 def _mismatch(schema: Any, name: str, kind: Any) -> str | None:

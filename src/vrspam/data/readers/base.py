@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import codecs
 import gzip
 import lzma
 import os
@@ -16,6 +17,7 @@ import numpy as np
 
 from vrspam._utils.messages import Message
 from vrspam.data.errors import DataError, NoLabel, Problems
+from vrspam.data.readers.encodings import LOOKED_AT, UTF8, RecodedStream, find_encoding
 
 
 class ColumnRequest(NamedTuple):
@@ -180,10 +182,10 @@ _LONGEST_FIELD = 1000  # lines in one quoted field
 class TextFile:
     """A file opened for reading bytes, decompressed on the way (gzip, bzip2, xz or plain).
 
-    `share` is the part of the file on disk that has been read, so progress is known for compressed files too.
+    Text in another `encoding` comes as UTF-8. `share` is the part of the file on disk that has been read, so progress is known for compressed files too.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], encoding: str = UTF8) -> None:
         try:
             self._raw = open(path, "rb")  # noqa: SIM115
         except OSError as error:
@@ -192,7 +194,19 @@ class TextFile:
         start = self._raw.read(6)
         self._raw.seek(0)
         opener = next((o for magic, o in _OPENERS.items() if start.startswith(magic)), None)
+        self.packed = opener is not None
         self.stream = cast(BinaryIO, opener(self._raw)) if opener else cast(BinaryIO, self._raw)
+        if codecs.lookup(encoding).name not in ("utf-8", "ascii"):
+            self.stream = cast(BinaryIO, RecodedStream(self.stream, encoding, os.fspath(path)))
+
+    @classmethod
+    def find_encoding(cls, path: str) -> str:
+        """The encoding of a text file, as its bytes tell."""
+        with cls(path) as file:
+            try:
+                return find_encoding(file.stream, LOOKED_AT // 16 if file.packed else LOOKED_AT)
+            except DAMAGED:  # said where it is read
+                return UTF8
 
     @property
     def share(self) -> float:

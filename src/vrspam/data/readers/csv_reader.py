@@ -14,6 +14,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from vrspam._utils.messages import Parameter
+from vrspam._utils.warnings import warn
 from vrspam.data.errors import DataError, Problems, similar
 from vrspam.data.readers.base import DAMAGED, Block, RequestOrChoice, TextFile, choose, line_blocks
 from vrspam.data.readers.csv_parsing import (
@@ -28,6 +29,7 @@ from vrspam.data.readers.csv_parsing import (
     replace_other_bytes,
     without_spaces,
 )
+from vrspam.data.readers.encodings import UTF8
 from vrspam.features.readings import find_reading
 
 _PEEK = 1 << 18  # bytes from which the types of columns are guessed
@@ -53,16 +55,19 @@ class CSVReader:
     """
 
     name, title, suffixes, magic = "csv", "CSV", (".csv", ".tsv"), b""
-    tabular, sparse, options = True, False, ("delimiter", "block_bytes")
+    tabular, sparse, options = True, False, ("delimiter", "encoding", "block_bytes")
     line = None
 
-    def __init__(self, delimiter: str | None = None, block_bytes: int = 8 << 20) -> None:
-        self.delimiter, self.block_bytes = delimiter, block_bytes
+    def __init__(
+        self, delimiter: str | None = None, encoding: str | None = None, block_bytes: int = 8 << 20
+    ) -> None:
+        self.delimiter, self.encoding, self.block_bytes = delimiter, encoding, block_bytes
+        self._encodings: dict[str, str] = {}
         self._heads: dict[tuple[str, int, int], _Head] = {}
 
     def columns(self, path: str) -> dict[str, Any]:
         """Return the columns of a file with the arrow types of its first rows."""
-        with TextFile(path) as file:
+        with self._open(path) as file:
             try:
                 return dict(self._read_head(path, file).types)
             except DAMAGED as error:
@@ -76,7 +81,7 @@ class CSVReader:
         import pyarrow as pa
 
         index, line = 0, 1
-        with TextFile(path) as file:
+        with self._open(path) as file:
             try:
                 head = self._read_head(path, file)
                 chosen = choose(wanted, head.types)
@@ -115,6 +120,15 @@ class CSVReader:
                     )
             except DAMAGED as error:
                 problems.report(path, index + 1, f"after line {line}", f"cut off or damaged ({error})", rows=None)
+
+    def _open(self, path: str) -> TextFile:
+        """Open a file; its encoding is found at the first opening, and said where it is not UTF-8."""
+        if path not in self._encodings:
+            found = self.encoding or TextFile.find_encoding(path)
+            if self.encoding is None and found != UTF8:
+                warn(f"{path} is read as {found.upper()} text, as it is not UTF-8")
+            self._encodings[path] = found
+        return TextFile(path, self._encodings[path])
 
     def _read_head(self, path: str, file: TextFile) -> _Head:
         """Read the first lines, or skip the line of names where they are known; the rows come next in the stream."""
