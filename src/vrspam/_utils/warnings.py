@@ -244,12 +244,16 @@ class ColumnsLeftOut(FieldsWarning):
     columns: tuple[Any, ...]
 
     def __str__(self) -> str:
-        one = len(self.columns) == 1
         more = len(self.columns) - SHOWN
         names = ", ".join(map(repr, self.columns[:SHOWN])) + (f" and {more} more" if more > 0 else "")
+        if len(self.columns) == 1:
+            return (
+                f"Column {names} looks like an identifier and has no features: make it categorical, or numbers with "
+                "ties, to use it."
+            )
         return (
-            f"Column{'' if one else 's'} {names} {'looks like an identifier and has' if one else 'look like identifiers and have'} "
-            f"no features: make {'it' if one else 'them'} categorical, or numbers with ties, to use {'it' if one else 'them'}."
+            f"Columns {names} look like identifiers and have no features: make them categorical, or numbers with ties, "
+            "to use them."
         )
 
 

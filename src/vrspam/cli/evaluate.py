@@ -36,8 +36,10 @@ def evaluate(
         float, typer.Option(help="Adds the highest threshold that finds this share of the positives.")
     ] = 0.9,
     max_fpr: options.MaxFpr = None,
+    weights: options.Weights = None,
     format: options.FileFormat = None,
     delimiter: options.Delimiter = None,
+    encoding: options.Encoding = None,
     zero_based: options.ZeroBased = None,
     skip_errors: options.SkipErrors = False,
     as_json: options.AsJson = False,
@@ -58,7 +60,9 @@ def evaluate(
         raise typer.BadParameter(f"{recall:g} is not above 0 and at most 1", param_hint="--recall")
     options.check_positive("--cost-ratio", cost_ratio)
     options.check_max_fpr(max_fpr)
-    read = {"format": format, "delimiter": delimiter, "zero_based": zero_based}
+    if weights is not None and max_fpr is not None:
+        raise typer.BadParameter("there is no interval of a partial AUC with --weights", param_hint="--max-fpr")
+    read = {"format": format, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
     options.check_output("--html", html, model, data)
     if html is not None:
         require("plots", "matplotlib")
@@ -66,7 +70,9 @@ def evaluate(
 
     with warnings_as_lines():
         loaded = load_model(model)
-        rows = evaluation.score_rows(loaded, data, skip_errors=skip_errors, progress=err.is_terminal, **read)
+        rows = evaluation.score_rows(
+            loaded, data, weights=weights, skip_errors=skip_errors, progress=err.is_terminal, **read
+        )
         found = evaluation.evaluate(
             loaded,
             rows.positive,
@@ -76,6 +82,7 @@ def evaluate(
             recall=recall,
             max_fpr=max_fpr,
             notes=rows.notes,
+            weights=rows.weights,
         )
         if html is not None:
             from vrspam.tool.pages import evaluation_page
@@ -109,6 +116,7 @@ def compare(
     max_fpr: options.MaxFpr = None,
     format: options.FileFormat = None,
     delimiter: options.Delimiter = None,
+    encoding: options.Encoding = None,
     zero_based: options.ZeroBased = None,
     skip_errors: options.SkipErrors = False,
     as_json: options.AsJson = False,
@@ -122,7 +130,7 @@ def compare(
     require("data", "pyarrow")
     options.check_share("--confidence", confidence)
     options.check_max_fpr(max_fpr)
-    read = {"format": format, "delimiter": delimiter, "zero_based": zero_based}
+    read = {"format": format, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
     options.check_picture(picture)
     options.check_output("--picture", picture, model_a, model_b, data)
     options.check_output("--html", html, model_a, model_b, data)

@@ -41,6 +41,7 @@ def predict(
     ] = False,
     format: options.FileFormat = None,
     delimiter: options.Delimiter = None,
+    encoding: options.Encoding = None,
     zero_based: options.ZeroBased = None,
     drop_errors: Annotated[
         bool,
@@ -62,10 +63,9 @@ def predict(
     """
     require("data", "pyarrow")
     from vrspam.tool import load_model
-    from vrspam.tool.prediction import check_out
-    from vrspam.tool.prediction import predict_rows
+    from vrspam.tool.prediction import check_out, predict_rows
 
-    read = {"format": format, "delimiter": delimiter, "zero_based": zero_based}
+    read = {"format": format, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
     try:
         check_out(out)
     except ValueError as error:
@@ -88,5 +88,7 @@ def predict(
     for note in found.unseen:
         warn(f"warning: {note}")
     if found.unscored:
-        warn(f"warning: {found.unscored:,} rows have no score; the column 'reason' says why, --drop-errors leaves them out")
+        warn(
+            f"warning: {found.unscored:,} rows have no score; the column 'reason' says why, --drop-errors leaves them out"
+        )
     say(f"{found.rows - found.unscored:,} rows scored: {out}")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import cached_property
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -120,6 +120,7 @@ class Chunks:
         self._tabular = source.reader.tabular
         self.raw, self.lenient = raw, lenient
         self.unseen: Unseen | None = None
+        self.watch: Callable[[Any], None] | None = None  # is shown the feature columns of each block
         if self.keep and not self._tabular:
             raise DataError(f"a {source.reader.title} file has no named columns to keep")
         inputs = len(schema.numeric) + len(schema.categorical)
@@ -187,6 +188,8 @@ class Chunks:
                     continue
                 encoded = self._encode(part, problems)
                 if encoded is not None:
+                    if self.watch is not None and not self._tabular:
+                        self.watch(encoded[0])
                     yield encoded if self.keep else encoded[:2]
 
     def _read(self, block: Block) -> Block:
@@ -197,6 +200,8 @@ class Chunks:
             self.unseen.add_strays(strays)
             if block.rows:
                 self.unseen.add(_as_table(table, self.schema.columns))
+        if self.watch is not None and block.rows:
+            self.watch(_as_table(table, self.schema.columns))
         return replace(block, table=table, raw=block.table)
 
     def _encode_with_broken(self, block: Block) -> tuple[Any, Any, Any, list[BrokenRow]]:

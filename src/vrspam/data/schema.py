@@ -167,7 +167,13 @@ class Schema:
         """Return the schema that `to_dict` wrote, or say what is wrong with it."""
         known, wrong = {f.name for f in fields(cls)}, "{problem}; give what Schema.to_dict wrote"
         if isinstance(plain, Mapping):
-            plain = {"zero_based": False, "readings": {}, "ranges": {}, "grouped": [], **plain}  # older ones are without
+            plain = {
+                "zero_based": False,
+                "readings": {},
+                "ranges": {},
+                "grouped": [],
+                **plain,
+            }  # older ones are without
         if not isinstance(plain, Mapping) or set(plain) != known:
             raise DataError(wrong, problem=f"this is not a schema (its keys must be {', '.join(sorted(known))})")
         try:
@@ -216,7 +222,9 @@ class Schema:
         >>> schema.feature_names, schema.fill, schema.labels
         (('age', 'sex=f', 'sex=m'), (54.0,), ('no', 'yes'))
         """
-        reading = {k: options.pop(k) for k in ("format", "delimiter", "encoding", "zero_based", "chunk_bytes") if k in options}
+        reading = {
+            k: options.pop(k) for k in ("format", "delimiter", "encoding", "zero_based", "chunk_bytes") if k in options
+        }
         problems = Problems(options.pop("on_error", "raise"))
         return infer_schema(Source.open(path, **reading), target, labels=True, problems=problems, **options)
 

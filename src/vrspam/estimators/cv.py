@@ -15,6 +15,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
 from vrspam._utils import array_api
+from vrspam._utils.choices import SELECTION_RULES
 from vrspam._utils.columns import refuse_complex
 from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import AllCoefficientsZero, NothingAtTheTop, warn
@@ -249,7 +250,7 @@ class AUCClassifierCV(AUCClassifierBase):
         "max_fpr": [Interval(Real, 0.0, 1.0, closed="right"), None],
         "scoring": [StrOptions({"auto", "roc_auc", "partial_roc_auc", "average_precision"}), callable],
         "cv": ["cv_object"],
-        "selection": [StrOptions({"best", "one-standard-error"})],
+        "selection": [StrOptions(set(SELECTION_RULES))],
         "features": [StrOptions({*NAMES, *SINGLE_NAMES}), list, tuple, dict, HasMethods(["fit", "transform"])],
         "tol": PENALTY_CONSTRAINTS["tol"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],

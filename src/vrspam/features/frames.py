@@ -140,9 +140,7 @@ def column_numbers(column: Any, name: Any = None) -> np.ndarray:
     else:
         pairs = list(_values(column))
         if not all(gone or isinstance(value, (Real, Decimal)) for value, gone in pairs):
-            raise ValueError(
-                f"Column {name!r} held numbers in fit and holds text now: convert it to numbers."
-            )
+            raise ValueError(f"Column {name!r} held numbers in fit and holds text now: convert it to numbers.")
         values = np.array([np.nan if gone else float(value) for value, gone in pairs])
     if np.isinf(values).any():
         raise ValueError(f"Column {name!r} contains infinity: remove or replace such values.")

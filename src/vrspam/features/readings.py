@@ -22,9 +22,12 @@ LOOKED_AT = 2_000  # different texts by which a format is chosen
 FEW_TEXTS = 2  # different numbers or dates that make a format
 #: Texts that say that there is no value, in lower case.
 MISSING_WORDS = frozenset(
-    "- -- --- . .. ? ?? n/a na #n/a #na nan null none nil unknown unk missing (missing) n.a. n.k. n.d. nd n/d tbd . * "
-    "#div/0! #value! #ref! #num! #name? #null! – — keine k.a. ohne".split()
-    + ["", "not available", "not known", "not applicable", "not recorded", "no data"]
+    [
+        *["", "-", "--", "---", "–", "—", ".", "..", "?", "??", "*", "n/a", "na", "#n/a", "#na", "n.a.", "n/d", "nd"],
+        *["n.d.", "n.k.", "k.a.", "nan", "null", "none", "nil", "unknown", "unk", "missing", "(missing)", "tbd"],
+        *["#div/0!", "#value!", "#ref!", "#num!", "#name?", "#null!", "not available", "not known", "not applicable"],
+        *["not recorded", "no data"],
+    ]
 )
 _UNITS = ("$", "€", "£", "¥", "₹", "US$", "USD", "EUR", "GBP", "CHF", "JPY", "%")
 _SPACES = " \u00a0\u202f\u2009"
@@ -104,7 +107,9 @@ _TIME = (
 _DAY_NAME = r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*\.?,?\s+)?"
 _NUMERIC = re.compile(r"(?P<a>\d{1,4})(?P<sign>[-/.])(?P<b>\d{1,2})(?P=sign)(?P<c>\d{1,4})" + _TIME)
 _DAY_MONTH = re.compile(
-    _DAY_NAME + r"(?P<day>\d{1,2})(?:st|nd|rd|th|\.)?[ -]+(?P<month>[^\W\d_]{3,9})\.?,?[ -]+(?P<year>\d{2}|\d{4})" + _TIME
+    _DAY_NAME
+    + r"(?P<day>\d{1,2})(?:st|nd|rd|th|\.)?[ -]+(?P<month>[^\W\d_]{3,9})\.?,?[ -]+(?P<year>\d{2}|\d{4})"
+    + _TIME
 )
 _MONTH_DAY = re.compile(
     _DAY_NAME + r"(?P<month>[^\W\d_]{3,9})\.?\s+(?P<day>\d{1,2})(?:st|nd|rd|th)?,?\s+(?P<year>\d{4})" + _TIME
@@ -205,14 +210,18 @@ def as_moments(column: Any) -> np.ndarray:
     """A series of dates, or of dates and times, as datetime64; the time of day is the one on the wall."""
     if column.dtype == nw.Object:
         gone = column.is_null().to_numpy().tolist()
-        days = [None if absent else value for value, absent in zip(column.to_list(), gone, strict=True)]
-        return np.array([getattr(day, "replace", lambda **_: day)(tzinfo=None) if hasattr(day, "tzinfo") else day
-                         for day in days], dtype="datetime64[us]")  # fmt: skip
+        days = [None if absent else _on_the_wall(day) for day, absent in zip(column.to_list(), gone, strict=True)]
+        return np.array(days, dtype="datetime64[us]")
     if column.dtype == nw.Datetime and getattr(column.dtype, "time_zone", None) is not None:
         column = column.dt.replace_time_zone(None)
     if column.dtype == nw.Date:
         column = column.cast(nw.Datetime("us"))
     return column.to_numpy().astype("datetime64[us]")
+
+
+def _on_the_wall(day: Any) -> Any:
+    """A date, or a date and time without its time zone."""
+    return day.replace(tzinfo=None) if getattr(day, "tzinfo", None) is not None else day
 
 
 def date_part(moments: np.ndarray, part: str) -> np.ndarray:

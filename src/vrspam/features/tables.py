@@ -156,9 +156,7 @@ def texts_of(column: Any) -> Any:
     return nw.new_series(column.name, texts, nw.String, backend=column.implementation)
 
 
-def read_frame(
-    frame: Any, readings: Mapping[Any, Reading], left_out: Any = ()
-) -> tuple[Any, dict[Any, Counter[str]]]:
+def read_frame(frame: Any, readings: Mapping[Any, Reading], left_out: Any = ()) -> tuple[Any, dict[Any, Counter[str]]]:
     """The frame with numbers where columns are read as such, and the texts of each column that could not be read."""
     strays: dict[Any, Counter[str]] = {}
     kept: list[int] = []  # by position: names need not be text

@@ -60,8 +60,8 @@ def check_weights(values: np.ndarray, path: str, name: str) -> np.ndarray:
 def _groups(column: Any, path: str) -> np.ndarray:
     if column.null_count():
         raise DataError(
-            f"{path}: column {column.name!r} names groups, and {column.null_count():,} rows have none: fill them in, or "
-            "give each such row a name of its own"
+            f"{path}: column {column.name!r} names groups, and {column.null_count():,} rows have none: fill them in, "
+            "or give each such row a name of its own"
         )
     names, codes = np.unique(np.array(column.to_list(), dtype=str), return_inverse=True)
     if names.size < 4:
@@ -92,7 +92,7 @@ def _ordered_numbers(column: Any, path: str, option: str) -> np.ndarray:
             values = np.where(np.isnat(moments), np.nan, moments.astype(np.int64).astype(np.float64))
     if np.isnan(values).any():
         raise DataError(
-            f"{path}: column {column.name!r} is missing in {int(np.isnan(values).sum()):,} rows: fill them in, or leave "
-            "these rows out of the file"
+            f"{path}: column {column.name!r} is missing in {int(np.isnan(values).sum()):,} rows: fill them in, or "
+            "leave these rows out of the file"
         )
     return values

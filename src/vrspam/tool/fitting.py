@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments, HashFolds
 from vrspam._utils.blas import blas_threads
@@ -47,14 +47,58 @@ def stratified_folds(positive: np.ndarray, n_splits: int, seed: int) -> Stratifi
     return StratifiedKFold(min(n_splits, smaller // 2), shuffle=True, random_state=seed)
 
 
-def cross_fit(estimator: Any, rows: Any, positive: np.ndarray, folds: Any) -> HeldOut:
-    """Score each row by a clone of the estimator that was fitted on the other folds."""
-    fold, scores = np.empty(positive.size, dtype=np.intp), np.empty(positive.size)
+class FixedFolds:
+    """Splits that are known, in the form of a splitter of scikit-learn."""
+
+    def __init__(self, splits: Sequence[tuple[np.ndarray, np.ndarray]]):
+        self.splits = splits
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        return len(self.splits)
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        yield from self.splits
+
+
+def make_folds(opened: OpenedTable, positive: np.ndarray, plan: Plan) -> Any:
+    """Folds of rows in memory: stratified, or such that groups stay together, or such that each looks forward."""
+    smaller = check_size([positive.sum(), (~positive).sum()])
+    if opened.groups is not None:
+        folds = StratifiedGroupKFold(min(plan.n_splits, smaller // 2), shuffle=True, random_state=plan.seed)
+        return FixedFolds(list(folds.split(np.empty(positive.size), positive, opened.groups)))
+    if opened.time is not None:
+        return FixedFolds(forward_folds(opened.time, positive, min(plan.n_splits, smaller // 2)))
+    return stratified_folds(positive, plan.n_splits, plan.seed)
+
+
+def forward_folds(time: np.ndarray, positive: np.ndarray, n_splits: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Folds that train on earlier rows and validate on the next part; rows of the same time are in the same part.
+
+    The parts hold about the same number of rows of the rarer class.
+
+    >>> folds = forward_folds(np.array([3.0, 1.0, 2.0, 4.0, 5.0, 6.0]), np.array([0, 0, 1, 1, 0, 1]) == 1, 2)
+    >>> [(train.tolist(), test.tolist()) for train, test in folds]
+    [([1, 2], [0, 3]), ([0, 1, 2, 3], [4, 5])]
+    """
+    rarer = positive if positive.sum() <= (~positive).sum() else ~positive
+    ordered = np.sort(time[rarer])
+    cuts = [ordered[ordered.size * k // (n_splits + 1) - 1] for k in range(1, n_splits + 1)]
+    part = np.searchsorted(np.unique(cuts), time, side="left")
+    return [(np.flatnonzero(part < k), np.flatnonzero(part == k)) for k in range(1, int(part.max()) + 1)]
+
+
+def cross_fit(
+    estimator: Any, rows: Any, positive: np.ndarray, folds: Any, weights: np.ndarray | None = None
+) -> HeldOut:
+    """Score each row by a clone of the estimator that was fitted on the other folds; rows in no fold are left out."""
+    fold, scores = np.full(positive.size, -1, dtype=np.intp), np.empty(positive.size)
     for number, (others, inside) in enumerate(folds.split(scores, positive)):
-        fitted = clone(estimator).fit(rows_of(rows, others), positive[others])
+        weighted = {} if weights is None else {"sample_weight": weights[others]}
+        fitted = clone(estimator).fit(rows_of(rows, others), positive[others], **weighted)
         fold[inside] = number
         scores[inside] = fitted.decision_function(rows_of(rows, inside))
-    return HeldOut(positive, scores, fold, np.ones(positive.size))
+    held, counts = fold >= 0, np.ones(positive.size) if weights is None else weights
+    return HeldOut(positive[held], scores[held], fold[held], counts[held])
 
 
 class MappedScorer(BaseEstimator):
@@ -73,14 +117,14 @@ class MappedScorer(BaseEstimator):
         self.features, self.l2, self.l1 = features, l2, l1
         self.tol, self.max_iter, self.penalty, self.loss = tol, max_iter, penalty, loss
 
-    def fit(self, X: Any, y: np.ndarray) -> MappedScorer:
+    def fit(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None = None) -> MappedScorer:
         """Fit the map, then the coefficients of its features."""
         self.features_ = clone(self.features)
         if isinstance(self.features_, FeatureMap):
-            self.features_.learn(X)  # what it groups was said before
+            self.features_.learn(X, sample_weight)  # what it groups was said before
         else:
             self.features_.fit(X)
-        rows, solver = rows_for_solver(Rows(MappedArray(X, self.features_), y, None))
+        rows, solver = rows_for_solver(Rows(MappedArray(X, self.features_), y, sample_weight))
         exact = ExactSolver(self.l2, self.l1, self.tol, self.max_iter, self.penalty, self.loss)
         solution, moments, *_ = exact.from_rows(rows, np.unique(y), solver)
         self.coef_, self.intercept_ = solution.w, -float(solution.w @ moments.means.mean(axis=0))
@@ -109,6 +153,7 @@ def fold_auc_ci(
     fold: np.ndarray,
     confidence: float = 0.95,
     max_fpr: float | None = None,
+    weights: np.ndarray | None = None,
 ) -> AUCInterval:
     """Mean AUC, or partial AUC, of the folds with an interval from DeLong's standard error of each.
 
@@ -128,6 +173,8 @@ def fold_auc_ci(
     max_fpr : float in (0, 1], optional
         Of the partial AUC up to this false-positive rate. If the folds give no standard error, the bounds are the
         means of their bounds.
+    weights : array of n numbers, optional
+        Weights of the rows, as in `vrspam.metrics.roc_auc_ci`; not with `max_fpr`.
 
     Returns
     -------
@@ -144,11 +191,14 @@ def fold_auc_ci(
     parts, smaller = [], 0
     for number in np.unique(fold):
         rows = fold == number
+        if weights is not None:
+            rows &= weights > 0.0
         count = int(min(positive[rows].sum(), (~positive[rows]).sum()))
         if count >= 2:
             smaller += count
             if max_fpr is None:
-                parts.append(roc_auc_ci(positive[rows], scores[rows], confidence=confidence))
+                own = None if weights is None else weights[rows]
+                parts.append(roc_auc_ci(positive[rows], scores[rows], confidence=confidence, sample_weight=own))
             else:
                 parts.append(partial_auc_ci(positive[rows], scores[rows], max_fpr=max_fpr, confidence=confidence))
     if not parts:
@@ -168,7 +218,10 @@ SUSPECT_ROWS = 20_000  # rows of a stream in which leaking features are looked f
 
 @dataclass(frozen=True)
 class Plan:
-    """What the user asked for: candidates for l1, features, folds, seed, whom to tell each stage, and how to rank."""
+    """What the user asked for: candidates for l1, features, folds, seed, whom to tell each stage, and how to rank.
+
+    `selection` and `n_jobs` are those of `AUCClassifierCV`.
+    """
 
     l1: str | Sequence[float]
     features: Any
@@ -179,6 +232,8 @@ class Plan:
     loss: LossName = "squared"
     penalty: PenaltyName = "elasticnet"
     private: bool = False
+    selection: str = "best"
+    n_jobs: int | None = None
 
     @property
     def trained_on(self) -> LossChoice:
@@ -190,7 +245,8 @@ class Fit(NamedTuple):
     """A fitted estimator, and what came with it.
 
     `counts` are the rows of each class, negative ones first. `held_out` are scores of rows by models that had not seen
-    them. `moments` and `scaling` are those of encoded rows; None where a map took the columns as they are.
+    them, and `weights` theirs, where rows have some. `moments` and `scaling` are those of encoded rows; None where a
+    map took the columns as they are. `sample` are some training rows as they are.
     """
 
     estimator: AUCClassifierCV
@@ -199,12 +255,14 @@ class Fit(NamedTuple):
     notes: list[str]
     moments: ClassMoments | None = None
     scaling: Scaling | None = None
+    weights: np.ndarray | None = None
+    sample: Any = None
 
 
 def fit_maps(opened: OpenedTable, plan: Plan) -> Fit:
     """Feature maps of the columns as they are; all rows are in memory."""
     rows, positive = opened.load_rows()
-    folds = stratified_folds(positive, plan.n_splits, plan.seed)
+    folds = make_folds(opened, positive, plan)
     constant = data_checks.find_constant_columns(rows, opened.schema)
     if len(constant) == len(opened.schema.columns):
         raise ValueError("every feature is constant: there is nothing to learn from")
@@ -235,40 +293,52 @@ def fit_maps(opened: OpenedTable, plan: Plan) -> Fit:
         max_fpr=plan.max_fpr,
         features=features,
         cv=folds,
+        selection=plan.selection,
+        n_jobs=plan.n_jobs,
         random_state=plan.seed,
     )
     with blas_threads(1 if positive.size <= SMALL_ROWS else None):
-        fitted = search.fit(rows, positive)
+        fitted = search.fit(rows, positive, opened.weights, opened.groups)
         plan.say("scoring each fold by a model of the others")
         chosen: Any = straight(fitted, plan)
         if fitted.features_ is not None:  # the map learns from the other folds alone
             at = fitted.l2_, fitted.l1_, search.tol, search.max_iter
             chosen = MappedScorer(fitted.features_, *at, PenaltyFamily(plan.penalty), plan.trained_on)
-        held_out = cross_fit(chosen, rows, positive, folds)
-    return Fit(fitted, np.bincount(positive, minlength=2).tolist(), held_out, notes)
+        held_out = cross_fit(chosen, rows, positive, folds, opened.weights)
+    weights = None if opened.weights is None else held_out.weights
+    return Fit(fitted, np.bincount(positive, minlength=2).tolist(), held_out, notes, weights=weights, sample=rows)
 
 
 def fit_linear(opened: OpenedTable, plan: Plan) -> Fit:
     """Encoded and standardised rows; all of them are in memory."""
     rows, positive = opened.load_rows()
-    folds = stratified_folds(positive, plan.n_splits, plan.seed)
+    folds = make_folds(opened, positive, plan)
     notes = data_checks.note_missing_values(data_checks.count_missing(rows, opened.schema), positive.size)
     notes += data_checks.note_leaking_features(rows, positive, opened.schema)
     X = opened.encode(rows)
-    moments = ClassMoments(X.shape[1], classes=[False, True], scatter=False).update(X, positive)
+    moments = ClassMoments(X.shape[1], classes=[False, True], scatter=False).update(X, positive, opened.weights)
     scaling = _scaling(moments, sparse.issparse(X))
     X = scaling(X)
     plan.say(f"choosing the penalty by {folds.get_n_splits()} folds")
     l1s = l1_grid(plan.l1, moments, scaling, plan.penalty)
     search = AUCClassifierCV(
-        l1s=l1s, loss=plan.loss, penalty=plan.penalty, max_fpr=plan.max_fpr, cv=folds, random_state=plan.seed
+        l1s=l1s,
+        loss=plan.loss,
+        penalty=plan.penalty,
+        max_fpr=plan.max_fpr,
+        cv=folds,
+        selection=plan.selection,
+        n_jobs=plan.n_jobs,
+        random_state=plan.seed,
     )
     with blas_threads(1 if positive.size <= SMALL_ROWS else None):
-        fitted = search.fit(X, positive)
+        fitted = search.fit(X, positive, opened.weights, opened.groups)
         plan.say("scoring each fold by a model of the others")
-        held_out = cross_fit(straight(fitted, plan), X, positive, folds)
+        held_out = cross_fit(straight(fitted, plan), X, positive, folds, opened.weights)
     notes += _constant_notes(opened, moments)
-    return Fit(fitted, np.bincount(positive, minlength=2).tolist(), held_out, notes, moments, scaling)
+    weights = None if opened.weights is None else held_out.weights
+    counts = np.bincount(positive, minlength=2).tolist()
+    return Fit(fitted, counts, held_out, notes, moments, scaling, weights, rows)
 
 
 def fit_blocks(opened: OpenedTable, plan: Plan) -> Fit:
@@ -281,10 +351,19 @@ def fit_blocks(opened: OpenedTable, plan: Plan) -> Fit:
     scaling = _scaling(moments, opened.chunks.sparse)
     plan.say(f"second and third reading: moments and scores of {plan.n_splits} folds")
     l1s, folds = l1_grid(plan.l1, moments, scaling, plan.penalty), HashFolds(plan.n_splits, plan.seed)
-    search = AUCClassifierCV(l1s=l1s, penalty=plan.penalty, cv=folds, max_fpr=plan.max_fpr)
+    search = AUCClassifierCV(
+        l1s=l1s,
+        penalty=plan.penalty,
+        cv=folds,
+        max_fpr=plan.max_fpr,
+        selection=plan.selection,
+        n_jobs=plan.n_jobs,
+    )
     fitted = search.fit_stream(StandardisedBlocks(opened, scaling))
     notes += _constant_notes(opened, moments)
-    return Fit(fitted, list(map(int, moments.rows)), fitted.held_out_, notes, moments, scaling)
+    held_out = fitted.held_out_
+    weights = None if opened.weights_column is None else held_out.weights
+    return Fit(fitted, list(map(int, moments.rows)), held_out, notes, moments, scaling, weights, sample.X)
 
 
 def l1_grid(
@@ -327,9 +406,9 @@ class StandardisedBlocks:
     def n_rows(self) -> int | None:
         return self.opened.n_rows
 
-    def __iter__(self) -> Iterator[tuple[Any, np.ndarray]]:
-        for X, y in self.opened:
-            yield self.scaling(X), y
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        for X, *more in self.opened:
+            yield self.scaling(X), *more
 
 
 class RowSample:
@@ -356,9 +435,9 @@ def gather(opened: OpenedTable, seed: int) -> tuple[ClassMoments, RowSample, dic
     moments = ClassMoments(schema.n_features, classes=[False, True], scatter=False)
     sample = RowSample(SUSPECT_ROWS, np.random.default_rng(seed))
     missing: dict[str, int] = {}
-    for rows, y in opened.blocks():
+    for rows, y, weights in opened.blocks():
         for name, count in data_checks.count_missing(rows, schema).items():
             missing[name] = missing.get(name, 0) + count
-        moments.update(opened.encode(rows), y)
+        moments.update(opened.encode(rows), y, weights)
         sample.add(rows, y)
     return moments, sample, missing

@@ -22,6 +22,7 @@ from vrspam.inspection import column_groups, keeps_columns_apart
 from vrspam.moments import ClassMoments
 from vrspam.tool.calibration import Calibration
 from vrspam.tool.curves import Shapes
+from vrspam.tool.fingerprint import Fingerprint
 
 
 def spread(moments: ClassMoments) -> tuple[np.ndarray, np.ndarray]:
@@ -135,6 +136,8 @@ class Model:
         From scores to probabilities of the positive label.
     identifiers : tuple of str
         Columns that were left out because they only name the rows; `predict` hands them on.
+    fingerprint : Fingerprint or None
+        Salted hashes of some training rows, by which `evaluate` can tell that it is given the training file.
     training : dict
         Facts about the training: rows, positives, penalties, cross-validated AUC with its interval, certificate.
     """
@@ -151,6 +154,7 @@ class Model:
     shapes: Shapes | None = None
     calibration: Calibration | None = None
     identifiers: tuple[str, ...] = ()
+    fingerprint: Fingerprint | None = None
     training: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -23,11 +23,12 @@ from vrspam.data.schema import made_columns
 from vrspam.features import map_from_dict
 from vrspam.tool.calibration import calibration_from_dict
 from vrspam.tool.curves import Shapes
+from vrspam.tool.fingerprint import Fingerprint
 from vrspam.tool.model import Model
 from vrspam.tool.modelfile_v1 import EncodedMap, EncodedModel
 
 FORMAT = "vrspam-model"
-VERSION = 4  # 3: no readings of text and dates, no ranges; 2: curves of a kernel's additive part, no pairs; 1: see modelfile_v1
+VERSION = 4  # 3: no readings of text and dates; 2: curves of a kernel's additive part, no pairs; 1: see modelfile_v1
 HEAD = 256  # bytes that tell a model file from others
 LONGEST = 200  # characters of a reason that quotes a file
 _LABELS = {"bool": (bool,), "int64": (int,), "double": (int, float), "string": (str,)}
@@ -57,6 +58,7 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
         "shapes": None if model.shapes is None else model.shapes.to_dict(),
         "calibration": None if model.calibration is None else model.calibration.to_dict(),
         "identifiers": list(model.identifiers),
+        "fingerprint": None if model.fingerprint is None else model.fingerprint.to_dict(),
         "training": _with_notes(model.training, _plain_note),
     }
     head = {"format": FORMAT, "version": model.version, "written_by": f"vrspam {vrspam.__version__}"}
@@ -141,6 +143,7 @@ def _model(content: Any, version: Any) -> Model:
         shapes=None if content.get("shapes") is None else Shapes.from_dict(content["shapes"]),
         calibration=None if calibration is None else calibration_from_dict(calibration),
         identifiers=tuple(content["identifiers"]),
+        fingerprint=None if content.get("fingerprint") is None else Fingerprint.from_dict(content["fingerprint"]),
         training=_with_notes(content["training"], WordedText.from_plain),
     )
 

@@ -131,7 +131,9 @@ def evaluation_page(
     if evaluation.bins:
         figures["reliability"] = reliability_picture(evaluation)
     shown = {name: _embedded(figure, folder, name) for name, figure in figures.items()}
-    noticed = [Text("Noticed in these rows:"), Bullets(list(evaluation.notes))] if evaluation.notes else []
+    noticed: list[Text | Bullets] = []
+    if evaluation.notes:
+        noticed = [Text("Noticed in these rows:"), Bullets(list(evaluation.notes))]
     page.add("Ranking", *_ranking(evaluation), *noticed, shown["ROC and precision"])
     page.add("Scores", shown["scores"], *_lift_table(evaluation))
     page.add("Thresholds", _threshold_table(evaluation, cost_ratio, recall), *_sensitivity_table(evaluation))

@@ -74,8 +74,16 @@ def predict(
     int
         Rows written.
     """
-    options = {"ids": ids, "escape_formulas": escape_formulas, "drop_errors": drop_errors or skip_errors}
-    found = predict_rows(model, path, out, progress=progress, **options, **reading)
+    found = predict_rows(
+        model,
+        path,
+        out,
+        ids=ids,
+        escape_formulas=escape_formulas,
+        drop_errors=drop_errors or skip_errors,
+        progress=progress,
+        **reading,
+    )
     if found.unscored:
         one = found.unscored == 1
         warn(
@@ -160,7 +168,10 @@ def _with_broken_rows(batch: Any, broken: Sequence[BrokenRow], keep: list[str]) 
     lines = []
     for row in broken:
         copied = {} if row.kept is None else dict(zip(batch.schema.names, row.kept.columns, strict=False))
-        cells = {name: copied.get(name, pa.nulls(1, kind)) for name, kind in zip(batch.schema.names, batch.schema.types, strict=True)}  # noqa: E501
+        cells = {
+            name: copied.get(name, pa.nulls(1, kind))
+            for name, kind in zip(batch.schema.names, batch.schema.types, strict=True)
+        }
         cells[REASON] = pa.array([row.reason])
         lines.append(pa.record_batch(cells).cast(batch.schema))
     whole = pa.Table.from_batches([batch, *lines])

@@ -30,8 +30,8 @@ class OpenedTable:
 
     Rows are arrow tables of typed columns, or arrays for files without names; `encode` makes features of them.
     `loaded` are all rows, and whether each is positive, where they are in memory. `grouped` are the columns of more
-    than `max_categories` categories, whose rare ones count as one. `weights`, `groups` and `time` are columns beside the
-    features, of rows in memory.
+    than `max_categories` categories, whose rare ones count as one. `weights`, `groups` and `time` are columns beside
+    the features, of rows in memory.
     """
 
     chunks: Chunks
@@ -44,6 +44,7 @@ class OpenedTable:
     weights: np.ndarray | None = None
     groups: np.ndarray | None = None
     time: np.ndarray | None = None
+    weights_column: str | None = None
 
     @property
     def schema(self) -> Schema:
@@ -53,18 +54,22 @@ class OpenedTable:
     def n_rows(self) -> int | None:
         return self.chunks.n_rows if self.loaded is None else self.loaded[1].size
 
-    def blocks(self) -> Iterator[tuple[Any, np.ndarray]]:
-        """Yield (rows as they are, whether each is positive); rows in memory are one block."""
+    def blocks(self) -> Iterator[tuple[Any, np.ndarray, np.ndarray | None]]:
+        """Yield (rows as they are, whether each is positive, weights or None); rows in memory are one block."""
         if self.loaded is not None:
-            yield self.loaded
+            yield *self.loaded, self.weights
             return
-        for rows, labels in self.chunks:
-            yield rows, labels == self.positive
+        for rows, labels, *more in self.chunks:
+            weights = None
+            if self.weights_column is not None:
+                path = self.chunks.source.paths[0]
+                weights = beside_values(more[0], {"weights": self.weights_column}, path)["weights"]
+            yield rows, labels == self.positive, weights
 
-    def __iter__(self) -> Iterator[tuple[Any, np.ndarray]]:
-        """Yield blocks of (encoded rows, whether each is positive)."""
-        for rows, positive in self.blocks():
-            yield self.encode(rows), positive
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        """Yield blocks of (encoded rows, whether each is positive), with weights where there are some."""
+        for rows, positive, weights in self.blocks():
+            yield (self.encode(rows), positive) if weights is None else (self.encode(rows), positive, weights)
 
     def encode(self, rows: Any) -> Any:
         """Features of rows: missing numbers are replaced by their means, categories are one-hot."""
@@ -77,7 +82,7 @@ class OpenedTable:
         found = list(self.blocks())
         if not found:
             raise self.chunks.nothing_left()
-        return stack([rows for rows, _ in found]), np.concatenate([positive for _, positive in found])
+        return stack([rows for rows, *_ in found]), np.concatenate([positive for _, positive, _ in found])
 
     def load(self) -> tuple[Any, np.ndarray]:
         """All rows encoded, and whether each is positive."""
@@ -178,7 +183,16 @@ def open_labelled(
         schema = _with_means(schema, (rows for rows, *_ in again))
     label = choose_positive(schema.labels or (), positive)
     columns = {} if loaded is None else beside_values(loaded.others, beside, source.paths[0])
-    chunks = Chunks(source, schema, unknown="ignore", on_error=on_error, progress=progress, raw=True, lenient=True)
+    chunks = Chunks(
+        source,
+        schema,
+        unknown="ignore",
+        keep=[weights] if weights else (),
+        on_error=on_error,
+        progress=progress,
+        raw=True,
+        lenient=True,
+    )
     return OpenedTable(
         chunks,
         label,
@@ -187,6 +201,7 @@ def open_labelled(
         None if loaded is None else (frame.select(list(schema.columns)), loaded.labels == label),
         max_categories,
         tuple(inspector.grouped),
+        weights_column=weights,
         **columns,
     )
 

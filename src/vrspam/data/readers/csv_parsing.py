@@ -62,7 +62,7 @@ def parse_block(
     problems: Problems,
     lenient: bool = False,
 ) -> ParsedBlock:
-    """Parse a block that starts at `line`; with `lenient`, cells of the wrong type are missing, else their lines bad."""
+    """Parse a block that starts at `line`; with `lenient`, cells of the wrong type are missing, not bad."""
     import pyarrow as pa
 
     def line_of(row: int) -> int:
@@ -282,9 +282,7 @@ def without_spaces(text: bytes, delimiter: str) -> bytes:
         while (shorter := text.replace(sign + b" ", sign)) != text:
             text = shorter
         return text
-    return re.sub(
-        rb'("(?:[^"]|"")*")|(?<=' + re.escape(sign) + rb") +", lambda found: found[1] or b"", text
-    )
+    return re.sub(rb'("(?:[^"]|"")*")|(?<=' + re.escape(sign) + rb") +", lambda found: found[1] or b"", text)
 
 
 def not_castable(values: Sequence[str], kind: Any, decimal: str = ".") -> list[int]:

@@ -58,9 +58,7 @@ class CSVReader:
     tabular, sparse, options = True, False, ("delimiter", "encoding", "block_bytes")
     line = None
 
-    def __init__(
-        self, delimiter: str | None = None, encoding: str | None = None, block_bytes: int = 8 << 20
-    ) -> None:
+    def __init__(self, delimiter: str | None = None, encoding: str | None = None, block_bytes: int = 8 << 20) -> None:
         self.delimiter, self.encoding, self.block_bytes = delimiter, encoding, block_bytes
         self._encodings: dict[str, str] = {}
         self._heads: dict[tuple[str, int, int], _Head] = {}

@@ -57,7 +57,9 @@ def _as_column(cells: list[Any]) -> Any:
         return pa.array(kept, pa.bool_() if present else pa.null())
     if all(isinstance(cell, int | float) and not isinstance(cell, bool) for cell in present):
         whole = all(isinstance(cell, int) and abs(cell) < 2**63 for cell in present)
-        return pa.array(kept if whole else [None if c is None else float(c) for c in kept], pa.int64() if whole else pa.float64())  # noqa: E501
+        return pa.array(
+            kept if whole else [None if c is None else float(c) for c in kept], pa.int64() if whole else pa.float64()
+        )
     if all(isinstance(cell, date) for cell in present):
         moments = [c if c is None or isinstance(c, datetime) else datetime(c.year, c.month, c.day) for c in kept]
         return pa.array(moments, pa.timestamp("us"))
