@@ -88,7 +88,6 @@ def predict(
     for note in found.unseen:
         warn(f"warning: {note}")
     if found.unscored:
-        warn(
-            f"warning: {found.unscored:,} rows have no score; the column 'reason' says why, --drop-errors leaves them out"
-        )
+        rows = f"{found.unscored:,} row{' has' if found.unscored == 1 else 's have'}"
+        warn(f"warning: {rows} no score: 'reason' says why, --drop-errors leaves such rows out")
     say(f"{found.rows - found.unscored:,} rows scored: {out}")

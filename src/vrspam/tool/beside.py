@@ -33,27 +33,29 @@ def check_beside(beside: Mapping[str, str], target: str, drop: Sequence[str]) ->
 
 def beside_values(others: Any, beside: Mapping[str, str], path: str) -> dict[str, np.ndarray]:
     """The weights, groups and times of all rows, from a table of these columns."""
+    import pyarrow as pa
+
     found = {}
     for option, name in beside.items():
-        column = nw.from_native(others.column(name), series_only=True).alias(name)
+        values = others.column(name)
+        whole = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
+        column = nw.from_native(whole, series_only=True).alias(name)
         if option == "groups":
             found[option] = _groups(column, path)
         else:
-            values = _ordered_numbers(column, path, option)
-            found[option] = check_weights(values, path, name) if option == "weights" else values
+            numbers = _ordered_numbers(column, path, option)
+            found[option] = check_weights(numbers, path, name) if option == "weights" else numbers
     return found
 
 
 def check_weights(values: np.ndarray, path: str, name: str) -> np.ndarray:
-    """Refuse weights that are negative, infinite or all 0."""
+    """Refuse weights that are missing, negative or infinite."""
     wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0.0)))
     if wrong.size:
         raise DataError(
             f"{path}: column {name!r} holds weights, and {wrong.size:,} of them are missing, negative or infinite (the "
             f"first in row {wrong[0] + 1}): correct them"
         )
-    if not values.any():
-        raise DataError(f"{path}: all weights in column {name!r} are 0: at least one row must count")
     return values
 
 
