@@ -42,7 +42,7 @@ def base() -> pd.DataFrame:
 
 
 def clean(*parts: str) -> pd.DataFrame:
-    """The table as one would clean it by hand: no text but categories, and for the date the `parts` that are asked for."""
+    """The table as one would clean it by hand: no text but categories, and some `parts` of the date."""
     frame = base()
     when = frame["visit"]
     nanoseconds = when.to_numpy().astype("datetime64[us]").astype(np.int64)
@@ -51,13 +51,13 @@ def clean(*parts: str) -> pd.DataFrame:
     values = {
         "year": 1970.0 + nanoseconds / (86_400e6 * 365.2425),
         "month": when.dt.month.astype(float),
-        "weekday": when.dt.dayofweek + 1.0,
+        "weekday": when.dt.day_of_week + 1.0,
         "hour": when.dt.hour.astype(float),
     }
     made = {f"visit ({part})": np.asarray(values[part]) for part in parts}
     return pd.DataFrame(
         {"age": frame["age"], "income": frame["income"], **made, "town": frame["town"], "sick": frame["sick"]}
-    )  # noqa: E501
+    )
 
 
 DAY, MOMENT = ("year", "month", "weekday"), ("year", "month", "weekday", "hour")
@@ -351,7 +351,7 @@ def row_cases() -> list[Messy]:
             "a column without a name",
             written(lambda: numbered(np.arange(ROWS))().rename(columns={"patient": ""})),
             clean,
-        ),  # noqa: E501
+        ),
     ]
 
     def with_lines(change: Callable[[list[str]], None]) -> Callable[[Path], Path]:

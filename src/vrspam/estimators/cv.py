@@ -97,7 +97,7 @@ class AUCClassifierCV(AUCClassifierBase):
         the scores of the held-out rows as `decision_function` of the model of the other folds gives them, and their
         weights or None; it returns a number, higher being better, and may be called from several threads.
     cv : int, splitter or iterable of (training rows, validation rows), default=5
-        A number means stratified folds.
+        A number means stratified folds of shuffled rows.
     selection : {"best", "one-standard-error"}, default="best"
         "one-standard-error" takes, of all points whose mean score is within one standard error of the best, the
         sparsest (largest l1), and of those the one with the largest l2. Of several feature maps it first takes
@@ -110,8 +110,10 @@ class AUCClassifierCV(AUCClassifierBase):
         "auto": standardised columns, "additive" and "kernel" (but as "linear" on more than 5,000 columns, and without
         maps of more than 5,000 features). "extended": all of these. One of them alone is named as in `selection_`, for
         example "kernel 1", "kernel alone 0.3" or "trees 4". With a map X may be a frame with categories, and have
-        missing values. In a list, and in "auto", "linear" means standardised columns. A dict gives each transformer the
-        name that it has in `selection_`.
+        missing values: text that is numbers is read as numbers, dates become a position in time, a month, a weekday and
+        an hour, and columns that only name the rows have no features, each with a warning (docs/tables.md). In a list,
+        and in "auto", "linear" means standardised columns. A dict gives each transformer the name that it has in
+        `selection_`.
     tol : float, default=1e-8
         Relative accuracy of every solution: its gap is at most tol·F(0).
     max_iter : int, default=1000
@@ -121,7 +123,8 @@ class AUCClassifierCV(AUCClassifierBase):
         or else, up to 1,000 features, as many as matrix products have threads (one decomposition gains little
         from them) and fit into 256 MB; beyond, 1.
     random_state : int, RandomState or None, default=None
-        With a number of folds: None takes rows in their order, anything else shuffles them first. It also draws
+        With a number of folds it shuffles the rows before they are split, with the seed 0 for None: a table may be
+        sorted (a splitter such as `sklearn.model_selection.StratifiedKFold` takes rows in their order). It also draws
         the landmarks of kernel features, is handed to transformers that have no `random_state` of their own, and
         seeds the draws of `corrected_score_` (with None they are the same in each fit).
 

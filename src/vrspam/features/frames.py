@@ -17,6 +17,8 @@ import numpy as np
 from narwhals.exceptions import DuplicateError
 from scipy import sparse
 
+from vrspam._utils.refusals import refuse_same_names
+
 BLOCK_ENTRIES = 1 << 21
 WHOLE_ROWS = 192  # products with a multiple of so many rows sum all of them in the same order
 
@@ -33,6 +35,7 @@ def _wrap(X: Any) -> Any:
     try:
         frame = nw.from_native(X, pass_through=True)
     except DuplicateError as error:
+        refuse_same_names(X)
         raise ValueError("Two columns of the frame have the same name: rename one.") from error
     return frame if isinstance(frame, nw.DataFrame | nw.LazyFrame) else None
 
