@@ -120,18 +120,19 @@ def _values(column: Any) -> Iterator[tuple[Any, bool]]:
     return zip(column.to_list(), column.is_null().to_numpy().tolist(), strict=True)
 
 
-def numbers(X: Any, index: int) -> np.ndarray:
+def numbers(X: Any, index: int, *, infinite: bool = False) -> np.ndarray:
     """Column `index`, of any type, as floats (float32 stays float32), missing values as NaN.
 
-    The type that a frame gives to a column may depend on its rows: one row with a missing value has no numbers.
+    The type that a frame gives to a column may depend on its rows: one row with a missing value has no numbers. Numbers
+    that are `infinite` are refused unless they are allowed.
     """
     column = _column(X, index)
     if column is None:
         return X[:, [index]].toarray().ravel() if sparse.issparse(X) else X[:, index]
-    return column_numbers(column, name_of(X, index))
+    return column_numbers(column, name_of(X, index), infinite=infinite)
 
 
-def column_numbers(column: Any, name: Any = None) -> np.ndarray:
+def column_numbers(column: Any, name: Any = None, *, infinite: bool = False) -> np.ndarray:
     """A series, of any type, as `numbers` gives it."""
     name = column.name if name is None else name
     if column.dtype.is_numeric() or column.dtype == nw.Boolean:
@@ -145,7 +146,7 @@ def column_numbers(column: Any, name: Any = None) -> np.ndarray:
         if not all(gone or isinstance(value, (Real, Decimal)) for value, gone in pairs):
             raise ValueError(f"Column {name!r} held numbers in fit and holds text now: convert it to numbers.")
         values = np.array([np.nan if gone else float(value) for value, gone in pairs])
-    if np.isinf(values).any():
+    if not infinite and np.isinf(values).any():
         raise ValueError(f"Column {name!r} contains infinity: remove or replace such values.")
     return values
 

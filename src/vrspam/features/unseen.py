@@ -75,7 +75,7 @@ class Unseen:
             if name not in places:
                 continue
             if isinstance(known, Range):
-                values = frames.numbers(columns, places[name])
+                values = frames.numbers(columns, places[name], infinite=True)
                 self._count(self.present, name, int(values.size - np.isnan(values).sum()))
                 self._count(self.far, name, int(known.is_far(values).sum()))
             else:

@@ -11,7 +11,7 @@ import numpy as np
 from vrspam._utils.messages import Parameter
 from vrspam.data import DataError
 from vrspam.features import frames
-from vrspam.features.readings import Dates, Numbers, as_moments
+from vrspam.features.readings import Dates, Found, Numbers, as_moments
 from vrspam.features.tables import find_in_column, texts_of
 
 
@@ -76,8 +76,10 @@ def _ordered_numbers(column: Any, path: str, option: str) -> np.ndarray:
     if column.dtype.is_numeric() or column.dtype == nw.Boolean:
         values = np.asarray(frames.column_numbers(column), dtype=np.float64)
     else:
-        found = find_in_column(column)
         texts = texts_of(column)
+        found = (
+            Found(Numbers()) if texts is not None and not Numbers().values(texts)[1].any() else find_in_column(column)
+        )
         if found is None or (option == "weights" and isinstance(found.reading, Dates)):
             what = "numbers" if option == "weights" else "numbers or dates"
             raise DataError(

@@ -239,7 +239,10 @@ def _model(opened: OpenedTable, fit: Fit, calibration: str, notes: list[str], fi
     others, positives = fit.counts
     calibrated: Calibration | None = None
     if calibration != "none":
-        calibrated = calibrate(held_out.scores, held_out.positive, calibration, held_out.weights)
+        weights = held_out.weights  # how many rows each stands for; only the ratios of weights that were given count
+        if fit.weights is not None:
+            weights = weights * (weights.size / weights.sum())
+        calibrated = calibrate(held_out.scores, held_out.positive, calibration, weights)
     features, candidates = parts.get("features"), fitted.selection_
     return Model(
         schema=opened.schema,
