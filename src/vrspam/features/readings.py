@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from functools import cached_property
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -53,7 +54,7 @@ class Numbers:
     thousands: str = ""
     unit: str = ""
 
-    @property
+    @cached_property
     def pattern(self) -> str:
         """The regular expression of a whole text; plain enough for all engines."""
         point, between = re.escape(self.decimal), f"[{_SPACES}]" if self.thousands == " " else self.thousands

@@ -218,7 +218,13 @@ class ColumnInspector:
         seen = self._seen[name]
         if name in self.categorical or (found := find_reading(seen)) is None:
             return False
-        strays = {text: count for text, count in seen.items() if not found.reading.parses(text)}
+        texts = text_series([*seen])
+        moments = np.empty(0)
+        if isinstance(found.reading, Dates):
+            moments, stray = found.reading.moments(texts)
+        else:
+            _, stray = found.reading.values(texts)
+        strays = {texts[place]: seen[texts[place]] for place in np.flatnonzero(stray).tolist()}
         others = sum(count for text, count in strays.items() if text.strip().lower() not in MISSING_WORDS)
         if others > (1.0 - NEARLY_ALL) * self._filled[name]:
             return False
@@ -227,7 +233,7 @@ class ColumnInspector:
             if self.dates == "drop":
                 self._leave_out(name, "holds dates; left out")
                 return True
-            parts = varying_parts(found.reading.moments(text_series([*seen]))[0])
+            parts = varying_parts(moments)
             self._readings[name] = replace(found.reading, parts=parts)
             self._note_dates(name, f"holds {remark}", parts, {})
         else:
@@ -375,10 +381,10 @@ class DatesSeen:
         import pyarrow as pa
 
         whole = pa.chunked_array([column]).drop_null()
-        if not len(whole):
+        if not len(whole) or len(self.varying) == len(PARTS):
             return
         moments = Dates().moments(nw.from_native(whole, series_only=True))[0]
-        for part in PARTS:
+        for part in (part for part in PARTS if part not in self.varying):
             values = date_part(moments[~np.isnat(moments)], part)
             if values.size:
                 self.first = self.first or {}

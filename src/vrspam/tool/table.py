@@ -176,7 +176,7 @@ def open_labelled(
     loaded = _read_table(source, inspector, problems, progress, keep=not streaming)
     schema = inspector.finish()
     if loaded is not None:
-        frame = schema.read(loaded.frame)[0]
+        frame = stack([schema.read(part)[0].select(list(schema.columns)) for part in loaded.frames])
         schema = _with_means(schema, [frame])
     elif schema.readings:
         again = Chunks(source, schema, unknown="ignore", on_error=on_error, raw=True, lenient=True)
@@ -198,7 +198,7 @@ def open_labelled(
         label,
         tuple(inspector.identifiers),
         tuple(inspector.notes),
-        None if loaded is None else (frame.select(list(schema.columns)), loaded.labels == label),
+        None if loaded is None else (frame, loaded.labels == label),
         max_categories,
         tuple(inspector.grouped),
         weights_column=weights,
@@ -258,9 +258,9 @@ def check_target(source: Source, target: str | None) -> None:
 
 
 class LoadedTable(NamedTuple):
-    """All rows of a table: numbers and text as they are, columns that are no features, and labels."""
+    """All rows of a table: numbers and text as they are, in blocks, columns that are no features, and labels."""
 
-    frame: Any
+    frames: list[Any]
     others: Any
     labels: np.ndarray
 
@@ -279,19 +279,17 @@ def _read_table(
             assert y is not None
             inspector.add(frame, other, y, block.strays)
             if keep:
+                for name in inspector.dates_seen:
+                    frame = frame.append_column(name, other.column(name))
                 frames.append(frame)
-                others.append(pa.Table.from_batches([other]))
+                others.append(pa.Table.from_batches([other]).select(list(inspector.beside)))
                 labels.append(y)
     problems.warn()
     if not hasattr(inspector, "schema") or not inspector.has_rows:
         raise problems.nothing_left(source.paths[0])
     if not keep:
         return None
-    beside = stack(others)
-    frame = stack(frames)
-    for name in inspector.dates_seen:
-        frame = frame.append_column(name, beside.column(name))
-    return LoadedTable(frame, beside, np.concatenate(labels))
+    return LoadedTable(frames, stack(others), np.concatenate(labels))
 
 
 def choose_positive(labels: Sequence[Label], wanted: str | None) -> Label:

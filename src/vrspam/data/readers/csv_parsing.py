@@ -70,7 +70,7 @@ def parse_block(
 
     if dialect.spaced:
         text = without_spaces(text, dialect.delimiter)
-    if not text.strip():
+    if not text or text.isspace():
         return ParsedBlock(None, line_of)
     try:
         return ParsedBlock(parse(text, dialect, types), line_of)
@@ -147,11 +147,11 @@ def _salvage(
                 wrong.setdefault(place, f"column {name!r} holds {value!r} where {_word(kind)} is expected")
     table = pa.table(columns)
     good = np.flatnonzero(~np.isin(rows, list(wrong)))
-    broken = []
-    for place in sorted(wrong):
+    broken, places = [], sorted(wrong)
+    for place, before in zip(places, np.searchsorted(rows[good], places).tolist(), strict=True):
         number = line + where[place]
         problems.report(path, index, f"line {number}", wrong[place])
-        broken.append((int(np.searchsorted(rows[good], place)), f"line {number}: {wrong[place]}"))
+        broken.append((before, f"line {number}: {wrong[place]}"))
     if good.size < len(rows):
         table = table.take(good)
     lines = [where[place] for place in rows[good].tolist()]
