@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from vrspam._utils.messages import Message, Parameter
 from vrspam.data.errors import NoLabel, Problems
-from vrspam.data.readers.arrow_reader import numeric_values
+from vrspam.data.readers.arrow_reader import column_values, numeric_values
 from vrspam.data.readers.base import Block
 from vrspam.data.schema import Schema
 
@@ -49,9 +49,10 @@ def check_table(block: Block, schema: Schema, keep: list[str], problems: Problem
 
     bad: BadRows = {}
     table = block.table
-    infinite = np.isinf(numeric_values(table, schema.numeric))
-    if infinite.any():
-        _note(infinite, schema.numeric, INFINITE, bad)
+    for name in schema.numeric:
+        values = column_values(table, name)
+        if not np.isfinite(values.sum()):
+            _note(np.isinf(values)[:, np.newaxis], (name,), INFINITE, bad)
     y = None if schema.target is None else _labels(table.column(schema.target), schema, bad)
     kept = (table if block.raw is None else block.raw).select(keep)
     if bad:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -76,16 +76,11 @@ class Numbers:
         fits = stripped.str.contains(self.pattern).to_numpy().astype(bool)
         good = stripped if fits.all() else stripped[np.flatnonzero(fits)]
         if len(good):
-            negative = good.str.contains("^\\(").to_numpy().astype(bool)
-            plain = good.str.replace_all("[\u2212]", "-")
-            keep = "0-9eE.,+-" if not self.unit else "0-9.,+-"
-            plain = plain.str.replace_all(f"[^{keep}]", "")
-            if self.thousands in (",", "."):
-                plain = plain.str.replace_all(self.thousands, "", literal=True)
+            negative = good.str.starts_with("(").to_numpy().astype(bool)
+            kept = f"0-9{self.decimal}-" if self.unit else f"0-9eE{self.decimal}-"
+            plain = good.str.replace_all("\u2212", "-", literal=True).str.replace_all(f"[^{kept}]", "")
             if self.decimal == ",":
                 plain = plain.str.replace_all(",", ".", literal=True)
-            # arrow refuses to read "+5" and "5."
-            plain = plain.str.replace_all("^[+]", "").str.replace_all("[.]$", "").str.replace_all("[.]e", ".0e")
             numbers = plain.cast(nw.Float64).to_numpy()
             found[present[fits]] = np.where(negative, -numbers, numbers)
         stray[present[~fits]] = True
@@ -324,6 +319,7 @@ def _find_dates(texts: Mapping[str, int], rows: int) -> Found | None:
     return Found(Dates(order), remark) if _agree(fits[order], texts, rows) else None
 
 
+@lru_cache(100_000)
 def _one_moment(text: str, order: str) -> datetime | None:
     """The date that a text says, None if it is none in this order."""
     text = text.strip()

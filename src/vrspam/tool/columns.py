@@ -17,7 +17,7 @@ from vrspam._utils.messages import Parameter, WordedText
 from vrspam.data import DataError, Schema
 from vrspam.data.errors import no_column
 from vrspam.data.first_pass import Label, Means
-from vrspam.data.readers.arrow_reader import is_integer, numeric_values, type_kind
+from vrspam.data.readers.arrow_reader import column_values, is_integer, type_kind
 from vrspam.data.readers.base import ColumnRequest
 from vrspam.data.schema import made_columns, table_schema
 from vrspam.features.readings import (
@@ -125,7 +125,6 @@ class ColumnInspector:
         self._filled = dict.fromkeys(self._seen, 0)  # values among which those of `_seen` were found
         self._means = Means(self.schema.numeric)
         self._integers = {name for name in self.schema.numeric if is_integer(types[name])}
-        self._low, self._high = np.full((2, len(self.schema.numeric)), np.nan)
         self._labels: set[Label] = set()
         return self._wanted
 
@@ -158,16 +157,10 @@ class ColumnInspector:
                 seen.update(
                     dict(zip(counts.field("values").to_pylist(), counts.field("counts").to_pylist(), strict=True))
                 )
-        for batch in frame.to_batches():
-            numbers = numeric_values(batch, self.schema.numeric)
-            self._low = np.fmin(self._low, np.fmin.reduce(numbers, axis=0))
-            self._high = np.fmax(self._high, np.fmax.reduce(numbers, axis=0))
-            if self._row_numbers is None:
-                optional = [
-                    (n, v) for n, v in zip(self.schema.numeric, numbers.T, strict=True) if n not in self.include
-                ]
-                self._row_numbers = [name for name, values in optional if is_identifier(values, name)]
-            self._means.add(numbers)
+        if self._row_numbers is None:
+            optional = [name for name in self.schema.numeric if name not in self.include]
+            self._row_numbers = [name for name in optional if is_identifier(column_values(frame, name), name)]
+        self._means.add_table(frame)
         self._labels.update(np.unique(labels).tolist())
 
     def finish(self) -> Schema:
@@ -201,7 +194,7 @@ class ColumnInspector:
         place = {name: self._order.index(made.get(name, name)) for name in (*numeric, *made)}
         ordered = sorted((*numeric, *made), key=lambda name: place[name])  # parts of one date stay in their order
         means = dict(zip(numeric, self._means.values(self.path, numeric), strict=True))
-        ends = zip(self.schema.numeric, self._low.tolist(), self._high.tolist(), strict=True)
+        ends = zip(self.schema.numeric, self._means.low.tolist(), self._means.high.tolist(), strict=True)
         return replace(
             self.schema,
             numeric=tuple(ordered),
@@ -287,7 +280,7 @@ class ColumnInspector:
             )
 
     def _note_large_integers(self) -> None:
-        largest = np.fmax(np.abs(self._low), np.abs(self._high))
+        largest = np.fmax(np.abs(self._means.low), np.abs(self._means.high))
         for name, value in zip(self.schema.numeric, largest.tolist(), strict=True):
             # 2⁵³ + 1 has become 2⁵³
             if value >= LARGEST_EXACT and name in self._integers and name not in self._left_out:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -11,11 +12,11 @@ from scipy import sparse
 
 from vrspam._utils.messages import Parameter
 from vrspam.data import Chunks, DataError, Schema
+from vrspam.data.chunks import read_ahead
 from vrspam.data.encode import check_table, encode_rows
 from vrspam.data.errors import Problems
 from vrspam.data.first_pass import Label, Means
 from vrspam.data.readers import Source
-from vrspam.data.readers.arrow_reader import numeric_values
 from vrspam.data.schema import infer_schema
 from vrspam.tool.beside import beside_values, check_beside
 from vrspam.tool.columns import ColumnInspector
@@ -101,7 +102,11 @@ def stack(parts: list[Any]) -> Any:
     import pyarrow as pa
 
     whole = pa.concat_tables(parts)
-    return whole.combine_chunks() if whole.nbytes < ONE_PIECE else whole
+    if whole.nbytes >= ONE_PIECE:
+        return whole
+    with ThreadPoolExecutor() as pool:
+        columns = list(pool.map(lambda column: column.combine_chunks(), whole.columns))
+    return pa.Table.from_arrays(columns, schema=whole.schema)
 
 
 def open_labelled(
@@ -176,7 +181,9 @@ def open_labelled(
     loaded = _read_table(source, inspector, problems, progress, keep=not streaming)
     schema = inspector.finish()
     if loaded is not None:
-        frame = stack([schema.read(part)[0].select(list(schema.columns)) for part in loaded.frames])
+        with ThreadPoolExecutor() as pool:  # arrow does without Python's lock
+            parts = pool.map(lambda part: schema.read(part)[0].select(list(schema.columns)), loaded.frames)
+        frame = stack(list(parts))
         schema = _with_means(schema, [frame])
     elif schema.readings:
         again = Chunks(source, schema, unknown="ignore", on_error=on_error, raw=True, lenient=True)
@@ -235,15 +242,12 @@ def _with_means(schema: Schema, tables: Iterable[Any]) -> Schema:
     made = [name for name, value in zip(schema.numeric, schema.fill or (), strict=True) if np.isnan(value)]
     if not made:
         return schema
-    means, low, high = Means(made), *np.full((2, len(made)), np.nan)
+    means = Means(made)
     for table in tables:
-        for batch in table.select(made).to_batches():
-            numbers = numeric_values(batch, made)
-            means.add(numbers)
-            low, high = np.fmin(low, np.fmin.reduce(numbers, axis=0)), np.fmax(high, np.fmax.reduce(numbers, axis=0))
+        means.add_table(table)
     known = dict(zip(made, means.values("the table"), strict=True))
     fill = tuple(known.get(name, value) for name, value in zip(schema.numeric, schema.fill or (), strict=True))
-    ends = {name: (a, b) for name, a, b in zip(made, low.tolist(), high.tolist(), strict=True)}
+    ends = {name: (a, b) for name, a, b in zip(made, means.low.tolist(), means.high.tolist(), strict=True)}
     return replace(schema, fill=fill, ranges={**schema.ranges, **ends})
 
 
@@ -272,7 +276,7 @@ def _read_table(
     import pyarrow as pa
 
     frames, others, labels = [], [], []
-    for block in source.blocks(inspector.choose, BLOCK_ROWS, problems, "reading" if progress else None):
+    for block in read_ahead(source.blocks(inspector.choose, BLOCK_ROWS, problems, "reading" if progress else None)):
         checked = check_table(block, inspector.schema, inspector.handed_on, problems) if block.rows else None
         if checked is not None:
             frame, y, other = checked

@@ -41,6 +41,12 @@ def numeric_values(table: Any, names: Sequence[str]) -> np.ndarray:
     return table.select(list(names)).to_tensor(null_to_nan=True, row_major=True).to_numpy()
 
 
+def column_values(table: Any, name: str) -> np.ndarray:
+    """Return a float64 column of a record batch or a table, missing values as NaN."""
+    column = table.column(name)
+    return column.to_numpy() if hasattr(column, "chunks") else column.to_numpy(zero_copy_only=False)
+
+
 class ArrowReader:
     """What Parquet and Feather share: a schema in the file, and groups of rows that are read one by one."""
 
