@@ -8,7 +8,7 @@ import io
 import lzma
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +115,10 @@ def dated(form: Callable[[pd.Timestamp], Any]) -> Callable[[], pd.DataFrame]:
     return make
 
 
+def written_as(when: pd.Timestamp, form: str) -> str:
+    return when.strftime(form)
+
+
 def german(value: float, thousands: str = ".") -> str:
     return f"{value:,.2f}".replace(",", "_").replace(".", ",").replace("_", thousands)
 
@@ -214,7 +218,7 @@ def date_cases() -> list[Messy]:
     cases = []
     for name, form in days.items():
         words = (says[name],) if name in says else ("dates",)
-        made = dated(lambda when, form=form: when.strftime(form))
+        made = dated(partial(written_as, form=form))
         cases.append(Messy(f"dates: {name}", written(made), lambda: clean(*DAY), words))
     moments = {
         "ISO": "%Y-%m-%d %H:%M:%S",
@@ -225,7 +229,7 @@ def date_cases() -> list[Messy]:
         "German": "%d.%m.%Y %H:%M:%S",
     }
     for name, form in moments.items():
-        made = dated(lambda when, form=form: when.strftime(form))
+        made = dated(partial(written_as, form=form))
         cases.append(Messy(f"times: {name}", written(made), lambda: clean(*MOMENT)))
 
     def gaps(parts: tuple[str, ...]) -> pd.DataFrame:
@@ -241,9 +245,9 @@ def date_cases() -> list[Messy]:
 
         return make
 
-    words = ("5 values that are", "('unknown') count as missing")
-    cases.append(Messy("dates: some unknown", written(unknown("%Y-%m-%d")), lambda: gaps(DAY), words))
-    cases.append(Messy("dates: American, some unknown", written(unknown("%m/%d/%Y")), lambda: gaps(DAY), words[1:]))
+    unread = ("5 values that are", "('unknown') count as missing")
+    cases.append(Messy("dates: some unknown", written(unknown("%Y-%m-%d")), lambda: gaps(DAY), unread))
+    cases.append(Messy("dates: American, some unknown", written(unknown("%m/%d/%Y")), lambda: gaps(DAY), unread[1:]))
 
     def parquet(change: Callable[[pd.DataFrame], pd.DataFrame], end: str = "parquet") -> Callable[[Path], Path]:
         def write(folder: Path) -> Path:

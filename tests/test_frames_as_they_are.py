@@ -141,6 +141,7 @@ def test_numbers_come_back_from_their_text(parts, country):
     if found is None:  # fewer than two different texts
         assert len(set(texts)) < 2
         return
+    assert isinstance(found.reading, Numbers)
     for one in series([*texts, None, "?"]):
         numbers, stray = found.reading.values(one)
         np.testing.assert_allclose(numbers[: len(texts)], [float(f"{v:.2f}") for v in values], rtol=1e-12)
@@ -159,6 +160,8 @@ def test_dates_come_back_from_their_text(moments, form):
         return
     texts = [moment.strftime(form) for moment in moments]
     found = find_reading(Counter(texts))
+    assert found is not None
+    assert isinstance(found.reading, Dates)
     for one in series([*texts, None, "soon"]):
         read, stray = found.reading.moments(one)
         assert read[: len(texts)].tolist() == moments

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,11 +19,11 @@ from vrspam.cli import main
 from vrspam.data import readers
 from vrspam.metrics import roc_auc_ci
 from vrspam.tool import load_model, predict, save_model, train
-from vrspam.tool.fitting import forward_folds, make_folds
+from vrspam.tool.fitting import Plan, forward_folds, make_folds
 from vrspam.tool.table import open_labelled
 
 LINEAR = ["--features", "linear", "--folds", "2"]
-FAST = {"features": "linear", "n_splits": 2}
+FAST: dict[str, Any] = {"features": "linear", "n_splits": 2}
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +130,9 @@ def test_the_training_file_is_told(folder, tmp_path, capsys):
     large = base()[["age", "sick"]].loc[np.arange(1500) % 200].reset_index(drop=True)
     large["age"] = np.random.default_rng(0).normal(50, 10, 1500)
     large.to_csv(tmp_path / "large.csv", index=False)
-    assert len(train(tmp_path / "large.csv", "sick", **FAST).fingerprint.rows) == 1000
+    fingerprint = train(tmp_path / "large.csv", "sick", **FAST).fingerprint
+    assert fingerprint is not None
+    assert len(fingerprint.rows) == 1000
     for option in ("--no-fingerprint", "--private"):
         args = ["train", str(folder / "clean.csv"), "--target", "sick", "--model", str(tmp_path / "n.json"), *LINEAR]
         assert main([*args, option]) == 0
@@ -171,7 +174,7 @@ def visits(tmp_path_factory):
 @pytest.mark.parametrize("streaming", [False, True])
 def test_weights_count_in_the_fit_and_equal_ones_do_not(visits, tmp_path, streaming):
     path, table = visits
-    options = {"features": "linear", "n_splits": 3, "streaming": streaming, "drop": ["patient", "day"]}
+    options: dict[str, Any] = {"features": "linear", "n_splits": 3, "streaming": streaming, "drop": ["patient", "day"]}
     model = train(path, "sick", weights="weight", **options)
     assert model.schema.columns == ("age", "risk")
     # The oracle: the exact solution on standardised columns with these weights, at the penalty that was chosen.
@@ -190,6 +193,8 @@ def test_weights_count_in_the_fit_and_equal_ones_do_not(visits, tmp_path, stream
     for fact in ("cv_auc", "cv_auc_low", "cv_auc_high", "l2"):
         assert equal.training[fact] == pytest.approx(none.training[fact], rel=1e-6)
     scores = np.linspace(-1, 1, 5)
+    assert equal.calibration is not None
+    assert none.calibration is not None
     np.testing.assert_allclose(equal.calibration(scores), none.calibration(scores), rtol=1e-6)
 
 
@@ -233,7 +238,8 @@ def test_groups_stay_together(visits):
     path, table = visits
     opened = open_labelled(path, "sick", groups="patient")
     assert "patient" not in opened.schema.columns
-    plan = type("Plan", (), {"n_splits": 5, "seed": 0})
+    plan = Plan((0.0,), "linear", 5, 0, print)
+    assert opened.loaded is not None
     splits = list(make_folds(opened, opened.loaded[1], plan).split(None))
     assert len(splits) == 5
     patients = table["patient"].to_numpy()
@@ -249,6 +255,8 @@ def test_folds_look_forward(visits):
     opened = open_labelled(path, "sick", time="day", drop=["patient"])
     assert opened.schema.columns == ("age", "risk", "weight")
     days = pd.to_datetime(table["day"], format="%d.%m.%Y").to_numpy()
+    assert opened.loaded is not None
+    assert opened.time is not None
     splits = forward_folds(opened.time, opened.loaded[1], 4)
     assert len(splits) == 4
     for inside, outside in splits:

@@ -34,7 +34,7 @@ class BrokenRow(NamedTuple):
     kept: Any
 
 
-def read_ahead(items: Generator[Item, None, None], depth: int = 2) -> Iterator[Item]:
+def read_ahead(items: Iterator[Item], depth: int = 2) -> Iterator[Item]:
     """Yield the same items in the same order; a thread makes up to `depth` of them before they are asked for.
 
     An error in `items` is raised where its item would have come. Leaving the loop early ends the thread.
@@ -50,7 +50,8 @@ def read_ahead(items: Generator[Item, None, None], depth: int = 2) -> Iterator[I
             yield item
     finally:
         pool.shutdown(cancel_futures=True)
-        items.close()
+        if isinstance(items, Generator):
+            items.close()
 
 
 class Chunks:

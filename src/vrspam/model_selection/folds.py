@@ -160,7 +160,7 @@ def make_splits(cv, rows: Rows, classes: np.ndarray, groups=None, random_state=N
     A number of folds means stratified folds of shuffled rows: a table may be sorted. The seed is 0 if `random_state`
     is None.
     """
-    if isinstance(cv, Integral) and cv > 1:
+    if isinstance(cv, Integral) and int(cv) > 1:
         cv = StratifiedKFold(int(cv), shuffle=True, random_state=0 if random_state is None else random_state)
     y, weights = array_api.on_host(rows.y), None if rows.weights is None else array_api.on_host(rows.weights)
     is_list = not (cv is None or isinstance(cv, Integral) or hasattr(cv, "split"))

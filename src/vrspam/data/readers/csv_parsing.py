@@ -66,7 +66,7 @@ def parse_block(
     import pyarrow as pa
 
     def line_of(row: int) -> int:
-        return line + lines_of_rows(text, dialect)[row]
+        return line + line_at(lines_of_rows(text, dialect), row)
 
     if dialect.spaced:
         text = without_spaces(text, dialect.delimiter)
@@ -149,12 +149,12 @@ def _salvage(
     good = np.flatnonzero(~np.isin(rows, list(wrong)))
     broken, places = [], sorted(wrong)
     for place, before in zip(places, np.searchsorted(rows[good], places).tolist(), strict=True):
-        number = line + where[place]
+        number = line + line_at(where, place)
         problems.report(path, index, f"line {number}", wrong[place])
         broken.append((before, f"line {number}: {wrong[place]}"))
     if good.size < len(rows):
         table = table.take(good)
-    lines = [where[place] for place in rows[good].tolist()]
+    lines = [line_at(where, place) for place in rows[good].tolist()]
     return ParsedBlock(table, lambda row: line + lines[row], strays, broken)
 
 
@@ -256,8 +256,16 @@ def _convert_one_by_one(texts: Any, kind: Any) -> tuple[Any, np.ndarray]:
 def lines_of_rows(text: bytes, dialect: Dialect) -> list[int]:
     """The line, from 0, at which each row begins."""
     if b'"' not in text:
-        return [number for number, content in enumerate(text.split(b"\n")) if content not in (b"", b"\r")]
+        lines = enumerate(text.split(b"\n"))
+        if b"\r" not in text:
+            return [number for number, content in lines if content]
+        return [number for number, content in lines for part in content.split(b"\r") if part]  # each ends a row
     return [start for start, _, _ in csv_rows(text, dialect)]
+
+
+def line_at(starts: list[int], row: int) -> int:
+    """The line of a row; where quotes leave in doubt what a row is, the last line that is known."""
+    return starts[min(row, len(starts) - 1)] if starts else 0
 
 
 def csv_rows(text: bytes, dialect: Dialect) -> Iterator[tuple[int, int, list[str]]]:

@@ -22,6 +22,7 @@ from vrspam.data.readers.csv_parsing import (
     NULLS,
     Dialect,
     csv_rows,
+    line_at,
     lines_of_rows,
     not_castable,
     parse,
@@ -173,7 +174,7 @@ def _parse_good_lines(path: str, text: bytes, line: int, dialect: Dialect) -> An
 
     def note(row: Any) -> str:
         if not wrong:
-            place = lines_of_rows(text, dialect)[row.number - 1]
+            place = line_at(lines_of_rows(text, dialect), row.number - 1)
             wrong.append((line + place, f"{row.actual_columns} fields where the header has {len(dialect.names)}"))
         return "skip"
 
