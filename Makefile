@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 TESTS := -m pytest -n 2 --dist worksteal
 
-.PHONY: demo test test-lowest test-pythons test-strict fuzz lint hooks coverage bench bench-quality bench-corrected clean
+.PHONY: demo test test-lowest test-pythons test-strict fuzz lint hooks coverage bench bench-quality bench-tables bench-corrected clean
 
 demo: $(VENV)/.installed
 	$(BIN)/vrspam demo
@@ -59,6 +59,11 @@ bench: $(VENV)/.installed-dev
 
 bench-quality: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks.quality
+
+# Real tables as files, beside the same tables cleaned by hand: about ten minutes.
+bench-tables: $(VENV)/.installed-dev
+	$(PIP) --editable ".[quality]"
+	$(BIN)/python -m benchmarks.raw_tables
 
 # Whether the corrected AUC and its interval hold: an hour; stopped, it goes on where it was.
 bench-corrected: $(VENV)/.installed-dev

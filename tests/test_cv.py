@@ -78,7 +78,11 @@ def test_labels_of_any_type_and_an_integer_cv():
     words = AUCClassifierCV(L2S, L1S, cv=3, tol=TOL).fit(X, names)
     assert_allclose(numbers.auc_path_, words.auc_path_)
     assert words.classes_.tolist() == ["no", "yes"]
-    assert_allclose(numbers.auc_path_, naive_path(X, y, list(StratifiedKFold(3).split(X, y)), L2S, L1S), atol=1e-6)
+    assert_allclose(
+        numbers.auc_path_,
+        naive_path(X, y, list(StratifiedKFold(3, shuffle=True, random_state=0).split(X, y)), L2S, L1S),
+        atol=1e-6,
+    )
 
 
 def test_csr_equals_the_naive_computation():
@@ -456,8 +460,8 @@ def test_float32_rows_are_certified_on_the_whole_grid(how, l1s, monkeypatch, rec
     monkeypatch.setattr(sources, "choose_solver", lambda *args, **kwargs: how)
     X, y = make_data(300, 8)
     X = X.astype(np.float32)
-    model = AUCClassifierCV(l1s=l1s, cv=3).fit(X, y)
-    exact = AUCClassifierCV(l1s=l1s, cv=3, l2s=model.l2s_).fit(X.astype(np.float64), y)
+    model = AUCClassifierCV(l1s=l1s, cv=StratifiedKFold(3)).fit(X, y)
+    exact = AUCClassifierCV(l1s=l1s, cv=StratifiedKFold(3), l2s=model.l2s_).fit(X.astype(np.float64), y)
     assert model.converged_path_.all()
     assert not [w for w in recwarn if issubclass(w.category, ConvergenceWarning)]
     assert np.allclose(model.coef_, exact.coef_, rtol=1e-3, atol=1e-6)

@@ -668,12 +668,29 @@ def test_commas_are_no_fractions_where_points_are(tmp_path):
 
 def test_text_that_is_not_utf8_is_named_in_a_first_look_too(tmp_path):
     path = tmp_path / "t.csv"
-    path.write_bytes("town,y\nGraz,1\nKöln,0\n".encode("latin-1"))
+    path.write_bytes("town,y\nŁódź,1\nK".encode() + b"\xf6ln,0\n")  # most letters are UTF-8
     with pytest.raises(DataError, match=r"line 3: not UTF-8 text \(save the file as UTF-8\)"):
         Schema.infer(path, target="y")
-    path.write_bytes("town,y\nKöln,1\nKöln,0\n".encode("latin-1"))
-    with pytest.raises(DataError, match="line 2: not UTF-8 text"):
-        Schema.infer(path, target="y")
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "windows-1252", "utf-16", "utf-16-le", "utf-8-sig"])
+def test_other_encodings_are_recognised(tmp_path, encoding):
+    path = tmp_path / "t.csv"
+    text = "größe,town,y\n" + "".join(f"{i},{('Köln', 'Graz', 'Lübeck')[i % 3]},{i % 2}\n" for i in range(3000))
+    path.write_bytes(text.encode(encoding))
+    if encoding == "utf-8-sig":
+        schema = Schema.infer(path, target="y", chunk_bytes=5000)
+    else:
+        with pytest.warns(UserWarning, match="is read as .* text, as it is not UTF-8"):
+            schema = Schema.infer(path, target="y", chunk_bytes=5000)
+    assert schema.feature_names == ("größe", "town=Graz", "town=Köln", "town=Lübeck")
+    given = read_chunks(path, target="y", encoding=encoding, chunk_bytes=5000)
+    np.testing.assert_array_equal(np.concatenate([X[:, 0] for X, _ in given]), np.arange(3000))
+    with pytest.raises(DataError, match="encoding='klingon' is not known"):
+        read_chunks(path, target="y", encoding="klingon")
+    if encoding == "latin-1":
+        with pytest.raises(DataError, match=r"utf-16 text|no rows|header"):
+            list(read_chunks(path, target="y", encoding="utf-16"))
 
 
 def test_rows_that_all_have_a_field_too_many_are_named(tmp_path):

@@ -83,7 +83,7 @@ def test_isotonic_calibration_and_categories_come_back(tmp_path):
     assert bits(load_model(tmp_path / "m.json")) == bits(model)
     text = (tmp_path / "m.json").read_text("utf-8")
     assert "Łódź" in text  # readable
-    assert json.loads(text)["version"] == 3
+    assert json.loads(text)["version"] == 4
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
@@ -263,7 +263,7 @@ def test_newer_and_edited_files_are_refused(tmp_path):
     path = tmp_path / "m.json"
     save_model(make_model(), path)
     whole = json.loads(path.read_text("utf-8"))
-    path.write_text(json.dumps({**whole, "version": 4}))
+    path.write_text(json.dumps({**whole, "version": 5}))
     refused(path, "newer version of vrspam")
     for version in (0, None, "1", True):
         path.write_text(json.dumps({**whole, "version": version}))

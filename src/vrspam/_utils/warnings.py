@@ -238,3 +238,59 @@ class CategoriesGrouped(FieldsWarning):
 
     def __str__(self) -> str:
         return str(self.message)
+
+
+@dataclass(eq=False)
+class TextRead(FieldsWarning):
+    """The text of a column is read as numbers or dates.
+
+    >>> print(TextRead("price", "numbers", "text that was read as numbers ('$5')"))
+    Column 'price' holds text that was read as numbers ('$5'): make it categorical if its values are names.
+    """
+
+    column: Any
+    kind: str  # "numbers" or "dates"
+    remark: str
+
+    def __str__(self) -> str:
+        return f"Column {self.column!r} holds {self.remark}: make it categorical if its values are names."
+
+
+@dataclass(eq=False)
+class ColumnsLeftOut(FieldsWarning):
+    """Columns that only name the rows have no features.
+
+    >>> print(ColumnsLeftOut(("patient",)))
+    Column 'patient' looks like an identifier and has no features: make it categorical, or numbers with ties, ...
+    """
+
+    columns: tuple[Any, ...]
+
+    def __str__(self) -> str:
+        more = len(self.columns) - SHOWN
+        names = ", ".join(map(repr, self.columns[:SHOWN])) + (f" and {more} more" if more > 0 else "")
+        if len(self.columns) == 1:
+            return (
+                f"Column {names} looks like an identifier and has no features: make it categorical, or numbers with "
+                "ties, to use it."
+            )
+        return (
+            f"Columns {names} look like identifiers and have no features: make them categorical, or numbers with ties, "
+            "to use them."
+        )
+
+
+@dataclass(eq=False)
+class UnseenValues(FieldsWarning):
+    """New rows hold what training rows did not.
+
+    >>> print(UnseenValues(("column 'town' has no value in any row, and had values in training",)))
+    These rows differ from those of training: column 'town' has no value in any row, and had values in training.
+    """
+
+    sentences: tuple[str, ...]
+
+    def __str__(self) -> str:
+        more = len(self.sentences) - SHOWN
+        shown = "; ".join(self.sentences[:SHOWN]) + (f"; and so {more} more" if more > 0 else "")
+        return f"These rows differ from those of training: {shown}."

@@ -11,7 +11,7 @@ import typer
 
 from vrspam._utils.messages import require
 from vrspam.cli import options
-from vrspam.cli.options import err, print_json, say, warnings_as_lines
+from vrspam.cli.options import err, print_json, say, warn, warnings_as_lines
 
 if TYPE_CHECKING:
     from vrspam.metrics import DeLongTest
@@ -36,8 +36,10 @@ def evaluate(
         float, typer.Option(help="Adds the highest threshold that finds this share of the positives.")
     ] = 0.9,
     max_fpr: options.MaxFpr = None,
+    weights: options.Weights = None,
     format: options.FileFormat = None,
     delimiter: options.Delimiter = None,
+    encoding: options.Encoding = None,
     zero_based: options.ZeroBased = None,
     skip_errors: options.SkipErrors = False,
     as_json: options.AsJson = False,
@@ -58,7 +60,9 @@ def evaluate(
         raise typer.BadParameter(f"{recall:g} is not above 0 and at most 1", param_hint="--recall")
     options.check_positive("--cost-ratio", cost_ratio)
     options.check_max_fpr(max_fpr)
-    read = {"format": format, "delimiter": delimiter, "zero_based": zero_based}
+    if weights is not None and max_fpr is not None:
+        raise typer.BadParameter("there is no interval of a partial AUC with --weights", param_hint="--max-fpr")
+    read = {"format": format, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
     options.check_output("--html", html, model, data)
     if html is not None:
         require("plots", "matplotlib")
@@ -66,11 +70,19 @@ def evaluate(
 
     with warnings_as_lines():
         loaded = load_model(model)
-        positive, scores = evaluation.score_file(
-            loaded, data, skip_errors=skip_errors, progress=err.is_terminal, **read
+        rows = evaluation.score_rows(
+            loaded, data, weights=weights, skip_errors=skip_errors, progress=err.is_terminal, **read
         )
         found = evaluation.evaluate(
-            loaded, positive, scores, confidence=confidence, cost_ratio=cost_ratio, recall=recall, max_fpr=max_fpr
+            loaded,
+            rows.positive,
+            rows.scores,
+            confidence=confidence,
+            cost_ratio=cost_ratio,
+            recall=recall,
+            max_fpr=max_fpr,
+            notes=rows.notes,
+            weights=rows.weights,
         )
         if html is not None:
             from vrspam.tool.pages import evaluation_page
@@ -104,6 +116,7 @@ def compare(
     max_fpr: options.MaxFpr = None,
     format: options.FileFormat = None,
     delimiter: options.Delimiter = None,
+    encoding: options.Encoding = None,
     zero_based: options.ZeroBased = None,
     skip_errors: options.SkipErrors = False,
     as_json: options.AsJson = False,
@@ -117,7 +130,7 @@ def compare(
     require("data", "pyarrow")
     options.check_share("--confidence", confidence)
     options.check_max_fpr(max_fpr)
-    read = {"format": format, "delimiter": delimiter, "zero_based": zero_based}
+    read = {"format": format, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
     options.check_picture(picture)
     options.check_output("--picture", picture, model_a, model_b, data)
     options.check_output("--html", html, model_a, model_b, data)
@@ -203,3 +216,5 @@ def _describe(found: Evaluation, cost_ratio: float | None, recall: float) -> Non
     if found.brier is not None:
         error = calibration_error(found.bins)
         say(f"probabilities      Brier score {found.brier:.4f}, mean calibration error {error:.4f}")
+    for note in found.notes:
+        warn(f"warning: {note}")

@@ -91,8 +91,8 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document fo
 Data = Annotated[
     str,
     typer.Argument(
-        help="CSV, Parquet, Feather, LIBSVM or .npy; text may be compressed (.gz, .bz2, .xz). "
-        "All files of a directory, or of a pattern in quotes, are read as one table.",
+        help="CSV, Parquet, Feather, Excel, LIBSVM or .npy; text may be compressed (.gz, .bz2, .xz). "
+        "All files of a directory, or of a pattern in quotes, are read as one table; - is the standard input.",
         show_default=False,
     ),
 ]
@@ -107,9 +107,7 @@ Positive = Annotated[
         show_default=False,
     ),
 ]
-SkipErrors = Annotated[
-    bool, typer.Option("--skip-errors", help="Leave out broken lines and rows without a label, and say how many.")
-]
+SkipErrors = Annotated[bool, typer.Option("--skip-errors", help="Leave out broken lines, and say how many.")]
 
 
 def parse_column_names(value: str) -> tuple[str, ...]:
@@ -192,6 +190,14 @@ Delimiter = Annotated[
         show_default=False,
     ),
 ]
+Encoding = Annotated[
+    str | None,
+    typer.Option(
+        help="The encoding of CSV: utf-8, windows-1252, latin-1, utf-16 or another; by default told from the bytes.",
+        show_default=False,
+    ),
+]
+Weights = Annotated[str | None, typer.Option(help="A column of weights: how much each row counts.", show_default=False)]
 ZeroBased = Annotated[
     bool | None,
     typer.Option(
@@ -209,8 +215,9 @@ _OPTIONS = {
         *("target", "positive", "drop", "include", "categorical", "max_categories", "format", "delimiter"),
         *("features", "streaming", "calibration", "seed", "loss", "l1", "penalty", "l2", "theta", "epsilon", "raw"),
         *("confidence", "recall", "cost_ratio", "skip_errors", "zero_based", "max_fpr", "private"),
+        *("dates", "weights", "groups", "time", "selection", "encoding"),
     )
-} | {"n_splits": "--folds", "ids": "--id"}
+} | {"n_splits": "--folds", "ids": "--id", "n_jobs": "--jobs"}
 _VALUES = {
     Parameter("zero_based", False): "--one-based",
     Parameter("on_error", "skip"): "--skip-errors",

@@ -9,7 +9,7 @@ import typer
 
 from vrspam._utils.messages import require
 from vrspam.cli import options
-from vrspam.cli.options import err, in_options, print_json, say, warnings_as_lines
+from vrspam.cli.options import err, in_options, print_json, say, warn, warnings_as_lines
 
 
 def register(app: typer.Typer) -> None:
@@ -41,11 +41,21 @@ def predict(
     ] = False,
     format: options.FileFormat = None,
     delimiter: options.Delimiter = None,
+    encoding: options.Encoding = None,
     zero_based: options.ZeroBased = None,
-    skip_errors: options.SkipErrors = False,
+    drop_errors: Annotated[
+        bool,
+        typer.Option(
+            "--drop-errors",
+            "--skip-errors",
+            help="Leave out rows that cannot be scored; by default they stay, with an empty score and a reason.",
+        ),
+    ] = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Score every row of a file, in the order of the file; with a probability if the model is calibrated.
+
+    A row that cannot be scored stays in its place, with an empty score and a column that says why.
 
     The file is read and written block by block, so it may be larger than memory.
 
@@ -53,27 +63,31 @@ def predict(
     """
     require("data", "pyarrow")
     from vrspam.tool import load_model
-    from vrspam.tool.prediction import check_out
-    from vrspam.tool.prediction import predict as predict_file
+    from vrspam.tool.prediction import check_out, predict_rows
 
-    read = {"format": format, "delimiter": delimiter, "zero_based": zero_based}
+    read = {"format": format, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
     try:
         check_out(out)
     except ValueError as error:
         raise typer.BadParameter(in_options(error), param_hint="--out") from error
     options.check_output("--out", out, model, data)
     with warnings_as_lines():
-        rows = predict_file(
+        found = predict_rows(
             load_model(model),
             data,
             out,
             ids=ids,
             escape_formulas=escape_formulas,
-            skip_errors=skip_errors,
+            drop_errors=drop_errors,
             progress=err.is_terminal,
             **read,
         )
     if as_json:
-        print_json({"out": str(out), "rows": rows})
-    else:
-        say(f"{rows:,} rows scored: {out}")
+        print_json({"out": str(out), **found._asdict()})
+        return
+    for note in found.unseen:
+        warn(f"warning: {note}")
+    if found.unscored:
+        rows = f"{found.unscored:,} row{' has' if found.unscored == 1 else 's have'}"
+        warn(f"warning: {rows} no score: 'reason' says why, --drop-errors leaves such rows out")
+    say(f"{found.rows - found.unscored:,} rows scored: {out}")

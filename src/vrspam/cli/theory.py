@@ -31,6 +31,7 @@ def theory(
     max_categories: options.MaxCategories = 1000,
     format: options.FileFormat = None,
     delimiter: options.Delimiter = None,
+    encoding: options.Encoding = None,
     zero_based: options.ZeroBased = None,
     skip_errors: options.SkipErrors = False,
     as_json: options.AsJson = False,
@@ -43,7 +44,7 @@ def theory(
     options.check_share("--theta", theta)
     options.check_share("--epsilon", epsilon)
     options.check_positive("--l2", l2)
-    read = {"format": format, "delimiter": delimiter, "zero_based": zero_based}
+    read = {"format": format, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
     if target is None:
         options.ask_for_target(data, read)
     from vrspam.tool.data_checks import constants

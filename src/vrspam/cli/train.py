@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from vrspam._utils.choices import SELECTION_RULES
 from vrspam._utils.messages import require
 from vrspam.cli import options
 from vrspam.cli.options import err, in_options, print_json, say, warn, warnings_as_lines
@@ -31,6 +32,11 @@ class Penalty(StrEnum):
     elasticnet = "elasticnet"
     mcp = "mcp"
     scad = "scad"
+
+
+class Dates(StrEnum):
+    features = "features"
+    drop = "drop"
 
 
 class Features(StrEnum):
@@ -87,6 +93,36 @@ def train(
     include: options.Include = None,
     categorical: options.Categorical = None,
     max_categories: options.MaxCategories = 1000,
+    dates: Annotated[
+        Dates,
+        typer.Option(help="Whether dates become features (position in time, month, weekday, hour) or are left out."),
+    ] = Dates.features,
+    weights: options.Weights = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            help="A column of groups that folds keep together, such as the patient of repeated visits.",
+            show_default=False,
+        ),
+    ] = None,
+    time: Annotated[
+        str | None,
+        typer.Option(
+            help="A column of times or dates: each fold is trained on earlier rows and tested on later ones.",
+            show_default=False,
+        ),
+    ] = None,
+    selection: Annotated[
+        str,
+        typer.Option(
+            help=f"How the penalty and the features are chosen by the folds: {', '.join(SELECTION_RULES)}.",
+            metavar="<rule>",
+        ),
+    ] = SELECTION_RULES[0],
+    jobs: Annotated[
+        int | None,
+        typer.Option(min=1, help="Folds that are computed at the same time; by default one.", show_default=False),
+    ] = None,
     folds: Annotated[int, typer.Option(min=2, help="Number of folds of the cross-validation.")] = 5,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random numbers that draw the folds.")] = 0,
     streaming: Annotated[
@@ -100,8 +136,16 @@ def train(
             help="Hold no row of the table in the model file: interactions then rank a little worse.",
         ),
     ] = False,
+    no_fingerprint: Annotated[
+        bool,
+        typer.Option(
+            "--no-fingerprint",
+            help="Keep no hashes of training rows in the model; evaluate then cannot tell the training file.",
+        ),
+    ] = False,
     format: options.FileFormat = None,
     delimiter: options.Delimiter = None,
+    encoding: options.Encoding = None,
     zero_based: options.ZeroBased = None,
     skip_errors: options.SkipErrors = False,
     as_json: options.AsJson = False,
@@ -109,6 +153,7 @@ def train(
     """Train a model on a file and write it to a model file.
 
     Text columns become categories, and all features are standardised.
+    Text that is numbers is read as numbers, and dates become features.
     Cross-validation chooses straight lines, curves or interactions, and the penalty.
     Columns that look like identifiers are left out.
     Warnings say what looks wrong with the data.
@@ -119,13 +164,15 @@ def train(
 
     Example:  vrspam train patients.csv --target sick --max-fpr 0.1
 
+    Example:  vrspam train visits.xlsx --target readmitted --groups patient
+
     Example:  vrspam train "part-*.parquet" --target churned --l1 auto --drop signup,notes
 
     Example:  vrspam train clicks.libsvm.gz --zero-based --streaming --model clicks.json
     """
     require("data", "pyarrow")
     from vrspam.tool.modelfile import save_model
-    from vrspam.tool.training import check_penalty, check_straight, check_sums
+    from vrspam.tool.training import check_folds, check_penalty, check_straight, check_sums
     from vrspam.tool.training import train as train_model
 
     if streaming:
@@ -138,7 +185,13 @@ def train(
     grid = _l1(l1)
     with options.misuse_of("--penalty"):
         check_penalty(penalty.value, grid)
-    read = {"format": format, "delimiter": delimiter, "zero_based": zero_based}
+    columns = {"weights": weights, "groups": groups, "time": time}
+    with options.misuse_of("--weights, --groups, --time"):
+        check_folds(columns, streaming, max_fpr)
+    if selection not in SELECTION_RULES:
+        known = ", ".join(SELECTION_RULES)
+        raise typer.BadParameter(f"{selection!r} is none of {known}", param_hint="--selection")
+    read = {"format": format, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
     if target is None:
         options.ask_for_target(data, read)
     with warnings_as_lines():
@@ -163,6 +216,11 @@ def train(
             drop=drop or (),
             include=include or (),
             categorical=categorical or (),
+            dates=dates.value,
+            selection=selection,
+            n_jobs=jobs,
+            fingerprint=not no_fingerprint,
+            **columns,
             **read,
         )
         save_model(trained, model)

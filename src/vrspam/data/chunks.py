@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from vrspam.data.readers import PathLike, Source
 from vrspam.data.readers.arrow_reader import is_exact
 from vrspam.data.readers.base import Block
 from vrspam.data.schema import Schema, find_labels, infer_schema, read_blocks
+from vrspam.features.unseen import Unseen
 
 #: Rows are handed out dense when more than this share of their entries can be other than zero.
 DENSE_ABOVE = 0.1
@@ -27,7 +29,15 @@ Item = TypeVar("Item")
 _END: Any = object()
 
 
-def read_ahead(items: Generator[Item, None, None], depth: int = 2) -> Iterator[Item]:
+class BrokenRow(NamedTuple):
+    """A row that cannot be used: how many good rows of its block come before, why, and its kept columns if known."""
+
+    place: int
+    reason: str
+    kept: Any
+
+
+def read_ahead(items: Iterator[Item], depth: int = 2) -> Iterator[Item]:
     """Yield the same items in the same order; a thread makes up to `depth` of them before they are asked for.
 
     An error in `items` is raised where its item would have come. Leaving the loop early ends the thread.
@@ -43,7 +53,8 @@ def read_ahead(items: Generator[Item, None, None], depth: int = 2) -> Iterator[I
             yield item
     finally:
         pool.shutdown(cancel_futures=True)
-        items.close()
+        if isinstance(items, Generator):
+            items.close()
 
 
 class RoundedColumns:
@@ -83,6 +94,8 @@ class Chunks:
 
     With `raw` the rows of a table are not encoded: X is an arrow table, categories are text, and missing values stay
     missing (NaN in arrays). With `name_rounded` a warning names the columns whose integers lose digits as floats, once.
+    With `lenient`, text in columns of numbers is missing, and rows without a label are left out. With
+    `on_error="keep"` (tables without labels), blocks are (X, None, kept columns, broken rows): see `BrokenRow`.
 
     Attributes
     ----------
@@ -118,6 +131,7 @@ class Chunks:
         progress: bool = False,
         raw: bool = False,
         name_rounded: bool = False,
+        lenient: bool = False,
     ) -> None:
         if unknown not in ("error", "ignore"):
             raise DataError("{given} is not known; give 'error' or 'ignore'", given=Parameter("unknown", unknown))
@@ -141,14 +155,16 @@ class Chunks:
         self.keep = list(keep)
         self.chunk_rows = chunk_rows
         self._tabular = source.reader.tabular
-        self.raw = raw
+        self.raw, self.lenient = raw, lenient
         self._rounded: RoundedColumns | None = RoundedColumns(source, schema) if name_rounded else None
+        self.unseen: Unseen | None = None
+        self.watch: Callable[[Any], None] | None = None  # is shown the feature columns of each block
         if self.keep and not self._tabular:
             raise DataError(f"a {source.reader.title} file has no named columns to keep")
         inputs = len(schema.numeric) + len(schema.categorical)
         wide = self._tabular and inputs <= DENSE_ABOVE * schema.n_features
         self.sparse = (wide or source.reader.sparse) if sparse is None else sparse
-        self._problems = Problems(on_error)
+        self._problems = Problems(on_error, lenient)
 
     @property
     def feature_names_(self) -> tuple[str, ...]:
@@ -172,7 +188,7 @@ class Chunks:
         if labels is None:
             if self._tabular and self.schema.target is None:
                 raise DataError("no label column is read here; give {target}", target=Parameter("target"))
-            labels = find_labels(self.source, self.schema, Problems(self.on_error))
+            labels = find_labels(self.source, self.schema, Problems(self.on_error, self.lenient))
         return np.array(labels)
 
     @property
@@ -187,8 +203,13 @@ class Chunks:
     def n_skipped_rows_(self) -> int:
         return self._problems.rows
 
+    def nothing_left(self) -> DataError:
+        """The error where the last reading gave no row."""
+        return self._problems.nothing_left(self.source.paths[0])
+
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
-        self._problems = problems = Problems(self.on_error)
+        self._problems = problems = Problems(self.on_error, self.lenient)
+        self.unseen = Unseen(self.schema.seen()) if self.lenient and self._tabular else None
         blocks = self._encoded(problems)
         # Arrow reads without Python's lock; the LIBSVM parser holds it, and would be in its reader's way.
         yield from read_ahead(blocks) if self._tabular else blocks
@@ -198,13 +219,48 @@ class Chunks:
 
     def _encoded(self, problems: Problems) -> Generator[tuple[Any, ...], None, None]:
         rows, label = self._rows_of_a_block(), "reading" if self.progress else None
-        for block in read_blocks(self.source, self.schema, rows, problems, label, self.keep):
+        for block in read_blocks(self.source, self.schema, rows, problems, label, self.keep, self.lenient):
             for part in block.split(rows):
+                if self._tabular:
+                    part = self._read(part)
+                if self.on_error == "keep" and self._tabular:
+                    yield self._encode_with_broken(part)
+                    continue
                 encoded = self._encode(part, problems)
                 if encoded is not None:
                     if self._rounded is not None:
                         self._rounded.look_at(part.file, encoded[0])
+                    if self.watch is not None and not self._tabular:
+                        self.watch(encoded[0])
                     yield encoded if self.keep else encoded[:2]
+
+    def _read(self, block: Block) -> Block:
+        """Read text as numbers and dates, and count what training did not have."""
+        table, strays = self.schema.read(block.table)
+        if self.unseen is not None:
+            self.unseen.add_strays({name: texts for name, texts in block.strays.items() if name != self.schema.target})
+            self.unseen.add_strays(strays)
+            if block.rows:
+                self.unseen.add(_as_table(table, self.schema.columns))
+        if self.watch is not None and block.rows:
+            self.watch(_as_table(table, self.schema.columns))
+        return replace(block, table=table, raw=block.table)
+
+    def _encode_with_broken(self, block: Block) -> tuple[Any, Any, Any, list[BrokenRow]]:
+        """(X, None, kept columns of its rows, broken rows) of a block, in which no row is left out."""
+        noted = Problems("skip", most=block.rows)
+        encoded = self._encode(replace(block, where=str), noted) if block.rows else None
+        bad = {int(note.where or 0): note.reason for note in noted.notes}
+        kept = (block.table if block.raw is None else block.raw).select(self.keep)
+        good = np.setdiff1d(np.arange(block.rows), list(bad))
+        before = {place: int(np.searchsorted(good, place)) for place in (*bad, *(place for place, _ in block.broken))}
+        found = [(place, 0, BrokenRow(before[place], why, None)) for place, why in block.broken]
+        for place, why in bad.items():
+            found.append((place, 1, BrokenRow(before[place], f"{block.where(place)}: {why}", kept.slice(place, 1))))
+        for _, _, row in found:
+            self._problems.report(block.file, block.index, None, row.reason)
+        rows = [row for _, _, row in sorted(found, key=lambda one: one[:2])]
+        return (None, None, kept.take(good), rows) if encoded is None else (*encoded, rows)
 
     def _rows_of_a_block(self) -> int:
         """Return how many rows keep a block of X within `chunk_bytes`."""
@@ -230,6 +286,13 @@ class Chunks:
         )
 
 
+def _as_table(batch: Any, columns: Sequence[str]) -> Any:
+    """Some columns of a record batch as an arrow table."""
+    import pyarrow as pa
+
+    return pa.Table.from_batches([batch.select(list(columns))])
+
+
 def read_chunks(
     path: PathLike | Sequence[PathLike],
     target: str | int | None = None,
@@ -247,6 +310,7 @@ def read_chunks(
     chunk_bytes: int = 8 << 20,
     format: str | None = None,
     delimiter: str | None = None,
+    encoding: str | None = None,
     zero_based: bool | None = None,
     n_features: int | None = None,
     max_categories: int = 1000,
@@ -294,6 +358,9 @@ def read_chunks(
         By default told from the name, else from the content.
     delimiter : str, optional
         Of CSV files; by default the one of comma, semicolon, tab and bar that is most frequent in the header.
+    encoding : str, optional
+        Of CSV files: "utf-8", "windows-1252", "latin-1", "utf-16" or another name of Python; by default told from the
+        bytes.
     zero_based : bool, optional
         LIBSVM indices start at 0; by default they do if `schema` says so, else at 1.
     n_features : int, optional
@@ -330,6 +397,7 @@ def read_chunks(
         path,
         format,
         delimiter=delimiter,
+        encoding=encoding,
         zero_based=zero_based,
         zero_based_before=schema is not None and schema.zero_based,
         chunk_bytes=chunk_bytes,

@@ -8,14 +8,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from vrspam._utils.messages import Message, Parameter
-from vrspam.data.errors import Problems
-from vrspam.data.readers.arrow_reader import numeric_values
+from vrspam.data.errors import NoLabel, Problems
+from vrspam.data.readers.arrow_reader import column_values, numeric_values
 from vrspam.data.readers.base import Block
 from vrspam.data.schema import Schema
 
 EncodedBlock = tuple[Any, np.ndarray | None, Any]
 BadRows = dict[int, str | Message]
 MISSING = "column {column!r} is missing ({mean} or {zero} would fill it)"
+NO_LABEL = "the label in column {target!r} is missing"
 INFINITE = "column {column!r} is infinite"
 _FILLS = {"mean": Parameter("missing", "mean"), "zero": Parameter("missing", 0.0)}
 
@@ -28,7 +29,7 @@ def encode_table(
     table = block.table
     X, codes = _numbers_and_codes(table, schema, schema.fill is not None, unknown, bad)
     y = None if schema.target is None else _labels(table.column(schema.target), schema, bad)
-    kept = table.select(keep)
+    kept = (table if block.raw is None else block.raw).select(keep)
     if bad:
         good = block.without(bad, problems)
         if not good.size:
@@ -48,16 +49,18 @@ def check_table(block: Block, schema: Schema, keep: list[str], problems: Problem
 
     bad: BadRows = {}
     table = block.table
-    infinite = np.isinf(numeric_values(table, schema.numeric))
-    if infinite.any():
-        _note(infinite, schema.numeric, INFINITE, bad)
+    for name in schema.numeric:
+        values = column_values(table, name)
+        if not np.isfinite(values.sum()):
+            _note(np.isinf(values)[:, np.newaxis], (name,), INFINITE, bad)
     y = None if schema.target is None else _labels(table.column(schema.target), schema, bad)
+    kept = (table if block.raw is None else block.raw).select(keep)
     if bad:
         good = block.without(bad, problems)
         if not good.size:
             return None
-        table, y = table.take(good), None if y is None else y[good]
-    return pa.Table.from_batches([table.select(list(schema.columns))]), y, table.select(keep)
+        table, kept, y = table.take(good), kept.take(good), None if y is None else y[good]
+    return pa.Table.from_batches([table.select(list(schema.columns))]), y, kept
 
 
 def encode_rows(rows: Any, schema: Schema, *, sparse: bool) -> Any:
@@ -175,7 +178,7 @@ def _labels(column: Any, schema: Schema, bad: BadRows) -> np.ndarray:
     """Return labels as a NumPy array: bool, int64, float64 or text."""
     missing = column.is_null().to_numpy(zero_copy_only=False)
     for row in np.flatnonzero(missing):
-        bad.setdefault(int(row), f"the label in column {schema.target!r} is missing")
+        bad.setdefault(int(row), NoLabel(NO_LABEL.format(target=schema.target)))
     if schema.target_type == "string":
         coded = column.dictionary_encode()
         words = np.array([*coded.dictionary.to_pylist(), ""], dtype=str)
@@ -189,7 +192,8 @@ def _labels(column: Any, schema: Schema, bad: BadRows) -> np.ndarray:
 def _check_labels(y: np.ndarray, schema: Schema, bad: BadRows) -> None:
     if y.dtype.kind == "f" and not np.isfinite(y.sum()):
         for row in np.flatnonzero(~np.isfinite(y)):
-            bad.setdefault(int(row), "the label is not a finite number")
+            reason = "the label is not a finite number"
+            bad.setdefault(int(row), NoLabel(reason) if np.isnan(y[row]) else reason)
     if schema.labels is not None:
         for row in np.flatnonzero(~np.isin(y, np.array(schema.labels))):
             known = ", ".join(map(repr, schema.labels))

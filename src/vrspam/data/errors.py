@@ -62,6 +62,10 @@ def similar(name: str, columns: Iterable[str]) -> str:
     return f"{hint}; it has {', '.join(map(repr, names[:_SHOWN]))}{', ...' if len(names) > _SHOWN else ''}"
 
 
+class NoLabel(str):
+    """The reason why a row is bad that has no label: the tool leaves such rows out."""
+
+
 class Skipped(NamedTuple):
     """Rows that were left out: `rows` is None where their number cannot be known."""
 
@@ -73,10 +77,13 @@ class Skipped(NamedTuple):
 
 
 class Problems:
-    """Raise at the first problem (`on_error="raise"`), or collect them (`"skip"`)."""
+    """Raise at the first problem (`on_error="raise"`), or collect them (`"skip"`, and `"keep"` for single rows).
 
-    def __init__(self, on_error: str) -> None:
-        if on_error not in ("raise", "skip"):
+    `unlabelled` counts rows without a label, where these are left out (`leave_unlabelled`); `notes` has at most `most`.
+    """
+
+    def __init__(self, on_error: str, leave_unlabelled: bool = False, most: int = _KEPT) -> None:
+        if on_error not in ("raise", "skip", "keep"):
             raise DataError(
                 "{given} is not known; give 'raise' or 'skip'",
                 given=Parameter("on_error", on_error),
@@ -85,12 +92,15 @@ class Problems:
         self.notes: list[Skipped] = []
         self.count = 0
         self.rows = 0
+        self.leave_unlabelled = leave_unlabelled
+        self.unlabelled = 0
+        self._most = most
 
     def report(
         self, file: str, block: int | None, where: str | None, reason: str | Message, rows: int | None = 1
     ) -> None:
         """Stop with file, block and line in the message, or take a note."""
-        if self.on_error == "raise":
+        if self.on_error == "raise" or (self.on_error == "keep" and rows != 1):
             raise DataError(
                 "{place}: {reason}; correct it, or give {skip} to leave it out",
                 place=", ".join(filter(None, [file, f"block {block}" if block else None, where])),
@@ -99,12 +109,30 @@ class Problems:
             )
         self.count += 1
         self.rows += rows or 0
-        if len(self.notes) < _KEPT:
+        if len(self.notes) < self._most:
             self.notes.append(Skipped(file, block, where, rows, str(reason)))
+
+    def refuse(self, file: str, reason: str | Message, rows: int | None = None) -> None:
+        """Stop because a whole file does not fit, or leave it out."""
+        if self.on_error == "skip":
+            self.report(file, None, None, reason, rows=rows)
+        else:
+            raise DataError("{path}: {problem}", path=file, problem=reason)
+
+    def nothing_left(self, path: str) -> DataError:
+        """The error where no row is left of a file."""
+        if self.unlabelled:
+            return DataError(f"no row of {path} has a label: {self.unlabelled} rows are without one")
+        if self.notes:
+            return DataError(f"no row of {path} can be used: {self.notes[0].reason}")
+        return DataError(f"{path} has no rows; get it again")
 
     def warn(self) -> None:
         """Say at the end what was left out."""
-        if self.count:
+        if self.unlabelled:
+            one = self.unlabelled == 1
+            warn(f"{self.unlabelled:,} row{'' if one else 's'} without a label {'was' if one else 'were'} left out")
+        if self.count and self.on_error == "skip":
             first = self.notes[0]
             place = ", ".join(filter(None, [first.file, first.where]))
             warn(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -11,22 +11,43 @@ from vrspam._utils.messages import Parameter
 from vrspam._utils.progress import Progress
 from vrspam.data.errors import DataError, Problems
 from vrspam.data.readers import Source
+from vrspam.data.readers.arrow_reader import column_values
 from vrspam.data.readers.base import Block, SparseReader
 
 Label = bool | int | float | str
 
 
 class Means:
-    """Means of numeric columns, block by block; values that are missing or infinite do not count."""
+    """Means and ranges of numeric columns, block by block; values that are missing or infinite do not count."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names = tuple(names)
         self._total, self._count = np.zeros(len(names)), np.zeros(len(names))
+        self.low, self.high = np.full((2, len(names)), np.nan)
+
+    def add_table(self, table: Any) -> None:
+        """Add the rows of a record batch or a table."""
+        for place, name in enumerate(self.names):
+            values = column_values(table, name)
+            total = values.sum()
+            if not np.isfinite(total):
+                values = values[np.isfinite(values)]
+                total = values.sum()
+            if values.size:
+                self._total[place] += total
+                self._count[place] += values.size
+                self.low[place] = np.fmin(self.low[place], values.min())
+                self.high[place] = np.fmax(self.high[place], values.max())
 
     def add(self, X: np.ndarray) -> None:
         finite = np.isfinite(X)
         self._total += np.where(finite, X, 0.0).sum(axis=0)
         self._count += finite.sum(axis=0)
+
+    @property
+    def counts(self) -> np.ndarray:
+        """How many values of each column counted."""
+        return self._count
 
     def values(self, path: str, names: Sequence[str] | None = None) -> tuple[float, ...]:
         """Return the means of all columns, or of those named; a column without values has none, and is refused."""

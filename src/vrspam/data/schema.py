@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 
 from vrspam._utils.messages import Parameter
@@ -15,6 +16,9 @@ from vrspam.data.readers import Source
 from vrspam.data.readers.arrow_reader import numeric_values, type_kind
 from vrspam.data.readers.base import Block, ColumnRequest
 from vrspam.data.readers.npy_reader import open_npy
+from vrspam.features.readings import Dates, Reading, reading_from_dict, reading_to_dict
+from vrspam.features.tables import part_name, read_column
+from vrspam.features.unseen import Range, SeenColumn
 
 _SCAN_ROWS = 1 << 15
 _LABEL_TYPES = {"bool": "bool", "number": "double", "string": "string"}  # what labels of each kind are read as
@@ -44,6 +48,13 @@ class Schema:
         Number of features of a LIBSVM file.
     zero_based : bool
         Indices of that LIBSVM file start at 0.
+    readings : dict of str to Reading
+        Columns of text that is numbers, and of dates, and how they are read (`vrspam.features.readings`). `numeric` has
+        the columns of numbers that they become.
+    ranges : dict of str to (float, float)
+        The smallest and the largest number of columns in training.
+    grouped : tuple of str
+        Categorical columns whose rare categories are not listed.
 
     Examples
     --------
@@ -63,6 +74,9 @@ class Schema:
     labels: tuple[Label, ...] | None = None
     width: int | None = None
     zero_based: bool = False
+    readings: Mapping[str, Reading] = field(default_factory=dict)
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    grouped: tuple[str, ...] = ()
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -93,12 +107,39 @@ class Schema:
             return ColumnRequest(features=features, label=label, width=int(self.width or 0))
         import pyarrow as pa
 
-        types: dict[str, Any] = {name: pa.float64() for name in self.numeric}
+        made = {new for name, reading in self.readings.items() for new in made_columns(name, reading)}
+        types: dict[str, Any] = {name: pa.float64() for name in self.numeric if name not in made}
         types |= {name: pa.string() for name in self.categorical}
+        for name, reading in self.readings.items():
+            types[name] = pa.timestamp("us") if isinstance(reading, Dates) else None
         if self.target is not None:
             plain = {"bool": pa.bool_(), "int64": pa.int64(), "double": pa.float64(), "string": pa.string()}
             types[self.target] = plain[str(self.target_type)]
         return ColumnRequest(types | {name: None for name in keep if name not in types})
+
+    def read(self, table: Any) -> tuple[Any, dict[str, Any]]:
+        """Read text as numbers and dates: the table, or batch, with the columns that they become, and what is neither.
+
+        Other columns stay.
+        """
+        import pyarrow as pa
+
+        if not self.readings:
+            return table, {}
+        columns, strays = dict(zip(table.schema.names, table.columns, strict=True)), {}
+        for name, reading in self.readings.items():
+            column = columns.pop(name)
+            whole = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
+            made, unread = read_column(nw.from_native(whole, series_only=True).alias(name), reading)
+            columns |= {new: pa.array(values, from_pandas=True) for new, values in made.items()}
+            if unread:
+                strays[name] = unread
+        return type(table).from_arrays(list(columns.values()), names=list(columns)), strays
+
+    def seen(self) -> dict[str, SeenColumn]:
+        """What training had in each column, as far as it is known."""
+        known: dict[str, SeenColumn] = {name: Range(*self.ranges[name]) for name in self.numeric if name in self.ranges}
+        return known | {n: frozenset(v) for n, v in self.categorical.items() if v and n not in self.grouped}
 
     def keeping_missing(self) -> Schema:
         """Return the schema that hands missing numbers on as NaN (absent values of LIBSVM files stay zeros)."""
@@ -112,9 +153,11 @@ class Schema:
 
     def to_dict(self) -> dict[str, Any]:
         """Return a dict that JSON can hold."""
-        plain = asdict(self)
+        plain = {f.name: getattr(self, f.name) for f in fields(self)}
+        plain["readings"] = {name: reading_to_dict(reading) for name, reading in self.readings.items()}
+        plain["ranges"] = {name: list(ends) for name, ends in self.ranges.items()}
         plain["categorical"] = {name: list(values) for name, values in self.categorical.items()}
-        for name in ("numeric", "fill", "labels"):
+        for name in ("numeric", "fill", "labels", "grouped"):
             if plain[name] is not None:
                 plain[name] = list(plain[name])
         return plain
@@ -124,7 +167,13 @@ class Schema:
         """Return the schema that `to_dict` wrote, or say what is wrong with it."""
         known, wrong = {f.name for f in fields(cls)}, "{problem}; give what Schema.to_dict wrote"
         if isinstance(plain, Mapping):
-            plain = {"zero_based": False, **plain}  # older ones do not say it
+            plain = {
+                "zero_based": False,
+                "readings": {},
+                "ranges": {},
+                "grouped": [],
+                **plain,
+            }  # older ones are without
         if not isinstance(plain, Mapping) or set(plain) != known:
             raise DataError(wrong, problem=f"this is not a schema (its keys must be {', '.join(sorted(known))})")
         try:
@@ -137,8 +186,11 @@ class Schema:
                 labels=None if plain["labels"] is None else tuple(plain["labels"]),
                 width=None if plain["width"] is None else int(plain["width"]),
                 zero_based=_flag(plain["zero_based"]),
+                readings={str(name): reading_from_dict(reading) for name, reading in plain["readings"].items()},
+                ranges={str(name): _ends(ends) for name, ends in plain["ranges"].items()},
+                grouped=tuple(_strings(plain["grouped"])),
             )
-        except (TypeError, ValueError, AttributeError) as error:
+        except (TypeError, ValueError, AttributeError, KeyError) as error:
             raise DataError(wrong, problem=f"this is not a schema ({error})") from error
 
     @classmethod
@@ -153,7 +205,7 @@ class Schema:
             The label column.
         **options
             `columns`, `drop`, `categorical`, `categories`, `missing`, `max_categories`, `n_features`,
-            `format`, `delimiter`, `zero_based`, `chunk_bytes`, `on_error` and `progress` of `read_chunks`.
+            `format`, `delimiter`, `encoding`, `zero_based`, `chunk_bytes`, `on_error` and `progress` of `read_chunks`.
 
         Returns
         -------
@@ -170,9 +222,27 @@ class Schema:
         >>> schema.feature_names, schema.fill, schema.labels
         (('age', 'sex=f', 'sex=m'), (54.0,), ('no', 'yes'))
         """
-        reading = {k: options.pop(k) for k in ("format", "delimiter", "zero_based", "chunk_bytes") if k in options}
+        reading = {
+            k: options.pop(k) for k in ("format", "delimiter", "encoding", "zero_based", "chunk_bytes") if k in options
+        }
         problems = Problems(options.pop("on_error", "raise"))
         return infer_schema(Source.open(path, **reading), target, labels=True, problems=problems, **options)
+
+
+def made_columns(name: str, reading: Reading) -> list[str]:
+    """The columns of numbers that a column becomes.
+
+    >>> made_columns("day", Dates("dmy", ("year", "month")))
+    ['day (year)', 'day (month)']
+    """
+    return [part_name(name, part) for part in reading.parts] if isinstance(reading, Dates) else [name]
+
+
+def _ends(values: Any) -> tuple[float, float]:
+    low, high = map(float, values)
+    if not (np.isfinite([low, high]).all() and low <= high):
+        raise ValueError("a range needs two finite numbers, the smaller first")
+    return low, high
 
 
 def _flag(value: Any) -> bool:
@@ -232,9 +302,10 @@ def read_blocks(
     problems: Problems,
     label: str | None = None,
     keep: Sequence[str] = (),
+    lenient: bool = False,
 ) -> Iterator[Block]:
     """Yield the blocks of a source with the columns of a schema, and some to hand on as they are."""
-    wanted = schema.wanted(source.reader.tabular, keep)
+    wanted = schema.wanted(source.reader.tabular, keep)._replace(lenient=lenient)
     if not source.reader.tabular and schema.target is not None and wanted.label is None:
         return source.blocks_with_labels(schema.target, wanted, rows, problems, label)
     return source.blocks(wanted, rows, problems, label)

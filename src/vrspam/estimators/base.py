@@ -19,6 +19,7 @@ from vrspam._utils import array_api
 from vrspam._utils.columns import check_columns, refuse_complex
 from vrspam._utils.messages import Parameter, WordedError
 from vrspam._utils.progress import Progress
+from vrspam._utils.refusals import named_columns, refuse_huge_columns, refuse_same_names
 from vrspam._utils.validation import Rows, error_in_block
 from vrspam._utils.warnings import NotConverged, warn
 from vrspam.features.frames import check_frame, is_frame
@@ -212,6 +213,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         With `table` X is for a feature map: it may be a frame with categories, and have missing values. `said` is as
         in `check_columns`.
         """
+        refuse_same_names(X)
         check_columns(X, said)
         if array_api.device_namespace(X) is not None:
             if table:
@@ -223,17 +225,19 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
             X, y = validate_data(self, X, y, skip_check_array=True)
             check_consistent_length(X, y)
         else:
-            X, y = validate_data(
-                self,
-                X,
-                y,
-                reset=reset,
-                accept_sparse="csr",
-                dtype=[np.float64, np.float32],
-                order=order,
-                ensure_all_finite="allow-nan" if table else True,
-                multi_output=True,  # y is checked below: here it must not be turned into numbers
-            )
+            with named_columns(X):
+                X, y = validate_data(
+                    self,
+                    X,
+                    y,
+                    reset=reset,
+                    accept_sparse="csr",
+                    dtype=[np.float64, np.float32],
+                    order=order,
+                    ensure_all_finite="allow-nan" if table else True,
+                    multi_output=True,  # y is checked below: here it must not be turned into numbers
+                )
+            refuse_huge_columns(X, getattr(self, "feature_names_in_", None))
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
         if sample_weight is not None:
@@ -364,7 +368,8 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         if array_api.device_namespace(X) is not None:
             validate_data(self, X, reset=False, skip_check_array=True)
             return array_api.scores(X, array_api.beside(self.coef_, X)[0, :]) + float(self.intercept_[0])
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+        with named_columns(X):
+            X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
         return multiply(X, array_api.on_host(self.coef_)[0]) + array_api.on_host(self.intercept_)[0]
 
     def predict(self, X) -> np.ndarray:

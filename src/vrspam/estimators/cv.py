@@ -12,9 +12,9 @@ from scipy import sparse
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import _check_feature_names_in
 
 from vrspam._utils import array_api
+from vrspam._utils.choices import SELECTION_RULES
 from vrspam._utils.progress import StepProgress
 from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import AllCoefficientsZero, NothingAtTheTop, warn
@@ -28,7 +28,9 @@ from vrspam.estimators.base import (
 from vrspam.estimators.exact import ExactSolver
 from vrspam.estimators.explained import ExplainedScores
 from vrspam.features import FeatureMap
+from vrspam.features.frames import is_frame
 from vrspam.features.mapped import NAMES, SINGLE_NAMES, MappedArray, is_plain, named_maps
+from vrspam.features.tables import FrameReading
 from vrspam.inspection import (
     MOST_COLUMNS,
     FittedScorer,
@@ -96,7 +98,7 @@ class AUCClassifierCV(ExplainedScores):
         the scores of the held-out rows as `decision_function` of the model of the other folds gives them, and their
         weights or None; it returns a number, higher being better, and may be called from several threads.
     cv : int, splitter or iterable of (training rows, validation rows), default=5
-        A number means stratified folds.
+        A number means stratified folds of shuffled rows.
     selection : {"auto", "blend", "best", "one-standard-error"}, default="auto"
         What is made of the points and feature maps that were compared. "best" takes the point with the best mean score.
         "blend" adds up the best point of each map: a map whose mean score is Δ behind the best one's has exp(-2Δ/s)
@@ -120,8 +122,10 @@ class AUCClassifierCV(ExplainedScores):
         "auto": all of these, eleven maps (but as "linear" on more than 5,000 columns, and without maps of more than
         5,000 features). One of them alone is named as in `selection_`, for
         example "kernel 1", "kernel alone 0.3" or "trees 4". With a map X may be a frame with categories, and have
-        missing values. In a list "linear" means "standardized" until the next version, with a `FutureWarning`. A dict
-        gives each transformer the name that it has in `selection_`.
+        missing values: text that is numbers is read as numbers, dates become a position in time, a month, a weekday and
+        an hour, and columns that only name the rows have no features, each with a warning (docs/tables.md). In a list
+        "linear" means "standardized" until the next version, with a `FutureWarning`. A dict gives each transformer the
+        name that it has in `selection_`.
     tol : float, default=1e-8
         Relative accuracy of every solution: its gap is at most tol·F(0).
     max_iter : int, default=1000
@@ -131,7 +135,8 @@ class AUCClassifierCV(ExplainedScores):
         or else, up to 1,000 features, as many as matrix products have threads (one decomposition gains little
         from them) and fit into 256 MB; beyond, 1.
     random_state : int, RandomState or None, default=None
-        With a number of folds: None takes rows in their order, anything else shuffles them first. It also draws
+        With a number of folds it shuffles the rows before they are split, with the seed 0 for None: a table may be
+        sorted (a splitter such as `sklearn.model_selection.StratifiedKFold` takes rows in their order). It also draws
         the landmarks of kernel features, is handed to transformers that have no `random_state` of their own, and
         seeds the draws of `corrected_score_` (with None they are the same in each fit).
     verbose : int, default=0
@@ -279,7 +284,7 @@ class AUCClassifierCV(ExplainedScores):
         "max_fpr": [Interval(Real, 0.0, 1.0, closed="right"), None],
         "scoring": [StrOptions({"auto", "roc_auc", "partial_roc_auc", "average_precision"}), callable],
         "cv": ["cv_object"],
-        "selection": [StrOptions({"auto", "blend", "best", "one-standard-error"})],
+        "selection": [StrOptions(set(SELECTION_RULES))],
         "calibration": [StrOptions(set(METHODS)), None],
         "features": [StrOptions({*NAMES, *SINGLE_NAMES}), list, tuple, dict, HasMethods(["fit", "transform"])],
         "tol": PENALTY_CONSTRAINTS["tol"],
@@ -374,6 +379,7 @@ class AUCClassifierCV(ExplainedScores):
             return self._exact(point).from_rows(some, classes, solver, total)
 
         rule = self._rule({})
+        frame_reading: FrameReading | None = None
         if plain:
             keep, seed = self._keep(rows, classes, splits, groups)
             source = RowsInMemory(rows, splits, classes, self.n_jobs, self._loss)
@@ -385,6 +391,9 @@ class AUCClassifierCV(ExplainedScores):
             found.chosen.fit = fit_point(rows, solver, found.point, scores.total)
         else:
             maps = named_maps(self.features, check_random_state(self.random_state).randint(2**31))
+            frame_reading = self._learn_columns(rows.X, maps)
+            if frame_reading is not None:
+                rows = rows._replace(X=frame_reading.read(rows.X, new=False))
             keep, seed = self._keep(rows, classes, splits, groups, len(maps))
             rule = self._rule(maps)
             with StepProgress("comparing models", bool(self.verbose)) as progress:
@@ -397,11 +406,12 @@ class AUCClassifierCV(ExplainedScores):
         fit = found.fitted()
         models = fit.fold_models or self._solve_folds_again(rows, splits, classes, found)
         train_parts, _ = zip(*splits, strict=True)
-        reading = self._read(fit, rows, train_parts, seed)
+        reading = self._read(fit, rows, train_parts, self._read_names(frame_reading), seed)
         read = rows if fit.features is None else rows._replace(X=MappedArray(rows.X, fit.features))
         held_out = held_out_scores(read, classes[1], splits, *models)
         corrected = found.corrected(keep, rule, seed, held_out)
-        self._store_search(found, fit, reading, corrected, held_out, like=rows.X, out_of_fold_=held_out)
+        more = {"out_of_fold_": held_out, "_frame_reading": frame_reading}
+        self._store_search(found, fit, reading, corrected, held_out, like=rows.X, **more)
         if plain and not sparse.issparse(rows.X):
             warn_of_raw_columns(self, fit.moments, fit.l2)
         return self
@@ -425,6 +435,11 @@ class AUCClassifierCV(ExplainedScores):
         models = only_columns(cross_validate(source, search, keep_coefs=True), 0, "best").chosen.fold_models
         assert models is not None
         return models
+
+    def _learn_columns(self, X: Any, maps: Mapping[str, Any]) -> FrameReading | None:
+        """How the columns of a frame are read; None for arrays, and where a transformer of the user takes them."""
+        known = is_frame(X) and all(isinstance(features, FeatureMap) for features in maps.values())
+        return FrameReading.learn(X) if known else None
 
     def _keep(
         self, rows: Rows, classes: np.ndarray, splits: list[Split], groups: Any, maps: int = 1
@@ -530,7 +545,9 @@ class AUCClassifierCV(ExplainedScores):
         values = point.values
         return ExactSolver(values["l2"], values["l1"], self.tol, self.max_iter, self._family, self._loss)
 
-    def _read(self, fit: FittedChoice, rows: Rows, train_parts: Sequence[np.ndarray], seed: int) -> ScoreReading | str:
+    def _read(
+        self, fit: FittedChoice, rows: Rows, train_parts: Sequence[np.ndarray], names: Any, seed: int
+    ) -> ScoreReading | str:
         """Read the fitted score column by column, or say why that is not possible."""
         n = rows.X.shape[0]
         left_out_rows = []
@@ -547,7 +564,7 @@ class AUCClassifierCV(ExplainedScores):
         )
         positive = array_api.on_host(rows.y) == fit.moments.classes[1]
         weights = None if rows.weights is None else array_api.on_host(rows.weights)
-        return read_score(scorer, rows.X, positive, weights, _check_feature_names_in(self), seed)
+        return read_score(scorer, rows.X, positive, weights, names, seed)
 
     def _store_search(
         self,

@@ -14,6 +14,7 @@ from vrspam.estimators.base import MAPS_ON_HOST
 from vrspam.estimators.calibrated import CalibratedScores
 from vrspam.features.frames import check_frame, is_frame
 from vrspam.features.mapped import MappedArray
+from vrspam.features.tables import FrameReading
 from vrspam.inspection import (
     PairEffect,
     ScoreReading,
@@ -34,6 +35,7 @@ class ExplainedScores(CalibratedScores):
     moments_: ClassMoments
     _reading: ScoreReading | str  # or why there is none
     _centre: np.ndarray
+    _frame_reading: FrameReading | None
 
     def decision_function(self, X) -> np.ndarray:
         """Scores of the rows of X: higher means more likely `classes_[1]`.
@@ -59,6 +61,8 @@ class ExplainedScores(CalibratedScores):
         if is_frame(X):
             check_frame(X)
             validate_data(self, X, reset=False, skip_check_array=True)
+            if self._frame_reading is not None:
+                X = self._frame_reading.read(X)
         else:
             X = validate_data(
                 self,
@@ -72,7 +76,12 @@ class ExplainedScores(CalibratedScores):
 
     def _groups(self) -> dict[str, slice]:
         check_is_fitted(self, "coef_")
-        return column_groups(self.features_, _check_feature_names_in(self), self.coef_.shape[1])
+        names = self._read_names(getattr(self, "_frame_reading", None))
+        return column_groups(self.features_, names, self.coef_.shape[1])
+
+    def _read_names(self, reading: FrameReading | None) -> Any:
+        """The names of the columns that the map, or the solver, takes."""
+        return _check_feature_names_in(self) if reading is None or reading.is_plain else reading.names
 
     def _read_curves(self, attribute: str) -> ScoreReading:
         """The reading of the score, for an attribute that needs it."""

@@ -5,6 +5,7 @@ Frames are those that narwhals knows: pandas, polars, pyarrow tables and others 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import date, time, timedelta
 from decimal import Decimal
@@ -15,6 +16,8 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from narwhals.exceptions import DuplicateError
 from scipy import sparse
+
+from vrspam._utils.refusals import refuse_same_names
 
 BLOCK_ENTRIES = 1 << 21
 WHOLE_ROWS = 192  # products with a multiple of so many rows sum all of them in the same order
@@ -32,6 +35,7 @@ def _wrap(X: Any) -> Any:
     try:
         frame = nw.from_native(X, pass_through=True)
     except DuplicateError as error:
+        refuse_same_names(X)
         raise ValueError("Two columns of the frame have the same name: rename one.") from error
     return frame if isinstance(frame, nw.DataFrame | nw.LazyFrame) else None
 
@@ -116,14 +120,21 @@ def _values(column: Any) -> Iterator[tuple[Any, bool]]:
     return zip(column.to_list(), column.is_null().to_numpy().tolist(), strict=True)
 
 
-def numbers(X: Any, index: int) -> np.ndarray:
+def numbers(X: Any, index: int, *, infinite: bool = False) -> np.ndarray:
     """Column `index`, of any type, as floats (float32 stays float32), missing values as NaN.
 
-    The type that a frame gives to a column may depend on its rows: one row with a missing value has no numbers.
+    The type that a frame gives to a column may depend on its rows: one row with a missing value has no numbers. Numbers
+    that are `infinite` are refused unless they are allowed.
     """
     column = _column(X, index)
     if column is None:
         return X[:, [index]].toarray().ravel() if sparse.issparse(X) else X[:, index]
+    return column_numbers(column, name_of(X, index), infinite=infinite)
+
+
+def column_numbers(column: Any, name: Any = None, *, infinite: bool = False) -> np.ndarray:
+    """A series, of any type, as `numbers` gives it."""
+    name = column.name if name is None else name
     if column.dtype.is_numeric() or column.dtype == nw.Boolean:
         # arrow refuses to cast integers beyond 2^53
         direct = column.dtype in (nw.Float32, nw.Float64, nw.Int64, nw.UInt64)
@@ -133,12 +144,10 @@ def numbers(X: Any, index: int) -> np.ndarray:
     else:
         pairs = list(_values(column))
         if not all(gone or isinstance(value, (Real, Decimal)) for value, gone in pairs):
-            raise ValueError(
-                f"Column {name_of(X, index)!r} held numbers in fit and holds text now: convert it to numbers."
-            )
+            raise ValueError(f"Column {name!r} held numbers in fit and holds text now: convert it to numbers.")
         values = np.array([np.nan if gone else float(value) for value, gone in pairs])
-    if np.isinf(values).any():
-        raise ValueError(f"Column {name_of(X, index)!r} contains infinity: remove or replace such values.")
+    if not infinite and np.isinf(values).any():
+        raise ValueError(f"Column {name!r} contains infinity: remove or replace such values.")
     return values
 
 
@@ -154,6 +163,15 @@ def categories(X: Any, index: int) -> set[str | None]:
             )
         found.add(None if gone else str(value))
     return found
+
+
+def category_counts(X: Any, index: int) -> dict[str, int]:
+    """How often each value of column `index` of a frame occurs, as text; missing ones are left out."""
+    column = _column(X, index)
+    if column.dtype in (nw.String, nw.Enum, nw.Categorical):
+        counts = column.drop_nulls().value_counts(sort=True, name="count")
+        return dict(zip(map(str, counts[:, 0].to_list()), counts[:, 1].to_list(), strict=True))
+    return dict(Counter(str(value) for value, gone in _values(column) if not gone))
 
 
 def category_codes(X: Any, index: int, codes: Mapping[str | None, int], other: int = -1) -> np.ndarray:

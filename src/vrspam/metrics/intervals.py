@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import expit, logit, ndtr
 
-from vrspam.metrics._inputs import both_classes, checked_scores, normal_quantile, positive_rows
+from vrspam.metrics._inputs import both_classes, checked_scores, checked_weights, normal_quantile, positive_rows
 from vrspam.metrics.roc import twice_below
 
 ENOUGH_FOR_DELONG = 500  # rows of the smaller class; docs/intervals.md has the coverage for fewer
@@ -59,6 +59,7 @@ def roc_auc_ci(
     *,
     confidence: float = 0.95,
     method: Literal["auto", "logit", "plain", "newcombe"] = "auto",
+    sample_weight: ArrayLike | None = None,
 ) -> AUCInterval:
     """AUC with a confidence interval: DeLong's, or Newcombe's where a class has few rows; in O(n log n).
 
@@ -83,6 +84,10 @@ def roc_auc_ci(
     method : {"auto", "logit", "plain", "newcombe"}
         "logit" is DeLong's on the scale log(AUC/(1-AUC)), "plain" is AUC ± z·se, cut off at 0 and 1. "auto" is
         "logit" if both classes have at least 500 rows and "newcombe" if not.
+    sample_weight : array of n numbers, optional
+        Weights of the observations, as in :func:`roc_auc`: placements are weighted shares, and a class of weights w has
+        the variance Σ w² (V - V̄)² / (Σ w)² · n/(n - 1). A weight says how much an observation counts, not how often
+        it was seen. Numbers of rows are effective ones, (Σ w)² / Σ w²; rows of weight 0 do not count.
 
     Returns
     -------
@@ -119,12 +124,20 @@ def roc_auc_ci(
     z = normal_quantile(confidence)
     if method not in ("auto", "logit", "plain", "newcombe"):
         raise ValueError(f'method must be "auto", "logit", "plain" or "newcombe", got {method!r}.')
-    positive = both_classes(positive_rows(y_true), at_least=2)
-    up, down = _placements(positive, checked_scores(y_score, positive.size, "y_score"))
-    auc, error = _mean_and_error(up, down)
-    smaller = min(up.size, down.size)
+    positive = positive_rows(y_true)
+    score = checked_scores(y_score, positive.size, "y_score")
+    if sample_weight is None:
+        up, down = _placements(both_classes(positive, at_least=2), score)
+        auc, error = _mean_and_error(up, down)
+        n_up, n_down = up.size, down.size
+    else:
+        weight = checked_weights(sample_weight, positive.size)
+        used = weight > 0.0
+        positive = both_classes(positive[used], at_least=2)
+        auc, error, n_up, n_down = _weighted_mean_and_error(positive, score[used], weight[used])
+    smaller = min(n_up, n_down)
     if method == "newcombe" or (method == "auto" and smaller < ENOUGH_FOR_DELONG):
-        low, high = _newcombe_bounds(auc, error, up.size, down.size, z)
+        low, high = _newcombe_bounds(auc, error, n_up, n_down, z)
         return AUCInterval(auc, low, high, error, confidence, "newcombe")
     if method == "plain" and error > 0.0:
         return AUCInterval(auc, max(0.0, auc - z * error), min(1.0, auc + z * error), error, confidence, "plain")
@@ -253,6 +266,28 @@ def _mean_and_error(up: NDArray, down: NDArray) -> tuple[float, float]:
     n_up, n_down = up.size, down.size
     variance = np.var(up, ddof=1) / (n_down**2 * n_up) + np.var(down, ddof=1) / (n_up**2 * n_down)
     return float(up.sum() / (2 * n_up * n_down)), float(np.sqrt(variance) / 2)
+
+
+def _weighted_mean_and_error(positive: NDArray, score: NDArray, weight: NDArray) -> tuple[float, float, int, int]:
+    """Weighted AUC, its standard error, and the effective numbers of positives and negatives."""
+    share = _weighted_share_below(score[positive], score[~positive], weight[~positive])
+    above = 1.0 - _weighted_share_below(score[~positive], score[positive], weight[positive])
+    auc, variance, sizes = 0.0, 0.0, []
+    for part, own in ((above, weight[~positive]), (share, weight[positive])):
+        own = own / own.sum()
+        auc = float(own @ part)
+        if np.ptp(part) > 0.0:
+            variance += float(own**2 @ (part - auc) ** 2) * part.size / (part.size - 1)
+        sizes.append(max(2, int(1.0 / float(own @ own))))
+    return auc, float(np.sqrt(variance)), sizes[1], sizes[0]
+
+
+def _weighted_share_below(score: NDArray, others: NDArray, weight: NDArray) -> NDArray:
+    """For each score the weighted share of the others below it, ties by half."""
+    order = np.argsort(others, kind="stable")
+    mass = np.concatenate([[0.0], np.cumsum(weight[order])])
+    below, upto = (np.searchsorted(others[order], score, side=side) for side in ("left", "right"))
+    return (mass[below] + mass[upto]) / (2.0 * mass[-1])
 
 
 def _newcombe_bounds(auc: float, error: float, n_up: int, n_down: int, z: float) -> tuple[float, float]:

@@ -157,10 +157,11 @@ class Split(NamedTuple):
 def make_splits(cv, rows: Rows, classes: np.ndarray, groups=None, random_state=None) -> list[Split]:
     """All splits of a scikit-learn splitter, an iterable or a number of folds; each part must hold both classes.
 
-    A number of folds means stratified folds: consecutive rows if `random_state` is None, else shuffled ones.
+    A number of folds means stratified folds of shuffled rows: a table may be sorted. The seed is 0 if `random_state`
+    is None.
     """
-    if isinstance(cv, Integral) and random_state is not None:
-        cv = StratifiedKFold(int(cv), shuffle=True, random_state=random_state)
+    if isinstance(cv, Integral) and int(cv) > 1:
+        cv = StratifiedKFold(int(cv), shuffle=True, random_state=0 if random_state is None else random_state)
     y, weights = array_api.on_host(rows.y), None if rows.weights is None else array_api.on_host(rows.weights)
     is_list = not (cv is None or isinstance(cv, Integral) or hasattr(cv, "split"))
     pairs = cv if is_list else check_cv(cv, y, classifier=True).split(rows.X, y, groups)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from vrspam._utils.choices import SelectionRule
 from vrspam._utils.warnings import GridEdge, warn
 
-SelectionRule = Literal["best", "one-standard-error", "blend"]
 TIE = 1e-12  # mean scores that differ by less are equal but for rounding
 
 

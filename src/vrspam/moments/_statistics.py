@@ -395,8 +395,10 @@ def check_range(statistics: ClassStatistics, forgets: bool) -> None:
         raise ValueError("sample_weight adds up to infinity: divide it by its largest entry.")
     also = ", and sample_weight so that it is near 1" if statistics.weight != statistics.rows else ""
     if not (np.isfinite(statistics.scatter).all() and np.isfinite(statistics.mean).all()):
+        finite = np.isfinite(statistics.diagonal) & np.isfinite(statistics.mean)
+        where = f" (column {int(np.argmin(finite))})" if finite.size and not finite.all() else ""
         raise ValueError(
-            f"The squares of the features overflow: rescale the features so that they stay below 1e150{also}."
+            f"The squares of the features overflow{where}: rescale the features so that they stay below 1e150{also}."
         )
     with np.errstate(under="ignore"):
         largest = max(statistics.diagonal.max(initial=0.0), statistics.weight * np.max(statistics.mean**2, initial=0.0))

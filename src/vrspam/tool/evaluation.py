@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.metrics import average_precision_score, brier_score_loss, roc_curve
 
 from vrspam._utils.messages import Parameter, WordedError
+from vrspam._utils.warnings import UnseenValues, warn
 from vrspam.data import DataError
 from vrspam.metrics import (
     AUCInterval,
@@ -19,6 +20,8 @@ from vrspam.metrics import (
     roc_auc_ci,
     sensitivity_at_specificity,
 )
+from vrspam.tool.beside import beside_values
+from vrspam.tool.fingerprint import SeenRows
 from vrspam.tool.model import Model
 
 BINS = 10
@@ -53,9 +56,11 @@ class Curve:
     alarms: np.ndarray
 
     @classmethod
-    def of(cls, positive: np.ndarray, scores: np.ndarray) -> Curve:
-        false, true, thresholds = roc_curve(positive, scores, drop_intermediate=False)
+    def of(cls, positive: np.ndarray, scores: np.ndarray, weights: np.ndarray | None = None) -> Curve:
+        false, true, thresholds = roc_curve(positive, scores, drop_intermediate=False, sample_weight=weights)
         thresholds[0] = np.nextafter(scores.max(), np.inf)
+        if weights is not None:
+            return cls(thresholds, true * weights[positive].sum(), false * weights[~positive].sum())
         return cls(thresholds, np.rint(true * positive.sum()), np.rint(false * (~positive).sum()))
 
     @property
@@ -77,23 +82,28 @@ class Curve:
         )
 
 
-def lift(positive: np.ndarray, scores: np.ndarray, share: float) -> float:
+def lift(positive: np.ndarray, scores: np.ndarray, share: float, weights: np.ndarray | None = None) -> float:
     """Positives among the top `share` of rows, relative to as many rows drawn at random; ties share their places.
+
+    With weights, rows are counted by them.
 
     >>> lift(np.array([True, False, False, True]), np.array([4.0, 3.0, 2.0, 1.0]), 0.25)
     2.0
     """
-    count = share * scores.size
+    mass = np.ones(scores.size) if weights is None else weights
+    count = share * mass.sum()
     order = np.argsort(-scores, kind="stable")
-    ranked = scores[order]
-    border = ranked[min(int(np.ceil(count)), scores.size) - 1]
-    above, tied = ranked > border, ranked == border
-    part = (count - above.sum()) / tied.sum()
-    found = positive[order][above].sum() + part * positive[order][tied].sum()
-    return float(found / count / positive.mean())
+    ranked, mass = scores[order], mass[order]
+    border = ranked[min(int(np.searchsorted(np.cumsum(mass), count * (1.0 - 1e-12))), scores.size - 1)]
+    above, tied, hits = ranked > border, ranked == border, positive[order] * mass
+    part = (count - mass[above].sum()) / mass[tied].sum()
+    found = hits[above].sum() + part * hits[tied].sum()
+    return float(found / count / (hits.sum() / mass.sum()))
 
 
-def reliability(positive: np.ndarray, probabilities: np.ndarray, bins: int = BINS) -> tuple[Bin, ...]:
+def reliability(
+    positive: np.ndarray, probabilities: np.ndarray, bins: int = BINS, weights: np.ndarray | None = None
+) -> tuple[Bin, ...]:
     """Rows in order of their probability, cut into groups of about equal size; equal probabilities stay together.
 
     >>> reliability(np.array([False, True]), np.array([0.2, 0.6]), bins=2)
@@ -105,7 +115,11 @@ def reliability(positive: np.ndarray, probabilities: np.ndarray, bins: int = BIN
     for number in range(edges.size + 1):
         rows = group == number
         if rows.any():
-            found.append(Bin(int(rows.sum()), float(probabilities[rows].mean()), float(positive[rows].mean())))
+            own = None if weights is None else weights[rows]
+            if own is not None and not own.any():
+                continue
+            means = (float(np.average(part[rows], weights=own)) for part in (probabilities, positive))
+            found.append(Bin(int(rows.sum()), *means))
     return tuple(found)
 
 
@@ -134,6 +148,8 @@ class Evaluation:
     brier: float | None
     max_fpr: float | None = None
     partial_auc: AUCInterval | None = None
+    notes: tuple[str, ...] = ()
+    weights: np.ndarray | None = None
 
     @property
     def n(self) -> int:
@@ -168,7 +184,7 @@ class Evaluation:
             values |= {f"{name}_{key}": value for key, value in vars(found).items()}
         if self.brier is not None:
             values |= {"brier": self.brier, "calibration_error": calibration_error(self.bins)}
-        return values
+        return {**values, "warnings": list(self.notes)}
 
 
 def score_file(
@@ -194,16 +210,59 @@ def score_file(
     positive : boolean array of n
     scores : array of n
     """
-    chunks = model.open(path, labels=True, skip_errors=skip_errors, progress=progress, **reading)
-    blocks = [(block.positive, block.scores) for block in model.score_chunks(chunks)]
+    found = score_rows(model, path, skip_errors=skip_errors, progress=progress, **reading)
+    if found.notes:
+        warn(UnseenValues(found.notes))
+    return found.positive, found.scores
+
+
+class ScoredRows(NamedTuple):
+    """Labels and scores of rows, and what these hold that training did not have."""
+
+    positive: np.ndarray
+    scores: np.ndarray
+    notes: tuple[str, ...] = ()
+    weights: np.ndarray | None = None
+
+
+def score_rows(
+    model: Model,
+    path: Any,
+    *,
+    weights: str | None = None,
+    skip_errors: bool = False,
+    progress: bool = False,
+    **reading: Any,
+) -> ScoredRows:
+    """Do what `score_file` does, and say what there is to say in the result; `weights` is a column of them."""
+    source = model.open_source(path, **reading)
+    if weights is not None and not source.reader.tabular:
+        raise DataError(
+            "a {format} file has no named columns; leave {option} out",
+            format=source.reader.title,
+            option=Parameter("weights"),
+        )
+    keep = () if weights is None else (weights,)
+    chunks = model.open(source, labels=True, keep=keep, skip_errors=skip_errors, progress=progress)
+    known = None if model.fingerprint is None else SeenRows(model.fingerprint)
+    chunks.watch = None if known is None else known.add
+    blocks = list(model.score_chunks(chunks))
     if not blocks:
-        raise DataError(f"{chunks.source.paths[0]} has no rows; get it again")
-    positive = np.concatenate([labels for labels, _ in blocks if labels is not None])
-    scores = np.concatenate([block for _, block in blocks])
+        raise chunks.nothing_left()
+    positive = np.concatenate([block.positive for block in blocks if block.positive is not None])
+    scores = np.concatenate([block.scores for block in blocks])
+    counts = None
+    if weights is not None:
+        column = {"weights": weights}
+        counts = np.concatenate([beside_values(block.kept, column, source.paths[0])["weights"] for block in blocks])
     for wanted, name in ((positive, "positive"), (~positive, "negative")):
         if wanted.sum() < 2:
             raise DataError(f"an evaluation needs at least two {name} rows, and {path} has {wanted.sum()}")
-    return positive, scores
+    notes = [
+        *([] if known is None else known.sentences()),
+        *([] if chunks.unseen is None else chunks.unseen.sentences()),
+    ]
+    return ScoredRows(positive, scores, tuple(notes), counts)
 
 
 def evaluate(
@@ -215,6 +274,8 @@ def evaluate(
     cost_ratio: float | None = None,
     recall: float = 0.9,
     max_fpr: float | None = None,
+    notes: tuple[str, ...] = (),
+    weights: np.ndarray | None = None,
 ) -> Evaluation:
     """Evaluate scores: ranking, thresholds, probabilities.
 
@@ -231,6 +292,10 @@ def evaluate(
         Adds the highest threshold that finds this share of the positives.
     max_fpr : float in (0, 1], optional
         Adds the partial AUC up to this false-positive rate, standardised, with its interval.
+    notes : tuple of str
+        What there is to say about the rows, for pages and commands.
+    weights : array of n numbers, optional
+        How much each row counts in all numbers; not with `max_fpr`.
 
     Returns
     -------
@@ -241,7 +306,13 @@ def evaluate(
     if cost_ratio is not None and not 0.0 < cost_ratio < np.inf:
         raise WordedError("{ratio} must be a positive number", ratio=Parameter("cost_ratio", cost_ratio))
     probabilities = None if model.calibration is None else model.calibration(scores)
-    curve = Curve.of(positive, scores)
+    if weights is not None and max_fpr is not None:
+        raise WordedError(
+            "{max_fpr} has an interval for rows that count alike, not with {weights}: leave one of them out",
+            max_fpr=Parameter("max_fpr"),
+            weights=Parameter("weights"),
+        )
+    curve = Curve.of(positive, scores, weights)
     thresholds = {
         "youden": curve.at(np.argmax(curve.hits / curve.positives - curve.alarms / curve.negatives)),
         "recall": curve.at(np.argmax(curve.hits >= recall * curve.positives * (1 - 1e-12))),
@@ -252,17 +323,21 @@ def evaluate(
         positive=positive,
         scores=scores,
         probabilities=probabilities,
-        auc=roc_auc_ci(positive, scores, confidence=confidence),
-        average_precision=float(average_precision_score(positive, scores)),
-        sensitivity={s: sensitivity_at_specificity(positive, scores, s) for s in SPECIFICITIES},
-        lift={share: lift(positive, scores, share) for share in TOP_SHARES},
+        auc=roc_auc_ci(positive, scores, confidence=confidence, sample_weight=weights),
+        average_precision=float(average_precision_score(positive, scores, sample_weight=weights)),
+        sensitivity={s: sensitivity_at_specificity(positive, scores, s, weights) for s in SPECIFICITIES},
+        lift={share: lift(positive, scores, share, weights) for share in TOP_SHARES},
         thresholds=thresholds,
-        bins=() if probabilities is None else reliability(positive, probabilities),
-        brier=None if probabilities is None else float(brier_score_loss(positive, probabilities)),
+        bins=() if probabilities is None else reliability(positive, probabilities, weights=weights),
+        brier=None
+        if probabilities is None
+        else float(brier_score_loss(positive, probabilities, sample_weight=weights)),
         max_fpr=max_fpr,
         partial_auc=None
         if max_fpr is None
         else partial_auc_ci(positive, scores, max_fpr=max_fpr, confidence=confidence),
+        notes=notes,
+        weights=weights,
     )
 
 

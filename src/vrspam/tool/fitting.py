@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from vrspam import AUCClassifierCV, ClassMoments, HashFolds
 from vrspam._utils.blas import blas_threads
@@ -44,12 +44,60 @@ def stratified_folds(positive: np.ndarray, n_splits: int, seed: int) -> Stratifi
     return StratifiedKFold(min(n_splits, smaller // 2), shuffle=True, random_state=seed)
 
 
+class FixedFolds:
+    """Splits that are known, in the form of a splitter of scikit-learn."""
+
+    def __init__(self, splits: Sequence[tuple[np.ndarray, np.ndarray]]):
+        self.splits = splits
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        return len(self.splits)
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        yield from self.splits
+
+
+def make_folds(opened: OpenedTable, positive: np.ndarray, plan: Plan) -> Any:
+    """Folds of rows in memory: stratified, or such that groups stay together, or such that each looks forward."""
+    smaller = check_size([positive.sum(), (~positive).sum()])
+    if opened.groups is not None:
+        folds = StratifiedGroupKFold(min(plan.n_splits, smaller // 2), shuffle=True, random_state=plan.seed)
+        return FixedFolds(list(folds.split(np.empty(positive.size), positive, opened.groups)))
+    if opened.time is not None:
+        return FixedFolds(forward_folds(opened.time, positive, min(plan.n_splits, smaller // 2)))
+    return stratified_folds(positive, plan.n_splits, plan.seed)
+
+
+def forward_folds(time: np.ndarray, positive: np.ndarray, n_splits: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Folds that train on earlier rows and validate on the next part; rows of the same time are in the same part.
+
+    The parts hold about the same number of rows of the rarer class.
+
+    >>> folds = forward_folds(np.array([3.0, 1.0, 2.0, 4.0, 5.0, 6.0]), np.array([0, 0, 1, 1, 0, 1]) == 1, 2)
+    >>> [(train.tolist(), test.tolist()) for train, test in folds]
+    [([1, 2], [0, 3]), ([0, 1, 2, 3], [4, 5])]
+    """
+    rarer = positive if positive.sum() <= (~positive).sum() else ~positive
+    ordered = np.sort(time[rarer])
+    cuts = [ordered[ordered.size * k // (n_splits + 1) - 1] for k in range(1, n_splits + 1)]
+    part = np.searchsorted(np.unique(cuts), time, side="left")
+    return [(np.flatnonzero(part < k), np.flatnonzero(part == k)) for k in range(1, int(part.max()) + 1)]
+
+
+class TableClassifier(AUCClassifierCV):
+    """The estimator for columns that the tool has read already: what is text is a category."""
+
+    def _learn_columns(self, X: Any, maps: Mapping[str, Any]) -> None:
+        return None
+
+
 def fold_auc_ci(
     positive: np.ndarray,
     scores: np.ndarray,
     fold: np.ndarray,
     confidence: float = 0.95,
     max_fpr: float | None = None,
+    weights: np.ndarray | None = None,
 ) -> AUCInterval:
     """Mean AUC, or partial AUC, of the folds with an interval from DeLong's standard error of each.
 
@@ -69,6 +117,8 @@ def fold_auc_ci(
     max_fpr : float in (0, 1], optional
         Of the partial AUC up to this false-positive rate. If the folds give no standard error, the bounds are the
         means of their bounds.
+    weights : array of n numbers, optional
+        Weights of the rows, as in `vrspam.metrics.roc_auc_ci`; not with `max_fpr`.
 
     Returns
     -------
@@ -85,11 +135,14 @@ def fold_auc_ci(
     parts, smaller = [], 0
     for number in np.unique(fold):
         rows = fold == number
+        if weights is not None:
+            rows &= weights > 0.0
         count = int(min(positive[rows].sum(), (~positive[rows]).sum()))
         if count >= 2:
             smaller += count
             if max_fpr is None:
-                parts.append(roc_auc_ci(positive[rows], scores[rows], confidence=confidence))
+                own = None if weights is None else weights[rows]
+                parts.append(roc_auc_ci(positive[rows], scores[rows], confidence=confidence, sample_weight=own))
             else:
                 parts.append(partial_auc_ci(positive[rows], scores[rows], max_fpr=max_fpr, confidence=confidence))
     if not parts:
@@ -109,7 +162,10 @@ SUSPECT_ROWS = 20_000  # rows of a stream in which leaking features are looked f
 
 @dataclass(frozen=True)
 class Plan:
-    """What the user asked for: candidates for l1, features, folds, seed, whom to tell each stage, and how to rank."""
+    """What the user asked for: candidates for l1, features, folds, seed, whom to tell each stage, and how to rank.
+
+    `selection` and `n_jobs` are those of `AUCClassifierCV`.
+    """
 
     l1: str | Sequence[float]
     features: Any
@@ -121,14 +177,17 @@ class Plan:
     penalty: PenaltyName = "elasticnet"
     private: bool = False
     calibration: str | None = "sigmoid"
+    selection: str = "auto"
+    n_jobs: int | None = None
 
 
 class Fit(NamedTuple):
     """A fitted estimator, and what came with it.
 
     `counts` are the rows of each class, negative ones first. `held_out` are scores of rows by models that were trained
-    on the other folds, which the calibration was fitted on. `moments` and `scaling` are those of encoded rows; None
-    where a map took the columns as they are.
+    on the other folds, which the calibration was fitted on, and `weights` theirs, where rows have some. `moments` and
+    `scaling` are those of encoded rows; None where a map took the columns as they are. `sample` are some training rows
+    as they are.
     """
 
     estimator: AUCClassifierCV
@@ -137,12 +196,14 @@ class Fit(NamedTuple):
     notes: list[str]
     moments: ClassMoments | None = None
     scaling: Scaling | None = None
+    weights: np.ndarray | None = None
+    sample: Any = None
 
 
 def fit_maps(opened: OpenedTable, plan: Plan) -> Fit:
     """Feature maps of the columns as they are; all rows are in memory."""
     rows, positive = opened.load_rows()
-    folds = stratified_folds(positive, plan.n_splits, plan.seed)
+    folds = make_folds(opened, positive, plan)
     constant = data_checks.find_constant_columns(rows, opened.schema)
     if len(constant) == len(opened.schema.columns):
         raise ValueError("every feature is constant: there is nothing to learn from")
@@ -166,7 +227,7 @@ def fit_maps(opened: OpenedTable, plan: Plan) -> Fit:
         features = {" ".join(repr(features).split()): features}
     if plan.private and isinstance(features, dict):
         features = {name: new.holding_no_rows() for name, new in features.items()}
-    search = AUCClassifierCV(
+    search = TableClassifier(
         l1s=l1s,
         loss=plan.loss,
         penalty=plan.penalty,
@@ -174,22 +235,26 @@ def fit_maps(opened: OpenedTable, plan: Plan) -> Fit:
         features=features,
         cv=folds,
         calibration=plan.calibration,
+        selection=plan.selection,
+        n_jobs=plan.n_jobs,
         random_state=plan.seed,
         verbose=int(sys.stderr.isatty()),
     )
     with blas_threads(1 if positive.size <= SMALL_ROWS else None):
-        fitted = search.fit(rows, positive)
-    return Fit(fitted, np.bincount(positive, minlength=2).tolist(), fitted.out_of_fold_, notes)
+        fitted = search.fit(rows, positive, opened.weights, opened.groups)
+    held_out = fitted.out_of_fold_
+    weights = None if opened.weights is None else held_out.weights
+    return Fit(fitted, np.bincount(positive, minlength=2).tolist(), held_out, notes, weights=weights, sample=rows)
 
 
 def fit_linear(opened: OpenedTable, plan: Plan) -> Fit:
     """Encoded and standardised rows; all of them are in memory."""
     rows, positive = opened.load_rows()
-    folds = stratified_folds(positive, plan.n_splits, plan.seed)
+    folds = make_folds(opened, positive, plan)
     notes = data_checks.note_missing_values(data_checks.count_missing(rows, opened.schema), positive.size)
     notes += data_checks.note_leaking_features(rows, positive, opened.schema)
     X = opened.encode(rows)
-    moments = ClassMoments(X.shape[1], classes=[False, True], scatter=False).update(X, positive)
+    moments = ClassMoments(X.shape[1], classes=[False, True], scatter=False).update(X, positive, opened.weights)
     scaling = _scaling(moments, sparse.issparse(X))
     X = scaling(X)
     plan.say(f"choosing the penalty by {folds.get_n_splits()} folds")
@@ -201,12 +266,17 @@ def fit_linear(opened: OpenedTable, plan: Plan) -> Fit:
         max_fpr=plan.max_fpr,
         cv=folds,
         calibration=plan.calibration,
+        selection=plan.selection,
+        n_jobs=plan.n_jobs,
         random_state=plan.seed,
     )
     with blas_threads(1 if positive.size <= SMALL_ROWS else None):
-        fitted = search.fit(X, positive)
+        fitted = search.fit(X, positive, opened.weights, opened.groups)
     notes += _constant_notes(opened, moments)
-    return Fit(fitted, np.bincount(positive, minlength=2).tolist(), fitted.out_of_fold_, notes, moments, scaling)
+    held_out = fitted.out_of_fold_
+    weights = None if opened.weights is None else held_out.weights
+    counts = np.bincount(positive, minlength=2).tolist()
+    return Fit(fitted, counts, held_out, notes, moments, scaling, weights, rows)
 
 
 def fit_blocks(opened: OpenedTable, plan: Plan) -> Fit:
@@ -220,11 +290,19 @@ def fit_blocks(opened: OpenedTable, plan: Plan) -> Fit:
     plan.say(f"second and third reading: moments and scores of {plan.n_splits} folds")
     l1s, folds = l1_grid(plan.l1, moments, scaling, plan.penalty), HashFolds(plan.n_splits, plan.seed)
     search = AUCClassifierCV(
-        l1s=l1s, penalty=plan.penalty, cv=folds, max_fpr=plan.max_fpr, calibration=plan.calibration
+        l1s=l1s,
+        penalty=plan.penalty,
+        cv=folds,
+        max_fpr=plan.max_fpr,
+        calibration=plan.calibration,
+        selection=plan.selection,
+        n_jobs=plan.n_jobs,
     )
     fitted = search.fit_stream(StandardisedBlocks(opened, scaling))
     notes += _constant_notes(opened, moments)
-    return Fit(fitted, list(map(int, moments.rows)), fitted.held_out_, notes, moments, scaling)
+    held_out = fitted.held_out_
+    weights = None if opened.weights_column is None else held_out.weights
+    return Fit(fitted, list(map(int, moments.rows)), held_out, notes, moments, scaling, weights, sample.X)
 
 
 def l1_grid(
@@ -267,9 +345,9 @@ class StandardisedBlocks:
     def n_rows(self) -> int | None:
         return self.opened.n_rows
 
-    def __iter__(self) -> Iterator[tuple[Any, np.ndarray]]:
-        for X, y in self.opened:
-            yield self.scaling(X), y
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        for X, *more in self.opened:
+            yield self.scaling(X), *more
 
 
 class RowSample:
@@ -296,9 +374,9 @@ def gather(opened: OpenedTable, seed: int) -> tuple[ClassMoments, RowSample, dic
     moments = ClassMoments(schema.n_features, classes=[False, True], scatter=False)
     sample = RowSample(SUSPECT_ROWS, np.random.default_rng(seed))
     missing: dict[str, int] = {}
-    for rows, y in opened.blocks():
+    for rows, y, weights in opened.blocks():
         for name, count in data_checks.count_missing(rows, schema).items():
             missing[name] = missing.get(name, 0) + count
-        moments.update(opened.encode(rows), y)
+        moments.update(opened.encode(rows), y, weights)
         sample.add(rows, y)
     return moments, sample, missing

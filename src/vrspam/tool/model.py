@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from vrspam.data import Chunks, Schema
+from vrspam.data.chunks import BrokenRow
 from vrspam.data.first_pass import Label
 from vrspam.data.readers import Source
 from vrspam.features import LinearFeatures
@@ -22,6 +23,7 @@ from vrspam.model_selection.calibration import Calibration
 from vrspam.moments import ClassMoments
 from vrspam.moments.spread import spread
 from vrspam.tool.curves import Shapes
+from vrspam.tool.fingerprint import Fingerprint
 
 
 @dataclass(frozen=True)
@@ -83,11 +85,12 @@ def undo_linear_map(features: Any, parts: LinearParts) -> LinearParts | None:
 
 
 class ScoredBlock(NamedTuple):
-    """Scores of a block of rows, which of them are positive (None without labels), and columns handed on."""
+    """Scores of a block of rows, which of them are positive (None without labels), columns handed on, broken rows."""
 
     scores: np.ndarray
     positive: np.ndarray | None
-    kept: Any
+    kept: Any = None
+    broken: Sequence[BrokenRow] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,11 +127,13 @@ class Model:
         From scores to probabilities of the positive label.
     identifiers : tuple of str
         Columns that were left out because they only name the rows; `predict` hands them on.
+    fingerprint : Fingerprint or None
+        Salted hashes of some training rows, by which `evaluate` can tell that it is given the training file.
     training : dict
         Facts about the training: rows, positives, penalties, cross-validated AUC with its interval, certificate.
     """
 
-    version: ClassVar[int] = 3  # of the file that can hold it
+    version: ClassVar[int] = 4  # of the file that can hold it
 
     schema: Schema
     positive: Label
@@ -140,6 +145,7 @@ class Model:
     shapes: Shapes | None = None
     calibration: Calibration | None = None
     identifiers: tuple[str, ...] = ()
+    fingerprint: Fingerprint | None = None
     training: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -190,12 +196,14 @@ class Model:
         labels: bool,
         keep: Sequence[str] = (),
         skip_errors: bool = False,
+        keep_errors: bool = False,
         progress: bool = False,
         **reading: Any,
     ) -> Chunks:
         """Open a file, or what `open_source` returned, with the columns of this model.
 
-        A category that training did not have sets all its indicators to 0.
+        A category that training did not have sets all its indicators to 0. Text in columns of numbers is missing, and
+        rows without a label are left out. With `keep_errors` rows that cannot be scored keep their places.
 
         `reading`: `format`, `delimiter` and `zero_based` of `vrspam.data.read_chunks`.
         """
@@ -205,9 +213,10 @@ class Model:
             schema,
             unknown="ignore",
             keep=keep,
-            on_error="skip" if skip_errors else "raise",
+            on_error="skip" if skip_errors else "keep" if keep_errors else "raise",
             progress=progress,
             raw=self._takes_frames,
+            lenient=True,
         )
 
     def open_source(self, path: Any, **reading: Any) -> Source:
@@ -233,5 +242,6 @@ class Model:
 
     def score_chunks(self, chunks: Chunks) -> Iterator[ScoredBlock]:
         """Scores of what `open` returned, block by block, in the order of the rows."""
-        for X, y, *kept in chunks:
-            yield ScoredBlock(self.score(X), None if y is None else y == self.positive, kept[0] if kept else None)
+        for X, y, *more in chunks:
+            scores = np.empty(0) if X is None else self.score(X)
+            yield ScoredBlock(scores, None if y is None else y == self.positive, *more)

@@ -19,14 +19,16 @@ from vrspam._utils.atomic import write_text
 from vrspam._utils.messages import WordedText
 from vrspam.data import DataError, Schema
 from vrspam.data.errors import problem_of
+from vrspam.data.schema import made_columns
 from vrspam.features import map_from_dict
 from vrspam.model_selection.calibration import calibration_from_dict
 from vrspam.tool.curves import Shapes
+from vrspam.tool.fingerprint import Fingerprint
 from vrspam.tool.model import Model
 from vrspam.tool.modelfile_v1 import EncodedMap, EncodedModel
 
 FORMAT = "vrspam-model"
-VERSION = 3  # 2: curves of a kernel's additive part, no pairs; 1: see modelfile_v1
+VERSION = 4  # 3: no readings of text and dates; 2: curves of a kernel's additive part, no pairs; 1: see modelfile_v1
 HEAD = 256  # bytes that tell a model file from others
 LONGEST = 200  # characters of a reason that quotes a file
 _LABELS = {"bool": (bool,), "int64": (int,), "double": (int, float), "string": (str,)}
@@ -56,6 +58,7 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
         "shapes": None if model.shapes is None else model.shapes.to_dict(),
         "calibration": None if model.calibration is None else model.calibration.to_dict(),
         "identifiers": list(model.identifiers),
+        "fingerprint": None if model.fingerprint is None else model.fingerprint.to_dict(),
         "training": _with_notes(model.training, _plain_note),
     }
     head = {"format": FORMAT, "version": model.version, "written_by": f"vrspam {vrspam.__version__}"}
@@ -99,7 +102,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     if isinstance(version, int) and version > VERSION:
         raise ModelFileError(f"{name} was written by a newer version of vrspam: update the program to use it")
     content = whole.get("model")
-    whole_content = version in (1, 2, VERSION) and isinstance(content, dict)
+    whole_content = version in (1, 2, 3, VERSION) and isinstance(content, dict)
     if not whole_content or whole.get("checksum") != _checksum(content):
         raise ModelFileError(f"{name} was changed or damaged after it was written: train the model again")
     try:
@@ -140,6 +143,7 @@ def _model(content: Any, version: Any) -> Model:
         shapes=None if content.get("shapes") is None else Shapes.from_dict(content["shapes"]),
         calibration=None if calibration is None else calibration_from_dict(calibration),
         identifiers=tuple(content["identifiers"]),
+        fingerprint=None if content.get("fingerprint") is None else Fingerprint.from_dict(content["fingerprint"]),
         training=_with_notes(content["training"], WordedText.from_plain),
     )
 
@@ -164,6 +168,9 @@ def _check_schema(schema: Schema, plain: Mapping[str, Any]) -> None:
     for names in (columns, *schema.categorical.values()):
         if len(set(names)) < len(names):
             raise DataError("two columns or categories have the same name")
+    for name, reading in schema.readings.items():
+        if not set(made_columns(name, reading)) <= set(schema.numeric) or name in schema.categorical:
+            raise DataError(f"column {name!r} is read as numbers that are not there")
     if not all(isinstance(label, bool | int | float | str) for label in schema.labels or ()):
         raise DataError("labels must be numbers or texts")
     kinds = _LABELS[schema.target_type]

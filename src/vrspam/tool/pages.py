@@ -133,7 +133,10 @@ def evaluation_page(
     if evaluation.bins:
         figures["reliability"] = reliability_picture(evaluation)
     shown = {name: _embedded(figure, folder, name) for name, figure in figures.items()}
-    page.add("Ranking", *_ranking(evaluation), shown["ROC and precision"])
+    noticed: list[Text | Bullets] = []
+    if evaluation.notes:
+        noticed = [Text("Noticed in these rows:"), Bullets(list(evaluation.notes))]
+    page.add("Ranking", *_ranking(evaluation), *noticed, shown["ROC and precision"])
     page.add("Scores", shown["scores"], *_lift_table(evaluation))
     page.add("Thresholds", _threshold_table(evaluation, cost_ratio, recall), *_sensitivity_table(evaluation))
     if evaluation.bins:

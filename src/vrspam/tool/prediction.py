@@ -7,21 +7,31 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from vrspam._utils.atomic import replacing
 from vrspam._utils.messages import Parameter
-from vrspam.data import DataError
+from vrspam._utils.warnings import UnseenValues, warn
+from vrspam.data import Chunks, DataError
+from vrspam.data.chunks import BrokenRow
 from vrspam.data.readers import Source
 from vrspam.data.readers.arrow_reader import type_kind
 from vrspam.tool.model import Model
 
-SCORE, PROBABILITY = "score", "probability"
+SCORE, PROBABILITY, REASON = "score", "probability", "reason"
 KINDS = (".csv", ".csv.gz", ".parquet")
 FORMULA = r"^[=+\-@\t\r]"  # what spreadsheets take for the beginning of a formula, or skip before one
 NUMBER = r"^[+-]?[0-9]+([.,][0-9]+)?([eE][+-]?[0-9]+)?$"
+
+
+class Prediction(NamedTuple):
+    """What was written: rows, how many of them have no score, and what the rows hold that training did not have."""
+
+    rows: int
+    unscored: int
+    unseen: tuple[str, ...]
 
 
 def predict(
@@ -31,11 +41,15 @@ def predict(
     *,
     ids: Sequence[str] | None = None,
     escape_formulas: bool = False,
+    drop_errors: bool = False,
     skip_errors: bool = False,
     progress: bool = False,
     **reading: Any,
 ) -> int:
     """Write the score of every row of a file, and its probability if the model is calibrated.
+
+    A row of a table that cannot be scored (a line with fields too many, an infinite number) stays in its place, with an
+    empty score and a column `reason`. What training has not seen is said in a warning.
 
     Parameters
     ----------
@@ -49,42 +63,120 @@ def predict(
     escape_formulas : bool
         In CSV, write an apostrophe before copied text, and names of copied columns, that start with = + - @ or a tab.
         A spreadsheet would take them for formulas. Numbers, and Parquet, stay as they are.
-    skip_errors : bool
-        Leave out broken rows instead of stopping at the first.
+    drop_errors : bool
+        Leave out rows that cannot be scored; `skip_errors` is its older name.
     progress : bool
     **reading
-        `format`, `delimiter` and `zero_based` of `vrspam.data.read_chunks`.
+        `format`, `delimiter`, `encoding` and `zero_based` of `vrspam.data.read_chunks`.
 
     Returns
     -------
     int
         Rows written.
     """
-    import pyarrow as pa
+    found = predict_rows(
+        model,
+        path,
+        out,
+        ids=ids,
+        escape_formulas=escape_formulas,
+        drop_errors=drop_errors or skip_errors,
+        progress=progress,
+        **reading,
+    )
+    if found.unscored:
+        one = found.unscored == 1
+        warn(
+            f"{found.unscored:,} row{'' if one else 's'} cannot be scored: the score is empty there, and the column "
+            f"{REASON!r} says why"
+        )
+    if found.unseen:
+        warn(UnseenValues(found.unseen))
+    return found.rows
 
+
+def predict_rows(
+    model: Model,
+    path: Any,
+    out: str | os.PathLike[str],
+    *,
+    ids: Sequence[str] | None = None,
+    escape_formulas: bool = False,
+    drop_errors: bool = False,
+    progress: bool = False,
+    **reading: Any,
+) -> Prediction:
+    """Do what `predict` does, and say what there is to say in the result."""
     target = Path(out)
     source = model.open_source(path, **reading)
     keep = _ids(model, source, ids)
-    chunks = model.open(source, labels=False, keep=keep, skip_errors=skip_errors, progress=progress)
-    rows = 0
+    chunks = model.open(
+        source,
+        labels=False,
+        keep=keep,
+        skip_errors=drop_errors,
+        keep_errors=not drop_errors and source.reader.tabular,
+        progress=progress,
+    )
+    escape = escape_formulas and check_out(target) != ".parquet"
+    try:
+        rows, unscored = _write_scores(model, chunks, target, keep, escape, reasons=False)
+    except _RowWithoutScore:  # once more, with a column of reasons from the start
+        rows, unscored = _write_scores(model, chunks, target, keep, escape, reasons=True)
+    return Prediction(rows, unscored, () if chunks.unseen is None else tuple(chunks.unseen.sentences()))
+
+
+class _RowWithoutScore(Exception):
+    """A row cannot be scored, and the file has no column to say so."""
+
+
+def _write_scores(
+    model: Model, chunks: Chunks, target: Path, keep: list[str], escape: bool, reasons: bool
+) -> tuple[int, int]:
+    """Write all rows; return how many, and how many of them have no score."""
+    import pyarrow as pa
+
+    path = chunks.source.paths[0]
+    rows = unscored = 0
+    names = [f"'{name}" if escape and re.match(FORMULA, name) else name for name in keep] + [SCORE]
+    names += ([PROBABILITY] if model.calibration is not None else []) + ([REASON] if reasons else [])
     with _writer(target) as write:
-        for scores, _, kept in model.score_chunks(chunks):
-            columns = {name: kept.column(name) for name in keep}
-            names = [*keep]
-            if escape_formulas and check_out(target) != ".parquet":
-                columns = {name: _escaped(column) for name, column in columns.items()}
-                names = [f"'{name}" if re.match(FORMULA, name) else name for name in keep]
-            columns[SCORE] = pa.array(scores)
+        for block in model.score_chunks(chunks):
+            if block.broken and not reasons:
+                raise _RowWithoutScore
+            copied = [block.kept.column(name) for name in keep]
+            columns = [_escaped(column) for column in copied] if escape else copied
+            columns.append(pa.array(block.scores))
             if model.calibration is not None:
-                columns[PROBABILITY] = pa.array(model.calibration(scores))
-            write(pa.record_batch(list(columns.values()), names=[*names, *list(columns)[len(keep) :]]))
-            rows += scores.size
-        if rows == 0 and chunks.skipped_:
+                columns.append(pa.array(model.calibration(block.scores)))
+            if reasons:
+                columns.append(pa.nulls(block.scores.size, pa.string()))
+            batch = pa.record_batch(columns, names=names)
+            write(_with_broken_rows(batch, block.broken, keep) if block.broken else batch)
+            rows, unscored = rows + block.scores.size + len(block.broken), unscored + len(block.broken)
+        if rows == unscored and chunks.skipped_:
             raise DataError(f"no row of {path} could be scored: {chunks.skipped_[0].reason}")
         if rows == 0:
-            names = [*keep, SCORE] + ([PROBABILITY] if model.calibration is not None else [])
             write(pa.record_batch({name: pa.array(np.empty(0)) for name in names}))
-    return rows
+    return rows, unscored
+
+
+def _with_broken_rows(batch: Any, broken: Sequence[BrokenRow], keep: list[str]) -> Any:
+    """Scored rows and those without a score, in the order of the file."""
+    import pyarrow as pa
+
+    lines = []
+    for row in broken:
+        copied = {} if row.kept is None else dict(zip(batch.schema.names, row.kept.columns, strict=False))
+        cells = {
+            name: copied.get(name, pa.nulls(1, kind))
+            for name, kind in zip(batch.schema.names, batch.schema.types, strict=True)
+        }
+        cells[REASON] = pa.array([row.reason])
+        lines.append(pa.record_batch(cells).cast(batch.schema))
+    whole = pa.Table.from_batches([batch, *lines])
+    places = np.concatenate([np.arange(batch.num_rows) + 0.5, [row.place for row in broken]])
+    return whole.take(np.argsort(places, kind="stable")).combine_chunks().to_batches()[0]
 
 
 def _escaped(column: Any) -> Any:
@@ -115,7 +207,7 @@ def _ids(model: Model, source: Source, ids: Sequence[str] | None) -> list[str]:
     for name in ids:
         if name not in names:
             raise DataError(f"{source.paths[0]} has no column {name!r} to copy beside the scores")
-        if name in (SCORE, PROBABILITY):
+        if name in (SCORE, PROBABILITY, REASON):
             raise DataError(f"column {name!r} cannot be copied: the result has a column of that name")
     return list(ids)
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from vrspam._utils.messages import Parameter
 from vrspam.data import Chunks, DataError, Schema
+from vrspam.data.chunks import read_ahead
 from vrspam.data.encode import check_table, encode_rows
 from vrspam.data.errors import Problems
-from vrspam.data.first_pass import Label
+from vrspam.data.first_pass import Label, Means
 from vrspam.data.readers import Source
 from vrspam.data.schema import infer_schema
+from vrspam.tool.beside import beside_values, check_beside
 from vrspam.tool.columns import ColumnInspector
 
 BLOCK_ROWS = 1 << 15
@@ -28,7 +31,8 @@ class OpenedTable:
 
     Rows are arrow tables of typed columns, or arrays for files without names; `encode` makes features of them.
     `loaded` are all rows, and whether each is positive, where they are in memory. `grouped` are the columns of more
-    than `max_categories` categories, whose rare ones count as one.
+    than `max_categories` categories, whose rare ones count as one. `weights`, `groups` and `time` are columns beside
+    the features, of rows in memory.
     """
 
     chunks: Chunks
@@ -38,6 +42,10 @@ class OpenedTable:
     loaded: tuple[Any, np.ndarray] | None = None
     max_categories: int = 1000
     grouped: tuple[str, ...] = ()
+    weights: np.ndarray | None = None
+    groups: np.ndarray | None = None
+    time: np.ndarray | None = None
+    weights_column: str | None = None
 
     @property
     def schema(self) -> Schema:
@@ -47,18 +55,22 @@ class OpenedTable:
     def n_rows(self) -> int | None:
         return self.chunks.n_rows if self.loaded is None else self.loaded[1].size
 
-    def blocks(self) -> Iterator[tuple[Any, np.ndarray]]:
-        """Yield (rows as they are, whether each is positive); rows in memory are one block."""
+    def blocks(self) -> Iterator[tuple[Any, np.ndarray, np.ndarray | None]]:
+        """Yield (rows as they are, whether each is positive, weights or None); rows in memory are one block."""
         if self.loaded is not None:
-            yield self.loaded
+            yield *self.loaded, self.weights
             return
-        for rows, labels in self.chunks:
-            yield rows, labels == self.positive
+        for rows, labels, *more in self.chunks:
+            weights = None
+            if self.weights_column is not None:
+                path = self.chunks.source.paths[0]
+                weights = beside_values(more[0], {"weights": self.weights_column}, path)["weights"]
+            yield rows, labels == self.positive, weights
 
-    def __iter__(self) -> Iterator[tuple[Any, np.ndarray]]:
-        """Yield blocks of (encoded rows, whether each is positive)."""
-        for rows, positive in self.blocks():
-            yield self.encode(rows), positive
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        """Yield blocks of (encoded rows, whether each is positive), with weights where there are some."""
+        for rows, positive, weights in self.blocks():
+            yield (self.encode(rows), positive) if weights is None else (self.encode(rows), positive, weights)
 
     def encode(self, rows: Any) -> Any:
         """Features of rows: missing numbers are replaced by their means, categories are one-hot."""
@@ -70,8 +82,8 @@ class OpenedTable:
             return self.loaded
         found = list(self.blocks())
         if not found:
-            raise DataError(f"{self.chunks.source.paths[0]} has no rows; get it again")
-        return stack([rows for rows, _ in found]), np.concatenate([positive for _, positive in found])
+            raise self.chunks.nothing_left()
+        return stack([rows for rows, *_ in found]), np.concatenate([positive for _, positive, _ in found])
 
     def load(self) -> tuple[Any, np.ndarray]:
         """All rows encoded, and whether each is positive."""
@@ -90,7 +102,11 @@ def stack(parts: list[Any]) -> Any:
     import pyarrow as pa
 
     whole = pa.concat_tables(parts)
-    return whole.combine_chunks() if whole.nbytes < ONE_PIECE else whole
+    if whole.nbytes >= ONE_PIECE:
+        return whole
+    with ThreadPoolExecutor() as pool:
+        columns = list(pool.map(lambda column: column.combine_chunks(), whole.columns))
+    return pa.Table.from_arrays(columns, schema=whole.schema)
 
 
 def open_labelled(
@@ -102,6 +118,10 @@ def open_labelled(
     include: Sequence[str] = (),
     categorical: Sequence[str] = (),
     max_categories: int = 1000,
+    dates: str = "features",
+    weights: str | None = None,
+    groups: str | None = None,
+    time: str | None = None,
     skip_errors: bool = False,
     progress: bool = False,
     streaming: bool = False,
@@ -120,6 +140,10 @@ def open_labelled(
         Columns to leave out, to keep although they look like identifiers, and to take as categories.
     max_categories : int
         Of a text column with more the most frequent are kept, and the others count as one.
+    dates : {"features", "drop"}
+        Whether dates become features (position in time, month, weekday, hour) or are left out.
+    weights, groups, time : str, optional
+        Columns of weights of rows, of groups that folds keep together, and of times; they are no features.
     skip_errors : bool
         Leave out broken lines and rows instead of stopping at the first.
     progress : bool
@@ -133,39 +157,98 @@ def open_labelled(
     -------
     OpenedTable
     """
+    if dates not in ("features", "drop"):
+        raise DataError("{given} is not known; give features or drop", given=Parameter("dates", dates))
     source = Source.open(path, **reading)
     on_error = "skip" if skip_errors else "raise"
     check_target(source, target)
-    if source.reader.tabular:
-        inspector = ColumnInspector(
-            source.paths[0],
-            str(target),
-            drop=drop,
-            include=include,
-            categorical=categorical,
-            max_categories=max_categories,
-        )
-        loaded = _read_table(source, inspector, Problems(on_error), progress, keep=not streaming)
-        schema, identifiers, notes = inspector.finish(), tuple(inspector.identifiers), tuple(inspector.notes)
-        grouped = tuple(inspector.grouped)
-    else:
-        for option, given in {"drop": drop, "include": include, "categorical": categorical}.items():
-            if given:
-                raise DataError(
-                    "a {format} file has no named columns; leave {option} out",
-                    format=source.reader.title,
-                    option=Parameter(option),
-                )
-        missing = 0.0 if source.reader.sparse else "mean"
-        problems = Problems(on_error)
-        schema = infer_schema(source, target, labels=True, missing=missing, problems=problems, progress=progress)
-        loaded, identifiers, notes, grouped = None, (), (), ()
-    chunks = Chunks(source, schema, unknown="ignore", on_error=on_error, progress=progress, raw=True)
-    label = choose_positive(schema.labels or (), positive)
+    beside = {option: name for option, name in (("weights", weights), ("groups", groups), ("time", time)) if name}
+    if not source.reader.tabular:
+        named = {"drop": drop, "include": include, "categorical": categorical, **beside}
+        return _open_unnamed(source, target, positive, named, on_error, progress, max_categories)
+    check_beside(beside, str(target), drop)
+    inspector = ColumnInspector(
+        source.paths[0],
+        str(target),
+        drop=drop,
+        include=include,
+        categorical=categorical,
+        max_categories=max_categories,
+        dates=dates,
+        beside=dict.fromkeys(beside.values()),
+    )
+    problems = Problems(on_error, leave_unlabelled=True)
+    loaded = _read_table(source, inspector, problems, progress, keep=not streaming)
+    schema = inspector.finish()
     if loaded is not None:
-        frame, labels = loaded
-        loaded = frame.select(list(schema.columns)), labels == label
-    return OpenedTable(chunks, label, identifiers, notes, loaded, max_categories, grouped)
+        with ThreadPoolExecutor() as pool:  # arrow does without Python's lock
+            parts = pool.map(lambda part: schema.read(part)[0].select(list(schema.columns)), loaded.frames)
+        frame = stack(list(parts))
+        schema = _with_means(schema, [frame])
+    elif schema.readings:
+        again = Chunks(source, schema, unknown="ignore", on_error=on_error, raw=True, lenient=True)
+        schema = _with_means(schema, (rows for rows, *_ in again))
+    label = choose_positive(schema.labels or (), positive)
+    columns = {} if loaded is None else beside_values(loaded.others, beside, source.paths[0])
+    chunks = Chunks(
+        source,
+        schema,
+        unknown="ignore",
+        keep=[weights] if weights else (),
+        on_error=on_error,
+        progress=progress,
+        raw=True,
+        lenient=True,
+    )
+    return OpenedTable(
+        chunks,
+        label,
+        tuple(inspector.identifiers),
+        tuple(inspector.notes),
+        None if loaded is None else (frame, loaded.labels == label),
+        max_categories,
+        tuple(inspector.grouped),
+        weights_column=weights,
+        **columns,
+    )
+
+
+def _open_unnamed(
+    source: Source,
+    target: str | None,
+    positive: str | None,
+    named: dict[str, Any],
+    on_error: str,
+    progress: bool,
+    max_categories: int,
+) -> OpenedTable:
+    """Open a file whose columns have numbers instead of names."""
+    for option, given in named.items():
+        if given:
+            raise DataError(
+                "a {format} file has no named columns; leave {option} out",
+                format=source.reader.title,
+                option=Parameter(option),
+            )
+    missing = 0.0 if source.reader.sparse else "mean"
+    problems = Problems(on_error, leave_unlabelled=True)
+    schema = infer_schema(source, target, labels=True, missing=missing, problems=problems, progress=progress)
+    chunks = Chunks(source, schema, unknown="ignore", on_error=on_error, progress=progress, raw=True, lenient=True)
+    return OpenedTable(chunks, choose_positive(schema.labels or (), positive), max_categories=max_categories)
+
+
+def _with_means(schema: Schema, tables: Iterable[Any]) -> Schema:
+    """The schema with the means and ranges of the columns that text and dates became."""
+    made = [name for name, value in zip(schema.numeric, schema.fill or (), strict=True) if np.isnan(value)]
+    if not made:
+        return schema
+    means = Means(made)
+    for table in tables:
+        means.add_table(table)
+    known = dict(zip(made, means.values("the table"), strict=True))
+    fill = tuple(known.get(name, value) for name, value in zip(schema.numeric, schema.fill or (), strict=True))
+    ends = {name: (a, b) for name, a, b in zip(made, means.low.tolist(), means.high.tolist(), strict=True)}
+    return replace(schema, fill=fill, ranges={**schema.ranges, **ends})
 
 
 def check_target(source: Source, target: str | None) -> None:
@@ -178,24 +261,39 @@ def check_target(source: Source, target: str | None) -> None:
         )
 
 
+class LoadedTable(NamedTuple):
+    """All rows of a table: numbers and text as they are, in blocks, columns that are no features, and labels."""
+
+    frames: list[Any]
+    others: Any
+    labels: np.ndarray
+
+
 def _read_table(
     source: Source, inspector: ColumnInspector, problems: Problems, progress: bool, keep: bool
-) -> tuple[Any, np.ndarray] | None:
+) -> LoadedTable | None:
     """Read a table once, show its blocks to the inspector, and keep them if they are to stay in memory."""
-    frames, labels = [], []
-    for block in source.blocks(inspector.choose, BLOCK_ROWS, problems, "reading" if progress else None):
-        checked = check_table(block, inspector.schema, [], problems)
+    import pyarrow as pa
+
+    frames, others, labels = [], [], []
+    for block in read_ahead(source.blocks(inspector.choose, BLOCK_ROWS, problems, "reading" if progress else None)):
+        checked = check_table(block, inspector.schema, inspector.handed_on, problems) if block.rows else None
         if checked is not None:
-            frame, y, _ = checked
+            frame, y, other = checked
             assert y is not None
-            inspector.add(frame, y)
+            inspector.add(frame, other, y, block.strays)
             if keep:
+                for name in inspector.dates_seen:
+                    frame = frame.append_column(name, other.column(name))
                 frames.append(frame)
+                others.append(pa.Table.from_batches([other]).select(list(inspector.beside)))
                 labels.append(y)
     problems.warn()
-    if not hasattr(inspector, "schema"):
-        raise DataError(f"{source.paths[0]} has no rows; get it again")
-    return (stack(frames), np.concatenate(labels)) if frames else None
+    if not hasattr(inspector, "schema") or not inspector.has_rows:
+        raise problems.nothing_left(source.paths[0])
+    if not keep:
+        return None
+    return LoadedTable(frames, stack(others), np.concatenate(labels))
 
 
 def choose_positive(labels: Sequence[Label], wanted: str | None) -> Label:

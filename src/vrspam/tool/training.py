@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from vrspam import AUCClassifierCV
-from vrspam._utils.messages import Parameter, WordedError
+from vrspam._utils.choices import SELECTION_RULES
+from vrspam._utils.messages import Parameter, WordedError, WordedText
 from vrspam._utils.warnings import CategoriesGrouped
 from vrspam.features import FeatureMap
 from vrspam.features.mapped import kind_of_map
@@ -22,10 +23,12 @@ from vrspam.objective.penalties import CONCAVE, PenaltyName
 from vrspam.tool import data_checks
 from vrspam.tool.curves import shapes_of
 from vrspam.tool.data_checks import note_of
+from vrspam.tool.fingerprint import Fingerprint
 from vrspam.tool.fitting import FOLDS, Fit, Plan, fit_blocks, fit_linear, fit_maps, fold_auc_ci
 from vrspam.tool.model import LinearParts, Model, undo_linear_map
 from vrspam.tool.table import OpenedTable, open_labelled
 
+MAJORITY = 0.6  # share of the rows from which the positive label is asked about
 MOST_COLUMNS = 1_000  # encoded; maps of wider tables take long and seldom help
 
 
@@ -44,6 +47,9 @@ def train(
     seed: int = 0,
     streaming: bool = False,
     private: bool = False,
+    selection: str = "best",
+    n_jobs: int | None = None,
+    fingerprint: bool = True,
     say: Callable[[str], None] = lambda stage: None,
     **opening: Any,
 ) -> Model:
@@ -77,10 +83,19 @@ def train(
         Read the file block by block instead of holding it in memory (see `vrspam.tool.fitting.fit_blocks`).
     private : bool, default=False
         Hold no row of the table in the model: landmarks of kernels are drawn column by column, and rank a little worse.
+        There is no fingerprint either.
+    selection : {"best", "one-standard-error"}, default="best"
+        How the point of the grid is chosen, as in `AUCClassifierCV`.
+    n_jobs : int, optional
+        Folds that are computed at the same time, as in `AUCClassifierCV`.
+    fingerprint : bool, default=True
+        Keep salted hashes of at most 1,000 training rows in the model, by which `evaluate` can tell that it is given
+        the training file.
     say : callable, optional
         Is told each stage as it begins.
     **opening
-        Further options of `open_labelled`.
+        Further options of `open_labelled`: among others `weights`, `groups` and `time`, columns of weights of rows, of
+        groups that folds keep together, and of times, by which folds look forward only.
 
     Returns
     -------
@@ -114,6 +129,13 @@ def train(
     if loss not in LOSSES:
         raise WordedError("{given} is not known; give squared or squared_hinge", given=Parameter("loss", loss))
     check_penalty(penalty, l1)
+    if selection not in SELECTION_RULES:
+        raise WordedError(
+            "{given} is not known; give {known}",
+            given=Parameter("selection", selection),
+            known=" or ".join(SELECTION_RULES),
+        )
+    check_folds(opening, streaming, max_fpr)
     if streaming:
         check_straight(features)
         check_sums(loss)
@@ -125,7 +147,7 @@ def train(
             straight = streaming or opened.schema.n_features > MOST_COLUMNS or l1 == "auto" or any(l1)
             features = "linear" if straight else "auto"
         method = None if calibration == "none" else calibration
-        plan = Plan(l1, features, n_splits, seed, say, max_fpr, loss, penalty, private, method)
+        plan = Plan(l1, features, n_splits, seed, say, max_fpr, loss, penalty, private, method, selection, n_jobs)
         in_memory = fit_linear if isinstance(features, str) and features == "linear" else fit_maps
         fit = (fit_blocks if streaming else in_memory)(opened, plan)
     notes = [*opened.notes, *data_checks.note_few_rows(fit.counts), *fit.notes]
@@ -133,7 +155,50 @@ def train(
         said = isinstance(warning.message, CategoriesGrouped) and warning.message.column in opened.grouped
         if not said and (note := note_of(warning.message)) not in notes:
             notes.append(note)
-    return _model(opened, fit, notes)
+    if positive is None:
+        notes = [*note_majority(opened, fit.counts), *notes]
+    print_of = Fingerprint.of(fit.sample, seed) if fingerprint and not private and fit.sample is not None else None
+    return _model(opened, fit, notes, print_of)
+
+
+def note_majority(opened: OpenedTable, counts: Sequence[int]) -> list[str]:
+    """A note where the label that is ranked above the other, because it is the larger, is that of most rows."""
+    others, positives = counts
+    other = next(label for label in opened.schema.labels or () if label != opened.positive)
+    if positives <= MAJORITY * (others + positives):
+        return []
+    note = WordedText(
+        "the rows labelled {positive!r} are ranked above the others, because it is the larger label, and they are "
+        "{share:.0f} % of all rows: if the others are to be found, give {fix}",
+        positive=str(opened.positive),
+        share=100.0 * positives / (others + positives),
+        fix=Parameter("positive", str(other)),
+    )
+    return [note]
+
+
+def check_folds(opening: Mapping[str, Any], streaming: bool, max_fpr: float | None) -> None:
+    """Refuse columns beside the features where they cannot be used."""
+    groups, time, weights = (opening.get(name) for name in ("groups", "time", "weights"))
+    if groups and time:
+        raise WordedError(
+            "{time} makes folds that look forward, which would tear the groups of {groups} apart: leave one out",
+            time=Parameter("time"),
+            groups=Parameter("groups"),
+        )
+    for name in ("groups", "time"):
+        if streaming and opening.get(name):
+            raise WordedError(
+                "{streaming} draws the folds from the content of each row, without {option}: leave one of them out",
+                streaming=Parameter("streaming", True),
+                option=Parameter(name),
+            )
+    if weights and max_fpr is not None:
+        raise WordedError(
+            "{max_fpr} has an interval for rows that count alike, not with {weights}: leave one of them out",
+            max_fpr=Parameter("max_fpr"),
+            weights=Parameter("weights"),
+        )
 
 
 def check_penalty(penalty: str, l1: str | Sequence[float]) -> None:
@@ -169,10 +234,10 @@ def check_sums(loss: str) -> None:
         )
 
 
-def _model(opened: OpenedTable, fit: Fit, notes: list[str]) -> Model:
+def _model(opened: OpenedTable, fit: Fit, notes: list[str], fingerprint: Fingerprint | None) -> Model:
     """Put the model together, on the original scale of the columns, with the facts about its training."""
     fitted, held_out = fit.estimator, fit.held_out
-    interval = fold_auc_ci(held_out.positive, held_out.scores, held_out.fold)
+    interval = fold_auc_ci(held_out.positive, held_out.scores, held_out.fold, weights=fit.weights)
     parts = _parts(fit, opened)
     others, positives = fit.counts
     features, candidates = parts.get("features"), fitted.selection_
@@ -182,6 +247,7 @@ def _model(opened: OpenedTable, fit: Fit, notes: list[str]) -> Model:
         **parts,
         calibration=fitted.calibration_,
         identifiers=opened.identifiers,
+        fingerprint=fingerprint,
         training={
             "data": [Path(name).name for name in opened.chunks.source.paths],
             "rows": others + positives,

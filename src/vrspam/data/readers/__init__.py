@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
 import glob
 import os
+import shutil
+import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -17,14 +22,17 @@ from vrspam.data.errors import DataError, Problems
 from vrspam.data.readers.arrow_reader import FeatherReader, ParquetReader
 from vrspam.data.readers.base import DAMAGED, Block, Reader, RequestOrChoice, TextFile
 from vrspam.data.readers.csv_reader import CSVReader
+from vrspam.data.readers.encodings import check_encoding
+from vrspam.data.readers.excel_reader import ExcelReader
 from vrspam.data.readers.libsvm_reader import LibsvmReader
 from vrspam.data.readers.npy_reader import NpyReader, open_npy, with_labels
+from vrspam.data.readers.other_formats import describe_other_format
 
 PathLike = str | os.PathLike[str]
 
 #: Every format that can be read. A new one is a reader and a line here.
 READERS: dict[str, Any] = {
-    kind.name: kind for kind in (CSVReader, LibsvmReader, ParquetReader, FeatherReader, NpyReader)
+    kind.name: kind for kind in (CSVReader, LibsvmReader, ParquetReader, FeatherReader, NpyReader, ExcelReader)
 }
 
 
@@ -44,6 +52,7 @@ class Source:
         format: str | None = None,
         *,
         delimiter: str | None = None,
+        encoding: str | None = None,
         zero_based: bool | None = None,
         zero_based_before: bool = False,
         chunk_bytes: int = 8 << 20,
@@ -64,7 +73,9 @@ class Source:
             raise DataError("{given} must be at least 1", given=Parameter("chunk_bytes", chunk_bytes))
         if delimiter is not None and len(delimiter.encode()) != 1:
             raise DataError("{given} must be one ASCII character", given=Parameter("delimiter", delimiter))
-        given = {"delimiter": delimiter, "zero_based": zero_based or None}
+        if encoding is not None:
+            check_encoding(encoding)
+        given = {"delimiter": delimiter, "encoding": encoding, "zero_based": zero_based or None}
         for name, value in given.items():
             if value is not None and name not in kind.options:
                 raise DataError(
@@ -75,7 +86,12 @@ class Source:
                     other=next(other.title for other in READERS.values() if name in other.options),
                 )
         from_zero = zero_based_before if zero_based is None else zero_based
-        known = {"delimiter": delimiter, "zero_based": from_zero, "block_bytes": chunk_bytes}
+        known = {
+            "delimiter": delimiter,
+            "encoding": encoding,
+            "zero_based": from_zero,
+            "block_bytes": chunk_bytes,
+        }
         options = {name: known[name] for name in kind.options}
         return cls(paths, kind(**options), chunk_bytes, from_zero and kind.sparse)
 
@@ -126,7 +142,9 @@ class Source:
 
 def find_paths(path: PathLike | Sequence[PathLike]) -> tuple[str, ...]:
     """Return the files meant by a path, a directory, a pattern or a list of paths; by name within the first three."""
-    if not isinstance(path, (str, os.PathLike)):
+    if isinstance(path, str) and path == "-":
+        found = [_standard_input()]
+    elif not isinstance(path, (str, os.PathLike)):
         found = [os.fspath(item) for item in path]
     elif os.path.isdir(path):
         found = sorted(str(p) for p in Path(path).iterdir() if p.is_file() and p.name[0] not in "._")
@@ -142,6 +160,17 @@ def find_paths(path: PathLike | Sequence[PathLike]) -> tuple[str, ...]:
     return tuple(found)
 
 
+@cache
+def _standard_input() -> str:
+    """A file with what comes on the standard input: a table may be read more than once."""
+    folder = tempfile.mkdtemp(prefix="vrspam-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    path = os.path.join(folder, "standard input")
+    with open(path, "wb") as file:
+        shutil.copyfileobj(sys.stdin.buffer, file)
+    return path
+
+
 def guess_format(path: str) -> str:
     """Return the format of one file: by its name, else by its first bytes."""
     for suffix in reversed(Path(path).suffixes):
@@ -153,6 +182,8 @@ def guess_format(path: str) -> str:
             start = file.stream.read(1 << 16)
     except DAMAGED as error:
         raise DataError(f"{path} is cut off or damaged ({error}); get it again") from error
+    if other := describe_other_format(path, start):
+        raise DataError(other)
     for name, kind in READERS.items():
         if kind.magic and start.startswith(kind.magic):
             return name

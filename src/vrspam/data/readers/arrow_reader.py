@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -47,7 +48,13 @@ def numeric_values(table: Any, names: Sequence[str]) -> np.ndarray:
     return table.select(list(names)).to_tensor(null_to_nan=True, row_major=True).to_numpy()
 
 
-class _ArrowReader:
+def column_values(table: Any, name: str) -> np.ndarray:
+    """Return a float64 column of a record batch or a table, missing values as NaN."""
+    column = table.column(name)
+    return column.to_numpy() if hasattr(column, "chunks") else column.to_numpy(zero_copy_only=False)
+
+
+class ArrowReader:
     """What Parquet and Feather share: a schema in the file, and groups of rows that are read one by one."""
 
     tabular, sparse, options = True, False, ()
@@ -74,10 +81,16 @@ class _ArrowReader:
             return
         own = dict(zip(file.schema.names, file.schema.types, strict=True))
         chosen = choose(wanted, own)
-        types = {name: own.get(name) if kind is None else kind for name, kind in chosen.types.items()}
+        types = {}
+        for name, kind in chosen.types.items():  # dates are read where their form is known
+            types[name] = own.get(name) if kind is None or pa.types.is_timestamp(kind) else kind
+        texts = {}  # where numbers are wanted: each is looked at
+        for name, kind in types.items():
+            if chosen.lenient and name in own and type_kind(own[name]) == "string" and kind == pa.float64():
+                texts[name], types[name] = kind, pa.string()
         for name, kind in types.items():
             if reason := _mismatch(file.schema, name, kind):
-                problems.report(path, None, None, reason, rows=file.rows)
+                problems.refuse(path, reason, rows=file.rows)
                 return
         target = pa.schema(list(types.items()))
         index = group_start = 0
@@ -89,11 +102,12 @@ class _ArrowReader:
                     if batch.schema.types != target.types:
                         batch = _cast(batch, target)
                     start, done = done, done + batch.num_rows
+                    batch, strays = _convert(batch, texts)
 
                     def where(row: int, start: int = start) -> str:
                         return f"row {start + row + 1}"
 
-                    yield Block(path, index, batch.num_rows, where, done / file.rows, table=batch)
+                    yield Block(path, index, batch.num_rows, where, done / file.rows, table=batch, strays=strays)
                 group_start = done
             except (pa.ArrowException, OSError, ValueError) as error:
                 group_start += file.group_rows(group)
@@ -161,14 +175,14 @@ class _Feather:
             yield batch.slice(start, rows)
 
 
-class ParquetReader(_ArrowReader):
+class ParquetReader(ArrowReader):
     """Parquet files."""
 
     name, title, suffixes, magic = "parquet", "Parquet", (".parquet", ".pq"), b"PAR1"
     _kind = _Parquet
 
 
-class FeatherReader(_ArrowReader):
+class FeatherReader(ArrowReader):
     """Arrow IPC files, also called Feather."""
 
     name, title, suffixes, magic = "feather", "Feather", (".feather", ".arrow", ".ipc"), b"ARROW1"
@@ -186,6 +200,23 @@ def _cast(batch: Any, target: Any) -> Any:
     return pa.RecordBatch.from_arrays(columns, schema=target)
 
 
+def _convert(batch: Any, texts: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The batch with text turned into numbers, and the texts that are none."""
+    import pyarrow as pa
+
+    from vrspam.data.readers.csv_parsing import convert_texts
+
+    strays: dict[str, Any] = {}
+    for name, kind in texts.items():
+        place = batch.schema.get_field_index(name)
+        column = pa.chunked_array([batch.column(place)])
+        numbers, stray = convert_texts(column, kind, ".", lenient=True)
+        if stray.any():
+            strays[name] = Counter(column.take(np.flatnonzero(stray)).to_pylist())
+        batch = batch.set_column(place, name, numbers.combine_chunks())
+    return batch, strays
+
+
 def _mismatch(schema: Any, name: str, kind: Any) -> str | None:
     """Say why a file's column cannot be what is wanted."""
     import pyarrow as pa
@@ -193,6 +224,8 @@ def _mismatch(schema: Any, name: str, kind: Any) -> str | None:
     if name not in schema.names:
         return f"there is no column {name!r}{similar(name, schema.names)}"
     found = schema.field(name).type
+    if found == kind:
+        return None
     found_kind, wanted_kind = type_kind(found), type_kind(kind)
     if found == kind or found_kind == wanted_kind or pa.types.is_null(found):
         return None

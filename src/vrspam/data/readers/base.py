@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import bz2
+import codecs
 import gzip
 import lzma
 import os
 import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO, NamedTuple, Protocol, cast
 
 import numpy as np
 
 from vrspam._utils.messages import Message
-from vrspam.data.errors import DataError, Problems
+from vrspam.data.errors import DataError, NoLabel, Problems
+from vrspam.data.readers.encodings import LOOKED_AT, UTF8, RecodedStream, find_encoding
 
 
 class ColumnRequest(NamedTuple):
@@ -29,12 +31,15 @@ class ColumnRequest(NamedTuple):
         Columns of a `.npy` array.
     width : int
         Features of a LIBSVM file.
+    lenient : bool
+        In CSV, text in a column of numbers or dates is missing and counted (`Block.strays`), not an error.
     """
 
     types: Mapping[str, Any] = {}
     features: tuple[int, ...] = ()
     label: int | None = None
     width: int = 0
+    lenient: bool = False
 
 
 #: What to read: known beforehand, or chosen when the columns of the file and their types are known.
@@ -50,7 +55,10 @@ def choose(wanted: RequestOrChoice, columns: Mapping[str, Any]) -> ColumnRequest
 class Block:
     """Rows of one file: `table` (an arrow record batch) for tables, `X` and `y` for LIBSVM and `.npy`.
 
-    `where(i)` names the place of the block's row i; `done` is the share of the file up to the block's end.
+    `where(i)` names the place of the block's row i; `done` is the share of the file up to the block's end. `strays` are
+    texts that are missing in the table because its columns hold numbers, with their counts. `broken` are rows that
+    could not be read at all: how many rows of the block come before, and what is wrong. `raw` is the table before text
+    was read as numbers and dates, where it was.
     """
 
     file: str
@@ -61,6 +69,9 @@ class Block:
     table: Any = None
     X: Any = None
     y: Any = None
+    strays: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    broken: tuple[tuple[int, str], ...] = ()
+    raw: Any = None
 
     def split(self, rows: int) -> Iterator[Block]:
         """Cut the block into blocks of at most `rows` rows."""
@@ -78,14 +89,23 @@ class Block:
                 rows=stop - start,
                 where=where,
                 table=None if self.table is None else self.table.slice(start, stop - start),
+                strays=self.strays if start == 0 else {},
+                broken=self._broken_between(start, stop),
                 X=None if self.X is None else self.X[start:stop],
                 y=None if self.y is None else self.y[start:stop],
             )
 
+    def _broken_between(self, start: int, stop: int) -> tuple[tuple[int, str], ...]:
+        last = stop == self.rows
+        return tuple((place - start, why) for place, why in self.broken if start <= place < stop + last)
+
     def without(self, bad: Mapping[int, str | Message], problems: Problems) -> np.ndarray:
         """Report bad rows; return the positions of the others."""
         for row in sorted(bad):
-            problems.report(self.file, self.index, self.where(row), bad[row])
+            if problems.leave_unlabelled and isinstance(bad[row], NoLabel):
+                problems.unlabelled += 1
+            else:
+                problems.report(self.file, self.index, self.where(row), bad[row])
         return np.setdiff1d(np.arange(self.rows), list(bad))
 
 
@@ -162,10 +182,11 @@ _LONGEST_FIELD = 1000  # lines in one quoted field
 class TextFile:
     """A file opened for reading bytes, decompressed on the way (gzip, bzip2, xz or plain).
 
-    `share` is the part of the file on disk that has been read, so progress is known for compressed files too.
+    Text in another `encoding` comes as UTF-8. `share` is the part of the file on disk that has been read, so progress
+    is known for compressed files too.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], encoding: str = UTF8) -> None:
         try:
             self._raw = open(path, "rb")  # noqa: SIM115
         except OSError as error:
@@ -174,7 +195,19 @@ class TextFile:
         start = self._raw.read(6)
         self._raw.seek(0)
         opener = next((o for magic, o in _OPENERS.items() if start.startswith(magic)), None)
+        self.packed = opener is not None
         self.stream = cast(BinaryIO, opener(self._raw)) if opener else cast(BinaryIO, self._raw)
+        if codecs.lookup(encoding).name not in ("utf-8", "ascii"):
+            self.stream = cast(BinaryIO, RecodedStream(self.stream, encoding, os.fspath(path)))
+
+    @classmethod
+    def find_encoding(cls, path: str) -> str:
+        """The encoding of a text file, as its bytes tell."""
+        with cls(path) as file:
+            try:
+                return find_encoding(file.stream, LOOKED_AT // 16 if file.packed else LOOKED_AT)
+            except DAMAGED:  # said where it is read
+                return UTF8
 
     @property
     def share(self) -> float:

@@ -60,7 +60,7 @@ def open_npy(path: str) -> np.ndarray:
     """Return a memory map of a numeric array, or say why not."""
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, EOFError) as error:
         raise unusable(path, "is truncated, or not a .npy file of numbers; get it again") from error
     if array.ndim not in (1, 2) or array.dtype.kind not in "biuf":
         raise unusable(path, f"holds {array.ndim} dimensions of {array.dtype}; an array of numbers is needed")

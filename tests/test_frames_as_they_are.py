@@ -1,0 +1,270 @@
+"""Frames as people have them, in Python: numbers in text, dates, identifiers, and what training has not seen."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from datetime import datetime
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from messy_files import base, clean
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold
+
+from vrspam import AUCClassifier, AUCClassifierCV, VRSPAMClassifier
+from vrspam._utils.warnings import ColumnsLeftOut, TextRead, UnseenValues
+from vrspam.features.readings import Dates, Numbers, find_reading, reading_from_dict, reading_to_dict
+from vrspam.features.tables import is_identifier
+
+MAP = AUCClassifierCV(features="additive", cv=3, random_state=0)
+FRAMES = {"pandas": lambda frame: frame, "polars": pl.from_pandas, "arrow": pa.Table.from_pandas}
+
+
+def series(values):
+    """The same texts in every kind of series."""
+    yield nw.from_native(pd.Series(values, dtype=object), series_only=True)
+    yield nw.from_native(pd.Series(values, dtype="str"), series_only=True)
+    yield nw.from_native(pl.Series(values, dtype=pl.String), series_only=True)
+    yield nw.from_native(pa.chunked_array([pa.array(values, pa.string())]), series_only=True)
+
+
+def messy_frame() -> pd.DataFrame:
+    frame = base().drop(columns="sick")
+    frame["income"] = [f"${value:,.2f}" for value in frame["income"]]
+    frame.insert(0, "patient", np.random.default_rng(0).permutation(10**7)[: len(frame)])
+    frame["name"] = [f"n{k}" for k in range(len(frame))]
+    return frame
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_an_estimator_reads_columns_as_the_tool_does(kind):
+    frame, twin = messy_frame(), clean("year", "month", "weekday", "hour")
+    y = twin.pop("sick")
+    with (
+        pytest.warns(TextRead, match="'income' holds text that was read as numbers"),
+        pytest.warns(ColumnsLeftOut, match="'patient', 'name'"),
+    ):
+        model = clone(MAP).fit(FRAMES[kind](frame), y)
+    expected = clone(MAP).fit(FRAMES[kind](twin), y)
+    assert model.n_features_in_ == frame.shape[1]
+    assert list(model.feature_names_in_) == list(frame.columns)
+    assert list(model.importances_) == list(twin.columns)
+    np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-9, atol=1e-12)
+    scores = model.decision_function(FRAMES[kind](frame))
+    np.testing.assert_allclose(scores, expected.decision_function(FRAMES[kind](twin)), rtol=1e-9, atol=1e-12)
+    parts = model.explain_one(FRAMES[kind](frame)[:1])
+    assert sum(parts.values()) == pytest.approx(scores[0])
+    assert set(model.shape_functions_) == set(twin.columns)
+
+
+def test_identifiers_are_named_and_have_no_features():
+    frame, y = messy_frame()[["patient", "name", "age"]], base()["sick"]
+    with pytest.warns(ColumnsLeftOut, match="Columns 'patient', 'name' look like identifiers and have no features"):
+        model = clone(MAP).fit(frame, y)
+    assert model.n_features_in_ == 3
+    assert list(model.features_.feature_names_in_) == ["age"]
+    other = frame.assign(patient=0, name="x")  # they do not count
+    np.testing.assert_array_equal(model.decision_function(frame), model.decision_function(other))
+    with pytest.raises(ValueError, match="Every column looks like an identifier"):
+        clone(MAP).fit(frame[["patient", "name"]], y)
+
+
+def test_a_transformer_of_the_user_gets_the_frame_as_it_is():
+    class Lengths:
+        def fit(self, X, y=None):
+            return self
+
+        def transform(self, X):
+            assert isinstance(X["income"].iloc[0], str)
+            return np.stack([X["income"].str.len(), X["age"]], axis=1).astype(float)
+
+        def get_params(self, deep=True):
+            return {}
+
+    model = AUCClassifierCV(features=Lengths(), cv=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", TextRead)
+        model.fit(messy_frame(), base()["sick"])
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (
+            lambda f: f.assign(town=f["town"].str.upper()),
+            r"'town' .* in 100\.0 % of the rows .* in case or spaces alone",
+        ),
+        (
+            lambda f: f.assign(town=f["town"].replace("Linz", "Wien")),
+            r"'town' holds categories .*\('Wien'\)$|\('Wien'\)",
+        ),
+        (lambda f: f.assign(age=1000.0 * f["age"]), r"'age' is far outside the range of training, .* check its unit"),
+        (lambda f: f.assign(town=None), "'town' has no value in any row"),
+        (lambda f: f.assign(income="a lot"), r"'income' holds text where training had other values, in 100\.0 %"),
+    ],
+)
+def test_what_training_has_not_seen_is_said(change, words):
+    frame, y = messy_frame()[["age", "income", "town"]], base()["sick"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TextRead)
+        model = clone(MAP).fit(frame, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.decision_function(frame)  # nothing to say about the rows of training
+    with pytest.warns(UnseenValues, match=words):
+        model.decision_function(change(frame))
+
+
+PARTS = st.integers(-999_999, 999_999), st.integers(0, 99)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(*PARTS), min_size=4, max_size=12, unique=True), st.sampled_from(["us", "de", "ch", "fr"]))
+def test_numbers_come_back_from_their_text(parts, country):
+    """Oracle: the numbers themselves, and Python's own formatting."""
+    values = [whole + (cents / 100 if whole >= 0 else -cents / 100) for whole, cents in parts]
+    forms = {
+        "us": lambda v: f"{v:,.2f}",
+        "de": lambda v: f"{v:,.2f}".translate(str.maketrans(",.", ".,")),
+        "ch": lambda v: f"{v:,.2f}".replace(",", "'"),
+        "fr": lambda v: f"{v:,.2f}".replace(",", " ").replace(".", ","),
+    }
+    texts = [forms[country](value) for value in values]
+    found = find_reading(Counter(texts))
+    if found is None:  # fewer than two different texts
+        assert len(set(texts)) < 2
+        return
+    assert isinstance(found.reading, Numbers)
+    for one in series([*texts, None, "?"]):
+        numbers, stray = found.reading.values(one)
+        np.testing.assert_allclose(numbers[: len(texts)], [float(f"{v:.2f}") for v in values], rtol=1e-12)
+        assert np.isnan(numbers[-2:]).all()
+        assert stray.tolist() == [False] * (len(texts) + 1) + [True]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.datetimes(datetime(1950, 1, 1), datetime(2049, 12, 31)), min_size=30, max_size=40, unique=True),
+    st.sampled_from(["%d.%m.%Y %H:%M:%S", "%m/%d/%Y %I:%M:%S %p", "%Y/%m/%d %H:%M:%S", "%d %B %Y %H:%M:%S"]),
+)
+def test_dates_come_back_from_their_text(moments, form):
+    moments = [moment.replace(microsecond=0) for moment in moments]
+    if not any(moment.day > 12 for moment in moments):
+        return
+    texts = [moment.strftime(form) for moment in moments]
+    found = find_reading(Counter(texts))
+    assert found is not None
+    assert isinstance(found.reading, Dates)
+    for one in series([*texts, None, "soon"]):
+        read, stray = found.reading.moments(one)
+        assert read[: len(texts)].tolist() == moments
+        assert np.isnat(read[-2:]).all()
+        assert stray[-1]
+        assert not stray[:-1].any()
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["007", "012", "1"],
+        ["Graz", "Linz 1", "Linz 2"],
+        ["5-10", "10-20", "20-30"],
+        ["<5", "5", "7"],
+        ["A1", "B2", "C3"],
+        ["1", "one", "two"],
+        ["$5", "€6", "£7"],
+        ["", "?", "-"],
+        ["1.2.3.4", "10.0.0.1", "8.8.8.8"],
+        ["12:30", "13:45", "9:00"],
+        ["555-1234", "555-9876", "555-0000"],
+        ["31.02.2020", "30.02.2021", "99.99.2020"],
+    ],
+)
+def test_what_is_not_numbers_or_dates_stays_text(texts):
+    assert find_reading(Counter(texts)) is None
+
+
+def test_categorical_columns_stay_categories():
+    frame = pd.DataFrame({"grade": pd.Categorical(["1", "2", "3", "4"] * 10), "age": np.arange(40.0) % 7})
+    model = clone(MAP).fit(frame, np.arange(40) % 2)
+    assert list(model.features_.encoders_[0].categories) == ["1", "2", "3", "4"]
+
+
+def test_readings_are_stored_as_plain_values():
+    for reading in (Numbers(",", "."), Numbers(".", ",", "$"), Dates("dmy", ("year", "hour"))):
+        assert reading_from_dict(reading_to_dict(reading)) == reading
+    for wrong in ({"kind": "numbers", "decimal": "x", "thousands": "", "unit": ""}, {"kind": "dates", "order": "xyz"}):
+        with pytest.raises((ValueError, KeyError)):
+            reading_from_dict(wrong)
+
+
+def test_amounts_are_no_identifiers():
+    rng = np.random.default_rng(1)
+    amounts = np.unique(rng.lognormal(11, 0.8, 400).round())
+    rng.shuffle(amounts)
+    assert not is_identifier(amounts)
+    assert is_identifier(amounts, "customerId")
+    assert not is_identifier(np.append(rng.permutation(10**6)[:300], 5).astype(float).repeat(2))
+    assert is_identifier(rng.permutation(10**6)[:300])
+    assert not is_identifier(np.array([1.5, np.nan] * 50))
+
+
+# --- folds, and errors in the words of a table ---------------------------------------------------------------
+
+
+def test_folds_are_shuffled_with_seed_0():
+    rng = np.random.default_rng(0)
+    X = np.c_[rng.standard_normal((300, 2)), np.repeat([0.0, 1.0, 2.0], 100)]
+    y = rng.random(300) < 0.3
+    default = AUCClassifierCV().fit(X, y)
+    seeded = AUCClassifierCV(cv=StratifiedKFold(5, shuffle=True, random_state=0)).fit(X, y)
+    np.testing.assert_array_equal(default.auc_path_, seeded.auc_path_)
+    np.testing.assert_array_equal(default.auc_path_, AUCClassifierCV(random_state=0).fit(X, y).auc_path_)
+
+
+A = np.random.default_rng(0).standard_normal(60) + np.arange(60) % 2
+
+
+@pytest.mark.parametrize("estimator", [AUCClassifier(), AUCClassifierCV(cv=2), VRSPAMClassifier(max_iter=1)])
+@pytest.mark.parametrize(
+    ("column", "words"),
+    [
+        (np.where(A > 2, np.nan, A), r"contains NaN in column 'b': AUCClassifierCV\(features='auto'\) takes missing"),
+        (np.where(A > 2, np.inf, A), "contains infinity in column 'b'"),
+        (["x", "y"] * 30, r"Column 'b' holds text: AUCClassifierCV\(features='auto'\) takes text as categories"),
+        (pd.date_range("2020", periods=60), "Column 'b' holds dates"),
+        ([[1, 2]] * 60, "Column 'b' holds lists or records"),
+        (A * 1e200, "Column 'b' holds numbers up to .*, whose squares overflow"),
+    ],
+)
+def test_a_column_that_cannot_be_used_is_named(estimator, column, words):
+    frame = pd.DataFrame({"a": A, "b": column})
+    with pytest.raises(ValueError, match=words) as refused:
+        clone(estimator).fit(frame, np.arange(60) % 2)
+    assert "\n" not in str(refused.value)
+
+
+def test_two_columns_of_one_name_are_named():
+    frame = pd.DataFrame(np.c_[A, A], columns=["a", "a"])
+    for estimator in (AUCClassifier(), AUCClassifierCV(features="additive", cv=2)):
+        with pytest.raises(ValueError, match="rename one of those called 'a'"):
+            estimator.fit(frame, np.arange(60) % 2)
+
+
+def test_arrays_have_numbers_for_names():
+    X = np.c_[A, A]
+    fitted = AUCClassifier().fit(X, np.arange(60) % 2)
+    X[5, 1] = np.nan
+    with pytest.raises(ValueError, match="NaN in column 1"):
+        fitted.predict(X)
+    with pytest.raises(ValueError, match=r"overflow \(column 1\)"):
+        AUCClassifier().fit(np.c_[A, A * 1e200], np.arange(60) % 2)
+    with pytest.raises(ValueError, match="'l' holds lists"):
+        clone(MAP).fit(pd.DataFrame({"a": A, "l": [[1]] * 60}), np.arange(60) % 2)

@@ -1,0 +1,296 @@
+"""Rows that stay in their place, weights, groups, times, fingerprints, the standard input: tables in the commands."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from messy_files import base, clean, text_of
+from sklearn.metrics import roc_auc_score
+
+from vrspam import AUCClassifier
+from vrspam._utils.choices import SELECTION_RULES
+from vrspam.cli import main
+from vrspam.data import readers
+from vrspam.metrics import roc_auc_ci
+from vrspam.tool import load_model, predict, save_model, train
+from vrspam.tool.fitting import Plan, forward_folds, make_folds
+from vrspam.tool.table import open_labelled
+
+LINEAR = ["--features", "linear", "--folds", "2"]
+FAST: dict[str, Any] = {"features": "linear", "n_splits": 2}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tables")
+    table = clean("year", "month").assign(code=[f"r{k:03d}x" for k in range(200)])
+    (folder / "clean.csv").write_text(text_of(table), "utf-8")
+    model = train(folder / "clean.csv", "sick", "yes", **FAST)
+    save_model(model, folder / "m.json")
+    return folder
+
+
+def table_of(folder):
+    return (folder / "clean.csv").read_text("utf-8").splitlines()
+
+
+@pytest.mark.parametrize("end", ["csv", "parquet"])
+def test_a_row_that_cannot_be_scored_stays_in_its_place(folder, tmp_path, end):
+    model, lines = load_model(folder / "m.json"), table_of(folder)
+    predict(model, folder / "clean.csv", tmp_path / f"all.{end}")
+    read = pd.read_csv if end == "csv" else pd.read_parquet
+    whole = read(tmp_path / f"all.{end}")
+    assert list(whole) == ["code", "score", "probability"]
+    lines[10] += ",one,more"
+    lines[50] = "inf" + lines[50][lines[50].index(",") :]
+    lines[200] = "12"
+    (tmp_path / "broken.csv").write_text("\n".join(lines), "utf-8")
+    with pytest.warns(UserWarning, match="3 rows cannot be scored: the score is empty there, and the column 'reason'"):
+        assert predict(model, tmp_path / "broken.csv", tmp_path / f"s.{end}") == 200
+    found = read(tmp_path / f"s.{end}")
+    assert list(found) == ["code", "score", "probability", "reason"]
+    bad = [9, 49, 199]
+    assert found["score"].isna().to_numpy().nonzero()[0].tolist() == bad
+    assert found["reason"].notna().to_numpy().nonzero()[0].tolist() == bad
+    good = np.setdiff1d(np.arange(200), bad)
+    np.testing.assert_array_equal(found["score"][good], whole["score"][good])
+    assert (found["code"][good] == whole["code"][good]).all()
+    assert found["code"][49] == "r049x"  # what is known of the row is copied
+    assert found["code"].isna()[[9, 199]].all()
+    assert found["reason"][9] == "line 11: 8 fields where the header has 6" or "line 11: " in found["reason"][9]
+    assert found["reason"][49] == "line 51: column 'age' is infinite"
+    with pytest.warns(UserWarning, match="left out 3 broken"):
+        assert predict(model, tmp_path / "broken.csv", tmp_path / f"d.{end}", drop_errors=True) == 197
+    assert list(read(tmp_path / f"d.{end}")) == ["code", "score", "probability"]
+
+
+def test_broken_rows_keep_their_places_across_blocks(folder, tmp_path):
+    model, lines = load_model(folder / "m.json"), table_of(folder)
+    predict(model, folder / "clean.csv", tmp_path / "all.csv")
+    for k in range(5, 200, 7):
+        lines[k] += ",more"
+    (tmp_path / "broken.csv").write_text("\n".join(lines), "utf-8")
+    with pytest.warns(UserWarning, match="rows cannot be scored"):
+        predict(model, tmp_path / "broken.csv", tmp_path / "s.csv", chunk_bytes=700)
+    whole, found = pd.read_csv(tmp_path / "all.csv"), pd.read_csv(tmp_path / "s.csv")
+    bad = np.arange(4, 199, 7)
+    assert found["score"].isna().to_numpy().nonzero()[0].tolist() == bad.tolist()
+    good = np.setdiff1d(np.arange(200), bad)
+    np.testing.assert_allclose(found["score"][good], whole["score"][good], rtol=1e-12)
+    assert found["reason"][bad[3]].startswith(f"line {bad[3] + 2}: ")
+
+
+def test_the_command_says_what_new_rows_hold(folder, tmp_path, capsys):
+    table = pd.read_csv(folder / "clean.csv").drop(columns="sick")
+    table["town"] = table["town"].str.upper()
+    table.to_csv(tmp_path / "new.csv", index=False)
+    command = ["predict", str(folder / "m.json"), str(tmp_path / "new.csv"), "--out", str(tmp_path / "s.csv")]
+    assert main(command) == 0
+    words = "column 'town' holds categories that training did not have in 100.0 % of the rows"
+    assert f"warning: {words}" in capsys.readouterr().err
+    assert main([*command, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["rows"], found["unscored"]) == (200, 0)
+    assert found["unseen"][0].startswith(words)
+    table.assign(sick=pd.read_csv(folder / "clean.csv")["sick"]).to_csv(tmp_path / "new.csv", index=False)
+    page = tmp_path / "e.html"
+    assert main(["evaluate", str(folder / "m.json"), str(tmp_path / "new.csv"), "--html", str(page), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["warnings"][0].startswith(words)
+    assert "Noticed in these rows" in page.read_text("utf-8")
+    table.drop(columns="town").to_csv(tmp_path / "new.csv", index=False)
+    assert main(command) == 1
+    said = capsys.readouterr().err
+    assert "there is no column 'town'" in said
+    assert "skip-errors" not in said
+
+
+def test_the_training_file_is_told(folder, tmp_path, capsys):
+    model = str(folder / "m.json")
+    assert main(["evaluate", model, str(folder / "clean.csv"), "--json"]) == 0
+    assert any(
+        "100 % of the rows that the model was trained on" in n for n in json.loads(capsys.readouterr().out)["warnings"]
+    )
+    shuffled = pd.read_csv(folder / "clean.csv").sample(frac=0.7, random_state=0)[::-1]
+    shuffled.to_parquet(tmp_path / "part.parquet")
+    assert main(["evaluate", model, str(tmp_path / "part.parquet"), "--json"]) == 0
+    assert any("trained on are in this file" in n for n in json.loads(capsys.readouterr().out)["warnings"])
+    other = pd.read_csv(folder / "clean.csv")
+    other["age"] += 0.05
+    other.to_csv(tmp_path / "other.csv", index=False)
+    assert main(["evaluate", model, str(tmp_path / "other.csv"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["warnings"] == []
+    kept = json.loads((folder / "m.json").read_text())["model"]["fingerprint"]
+    assert len(kept["rows"]) == 200
+    large = base()[["age", "sick"]].loc[np.arange(1500) % 200].reset_index(drop=True)
+    large["age"] = np.random.default_rng(0).normal(50, 10, 1500)
+    large.to_csv(tmp_path / "large.csv", index=False)
+    fingerprint = train(tmp_path / "large.csv", "sick", **FAST).fingerprint
+    assert fingerprint is not None
+    assert len(fingerprint.rows) == 1000
+    for option in ("--no-fingerprint", "--private"):
+        args = ["train", str(folder / "clean.csv"), "--target", "sick", "--model", str(tmp_path / "n.json"), *LINEAR]
+        assert main([*args, option]) == 0
+        assert json.loads((tmp_path / "n.json").read_text())["model"]["fingerprint"] is None
+
+
+def test_the_standard_input_is_read(folder, tmp_path, monkeypatch, capsys):
+    class Input:
+        buffer = io.BytesIO((folder / "clean.csv").read_bytes())
+
+    monkeypatch.setattr(sys, "stdin", Input)
+    readers._standard_input.cache_clear()
+    args = ["train", "-", "--target", "sick", "--positive", "yes", "--model", str(tmp_path / "m.json"), *LINEAR]
+    assert main([*args, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["data"] == ["standard input"]
+    np.testing.assert_array_equal(load_model(tmp_path / "m.json").coef, load_model(folder / "m.json").coef)
+    readers._standard_input.cache_clear()
+
+
+# --- weights, groups, times ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def visits(tmp_path_factory):
+    """Repeated visits of patients, with weights and dates."""
+    rng = np.random.default_rng(5)
+    table = pd.DataFrame({"patient": rng.integers(0, 60, 300), "age": rng.normal(50, 10, 300).round(2)})
+    table["risk"] = (rng.standard_normal(300)).round(3)
+    table["day"] = (pd.Timestamp("2021-01-01") + pd.to_timedelta(rng.integers(0, 300, 300), unit="D")).strftime(
+        "%d.%m.%Y"
+    )
+    table["weight"] = rng.integers(1, 5, 300)
+    table["sick"] = np.where(rng.random(300) < 1 / (1 + np.exp(-table["risk"])), "yes", "no")
+    path = tmp_path_factory.mktemp("visits") / "visits.csv"
+    table.to_csv(path, index=False)
+    return path, table
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+def test_weights_count_in_the_fit_and_equal_ones_do_not(visits, tmp_path, streaming):
+    path, table = visits
+    options: dict[str, Any] = {"features": "linear", "n_splits": 3, "streaming": streaming, "drop": ["patient", "day"]}
+    model = train(path, "sick", weights="weight", **options)
+    assert model.schema.columns == ("age", "risk")
+    # The oracle: the exact solution on standardised columns with these weights, at the penalty that was chosen.
+    X, w = table[["age", "risk"]].to_numpy(), table["weight"].to_numpy(float)
+    centre = np.average(X, axis=0, weights=w)
+    deviation = np.sqrt(np.average((X - centre) ** 2, axis=0, weights=w))
+    exact = AUCClassifier(model.training["l2"]).fit((X - centre) / deviation, table["sick"], sample_weight=w)
+    np.testing.assert_allclose(model.coef, exact.coef_[0] / deviation, rtol=1e-6)
+    if streaming:  # folds follow from the last digits of standardised rows, which weights change
+        return
+    table.assign(weight=2.5).to_csv(tmp_path / "equal.csv", index=False)
+    table.drop(columns="weight").to_csv(tmp_path / "none.csv", index=False)
+    equal = train(tmp_path / "equal.csv", "sick", weights="weight", **options)
+    none = train(tmp_path / "none.csv", "sick", **options)
+    np.testing.assert_allclose(equal.coef, none.coef, rtol=1e-9)
+    for fact in ("cv_auc", "cv_auc_low", "cv_auc_high", "l2"):
+        assert equal.training[fact] == pytest.approx(none.training[fact], rel=1e-6)
+    scores = np.linspace(-1, 1, 5)
+    assert equal.calibration is not None
+    assert none.calibration is not None
+    np.testing.assert_allclose(equal.calibration(scores), none.calibration(scores), rtol=1e-6)
+
+
+def test_weighted_auc_and_its_error():
+    rng = np.random.default_rng(0)
+    positive = rng.random(300) < 0.4
+    scores, weights = (rng.standard_normal(300) + positive).round(1), rng.random(300) + 0.1
+    found = roc_auc_ci(positive, scores, sample_weight=weights)
+    assert found.auc == pytest.approx(roc_auc_score(positive, scores, sample_weight=weights), rel=1e-12)
+    each = np.array(  # delete-one jackknife
+        [
+            roc_auc_score(np.delete(positive, k), np.delete(scores, k), sample_weight=np.delete(weights, k))
+            for k in range(300)
+        ]
+    )
+    jackknife = np.sqrt(299 / 300 * np.sum((each - each.mean()) ** 2))
+    assert found.standard_error == pytest.approx(jackknife, rel=0.03)
+    plain, equal = roc_auc_ci(positive, scores), roc_auc_ci(positive, scores, sample_weight=np.full(300, 0.3))
+    for name in ("auc", "low", "high", "standard_error"):
+        assert getattr(equal, name) == pytest.approx(getattr(plain, name), rel=1e-9)
+
+
+def test_evaluate_counts_rows_by_their_weights(visits, tmp_path, capsys):
+    path, table = visits
+    save_model(train(path, "sick", "yes", drop=["patient", "day"], weights="weight", **FAST), tmp_path / "m.json")
+    repeated = table.loc[table.index.repeat(table["weight"])]
+    repeated.to_csv(tmp_path / "repeated.csv", index=False)
+    found = []
+    for data, more in ((path, ["--weights", "weight"]), (tmp_path / "repeated.csv", [])):
+        assert main(["evaluate", str(tmp_path / "m.json"), str(data), "--json", *more]) == 0
+        found.append(json.loads(capsys.readouterr().out))
+    weighted, counted = found
+    for name in counted:
+        if name.startswith(("auc_", "calibration_error", "n", "positives", "warnings", "confidence")):
+            continue  # a weight is not a number of independent rows
+        assert weighted[name] == pytest.approx(counted[name], rel=1e-9), name
+    assert main(["evaluate", str(tmp_path / "m.json"), str(path), "--weights", "weight", "--max-fpr", "0.1"]) == 2
+
+
+def test_groups_stay_together(visits):
+    path, table = visits
+    opened = open_labelled(path, "sick", groups="patient")
+    assert "patient" not in opened.schema.columns
+    plan = Plan((0.0,), "linear", 5, 0, print)
+    assert opened.loaded is not None
+    splits = list(make_folds(opened, opened.loaded[1], plan).split(None))
+    assert len(splits) == 5
+    patients = table["patient"].to_numpy()
+    for inside, outside in splits:
+        assert not set(patients[inside]) & set(patients[outside])
+    model = train(path, "sick", groups="patient", features="additive", n_splits=3)
+    assert model.training["corrected_auc"] is not None
+    assert model.calibration is not None
+
+
+def test_folds_look_forward(visits):
+    path, table = visits
+    opened = open_labelled(path, "sick", time="day", drop=["patient"])
+    assert opened.schema.columns == ("age", "risk", "weight")
+    days = pd.to_datetime(table["day"], format="%d.%m.%Y").to_numpy()
+    assert opened.loaded is not None
+    assert opened.time is not None
+    splits = forward_folds(opened.time, opened.loaded[1], 4)
+    assert len(splits) == 4
+    for inside, outside in splits:
+        assert days[inside].max() < days[outside].min()
+    assert sorted(np.concatenate([splits[0][0], *(outside for _, outside in splits)])) == list(range(300))
+    model = train(path, "sick", time="day", n_splits=4, features="linear")
+    assert model.training["folds"] == 4
+    assert model.training["corrected_auc"] is not None
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--groups", "patient", "--streaming"], "--streaming draws the folds from the content of each row"),
+        (["--time", "day", "--streaming"], "without --time: leave one of them out"),
+        (["--time", "day", "--groups", "patient"], "would tear the groups of --groups apart"),
+        (["--weights", "weight", "--max-fpr", "0.1"], "not with --weights"),
+        (["--weights", "day"], "holds text that is not numbers"),
+        (["--weights", "sick"], "holds the labels: name another with --weights"),
+        (["--groups", "nobody"], "has no column 'nobody'"),
+        (["--groups", "patient", "--drop", "patient"], "is left out by --drop and named by --groups"),
+        (["--selection", "worst"], "'worst' is none of best, one-standard-error"),
+        (["--encoding", "klingon"], "--encoding klingon is not known"),
+    ],
+)
+def test_what_does_not_go_together_is_one_sentence(visits, tmp_path, capsys, options, words):
+    args = ["train", str(visits[0]), "--target", "sick", "--model", str(tmp_path / "m.json"), "--folds", "2"]
+    assert main([*args, *options]) in (1, 2)
+    said = capsys.readouterr().err
+    assert words in said
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("rule", SELECTION_RULES)
+def test_the_choice_and_the_processes_can_be_given(visits, tmp_path, rule):
+    args = ["train", str(visits[0]), "--target", "sick", "--model", str(tmp_path / "m.json"), *LINEAR]
+    assert main([*args, "--selection", rule, "--jobs", "2"]) == 0
