@@ -1,5 +1,6 @@
 """scikit-learn's own checks, on every estimator; the expected failures are declared below."""
 
+import pytest
 from helpers import ESTIMATORS
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -27,6 +28,7 @@ def expected_failures(estimator):
     return dict.fromkeys(EQUIVALENCE, REASON)
 
 
+@pytest.mark.filterwarnings("ignore::vrspam._utils.warnings.FieldsWarning")  # ours, of a few random rows
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
 def test_sklearn_checks(estimator, check):
     check(estimator)

@@ -312,6 +312,7 @@ def test_rounding_that_is_too_coarse_for_the_tolerance_is_said():
     assert model.gap_ > 1e-8
 
 
+@pytest.mark.filterwarnings("ignore::vrspam._utils.warnings.GridEdge")
 def test_features_of_a_map_are_held_or_made_again(monkeypatch):
     X, y = make_data(300, 3, seed=13)
     search = AUCClassifierCV(loss="squared_hinge", features="additive", cv=3, l2s=[1e-3, 1e-1], tol=1e-10)
@@ -331,6 +332,7 @@ def test_features_of_a_map_are_held_or_made_again(monkeypatch):
     np.testing.assert_allclose(ours[1], plain[1], atol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore::vrspam._utils.warnings.GridEdge")
 def test_the_grid_is_that_of_single_fits():
     X, y = make_data(240, 5, seed=14)
     weights = np.random.default_rng(0).uniform(0.5, 2.0, y.size)
