@@ -254,6 +254,19 @@ def test_a_shift_changes_nothing_and_a_swap_of_classes_the_sign():
     np.testing.assert_allclose(model.fit(X, 1 - y).coef_, -plain, atol=1e-6)
 
 
+def test_a_step_that_is_too_long_is_cut_until_the_objective_falls():
+    X, y = make_data(100, 4, seed=12)
+    objective, solver = Objective(sorted_loss(X, y), ElasticNet(0.1)), newton.PairNewton()
+    solver.w0 = None
+    state = solver.init(objective)
+    direction = -1e4 * state.grad
+    fraction = solver.search(objective, state, direction, objective.loss.quick_scores(direction))
+    assert 0.0 < fraction < 0.1
+    np.testing.assert_allclose(state.w, fraction * direction)
+    assert state.value == pytest.approx(objective.value(state.w))
+    assert state.value < objective.scale
+
+
 @pytest.mark.parametrize("d", [3, 40])
 def test_separable_data_with_a_tiny_l2_is_solved(d):
     rng = np.random.default_rng(0)
