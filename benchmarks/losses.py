@@ -53,10 +53,11 @@ def measure(name: str, features: Any, trained_on_parts: bool) -> dict[str, float
 
 
 def compare(rows: list[dict[str, float]], one: str, other: str) -> str:
-    """The mean of one, that of the other, their difference, and on how many tables the other is better and worse."""
+    """The means, their difference ± its standard error over the tables, on how many the other is better and worse."""
     a, b = (np.array([row[label] for row in rows]) for label in (one, other))
     better, worse = int(np.sum(b > a + CLOSE)), int(np.sum(b < a - CLOSE))
-    return f"{a.mean():.4f} | {b.mean():.4f} | {np.mean(b - a):+.4f} | {better} / {worse}"
+    error = np.std(b - a, ddof=1) / np.sqrt(a.size) if a.size > 1 else np.nan
+    return f"{a.mean():.4f} | {b.mean():.4f} | {np.mean(b - a):+.4f} ± {error:.4f} | {better} / {worse}"
 
 
 def main(names: list[str]) -> None:
@@ -66,8 +67,10 @@ def main(names: list[str]) -> None:
     print(
         f"Mean over {len(names)} real tables, test rows of one 70/30 split; better and worse by more than {CLOSE:g}\n"
     )
-    print("| features | measure | squared | compared with it | | difference | better / worse |")
-    print("|---|---|---|---|---|---|---|", flush=True)
+    print(
+        "| features | measure | loss | mean | compared with it | mean | difference ± standard error | better / worse |"
+    )
+    print("|---|---|---|---|---|---|---|---|", flush=True)
     for label, features in MAPS.items():
         parts = label in TRAINED_ON_PARTS
         rows = []
@@ -75,21 +78,21 @@ def main(names: list[str]) -> None:
             rows.append(measure(name, features, parts))
             print(label, name, {key: round(value, 4) for key, value in rows[-1].items()}, file=sys.stderr, flush=True)
 
-        def line(measured: str, what: str, one: str, other: str, rows=rows, label=label) -> None:
-            first, second, *rest = compare(rows, one, other).split(" | ")
-            print(f"| {label} | {measured} | {first} | {what} | {second} | {' | '.join(rest)} |", flush=True)
+        def line(measured: str, one: str, other: str, keys: tuple[str, str], rows=rows, label=label) -> None:
+            first, second, *rest = compare(rows, *keys).split(" | ")
+            print(f"| {label} | {measured} | {one} | {first} | {other} | {second} | {' | '.join(rest)} |", flush=True)
 
-        line("AUC", "squared hinge", "squared", "squared_hinge")
+        line("AUC", "squared", "hinge", ("squared", "squared_hinge"))
         for part in PARTS:
             measured = f"partial AUC up to {100 * part:g} %"
-            line(measured, "squared hinge", f"squared {part}", f"squared_hinge {part}")
+            squared, hinge, trained = f"squared {part}", f"squared_hinge {part}", f"trained {part}"
+            line(measured, "squared", "hinge", (squared, hinge))
             if parts:
-                trained = f"trained {part}"
-                line(measured, "squared hinge, `max_fpr`", f"squared {part}", trained)
+                line(measured, "hinge", "trained on the part", (hinge, trained))
                 used = [row for row in rows if row[trained] != NO_MODEL]
-                what = f"the same, on the {len(used)} tables where not all coefficients are 0"
                 if used:
-                    line(measured, what, f"squared {part}", trained, used)
+                    # Not all coefficients are 0 there: what the training itself does where it gives a model.
+                    line(f"{measured}, {len(used)} tables", "hinge", "trained on the part", (hinge, trained), used)
 
 
 def draw(path: str) -> None:

@@ -202,3 +202,14 @@ def test_all_coefficients_are_zero_exactly_if_part_of_the_negatives_has_the_mean
     solution = solve(Objective(partial_loss(X, y, max_fpr), ElasticNet(1e-3)), tol=1e-6, max_iter=1000)
     assert solution.converged
     assert bool(solution.w.any()) == within_reach
+
+
+def test_zero_in_place_of_a_rough_point_carries_the_certificate_of_that_point():
+    """F(0) - min F ≤ (F(0) - F(w)) + (F(w) - min F): what the point gained on w = 0 belongs to the certificate."""
+    X, y = make_data(80, 3, seed=15)
+    loss = partial_loss(X, y, 0.3)
+    rough = solve(Objective(loss, ElasticNet(0.3)), tol=0.3, max_iter=1000)
+    gained = loss.scale - rough.history["objective"][-1]
+    assert not rough.w.any()
+    assert gained > 0.0
+    assert rough.gap >= rough.history["gap"][-1] + gained

@@ -254,6 +254,45 @@ def test_a_shift_changes_nothing_and_a_swap_of_classes_the_sign():
     np.testing.assert_allclose(model.fit(X, 1 - y).coef_, -plain, atol=1e-6)
 
 
+def test_a_step_that_is_too_long_is_cut_until_the_objective_falls():
+    X, y = make_data(100, 4, seed=12)
+    objective, solver = Objective(sorted_loss(X, y), ElasticNet(0.1)), newton.PairNewton()
+    solver.w0 = None
+    state = solver.init(objective)
+    direction = -1e4 * state.grad
+    fraction = solver.search(objective, state, direction, objective.loss.quick_scores(direction))
+    assert 0.0 < fraction < 0.1
+    np.testing.assert_allclose(state.w, fraction * direction)
+    assert state.value == pytest.approx(objective.value(state.w))
+    assert state.value < objective.scale
+
+
+def test_a_step_is_the_best_one_in_the_plane_of_two_directions():
+    X, y = make_data(100, 4, seed=13)
+    loss, l2, rng = sorted_loss(X, y), 0.03, np.random.default_rng(0)
+    w, directions = 0.1 * rng.standard_normal(4), rng.standard_normal((2, 4))
+    solver = newton.PairNewton()
+    solver.point = loss.at(loss.scores(w))
+    solver._last = (directions[1], loss.quick_scores(directions[1]))
+    gradient = loss.gradient_of(solver.point.slope) + l2 * w
+    step, image = solver._best_step(loss, l2, gradient, (directions[0], loss.quick_scores(directions[0])))
+    hessian = by_pairs(X, y, w)[2].astype(float) + l2 * np.eye(4)
+    best = -directions.T @ np.linalg.solve(directions @ hessian @ directions.T, directions @ gradient)
+    np.testing.assert_allclose(step, best, rtol=1e-9)
+    np.testing.assert_allclose(image, loss.quick_scores(best), rtol=1e-9, atol=1e-12)
+
+
+def test_a_preconditioner_is_factorised_again_for_another_l2():
+    X, y = make_data(100, 4, seed=14)
+    loss, r = sorted_loss(X, y), np.arange(4.0)
+    pairs = loss.at(loss.scores(np.full(4, 0.1))).pairs
+    preconditioner = newton.Preconditioner(loss)
+    preconditioner.build(pairs, 0)
+    for l2 in (0.1, 10.0, 0.1):
+        expected = np.linalg.solve(loss.hessian_matrix(pairs) + l2 * np.eye(4), r)
+        np.testing.assert_allclose(preconditioner.solve(r, l2), expected, rtol=1e-9)
+
+
 @pytest.mark.parametrize("d", [3, 40])
 def test_separable_data_with_a_tiny_l2_is_solved(d):
     rng = np.random.default_rng(0)

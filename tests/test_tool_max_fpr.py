@@ -166,7 +166,7 @@ def test_a_wrong_share_is_refused_by_the_functions():
 def test_roc_picture_shades_what_does_not_count():
     y, scores = [0, 0, 0, 1, 1], [0.1, 0.4, 0.3, 0.2, 0.9]
     (shade,) = plot_roc(y, scores, max_fpr=0.2).patches
-    box = shade.get_bbox()
+    box = shade.get_path().get_extents(shade.get_patch_transform())
     assert (box.x0, box.x1) == pytest.approx((0.2, 1.0))
     assert not plot_roc(y, scores).patches
     assert not plot_roc(y, scores, max_fpr=1.0).patches

@@ -97,18 +97,14 @@ class SmoothedPartialLoss(SquaredHingeLoss):
         self.__dict__.update(whole.__dict__)
         self._curvature = whole.curvature() / max_fpr
         self.max_fpr, self.before, self.mu = max_fpr, before, mu
-        edge = before * (1.0 - before) * self.pair_rows.b
-        self._edge = edge / max(float(edge.sum()), float(np.finfo(float).tiny))  # 0 where no row is tied yet
 
     def shares(self, scores: np.ndarray) -> np.ndarray:
         """The maximising t: before + (g - θ)/μ, cut off at 0 and 1, with θ such that their weight is α."""
-        costs = self._costs(scores)
-        # Relative to a cost near the edge: θ/μ would otherwise be large, and its rounding that of all t at once.
-        costs -= costs @ self._edge
-        aim = self.before + costs / self.mu
+        aim = self.before + self._costs(scores) / self.mu
         aim -= _threshold(aim, self.pair_rows.b, self.max_fpr)
         over, weight = _excess(aim, self.pair_rows.b, self.max_fpr)
-        return np.clip(aim - over / weight if weight > 0.0 else aim, 0.0, 1.0)  # again: now nothing large is in the way
+        # θ/μ may be large, and its rounding moves all t at once: one more step, now that nothing large is left.
+        return np.clip(aim - over / weight if weight > 0.0 else aim, 0.0, 1.0)
 
     def _costs(self, scores: np.ndarray) -> np.ndarray:
         """g of each negative; its rounding moves t, which any certificate may use, and nothing else."""
