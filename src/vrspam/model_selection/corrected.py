@@ -305,15 +305,16 @@ def optimism_of(rule: Rule, held_out: HeldOutAUC, seed: int, most_draws: int = M
     out is their first-order one (AUC + sum of influences), which needs no fold to keep rows of both classes.
 
     Each held-out row also trains the models that score the others, so that AUCs vary more from one set of rows to the
-    next than held-out rows show. For that the deviations on the rows left out count (1 + held out / trained)-fold,
-    K/(K-1) for K folds.
+    next than held-out rows show. For that the deviations on the rows left out count more: for K folds K/(K-1)-fold for
+    a choice, and √(1 + K/(K-1))-fold for a blend, as in the interval (`KeptRows.widening`). Both were found by
+    simulation (docs/corrected_auc.md).
 
     What is taken differs from draw to draw, and so does its AUC on all rows. The draws vary less than sets of rows do,
     by the odds of being left out; the variance is scaled accordingly.
     """
     rng, rows = np.random.default_rng(seed), held_out.rows
     odds = LEFT_OUT / (1.0 - LEFT_OUT)
-    scale = (1.0 + rows.held_out_per_trained) / odds
+    scale = (rows.widening if held_out.mixed else 1.0 + rows.held_out_per_trained) / odds
     (everything,) = rule(rows.ones()).T
     draws = int(np.clip(DRAWN_ROWS // rows.n_units, LEAST_DRAWS, most_draws))
     leads: list[np.ndarray] = []  # of what was taken on all rows, on the rows left out
