@@ -19,7 +19,7 @@ from vrspam.cli import main
 from vrspam.data import readers
 from vrspam.metrics import roc_auc_ci
 from vrspam.tool import load_model, predict, save_model, train
-from vrspam.tool.fitting import Plan, forward_folds, make_folds
+from vrspam.tool.folds import forward_folds, make_folds
 from vrspam.tool.table import open_labelled
 
 LINEAR = ["--features", "linear", "--folds", "2"]
@@ -238,9 +238,8 @@ def test_groups_stay_together(visits):
     path, table = visits
     opened = open_labelled(path, "sick", groups="patient")
     assert "patient" not in opened.schema.columns
-    plan = Plan((0.0,), "linear", 5, 0, print)
     assert opened.loaded is not None
-    splits = list(make_folds(opened, opened.loaded[1], plan).split(None))
+    splits = list(make_folds(opened, opened.loaded[1], 5, 0).split(None))
     assert len(splits) == 5
     patients = table["patient"].to_numpy()
     for inside, outside in splits:

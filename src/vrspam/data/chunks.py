@@ -94,8 +94,9 @@ class Chunks:
 
     With `raw` the rows of a table are not encoded: X is an arrow table, categories are text, and missing values stay
     missing (NaN in arrays). With `name_rounded` a warning names the columns whose integers lose digits as floats, once.
-    With `lenient`, text in columns of numbers is missing, and rows without a label are left out. With
-    `on_error="keep"` (tables without labels), blocks are (X, None, kept columns, broken rows): see `BrokenRow`.
+    With `lenient`, text in columns of numbers is missing, and rows without a label are left out. With `compared`,
+    `unseen` counts what the rows of a table hold that the schema does not know. With `on_error="keep"` (tables without
+    labels), blocks are (X, None, kept columns, broken rows): see `BrokenRow`.
 
     Attributes
     ----------
@@ -132,6 +133,7 @@ class Chunks:
         raw: bool = False,
         name_rounded: bool = False,
         lenient: bool = False,
+        compared: bool = False,
     ) -> None:
         if unknown not in ("error", "ignore"):
             raise DataError("{given} is not known; give 'error' or 'ignore'", given=Parameter("unknown", unknown))
@@ -155,7 +157,7 @@ class Chunks:
         self.keep = list(keep)
         self.chunk_rows = chunk_rows
         self._tabular = source.reader.tabular
-        self.raw, self.lenient = raw, lenient
+        self.raw, self.lenient, self.compared = raw, lenient, compared
         self._rounded: RoundedColumns | None = RoundedColumns(source, schema) if name_rounded else None
         self.unseen: Unseen | None = None
         self.watch: Callable[[Any], None] | None = None  # is shown the feature columns of each block
@@ -209,7 +211,7 @@ class Chunks:
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         self._problems = problems = Problems(self.on_error, self.lenient)
-        self.unseen = Unseen(self.schema.seen()) if self.lenient and self._tabular else None
+        self.unseen = Unseen(self.schema.seen()) if self.compared and self._tabular else None
         blocks = self._encoded(problems)
         # Arrow reads without Python's lock; the LIBSVM parser holds it, and would be in its reader's way.
         yield from read_ahead(blocks) if self._tabular else blocks

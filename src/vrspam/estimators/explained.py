@@ -61,8 +61,8 @@ class ExplainedScores(CalibratedScores):
         if is_frame(X):
             check_frame(X)
             validate_data(self, X, reset=False, skip_check_array=True)
-            if self._frame_reading is not None:
-                X = self._frame_reading.read(X)
+            if (reading := getattr(self, "_frame_reading", None)) is not None:
+                X = reading.read(X)
         else:
             X = validate_data(
                 self,

@@ -366,12 +366,15 @@ def compare(
     positive : boolean array of n
     scores : pair of arrays of n
     """
-    (labels_a, a), (labels_b, b) = (score_file(model, path, skip_errors=skip_errors, **reading) for model in models)
+    found = [score_rows(model, path, skip_errors=skip_errors, **reading) for model in models]
+    (labels_a, a), (labels_b, b) = ((rows.positive, rows.scores) for rows in found)
     if not np.array_equal(labels_a, labels_b):
         raise DataError(
             "the two models do not agree on which rows are positive: they were trained for different labels"
             + (", or skipped different rows" if skip_errors else "")
         )
+    if notes := tuple(dict.fromkeys(note for rows in found for note in rows.notes)):
+        warn(UnseenValues(notes))
     return delong_test(labels_a, a, b, confidence=confidence), labels_a, (a, b)
 
 

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from vrspam import AUCClassifierCV, ClassMoments, HashFolds
 from vrspam._utils.blas import blas_threads
@@ -22,66 +21,11 @@ from vrspam.moments.spread import spread
 from vrspam.objective.choice import LossName
 from vrspam.objective.penalties import PenaltyName
 from vrspam.tool import data_checks
+from vrspam.tool.folds import check_size, make_folds
 from vrspam.tool.model import Scaling
 from vrspam.tool.table import OpenedTable, stack
 
 FOLDS = 5
-LEAST = 4  # rows of each class: two folds of two
-
-
-def check_size(counts: Any) -> int:
-    """Return the number of rows of the smaller class; refuse too few."""
-    smaller = int(min(counts))
-    if smaller < LEAST:
-        rows = f"{smaller} row{'s' if smaller != 1 else ''}"
-        raise ValueError(f"one of the two classes has only {rows}: collect more, at least {LEAST} of each are needed")
-    return smaller
-
-
-def stratified_folds(positive: np.ndarray, n_splits: int, seed: int) -> StratifiedKFold:
-    """Folds with at least two rows of each class in each, as many as asked for where the classes allow it."""
-    smaller = check_size([positive.sum(), (~positive).sum()])
-    return StratifiedKFold(min(n_splits, smaller // 2), shuffle=True, random_state=seed)
-
-
-class FixedFolds:
-    """Splits that are known, in the form of a splitter of scikit-learn."""
-
-    def __init__(self, splits: Sequence[tuple[np.ndarray, np.ndarray]]):
-        self.splits = splits
-
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        return len(self.splits)
-
-    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        yield from self.splits
-
-
-def make_folds(opened: OpenedTable, positive: np.ndarray, plan: Plan) -> Any:
-    """Folds of rows in memory: stratified, or such that groups stay together, or such that each looks forward."""
-    smaller = check_size([positive.sum(), (~positive).sum()])
-    if opened.groups is not None:
-        folds = StratifiedGroupKFold(min(plan.n_splits, smaller // 2), shuffle=True, random_state=plan.seed)
-        return FixedFolds(list(folds.split(np.empty(positive.size), positive, opened.groups)))
-    if opened.time is not None:
-        return FixedFolds(forward_folds(opened.time, positive, min(plan.n_splits, smaller // 2)))
-    return stratified_folds(positive, plan.n_splits, plan.seed)
-
-
-def forward_folds(time: np.ndarray, positive: np.ndarray, n_splits: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Folds that train on earlier rows and validate on the next part; rows of the same time are in the same part.
-
-    The parts hold about the same number of rows of the rarer class.
-
-    >>> folds = forward_folds(np.array([3.0, 1.0, 2.0, 4.0, 5.0, 6.0]), np.array([0, 0, 1, 1, 0, 1]) == 1, 2)
-    >>> [(train.tolist(), test.tolist()) for train, test in folds]
-    [([1, 2], [0, 3]), ([0, 1, 2, 3], [4, 5])]
-    """
-    rarer = positive if positive.sum() <= (~positive).sum() else ~positive
-    ordered = np.sort(time[rarer])
-    cuts = [ordered[ordered.size * k // (n_splits + 1) - 1] for k in range(1, n_splits + 1)]
-    part = np.searchsorted(np.unique(cuts), time, side="left")
-    return [(np.flatnonzero(part < k), np.flatnonzero(part == k)) for k in range(1, int(part.max()) + 1)]
 
 
 class TableClassifier(AUCClassifierCV):
@@ -203,7 +147,7 @@ class Fit(NamedTuple):
 def fit_maps(opened: OpenedTable, plan: Plan) -> Fit:
     """Feature maps of the columns as they are; all rows are in memory."""
     rows, positive = opened.load_rows()
-    folds = make_folds(opened, positive, plan)
+    folds = make_folds(opened, positive, plan.n_splits, plan.seed)
     constant = data_checks.find_constant_columns(rows, opened.schema)
     if len(constant) == len(opened.schema.columns):
         raise ValueError("every feature is constant: there is nothing to learn from")
@@ -250,7 +194,7 @@ def fit_maps(opened: OpenedTable, plan: Plan) -> Fit:
 def fit_linear(opened: OpenedTable, plan: Plan) -> Fit:
     """Encoded and standardised rows; all of them are in memory."""
     rows, positive = opened.load_rows()
-    folds = make_folds(opened, positive, plan)
+    folds = make_folds(opened, positive, plan.n_splits, plan.seed)
     notes = data_checks.note_missing_values(data_checks.count_missing(rows, opened.schema), positive.size)
     notes += data_checks.note_leaking_features(rows, positive, opened.schema)
     X = opened.encode(rows)

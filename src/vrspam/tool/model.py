@@ -217,6 +217,7 @@ class Model:
             progress=progress,
             raw=self._takes_frames,
             lenient=True,
+            compared=True,
         )
 
     def open_source(self, path: Any, **reading: Any) -> Source:

@@ -302,7 +302,7 @@ def choose_positive(labels: Sequence[Label], wanted: str | None) -> Label:
     >>> choose_positive((0, 1), None), choose_positive(("ill", "well"), "ill"), choose_positive((-1.0, 1.0), "-1")
     (1, 'ill', -1.0)
     """
-    shown = ", ".join(map(str, labels[:10])) + (", ..." if len(labels) > 10 else "")
+    shown = ", ".join(" ".join(str(label).split()) for label in labels[:10]) + (", ..." if len(labels) > 10 else "")
     if len(labels) < 2:
         raise DataError(f"the label column holds only {shown or 'missing values'}: rows of two classes are needed")
     if wanted is None:

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vrspam.data.errors import Problems
 from vrspam.data.readers.base import count_lines
 
 NULLS = ["", "#N/A", "#NA", "N/A", "NA", "NaN", "nan", "-nan", "-NaN", "NULL", "null", "None", "n/a"]
@@ -44,23 +43,19 @@ class ParsedBlock:
         Texts in columns of numbers and dates that are neither; they are missing in the table.
     broken : list of (int, str)
         Lines that are left out: how many rows of the table come before, and what is wrong with it.
+    reports : list of (str, str, int)
+        The same for `Problems.report`: where, why, and how many rows.
     """
 
     table: Any
     line_of: Callable[[int], int]
     strays: dict[str, Counter[str]] = field(default_factory=dict)
     broken: list[tuple[int, str]] = field(default_factory=list)
+    reports: list[tuple[str, str, int]] = field(default_factory=list)
 
 
 def parse_block(
-    path: str,
-    index: int,
-    text: bytes,
-    line: int,
-    dialect: Dialect,
-    types: Mapping[str, Any],
-    problems: Problems,
-    lenient: bool = False,
+    text: bytes, line: int, dialect: Dialect, types: Mapping[str, Any], lenient: bool = False
 ) -> ParsedBlock:
     """Parse a block that starts at `line`; with `lenient`, cells of the wrong type are missing, not bad."""
     import pyarrow as pa
@@ -77,11 +72,10 @@ def parse_block(
     except pa.ArrowInvalid as error:
         refused = " ".join(str(error).split())
     try:
-        return _salvage(path, index, text, line, dialect, types, problems, lenient)
+        return _salvage(text, line, dialect, types, lenient)
     except pa.ArrowInvalid:
         last = line + count_lines(text) - 1
-        problems.report(path, index, f"lines {line} to {last}", refused, rows=last - line + 1)
-        return ParsedBlock(None, line_of)
+        return ParsedBlock(None, line_of, reports=[(f"lines {line} to {last}", refused, last - line + 1)])
 
 
 def parse(text: bytes, dialect: Dialect, types: Mapping[str, Any], invalid: Any = None) -> Any:
@@ -89,10 +83,10 @@ def parse(text: bytes, dialect: Dialect, types: Mapping[str, Any], invalid: Any 
     from pyarrow import BufferReader
     from pyarrow import csv as arrow_csv
 
-    # quoted line ends cost pyarrow its parallel parsing: allow them only where there are quotes
+    # In one piece, by one thread: other threads parse other blocks, and pieces need not be put together.
     return arrow_csv.read_csv(
         BufferReader(text),
-        read_options=arrow_csv.ReadOptions(column_names=dialect.names, use_threads=invalid is None),
+        read_options=arrow_csv.ReadOptions(column_names=dialect.names, use_threads=False, block_size=len(text) + 1),
         parse_options=arrow_csv.ParseOptions(
             delimiter=dialect.delimiter, newlines_in_values=b'"' in text, invalid_row_handler=invalid
         ),
@@ -106,16 +100,7 @@ def parse(text: bytes, dialect: Dialect, types: Mapping[str, Any], invalid: Any 
     )
 
 
-def _salvage(
-    path: str,
-    index: int,
-    text: bytes,
-    line: int,
-    dialect: Dialect,
-    types: Mapping[str, Any],
-    problems: Problems,
-    lenient: bool,
-) -> ParsedBlock:
+def _salvage(text: bytes, line: int, dialect: Dialect, types: Mapping[str, Any], lenient: bool) -> ParsedBlock:
     """Parse a block as text, then convert column by column: each wrong line and cell is found in one pass."""
     import pyarrow as pa
 
@@ -147,15 +132,15 @@ def _salvage(
                 wrong.setdefault(place, f"column {name!r} holds {value!r} where {_word(kind)} is expected")
     table = pa.table(columns)
     good = np.flatnonzero(~np.isin(rows, list(wrong)))
-    broken, places = [], sorted(wrong)
+    broken, reports, places = [], [], sorted(wrong)
     for place, before in zip(places, np.searchsorted(rows[good], places).tolist(), strict=True):
         number = line + line_at(where, place)
-        problems.report(path, index, f"line {number}", wrong[place])
+        reports.append((f"line {number}", wrong[place], 1))
         broken.append((before, f"line {number}: {wrong[place]}"))
     if good.size < len(rows):
         table = table.take(good)
     lines = [line_at(where, place) for place in rows[good].tolist()]
-    return ParsedBlock(table, lambda row: line + lines[row], strays, broken)
+    return ParsedBlock(table, lambda row: line + lines[row], strays, broken, reports)
 
 
 def replace_other_bytes(text: bytes) -> tuple[bytes, list[int]]:

@@ -8,8 +8,9 @@ from __future__ import annotations
 import csv
 import os
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ from vrspam.data.readers.csv_parsing import (
     NOT_TEXT,
     NULLS,
     Dialect,
+    ParsedBlock,
     csv_rows,
     line_at,
     lines_of_rows,
@@ -33,6 +35,7 @@ from vrspam.data.readers.csv_parsing import (
 from vrspam.data.readers.encodings import UTF8
 from vrspam.features.readings import find_reading
 
+PARSERS = min(4, os.cpu_count() or 1)  # blocks that are parsed at the same time
 _PEEK = 1 << 18  # bytes from which the types of columns are guessed
 _FEW = 0.1  # share of cells that may be out of type there
 _SAMPLE = 200  # rows by which points and commas are told apart
@@ -79,8 +82,8 @@ class CSVReader:
         """Yield the wanted columns of a file, a block of text at a time."""
         import pyarrow as pa
 
-        index, line = 0, 1
-        with self._open(path) as file:
+        with self._open(path) as file, ThreadPoolExecutor(PARSERS, "vrspam parsing") as pool:
+            index, line = 0, 1
             try:
                 head = self._read_head(path, file)
                 chosen = choose(wanted, head.types)
@@ -95,30 +98,32 @@ class CSVReader:
                         types[name] = pa.string()  # dates in a form of their own: read where it is known
                 flags = [n for n, t in types.items() if t == pa.float64() and pa.types.is_boolean(head.types[n])]
                 parsed = types | dict.fromkeys(flags, pa.bool_())  # true and false become numbers afterwards
-                schema = pa.schema(list(types.items()))
-                for text, line in line_blocks(file.stream, self.block_bytes, first_line=head.first_line, quoted=True):
-                    index += 1
-                    found = parse_block(path, index, text, line, head.dialect, parsed, problems, chosen.lenient)
-                    if (found.table is None or found.table.num_rows == 0) and not found.broken:
-                        continue
-                    batches = found.table.cast(schema).combine_chunks().to_batches()
-                    batch = batches[0] if batches else pa.RecordBatch.from_pylist([], schema)
-
-                    def where(row: int, found: Any = found) -> str:
-                        return f"line {found.line_of(row)}"
-
-                    yield Block(
-                        path,
-                        index,
-                        batch.num_rows,
-                        where,
-                        file.share,
-                        table=batch,
-                        strays=found.strays,
-                        broken=tuple(found.broken),
-                    )
             except DAMAGED as error:
-                problems.report(path, index + 1, f"after line {line}", f"cut off or damaged ({error})", rows=None)
+                problems.report(path, 1, "after line 1", f"cut off or damaged ({error})", rows=None)
+                return
+            pending: deque[tuple[int, float, Future[ParsedBlock]]] = deque()
+            texts: Iterator[tuple[bytes, int]] | None
+            texts = line_blocks(file.stream, self.block_bytes, first_line=head.first_line, quoted=True)
+            damage: Exception | None = None
+            while texts is not None or pending:
+                while texts is not None and len(pending) <= PARSERS:
+                    try:
+                        text, line = next(texts)
+                    except StopIteration:
+                        texts = None
+                        break
+                    except DAMAGED as error:
+                        texts, damage = None, error
+                        break
+                    index += 1
+                    future = pool.submit(parse_block, text, line, head.dialect, parsed, chosen.lenient)
+                    pending.append((index, file.share, future))
+                if pending:
+                    block = _finished(path, *pending.popleft(), pa.schema(list(types.items())), problems)
+                    if block is not None:
+                        yield block
+            if damage is not None:
+                problems.report(path, index + 1, f"after line {line}", f"cut off or damaged ({damage})", rows=None)
 
     def _open(self, path: str) -> TextFile:
         """Open a file; its encoding is found at the first opening, and said where it is not UTF-8."""
@@ -147,6 +152,31 @@ class CSVReader:
         dialect = Dialect(names, delimiter, decimal, spaced)
         self._heads[key] = head = _Head(dialect, _find_types(path, text, lines + 1, dialect), lines + 1)
         return head
+
+
+def _finished(
+    path: str, index: int, share: float, future: Future[ParsedBlock], schema: Any, problems: Problems
+) -> Block | None:
+    """A block that was parsed; what is wrong with it is reported here, in the order of the file."""
+    import pyarrow as pa
+
+    found = future.result()
+    for place, reason, rows in found.reports:
+        problems.report(path, index, place, reason, rows=rows)
+    if found.table is None or (found.table.num_rows == 0 and not found.broken):
+        return None
+    batches = found.table.cast(schema).combine_chunks().to_batches()
+    batch = batches[0] if batches else pa.RecordBatch.from_pylist([], schema)
+    return Block(
+        path,
+        index,
+        batch.num_rows,
+        lambda row: f"line {found.line_of(row)}",
+        share,
+        table=batch,
+        strays=found.strays,
+        broken=tuple(found.broken),
+    )
 
 
 def _find_types(path: str, text: bytes, line: int, dialect: Dialect) -> dict[str, Any]:

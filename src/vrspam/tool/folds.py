@@ -1,0 +1,68 @@
+"""Folds of rows in memory: stratified, or such that groups stay together, or such that each looks forward in time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+
+from vrspam.tool.table import OpenedTable
+
+LEAST = 4  # rows of each class: two folds of two
+
+
+def check_size(counts: Any) -> int:
+    """Return the number of rows of the smaller class; refuse too few."""
+    smaller = int(min(counts))
+    if smaller < LEAST:
+        rows = f"{smaller} row{'s' if smaller != 1 else ''}"
+        raise ValueError(f"one of the two classes has only {rows}: collect more, at least {LEAST} of each are needed")
+    return smaller
+
+
+def stratified_folds(positive: np.ndarray, n_splits: int, seed: int) -> StratifiedKFold:
+    """Folds with at least two rows of each class in each, as many as asked for where the classes allow it."""
+    smaller = check_size([positive.sum(), (~positive).sum()])
+    return StratifiedKFold(min(n_splits, smaller // 2), shuffle=True, random_state=seed)
+
+
+class FixedFolds:
+    """Splits that are known, in the form of a splitter of scikit-learn."""
+
+    def __init__(self, splits: Sequence[tuple[np.ndarray, np.ndarray]]):
+        self.splits = splits
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        return len(self.splits)
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        yield from self.splits
+
+
+def make_folds(opened: OpenedTable, positive: np.ndarray, n_splits: int, seed: int) -> Any:
+    """Folds of rows in memory: stratified, or such that groups stay together, or such that each looks forward."""
+    smaller = check_size([positive.sum(), (~positive).sum()])
+    if opened.groups is not None:
+        folds = StratifiedGroupKFold(min(n_splits, smaller // 2), shuffle=True, random_state=seed)
+        return FixedFolds(list(folds.split(np.empty(positive.size), positive, opened.groups)))
+    if opened.time is not None:
+        return FixedFolds(forward_folds(opened.time, positive, min(n_splits, smaller // 2)))
+    return stratified_folds(positive, n_splits, seed)
+
+
+def forward_folds(time: np.ndarray, positive: np.ndarray, n_splits: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Folds that train on earlier rows and validate on the next part; rows of the same time are in the same part.
+
+    The parts hold about the same number of rows of the rarer class.
+
+    >>> folds = forward_folds(np.array([3.0, 1.0, 2.0, 4.0, 5.0, 6.0]), np.array([0, 0, 1, 1, 0, 1]) == 1, 2)
+    >>> [(train.tolist(), test.tolist()) for train, test in folds]
+    [([1, 2], [0, 3]), ([0, 1, 2, 3], [4, 5])]
+    """
+    rarer = positive if positive.sum() <= (~positive).sum() else ~positive
+    ordered = np.sort(time[rarer])
+    cuts = [ordered[ordered.size * k // (n_splits + 1) - 1] for k in range(1, n_splits + 1)]
+    part = np.searchsorted(np.unique(cuts), time, side="left")
+    return [(np.flatnonzero(part < k), np.flatnonzero(part == k)) for k in range(1, int(part.max()) + 1)]
