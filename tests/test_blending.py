@@ -275,6 +275,27 @@ class TestStackedFeatures:
             with pytest.raises(ValueError, match="a stacked map holds"):
                 map_from_dict(wrong)
 
+    @pytest.mark.parametrize("additive", [False, True])
+    def test_collapsed_maps_give_the_same_scores(self, additive):
+        X, y = make_data(90, 3)
+        maps = [
+            LinearFeatures(),
+            KernelFeatures(n_landmarks=20, additive=additive, random_state=0),
+            TreeFeatures(random_state=0),
+        ]
+        found = StackedFeatures(maps).fit(X)
+        features = found.transform(X)
+        coef = np.random.default_rng(0).standard_normal(features.shape[1])
+        means = np.stack([features[y == label].mean(axis=0) for label in (0, 1)])
+        small, few, of_classes = found.collapsed(coef, means)
+        assert few.size == small.n_features_out_ == of_classes.shape[1] < features.shape[1]
+        np.testing.assert_allclose(small.products(X, few), features @ coef, atol=1e-10)
+        np.testing.assert_allclose(of_classes @ few, means @ coef, atol=1e-10)
+        np.testing.assert_allclose(small.transform(X) @ few, features @ coef, atol=1e-10)
+        again = map_from_dict(json.loads(json.dumps(plain_values(small.to_dict()))))
+        np.testing.assert_array_equal(again.products(X, few), small.products(X, few))
+        assert found.n_features_out_ == features.shape[1]  # unchanged
+
     def test_other_things_than_maps_are_refused(self):
         for maps in ([], [PolynomialFeatures()], [StackedFeatures([LinearFeatures()])]):
             with pytest.raises(ValueError, match="maps must be a list of maps out of LinearFeatures"):

@@ -132,6 +132,13 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         """Return a map, not fitted, that holds no row of the training table."""
         return self
 
+    def collapsed(self, coef: np.ndarray, means: np.ndarray) -> tuple[FeatureMap, np.ndarray, np.ndarray]:
+        """A smaller map for one scorer, with the coefficients and the class means that give the same scores.
+
+        Features that only serve to be added up are added up: the file of a scorer need not hold how they were made.
+        """
+        return self, coef, means
+
     @property
     def n_rows_held_(self) -> int:
         """Rows of the training table that the fitted map holds, and a model file with it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from numbers import Integral
 from typing import Any, Self
 
@@ -76,6 +77,14 @@ class LandmarkFeatures(FeatureMap):
         if self.additive_ is not None:
             scores += self.additive_.products(X, self.additive_scale_ * coefs[:split])
         return scores
+
+    def collapsed(self, coef: np.ndarray, means: np.ndarray) -> tuple[Self, np.ndarray, np.ndarray]:
+        """The map whose one feature of the kernel is the sum of all, each times its coefficient."""
+        split = self.n_features_out_ - self.whitening_.shape[1]
+        new = copy(self)
+        new.whitening_ = self.whitening_ @ coef[split:, np.newaxis]
+        total = means[:, split:] @ coef[split:, np.newaxis]
+        return new, np.append(coef[:split], 1.0), np.hstack([means[:, :split], total])
 
     def holding_no_rows(self) -> Self:
         """Return the same map, not fitted, with landmarks that are drawn column by column."""

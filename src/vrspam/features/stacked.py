@@ -76,6 +76,15 @@ class StackedFeatures(FeatureMap):
         """Return a map, not fitted, that holds no row of the training table."""
         return StackedFeatures([part.holding_no_rows() for part in self.maps])
 
+    def collapsed(self, coef: np.ndarray, means: np.ndarray) -> tuple[StackedFeatures, np.ndarray, np.ndarray]:
+        """The same maps, each collapsed."""
+        parts = [
+            part.collapsed(coef[where], means[:, where])
+            for part, where in zip(self.maps_, self.map_slices_, strict=True)
+        ]
+        maps, coefs, of_classes = zip(*parts, strict=True)
+        return StackedFeatures.of_fitted(maps), np.concatenate(coefs), np.hstack(of_classes)
+
     def learn(self, X, sample_weight=None) -> None:
         """Do what `fit` does, without a word about columns that are rounded or grouped."""
         self._validate_params()

@@ -120,7 +120,9 @@ def describe_model(model: Model) -> str:
     }
     if kind == "kernel" and model.features is not None and model.shapes is None:
         words["kernel"] = "interactions alone"
-    features, used = model.coef.size, int((model.coef != 0.0).sum())
+    # A file holds the features of a kernel added up; what was fitted is among the facts.
+    features = model.training.get("features", model.coef.size)
+    used = model.training.get("nonzero", int((model.coef != 0.0).sum()))
     shown = f"{features:,} feature{'s' if features != 1 else ''}"
     if used < features:
         shown += f", {used:,} of them used"

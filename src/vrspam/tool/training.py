@@ -13,7 +13,8 @@ from vrspam import AUCClassifierCV
 from vrspam._utils.choices import SELECTION_RULES
 from vrspam._utils.messages import Parameter, WordedError, WordedText
 from vrspam._utils.warnings import CategoriesGrouped
-from vrspam.features import FeatureMap
+from vrspam.features import FeatureMap, StackedFeatures
+from vrspam.features.landmarks import LandmarkFeatures
 from vrspam.features.mapped import kind_of_map
 from vrspam.metrics.partial import check_max_fpr
 from vrspam.model_selection.calibration import METHODS
@@ -253,11 +254,11 @@ def _model(opened: OpenedTable, fit: Fit, notes: list[str], fingerprint: Fingerp
             "rows": others + positives,
             "positives": positives,
             "columns": len(opened.schema.columns),
-            "features": len(parts["coef"]),
+            "features": int(fitted.coef_.size),
             "rows_held": 0 if features is None else min(features.n_rows_held_, others + positives),
             "map": kind_of_map(fitted.features_),
             "selection": [_known(zip(candidates, row, strict=True)) for row in zip(*candidates.values(), strict=True)],
-            "nonzero": int(np.count_nonzero(parts["coef"])),
+            "nonzero": int(np.count_nonzero(fitted.coef_)),
             "loss": fitted.loss,
             "l2": float(fitted.l2_),
             "l1": float(fitted.l1_),
@@ -323,4 +324,9 @@ def _parts(fit: Fit, opened: OpenedTable) -> dict[str, Any]:
     parts = LinearParts(coef, intercept, fitted.moments_.means, np.where(deviations > 0.0, deviations, 1.0))
     if (plain := undo_linear_map(fitted.features_, parts)) is not None:
         return plain._asdict()
-    return {**parts._asdict(), "features": fitted.features_, "shapes": shapes_of(fitted, opened.schema.columns)}
+    shapes = shapes_of(fitted, opened.schema.columns)
+    if not isinstance(fitted.features_, LandmarkFeatures | StackedFeatures):
+        return {**parts._asdict(), "features": fitted.features_, "shapes": shapes}
+    features, coef, means = fitted.features_.collapsed(parts.coef, parts.means)
+    parts = LinearParts(coef, intercept, means, np.ones(coef.size))
+    return {**parts._asdict(), "features": features, "shapes": shapes}
