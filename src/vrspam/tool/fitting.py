@@ -185,7 +185,7 @@ def fit_maps(opened: OpenedTable, plan: Plan) -> Fit:
         verbose=int(sys.stderr.isatty()),
     )
     with blas_threads(1 if positive.size <= SMALL_ROWS else None):
-        fitted = search.fit(rows, positive, opened.weights, opened.groups)
+        fitted = search.fit(rows, positive, opened.relative_weights, opened.groups)
     held_out = fitted.out_of_fold_
     weights = None if opened.weights is None else held_out.weights
     return Fit(fitted, np.bincount(positive, minlength=2).tolist(), held_out, notes, weights=weights, sample=rows)
@@ -215,7 +215,7 @@ def fit_linear(opened: OpenedTable, plan: Plan) -> Fit:
         random_state=plan.seed,
     )
     with blas_threads(1 if positive.size <= SMALL_ROWS else None):
-        fitted = search.fit(X, positive, opened.weights, opened.groups)
+        fitted = search.fit(X, positive, opened.relative_weights, opened.groups)
     notes += _constant_notes(opened, moments)
     held_out = fitted.out_of_fold_
     weights = None if opened.weights is None else held_out.weights

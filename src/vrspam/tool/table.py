@@ -55,6 +55,11 @@ class OpenedTable:
     def n_rows(self) -> int | None:
         return self.chunks.n_rows if self.loaded is None else self.loaded[1].size
 
+    @property
+    def relative_weights(self) -> np.ndarray | None:
+        """The weights of rows in memory with the mean 1: only their ratios count, not their unit."""
+        return None if self.weights is None else self.weights / self.weights.mean()
+
     def blocks(self) -> Iterator[tuple[Any, np.ndarray, np.ndarray | None]]:
         """Yield (rows as they are, whether each is positive, weights or None); rows in memory are one block."""
         if self.loaded is not None:
