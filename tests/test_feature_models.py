@@ -20,6 +20,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from vrspam import AUCClassifier, AUCClassifierCV, HashFolds
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures, map_from_dict
 from vrspam.features.frames import WHOLE_ROWS
+from vrspam.features.mapped import CANDIDATES
 from vrspam.plotting import plot_shapes
 
 SMALL_KERNEL = KernelFeatures(n_landmarks=30, random_state=0)
@@ -166,25 +167,28 @@ def test_shapes_agree_with_the_parts_of_rows():
     assert all((s.low <= s.contribution).all() and (s.contribution <= s.high).all() for s in shapes.values())
 
 
-def test_a_linear_truth_is_not_made_worse():
-    """Mean test AUC over splits within .002 of the linear scorer's."""
+FIVE = ["standardized", "additive", "kernel"]
+
+
+@pytest.mark.parametrize(("features", "selection", "most"), [(FIVE, "best", 0.002), ("auto", "blend", 0.006)])
+def test_a_linear_truth_is_not_made_worse(features, selection, most):
+    """Mean test AUC over splits beside the linear scorer's; a blend cannot know that the truth is a line."""
     losses = []
     for seed in range(4):
         rng = np.random.default_rng(seed)
         X = rng.standard_normal((2400, 6))
         y = X @ [1.0, -1.0, 0.5, 0.5, 0.0, 0.0] + rng.standard_normal(2400) > 0
-        linear, auto = (
-            AUCClassifierCV(features=features, random_state=0).fit(X[:400], y[:400]) for features in ("linear", "auto")
-        )
-        losses.append(linear.score(X[400:], y[400:]) - auto.score(X[400:], y[400:]))
-    assert np.mean(losses) < 0.002
+        linear = AUCClassifierCV(random_state=0).fit(X[:400], y[:400])
+        found = AUCClassifierCV(features=features, selection=selection, random_state=0).fit(X[:400], y[:400])
+        losses.append(linear.score(X[400:], y[400:]) - found.score(X[400:], y[400:]))
+    assert np.mean(losses) < most
 
 
 def test_auto_finds_curves_and_interactions():
     X, y, _ = curved_data(800)
-    model = AUCClassifierCV(features="auto", random_state=0).fit(X, y)
+    model = AUCClassifierCV(features="auto", selection="best", random_state=0).fit(X, y)
     table = pd.DataFrame(model.selection_)
-    assert table["features"].tolist() == ["standardized", "additive", "kernel 3", "kernel 1", "kernel 0.3"]
+    assert table["features"].tolist() == list(CANDIDATES)
     assert table["auc"][1] > table["auc"][0] + 0.05
     chosen = table[table["chosen"]]
     assert chosen["auc"].tolist() == [model.best_score_] == [table["auc"].max()]
@@ -192,7 +196,7 @@ def test_auto_finds_curves_and_interactions():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((800, 4))
     y = X[:, 0] * X[:, 1] > 0
-    model = AUCClassifierCV(features="auto", random_state=0).fit(X, y)
+    model = AUCClassifierCV(features="auto", selection="best", random_state=0).fit(X, y)
     assert isinstance(model.features_, KernelFeatures)
     assert model.best_score_ > 0.9
 
@@ -342,9 +346,12 @@ def test_rows_sorted_by_label(features, monkeypatch):
 def test_maps_that_are_too_wide_are_passed_over(monkeypatch):
     X, y = make_data(200, 4)
     monkeypatch.setattr("vrspam.features.mapped.MAX_FEATURES", 80)
-    model = AUCClassifierCV(features="auto", cv=3, random_state=0).fit(X, y)
+    maps = ["standardized", "additive", "kernel"]
+    model = AUCClassifierCV(features=maps, selection="best", cv=3, random_state=0).fit(X, y)
     assert model.selection_["features"] == ["standardized", "additive"]
     assert type(model.features_).__name__.removesuffix("Features").lower() in ("linear", "additive")
+    blended = AUCClassifierCV(features=maps, cv=3, random_state=0).fit(X, y)
+    assert blended.selection_["features"] == ["standardized", "additive"]
     with pytest.raises(ValueError, match="at most 80 are possible"):
         AUCClassifierCV(features="kernel", cv=3).fit(X, y)
 
