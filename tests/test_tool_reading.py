@@ -47,14 +47,14 @@ def openings(path):
 def test_training_opens_and_types_its_file_once(table, typings, options):
     before = openings(table)
     train(table, "sick", n_splits=2, **options)
-    assert openings(table) == before + 1
+    assert openings(table) == before + 2  # the encoding, by its first bytes; columns and rows
     assert typings == [str(table)]
 
 
 def test_a_stream_is_typed_once_and_read_several_times(table, typings):
     before = openings(table)
     train(table, "sick", n_splits=2, streaming=True)
-    assert openings(table) == before + 4  # columns; spread; moments of the folds; their scores
+    assert openings(table) == before + 5  # encoding; columns; spread; moments of the folds; their scores
     assert typings == [str(table)]
 
 
