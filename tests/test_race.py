@@ -89,7 +89,7 @@ def test_folds_on_the_part_are_those_of_all_rows(splitter, monkeypatch):
     rows, inside = seen[0]
     where = {tuple(row): i for i, row in enumerate(X)}
     place = np.array([where[tuple(row)] for row in rows.X])
-    for split, part in zip(splits, inside, strict=True):
+    for split, part in zip(splits[: room.PART_FOLDS], inside, strict=True):
         assert set(place[part.validation]) == set(split.validation) & set(place)
         assert set(place[part.train]) == set(split.train) & set(place)
 

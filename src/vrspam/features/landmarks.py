@@ -19,7 +19,7 @@ LEAST_EIGENVALUE = 1e-6
 CACHED_ENTRIES = 1 << 16
 # n_landmarks="auto" is the first number up to so many rows, and grows with their root up to the third: the time of a
 # fit then grows with the square of the rows at most.
-AUTO_LANDMARKS, AUTO_ROWS, MOST_AUTO_LANDMARKS = 500, 20_000, 1_500
+AUTO_LANDMARKS, AUTO_ROWS, MOST_AUTO_LANDMARKS = 500, 20_000, 1_000
 N_LANDMARKS_CONSTRAINT = [Interval(Integral, 2, None, closed="left"), StrOptions({"auto"})]
 
 

@@ -42,7 +42,7 @@ class TreeFeatures(LandmarkFeatures):
         Splits from the root to a leaf; a node whose rows are all equal is not split.
     n_landmarks : int or "auto", default=500
         Rows drawn as landmarks (all, if there are fewer). "auto" is 500 up to 20,000 rows, and grows with the root of
-        their number up to 1,500: detail that many rows can tell, for more time.
+        their number up to 1,000: detail that many rows can tell, for more time.
     landmarks : {"rows", "columns"}, default="rows"
         "rows": landmarks are rows of the training table, of which the fitted map and its model file hold the leaves.
         "columns": each column of a landmark is drawn on its own, independently, so that no row is held.

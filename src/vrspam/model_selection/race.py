@@ -20,10 +20,11 @@ from vrspam.model_selection.folds import Split
 from vrspam.model_selection.map_choice import Candidate, Watch, evaluate_map, weights_of
 
 FROM_ROWS = 15_000  # and more: below, the race would take as long as what it saves
-PART_ROWS = 6_000
-PART_LANDMARKS = 200
-FINALISTS = 3
-STILL = 0.2  # of the weight of the best in a blend of the part: maps above it go on
+PART_ROWS = 4_000
+PART_LANDMARKS = 150
+PART_FOLDS = 3
+FINALISTS = 2
+STILL = 0.3  # of the weight of the best in a blend of the part: maps above it go on
 
 
 class Race(NamedTuple):
@@ -44,14 +45,14 @@ def race(
 ) -> Race:
     """Compare the maps on a part of the rows, where there are many rows and more maps than may go on.
 
-    The folds are those of all rows, as far as they lie in the part.
+    The folds are the first three of those of all rows, as far as they lie in the part.
     """
     if len(maps) <= FINALISTS or rows.y.size < FROM_ROWS or search.loss.needs_rows:
         return Race(maps, {})
     positive = array_api.on_host(rows.y) == classes[1]
     index = _part(positive, rows.weights, np.random.default_rng(seed))
     some = Rows(rows_of(rows.X, index), rows.y[index], None if rows.weights is None else rows.weights[index])
-    inside = _restricted(splits, index, rows.y.size)
+    inside = _restricted(splits[:PART_FOLDS], index, rows.y.size)
     if any(np.unique(some.y[part]).size < 2 for split in inside for part in split):
         return Race(maps, {})  # folds of a kind that the part does not show
     candidates: list[Candidate] = []
