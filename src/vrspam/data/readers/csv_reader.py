@@ -276,7 +276,7 @@ def _read_names(path: str, file: TextFile, delimiter: str | None) -> tuple[list[
     if delimiter is None:
         delimiter = max(",;\t|", key=text.count)
     try:
-        names = [name.strip() for name in next(csv.reader([text], delimiter=delimiter, skipinitialspace=True))]
+        names = [name.strip(" ") for name in next(csv.reader([text], delimiter=delimiter, skipinitialspace=True))]
     except csv.Error as error:
         reason = "a stray carriage return, or a name beyond all bounds"
         raise DataError(f"{path}: line {lines} is not a line of column names ({reason}); correct it") from error
