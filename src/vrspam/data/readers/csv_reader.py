@@ -127,12 +127,11 @@ class CSVReader:
 
     def _open(self, path: str) -> TextFile:
         """Open a file; its encoding is found at the first opening, and said where it is not UTF-8."""
-        if path not in self._encodings:
-            found = self.encoding or TextFile.find_encoding(path)
-            if self.encoding is None and found != UTF8:
-                warn(f"{path} is read as {found.upper()} text, as it is not UTF-8")
-            self._encodings[path] = found
-        return TextFile(path, self._encodings[path])
+        file = TextFile(path, self.encoding or self._encodings.get(path))
+        if path not in self._encodings and self.encoding is None and file.encoding != UTF8:
+            warn(f"{path} is read as {file.encoding.upper()} text, as it is not UTF-8")
+        self._encodings[path] = file.encoding
+        return file
 
     def _read_head(self, path: str, file: TextFile) -> _Head:
         """Read the first lines, or skip the line of names where they are known; the rows come next in the stream."""
