@@ -99,7 +99,7 @@ def evaluate(
                     parameter=options.as_option,
                 ).write(html)
     if as_json:
-        print_json(found.flat())
+        print_json({**found.flat(), "warnings": list(found.notes)})
         return
     _describe(found, cost_ratio, recall)
     if html is not None:

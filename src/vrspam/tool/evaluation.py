@@ -184,7 +184,7 @@ class Evaluation:
             values |= {f"{name}_{key}": value for key, value in vars(found).items()}
         if self.brier is not None:
             values |= {"brier": self.brier, "calibration_error": calibration_error(self.bins)}
-        return {**values, "warnings": list(self.notes)}
+        return values
 
 
 def score_file(

@@ -182,11 +182,11 @@ _LONGEST_FIELD = 1000  # lines in one quoted field
 class TextFile:
     """A file opened for reading bytes, decompressed on the way (gzip, bzip2, xz or plain).
 
-    Text in another `encoding` comes as UTF-8. `share` is the part of the file on disk that has been read, so progress
-    is known for compressed files too.
+    Text in another `encoding`, None for one that is to be found, comes as UTF-8. `share` is the part of the file on disk
+    that has been read, so progress is known for compressed files too.
     """
 
-    def __init__(self, path: str | os.PathLike[str], encoding: str = UTF8) -> None:
+    def __init__(self, path: str | os.PathLike[str], encoding: str | None = UTF8) -> None:
         try:
             self._raw = open(path, "rb")  # noqa: SIM115
         except OSError as error:
@@ -195,19 +195,21 @@ class TextFile:
         start = self._raw.read(6)
         self._raw.seek(0)
         opener = next((o for magic, o in _OPENERS.items() if start.startswith(magic)), None)
-        self.packed = opener is not None
         self.stream = cast(BinaryIO, opener(self._raw)) if opener else cast(BinaryIO, self._raw)
+        if encoding is None:
+            encoding = self._find_encoding(LOOKED_AT if opener is None else LOOKED_AT // 16)
+        self.encoding = encoding
         if codecs.lookup(encoding).name not in ("utf-8", "ascii"):
             self.stream = cast(BinaryIO, RecodedStream(self.stream, encoding, os.fspath(path)))
 
-    @classmethod
-    def find_encoding(cls, path: str) -> str:
-        """The encoding of a text file, as its bytes tell."""
-        with cls(path) as file:
-            try:
-                return find_encoding(file.stream, LOOKED_AT // 16 if file.packed else LOOKED_AT)
-            except DAMAGED:  # said where it is read
-                return UTF8
+    def _find_encoding(self, most: int) -> str:
+        """The encoding of the text, as its bytes tell; the stream is at its start again."""
+        try:
+            found = find_encoding(self.stream, most)
+        except DAMAGED:  # said where it is read
+            found = UTF8
+        self.stream.seek(0)
+        return found
 
     @property
     def share(self) -> float:

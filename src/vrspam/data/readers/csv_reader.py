@@ -127,12 +127,11 @@ class CSVReader:
 
     def _open(self, path: str) -> TextFile:
         """Open a file; its encoding is found at the first opening, and said where it is not UTF-8."""
-        if path not in self._encodings:
-            found = self.encoding or TextFile.find_encoding(path)
-            if self.encoding is None and found != UTF8:
-                warn(f"{path} is read as {found.upper()} text, as it is not UTF-8")
-            self._encodings[path] = found
-        return TextFile(path, self._encodings[path])
+        file = TextFile(path, self.encoding or self._encodings.get(path))
+        if path not in self._encodings and self.encoding is None and file.encoding != UTF8:
+            warn(f"{path} is read as {file.encoding.upper()} text, as it is not UTF-8")
+        self._encodings[path] = file.encoding
+        return file
 
     def _read_head(self, path: str, file: TextFile) -> _Head:
         """Read the first lines, or skip the line of names where they are known; the rows come next in the stream."""
@@ -276,7 +275,7 @@ def _read_names(path: str, file: TextFile, delimiter: str | None) -> tuple[list[
     if delimiter is None:
         delimiter = max(",;\t|", key=text.count)
     try:
-        names = [name.strip(" \t") for name in next(csv.reader([text], delimiter=delimiter, skipinitialspace=True))]
+        names = [name.strip(" ") for name in next(csv.reader([text], delimiter=delimiter, skipinitialspace=True))]
     except csv.Error as error:
         reason = "a stray carriage return, or a name beyond all bounds"
         raise DataError(f"{path}: line {lines} is not a line of column names ({reason}); correct it") from error
