@@ -215,7 +215,9 @@ class MapChoice:
                 for parts in zip(*[(scores.score, scores.intercepts) for scores in found], strict=True)
             )
             other = OtherMeasure(found[0].scoring, measured, intercepts)
-        return correct(rows, kept, grid, rule, seed, other, _mean_auc(held_out) if held_out and self.is_blend else None)
+        # Also where one candidate has all the weight: mixtures are scored on the rows that were kept alone.
+        blend_auc = _mean_auc(held_out) if rule == "blend" and held_out is not None else None
+        return correct(rows, kept, grid, rule, seed, other, blend_auc)
 
 
 def _mean_auc(held_out: HeldOut) -> float:
