@@ -526,7 +526,8 @@ class AUCClassifierCV(ExplainedScores):
         self._store_columns(source.total.means.shape[1], names)
         why = "the rows came in blocks and were not kept; fit reads curves from rows in memory"
         held_out = scores.held_out_at(found.point)
-        return self._store_search(found, found.fitted(), why, corrected, held_out, held_out_=held_out)
+        more = {"held_out_": held_out, "_frame_reading": None}
+        return self._store_search(found, found.fitted(), why, corrected, held_out, **more)
 
     def _correct_blocks(self, found: MapChoice) -> Corrected | None:
         """The AUC corrected for the choice, from the scores that were kept of the blocks."""
