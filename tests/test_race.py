@@ -8,6 +8,7 @@ import pytest
 from sklearn.model_selection import GroupKFold, TimeSeriesSplit
 
 from vrspam import AUCClassifierCV
+from vrspam._utils.progress import StepProgress
 from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import CategoriesGrouped
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures, TreeFeatures
@@ -156,3 +157,13 @@ def test_maps_that_all_give_too_many_features_are_refused_in_the_same_words(monk
     X, y = waves()
     with pytest.raises(ValueError, match="at most 2 are possible"):
         AUCClassifierCV([0.1], features={"a": LinearFeatures(), "b": AdditiveFeatures()}, cv=3).fit(X, y)
+
+
+def test_progress_on_a_terminal_without_rich_is_printed_line_by_line(capsys, monkeypatch):
+    monkeypatch.setattr("vrspam._utils.progress._rich_line", lambda *_: None)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    with StepProgress("comparing models") as progress:
+        progress.start(2)
+        progress.tell("lines")
+        progress.tell("curves")
+    assert [line.split("  ")[1] for line in capsys.readouterr().err.splitlines()] == ["1 of 2: lines", "2 of 2: curves"]
