@@ -329,3 +329,30 @@ def test_frames_with_categories_and_missing_values_are_blended():
         model = AUCClassifierCV(features=["additive", "kernel 1", "trees 4"], random_state=0).fit(frame, y)
     assert model.decision_function(frame).shape == (240,)
     assert list(model.shape_functions_) == ["a", "b", "c", "kind"]
+
+
+def test_the_corrected_score_of_a_clear_winner_rests_on_all_rows(monkeypatch):
+    """With one point a map, and a map that wins every draw, there is nothing to correct, however few rows are kept."""
+    monkeypatch.setattr("vrspam.model_selection.kept_scores.MOST_ROWS", 300)
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((1500, 2))
+    y = np.abs(X[:, 0]) + 0.5 * rng.standard_normal(1500) > 1.2
+    model = AUCClassifierCV([0.1], features=["standardized", "additive"], selection="blend", random_state=0).fit(X, y)
+    assert model.selection_["weight"] == [0.0, 1.0]
+    assert model.corrected_score_ == pytest.approx(model.best_score_, abs=1e-9)
+
+
+def test_maps_that_are_stacked_themselves_stand_in_a_blend_with_their_parts():
+    X, y = curved_data()
+    stacked = StackedFeatures([LinearFeatures(), KernelFeatures(n_landmarks=15)])
+    search = AUCClassifierCV([0.1], features=[AdditiveFeatures(), stacked], cv=3, random_state=0)
+    model = search.fit(X, y)
+    assert all(weight > 0.0 for weight in model.selection_["weight"])
+    assert [type(part).__name__ for part in model.features_.maps_] == [
+        "AdditiveFeatures",
+        "LinearFeatures",
+        "KernelFeatures",
+    ]
+    again = map_from_dict(json.loads(json.dumps(plain_values(model.features_.to_dict()))))
+    np.testing.assert_array_equal(again.transform(X), model.features_.transform(X))
+    np.testing.assert_array_equal(clone(search).fit(X, y).coef_, model.coef_)  # landmarks are drawn by random_state

@@ -268,3 +268,38 @@ def test_arrays_have_numbers_for_names():
         AUCClassifier().fit(np.c_[A, A * 1e200], np.arange(60) % 2)
     with pytest.raises(ValueError, match="'l' holds lists"):
         clone(MAP).fit(pd.DataFrame({"a": A, "l": [[1]] * 60}), np.arange(60) % 2)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("names", [("a", "id", "when", "b"), (0, 1, 2, 3)])
+def test_importances_have_an_entry_for_each_column_of_the_frame(names):
+    rng = np.random.default_rng(0)
+    y = np.arange(120) % 3 == 0
+    days = pd.date_range("2020-01-01", periods=120, freq="37h")[rng.permutation(120)]
+    columns = [rng.standard_normal(120) + y, [f"p{number}" for number in range(120)], days, rng.standard_normal(120)]
+    model = clone(MAP).set_params(l2s=[0.1]).fit(pd.DataFrame(dict(zip(names, columns, strict=True))), y)
+    found = model.feature_importances_
+    assert found.shape == (4,) == (model.n_features_in_,)
+    assert found[1] == 0.0
+    assert (found[[0, 2, 3]] > 0.0).all()
+    assert found.argmax() == 0
+    assert found.sum() == pytest.approx(1.0)
+    spread = {name: value**2 for name, value in model.importances_.items()}
+    of_dates = [value for name, value in spread.items() if name.startswith(f"{names[2]} (")]
+    assert len(of_dates) > 1
+    assert (found[2] / found[0]) ** 2 == pytest.approx(sum(of_dates) / next(iter(spread.values())))
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_stream_forgets_how_the_columns_of_an_earlier_frame_were_read():
+    X, y = np.c_[A, np.roll(A, 7)], np.arange(60) % 2
+    model = clone(MAP).fit(pd.DataFrame({"when": pd.date_range("2020", periods=60), "a": A}), y)
+    model.set_params(features="linear").fit_stream([(X, y)])
+    assert list(model.explain_one(X[0])) == ["x0", "x1", "baseline"]
+
+
+def test_what_is_new_is_said_where_columns_are_called_by_numbers():
+    frame = pd.DataFrame({0: A, 1: ["u", "v", "u"] * 20})
+    model = clone(MAP).set_params(l2s=[0.1]).fit(frame, np.arange(60) % 2)
+    with pytest.warns(UnseenValues, match="column '1' holds categories that training did not have"):
+        model.predict(pd.DataFrame({0: A, 1: ["U", "v", "u"] * 20}))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.model_selection import GroupKFold, TimeSeriesSplit
 
 from vrspam import AUCClassifierCV
+from vrspam._utils.progress import StepProgress
 from vrspam._utils.validation import Rows
+from vrspam._utils.warnings import CategoriesGrouped
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures, TreeFeatures
 from vrspam.model_selection import race as room
 from vrspam.model_selection.cross_validate import GridSearch
@@ -118,3 +121,49 @@ def test_progress_goes_to_the_standard_error_stream(capsys):
     assert "2 of 2: additive: AUC 0." in shown.err
     AUCClassifierCV(features=["standardized", "additive"], cv=2, random_state=0).fit(X, y)
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.usefixtures("_small_race")
+def test_a_part_too_small_for_the_measure_does_not_stop_the_fit():
+    """1 % of the negatives of a fold: less than one in the part, more than one in all rows."""
+    X, y = waves()
+    maps = {"lines": LinearFeatures(), "curves": AdditiveFeatures()}
+    model = AUCClassifierCV([0.1], features=maps, max_fpr=0.01, cv=3, random_state=0).fit(X, y)
+    assert model.selection_["rows"] == [900, 900]
+
+
+@pytest.mark.usefixtures("_small_race")
+def test_grouped_categories_are_said_once_and_landmarks_are_never_more(monkeypatch):
+    X, y = waves()
+    frame = pd.DataFrame({"x": X[:, 0], "town": [f"t{number}" for number in np.arange(900) % 45]})
+    maps = {"lines": LinearFeatures(max_categories=9), "kernel": KernelFeatures(n_landmarks=7, max_categories=9)}
+    seen = []
+    plain = room.evaluate_map
+
+    def listen(name, features, *rest):
+        seen.append(features.get_params().get("n_landmarks"))
+        return plain(name, features, *rest)
+
+    monkeypatch.setattr(room, "evaluate_map", listen)
+    with pytest.warns(CategoriesGrouped) as said:
+        AUCClassifierCV([0.1], features=maps, cv=3, random_state=0).fit(frame, y)
+    assert [str(one.message).split(":")[0] for one in said] == ["Column 'town' has 45 categories"]
+    assert seen == [None, 7]
+
+
+@pytest.mark.usefixtures("_small_race")
+def test_maps_that_all_give_too_many_features_are_refused_in_the_same_words(monkeypatch):
+    monkeypatch.setattr("vrspam.features.mapped.MAX_FEATURES", 2)
+    X, y = waves()
+    with pytest.raises(ValueError, match="at most 2 are possible"):
+        AUCClassifierCV([0.1], features={"a": LinearFeatures(), "b": AdditiveFeatures()}, cv=3).fit(X, y)
+
+
+def test_progress_on_a_terminal_without_rich_is_printed_line_by_line(capsys, monkeypatch):
+    monkeypatch.setattr("vrspam._utils.progress._rich_line", lambda *_: None)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    with StepProgress("comparing models") as progress:
+        progress.start(2)
+        progress.tell("lines")
+        progress.tell("curves")
+    assert [line.split("  ")[1] for line in capsys.readouterr().err.splitlines()] == ["1 of 2: lines", "2 of 2: curves"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import json
 import sys
@@ -13,9 +14,10 @@ import pytest
 from messy_files import base, clean, text_of
 from sklearn.metrics import roc_auc_score
 
-from vrspam import AUCClassifier
+from vrspam import AUCClassifier, AUCClassifierCV
 from vrspam._utils.choices import SELECTION_RULES
 from vrspam.cli import main
+from vrspam.cli.train import train as train_command
 from vrspam.data import readers
 from vrspam.metrics import roc_auc_ci
 from vrspam.tool import load_model, predict, save_model, train
@@ -293,3 +295,28 @@ def test_what_does_not_go_together_is_one_sentence(visits, tmp_path, capsys, opt
 def test_the_choice_and_the_processes_can_be_given(visits, tmp_path, rule):
     args = ["train", str(visits[0]), "--target", "sick", "--model", str(tmp_path / "m.json"), *LINEAR]
     assert main([*args, "--selection", rule, "--jobs", "2"]) == 0
+
+
+@pytest.mark.parametrize("periods", [1, 2])
+def test_times_that_make_fewer_than_two_folds_are_refused(visits, tmp_path, capsys, periods):
+    _, table = visits
+    table = table.assign(period=np.arange(len(table)) * periods // len(table)).drop(columns=["patient", "day"])
+    table.to_csv(tmp_path / "periods.csv", index=False)
+    out = tmp_path / "m.json"
+    given = ["--target", "sick", "--time", "period", "--features", "additive", "--model", str(out)]
+    assert main(["train", str(tmp_path / "periods.csv"), *given]) == 1
+    assert "--time has too few different times to make two folds that look forward" in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_the_relative_gap_counts_rows_by_their_weights(visits):
+    path, table = visits
+    facts = train(path, "sick", "yes", drop=["patient", "day"], weights="weight", **FAST).training
+    share = np.average(table["sick"] == "yes", weights=table["weight"])
+    assert facts["gap"] > 0.0
+    assert facts["gap"] / facts["relative_gap"] == pytest.approx(share * (1.0 - share), rel=1e-9)
+
+
+def test_what_is_chosen_by_default_is_the_same_everywhere():
+    defaults = [inspect.signature(function).parameters["selection"].default for function in (train, train_command)]
+    assert defaults == [AUCClassifierCV().selection] * 2

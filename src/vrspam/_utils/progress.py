@@ -34,6 +34,11 @@ class StatusLine:
         self._drawn = -math.inf
         self._rich = _rich_line(label, total, bar, transient)
 
+    @property
+    def moves(self) -> bool:
+        """Whether the line is redrawn; without rich it is printed at the end, if at all."""
+        return self._rich is not None
+
     def __enter__(self) -> Self:
         if self._rich:
             self._rich.start()
@@ -124,7 +129,8 @@ class StepProgress:
 
     def __init__(self, label: str, enabled: bool = True) -> None:
         self.label, self.enabled = label, enabled
-        self._line = StatusLine(label, transient=True) if enabled and sys.stderr.isatty() else None
+        line = StatusLine(label, transient=True) if enabled and sys.stderr.isatty() else None
+        self._line = line if line and line.moves else None
         self.start(0)
 
     def start(self, steps: int) -> None:

@@ -71,7 +71,7 @@ class AUCClassifierCV(ExplainedScores):
     from one eigendecomposition a fold, and l1 > 0 from warm-started coordinate descent on a d×d matrix. With
     `loss="squared_hinge"` the terms are max(0, 1 - w·(x_i - x_j))², and each point is solved by Newton's method on the
     rows, from the solution of its neighbour.
-    ``penalty="mcp"`` or ``"scad"`` another function takes the place of l1 ‖w‖₁ (see `AUCClassifier`).
+    With ``penalty="mcp"`` or ``"scad"`` another function takes the place of l1 ‖w‖₁ (see `AUCClassifier`).
 
     Parameters
     ----------
@@ -184,9 +184,9 @@ class AUCClassifierCV(ExplainedScores):
     selection_ : dict of lists
         For each candidate its name, number of features, penalties, CV AUC and standard error, whether it is part of the
         model, its weight there, the certificate of its fit on all rows, NaN where there was none, and the rows that
-        its AUC rests on (`pandas.DataFrame(model.selection_)`): of 15,000 rows and more all maps first race on 4,000,
-        and the best two at most go on to all rows. Where another measure chooses, the column `score` has it, and
-        `standard_error` is that of `score`.
+        its AUC rests on (`pandas.DataFrame(model.selection_)`): of 15,000 rows and more, more than two maps first
+        race on 4,000, and the best two at most go on to all rows. Where another measure chooses, the column `score`
+        has it, and `standard_error` is that of `score`.
     shape_functions_ : dict of str to Shape
         What each column adds to the score, with a band from the folds, keyed by column, in the order of the columns.
         The curves are the best additive reading of the whole score: its least-squares projection on functions of
@@ -526,7 +526,8 @@ class AUCClassifierCV(ExplainedScores):
         self._store_columns(source.total.means.shape[1], names)
         why = "the rows came in blocks and were not kept; fit reads curves from rows in memory"
         held_out = scores.held_out_at(found.point)
-        return self._store_search(found, found.fitted(), why, corrected, held_out, held_out_=held_out)
+        more = {"held_out_": held_out, "_frame_reading": None}
+        return self._store_search(found, found.fitted(), why, corrected, held_out, **more)
 
     def _correct_blocks(self, found: MapChoice) -> Corrected | None:
         """The AUC corrected for the choice, from the scores that were kept of the blocks."""

@@ -128,13 +128,16 @@ class ExplainedScores(CalibratedScores):
         """What each column does to the score, in the order of the columns; the numbers add up to 1.
 
         Before they are divided by their sum they are standard deviations: of the column's curve, and of the
-        interactions that it takes part in, √(curve² + interactions²).
+        interactions that it takes part in, √(curve² + interactions²). Those of the parts of a date are added up as
+        squares; a column without features has 0.
         """
         check_is_fitted(self, "coef_")
         if self.features_ is None and isinstance(self._reading, str):
             effects = np.array(list(self.importances_.values()))
         else:
             effects = self._read_curves("feature_importances_").effects
+            if (reading := getattr(self, "_frame_reading", None)) is not None:
+                effects = reading.by_column(effects)
         total = effects.sum()
         return effects / total if total > 0.0 else np.zeros_like(effects)
 

@@ -168,6 +168,8 @@ def named_maps(features: Any, seed: int | None) -> dict[str, Any]:
 
 def _seeded(transformer: Any, seed: int | None) -> Any:
     """The transformer with `seed` wherever it, or a part of it, has no `random_state` of its own."""
+    if isinstance(transformer, StackedFeatures):  # its maps are no parameters of its own
+        return transformer.set_params(maps=[_seeded(part, seed) for part in transformer.maps])
     params = transformer.get_params() if hasattr(transformer, "get_params") else {}
     unset = [key for key, value in params.items() if value is None and key.split("__")[-1] == "random_state"]
     return transformer.set_params(**dict.fromkeys(unset, seed)) if unset else transformer

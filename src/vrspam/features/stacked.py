@@ -61,7 +61,8 @@ class StackedFeatures(FeatureMap):
 
     @classmethod
     def of_fitted(cls, maps: Sequence[FeatureMap]) -> StackedFeatures:
-        """Fitted maps of the same columns, side by side."""
+        """Fitted maps of the same columns, side by side; one that is stacked itself stands there with its parts."""
+        maps = [one for part in maps for one in (part.maps_ if isinstance(part, StackedFeatures) else [part])]
         new = cls([clone(part) for part in maps])
         new._take(maps)
         return new

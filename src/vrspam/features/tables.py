@@ -46,6 +46,8 @@ class FrameReading:
 
     Attributes
     ----------
+    columns : tuple
+        All columns of the frame.
     readings : dict
         Columns of text that is numbers, and of dates, with how they are read.
     identifiers : tuple
@@ -56,6 +58,7 @@ class FrameReading:
         What training had in each of them.
     """
 
+    columns: tuple[Any, ...]
     readings: Mapping[Any, Reading]
     identifiers: tuple[Any, ...]
     names: tuple[Any, ...]
@@ -98,12 +101,24 @@ class FrameReading:
         columns = frames.columns_of(native)
         seen = {str(columns.names[j]): see_column(columns, j, numeric) for j, numeric in enumerate(flags)}
         known = {name: what for name, what in seen.items() if what is not None}
-        return cls(readings, tuple(identifiers), tuple(columns.names), known)
+        return cls(tuple(frame.columns), readings, tuple(identifiers), tuple(columns.names), known)
 
     @property
     def is_plain(self) -> bool:
         """Whether frames are taken as they are."""
         return not (self.readings or self.identifiers)
+
+    def by_column(self, effects: np.ndarray) -> np.ndarray:
+        """What the columns of a frame do, from deviations of what the columns do that are made of them (`names`).
+
+        Those of the parts of a date are added up as squares; columns that are left out have 0.
+        """
+        squares, found = iter((effects**2).tolist()), []
+        for column in self.columns:
+            reading = self.readings.get(column)
+            made = len(reading.parts) if isinstance(reading, Dates) else int(column not in self.identifiers)
+            found.append(sum(next(squares) for _ in range(made)))
+        return np.sqrt(found)
 
     def read(self, X: Any, *, new: bool = True) -> Any:
         """The frame that maps take; with `new`, warn of what training did not have."""
@@ -176,7 +191,10 @@ def read_frame(frame: Any, readings: Mapping[Any, Reading], left_out: Any = ()) 
             made.append(nw.new_series(str(new), numbers, nw.Float64, backend=frame.implementation))
     if not made:
         return (frame if len(kept) == len(frame.columns) else frame[:, kept]), strays
-    whole = frame[:, kept].with_columns(*made) if kept else nw.from_dict({one.name: one for one in made})
+    others = frame[:, kept]
+    if not all(isinstance(name, str) for name in others.columns):  # names must all be text, as those of the new ones
+        others = others.rename({name: str(name) for name in others.columns})
+    whole = others.with_columns(*made) if kept else nw.from_dict({one.name: one for one in made})
     return whole[:, [place + len(kept) * new for new, place in order]], strays
 
 

@@ -69,7 +69,7 @@ class Unseen:
     def add(self, X: Any) -> None:
         """Look at a block of rows, whose columns have the names of `seen`."""
         columns = frames.columns_of(X)
-        places = {name: index for index, name in enumerate(columns.names)}
+        places = {str(name): index for index, name in enumerate(columns.names)}  # names of a frame need not be text
         self.rows += X.shape[0]
         for name, known in self.seen.items():
             if name not in places:

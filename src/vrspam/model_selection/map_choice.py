@@ -215,7 +215,9 @@ class MapChoice:
                 for parts in zip(*[(scores.score, scores.intercepts) for scores in found], strict=True)
             )
             other = OtherMeasure(found[0].scoring, measured, intercepts)
-        return correct(rows, kept, grid, rule, seed, other, _mean_auc(held_out) if held_out and self.is_blend else None)
+        # Also where one candidate has all the weight: mixtures are scored on the rows that were kept alone.
+        blend_auc = _mean_auc(held_out) if rule == "blend" and held_out is not None else None
+        return correct(rows, kept, grid, rule, seed, other, blend_auc)
 
 
 def _mean_auc(held_out: HeldOut) -> float:
@@ -251,11 +253,11 @@ def evaluate_map(
     classes: np.ndarray,
     search: GridSearch,
     rule: SelectionRule,
-    said: set[str],
+    said: set[str] | None = None,
 ) -> tuple[Candidate, RowsInMemory]:
     """Fit a map, without labels, and cross-validate its grid; with the source of its folds.
 
-    `said` are the columns whose rare categories were said to be grouped.
+    `said` are the columns whose rare categories were said to be grouped; None says nothing of them.
     """
     _learn(features, rows, said)
     X: Any = MappedArray(rows.X, features)
@@ -313,14 +315,14 @@ def choose_map(
     return found
 
 
-def _learn(features: Any, rows: Rows, said: set[str]) -> None:
+def _learn(features: Any, rows: Rows, said: set[str] | None) -> None:
     """Fit a map without labels; columns whose categories it groups are said once, not for each map."""
     if not isinstance(features, FeatureMap):
         _fit_transformer(features, rows.X)
         return
     features.learn(rows.X, rows.weights)
     for grouped in features.grouped_categories_:
-        if grouped.column not in said:
+        if said is not None and grouped.column not in said:
             said.add(grouped.column)
             warn(grouped)
 

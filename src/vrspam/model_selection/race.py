@@ -58,14 +58,24 @@ def race(
     candidates: list[Candidate] = []
     for name, features in maps.items():
         small = clone(features)
-        if isinstance(small.get_params().get("n_landmarks"), int | str):
-            small.set_params(n_landmarks=PART_LANDMARKS)
+        landmarks = small.get_params().get("n_landmarks")
+        if isinstance(landmarks, int | str):
+            small.set_params(
+                n_landmarks=PART_LANDMARKS if isinstance(landmarks, str) else min(landmarks, PART_LANDMARKS)
+            )
         try:
-            new, _ = evaluate_map(name, small, some, inside, classes, search, "best", set())
+            new, _ = evaluate_map(name, small, some, inside, classes, search, "best")
         except TooManyFeatures:
             continue
+        except ValueError:
+            # What the part is too small for: a part of the ROC curve without a negative, categories that nearly all
+            # differ there. Where all rows are no better, `choose_map` says so.
+            return Race(maps, {})
+        new.scores.total = None  # matrices of all maps would take too much memory
         candidates.append(new)
         watch(new.described)
+    if not candidates:
+        return Race(maps, {})
     weights = weights_of(candidates, "blend")
     order = np.argsort(-weights, kind="stable")[:FINALISTS]
     kept = {candidates[number].name for number in order if weights[number] >= STILL * weights.max()}

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
+from vrspam._utils.messages import Parameter, WordedError
 from vrspam.tool.table import OpenedTable
 
 LEAST = 4  # rows of each class: two folds of two
@@ -48,7 +49,14 @@ def make_folds(opened: OpenedTable, positive: np.ndarray, n_splits: int, seed: i
         folds = StratifiedGroupKFold(min(n_splits, smaller // 2), shuffle=True, random_state=seed)
         return FixedFolds(list(folds.split(np.empty(positive.size), positive, opened.groups)))
     if opened.time is not None:
-        return FixedFolds(forward_folds(opened.time, positive, min(n_splits, smaller // 2)))
+        splits = forward_folds(opened.time, positive, min(n_splits, smaller // 2))
+        if len(splits) < 2:  # one fold shows neither standard errors nor bands
+            raise WordedError(
+                "{time} has too few different times to make two folds that look forward: give a column of finer times, "
+                "or leave it out",
+                time=Parameter("time"),
+            )
+        return FixedFolds(splits)
     return stratified_folds(positive, n_splits, seed)
 
 

@@ -48,7 +48,7 @@ def train(
     seed: int = 0,
     streaming: bool = False,
     private: bool = False,
-    selection: str = "best",
+    selection: str = "auto",
     n_jobs: int | None = None,
     fingerprint: bool = True,
     say: Callable[[str], None] = lambda stage: None,
@@ -85,8 +85,8 @@ def train(
     private : bool, default=False
         Hold no row of the table in the model: landmarks of kernels are drawn column by column, and rank a little worse.
         There is no fingerprint either.
-    selection : {"best", "one-standard-error"}, default="best"
-        How the point of the grid is chosen, as in `AUCClassifierCV`.
+    selection : {"auto", "blend", "best", "one-standard-error"}, default="auto"
+        What is made of the points and feature maps that were compared, as in `AUCClassifierCV`.
     n_jobs : int, optional
         Folds that are computed at the same time, as in `AUCClassifierCV`.
     fingerprint : bool, default=True
@@ -242,6 +242,7 @@ def _model(opened: OpenedTable, fit: Fit, notes: list[str], fingerprint: Fingerp
     parts = _parts(fit, opened)
     others, positives = fit.counts
     features, candidates = parts.get("features"), fitted.selection_
+    moments = fitted.moments_ if fit.moments is None else fit.moments  # with the weights of the rows
     return Model(
         schema=opened.schema,
         positive=opened.positive,
@@ -270,7 +271,7 @@ def _model(opened: OpenedTable, fit: Fit, notes: list[str], fingerprint: Fingerp
             **_partial_facts(fit),
             **corrected_facts(fitted.corrected_score_, *fitted.corrected_interval_),
             **_known({"objective": float(fitted.objective_)}.items()),
-            **_accuracy(fitted, (others + positives) ** 2 / (others * positives)),
+            **_accuracy(fitted, 1.0 / (moments.p * moments.q)),
             "warnings": notes,
         },
     )
