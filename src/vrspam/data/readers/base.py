@@ -182,8 +182,8 @@ _LONGEST_FIELD = 1000  # lines in one quoted field
 class TextFile:
     """A file opened for reading bytes, decompressed on the way (gzip, bzip2, xz or plain).
 
-    Text in another `encoding`, None for one that is to be found, comes as UTF-8. `share` is the part of the file on disk
-    that has been read, so progress is known for compressed files too.
+    Text in another `encoding`, None for one that is to be found, comes as UTF-8. `share` is the part of the file on
+    disk that has been read, so progress is known for compressed files too.
     """
 
     def __init__(self, path: str | os.PathLike[str], encoding: str | None = UTF8) -> None:
