@@ -285,7 +285,7 @@ class TestStackedFeatures:
         ]
         found = StackedFeatures(maps).fit(X)
         features = found.transform(X)
-        coef = np.random.default_rng(0).standard_normal(features.shape[1])
+        coef = np.random.default_rng(0).standard_normal((features.shape[1],))
         means = np.stack([features[y == label].mean(axis=0) for label in (0, 1)])
         small, few, of_classes = found.collapsed(coef, means)
         assert few.size == small.n_features_out_ == of_classes.shape[1] < features.shape[1]
