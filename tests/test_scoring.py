@@ -198,7 +198,7 @@ def refuse(positive, scores, sample_weight):
         ({"max_fpr": 0.0}, r"max_fpr.*in the range \(0.0, 1.0\]"),
         ({"max_fpr": 1.5}, r"max_fpr.*in the range \(0.0, 1.0\]"),
         ({"scoring": "f1"}, "scoring.*average_precision"),
-        ({"max_fpr": 0.03}, "max_fpr=0.03 of the 2[34] negative rows that a fold holds out is less than one"),
+        ({"max_fpr": 0.03}, "max_fpr=0.03 of the 2. negative rows that a fold holds out is less than one"),
         ({"scoring": refuse}, "The scoring function refuse failed on held-out rows: no such thing"),
         ({"scoring": lambda *given: np.nan}, "must return one finite number, got nan"),
         ({"scoring": lambda *given: "good"}, "must return one finite number, got 'good'"),
@@ -210,7 +210,7 @@ def test_bad_input_is_named(parameters, message):
     model = AUCClassifierCV(cv=3, **parameters)
     with pytest.raises(ValueError, match=message):
         model.fit(X, y)
-    if "of the 24" not in message:
+    if "negative rows" not in message:  # a stream has other folds
         with pytest.raises(ValueError, match=message):
             model.fit_stream([(X, y)])
     assert not hasattr(model, "coef_")
