@@ -279,7 +279,7 @@ def test_folds_look_forward(visits):
         (["--weights", "sick"], "holds the labels: name another with --weights"),
         (["--groups", "nobody"], "has no column 'nobody'"),
         (["--groups", "patient", "--drop", "patient"], "is left out by --drop and named by --groups"),
-        (["--selection", "worst"], "'worst' is none of best, one-standard-error"),
+        (["--selection", "worst"], "'worst' is none of auto, best, one-standard-error"),
         (["--encoding", "klingon"], "--encoding klingon is not known"),
     ],
 )
