@@ -167,3 +167,13 @@ def test_progress_on_a_terminal_without_rich_is_printed_line_by_line(capsys, mon
         progress.tell("lines")
         progress.tell("curves")
     assert [line.split("  ")[1] for line in capsys.readouterr().err.splitlines()] == ["1 of 2: lines", "2 of 2: curves"]
+
+
+@pytest.mark.usefixtures("_small_race")
+@pytest.mark.parametrize("options", [{"selection": "one-standard-error"}, {"scoring": "average_precision"}])
+def test_no_race_where_it_would_ask_another_question(options):
+    """The simplest map is not among the best, and the part has another share of positives."""
+    X, y = waves()
+    maps = {"lines": LinearFeatures(), "curves": AdditiveFeatures()}
+    model = AUCClassifierCV(features=maps, cv=3, random_state=0, **options).fit(X, y)
+    assert model.selection_["rows"] == [900, 900]

@@ -45,7 +45,7 @@ from vrspam.model_selection.held_out import HeldOut
 from vrspam.model_selection.kept_scores import KeptRows, keep_of_blocks, rows_to_keep
 from vrspam.model_selection.map_choice import FittedChoice, FoldModels, MapChoice, choose_map, only_columns
 from vrspam.model_selection.out_of_fold import held_out_scores
-from vrspam.model_selection.race import race
+from vrspam.model_selection.race import Race, race
 from vrspam.model_selection.scoring import make_scoring
 from vrspam.model_selection.selection import Choice, SelectionRule
 from vrspam.model_selection.sources import BlocksInSequence, FoldSource, RowsInMemory
@@ -398,7 +398,9 @@ class AUCClassifierCV(ExplainedScores):
             rule = self._rule(maps)
             with StepProgress("comparing models", bool(self.verbose)) as progress:
                 progress.start(len(maps))
-                finalists, others = race(maps, rows, splits, classes, search, seed, progress.tell)
+                finalists, others = Race(maps, {})
+                if rule != "one-standard-error":  # which looks for simple maps, not for the best
+                    finalists, others = race(maps, rows, splits, classes, search, seed, progress.tell)
                 progress.start(len(finalists))
                 search = replace(search, keep=keep)
                 found = choose_map(finalists, rows, splits, classes, search, rule, fit_point, progress.tell)

@@ -18,6 +18,7 @@ from vrspam.features.mapped import TooManyFeatures
 from vrspam.model_selection.cross_validate import GridSearch
 from vrspam.model_selection.folds import Split
 from vrspam.model_selection.map_choice import Candidate, Watch, evaluate_map, weights_of
+from vrspam.model_selection.scoring import ROC_AUC
 
 FROM_ROWS = 15_000  # and more: below, the race would take as long as what it saves
 PART_ROWS = 4_000
@@ -45,9 +46,11 @@ def race(
 ) -> Race:
     """Compare the maps on a part of the rows, where there are many rows and more maps than may go on.
 
-    The folds are the first three of those of all rows, as far as they lie in the part.
+    The folds are the first three of those of all rows, as far as they lie in the part. There is no race by a measure
+    that depends on the share of positives, which the part has more of.
     """
-    if len(maps) <= FINALISTS or rows.y.size < FROM_ROWS or search.loss.needs_rows:
+    by_ranks = search.scoring is ROC_AUC
+    if len(maps) <= FINALISTS or rows.y.size < FROM_ROWS or search.loss.needs_rows or not by_ranks:
         return Race(maps, {})
     positive = array_api.on_host(rows.y) == classes[1]
     index = _part(positive, rows.weights, np.random.default_rng(seed))
