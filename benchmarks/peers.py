@@ -45,7 +45,7 @@ def with_categories(X: Any) -> Any:
 def in_numbers(X: Any, *, scaled: bool = False) -> Any:
     """The transformer to numbers: medians for missing values, one column for each category of ten rows or more."""
     text = text_columns(X)
-    numbers = [name for name in X if name not in text] if text or not isinstance(X, np.ndarray) else slice(None)
+    numbers = list(range(X.shape[1])) if isinstance(X, np.ndarray) else [name for name in X if name not in text]
     steps = [SimpleImputer(strategy="median", keep_empty_features=True), *([StandardScaler()] if scaled else [])]
     parts: list[Any] = [(make_pipeline(*steps), numbers)]
     if text:
