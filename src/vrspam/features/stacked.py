@@ -40,7 +40,7 @@ class StackedFeatures(FeatureMap):
         Where the features of each map are.
     n_features_out_ : int
     n_rows_held_ : int
-        Rows of the training table that the maps hold, added up: a row that two maps hold counts twice.
+        Rows of the training table that the maps hold, added up; maps with the same landmarks hold the same rows.
 
     Examples
     --------
@@ -104,8 +104,12 @@ class StackedFeatures(FeatureMap):
 
     @property
     def n_rows_held_(self) -> int:
-        """Rows of the training table that the fitted maps hold; a row that two maps hold counts twice."""
-        return sum(part.n_rows_held_ for part in self.maps_)
+        """Rows of the training table that the fitted maps hold; maps with the same landmarks hold the same rows."""
+        held: dict[Any, int] = {}
+        for number, part in enumerate(self.maps_):
+            landmarks = getattr(part, "landmarks_", None)
+            held[number if landmarks is None else landmarks.tobytes()] = part.n_rows_held_
+        return sum(held.values())
 
     @property
     def grouped_categories_(self) -> list[CategoriesGrouped]:
