@@ -8,7 +8,6 @@ whose probabilities are known: how far those of a model are from them.
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
 from scipy.special import expit
@@ -19,26 +18,12 @@ from sklearn.model_selection import StratifiedKFold, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-import benchmarks.common  # noqa: F401  (sets VRSPAM_DATA)
+from benchmarks.quality import SETS
 from vrspam import AUCClassifierCV
 from vrspam.data import load
 from vrspam.model_selection.calibration import calibrate
 from vrspam.tool.evaluation import calibration_error, reliability
 
-SETS: dict[str, dict[str, Any]] = {
-    "diabetes": {},
-    "german": {},
-    "splice": {},
-    "usps": {},
-    "a9a": {},
-    "ijcnn1": {},
-    "mammography": {},
-    "campaign-ad": {},
-    "celeba-ad": {},
-    "satimage": {"positive": 4},
-    "breast-cancer": {},
-    "digits": {},
-}
 MOST_ROWS = 30_000
 SPLITS = 3
 WAYS = ("sigmoid", "isotonic", "CalibratedClassifierCV", "logistic")

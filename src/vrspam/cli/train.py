@@ -263,7 +263,7 @@ def _describe(model: Model, path: Path) -> None:
         measure = "partial AUC" if "max_fpr" in facts else "AUC"
         say(f"models compared      mean {measure} of the folds ± standard error:")
         for row in facts["selection"]:
-            mark = f"  {describe_part(row)}".rstrip()
+            mark = f"  {describe_part(row, facts['rows'])}".rstrip()
             score = row.get("score", row["auc"])
             say(f"  {row['features']:17}  {score:.4f} ± {row['standard_error']:.4f}{mark}")
     say(f"model                {describe_model(model)}")

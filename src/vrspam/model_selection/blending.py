@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from vrspam.model_selection.kept_scores import KeptRows
+from vrspam.model_selection.selection import TIE
 
 SHARE = 0.5  # of the deviation of the best candidate's scores over the folds: so far behind it, a weight falls to 1/e
 NEGLIGIBLE = 0.02  # weights below this share of the largest are 0
@@ -47,12 +48,9 @@ def blend_weights(scores: np.ndarray) -> np.ndarray:
         scale = SHARE * of_best.std(axis=0, ddof=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         weights = np.exp(-behind / scale)
-    weights = np.where(behind <= TIED, 1.0, np.where(scale > TIED, weights, 0.0))
+    weights = np.where(behind <= TIE, 1.0, np.where(scale > TIE, weights, 0.0))
     weights = np.where(weights < NEGLIGIBLE, 0.0, weights)
     return weights / weights.sum(axis=0)
-
-
-TIED = 1e-12  # scores that differ by less are equal but for rounding
 
 
 def spreads(rows: KeptRows, scores: Sequence[np.ndarray]) -> np.ndarray:

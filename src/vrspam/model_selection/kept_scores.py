@@ -120,7 +120,7 @@ def rows_to_keep(
     each = n_points * max(1, round(uses.sum() / max(1, np.count_nonzero(uses))))
     most = min(MOST_ROWS, max(LEAST_ROWS, MOST_VALUES // each))
     if groups is None:
-        unit, kept = np.arange(positive.size), _some_of_each_class(counts, positive, most, rng)
+        unit, kept = np.arange(positive.size), some_of_each_class(counts, positive, most, rng)
     else:
         unit, kept = _some_groups(counts, groups, most, rng)
     used, number = np.unique(unit[kept], return_inverse=True)
@@ -138,7 +138,7 @@ def rows_to_keep(
     return KeptRows(folds, used.size, (int(negatives), int(positives)), ratio)
 
 
-def _some_of_each_class(counts: np.ndarray, positive: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:
+def some_of_each_class(counts: np.ndarray, positive: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:
     """A mask of at most `most` rows: half of them of each class, or all of a class that has fewer."""
     sides = [np.flatnonzero(counts & ~positive), np.flatnonzero(counts & positive)]
     smaller = min(sides[0].size, sides[1].size, most // 2)

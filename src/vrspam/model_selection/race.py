@@ -17,6 +17,7 @@ from vrspam.features.frames import rows_of
 from vrspam.features.mapped import TooManyFeatures
 from vrspam.model_selection.cross_validate import GridSearch
 from vrspam.model_selection.folds import Split
+from vrspam.model_selection.kept_scores import some_of_each_class
 from vrspam.model_selection.map_choice import Candidate, Watch, evaluate_map, weights_of
 from vrspam.model_selection.scoring import ROC_AUC
 
@@ -90,13 +91,7 @@ def race(
 def _part(positive: np.ndarray, weights: Any, rng: np.random.Generator) -> np.ndarray:
     """The numbers of the rows in the part, in order: half of them of each class, or all of a class that has fewer."""
     counts = np.ones(positive.size, dtype=bool) if weights is None else weights > 0.0
-    sides = [np.flatnonzero(counts & ~positive), np.flatnonzero(counts & positive)]
-    smaller = min(sides[0].size, sides[1].size, PART_ROWS // 2)
-    chosen = []
-    for side in sides:
-        size = min(side.size, max(PART_ROWS - smaller, PART_ROWS // 2) if side.size > smaller else smaller)
-        chosen.append(rng.choice(side, size, replace=False))
-    return np.sort(np.concatenate(chosen))
+    return np.flatnonzero(some_of_each_class(counts, positive, PART_ROWS, rng))
 
 
 def _restricted(splits: list[Split], index: np.ndarray, n: int) -> list[Split]:

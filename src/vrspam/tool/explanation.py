@@ -129,10 +129,17 @@ def describe_model(model: Model) -> str:
     return f"{words[kind]} ({kind}), {shown}" if kind in words else f"{kind}, {shown}"
 
 
-def describe_part(row: Mapping[str, Any]) -> str:
-    """What a candidate of the selection became: nothing, the model, or a part of it."""
+def describe_part(row: Mapping[str, Any], rows: int) -> str:
+    """What a candidate of the selection became: nothing, the model, or a part of it; `rows` are those of the table.
+
+    >>> describe_part({"chosen": True, "weight": 0.25, "rows": 90_000}, 90_000)
+    '25% of the blend'
+    >>> describe_part({"chosen": False, "weight": 0.0, "rows": 4_000}, 90_000)
+    'left out after 4,000 rows'
+    """
+    compared = row.get("rows", rows)
     if not row["chosen"]:
-        return ""
+        return f"left out after {compared:,} rows" if compared < rows else ""
     weight = row.get("weight", 1.0)
     return "chosen" if weight == 1.0 else f"{weight:.0%} of the blend"
 

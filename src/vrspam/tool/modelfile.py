@@ -205,6 +205,7 @@ def _is_selection(value: Any) -> bool:
         and isinstance(row.get("chosen"), bool)
         and all(name in row and fits(row[name]) for name, fits in shown.items())
         and all(name not in row or _is_number(row[name]) for name in ("score", "weight"))
+        and _is_count(row.get("rows", 0))
         for row in value
     )
 

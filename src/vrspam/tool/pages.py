@@ -354,7 +354,7 @@ def _selection_table(model: Model) -> list[Table]:
             row["features"].replace(" ", "\N{NO-BREAK SPACE}"),
             Cell(f"{row['n_features']:,}", row["n_features"]),
             Cell(f"{row.get('score', row['auc']):.4f} ± {row['standard_error']:.4f}", row.get("score", row["auc"])),
-            describe_part(row),
+            describe_part(row, model.training.get("rows", 0)),
         ]
         for row in tried
     ]
