@@ -20,7 +20,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from vrspam import AUCClassifierCV
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures
 from vrspam.features.frames import mixed_rows
-from vrspam.inspection import FittedScorer, read_score
+from vrspam.inspection import FittedScorer, read_score, reading
 from vrspam.inspection.projection import Projection, with_line
 from vrspam.inspection.reading import ROWS_PER_FUNCTION
 from vrspam.inspection.rows import balanced_weights, bin_categories, bin_numbers, draw_rows, mean_at_numbers
@@ -538,3 +538,16 @@ def test_copies_of_columns_that_were_rounded_do_not_cancel():
         one, other = model.shape_functions_[f"x{j}"], model.shape_functions_[f"x{j + 4}"]
         assert f"x{j + 4}" in one.together
         assert one.importance == pytest.approx(other.importance, rel=0.05, abs=0.02 * spread)
+
+
+def test_pairs_too_weak_to_matter_are_not_named(monkeypatch):
+    """The truth is additive; what a kernel adds to it by its own shape is no finding."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((3000, 3))
+    y = X[:, 0] + X[:, 1] + 3.0 * rng.standard_normal(3000) > 2.0
+    found = []
+    for least in (0.0, reading.LEAST_SHARE):
+        monkeypatch.setattr(reading, "LEAST_SHARE", least)
+        found.append(AUCClassifierCV([1e-2], features="kernel 1", random_state=0).fit(X, y).interactions_)
+    assert len(found[0]) == 3
+    assert found[1] == {}

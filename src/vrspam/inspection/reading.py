@@ -38,6 +38,7 @@ SUM_ROWS = 2_000  # beside which the curves of a sum of curves are drawn: the cu
 ROWS_PER_FUNCTION = 20  # that a projection rests on
 MOST_FUNCTIONS = 1_000
 REFINEMENTS = 3
+LEAST_SHARE = 0.005  # of the variance of the score: weaker pairs do not change what it says
 MOST_COMPARED = 100  # columns whose curves are compared with the rows and with each other: the most important ones
 
 
@@ -291,6 +292,8 @@ def _with_interactions(
     bins = [_bins(shapes[j], rows, j, most) for j in screened]
     pairs = []
     for a, b, variance in strongest_pairs(bins, rest, rows.weights):
+        if variance < LEAST_SHARE * total:
+            break
         both = (shapes[screened[a]].name, shapes[screened[b]].name)
         pairs.append(pair_effect(bins[a], bins[b], both, rest, rows, variance / total))
     found = Interactions(float(np.sqrt(left)), min(left / total, 1.0), tuple(pairs))

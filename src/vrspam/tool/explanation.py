@@ -126,6 +126,8 @@ def describe_model(model: Model) -> str:
     shown = f"{features:,} feature{'s' if features != 1 else ''}"
     if used < features:
         shown += f", {used:,} of them used"
+    if kind == "stacked":
+        return f"{words[kind]}, {shown}"
     return f"{words[kind]} ({kind}), {shown}" if kind in words else f"{kind}, {shown}"
 
 
