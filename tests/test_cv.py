@@ -460,8 +460,8 @@ def test_float32_rows_are_certified_on_the_whole_grid(how, l1s, monkeypatch, rec
     monkeypatch.setattr(sources, "choose_solver", lambda *args, **kwargs: how)
     X, y = make_data(300, 8)
     X = X.astype(np.float32)
-    model = AUCClassifierCV(l1s=l1s, cv=StratifiedKFold(3)).fit(X, y)
-    exact = AUCClassifierCV(l1s=l1s, cv=StratifiedKFold(3), l2s=model.l2s_).fit(X.astype(np.float64), y)
+    model = AUCClassifierCV(l1s=l1s, cv=3).fit(X, y)
+    exact = AUCClassifierCV(l1s=l1s, cv=3, l2s=model.l2s_).fit(X.astype(np.float64), y)
     assert model.converged_path_.all()
     assert not [w for w in recwarn if issubclass(w.category, ConvergenceWarning)]
     assert np.allclose(model.coef_, exact.coef_, rtol=1e-3, atol=1e-6)
