@@ -100,14 +100,14 @@ def fit_one(name: str, number: int, path: Path) -> None:
     X, y = setting.draw(np.random.default_rng([number, sum(map(ord, name))]))
     seen: list[Any] = []
 
-    def listen(found: MapChoice, rows: KeptRows, *rest: Any) -> Corrected:
-        seen.extend((found, rows))
+    def listen(found: MapChoice, rows: KeptRows, rule: str, seed: int, held_out: Any, stable: float) -> Corrected:
+        seen.extend((found, rows, stable))
         return Corrected(0.5, 0.0, 1.0)
 
     with warnings.catch_warnings(), patch.object(MapChoice, "corrected", listen):
         warnings.simplefilter("ignore")
         model = AUCClassifierCV(features=setting.features, cv=setting.folds, random_state=number).fit(X, y)
-    found, rows = seen
+    found, rows, stable = seen
     truth: dict[str, Any] = dict.fromkeys(("fold_truth", "truth", "ref", "best_truth"), 0.5)
     if setting.kind != "noise":
         truth = true_aucs(found, setting, number)
@@ -115,7 +115,7 @@ def fit_one(name: str, number: int, path: Path) -> None:
     for k in range(len(rows.folds)):
         kept[f"s{k}"] = np.concatenate([each.scores.kept[k] for each in found.candidates]).astype(np.float32)
     part = path.with_suffix(".part.npz")
-    np.savez(part, best=model.best_score_, K=len(rows.folds), **truth, **kept)
+    np.savez(part, best=model.best_score_, stable=stable, K=len(rows.folds), **truth, **kept)
     part.rename(path)
 
 
@@ -160,6 +160,7 @@ class Record(NamedTuple):
     truth: float
     unbiased_error: float  # an error whose expectation is 0, and which goes with those of the others
     best_truth: float
+    stable: float
 
     @property
     def rule(self) -> SelectionRule:
@@ -170,7 +171,7 @@ class Record(NamedTuple):
         with np.load(path) as stored:
             folds = range(int(stored["K"]))
             labels, scores = ([stored[f"{kind}{k}"] for k in folds] for kind in "ys")
-            facts = {key: float(stored[key]) for key in ("best", "fold_truth", "truth", "ref", "best_truth")}
+            facts = {key: float(stored[key]) for key in ("best", "fold_truth", "truth", "ref", "best_truth", "stable")}
         sizes = np.array([label.size for label in labels])
         parts = [end - size + np.arange(size) for end, size in zip(np.cumsum(sizes), sizes, strict=True)]
         points = scores[0].shape[0]
@@ -188,6 +189,7 @@ class Record(NamedTuple):
             facts["truth"],
             float(error),
             facts["best_truth"],
+            facts["stable"],
         )
 
 
@@ -262,11 +264,11 @@ def intervals_tried(record: Record, score: float) -> dict[str, tuple[float, floa
     found = {
         "DeLong": logit_interval(inside, error, few),
         "Newcombe": newcombe_interval(score, error, rows.sizes),
-        "DeLong, widened for shared training rows": logit_interval(inside, rows.widening * error, few),
+        "DeLong, widened for shared training rows": logit_interval(inside, rows.widening() * error, few),
         "Newcombe, widened for shared training rows": newcombe_interval(
-            score, error, rows.sizes, widened=rows.widening
+            score, error, rows.sizes, widened=rows.widening()
         ),
-        "the same with Student's t": newcombe_interval(score, error, rows.sizes, widened=student * rows.widening),
+        "the same with Student's t": newcombe_interval(score, error, rows.sizes, widened=student * rows.widening()),
     }
     return {name: (each.low, each.high) for name, each in found.items()}
 
@@ -310,7 +312,7 @@ def print_table(records: dict[str, list[Record]]) -> None:
     print(" covers, before | `corrected_interval_` covers | its width |")
     print("|---|---|---|---|---|---|---|---|")
     for name, found in records.items():
-        corrected = [correct(each.rows, each.scores, each.grid, each.rule, 0) for each in found]
+        corrected = [correct(each.rows, each.scores, each.grid, each.rule, 0, stable=each.stable) for each in found]
         score, low, high = np.array([(each.score, each.low, each.high) for each in corrected]).T
         best, folds, truth, unbiased = np.array([each[3:7] for each in found]).T
         before = np.array(list(map(delong_before, found))).T

@@ -161,12 +161,19 @@ def test_one_point_leaves_nothing_to_correct():
     folds = StratifiedKFold(4)
     model = AUCClassifierCV([0.1], cv=folds).fit(X, y)
     assert model.corrected_score_ == pytest.approx(model.best_score_, abs=1e-15)
-    errors = []
-    for train, held_out in folds.split(X, y):
-        fitted = AUCClassifierCV([0.1]).fit(X[train], y[train])
-        errors.append(roc_auc_ci(y[held_out], fitted.decision_function(X[held_out])).standard_error)
+    models = [AUCClassifierCV([0.1]).fit(X[train], y[train]) for train, _ in folds.split(X, y)]
+    errors: list[float] = []
+    correlations: list[float] = []
+    for number, (_, held_out) in enumerate(folds.split(X, y)):
+        scores = np.array([fitted.decision_function(X[held_out]) for fitted in models])
+        errors.append(roc_auc_ci(y[held_out], scores[number]).standard_error)
+        for side in (0, 1):
+            scores[:, y[held_out] == side] -= scores[:, y[held_out] == side].mean(axis=1, keepdims=True)
+        correlations.extend(np.delete(np.corrcoef(scores)[number], number))
     delong = np.linalg.norm(errors) / 4
-    expected = logit_interval(model.best_score_, delong * np.sqrt(1 + 4 / 3), 700)
+    stable = (np.mean(correlations) - 2 / 3) / (1 - 2 / 3)  # two of four folds have two thirds of their rows in common
+    assert 0.5 < stable < 1.0
+    expected = logit_interval(model.best_score_, delong * np.sqrt(1 + (1 - stable) * 4 / 3), 700)
     assert model.corrected_interval_ == pytest.approx((expected.low, expected.high), abs=1e-12)
 
 
@@ -292,7 +299,7 @@ def test_folds_that_look_forward_use_the_rows_they_score(monkeypatch):
     model = AUCClassifierCV(cv=TimeSeriesSplit(5)).fit(X, y)
     ((_, rows),) = seen
     assert sum(rows.sizes) == 200
-    assert rows.widening == pytest.approx(np.sqrt(1 + 5 * np.mean([1 / k for k in range(1, 6)])))
+    assert rows.widening() == pytest.approx(np.sqrt(1 + 5 * np.mean([1 / k for k in range(1, 6)])))
     assert model.corrected_interval_[0] < model.corrected_score_ <= model.best_score_
     one = AUCClassifierCV(cv=PredefinedSplit(np.repeat([-1, 0], [160, 80]))).fit(X, y)  # a single validation part
     assert one.corrected_interval_[0] < one.corrected_score_ <= one.best_score_

@@ -347,7 +347,7 @@ class DaskAUCClassifierCV(DaskScores, AUCClassifierCV):
         blocks = DaskBlocks.of(X, y, sample_weight)
         return self._fit_folds(DaskFolds(blocks, clone(self), folds, validation_rows), blocks.feature_names)
 
-    def _correct_blocks(self, found: MapChoice) -> None:
+    def _correct_blocks(self, found: MapChoice, total: ClassMoments) -> None:
         return None
 
     @property

@@ -49,6 +49,7 @@ from vrspam.model_selection.race import Race, race
 from vrspam.model_selection.scoring import make_scoring
 from vrspam.model_selection.selection import Choice, SelectionRule
 from vrspam.model_selection.sources import BlocksInSequence, FoldSource, RowsInMemory
+from vrspam.model_selection.stability import stable_share, stable_share_of_moments
 from vrspam.moments import ClassMoments
 from vrspam.objective import LOSSES, LossChoice, PenaltyFamily
 from vrspam.solvers import ExactFit, SolverName
@@ -156,9 +157,9 @@ class AUCClassifierCV(ExplainedScores):
         out play no part, and a row that several folds hold out is drawn for all of them together. NaN, with a warning,
         if no fold holds out two rows of each class.
     corrected_interval_ : tuple of two floats
-        95 % interval of the AUC that the model has on new rows, around `corrected_score_`: DeLong's error, times 1.5
-        for five folds, because each row also trains the models that score the others, and a little more for the choice.
-        docs/corrected_auc.md has the simulation behind both.
+        95 % interval of the AUC that the model has on new rows, around `corrected_score_`: DeLong's error, times up to
+        1.5 for five folds, because each row also trains the models that score the others (1, if these do not depend on
+        which rows they saw), and a little more for the choice. docs/corrected_auc.md has the simulation behind both.
     l2s_, l1s_ : ndarray
         The grid.
     auc_path_ : ndarray of shape (len(l2s), len(l1s), folds)
@@ -411,7 +412,8 @@ class AUCClassifierCV(ExplainedScores):
         reading = self._read(fit, rows, train_parts, self._read_names(frame_reading), seed)
         read = rows if fit.features is None else rows._replace(X=MappedArray(rows.X, fit.features))
         held_out = held_out_scores(read, classes[1], splits, *models)
-        corrected = found.corrected(keep, rule, seed, held_out)
+        stable = stable_share(read, splits, keep, models.coefs)
+        corrected = found.corrected(keep, rule, seed, held_out, stable)
         more = {"out_of_fold_": held_out, "_frame_reading": frame_reading}
         self._store_search(found, fit, reading, corrected, held_out, like=rows.X, **more)
         if plain and not sparse.issparse(rows.X):
@@ -521,22 +523,24 @@ class AUCClassifierCV(ExplainedScores):
 
     def _fit_folds(self, source: FoldSource, names: np.ndarray | None = None) -> Self:
         """Choose the penalties on folds of blocks, and fit them on the moments of all rows."""
-        scores = cross_validate(source, self._search)
+        scores = cross_validate(source, self._search, keep_coefs=True)
         found = only_columns(scores, source.total.means.shape[1], self._rule({}))
         found.chosen.fit = self._exact(found.point).from_moments(source.total)
-        corrected = self._correct_blocks(found)
+        corrected = self._correct_blocks(found, source.total)
         self._store_columns(source.total.means.shape[1], names)
         why = "the rows came in blocks and were not kept; fit reads curves from rows in memory"
         held_out = scores.held_out_at(found.point)
         more = {"held_out_": held_out, "_frame_reading": None}
         return self._store_search(found, found.fitted(), why, corrected, held_out, **more)
 
-    def _correct_blocks(self, found: MapChoice) -> Corrected | None:
+    def _correct_blocks(self, found: MapChoice, total: ClassMoments) -> Corrected | None:
         """The AUC corrected for the choice, from the scores that were kept of the blocks."""
         scores, seed = found.chosen.scores, self._correction_seed()
         assert scores.held_out is not None
         keep, scores.kept = keep_of_blocks(scores.held_out, self._search.n_points, seed)
-        return found.corrected(keep, self._rule({}), seed)
+        models = found.chosen.fold_models
+        assert models is not None
+        return found.corrected(keep, self._rule({}), seed, stable=stable_share_of_moments(total, keep, models.coefs))
 
     @property
     def _search(self) -> GridSearch:

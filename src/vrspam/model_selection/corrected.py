@@ -102,6 +102,7 @@ def correct(
     seed: int,
     other: OtherMeasure | None = None,
     blend_auc: float | None = None,
+    stable: float = 0.0,
 ) -> Corrected:
     """Correct the AUC of the chosen point, or of the blend, for the choice, and give its interval.
 
@@ -117,6 +118,8 @@ def correct(
         What chooses, if that is not the AUC.
     blend_auc : float, optional
         Mean AUC of the blend on all held-out rows, where only some were kept.
+    stable : float, default=0.0
+        See `stable_share`; 0, where it is not known, gives the widest interval.
 
     Returns
     -------
@@ -145,13 +148,13 @@ def correct(
     before = float(auc.mean()) if blend_auc is None else blend_auc
     score = float(np.clip(before - optimism.mean, 0.0, 1.0))
     move = [part[0] for part in moved]
-    interval = _interval(score, rows, standard_error(rows, move), optimism.variance_of_choice)
+    interval = _interval(score, rows, standard_error(rows, move), optimism.variance_of_choice, stable)
     return Corrected(score, interval.low, interval.high)
 
 
-def _interval(score: float, rows: KeptRows, error: float, variance_of_choice: float) -> AUCInterval:
+def _interval(score: float, rows: KeptRows, error: float, variance_of_choice: float, stable: float) -> AUCInterval:
     """DeLong's interval around a score, or with few rows Newcombe's, as in `roc_auc_ci`, but wider."""
-    widened = rows.widening
+    widened = rows.widening(stable)
     if error > 0.0:
         widened = float(np.sqrt(widened**2 + variance_of_choice / error**2))
     if min(rows.sizes) >= ENOUGH_FOR_DELONG and 0.0 < score < 1.0:
@@ -314,7 +317,7 @@ def optimism_of(rule: Rule, held_out: HeldOutAUC, seed: int, most_draws: int = M
     """
     rng, rows = np.random.default_rng(seed), held_out.rows
     odds = LEFT_OUT / (1.0 - LEFT_OUT)
-    scale = (rows.widening if held_out.mixed else 1.0 + rows.held_out_per_trained) / odds
+    scale = (rows.widening() if held_out.mixed else 1.0 + rows.held_out_per_trained) / odds
     (everything,) = rule(rows.ones()).T
     draws = int(np.clip(DRAWN_ROWS // rows.n_units, LEAST_DRAWS, most_draws))
     leads: list[np.ndarray] = []  # of what was taken on all rows, on the rows left out

@@ -71,16 +71,16 @@ class KeptRows(NamedTuple):
     sizes: tuple[int, int]
     held_out_per_trained: float
 
-    @property
-    def widening(self) -> float:
+    def widening(self, stable: float = 0.0) -> float:
         """How much larger the standard error of the mean AUC is than DeLong's, because folds share training rows.
 
         √(1 + J · held out / trained), which is √(1 + K/(K-1)) for K folds (Nadeau & Bengio). J is the number of folds;
-        if they hold rows out several times, it is the number that would hold each row out once.
+        if they hold rows out several times, it is the number that would hold each row out once. The share of the scores
+        that is `stable`, the same for all training rows, has no part in it.
         """
         held_out = sum(int(fold.sizes.sum()) for fold in self.folds)
         folds = len(self.folds) * sum(self.sizes) / held_out
-        return float(np.sqrt(1.0 + folds * self.held_out_per_trained))
+        return float(np.sqrt(1.0 + (1.0 - stable) * folds * self.held_out_per_trained))
 
     def ones(self) -> list[np.ndarray]:
         """The weight 1 for each kept row: one array (rows, 1) for each fold."""

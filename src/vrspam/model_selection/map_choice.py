@@ -200,10 +200,13 @@ class MapChoice:
             FoldModels(np.concatenate(coefs, axis=1), intercepts),
         )
 
-    def corrected(self, rows: KeptRows, rule: SelectionRule, seed: int, held_out: HeldOut | None = None) -> Corrected:
+    def corrected(
+        self, rows: KeptRows, rule: SelectionRule, seed: int, held_out: HeldOut | None = None, stable: float = 0.0
+    ) -> Corrected:
         """The AUC of the chosen point or blend, corrected for the choice among all points of all candidates.
 
-        `held_out` are the scores of all rows that a fold holds out, by what was chosen.
+        `held_out` are the scores of all rows that a fold holds out, by what was chosen; `stable` is the share of them
+        that would be the same with other training rows.
         """
         found = [candidate.scores for candidate in self.candidates]
         grid = Grid.of([(scores.auc, scores.grid) for scores in found])
@@ -217,7 +220,7 @@ class MapChoice:
             other = OtherMeasure(found[0].scoring, measured, intercepts)
         # Also where one candidate has all the weight: mixtures are scored on the rows that were kept alone.
         blend_auc = _mean_auc(held_out) if rule == "blend" and held_out is not None else None
-        return correct(rows, kept, grid, rule, seed, other, blend_auc)
+        return correct(rows, kept, grid, rule, seed, other, blend_auc, stable)
 
 
 def _mean_auc(held_out: HeldOut) -> float:

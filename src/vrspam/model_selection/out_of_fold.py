@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from vrspam._utils import array_api
@@ -41,17 +43,11 @@ def held_out_scores(
     [10.0, 20.0, 3.5, 4.5]
     """
     X = rows.X
-    on_device = array_api.device_namespace(X) is not None
     index = np.concatenate([split.validation for split in splits])
-    parts = []
-    for (_, validation), coef, intercept in zip(splits, coefs, intercepts, strict=True):
-        if on_device:
-            scores = array_api.scores(X, coef[:, np.newaxis], array_api.beside(validation, X))
-            values = np.asarray(array_api.on_host(scores), dtype=np.float64)
-        else:
-            found, exponents = score_rows(X, validation, coef[np.newaxis])
-            values = np.ldexp(found.astype(np.float64), 0 if exponents is None else exponents)
-        parts.append(values[:, 0] + intercept)
+    parts = [
+        scores_of(X, validation, coef[np.newaxis])[:, 0] + intercept
+        for (_, validation), coef, intercept in zip(splits, coefs, intercepts, strict=True)
+    ]
     fold = np.repeat(np.arange(len(splits)), [split.validation.size for split in splits])
     order = np.argsort(index, kind="stable")
     index, fold = index[order], fold[order]
@@ -59,3 +55,12 @@ def held_out_scores(
     weights = np.ones(index.size) if rows.weights is None else array_api.on_host(rows.weights)[index]
     positive = array_api.on_host(rows.y) == positive_label
     return HeldOut(positive[index], np.concatenate(parts)[order], fold, weights / times)
+
+
+def scores_of(X: Any, index: np.ndarray, coefs: np.ndarray) -> np.ndarray:
+    """Scores of some rows, in memory or on a device, by several models: an array (rows, models)."""
+    if array_api.device_namespace(X) is not None:
+        scores = array_api.scores(X, np.ascontiguousarray(coefs.T), array_api.beside(index, X))
+        return np.asarray(array_api.on_host(scores), dtype=np.float64)
+    found, exponents = score_rows(X, index, coefs)
+    return np.ldexp(found.astype(np.float64), 0 if exponents is None else exponents)
