@@ -95,8 +95,8 @@ class Chunks:
     With `raw` the rows of a table are not encoded: X is an arrow table, categories are text, and missing values stay
     missing (NaN in arrays). With `name_rounded` a warning names the columns whose integers lose digits as floats, once.
     With `lenient`, text in columns of numbers is missing, and rows without a label are left out. With `compared`,
-    `unseen` counts what the rows of a table hold that the schema does not know. With `on_error="keep"` (tables without
-    labels), blocks are (X, None, kept columns, broken rows): see `BrokenRow`.
+    `unseen` counts what rows hold that the schema does not know (not for LIBSVM). With `on_error="keep"`, for rows
+    without labels, blocks are (X, labels or None, kept columns, broken rows): see `BrokenRow`.
 
     Attributes
     ----------
@@ -211,7 +211,7 @@ class Chunks:
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         self._problems = problems = Problems(self.on_error, self.lenient)
-        self.unseen = Unseen(self.schema.seen()) if self.compared and self._tabular else None
+        self.unseen = Unseen(self.schema.seen()) if self.compared and not self.source.reader.sparse else None
         blocks = self._encoded(problems)
         # Arrow reads without Python's lock; the LIBSVM parser holds it, and would be in its reader's way.
         yield from read_ahead(blocks) if self._tabular else blocks
@@ -225,7 +225,9 @@ class Chunks:
             for part in block.split(rows):
                 if self._tabular:
                     part = self._read(part)
-                if self.on_error == "keep" and self._tabular:
+                elif self.unseen is not None:
+                    self.unseen.add(part.X, self.schema.numeric)
+                if self.on_error == "keep":
                     yield self._encode_with_broken(part)
                     continue
                 encoded = self._encode(part, problems)
@@ -249,20 +251,24 @@ class Chunks:
         return replace(block, table=table, raw=block.table)
 
     def _encode_with_broken(self, block: Block) -> tuple[Any, Any, Any, list[BrokenRow]]:
-        """(X, None, kept columns of its rows, broken rows) of a block, in which no row is left out."""
+        """(X, labels or None, kept columns of its rows, broken rows) of a block, in which no row is left out."""
         noted = Problems("skip", most=block.rows)
         encoded = self._encode(replace(block, where=str), noted) if block.rows else None
         bad = {int(note.where or 0): note.reason for note in noted.notes}
-        kept = (block.table if block.raw is None else block.raw).select(self.keep)
+        table = block.table if block.raw is None else block.raw
+        kept = None if table is None else table.select(self.keep)
         good = np.setdiff1d(np.arange(block.rows), list(bad))
         before = {place: int(np.searchsorted(good, place)) for place in (*bad, *(place for place, _ in block.broken))}
         found = [(place, 0, BrokenRow(before[place], why, None)) for place, why in block.broken]
         for place, why in bad.items():
-            found.append((place, 1, BrokenRow(before[place], f"{block.where(place)}: {why}", kept.slice(place, 1))))
+            beside = None if kept is None else kept.slice(place, 1)
+            found.append((place, 1, BrokenRow(before[place], f"{block.where(place)}: {why}", beside)))
         for _, _, row in found:
             self._problems.report(block.file, block.index, None, row.reason)
         rows = [row for _, _, row in sorted(found, key=lambda one: one[:2])]
-        return (None, None, kept.take(good), rows) if encoded is None else (*encoded, rows)
+        if encoded is None:
+            return None, None, None if kept is None else kept.take(good), rows
+        return *encoded, rows
 
     def _rows_of_a_block(self) -> int:
         """Return how many rows keep a block of X within `chunk_bytes`."""

@@ -40,9 +40,19 @@ class Means:
                 self.high[place] = np.fmax(self.high[place], values.max())
 
     def add(self, X: np.ndarray) -> None:
+        """Add the rows of an array."""
         finite = np.isfinite(X)
         self._total += np.where(finite, X, 0.0).sum(axis=0)
         self._count += finite.sum(axis=0)
+        known = np.where(finite, X, np.nan)
+        self.low = np.fmin(self.low, np.fmin.reduce(known, axis=0, initial=np.nan))
+        self.high = np.fmax(self.high, np.fmax.reduce(known, axis=0, initial=np.nan))
+
+    @property
+    def ranges(self) -> dict[str, tuple[float, float]]:
+        """The smallest and the largest value of each column that has one."""
+        ends = zip(self.names, self.low.tolist(), self.high.tolist(), strict=True)
+        return {name: (low, high) for name, low, high in ends if not np.isnan(low)}
 
     @property
     def counts(self) -> np.ndarray:

@@ -442,6 +442,6 @@ def _scan(
         elif labels:
             found.update(block.table.column(schema.target).unique().drop_null().to_pylist())
     if mean:
-        schema = replace(schema, fill=means.values(source.paths[0]))
+        schema = replace(schema, fill=means.values(source.paths[0]), ranges=means.ranges)
     complete = {name: tuple(sorted(seen[name])) if name in seen else v for name, v in schema.categorical.items()}
     return replace(schema, categorical=complete, labels=tuple(sorted(found)) if labels else None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -66,10 +66,11 @@ class Unseen:
     present: dict[str, int] = field(default_factory=dict)
     strays: dict[str, Counter[str]] = field(default_factory=dict)
 
-    def add(self, X: Any) -> None:
-        """Look at a block of rows, whose columns have the names of `seen`."""
+    def add(self, X: Any, names: Sequence[str] | None = None) -> None:
+        """Look at a block of rows, whose columns have the names of `seen`; those of an array are given."""
         columns = frames.columns_of(X)
-        places = {str(name): index for index, name in enumerate(columns.names)}  # names of a frame need not be text
+        given = columns.names if names is None else names
+        places = {str(name): index for index, name in enumerate(given)}  # names of a frame need not be text
         self.rows += X.shape[0]
         for name, known in self.seen.items():
             if name not in places:

@@ -48,7 +48,7 @@ def predict(
 ) -> int:
     """Write the score of every row of a file, and its probability if the model is calibrated.
 
-    A row of a table that cannot be scored (a line with fields too many, an infinite number) stays in its place, with an
+    A row that cannot be scored (a line with fields too many, an infinite number) stays in its place, with an
     empty score and a column `reason`. What training has not seen is said in a warning.
 
     Parameters
@@ -115,7 +115,7 @@ def predict_rows(
         labels=False,
         keep=keep,
         skip_errors=drop_errors,
-        keep_errors=not drop_errors and source.reader.tabular,
+        keep_errors=not drop_errors,
         progress=progress,
     )
     escape = escape_formulas and check_out(target) != ".parquet"

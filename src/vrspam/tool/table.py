@@ -252,8 +252,7 @@ def _with_means(schema: Schema, tables: Iterable[Any]) -> Schema:
         means.add_table(table)
     known = dict(zip(made, means.values("the table"), strict=True))
     fill = tuple(known.get(name, value) for name, value in zip(schema.numeric, schema.fill or (), strict=True))
-    ends = {name: (a, b) for name, a, b in zip(made, means.low.tolist(), means.high.tolist(), strict=True)}
-    return replace(schema, fill=fill, ranges={**schema.ranges, **ends})
+    return replace(schema, fill=fill, ranges={**schema.ranges, **means.ranges})
 
 
 def check_target(source: Source, target: str | None) -> None:

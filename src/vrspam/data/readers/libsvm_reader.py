@@ -38,12 +38,16 @@ class LibsvmReader:
         """Yield the rows of a file as CSR blocks with their labels, a block of text at a time."""
         width = choose(wanted, {}).width
         for index, text, line, done in self._texts(path, problems):
+            broken: list[tuple[int, str]] = []
             try:
                 X, y = _parse(text, width, self.zero_based)
             except ValueError as error:
                 text, bad = _blank_bad_lines(text, line, width, self.zero_based)
-                for number, reason in bad:
-                    problems.report(path, index, f"line {number}", reason)
+                for number, reason, before in bad:
+                    if problems.on_error == "keep":
+                        broken.append((before, f"line {number}: {reason}"))
+                    else:
+                        problems.report(path, index, f"line {number}", reason)
                 if not bad:
                     last = line + count_lines(text) - 1
                     problems.report(path, index, f"lines {line} to {last}", str(error), rows=last - line + 1)
@@ -54,8 +58,8 @@ class LibsvmReader:
                 used = (i for i, part in enumerate(text.split(b"\n")) if part.partition(b"#")[0].strip())
                 return f"line {line + next(i for k, i in enumerate(used) if k == row)}"
 
-            if X.shape[0]:
-                yield Block(path, index, X.shape[0], where, done, X=X, y=y)
+            if X.shape[0] or broken:
+                yield Block(path, index, X.shape[0], where, done, X=X, y=y, broken=tuple(broken))
 
     def scan(self, path: str, problems: Problems) -> Iterator[tuple[int, set[bytes], int, int]]:
         """Yield (number of features, label texts, bytes, lines) of each block, without parsing its values."""
@@ -108,12 +112,16 @@ def _parse(text: bytes, width: int, zero_based: bool) -> tuple[Any, np.ndarray]:
 
 def _blank_bad_lines(
     text: bytes, first_line: int, width: int, zero_based: bool
-) -> tuple[bytes, list[tuple[int, str | Message]]]:
-    lines, bad = text.split(b"\n"), []
+) -> tuple[bytes, list[tuple[int, str | Message, int]]]:
+    """The text without its bad lines, and of each of these its number, what is wrong, and how many rows come before."""
+    lines, bad, good = text.split(b"\n"), [], 0
     for i, line in enumerate(lines):
-        if reason := _why_bad(line.partition(b"#")[0], width, zero_based):
-            bad.append((first_line + i, reason))
+        content = line.partition(b"#")[0]
+        if reason := _why_bad(content, width, zero_based):
+            bad.append((first_line + i, reason, good))
             lines[i] = b""
+        elif content.strip():
+            good += 1
     return b"\n".join(lines), bad
 
 

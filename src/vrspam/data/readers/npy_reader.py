@@ -41,8 +41,7 @@ class NpyReader:
         features, label = list(asked.features), asked.label
         needed = max([*features, -1 if label is None else label]) + 1
         if array.ndim != 2 or array.shape[1] < needed:
-            reason = f"it has shape {array.shape} where {needed} columns are needed"
-            problems.report(path, None, None, reason, rows=len(array))
+            problems.refuse(path, f"it has shape {array.shape}, and columns 0 to {needed - 1} are needed", len(array))
             return
         everything = features == list(range(array.shape[1]))
         for index, start in enumerate(range(0, len(array), rows)):
