@@ -24,14 +24,14 @@ class Range(NamedTuple):
     high: float
 
     def is_far(self, values: np.ndarray) -> np.ndarray:
-        """Which numbers are far outside: by more than the width of the range.
+        """Which numbers are far outside: by more than the width of the range; infinite ones are refused elsewhere.
 
-        >>> Range(0.0, 10.0).is_far(np.array([-11.0, -5.0, 5.0, 20.5, np.nan])).tolist()
-        [True, False, False, True, False]
+        >>> Range(0.0, 10.0).is_far(np.array([-11.0, -5.0, 5.0, 20.5, np.nan, np.inf])).tolist()
+        [True, False, False, True, False, False]
         """
         width = FAR * (self.high - self.low if self.high > self.low else max(abs(self.high), 1.0))
         with np.errstate(invalid="ignore", over="ignore"):
-            return (values < self.low - width) | (values > self.high + width)
+            return np.isfinite(values) & ((values < self.low - width) | (values > self.high + width))
 
 
 #: What was seen of a column: the range of its numbers, or its categories.
