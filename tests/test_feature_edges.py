@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import rankdata
 
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures
-from vrspam.features.encoders import distribution
+from vrspam.features.encoders import Curves, distribution
 from vrspam.features.frames import WHOLE_ROWS, blocks
 
 
@@ -114,3 +114,41 @@ def test_blocks_are_whole_so_that_equal_rows_have_equal_scores(width):
     assert np.array_equal(np.concatenate([np.arange(5_001)[cut] for cut in cuts]), np.arange(5_001))
     assert all((cut.stop - cut.start) % WHOLE_ROWS == 0 for cut in cuts[:-1])
     assert all((cut.stop - cut.start) * width <= max(1 << 20, WHOLE_ROWS * width) for cut in cuts)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("spacing", ["normal", "heavy tails", "ties in float32", "wide", "tiny", "one", "two"])
+def test_curves_are_those_of_numpy(dtype, spacing):
+    """Between the nodes, at them, beside them and far outside; missing values are 0."""
+    rng = np.random.default_rng(0)
+    nodes = {
+        "normal": np.sort(rng.standard_normal(256)),
+        "heavy tails": np.sort(np.exp(6.0 * rng.standard_normal(256))),
+        "ties in float32": 1.0 + 1e-9 * np.arange(40.0),
+        "wide": np.array([-1e38, -1.0, 0.0, 2.0, 1e38]),
+        "tiny": 1e-30 * np.arange(1.0, 9.0),
+        "one": np.array([3.0]),
+        "two": np.array([-1.0, 4.0]),
+    }[spacing]
+    table = rng.standard_normal((nodes.size, 3))
+    inside = rng.uniform(nodes[0], nodes[-1], 300)
+    beside = [np.nextafter(nodes, side).astype(dtype) for side in (-np.inf, np.inf)]
+    values = np.concatenate([nodes, inside, *beside, [nodes[0] - 5.0, nodes[-1] + 5.0, np.nan]]).astype(dtype)
+    out = np.empty((values.size, 5), dtype=dtype)
+    Curves(nodes, table, ("a", "b", "c"), missing=True).write(values, out[:, :4])
+    known = ~np.isnan(values)
+    np.testing.assert_array_equal(out[:, 3], ~known)
+    assert not out[~known, :3].any()
+    if spacing == "ties in float32" and dtype == np.float32:
+        assert np.isfinite(out[:, :4]).all()  # the nodes are one number
+        return
+    for q in range(3):
+        expected = np.interp(values[known].astype(np.float64), nodes.astype(dtype).astype(np.float64), table[:, q])
+        np.testing.assert_allclose(out[known, q], expected, atol=2e-3 if dtype == np.float32 else 1e-9)
+    straight = np.empty((values.size, 3), dtype=dtype)
+    Curves(nodes, table, ("a", "b", "c"), missing=False, extend=True).write(values, straight)
+    between = known & (values >= nodes[0]) & (values <= nodes[-1])
+    np.testing.assert_allclose(straight[between], out[between, :3], atol=1e-6)
+    if spacing == "two":
+        slope = (table[1] - table[0]) / 5.0
+        np.testing.assert_allclose(straight[-2], table[1] + 5.0 * slope, rtol=1e-5)

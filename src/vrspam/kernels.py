@@ -1224,6 +1224,42 @@ def sparse_net_epoch(X, positives, negatives, scale, work, step, penalty):
     return touched
 
 
+# Piecewise linear functions of a column (`vrspam.features.encoders`).
+
+
+@compiled
+def write_curves(values, nodes, steps, bins, per_bin, table, slopes, extend, out):
+    """Fill `out` (rows × q) with q functions that are linear between the nodes; those of a missing value are 0.
+
+    `steps` are the distances of the nodes, and `slopes` the differences of the lines of `table`. Bins of equal width,
+    `per_bin` of them in a unit, cover the nodes but the last; the last node at or below a value is one of those from
+    `bins[b, 0]` to `bins[b, 1]`. Outside the nodes the functions go on as straight lines with `extend`, and else stay
+    what they are at the end.
+    """
+    last = steps.size - 1
+    for i in range(values.size):
+        value = values[i]
+        if np.isnan(value):
+            out[i] = 0.0
+            continue
+        place = 0
+        if value >= nodes[last]:
+            place = last
+        elif value > nodes[0]:
+            b = min(int((value - nodes[0]) * per_bin), bins.shape[0] - 1)
+            place, left = int(bins[b, 0]), bins[b, 1] - bins[b, 0] + 1
+            while left > 1:
+                half = left // 2
+                place = place + half if nodes[place + half] <= value else place
+                left -= half
+        share = float((value - nodes[place]) / steps[place])
+        if not extend:
+            share = min(max(share, 0.0), 1.0)
+        factor = table.dtype.type(share)
+        for q in range(out.shape[1]):
+            out[i, q] = table[place, q] + factor * slopes[place, q]
+
+
 # Random trees without labels (`vrspam.features.trees`). A tree is complete: node i has the children 2i + 1 and 2i + 2,
 # and a node that is not split sends all rows to the left. `codes` are whole numbers, the places of values among the
 # quantiles of their column or the numbers of categories; -1 is a missing value or an unknown category.

@@ -82,6 +82,32 @@ def _mean_and_deviation(ordered: np.ndarray, mass: np.ndarray) -> tuple[float, f
 
 
 HALF_OF_FLOAT32 = float(np.finfo(np.float32).max) / 2.0
+BINS = 1024  # in which the nodes of a column are looked up
+
+
+class Nodes(NamedTuple):
+    """Increasing nodes, as `vrspam.kernels.write_curves` looks them up."""
+
+    nodes: np.ndarray
+    steps: np.ndarray
+    bins: np.ndarray
+    per_bin: Any
+
+    @classmethod
+    def of(cls, nodes: np.ndarray, dtype: Any) -> Nodes:
+        """Nodes in one precision, with the distances between them and the bins they lie in."""
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # beyond half its range float32 is not used
+            nodes = nodes.astype(dtype)
+            steps = np.diff(nodes) if nodes.size > 1 else np.ones(1, dtype)
+            steps[~(steps > 0.0)] = 1.0  # two nodes may be one in float32
+            last = steps.size - 1
+            per_bin = dtype(BINS / (nodes[last].astype(np.float64) - nodes[0]))
+        if last == 0 or not (np.isfinite(per_bin) and per_bin > 0.0):
+            return cls(nodes, steps, np.array([[0, last]], dtype=np.int16), dtype(0.0))
+        # A little beyond the ends of each bin, because numbers are rounded.
+        ends = float(nodes[0]) + (np.arange(BINS)[:, np.newaxis] + [-1e-3, 1.001]) / float(per_bin)
+        bins = np.searchsorted(nodes[: last + 1].astype(np.float64), ends, side="right") - 1
+        return cls(nodes, steps, np.clip(bins, 0, last).astype(np.int16), per_bin)
 
 
 @dataclass(frozen=True)
@@ -116,12 +142,18 @@ class Curves:
 
     @cached_property
     def _tables(self) -> dict[np.dtype, tuple[np.ndarray, np.ndarray]]:
-        """The table and its steps from node to node, in both precisions."""
-        steps = np.diff(self.table, axis=0)
+        """The table and its steps from node to node, in both precisions; one node is followed by itself."""
+        table = np.ascontiguousarray(np.vstack([self.table, self.table[-1:]]) if self.nodes.size == 1 else self.table)
+        steps = np.diff(table, axis=0)
         return {
-            np.dtype(np.float64): (self.table, steps),
-            np.dtype(np.float32): (self.table.astype(np.float32), steps.astype(np.float32)),
+            np.dtype(np.float64): (table, steps),
+            np.dtype(np.float32): (table.astype(np.float32), steps.astype(np.float32)),
         }
+
+    @cached_property
+    def _nodes(self) -> dict[np.dtype, Nodes]:
+        """The nodes in both precisions."""
+        return {np.dtype(kind): Nodes.of(self.nodes, kind) for kind in (np.float64, np.float32)}
 
     def names(self, column: str) -> list[str]:
         """Name of each feature."""
@@ -130,31 +162,16 @@ class Curves:
 
     def write(self, values: np.ndarray, out: np.ndarray) -> None:
         """Fill `out` (rows × width) with the features of `values`."""
+        from vrspam import kernels  # compiled code is loaded only when it is needed
+
         q = self.table.shape[1]
-        absent = np.isnan(values)
-        gone = bool(absent.any())
         # Differences of such numbers may overflow in float32.
         if values.dtype == np.float32 and max(-self.nodes[0], self.nodes[-1]) > HALF_OF_FLOAT32:
             values = values.astype(np.float64)
-        nodes, (table, step) = self.nodes.astype(values.dtype, copy=False), self._tables[out.dtype]
-        if gone:
-            values = np.where(absent, nodes[0], values)
-        if nodes.size == 1:
-            out[:, :q] = table[0]
-        else:
-            place = np.searchsorted(nodes[1:-1], values, side="right")
-            steps = np.diff(nodes)
-            steps[steps == 0.0] = 1.0  # two nodes may be one in float32
-            with np.errstate(over="ignore"):  # far outside the nodes
-                share = ((values - nodes.take(place)) / steps.take(place)).astype(out.dtype)
-            if not self.extend:
-                np.clip(share, 0.0, 1.0, out=share)
-            np.multiply(step.take(place, axis=0), share[:, np.newaxis], out=out[:, :q])
-            out[:, :q] += table.take(place, axis=0)
-        if gone:
-            out[absent, :q] = 0.0
+        values = np.ascontiguousarray(values)
+        kernels.write_curves(values, *self._nodes[values.dtype], *self._tables[out.dtype], self.extend, out[:, :q])
         if self.missing:
-            out[:, q] = absent
+            out[:, q] = np.isnan(values)
 
     def add_products(self, values: np.ndarray, coefs: np.ndarray, out: np.ndarray) -> None:
         """Add the features of `values` times `coefs` (width × m) to `out` (rows × m): a sum of curves is a curve."""
