@@ -103,11 +103,11 @@ class Nodes(NamedTuple):
             last = steps.size - 1
             per_bin = dtype(BINS / (nodes[last].astype(np.float64) - nodes[0]))
         if last == 0 or not (np.isfinite(per_bin) and per_bin > 0.0):
-            return cls(nodes, steps, np.array([[0, last]], dtype=np.int16), dtype(0.0))
+            return cls(nodes, steps, np.array([[0, last]], dtype=np.int32), dtype(0.0))
         # A little beyond the ends of each bin, because numbers are rounded.
         ends = float(nodes[0]) + (np.arange(BINS)[:, np.newaxis] + [-1e-3, 1.001]) / float(per_bin)
         bins = np.searchsorted(nodes[: last + 1].astype(np.float64), ends, side="right") - 1
-        return cls(nodes, steps, np.clip(bins, 0, last).astype(np.int16), per_bin)
+        return cls(nodes, steps, np.clip(bins, 0, last).astype(np.int32), per_bin)
 
 
 @dataclass(frozen=True)
