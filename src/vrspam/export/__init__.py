@@ -1,0 +1,9 @@
+"""Models for other programs: ONNX graphs, plain Python, SQL, and converters for skl2onnx.
+
+The public names are listed in `__init__.pyi`. Each is imported on first use, so that the packages of the extra `onnx`
+are needed only by what uses them.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
