@@ -1,4 +1,4 @@
-"""Where single precision will do: tried on rows made up of the values that training had, when a model is exported."""
+"""Where single precision will do: bounds on what rounding does to the scores, found when a model is exported."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vrspam.export.scorer import NUMBER, Curve, KernelPart, Scorer, curve_of, round_nodes
+from vrspam.export.scorer import NUMBER, Curve, KernelPart, Scorer, curve_of
 from vrspam.features.encoders import Curves
 
-LIMIT = 2e-6  # of the spread of the scores, that rounding may change them by; ten times less than what is promised
+LIMIT = 2e-6  # of the spread of the scores, that rounding may change them by: some way below what is promised
 TRIED_ROWS = 256
-MANY_VALUES = 200  # of a column, from which they may be quantiles
+EXACT = 2.0**24  # float32 holds all whole numbers up to here
+SPACING = 2.0**-23  # of float32, beside the number itself: half of it for a value, half for a node
+SAFE = 2.0  # slopes of kernels are taken at some points, and may be larger at others
 
 
 class Precision(NamedTuple):
-    """For each input, and for each kernel, whether single precision will do."""
+    """For each input of numbers, and for each kernel, whether single precision will do."""
 
     inputs: tuple[bool, ...]
     kernels: tuple[bool, ...]
@@ -25,25 +27,26 @@ def try_single(scorer: Scorer) -> Precision:
     """Find inputs whose rounding to float32, and kernels whose sums in float32, would change scores too much.
 
     Numbers that are large beside their spread (years, account numbers) lose their last digits in float32, and so do
-    sums of large coefficients that nearly cancel. Thresholds of trees are not tried: a row within rounding of one may
-    fall to either side.
+    sums of large coefficients that nearly cancel. Thresholds of trees are not looked at: a row within rounding of one
+    may fall to either side.
     """
-    rows = _made_rows(scorer, np.random.default_rng(0))
-    whole = _sum_of_parts(scorer, rows)
-    allowed = LIMIT * float(np.std(whole))
-    with np.errstate(over="ignore"):
-        rounded = {j: values.astype(np.float32).astype(np.float64) for j, values in rows.items()}
-    numbers = np.array([one.kind == NUMBER for one in scorer.inputs])
-    columns = [j for j, column in enumerate(scorer.columns) if numbers[column.source]]
-    errors = np.zeros(numbers.size)
-    every = round_nodes(scorer, numbers.tolist())
-    if not np.abs(_sum_of_parts(every, {**rows, **{j: rounded[j] for j in columns}}) - whole).max() <= allowed:
-        for j in columns:
-            one = np.arange(numbers.size) == scorer.columns[j].source
-            found = _sum_of_parts(round_nodes(scorer, one.tolist()), {**rows, j: rounded[j]})
-            errors[one] = np.nan_to_num(np.abs(found - whole), nan=np.inf).max()
-    kernels = tuple(_rounding_of(part) <= allowed for part in scorer.kernels)
-    return Precision(tuple(_smallest(errors, allowed).tolist()), kernels)
+    allowed = LIMIT * _spread(scorer)
+    errors = np.zeros(len(scorer.inputs))
+    slopes = [_largest_slopes(part) for part in scorer.kernels]
+    for j, column in enumerate(scorer.columns):
+        if scorer.inputs[column.source].kind != NUMBER:
+            continue
+        effect, typical = scorer.effects[j], None if scorer.typical is None else scorer.typical[:, j]
+        error = _rounding(effect, typical) if isinstance(effect, Curve) else 0.0
+        for part, slope in zip(scorer.kernels, slopes, strict=True):
+            encoder = part.encoders[j]
+            if isinstance(encoder, Curves):
+                place = sum(before.width for before in part.encoders[:j])
+                error += slope[place] * _rounding(curve_of(encoder, np.ones(1)))
+        errors[column.source] += error
+    kernels = tuple(_rounding_of_sums(part) <= allowed for part in scorer.kernels)
+    single = _smallest(errors, allowed) & [one.kind == NUMBER for one in scorer.inputs]
+    return Precision(tuple(single.tolist()), kernels)
 
 
 def _smallest(errors: np.ndarray, allowed: float) -> np.ndarray:
@@ -54,72 +57,67 @@ def _smallest(errors: np.ndarray, allowed: float) -> np.ndarray:
     return within | (errors == 0.0)
 
 
-def _made_rows(scorer: Scorer, rng: np.random.Generator) -> dict[int, np.ndarray]:
-    """Values of each column of numbers, drawn from those at which its curves are known."""
-    rows = {}
-    for j, numeric in enumerate(scorer.is_numeric):
-        if not numeric:
-            continue
-        effect = scorer.effects[j]
-        nodes = [effect.nodes] if isinstance(effect, Curve) else []
-        for kernel in scorer.kernels:
-            encoder = kernel.encoders[j]
-            nodes += [encoder.nodes] if isinstance(encoder, Curves) else []
-        known = np.unique(np.concatenate(nodes)) if nodes else np.zeros(1)
-        if known.size > 1:
-            rows[j] = _drawn_values(known, rng)
-        elif scorer.typical is not None:
-            rows[j] = rng.normal(scorer.typical[0, j], scorer.typical[1, j], TRIED_ROWS)
-        else:
-            rows[j] = np.full(TRIED_ROWS, known[0])
-    return rows
+def _rounding(curve: Curve, typical: np.ndarray | None = None) -> float:
+    """A bound on the change of a curve if its argument, and its nodes, are rounded to float32.
+
+    >>> _rounding(Curve(np.arange(1_000.0, 1_020.0), np.arange(20.0)))  # whole numbers stay what they are
+    0.0
+    >>> _rounding(Curve(np.array([2000.25, 2000.75]), np.array([0.0, 1.0]))) > 1e-4
+    True
+    """
+    nodes, slopes = curve.nodes, curve.segments[2]
+    if nodes.size == 1:
+        far = 0.0 if typical is None else abs(float(typical[0])) + 3.0 * float(typical[1])
+        return max(abs(curve.left), abs(curve.right)) * far * SPACING / 2.0
+    whole = np.count_nonzero(nodes == np.round(nodes)) >= nodes.size - 2  # two may be where a curve is cut off
+    if whole and nodes.size > 4 and np.abs(nodes).max() <= EXACT:
+        return 0.0
+    size = np.maximum(np.abs(nodes[:-1]), np.abs(nodes[1:]))
+    size = np.where((size > 1e-30) & (size < 1e30), size, np.inf)  # float32 ends near there
+    with np.errstate(invalid="ignore", over="ignore"):
+        moved = np.nan_to_num(np.abs(slopes[1:-1]) * size * SPACING, nan=np.inf)
+    return float(np.minimum(moved, np.abs(np.diff(curve.values))).max())
 
 
-def _drawn_values(known: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Values that training may have had: these or, if they are quantiles, numbers between them as well."""
-    found = rng.choice(known, TRIED_ROWS)
-    if 2 < known.size < MANY_VALUES:
-        return found
-    place = rng.integers(known.size - 1, size=TRIED_ROWS)
-    share = rng.random(TRIED_ROWS)
-    between = (1.0 - share) * known[place] + share * known[place + 1]
-    if (known == np.round(known)).all():
-        between = np.round(between)
-    return np.where(rng.random(TRIED_ROWS) < 0.5, found, between)
-
-
-def _sum_of_parts(scorer: Scorer, rows: dict[int, np.ndarray]) -> np.ndarray:
-    """Curves and kernels of rows, added up."""
+def _spread(scorer: Scorer) -> float:
+    """About the spread of the scores, trees left out: that of rows whose columns are drawn on their own."""
+    rng = np.random.default_rng(0)
     found = np.zeros(TRIED_ROWS)
-    with np.errstate(over="ignore", invalid="ignore"):
-        for j, effect in enumerate(scorer.effects):
-            if isinstance(effect, Curve):
-                found += effect(rows[j])
-        for part in scorer.kernels:
-            found += _kernel(part, _encode(part, rows), np.float64)
-    return found
+    for j, effect in enumerate(scorer.effects):
+        if isinstance(effect, Curve) and effect.nodes.size > 1:
+            some = rng.choice(effect.nodes, TRIED_ROWS)
+            if effect.nodes.size == 2:  # the ends of the range
+                some = rng.uniform(effect.nodes[0] / 2.0, effect.nodes[1] / 2.0, TRIED_ROWS) * 2.0
+            found += effect(some)
+        elif isinstance(effect, Curve) and scorer.typical is not None:
+            found += effect(rng.normal(*scorer.typical[:, j], TRIED_ROWS))
+    for part in scorer.kernels:
+        found += _kernel(part, rng.permutation(part.landmarks)[np.arange(TRIED_ROWS) % len(part.landmarks)], np.float64)
+    return float(np.std(found))
 
 
-def _encode(part: KernelPart, rows: dict[int, np.ndarray]) -> np.ndarray:
-    """Columns as a kernel takes them; of categories there is none."""
-    blocks = []
-    for j, encoder in enumerate(part.encoders):
-        block = np.zeros((TRIED_ROWS, encoder.width))
-        if isinstance(encoder, Curves):
-            block[:, 0] = curve_of(encoder, np.ones(1))(rows[j])
-        blocks.append(block)
-    return np.hstack(blocks)
-
-
-def _kernel(part: KernelPart, u: np.ndarray, dtype: type) -> np.ndarray:
-    """What a kernel adds to the score, computed as the graph does."""
+def _exponents(part: KernelPart, u: np.ndarray, dtype: type) -> np.ndarray:
+    """-γ‖u - z‖² as the graph computes it."""
     z = part.landmarks
     left = np.hstack([u, np.sum(u * u, axis=1, keepdims=True), np.ones((len(u), 1))]).astype(dtype)
     right = part.gamma * np.hstack([2.0 * z, -np.ones((len(z), 1)), -np.sum(z * z, axis=1, keepdims=True)])
-    return np.exp(left @ right.T.astype(dtype)) @ part.coef.astype(dtype)
+    return left @ right.T.astype(dtype)
 
 
-def _rounding_of(part: KernelPart) -> float:
+def _kernel(part: KernelPart, u: np.ndarray, dtype: type) -> np.ndarray:
+    """What a kernel adds to the score."""
+    return np.exp(_exponents(part, u, dtype)) @ part.coef.astype(dtype)
+
+
+def _largest_slopes(part: KernelPart) -> np.ndarray:
+    """How fast the score changes with each encoded column, at most, on the landmarks."""
+    u = part.landmarks[:TRIED_ROWS]
+    weights = np.exp(_exponents(part, u, np.float64)) * part.coef
+    slopes = 2.0 * part.gamma * (weights @ part.landmarks - weights.sum(axis=1, keepdims=True) * u)
+    return SAFE * np.abs(slopes).max(axis=0)
+
+
+def _rounding_of_sums(part: KernelPart) -> float:
     """The largest error of sums in float32, on the landmarks."""
     u = part.landmarks[:TRIED_ROWS]
     return float(np.abs(_kernel(part, u, np.float32) - _kernel(part, u, np.float64)).max())
