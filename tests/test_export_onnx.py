@@ -9,13 +9,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from exported import columns_of_file, onnx_feeds
 from helpers import ESTIMATORS
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from messy_files import MESSY
 from sklearn.preprocessing import StandardScaler
+from tool_data import patients, write, write_libsvm
 
 from vrspam import AUCClassifier, AUCClassifierCV
 from vrspam.features import StackedFeatures, TreeFeatures
+from vrspam.tool import load_model, save_model, score_file, train
 
 onnx = pytest.importorskip("onnx")
 ort = pytest.importorskip("onnxruntime")
@@ -345,3 +349,67 @@ def test_parts_of_any_date(dates):
         else:
             assert row[:3].tolist() == [day.month, day.isoweekday(), day.hour]
             assert row[3] == pytest.approx(1970.0 + (day - datetime(1970, 1, 1)) / timedelta(days=365.2425), abs=1e-9)
+
+
+# Models of files.
+
+
+def trained(path: Any, target: str = "sick", positive: str | None = "yes", **options: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = train(path, target, positive, n_splits=2, fingerprint=False, **options)
+        save_model(model, path.parent / "model.json")
+    return load_model(path.parent / "model.json")
+
+
+def check_file(model: Any, path: Any, dtype: str = "float64", **reading: Any) -> None:
+    """The exported model gives the scores and probabilities that the model itself has for a file."""
+    blocks = model.score_chunks(model.open(path, labels=False, skip_errors=True, **reading))
+    expected = np.concatenate([block.scores for block in blocks])
+    session = session_of(model, dtype)
+    label, score, probability = session.run(None, onnx_feeds(session, columns_of_file(model, path, **reading)))
+    allowed = (SINGLE if dtype == "float32" else DOUBLE) * expected.std()
+    np.testing.assert_allclose(score, expected, rtol=0.0, atol=allowed)
+    if model.calibration is not None:
+        np.testing.assert_allclose(probability, model.calibration(expected), atol=1e-5)
+    assert set(label) <= set(model.schema.labels)
+
+
+@pytest.mark.parametrize("case", MESSY, ids=[case.name for case in MESSY])
+def test_messy_files(case, tmp_path):
+    path = case.write(tmp_path)
+    reading = {name: value for name, value in case.options.items() if name == "encoding"}
+    model = trained(path, features="linear", calibration="none", **case.options)
+    check_file(model, path, "float64", **reading)
+    check_file(model, path, "float32", **reading)
+
+
+@pytest.mark.parametrize("features", ["standardized", "additive", "kernel 1", "trees 2", "auto"])
+def test_models_of_files(features, tmp_path):
+    path = write(patients(200), tmp_path / "patients.csv")
+    model = trained(path, features=features)
+    check_file(model, path)
+    if features in ("standardized", "additive"):
+        check_file(model, path, "float32")
+
+
+def test_a_model_of_a_libsvm_file_takes_a_matrix(tmp_path):
+    from sklearn.datasets import load_svmlight_file
+
+    path = write_libsvm(tmp_path / "rows.libsvm")
+    model = trained(path, None, None, calibration="isotonic")
+    X = load_svmlight_file(str(path), n_features=8)[0].toarray()
+    session = session_of(model)
+    label, score, _ = session.run(None, {"X": X})
+    np.testing.assert_allclose(score, score_file(model, path)[1], rtol=0.0, atol=1e-12)
+    assert set(label) <= {-1, 1}
+
+
+def test_more_than_two_labels_are_one_and_the_others(tmp_path):
+    frame = patients(200)
+    frame.loc[::3, "sick"] = "maybe"
+    path = write(frame, tmp_path / "patients.csv")
+    model = trained(path, features="linear")
+    session = session_of(model)
+    label = session.run(["label"], onnx_feeds(session, columns_of_file(model, path)))[0]
+    assert set(label) <= {"yes", "not yes"}

@@ -107,19 +107,23 @@ def take_columns(
             columns += [Column(part_name(name, part), len(inputs) - 1, part) for part in how.parts]
             continue
         kind = NUMBER if numeric[len(columns)] else TEXT
-        inputs.append(Input(name, kind, "" if how is None else _note(how)))
+        inputs.append(Input(name, kind) if how is None else input_of_reading(name, how))
         columns.append(Column(name, len(inputs) - 1))
     return tuple(inputs), tuple(columns)
 
 
-def _note(how: Numbers) -> str:
-    """What is expected instead of text that training read as numbers.
+def input_of_reading(name: str, how: Reading) -> Input:
+    """The input for a column that training read as dates, or as text that is numbers: the number itself.
 
-    >>> _note(Numbers(".", ",", "$"))
+    >>> input_of_reading("income", Numbers(".", ",", "$")).note
     "In training this was text such as '$1,234.5': give the number, 1234.5."
-    >>> _note(Numbers(unit="%"))
+    >>> input_of_reading("share", Numbers(unit="%")).note
     "In training this was text such as '1234.5 %': give the number, 1234.5."
     """
+    if isinstance(how, Dates):
+        return Input(name, DATE)
     number = f"1{how.thousands}234{how.decimal}5"
     text = f"{number} %" if how.unit == "%" else f"{how.unit}{number}"
-    return f"In training this was text such as {text!r}: give the number, 1234.5."
+    if (how.decimal, how.thousands, how.unit) == (".", "", ""):
+        return Input(name)
+    return Input(name, NUMBER, f"In training this was text such as {text!r}: give the number, 1234.5.")
