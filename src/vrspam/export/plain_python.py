@@ -45,7 +45,7 @@ def _curve(value, points, before, after, missing):
         else:
             low = middle
     (left, start), (right, end) = points[low], points[high]
-    return start + (end - start) / (right - left) * (value - left)
+    return start + (end - start) * ((value - left) / (right - left))
 
 
 def _category(value, heights, other, missing):
