@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import sqlite3
 import warnings
 from typing import Any
@@ -14,8 +15,10 @@ from exported import columns_of_file
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from messy_files import MESSY
+from tool_data import patients, write
 
 from vrspam import AUCClassifier, AUCClassifierCV
+from vrspam.cli import main
 from vrspam.export import NotExportable, to_python, to_sql
 from vrspam.export.scorer import Column, Curve, Input, Scorer, Table
 from vrspam.features.readings import date_part
@@ -246,3 +249,56 @@ def test_a_nul_character_is_refused_in_sql():
     scorer = Scorer((Input("a\0b"),), (Column("a\0b", 0),), (Curve(np.zeros(1), np.zeros(1), 1.0, 1.0),))
     with pytest.raises(NotExportable, match="holds a NUL character"):
         to_sql(scorer)
+
+
+# The command.
+
+
+@pytest.fixture(scope="module")
+def model_file(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models")
+    path = write(patients(200), folder / "patients.csv")
+    for features in ("additive", "kernel 1"):
+        model = train(path, "sick", "yes", features=features, n_splits=2)
+        save_model(model, folder / f"{features}.json")
+    return folder
+
+
+def test_the_command_writes_all_forms(model_file, tmp_path, capsys):
+    onnx, python, sql = (tmp_path / name for name in ("m.onnx", "m.py", "m.sql"))
+    ort = pytest.importorskip("onnxruntime")
+    forms = ["--onnx", str(onnx), "--python", str(python), "--sql", str(sql)]
+    assert main(["export", str(model_file / "additive.json"), *forms]) == 0
+    assert [line.split(":")[0] for line in capsys.readouterr().out.splitlines()] == [str(onnx), str(python), str(sql)]
+    model = load_model(model_file / "additive.json")
+    assert python.read_text("utf-8") == to_python(model)
+    assert sql.read_text("utf-8") == to_sql(model)
+    names = [one.name for one in ort.InferenceSession(str(onnx)).get_inputs()]
+    assert names == [*model.schema.columns]
+    assert main(["export", str(model_file / "additive.json"), "--sql", str(sql), "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["sql"] == str(sql)
+    assert said["onnx"] is None
+    assert {one["name"]: one["kind"] for one in said["inputs"]}["town"] == "text"
+
+
+def test_the_command_refuses_in_one_sentence_and_writes_nothing(model_file, tmp_path, capsys):
+    model, python = str(model_file / "kernel 1.json"), tmp_path / "m.py"
+    assert main(["export", model, "--onnx", str(tmp_path / "m.onnx"), "--python", str(python)]) == 1
+    assert "export ONNX instead, or train with --features additive" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+    assert main(["export", model]) == 2
+    assert "give at least one of --onnx, --python and --sql" in capsys.readouterr().err
+    assert main(["export", model, "--onnx", str(python), "--sql", str(python)]) == 2
+    assert "is given twice" in capsys.readouterr().err
+    assert main(["export", model, "--onnx", model]) == 2
+    assert "would be replaced" in capsys.readouterr().err
+
+
+def test_a_model_of_version_1_with_a_map_is_refused(model_file):
+    from vrspam.tool.exporting import describe_model
+
+    model = load_model(model_file / "additive.json")
+    object.__setattr__(model, "version", 1)
+    with pytest.raises(NotExportable, match="written by an earlier version"):
+        describe_model(model)

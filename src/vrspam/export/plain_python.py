@@ -133,7 +133,7 @@ def to_python(model: Any) -> str:
         raise NotExportable("Two columns of the model have one name: rename one, and train again.")
     calibration, after = _calibration(scorer)
     lines += calibration
-    text = "\n".join([*lines, "", HEAD, ""])
+    text = "\n".join([*lines, "", HEAD, "", ""])
     text += "\n".join(
         ["def parts(row):", '    """What each column adds to the score."""', "    return {", *calls, "    }", "", ""]
     )
@@ -155,7 +155,7 @@ def _words(scorer: Scorer, column: int) -> list[str]:
     taken, effect = scorer.columns[column], scorer.effects[column]
     one = scorer.inputs[taken.source]
     if one.kind == DATE:
-        what = f"{shown(taken.name)}: {PART_WORDS[str(taken.part)]} of the date in {shown(one.name)}."
+        what = f"{shown(taken.name)}: of the date in {shown(one.name)} {PART_WORDS[str(taken.part)]}."
     else:
         what = f"{shown(taken.name)}: {'text' if one.kind == TEXT else 'a number'}. {one.note}".strip()
     gone = "adds nothing" if effect is None or effect.missing == 0.0 else f"adds {_number(effect.missing)}"
@@ -194,18 +194,18 @@ def _calibration(scorer: Scorer) -> tuple[list[str], list[str]]:
     calibration, (negative, positive) = scorer.calibration, scorer.classes
     constants: list[str] = []
     functions: list[str] = []
-    centred = "score(row)" if not scorer.baseline else f"score(row) - {_number(scorer.baseline)}"
     if isinstance(calibration, Sigmoid):
         constants = ["", "", "# Probabilities: 1 / (1 + exp(-(slope * score + offset)))."]
-        constants += [f"SLOPE, OFFSET = {_number(calibration.slope)}, {_number(calibration.offset)}"]
+        offset = calibration.offset - calibration.slope * scorer.baseline
+        constants += [f"SLOPE, OFFSET = {_number(calibration.slope)}, {_number(offset)}"]
         body = [
-            f"    power = -(SLOPE * ({centred}) + OFFSET)",
+            "    power = -(SLOPE * score(row) + OFFSET)",
             "    return 1.0 / (1.0 + math.exp(power)) if power < 700.0 else 0.0",
         ]
     elif isinstance(calibration, Isotonic):
         constants = ["", "", "# Probabilities of scores: straight lines between these, constant outside."]
-        constants += ["PROBABILITIES = (", *_points(calibration.scores, calibration.probabilities), ")"]
-        body = [f"    return _curve({centred}, PROBABILITIES, 0.0, 0.0, math.nan)"]
+        constants += ["PROBABILITIES = (", *_points(calibration.scores + scorer.baseline, calibration.probabilities), ")"]
+        body = ["    return _curve(score(row), PROBABILITIES, 0.0, 0.0, math.nan)"]
     elif calibration is not None:
         raise NotExportable(f"The calibration {type(calibration).__name__} cannot be exported: use sigmoid or isotonic.")
     if calibration is not None:

@@ -103,7 +103,8 @@ def _words(scorer: Scorer, number: int) -> tuple[str, str]:
     column = scorer.columns[number]
     one = scorer.inputs[column.source]
     if one.kind == DATE:
-        return f"{shown(column.name)}: {PART_WORDS[str(column.part)]} of {shown(one.name)}", _quoted(column.name, '"')
+        words = f"{shown(column.name)}: of the date {shown(one.name)} {PART_WORDS[str(column.part)]}"
+        return words, _quoted(column.name, '"')
     said = f"{shown(one.name)}: {'text' if one.kind == TEXT else 'a number'}. {one.note}"
     return said.strip(), _quoted(one.name, '"')
 

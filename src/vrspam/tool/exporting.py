@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from vrspam._utils.atomic import replacing
+from vrspam._utils.messages import require
 from vrspam.data import Schema
 from vrspam.data.schema import made_columns
 from vrspam.export.from_estimators import input_of_reading
@@ -22,6 +26,55 @@ from vrspam.export.scorer import (
     map_parts,
 )
 from vrspam.features.readings import Dates
+
+
+def export_model(
+    model: Any,
+    *,
+    onnx: str | os.PathLike[str] | None = None,
+    python: str | os.PathLike[str] | None = None,
+    sql: str | os.PathLike[str] | None = None,
+    dtype: str = "float32",
+) -> list[Path]:
+    """Write a model for other programs, in one or more forms; nothing is written if one of them is refused.
+
+    Parameters
+    ----------
+    model : Model
+    onnx : path, optional
+        An ONNX graph; see `vrspam.export.to_onnx`.
+    python, sql : path, optional
+        A file of plain Python, or one SQL expression, of a linear or additive model; see `vrspam.export.to_python` and
+        `vrspam.export.to_sql`.
+    dtype : {"float32", "float64"}, default="float32"
+        Of the numbers that go into the graph and come out.
+
+    Returns
+    -------
+    list of Path
+        What was written, each file whole or not at all.
+
+    Raises
+    ------
+    NotExportable
+        With the reason, where a form cannot hold the model.
+    """
+    from vrspam.export import to_python, to_sql
+
+    contents: dict[Path, bytes] = {}
+    if onnx is not None:
+        require("onnx", "onnx")
+        from vrspam.export import to_onnx
+
+        contents[Path(onnx)] = to_onnx(model, dtype=dtype).SerializeToString()
+    if python is not None:
+        contents[Path(python)] = to_python(model).encode("utf-8")
+    if sql is not None:
+        contents[Path(sql)] = to_sql(model).encode("utf-8")
+    for path, content in contents.items():
+        with replacing(path) as temporary:
+            temporary.write_bytes(content)
+    return list(contents)
 
 
 def describe_model(model: Any) -> Scorer:
