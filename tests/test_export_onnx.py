@@ -14,17 +14,20 @@ from helpers import ESTIMATORS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from messy_files import MESSY
-from sklearn.preprocessing import StandardScaler
+from sklearn.compose import make_column_transformer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from tool_data import patients, write, write_libsvm
 
-from vrspam import AUCClassifier, AUCClassifierCV
+from vrspam import AUCClassifier, AUCClassifierCV, SPAMClassifier
 from vrspam.features import StackedFeatures, TreeFeatures
+from vrspam.model_selection.calibration import Isotonic
 from vrspam.tool import load_model, save_model, score_file, train
 
 onnx = pytest.importorskip("onnx")
 ort = pytest.importorskip("onnxruntime")
 
-from vrspam.export import NotExportable, scorer_of, to_onnx  # noqa: E402
+from vrspam.export import NotExportable, register_skl2onnx, to_onnx  # noqa: E402
 
 SINGLE, DOUBLE = 1e-5, 1e-12  # of the spread of the scores
 MAPS = ("standardized", "additive", "kernel 1", "kernel alone 0.3", "trees 4", ["additive", "kernel 3", "trees 2"])
@@ -104,9 +107,7 @@ def fitted(X: Any, y: Any, features: Any = "linear", **parameters: Any) -> AUCCl
     selection = "blend" if isinstance(features, list) else "best"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return AUCClassifierCV(
-            features=features, cv=2, selection=selection, random_state=0, **parameters
-        ).fit(X, y)
+        return AUCClassifierCV(features=features, cv=2, selection=selection, random_state=0, **parameters).fit(X, y)
 
 
 @pytest.fixture(scope="module", params=MAPS, ids=str)
@@ -116,7 +117,8 @@ def of_numbers(request):
 
 
 def test_scores_of_every_map_in_double(of_numbers):
-    check(*of_numbers, "float64")
+    model, X = of_numbers
+    check(model, X, "float64")
 
 
 def test_scores_of_every_map_in_single(of_numbers):
@@ -161,7 +163,7 @@ def test_labels_have_the_type_of_the_classes(classes):
     X, y = numbers(100, missing=0.0)
     model = AUCClassifier().fit(X, np.where(y, classes[1], classes[0]))
     session = session_of(model)
-    label, score, probability = session.run(None, feeds_of(session, X))
+    label, _, probability = session.run(None, feeds_of(session, X))
     assert np.isnan(probability).all()
     assert (label == model.predict(X)).all()
     kinds = {str: "O", bool: "b", int: "i", float: "i"}
@@ -178,7 +180,8 @@ def test_an_isotonic_calibration_that_never_reaches_a_half():
     X, y = numbers(300, missing=0.0)
     y = np.random.default_rng(0).random(300) < 0.1
     model = fitted(X, y, calibration="isotonic")
-    model.calibration_ = type(model.calibration_)(model.calibration_.scores, model.calibration_.probabilities / 3.0)
+    assert isinstance(model.calibration_, Isotonic)
+    model.calibration_ = Isotonic(model.calibration_.scores, model.calibration_.probabilities / 3.0)
     model.intercept_, model.baseline_ = model.intercept_ - model.baseline_, 0.0
     session = session_of(model)
     assert (session.run(["label"], feeds_of(session, X))[0] == model.predict(X)).all()
@@ -187,7 +190,7 @@ def test_an_isotonic_calibration_that_never_reaches_a_half():
 
 def test_a_transformer_of_another_package_is_refused_with_the_reason():
     X, y = numbers(100, missing=0.0)
-    with pytest.raises(NotExportable, match="StandardScaler, which is not a map of vrspam.features: put it into a"):
+    with pytest.raises(NotExportable, match=r"StandardScaler, which is not a map of vrspam\.features: put it into a"):
         to_onnx(fitted(X, y, StandardScaler()))
     with pytest.raises(NotExportable, match="StandardScaler is not an estimator of this package"):
         to_onnx(StandardScaler())
@@ -211,11 +214,11 @@ def table(n: int = 400, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
             "patient": np.arange(n) + 1_000,
             "age": np.where(rng.random(n) < 0.1, np.nan, age),
             "score": rng.standard_normal(n),  # is called like an output
-            "town": np.where(rng.random(n) < 0.1, None, town),
+            "town": pd.Series(town).where(rng.random(n) > 0.1),
             "street": many,
             "when": when.where(rng.random(n) > 0.05),
             "income": [f"${value:,.2f}" for value in income],
-            "smokes": rng.choice([True, False, None], n),
+            "smokes": rng.choice(np.array([True, False, None], dtype=object), n),
             "old": age > 60.0,
         }
     )
@@ -305,7 +308,13 @@ def test_frames_without_a_map_have_an_input_for_each_column():
 
 def test_numbers_that_float32_cannot_hold_are_double_inputs():
     X, y = numbers(missing=0.0)
-    frame = pd.DataFrame({"small": np.round(X[:, 0], 1), "year": 2_000.0 + X[:, 2] + X[:, 0] / 50.0, "whole": np.round(1e6 + 9 * X[:, 3])})
+    frame = pd.DataFrame(
+        {
+            "small": np.round(X[:, 0], 1),
+            "year": 2_000.0 + X[:, 2] + X[:, 0] / 50.0,
+            "whole": np.round(1e6 + 9 * X[:, 3]),
+        }
+    )
     session = session_of(fitted(frame, y, "additive"), "float32")
     kinds = {one.name: one.type for one in session.get_inputs()}
     assert kinds == {"small": "tensor(float)", "year": "tensor(double)", "whole": "tensor(float)"}
@@ -354,7 +363,7 @@ def test_parts_of_any_date(dates):
 # Models of files.
 
 
-def trained(path: Any, target: str = "sick", positive: str | None = "yes", **options: Any) -> Any:
+def trained(path: Any, target: str | None = "sick", positive: str | None = "yes", **options: Any) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = train(path, target, positive, n_splits=2, fingerprint=False, **options)
@@ -413,3 +422,62 @@ def test_more_than_two_labels_are_one_and_the_others(tmp_path):
     session = session_of(model)
     label = session.run(["label"], onnx_feeds(session, columns_of_file(model, path)))[0]
     assert set(label) <= {"yes", "not yes"}
+
+
+# Pipelines of scikit-learn.
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    "estimator",
+    [AUCClassifier(), AUCClassifierCV(features="kernel 1", cv=2, random_state=0), SPAMClassifier(random_state=0)],
+    ids=lambda one: type(one).__name__,
+)
+def test_skl2onnx_converts_pipelines(estimator, dtype):
+    skl2onnx = pytest.importorskip("skl2onnx")
+    register_skl2onnx()
+    X, y = numbers(200, missing=0.0)
+    X = X[:, [0, 2, 3]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        pipeline = make_pipeline(StandardScaler(), estimator).fit(X, np.where(y, "yes", "no"))
+    graph = skl2onnx.to_onnx(pipeline, X[:1].astype(dtype))
+    assert {node.domain for node in graph.graph.node} <= {"", "ai.onnx.ml"}
+    session = ort.InferenceSession(graph.SerializeToString(), providers=["CPUExecutionProvider"])
+    label, score, probability = session.run(["label", "score", "probability"], {"X": X.astype(dtype)})
+    expected = pipeline.decision_function(X)
+    near = (1e-12 if dtype == np.float64 else 5e-5) * expected.std()  # the scaler rounds to float32, too
+    np.testing.assert_allclose(score, expected, rtol=0.0, atol=near)
+    assert (label == pipeline.predict(X))[np.abs(expected) > near].all()
+    if isinstance(estimator, AUCClassifierCV):
+        np.testing.assert_allclose(probability, pipeline.predict_proba(X)[:, 1], atol=1e-5)
+
+
+def test_skl2onnx_converts_a_column_transformer_and_refuses_text():
+    skl2onnx = pytest.importorskip("skl2onnx")
+    register_skl2onnx()
+    frame, y = table(200)
+    frame = frame[["age", "street", "old"]].astype({"old": float, "street": object}).fillna({"age": 50.0})
+    columns = make_column_transformer((StandardScaler(), ["age", "old"]), (OneHotEncoder(), ["street"]))
+    pipeline = make_pipeline(columns, AUCClassifierCV(cv=2)).fit(frame, y)
+    graph = skl2onnx.to_onnx(pipeline, frame[:1])
+    session = ort.InferenceSession(graph.SerializeToString(), providers=["CPUExecutionProvider"])
+    feeds = {name: frame[[name]].to_numpy() for name in frame}
+    found = session.run(["label", "score", "probability"], feeds)
+    np.testing.assert_allclose(found[1], pipeline.decision_function(frame), rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(found[2], pipeline.predict_proba(frame)[:, 1], rtol=0.0, atol=1e-12)
+    assert (found[0] == pipeline.predict(frame)).all()
+    with pytest.raises(NotExportable, match="Column 'street' holds text or dates, and skl2onnx hands"):
+        skl2onnx.to_onnx(fitted(frame, y, "additive"), frame[:1])
+
+
+def test_skl2onnx_converts_an_estimator_of_a_frame():
+    skl2onnx = pytest.importorskip("skl2onnx")
+    register_skl2onnx()
+    X, y = numbers(200, missing=0.0)
+    frame = pd.DataFrame(X[:, [0, 2]], columns=["a", "b"])
+    model = AUCClassifier().fit(frame, y)
+    graph = skl2onnx.to_onnx(model, frame[:1])
+    session = ort.InferenceSession(graph.SerializeToString(), providers=["CPUExecutionProvider"])
+    score = session.run(["score"], {name: frame[[name]].to_numpy() for name in frame})[0]
+    np.testing.assert_allclose(score, model.decision_function(frame), rtol=0.0, atol=1e-12)

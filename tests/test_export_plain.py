@@ -6,6 +6,7 @@ import ast
 import json
 import sqlite3
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -77,7 +78,7 @@ def rows_of(columns: dict[str, np.ndarray]) -> list[dict[str, Any]]:
     return [dict(zip(plain, row, strict=True)) for row in zip(*plain.values(), strict=True)]
 
 
-def sql_frame(columns: dict[str, np.ndarray], parts: dict[str, tuple[str, ...]]) -> pd.DataFrame:
+def sql_frame(columns: dict[str, np.ndarray], parts: Mapping[str, tuple[str, ...]]) -> pd.DataFrame:
     """A table as the SQL expression takes it: with the parts of dates."""
     found: dict[str, Any] = {}
     for name, values in columns.items():
@@ -94,12 +95,15 @@ def table(n: int = 300, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
     age = rng.normal(50.0, 12.0, n)
     town = rng.choice(["O'Brien", 'Łódź "old"', "a\\b", "--", "new\nline"], n).astype(object)
     when = np.datetime64("1969-06-01T05:30", "us") + rng.integers(0, 700 * 86_400, n).astype("timedelta64[s]")
-    y = 0.1 * age + 2.0 * (town == "--") + (when.astype("datetime64[M]").astype(int) % 12) / 6.0 + rng.normal(0, 1, n) > 6.0
+    y = (
+        0.1 * age + 2.0 * (town == "--") + (when.astype("datetime64[M]").astype(int) % 12) / 6.0 + rng.normal(0, 1, n)
+        > 6.0
+    )
     frame = pd.DataFrame(
         {
             'age "exact"': np.where(rng.random(n) < 0.1, np.nan, age),
             "größe; DROP TABLE rows --": np.round(rng.normal(170.0, 9.0, n)),
-            "town": np.where(rng.random(n) < 0.1, None, town),
+            "town": pd.Series(town).where(rng.random(n) > 0.1),
             "when": np.where(rng.random(n) < 0.1, np.datetime64("NaT"), when),
             "twice\nnamed": rng.random(n) < 0.5,
         }
@@ -189,7 +193,9 @@ def test_isotonic_probabilities():
 def test_parts_of_several_columns_are_refused_with_the_reason(features, export):
     frame, y = table(100)
     model = fitted(frame[['age "exact"', "town"]], y, features)
-    with pytest.raises(NotExportable, match=r"depend on several columns at once \((a kernel|trees)\).*features='additive'"):
+    with pytest.raises(
+        NotExportable, match=r"depend on several columns at once \((a kernel|trees)\).*features='additive'"
+    ):
         export(model)
 
 
@@ -214,10 +220,12 @@ def test_messy_files(case, tmp_path):
         np.testing.assert_allclose(scores, expected, rtol=0.0, atol=NEAR * expected.std())
 
 
-names = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), min_size=1, max_size=8)
+names = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=8)
 
 
-@given(names, st.lists(names, unique=True, max_size=4), st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=5, unique=True))
+@given(
+    names, st.lists(names, unique=True, max_size=4), st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=5, unique=True)
+)
 @settings(max_examples=25, deadline=None)
 def test_any_name_text_and_curve(name, texts, nodes):
     nodes = np.sort(nodes)
@@ -226,7 +234,13 @@ def test_any_name_text_and_curve(name, texts, nodes):
     other = f"{name}'"
     columns = (Column(name, 0), Column(other, 1))
     scorer = Scorer((Input(name), Input(other, "text")), columns, (curve, heights), constant=1.5)
-    values: list[float | None] = [*nodes.tolist(), float(nodes[0]) - 2.0, float(nodes[-1]) + 2.0, float(nodes.mean()), None]
+    values: list[float | None] = [
+        *nodes.tolist(),
+        float(nodes[0]) - 2.0,
+        float(nodes[-1]) + 2.0,
+        float(nodes.mean()),
+        None,
+    ]
     rows = [{name: value, other: text} for value in values for text in (*texts, "", None, "other than all")]
     # np.interp and the dict are the oracle
     expected = []

@@ -3,11 +3,13 @@ from .from_estimators import scorer_of
 from .onnx_model import to_onnx
 from .plain_python import to_python
 from .scorer import NotExportable, Scorer
+from .skl2onnx_converters import register_skl2onnx
 from .sql import to_sql
 
 __all__ = [
     "NotExportable",
     "Scorer",
+    "register_skl2onnx",
     "scorer_of",
     "to_onnx",
     "to_python",

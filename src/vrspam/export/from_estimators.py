@@ -23,7 +23,7 @@ from vrspam.export.scorer import (
 )
 from vrspam.features import StackedFeatures
 from vrspam.features.encoders import Curves
-from vrspam.features.readings import Dates, Numbers, Reading
+from vrspam.features.readings import Dates, Reading
 from vrspam.features.tables import part_name
 from vrspam.moments.spread import spread
 
@@ -115,6 +115,7 @@ def take_columns(
 def input_of_reading(name: str, how: Reading) -> Input:
     """The input for a column that training read as dates, or as text that is numbers: the number itself.
 
+    >>> from vrspam.features.readings import Numbers
     >>> input_of_reading("income", Numbers(".", ",", "$")).note
     "In training this was text such as '$1,234.5': give the number, 1234.5."
     >>> input_of_reading("share", Numbers(unit="%")).note

@@ -43,7 +43,7 @@ class Graph:
         if key not in self._made:
             name = self._name("constant")
             if array.dtype.kind in "OU":
-                texts = [str(value).encode() for value in array.ravel().tolist()]
+                texts: Any = [str(value).encode() for value in array.ravel().tolist()]
                 tensor = helper.make_tensor(name, TensorProto.STRING, array.shape, texts)
             else:
                 tensor = numpy_helper.from_array(np.ascontiguousarray(array), name)

@@ -11,9 +11,10 @@ from onnx import TensorProto, helper
 import vrspam
 from vrspam.export.from_estimators import scorer_of
 from vrspam.export.graph import IR_VERSION, ML, ML_OPSET, OPSET, Graph
-from vrspam.export.operators import Rows, curve_matrix, date_parts, kernel_score, sum_curves, sum_tables, tree_score
+from vrspam.export.operators import Rows, curve_matrix, date_parts, kernel_score, sum_curves, sum_tables
 from vrspam.export.precision import Precision, try_single
-from vrspam.export.scorer import DATE, NUMBER, TEXT, Curve, Input, NotExportable, Scorer, Table, round_nodes
+from vrspam.export.scorer import DATE, TEXT, Curve, Input, NotExportable, Scorer, Table, round_nodes
+from vrspam.export.tree_scores import tree_score
 from vrspam.features.encoders import Indicators
 from vrspam.model_selection.calibration import Isotonic, Sigmoid
 
@@ -75,30 +76,31 @@ def to_onnx(estimator: Any, *, dtype: str = "float32") -> onnx.ModelProto:
     return graph_of(scorer_of(estimator), dtype)
 
 
-def graph_of(scorer: Scorer, dtype: str) -> onnx.ModelProto:
-    """The ONNX model of a scorer."""
+def graph_of(scorer: Scorer, dtype: str, inputs: bool | None = None) -> onnx.ModelProto:
+    """The ONNX model of a scorer; `inputs` says whether all numbers that go in are float32, where that is settled."""
     single = dtype == "float32"
     double = Precision((False,) * len(scorer.inputs), (False,) * len(scorer.kernels))
     precision = try_single(scorer) if single else double
-    if scorer.matrix and not all(precision.inputs):  # a matrix has one type
-        precision = precision._replace(inputs=double.inputs)
+    if scorer.matrix:  # which has one type
+        all_single = all(precision.inputs) if inputs is None else inputs
+        precision = precision._replace(inputs=(all_single,) * len(scorer.inputs))
     scorer = round_nodes(scorer, precision.inputs)
     names = _input_names(scorer)
     graph = Graph([*names, MATRIX, *OUTPUTS])
-    inputs = _inputs(scorer, names, precision)
-    rows = _rows(graph, scorer, [one.name for one in inputs])
+    taken = _inputs(scorer, names, precision)
+    rows = _rows(graph, scorer, names)
     score = _score(rows, scorer, precision)
     probability = _probability(graph, scorer, score)
     _label(graph, scorer, score, probability)
     for value, name in ((score, SCORE), (probability, PROBABILITY)):
         graph.add("Cast", value, to=TYPES[dtype], output=name)
     outputs = [
-        helper.make_tensor_value_info(LABEL, _label_type(scorer), [BATCH], "The likelier class."),
+        helper.make_tensor_value_info(LABEL, label_type(scorer), [BATCH], "The likelier class."),
         helper.make_tensor_value_info(SCORE, TYPES[dtype], [BATCH], "Higher is more likely the second class."),
         helper.make_tensor_value_info(PROBABILITY, TYPES[dtype], [BATCH], _probability_note(scorer)),
     ]
     model = helper.make_model(
-        helper.make_graph(graph.nodes, "vrspam", inputs, outputs, graph.used_constants()),
+        helper.make_graph(graph.nodes, "vrspam", taken, outputs, graph.used_constants()),
         opset_imports=[helper.make_opsetid("", OPSET), helper.make_opsetid(ML, ML_OPSET)],
         ir_version=IR_VERSION,
         producer_name="vrspam",
@@ -130,7 +132,7 @@ def _input_names(scorer: Scorer) -> list[str]:
 def _inputs(scorer: Scorer, names: list[str], precision: Precision) -> list[onnx.ValueInfoProto]:
     if scorer.matrix:
         kind = TYPES["float32" if all(precision.inputs) else "float64"]
-        note = f"One row for each row to score, {len(scorer.inputs)} columns in the order of training. {_gap_note(scorer, 0)}"
+        note = f"{len(scorer.inputs)} columns of numbers, in the order of training. {_gap_note(scorer, 0)}"
         return [helper.make_tensor_value_info(MATRIX, kind, [BATCH, len(scorer.inputs)], note)]
     found = []
     for number, (name, one) in enumerate(zip(names, scorer.inputs, strict=True)):
@@ -167,8 +169,8 @@ def _missing_text(scorer: Scorer, column: int) -> str:
     """The text for a missing value: "", unless that is a category."""
     effect = scorer.effects[column]
     known = set(effect.values) if isinstance(effect, Table) else set()
-    for part in (*scorer.kernels, *scorer.trees):
-        encoder = part.encoders[column]
+    for encoders in [part.encoders for part in scorer.kernels] + [part.encoders for part in scorer.trees]:
+        encoder = encoders[column]
         known |= set(encoder.categories) if isinstance(encoder, Indicators) else set()
     text = ""
     while text in known:
@@ -231,16 +233,19 @@ def _probability(graph: Graph, scorer: Scorer, score: str) -> str:
 def _label(graph: Graph, scorer: Scorer, score: str, probability: str) -> None:
     value, limit = (probability, 0.5) if scorer.threshold is None else (score, scorer.threshold)
     positive = graph.add("Greater", value, graph.constant([limit]))
-    kind = _label_type(scorer)
+    kind = label_type(scorer)
     if kind == TensorProto.BOOL:
-        graph.add("Cast" if scorer.classes[1] else "Not", positive, output=LABEL, **({"to": kind} if scorer.classes[1] else {}))
+        same = positive if scorer.classes[1] else graph.add("Not", positive)
+        graph.add("Cast", same, to=kind, output=LABEL)
         return
-    dtype = {TensorProto.STRING: object, TensorProto.INT64: np.int64, TensorProto.DOUBLE: np.float64}[kind]
+    dtype: Any = np.float64 if kind == TensorProto.DOUBLE else np.int64
+    dtype = object if kind == TensorProto.STRING else dtype
     negative_label, positive_label = (graph.constant(np.array([label], dtype=dtype)) for label in scorer.classes)
     graph.add("Where", positive, positive_label, negative_label, output=LABEL)
 
 
-def _label_type(scorer: Scorer) -> int:
+def label_type(scorer: Scorer) -> int:
+    """The type of the labels, a number of `TensorProto`."""
     classes = scorer.classes
     if all(isinstance(label, bool) for label in classes):
         return TensorProto.BOOL
@@ -249,7 +254,9 @@ def _label_type(scorer: Scorer) -> int:
         return TensorProto.INT64 if whole else TensorProto.DOUBLE
     if all(isinstance(label, str) for label in classes):
         return TensorProto.STRING
-    raise NotExportable(f"The classes {classes[0]!r} and {classes[1]!r} are neither numbers nor texts: train with those.")
+    raise NotExportable(
+        f"The classes {classes[0]!r} and {classes[1]!r} are neither numbers nor texts: train with those."
+    )
 
 
 def _probability_note(scorer: Scorer) -> str:

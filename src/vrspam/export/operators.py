@@ -1,25 +1,23 @@
-"""The parts of a score as ONNX operators: dates, curves, tables, kernels, trees. All sums are in double."""
+"""The parts of a score as ONNX operators: dates, curves, tables, kernels. All sums are in double."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from onnx import TensorProto, numpy_helper
+from onnx import TensorProto
 
+from vrspam.export.ensembles import find_places
 from vrspam.export.graph import ML, Graph
-from vrspam.export.scorer import Curve, KernelPart, Table, TreePart, curve_of
+from vrspam.export.scorer import Curve, KernelPart, Table, curve_of
 from vrspam.features.encoders import Curves, Indicators
 from vrspam.features.readings import HOUR, MONTH, WEEKDAY, YEAR
 
 DAY = 86_400_000_000  # in microseconds
 HOUR_LENGTH = 3_600_000_000
 NOT_A_TIME = int(np.iinfo(np.int64).min)
-LARGEST = float(np.finfo(np.float64).max)
-MOST_GROUPS = 4  # ways to split categories, for each tree, up to which each has a column of its own
-MOST_SUMMANDS = 6
 
 
 @dataclass(frozen=True)
@@ -97,7 +95,9 @@ def date_parts(graph: Graph, moments: str, parts: Sequence[str]) -> list[str]:
 def _month(graph: Graph, days: str, op: Any) -> str:
     """The month of a day, 1 to 12, by the calendar of 400 years that begins in March, so that leap days come last."""
     of_era = op("Mod", op("Add", days, 719_468), 146_097)
-    leaps = graph.add("Sub", op("Div", of_era, 36_524), graph.add("Add", op("Div", of_era, 1_460), _last(graph, of_era)))
+    leaps = graph.add(
+        "Sub", op("Div", of_era, 36_524), graph.add("Add", op("Div", of_era, 1_460), _last(graph, of_era))
+    )
     year = op("Div", graph.add("Add", of_era, leaps), 365)
     before = graph.add("Sub", graph.add("Add", op("Mul", year, 365), op("Div", year, 4)), op("Div", year, 100))
     of_year = graph.add("Sub", of_era, before)
@@ -107,102 +107,6 @@ def _month(graph: Graph, days: str, op: Any) -> str:
 
 def _last(graph: Graph, of_era: str) -> str:
     return graph.add("Div", of_era, graph.constant([146_096], np.int64))
-
-
-# Trees of thresholds, which find the place of a number among others as well.
-
-
-class Ensemble(NamedTuple):
-    """Whole binary trees, level by level.
-
-    Attributes
-    ----------
-    columns, thresholds, absent_left : ndarray of shape (trees, nodes)
-        What each node compares, and whether a missing value goes to the left.
-    weights : ndarray of shape (trees, leaves, m)
-        What each leaf adds to the outputs `targets`.
-    targets : ndarray of shape (trees, m)
-    """
-
-    columns: np.ndarray
-    thresholds: np.ndarray
-    absent_left: np.ndarray
-    weights: np.ndarray
-    targets: np.ndarray
-
-
-def _run_trees(graph: Graph, X: str, mode: str, ensembles: Sequence[Ensemble]) -> str:
-    """The outputs of all trees, added up: shape (rows, outputs), in float32."""
-    nodes: dict[str, list[np.ndarray]] = {}
-    leaves: dict[str, list[np.ndarray]] = {}
-    modes: list[str] = []
-    first = 0
-    for ensemble in ensembles:
-        trees, inner, (_, n_leaves, m) = len(ensemble.columns), ensemble.columns.shape[1], ensemble.weights.shape
-        node, tree = np.arange(inner + n_leaves), first + np.arange(trees)
-        is_leaf = node >= inner
-        at_leaf = np.zeros((trees, n_leaves), dtype=np.int64)
-        per_leaf = (trees, n_leaves, m)
-        for kept, values in (
-            ("nodes_treeids", np.repeat(tree, node.size)),
-            ("nodes_nodeids", np.tile(node, trees)),
-            ("nodes_featureids", np.hstack([ensemble.columns, at_leaf])),
-            ("nodes_truenodeids", np.tile(np.where(is_leaf, 0, 2 * node + 1), trees)),
-            ("nodes_falsenodeids", np.tile(np.where(is_leaf, 0, 2 * node + 2), trees)),
-            ("nodes_missing_value_tracks_true", np.hstack([ensemble.absent_left, at_leaf])),
-            ("nodes_values_as_tensor", np.hstack([ensemble.thresholds, at_leaf])),
-        ):
-            nodes.setdefault(kept, []).append(values.ravel())
-        modes += ([mode] * inner + ["LEAF"] * n_leaves) * trees
-        for kept, values in (
-            ("target_treeids", np.broadcast_to(tree[:, np.newaxis, np.newaxis], per_leaf)),
-            ("target_nodeids", np.broadcast_to(node[np.newaxis, inner:, np.newaxis], per_leaf)),
-            ("target_ids", np.broadcast_to(ensemble.targets[:, np.newaxis], per_leaf)),
-            ("target_weights_as_tensor", ensemble.weights),
-        ):
-            leaves.setdefault(kept, []).append(values.ravel())
-        first += trees
-    attributes: dict[str, Any] = {}
-    for name, parts in {**nodes, **leaves}.items():
-        whole = np.concatenate(parts)
-        is_tensor = name.endswith("_as_tensor")
-        attributes[name] = numpy_helper.from_array(whole.astype(np.float64)) if is_tensor else whole.astype(int).tolist()
-    return graph.add(
-        "TreeEnsembleRegressor",
-        X,
-        domain=ML,
-        n_targets=1 + max(int(ensemble.targets.max()) for ensemble in ensembles),
-        aggregate_function="SUM",
-        post_transform="NONE",
-        nodes_modes=modes,
-        **attributes,
-    )
-
-
-def _find_places(graph: Graph, X: str, nodes: Sequence[np.ndarray], starts: Sequence[int], below: bool) -> str:
-    """How many nodes are at most x, or with `below` less than x, for each column of X; `starts` are added.
-
-    They are numbers below 2²⁴, which floats hold exactly.
-    """
-    ensembles = []
-    for number, (sorted_nodes, start) in enumerate(zip(nodes, starts, strict=True)):
-        depth = max(1, sorted_nodes.size.bit_length())
-        inner = 2**depth - 1
-        padded = np.full(inner, LARGEST)
-        padded[: sorted_nodes.size] = sorted_nodes
-        order = [(2 * p + 1) * 2 ** (depth - level - 1) - 1 for level in range(depth) for p in range(2**level)]
-        places = start + np.minimum(np.arange(inner + 1), sorted_nodes.size)
-        ensembles.append(
-            Ensemble(
-                columns=np.full((1, inner), number),
-                thresholds=padded[order][np.newaxis],
-                absent_left=np.ones((1, inner), dtype=bool),
-                weights=places[np.newaxis, :, np.newaxis],
-                targets=np.full((1, 1), number),
-            )
-        )
-    found = _run_trees(graph, X, "BRANCH_LEQ" if below else "BRANCH_LT", ensembles)
-    return graph.cast(found, TensorProto.INT64)
 
 
 # Curves and tables.
@@ -219,7 +123,7 @@ def curve_matrix(graph: Graph, X: str, curves: Sequence[Curve]) -> str:
     else:
         segments = [curve.segments for curve in curves]
         starts = np.cumsum([0, *(part[0].size for part in segments[:-1])])
-        places = _find_places(graph, X, [curve.nodes for curve in curves], starts.tolist(), below=False)
+        places = find_places(graph, X, [curve.nodes for curve in curves], starts.tolist(), below=False)
         base, value, slope = (
             graph.add("Gather", graph.constant(np.concatenate([part[i] for part in segments])), places)
             for i in range(3)
@@ -262,7 +166,9 @@ def sum_tables(rows: Rows, tables: Mapping[int, Table]) -> list[str]:
 def kernel_score(rows: Rows, part: KernelPart, dtype: int) -> str:
     """What the bumps of a kernel add to the score; its matrix is computed in `dtype`."""
     graph = rows.graph
-    blocks, order, start = [], [], 0
+    blocks: list[str] = []
+    order: list[int] = []  # of the encoded columns in `blocks`
+    start = 0
     ranks: list[tuple[int, int, Curve]] = []  # column, place of its rank, curve
     gaps: list[tuple[int, int]] = []
     for column, encoder in enumerate(part.encoders):
@@ -309,152 +215,3 @@ def _one_hot(rows: Rows, column: int, encoder: Indicators) -> str:
         design[-1, encoder.other] = encoder.design[encoder.other, encoder.other]
     chosen = rows.graph.add("Gather", rows.graph.constant(design), rows.codes(column, names))
     return rows.graph.add("Squeeze", chosen, rows.graph.constant([1], np.int64))
-
-
-# Trees of a feature map.
-
-
-def tree_score(rows: Rows, part: TreePart) -> str:
-    """What the leaves of trees add to the score."""
-    graph = rows.graph
-    n_trees, n_leaves = part.sums.shape
-    groups = _category_groups(part)
-    if sum(len(sides) for sides in groups.values()) > MOST_GROUPS * n_trees:
-        leaves = _leaves_by_level(rows, part)
-        starts = graph.constant([np.arange(n_trees) * n_leaves], np.int64)
-        sums = graph.constant(part.sums.ravel())
-        return graph.sum_columns(graph.add("Gather", sums, graph.add("Add", leaves, starts)))
-    X, ensemble = _whole_trees(rows, part, groups)
-    return graph.sum_columns(graph.cast(_run_trees(graph, X, "BRANCH_LEQ", [ensemble]), TensorProto.DOUBLE))
-
-
-def exact_summands(values: np.ndarray) -> np.ndarray:
-    """Numbers (trees × leaves) as sums of numbers whose sums over trees are exact in float32: a last axis for them.
-
-    The first are multiples of a power of two, so large that their sums have at most 24 bits; the next are the same of
-    what is left.
-
-    >>> parts = exact_summands(np.array([[0.1, -0.3], [0.7, 0.2]]))
-    >>> float(np.abs(parts.sum(axis=-1) - [[0.1, -0.3], [0.7, 0.2]]).max()) < 1e-16
-    True
-    """
-    left, parts = values, []
-    most = np.abs(values).max(axis=1).sum()
-    for _ in range(MOST_SUMMANDS):
-        bound = np.abs(left).max(axis=1).sum()
-        if parts and bound <= 1e-17 * most:
-            break
-        unit = 2.0 ** (np.frexp(bound)[1] - 23)
-        parts.append(np.round(left / unit) * unit)
-        left = left - parts[-1]
-    return np.stack(parts, axis=-1)
-
-
-def _category_groups(part: TreePart) -> dict[int, np.ndarray]:
-    """For each column of categories the different ways in which nodes split it: (ways, codes), True to the right."""
-    from vrspam.kernels import CATEGORY_PRIME  # compiled code is loaded only when it is needed
-
-    found = {}
-    for column, encoder in enumerate(part.encoders):
-        if isinstance(encoder, Indicators):
-            here = part.trees["columns"] == column
-            factors, limits = (part.trees[name][here].astype(np.int64) for name in ("multipliers", "thresholds"))
-            codes = np.arange(encoder.width)
-            places = np.where(
-                factors[:, np.newaxis] == 0, codes, (codes + 1) * factors[:, np.newaxis] % CATEGORY_PRIME
-            )
-            found[column] = places > limits[:, np.newaxis]
-    return {column: np.unique(sides, axis=0) for column, sides in found.items() if len(sides)}
-
-
-def _whole_trees(rows: Rows, part: TreePart, groups: Mapping[int, np.ndarray]) -> tuple[str, Ensemble]:
-    """The trees as they are, over the columns of numbers and, for each way to split a category, a column of its side."""
-    from vrspam.kernels import CATEGORY_PRIME
-
-    graph, blocks, width = rows.graph, [], 0
-    columns, limits, factors = (part.trees[name].astype(np.int64) for name in ("columns", "thresholds", "multipliers"))
-    features, thresholds = np.zeros_like(columns), np.full(columns.shape, 0.5)
-    numeric = {j: encoder for j, encoder in enumerate(part.encoders) if isinstance(encoder, Curves)}
-    if numeric:
-        blocks.append(rows.numbers(list(numeric)))
-        width = len(numeric)
-    for place, (column, encoder) in enumerate(numeric.items()):
-        here = columns == column
-        features[here] = place
-        # a row goes to the left if at most `limit` nodes are less than its value, so that node `limit` is not
-        padded = np.concatenate([[-LARGEST], encoder.nodes, [LARGEST]])
-        thresholds[here] = padded[np.clip(limits[here], -1, encoder.nodes.size) + 1]
-    for column, sides in groups.items():
-        encoder, here = part.encoders[column], columns == column
-        assert isinstance(encoder, Indicators)
-        codes = np.arange(encoder.width)
-        factor = factors[here][:, np.newaxis]
-        own = np.where(factor == 0, codes, (codes + 1) * factor % CATEGORY_PRIME) > limits[here][:, np.newaxis]
-        _, numbers = np.unique(np.vstack([sides, own]), axis=0, return_inverse=True)
-        features[here] = width + numbers.ravel()[len(sides) :]
-        of_codes = np.vstack([sides.T.astype(np.float64), np.full(len(sides), np.nan)])  # the last for none: -1
-        names = [name for name in encoder.codes if name is not None]
-        order = [*range(len(names)), encoder.codes.get(None, -1), encoder.other]
-        chosen = graph.add("Gather", graph.constant(of_codes[order]), rows.codes(column, names))
-        blocks.append(graph.add("Squeeze", chosen, graph.constant([1], np.int64)))
-        width += len(sides)
-    weights = exact_summands(part.sums)
-    targets = np.tile(np.arange(weights.shape[2]), (len(columns), 1))
-    X = graph.add("Concat", *blocks, axis=1) if len(blocks) > 1 else blocks[0]
-    return X, Ensemble(features, thresholds, part.trees["absent_left"], weights, targets)
-
-
-def _leaves_by_level(rows: Rows, part: TreePart) -> str:
-    """The leaves of rows in trees that split categories too: from level to level, for all trees at once."""
-    from vrspam.kernels import CATEGORY_PRIME  # compiled code is loaded only when it is needed
-
-    graph = rows.graph
-    n_trees, n_nodes = part.trees["columns"].shape
-    prime = graph.constant([CATEGORY_PRIME], np.int64)
-    codes = _codes(rows, part)
-    tables = {
-        name: graph.constant(part.trees[name].astype(np.int64).ravel())
-        for name in ("columns", "thresholds", "multipliers")
-    }
-    sides = graph.constant(part.trees["absent_left"].ravel())
-    starts = np.arange(n_trees, dtype=np.int64)[np.newaxis] * n_nodes
-    node = ""  # of each row in each tree, counted from the root of the tree
-    one, two, zero = (graph.constant([number], np.int64) for number in (1, 2, 0))
-    for level in range((n_nodes + 1).bit_length() - 1):
-        if level == 0:
-            flat = graph.constant(starts)
-            code = graph.add("Gather", codes, graph.constant(part.trees["columns"][:, 0], np.int64), axis=1)
-        else:
-            flat = graph.add("Add", node, graph.constant(starts))
-            code = graph.add("GatherElements", codes, graph.add("Gather", tables["columns"], flat), axis=1)
-        factor = graph.add("Gather", tables["multipliers"], flat)
-        place = graph.add("Mod", graph.add("Mul", graph.add("Add", code, one), factor), prime)
-        value = graph.add("Where", graph.add("Equal", factor, zero), code, place)
-        above = graph.add("Greater", value, graph.add("Gather", tables["thresholds"], flat))
-        absent = graph.add("Less", code, zero)
-        absent_right = graph.add("And", absent, graph.add("Not", graph.add("Gather", sides, flat)))
-        right = graph.add("Or", absent_right, graph.add("And", graph.add("Not", absent), above))
-        step = graph.add("Add", graph.cast(right, TensorProto.INT64), one)
-        node = step if level == 0 else graph.add("Add", graph.add("Mul", node, two), step)
-    return graph.add("Sub", node, graph.constant([n_nodes], np.int64))
-
-
-def _codes(rows: Rows, part: TreePart) -> str:
-    """The place of each value among the quantiles of its column, or the number of its category; -1 for none."""
-    graph = rows.graph
-    blocks, order = [], []
-    numeric = {j: encoder for j, encoder in enumerate(part.encoders) if isinstance(encoder, Curves)}
-    minus = graph.constant([-1], np.int64)
-    if numeric:
-        X = rows.numbers(list(numeric))
-        places = _find_places(graph, X, [one.nodes for one in numeric.values()], [0] * len(numeric), below=True)
-        blocks.append(graph.add("Where", graph.add("IsNaN", X), minus, places))
-        order += list(numeric)
-    for column, encoder in enumerate(part.encoders):
-        if isinstance(encoder, Indicators):
-            names = [name for name in encoder.codes if name is not None]
-            numbers = [*range(len(names)), encoder.codes.get(None, -1), encoder.other]
-            blocks.append(graph.add("Gather", graph.constant(numbers, np.int64), rows.codes(column, names)))
-            order.append(column)
-    whole = graph.add("Concat", *blocks, axis=1) if len(blocks) > 1 else blocks[0]
-    return graph.columns(whole, np.argsort(order).tolist(), len(order))

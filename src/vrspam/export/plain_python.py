@@ -109,8 +109,9 @@ def to_python(model: Any) -> str:
     lines = [
         f'"""Scores rows: higher means more likely {_docstring(scorer.classes[1])}.',
         "",
-        "`score(row)` takes a dict from the names of columns to values and returns a number; `parts(row)` says what each",
-        "column adds to it. None, NaN and an empty text are missing values; a column that is not in the dict is an error.",
+        "`score(row)` takes a dict from the names of columns to values and returns a number; `parts(row)` says what",
+        "each column adds to it. None, NaN and an empty text are missing values; a column that is not in the dict is",
+        "an error.",
         "",
         written_by(),
         '"""',
@@ -173,7 +174,12 @@ def _effect(effect: Effect | None, value: str, number: int) -> tuple[list[str], 
         name = f"CATEGORIES_{number}"
         heights = [f"    {text!r}: {_number(height)}," for text, height in effect.values.items()]
         comment = f"# Any other text adds {_number(effect.other)}."
-        return [comment, f"{name} = {{", *heights, "}"], f"_category({value}, {name}, {_number(effect.other)}, {missing})"
+        return [
+            comment,
+            f"{name} = {{",
+            *heights,
+            "}",
+        ], f"_category({value}, {name}, {_number(effect.other)}, {missing})"
     if effect.is_line:
         at, height, slope = (_number(part) for part in (effect.nodes[0], effect.values[0], effect.left))
         return [f"LINE_{number} = ({at}, {height}, {slope})  # at, height, slope"], (
@@ -204,10 +210,16 @@ def _calibration(scorer: Scorer) -> tuple[list[str], list[str]]:
         ]
     elif isinstance(calibration, Isotonic):
         constants = ["", "", "# Probabilities of scores: straight lines between these, constant outside."]
-        constants += ["PROBABILITIES = (", *_points(calibration.scores + scorer.baseline, calibration.probabilities), ")"]
+        constants += [
+            "PROBABILITIES = (",
+            *_points(calibration.scores + scorer.baseline, calibration.probabilities),
+            ")",
+        ]
         body = ["    return _curve(score(row), PROBABILITIES, 0.0, 0.0, math.nan)"]
     elif calibration is not None:
-        raise NotExportable(f"The calibration {type(calibration).__name__} cannot be exported: use sigmoid or isotonic.")
+        raise NotExportable(
+            f"The calibration {type(calibration).__name__} cannot be exported: use sigmoid or isotonic."
+        )
     if calibration is not None:
         words = f'    """The probability that the label of a row is {_docstring(positive)}."""'
         functions += ["", "def probability(row):", words, *body, ""]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from vrspam.export.scorer import NUMBER, Curve, KernelPart, Scorer, curve_of
 from vrspam.features.encoders import Curves
 
-LIMIT = 2e-6  # of the spread of the scores, that rounding may change them by: some way below what is promised
+# Parts of the spread of the scores that rounding of inputs, and of sums, may change them by: below what is promised.
+INPUT_LIMIT, SUM_LIMIT = 4e-6, 2e-6
 TRIED_ROWS = 256
 EXACT = 2.0**24  # float32 holds all whole numbers up to here
 SPACING = 2.0**-23  # of float32, beside the number itself: half of it for a value, half for a node
@@ -30,7 +31,7 @@ def try_single(scorer: Scorer) -> Precision:
     sums of large coefficients that nearly cancel. Thresholds of trees are not looked at: a row within rounding of one
     may fall to either side.
     """
-    allowed = LIMIT * _spread(scorer)
+    spread = _spread(scorer)
     errors = np.zeros(len(scorer.inputs))
     slopes = [_largest_slopes(part) for part in scorer.kernels]
     for j, column in enumerate(scorer.columns):
@@ -44,16 +45,17 @@ def try_single(scorer: Scorer) -> Precision:
                 place = sum(before.width for before in part.encoders[:j])
                 error += slope[place] * _rounding(curve_of(encoder, np.ones(1)))
         errors[column.source] += error
-    kernels = tuple(_rounding_of_sums(part) <= allowed for part in scorer.kernels)
-    single = _smallest(errors, allowed) & [one.kind == NUMBER for one in scorer.inputs]
+    kernels = tuple(_rounding_of_sums(part) <= SUM_LIMIT * spread for part in scorer.kernels)
+    single = _smallest(errors, INPUT_LIMIT * spread) & [one.kind == NUMBER for one in scorer.inputs]
     return Precision(tuple(single.tolist()), kernels)
 
 
 def _smallest(errors: np.ndarray, allowed: float) -> np.ndarray:
-    """Which errors, the smallest first, add up to no more than is allowed; those of 0 always."""
+    """Which errors, the smallest first, are together no more than is allowed (as squares: they do not go one way)."""
     order = np.argsort(errors, kind="stable")
     within = np.zeros(errors.size, dtype=bool)
-    within[order] = np.cumsum(errors[order]) <= allowed
+    with np.errstate(over="ignore"):
+        within[order] = np.sqrt(np.cumsum(errors[order] ** 2)) <= allowed
     return within | (errors == 0.0)
 
 
@@ -69,8 +71,8 @@ def _rounding(curve: Curve, typical: np.ndarray | None = None) -> float:
     if nodes.size == 1:
         far = 0.0 if typical is None else abs(float(typical[0])) + 3.0 * float(typical[1])
         return max(abs(curve.left), abs(curve.right)) * far * SPACING / 2.0
-    whole = np.count_nonzero(nodes == np.round(nodes)) >= nodes.size - 2  # two may be where a curve is cut off
-    if whole and nodes.size > 4 and np.abs(nodes).max() <= EXACT:
+    whole = np.count_nonzero(nodes == np.round(nodes)) >= nodes.size - 2 * (nodes.size > 4)  # where a curve is cut off
+    if whole and not curve.is_line and np.abs(nodes).max() <= EXACT:
         return 0.0
     size = np.maximum(np.abs(nodes[:-1]), np.abs(nodes[1:]))
     size = np.where((size > 1e-30) & (size < 1e30), size, np.inf)  # float32 ends near there
@@ -90,13 +92,14 @@ def _spread(scorer: Scorer) -> float:
                 some = rng.uniform(effect.nodes[0] / 2.0, effect.nodes[1] / 2.0, TRIED_ROWS) * 2.0
             found += effect(some)
         elif isinstance(effect, Curve) and scorer.typical is not None:
-            found += effect(rng.normal(*scorer.typical[:, j], TRIED_ROWS))
+            mean, deviation = scorer.typical[:, j].tolist()
+            found += effect(rng.normal(mean, deviation, TRIED_ROWS))
     for part in scorer.kernels:
         found += _kernel(part, rng.permutation(part.landmarks)[np.arange(TRIED_ROWS) % len(part.landmarks)], np.float64)
     return float(np.std(found))
 
 
-def _exponents(part: KernelPart, u: np.ndarray, dtype: type) -> np.ndarray:
+def _exponents(part: KernelPart, u: np.ndarray, dtype: Any) -> np.ndarray:
     """-γ‖u - z‖² as the graph computes it."""
     z = part.landmarks
     left = np.hstack([u, np.sum(u * u, axis=1, keepdims=True), np.ones((len(u), 1))]).astype(dtype)
@@ -104,7 +107,7 @@ def _exponents(part: KernelPart, u: np.ndarray, dtype: type) -> np.ndarray:
     return left @ right.T.astype(dtype)
 
 
-def _kernel(part: KernelPart, u: np.ndarray, dtype: type) -> np.ndarray:
+def _kernel(part: KernelPart, u: np.ndarray, dtype: Any) -> np.ndarray:
     """What a kernel adds to the score."""
     return np.exp(_exponents(part, u, dtype)) @ part.coef.astype(dtype)
 

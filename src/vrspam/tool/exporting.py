@@ -126,8 +126,8 @@ def _file_columns(schema: Schema) -> tuple[tuple[Input, ...], tuple[Column, ...]
         source, part = made.get(name, (name, None))
         if source not in inputs:
             plain = Input(source, TEXT if source in schema.categorical else NUMBER)
-            reading = schema.readings.get(source)
-            inputs[source] = plain if reading is None else input_of_reading(source, reading)
+            how = schema.readings.get(source)
+            inputs[source] = plain if how is None else input_of_reading(source, how)
         columns.append(Column(name, list(inputs).index(source), part))
     return tuple(inputs.values()), tuple(columns)
 
