@@ -11,6 +11,6 @@ import lazy_loader
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 if "skl2onnx" in sys.modules:
-    from vrspam.export.skl2onnx_converters import register_skl2onnx
+    from vrspam.export.onnx_graphs import register_skl2onnx
 
     register_skl2onnx()

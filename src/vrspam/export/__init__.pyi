@@ -1,9 +1,8 @@
 # The public names and where they live: read by type checkers, by editors and, at import, by lazy_loader.
 from .from_estimators import scorer_of
-from .onnx_model import to_onnx
+from .onnx_graphs import register_skl2onnx, to_onnx
 from .plain_python import to_python
 from .scorer import NotExportable, Scorer
-from .skl2onnx_converters import register_skl2onnx
 from .sql import to_sql
 
 __all__ = [

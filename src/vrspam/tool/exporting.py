@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from vrspam._utils.atomic import replacing
-from vrspam._utils.messages import require
 from vrspam.data import Schema
 from vrspam.data.schema import made_columns
 from vrspam.export.from_estimators import input_of_reading
@@ -63,8 +62,7 @@ def export_model(
 
     contents: dict[Path, bytes] = {}
     if onnx is not None:
-        require("onnx", "onnx")
-        from vrspam.export import to_onnx
+        from vrspam.export import to_onnx  # needs an extra
 
         contents[Path(onnx)] = to_onnx(model, dtype=dtype).SerializeToString()
     if python is not None:

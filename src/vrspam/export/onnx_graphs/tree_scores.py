@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 from onnx import TensorProto
 
-from vrspam.export.ensembles import LARGEST, Ensemble, find_places, run_trees
-from vrspam.export.operators import Rows
+from vrspam.export.onnx_graphs.ensembles import LARGEST, Ensemble, find_places, run_trees
+from vrspam.export.onnx_graphs.operators import Rows
 from vrspam.export.scorer import TreePart
 from vrspam.features.encoders import Curves, Indicators
 

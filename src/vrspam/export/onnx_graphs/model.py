@@ -10,11 +10,11 @@ from onnx import TensorProto, helper
 
 import vrspam
 from vrspam.export.from_estimators import scorer_of
-from vrspam.export.graph import IR_VERSION, ML, ML_OPSET, OPSET, Graph
-from vrspam.export.operators import Rows, curve_matrix, date_parts, kernel_score, sum_curves, sum_tables
-from vrspam.export.precision import Precision, try_single
+from vrspam.export.onnx_graphs.graph import IR_VERSION, ML, ML_OPSET, OPSET, Graph
+from vrspam.export.onnx_graphs.operators import Rows, curve_matrix, date_parts, kernel_score, sum_curves, sum_tables
+from vrspam.export.onnx_graphs.precision import Precision, try_single
+from vrspam.export.onnx_graphs.tree_scores import tree_score
 from vrspam.export.scorer import DATE, TEXT, Curve, Input, NotExportable, Scorer, Table, round_nodes
-from vrspam.export.tree_scores import tree_score
 from vrspam.features.encoders import Indicators
 from vrspam.model_selection.calibration import Isotonic, Sigmoid
 

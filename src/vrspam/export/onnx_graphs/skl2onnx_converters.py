@@ -11,8 +11,8 @@ from onnx import TensorProto, helper, numpy_helper
 import vrspam
 from vrspam._utils.messages import require
 from vrspam.export.from_estimators import scorer_of
-from vrspam.export.graph import ML_OPSET, OPSET
-from vrspam.export.onnx_model import MATRIX, OUTPUTS, graph_of, label_type
+from vrspam.export.onnx_graphs.graph import ML_OPSET, OPSET
+from vrspam.export.onnx_graphs.model import MATRIX, OUTPUTS, graph_of, label_type
 from vrspam.export.scorer import NUMBER, NotExportable, Scorer
 
 ESTIMATORS = (

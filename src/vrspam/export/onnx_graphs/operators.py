@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto
 
-from vrspam.export.ensembles import find_places
-from vrspam.export.graph import ML, Graph
+from vrspam.export.onnx_graphs.ensembles import find_places
+from vrspam.export.onnx_graphs.graph import ML, Graph
 from vrspam.export.scorer import Curve, KernelPart, Table, curve_of
 from vrspam.features.encoders import Curves, Indicators
 from vrspam.features.readings import HOUR, MONTH, WEEKDAY, YEAR

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from onnx import TensorProto, numpy_helper
 
-from vrspam.export.graph import ML, Graph
+from vrspam.export.onnx_graphs.graph import ML, Graph
 
 LARGEST = float(np.finfo(np.float64).max)
 
