@@ -25,6 +25,7 @@ def run(module, program):
         ("matplotlib", "plots", "vrspam.plotting"),
         ("matplotlib", "plots", "vrspam.plotting.style"),
         ("matplotlib", "plots", "vrspam.tool.pages"),
+        ("onnx", "onnx", "vrspam.export.onnx_graphs"),
     ],
 )
 def test_import_without_an_extra_says_what_to_install(module, extra, name):

@@ -1,6 +1,7 @@
 # The public names and where they live: read by type checkers, by editors and, at import, by lazy_loader.
 from .evaluation import compare, evaluate, score_file
 from .explanation import explain
+from .exporting import export_model
 from .model import Model
 from .modelfile import ModelFileError, load_model, save_model
 from .prediction import predict
@@ -12,6 +13,7 @@ __all__ = [
     "compare",
     "evaluate",
     "explain",
+    "export_model",
     "load_model",
     "predict",
     "save_model",

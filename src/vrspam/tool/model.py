@@ -189,6 +189,12 @@ class Model:
         scores = X @ self.coef if self.features is None else self.features.products(X, self.coef)
         return np.asarray(scores).ravel() + self.intercept
 
+    def as_scorer(self) -> Any:
+        """What `vrspam.export` exports of this model."""
+        from vrspam.tool.exporting import describe_model
+
+        return describe_model(self)
+
     def open(
         self,
         path: Any,

@@ -1,0 +1,105 @@
+"""Exported ONNX graphs on every set at hand: how far scores are from ours, and the time of onnxruntime beside ours."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any
+
+import numpy as np
+import onnxruntime
+from scipy import sparse
+
+from benchmarks.common import interleaved
+from vrspam import AUCClassifierCV
+from vrspam.data import available, load
+from vrspam.export import to_onnx
+from vrspam.features import StackedFeatures, TreeFeatures
+
+TRAINED, SCORED = 1_500, 2_000  # rows
+WIDEST = 1_000  # columns, beyond which only the columns themselves are scored
+MODELS: dict[str, Any] = {
+    "linear": "linear",
+    "additive": "additive",
+    "kernel": "kernel 1",
+    "kernel alone": "kernel alone 0.3",
+    "trees": "trees 4",
+    "blend": ["additive", "kernel 1", "trees 4"],
+}
+SINGLE, DOUBLE = 1e-5, 1e-12
+MANY_ENTRIES = 20_000_000  # of a dense matrix of the rows that are scored
+
+
+def split_rows(X: Any, y: np.ndarray, wide: bool) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Rows to train on, drawn so that both classes are there, and rows to score, as a dense array."""
+    rng = np.random.default_rng(0)
+    order = rng.permutation(len(y))
+    positive = order[y[order] == 1]
+    least = positive[:100]
+    train = np.union1d(order[:TRAINED], least)
+    scored = order[-min(SCORED, MANY_ENTRIES // X.shape[1]) :]
+    dense = X[scored].toarray() if sparse.issparse(X) else X[scored]
+    rows = X[train].toarray() if sparse.issparse(X) and not wide else X[train]
+    return rows, y[train], np.ascontiguousarray(dense, dtype=np.float64)
+
+
+def beyond_rounding(model: AUCClassifierCV, X: np.ndarray) -> np.ndarray:
+    """Rows that are on the same side of all thresholds of trees when they are rounded to float32."""
+    maps = model.features_.maps_ if isinstance(model.features_, StackedFeatures) else [model.features_]
+    same = np.ones(len(X), dtype=bool)
+    for part in maps:
+        if isinstance(part, TreeFeatures):
+            same &= (part._codes(X)[0] == part._codes(X.astype(np.float32))[0]).all(axis=1)
+    return same
+
+
+def measure(model: AUCClassifierCV, X: np.ndarray, dtype: str) -> tuple[float, int, float, str]:
+    """Largest difference of scores ÷ their spread, rows excepted, time ÷ ours, and the type of the input."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    graph = to_onnx(model, dtype=dtype).SerializeToString()
+    session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+    (one,) = session.get_inputs()
+    single = one.type == "tensor(float)"
+    feeds = {one.name: X.astype(np.float32 if single else np.float64)}
+    expected = model.decision_function(X)
+    same = beyond_rounding(model, X) if single else np.ones(len(X), dtype=bool)
+    spread = float(expected.std()) or 1.0
+    found = float(np.abs(session.run(["score"], feeds)[0] - expected)[same].max()) / spread
+    seconds = interleaved(
+        {"theirs": lambda: session.run(["score"], feeds), "ours": lambda: model.decision_function(X)}, repeats=3
+    )
+    return found, int((~same).sum()), seconds["theirs"] / seconds["ours"], "float32" if single else "float64"
+
+
+def main(names: list[str] | None = None) -> None:
+    print("\n## export: ONNX graphs, scores and time beside ours\n")
+    print(
+        "| set | model | float32: difference ÷ spread | input | rows excepted | float64: difference ÷ spread ", end=""
+    )
+    print("| float32: time ÷ ours | float64: time ÷ ours | |\n|---|---|---|---|---|---|---|---|---|", flush=True)
+    for entry in available():
+        if entry["where"] == "download" or (names and entry["name"] not in names):
+            continue
+        data = load(entry["name"])
+        wide = data.X.shape[1] > WIDEST
+        X, y, scored = split_rows(data.X, data.y, wide)
+        for title, features in MODELS.items():
+            if wide and features != "linear":
+                continue
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                selection = "blend" if isinstance(features, list) else "best"
+                model = AUCClassifierCV(features=features, selection=selection, cv=2, random_state=0).fit(X, y)
+                single = measure(model, scored, "float32")
+                double = measure(model, scored, "float64")
+            reached = single[0] <= SINGLE and double[0] <= DOUBLE
+            print(
+                f"| {entry['name']} | {title} | {single[0]:.1e} | {single[3]} | {single[1]} of {len(scored)} "
+                f"| {double[0]:.1e} | {single[2]:.2f} | {double[2]:.2f} | {'ok' if reached else 'MISSED'} |",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,16 @@
+# The public names and where they live: read by type checkers, by editors and, at import, by lazy_loader.
+from .from_estimators import scorer_of
+from .onnx_graphs import register_skl2onnx, to_onnx
+from .plain_python import to_python
+from .scorer import NotExportable, Scorer
+from .sql import to_sql
+
+__all__ = [
+    "NotExportable",
+    "Scorer",
+    "register_skl2onnx",
+    "scorer_of",
+    "to_onnx",
+    "to_python",
+    "to_sql",
+]

@@ -1,0 +1,130 @@
+"""From a fitted estimator to what is exported: its inputs, its columns, the parts of its score."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from vrspam._utils import array_api
+from vrspam.estimators.base import AUCClassifierBase
+from vrspam.export.scorer import (
+    DATE,
+    NUMBER,
+    TEXT,
+    Column,
+    Input,
+    NotExportable,
+    Scorer,
+    linear_parts,
+    map_parts,
+)
+from vrspam.features import StackedFeatures
+from vrspam.features.encoders import Curves
+from vrspam.features.readings import Dates, Reading
+from vrspam.features.tables import part_name
+from vrspam.moments.spread import spread
+
+
+def scorer_of(model: Any) -> Scorer:
+    """What is exported of a fitted estimator of this package, or of a model of the command-line tool.
+
+    Parameters
+    ----------
+    model : estimator, `vrspam.tool.Model` or Scorer
+
+    Returns
+    -------
+    Scorer
+    """
+    if isinstance(model, Scorer):
+        return model
+    if hasattr(model, "as_scorer"):
+        return model.as_scorer()
+    if not isinstance(model, AUCClassifierBase):
+        raise NotExportable(
+            f"{type(model).__name__} is not an estimator of this package: give one, or convert a pipeline that ends in "
+            "one with skl2onnx (vrspam.export.register_skl2onnx)."
+        )
+    check_is_fitted(model, "coef_")
+    coef = np.asarray(array_api.on_host(model.coef_), dtype=np.float64)[0]
+    features = getattr(model, "features_", None)
+    calibration = getattr(model, "calibration_", None)
+    parts = linear_parts(coef) if features is None else map_parts(features, coef)
+    inputs, columns, left_out, matrix = _columns(model, features)
+    return Scorer(
+        inputs,
+        columns,
+        parts.effects,
+        parts.kernels,
+        parts.trees,
+        constant=float(array_api.on_host(model.intercept_)[0]),
+        classes=tuple(np.asarray(model.classes_).tolist()),
+        threshold=0.0 if calibration is None or calibration.half is not None else None,
+        calibration=calibration,
+        baseline=float(getattr(model, "baseline_", 0.0)),
+        matrix=matrix,
+        left_out=left_out,
+        typical=np.array(spread(model.moments_)) if features is None and hasattr(model, "moments_") else None,
+    )
+
+
+def _columns(model: Any, features: Any) -> tuple[tuple[Input, ...], tuple[Column, ...], tuple[str, ...], bool]:
+    """The inputs, what becomes of them, the columns that are left out, and whether there is one matrix."""
+    names = getattr(model, "feature_names_in_", None)
+    reading = getattr(model, "_frame_reading", None)
+    numeric = [True] * model.n_features_in_ if features is None else numeric_columns(features)
+    if reading is not None:
+        names = reading.columns
+    if names is None:
+        inputs = tuple(Input(str(j)) for j in range(model.n_features_in_))
+        return inputs, tuple(Column(one.name, j) for j, one in enumerate(inputs)), (), True
+    if reading is None:
+        return *take_columns(list(map(str, names)), {}, numeric), (), False
+    kept = [name for name in reading.columns if name not in reading.identifiers]
+    readings = {str(name): how for name, how in reading.readings.items()}
+    return *take_columns(list(map(str, kept)), readings, numeric), tuple(map(str, reading.identifiers)), False
+
+
+def numeric_columns(features: Any) -> list[bool]:
+    """Whether each column of a fitted map of this package holds numbers."""
+    first = features.maps_[0] if isinstance(features, StackedFeatures) else features
+    return [isinstance(encoder, Curves) for encoder in first.encoders_]
+
+
+def take_columns(
+    names: Sequence[str], readings: Mapping[str, Reading], numeric: Sequence[bool]
+) -> tuple[tuple[Input, ...], tuple[Column, ...]]:
+    """The inputs of these names, in order, and the columns that they become; `numeric` is about the latter."""
+    inputs: list[Input] = []
+    columns: list[Column] = []
+    for name in names:
+        how = readings.get(name)
+        if isinstance(how, Dates):
+            inputs.append(Input(name, DATE))
+            columns += [Column(part_name(name, part), len(inputs) - 1, part) for part in how.parts]
+            continue
+        kind = NUMBER if numeric[len(columns)] else TEXT
+        inputs.append(Input(name, kind) if how is None else input_of_reading(name, how))
+        columns.append(Column(name, len(inputs) - 1))
+    return tuple(inputs), tuple(columns)
+
+
+def input_of_reading(name: str, how: Reading) -> Input:
+    """The input for a column that training read as dates, or as text that is numbers: the number itself.
+
+    >>> from vrspam.features.readings import Numbers
+    >>> input_of_reading("income", Numbers(".", ",", "$")).note
+    "In training this was text such as '$1,234.5': give the number, 1234.5."
+    >>> input_of_reading("share", Numbers(unit="%")).note
+    "In training this was text such as '1234.5 %': give the number, 1234.5."
+    """
+    if isinstance(how, Dates):
+        return Input(name, DATE)
+    number = f"1{how.thousands}234{how.decimal}5"
+    text = f"{number} %" if how.unit == "%" else f"{how.unit}{number}"
+    if (how.decimal, how.thousands, how.unit) == (".", "", ""):
+        return Input(name)
+    return Input(name, NUMBER, f"In training this was text such as {text!r}: give the number, 1234.5.")

@@ -1,0 +1,157 @@
+"""Converters for skl2onnx: pipelines that end in an estimator of this package become one graph."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+import vrspam
+from vrspam._utils.messages import require
+from vrspam.export.from_estimators import scorer_of
+from vrspam.export.onnx_graphs.graph import ML_OPSET, OPSET
+from vrspam.export.onnx_graphs.model import MATRIX, OUTPUTS, graph_of, label_type
+from vrspam.export.scorer import NUMBER, NotExportable, Scorer
+
+ESTIMATORS = (
+    "AUCClassifier",
+    "AUCClassifierCV",
+    "OPAUCClassifier",
+    "SOLAMClassifier",
+    "SPAMClassifier",
+    "VRSPAMClassifier",
+)
+
+
+def register_skl2onnx() -> None:
+    """Let `skl2onnx` convert the estimators of this package, alone and in pipelines.
+
+    The outputs of the converted pipeline are those of `to_onnx`: "label", "score" and "probability". An estimator takes
+    the numbers of the steps before it, as one matrix; to have categories and dates inside the graph, fit an
+    `AUCClassifierCV` with a feature map on the frame itself, and use `to_onnx`. The graph is in double if the rows that
+    skl2onnx is shown are float64; in float32 every step of the pipeline rounds.
+
+    Examples
+    --------
+    >>> import numpy as np, onnxruntime, skl2onnx
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from vrspam import AUCClassifier
+    >>> from vrspam.export import register_skl2onnx
+    >>> register_skl2onnx()
+    >>> X = np.random.default_rng(0).normal(5.0, 2.0, (200, 3))
+    >>> pipeline = make_pipeline(StandardScaler(), AUCClassifier()).fit(X, X[:, 0] > 5.0)
+    >>> graph = skl2onnx.to_onnx(pipeline, X[:1])
+    >>> session = onnxruntime.InferenceSession(graph.SerializeToString())
+    >>> label, score, probability = session.run(["label", "score", "probability"], {"X": X})
+    >>> bool(np.abs(score - pipeline.decision_function(X)).max() < 1e-12)
+    True
+    """
+    require("onnx", "skl2onnx")
+    from skl2onnx import update_registered_converter
+
+    for name in ESTIMATORS:
+        update_registered_converter(
+            getattr(vrspam, name),
+            f"Vrspam{name}",
+            _calculate_shapes,
+            _convert,
+            parser=_declare_outputs,
+            overwrite=True,
+        )
+
+
+def _kinds(estimator: Any, inputs: Any) -> tuple[Any, Any]:
+    """The types of labels and of numbers that come out."""
+    from skl2onnx.common.data_types import (
+        BooleanTensorType,
+        DoubleTensorType,
+        FloatTensorType,
+        Int64TensorType,
+        StringTensorType,
+    )
+
+    double = any(isinstance(one.type, DoubleTensorType) for one in inputs)
+    of_labels: dict[int, Any] = {
+        TensorProto.STRING: StringTensorType,
+        TensorProto.INT64: Int64TensorType,
+        TensorProto.DOUBLE: DoubleTensorType,
+        TensorProto.BOOL: BooleanTensorType,
+    }
+    return of_labels[label_type(scorer_of(estimator))], DoubleTensorType if double else FloatTensorType
+
+
+def _declare_outputs(scope: Any, estimator: Any, inputs: Any, custom_parsers: Any = None) -> Any:
+    """Name the outputs of an estimator, which is the last step."""
+    operator = scope.declare_local_operator(f"Vrspam{type(estimator).__name__}", estimator)
+    operator.inputs = inputs
+    labels, numbers = _kinds(estimator, inputs)
+    for name, kind in zip(OUTPUTS, (labels, numbers, numbers), strict=True):
+        operator.outputs.append(scope.declare_local_variable(name, kind()))
+    return operator.outputs
+
+
+def _calculate_shapes(operator: Any) -> None:
+    labels, numbers = _kinds(operator.raw_operator, operator.inputs)
+    for output, kind in zip(operator.outputs, (labels, numbers, numbers), strict=True):
+        output.type = kind([None])
+
+
+def _convert(scope: Any, operator: Any, container: Any) -> None:
+    """Copy the graph of the estimator into that of the pipeline, with names of its own."""
+    double = _kinds(operator.raw_operator, operator.inputs)[1].__name__.startswith("Double")
+    graph = graph_of(_of_a_matrix(operator.raw_operator), "float64" if double else "float32", inputs=not double).graph
+    names = dict(zip(OUTPUTS, [output.full_name for output in operator.outputs], strict=True))
+    names[MATRIX] = _one_matrix(scope, operator, container, double)
+    for constant in graph.initializer:
+        names[constant.name] = scope.get_unique_variable_name(f"vrspam_{constant.name}")
+        content = list(constant.string_data) if constant.string_data else numpy_helper.to_array(constant).ravel()
+        container.add_initializer(names[constant.name], constant.data_type, list(constant.dims), content)
+    for node in graph.node:
+        for name in node.output:
+            if name not in names:
+                names[name] = scope.get_unique_variable_name(f"vrspam_{name}")
+        container.add_node(
+            node.op_type,
+            [names[name] for name in node.input],
+            [names[name] for name in node.output],
+            op_domain=node.domain,
+            op_version=_version(node.op_type, node.domain, container),
+            name=scope.get_unique_operator_name(node.op_type),
+            **{one.name: helper.get_attribute_value(one) for one in node.attribute},
+        )
+
+
+def _of_a_matrix(estimator: Any) -> Scorer:
+    """The scorer of an estimator whose columns are those of one matrix of numbers."""
+    scorer = scorer_of(estimator)
+    others = [one.name for one in scorer.inputs if one.kind != NUMBER]
+    if others:
+        raise NotExportable(
+            f"Column {others[0]!r} holds text or dates, and skl2onnx hands an estimator one matrix of numbers: use "
+            "vrspam.export.to_onnx for the estimator alone, or encode the column in a step before it."
+        )
+    return replace(scorer, matrix=True)
+
+
+def _one_matrix(scope: Any, operator: Any, container: Any, double: bool) -> str:
+    """The name of the one input, or of all inputs side by side."""
+    names = [one.full_name for one in operator.inputs]
+    if len(names) == 1:
+        return names[0]
+    parts = []
+    for name in names:
+        parts.append(scope.get_unique_variable_name("vrspam_column"))
+        kind = TensorProto.DOUBLE if double else TensorProto.FLOAT
+        container.add_node("Cast", [name], [parts[-1]], op_version=_version("Cast", "", container), to=kind)
+    whole = scope.get_unique_variable_name("vrspam_matrix")
+    container.add_node("Concat", parts, [whole], op_version=_version("Concat", "", container), axis=1)
+    return whole
+
+
+def _version(op: str, domain: str, container: Any) -> int:
+    """The version of an operator that the graph is written for, or the last before the one that is asked for."""
+    most = ML_OPSET if domain else OPSET
+    return onnx.defs.get_schema(op, min(most, container.target_opset_any_domain(domain)), domain).since_version
