@@ -274,9 +274,15 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
             on_device = array_api.device_namespace(rows.y) is not None
             kind = type_of_target(labels if on_device else rows.y, input_name="y", raise_unknown=True)
             raise ValueError(
-                f"Only binary classification is supported. The type of the target is {kind}. For several "
-                f"classes wrap the estimator: sklearn.multiclass.OneVsRestClassifier({type(self).__name__}())."
+                f"Only binary classification is supported. The type of the target is {kind}. For several classes use "
+                "vrspam.OneVsRestAUC, or wrap the estimator: "
+                f"sklearn.multiclass.OneVsRestClassifier({type(self).__name__}())."
             )
+        return self._classes_with_rows(rows, labels)
+
+    @staticmethod
+    def _classes_with_rows(rows: Rows, labels: np.ndarray) -> np.ndarray:
+        """Those of the sorted labels that have rows with weight; fewer than two are an error."""
         classes = labels if rows.weights is None else array_api.labels_of(rows.y, rows.weights)
         if classes.size < 2:
             raise ValueError(

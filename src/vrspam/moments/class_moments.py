@@ -101,6 +101,14 @@ class ClassMoments:
         new._stats = [ClassStatistics.side_by_side(side) for side in zip(*found, strict=True)]
         return new
 
+    @classmethod
+    def of_statistics(cls, negative: ClassStatistics, positive: ClassStatistics) -> ClassMoments:
+        """Moments with the labels False and True, of statistics that are not copied."""
+        new = cls(negative.mean.size, scatter=negative.scatter.ndim == 2)
+        new.classes = new._known = np.array([False, True])
+        new._stats = [negative, positive]
+        return new
+
     def update(self, X, y, sample_weight=None) -> ClassMoments:
         """Add rows, in place; if they are refused, nothing changes.
 
