@@ -22,6 +22,7 @@ def run(module, program):
     ("module", "extra", "name"),
     [
         ("dask", "dask", "vrspam.distributed"),
+        ("river", "river", "vrspam.online"),
         ("matplotlib", "plots", "vrspam.plotting"),
         ("matplotlib", "plots", "vrspam.plotting.style"),
         ("matplotlib", "plots", "vrspam.tool.pages"),

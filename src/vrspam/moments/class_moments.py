@@ -179,6 +179,23 @@ class ClassMoments:
         for label in classes.tolist():
             self._stats.append(old.get(label) or ClassStatistics.empty(self.n_features, self.has_scatter))
 
+    def add_features(self, count: int) -> ClassMoments:
+        """Append columns that are 0 in all rows so far, in place.
+
+        Parameters
+        ----------
+        count : int
+
+        Returns
+        -------
+        self
+        """
+        if self.n_features is not None:
+            self.n_features += count
+            for statistics in self._stats:
+                statistics.add_features(count)
+        return self
+
     def copy(self) -> ClassMoments:
         """An independent copy."""
         new = ClassMoments(self.n_features, scatter=self.has_scatter, half_life=self.half_life)
