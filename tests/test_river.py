@@ -80,13 +80,15 @@ def emerging(X):
 
 
 @pytest.mark.parametrize("name", ["moments", "forgetting", "spam", "solam", "opauc", "sketch"])
-def test_missing_keys_are_zeros_and_new_keys_were_zero_before(data, name):
+def test_missing_keys_are_zeros_and_new_keys_were_zero_before(data, name, monkeypatch):
     """The same as all columns from the beginning; a given l2 and step do not depend on their number."""
+    monkeypatch.setattr(online, "BUFFERED_ROWS", 16)
     X, rows = emerging(data[0])
     y = data[1]
     kind = "moments" if name == "forgetting" else "opauc" if name == "sketch" else name
     steps: dict[str, Any] = {} if kind == "moments" else {"step_size": 0.02}
-    more: dict[str, Any] = {"forgetting": {"half_life": 40.0}, "sketch": {"sketch": 3}}.get(name, {})  # type: ignore[dict-item]
+    options: dict[str, dict[str, Any]] = {"forgetting": {"half_life": 40.0}, "sketch": {"sketch": 3}}
+    more = options.get(name, {})
     gone, whole = RiverAUC(kind, l2=0.1, **steps, **more), RiverAUC(kind, l2=0.1, **steps, **more)
     for row, full, label in zip(rows, rows_of(X), y.tolist(), strict=True):
         gone.learn_one(row, label)
