@@ -126,6 +126,8 @@ def _alongside(part, X, n_blocks: int, name: str) -> list:
 class DaskScores(AUCClassifierBase):
     """Scores Dask collections as lazy Dask arrays, and data in memory like any other estimator."""
 
+    _works_on_devices = False
+
     def decision_function(self, X):
         """Score the rows of X; the result is a lazy Dask array if X is a Dask collection.
 

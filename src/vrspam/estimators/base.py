@@ -17,6 +17,7 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 from vrspam import metrics
 from vrspam._utils import array_api
 from vrspam._utils.columns import check_columns, refuse_complex
+from vrspam._utils.docs_link import DocumentationLink
 from vrspam._utils.messages import Parameter, WordedError
 from vrspam._utils.progress import Progress
 from vrspam._utils.refusals import named_columns, refuse_huge_columns, refuse_same_names
@@ -181,7 +182,7 @@ def refuse_missing_labels(y: Any) -> None:
         raise ValueError("y mixes text with other labels: make all of them text, or all numbers.")
 
 
-class AUCClassifierBase(ClassifierMixin, BaseEstimator):
+class AUCClassifierBase(DocumentationLink, ClassifierMixin, BaseEstimator):
     """Base class of all estimators: scores are linear, and `score` is the area under the ROC curve."""
 
     _parameter_constraints: dict = {}
@@ -195,6 +196,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = True
+        tags.array_api_support = self._works_on_devices and getattr(self, "loss", "squared") == "squared"
         return tags
 
     def _validate_rows(

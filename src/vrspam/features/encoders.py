@@ -115,12 +115,12 @@ class Curves:
         return self.table.shape[1] + self.missing
 
     @cached_property
-    def _tables(self) -> dict[np.dtype, tuple[np.ndarray, np.ndarray]]:
-        """The table and its steps from node to node, in both precisions."""
+    def _tables(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+        """The table and its steps from node to node, in both precisions, by name: skops stores no other keys."""
         steps = np.diff(self.table, axis=0)
         return {
-            np.dtype(np.float64): (self.table, steps),
-            np.dtype(np.float32): (self.table.astype(np.float32), steps.astype(np.float32)),
+            "float64": (self.table, steps),
+            "float32": (self.table.astype(np.float32), steps.astype(np.float32)),
         }
 
     def names(self, column: str) -> list[str]:
@@ -136,7 +136,7 @@ class Curves:
         # Differences of such numbers may overflow in float32.
         if values.dtype == np.float32 and max(-self.nodes[0], self.nodes[-1]) > HALF_OF_FLOAT32:
             values = values.astype(np.float64)
-        nodes, (table, step) = self.nodes.astype(values.dtype, copy=False), self._tables[out.dtype]
+        nodes, (table, step) = self.nodes.astype(values.dtype, copy=False), self._tables[out.dtype.name]
         if gone:
             values = np.where(absent, nodes[0], values)
         if nodes.size == 1:
