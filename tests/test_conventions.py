@@ -45,7 +45,7 @@ def test_tags(estimator, on_devices, sparse, missing):
     tags = get_tags(estimator)
     assert tags.array_api_support == on_devices
     assert tags.input_tags.sparse == sparse
-    assert tags.input_tags.allow_nan == tags.input_tags.categorical == missing
+    assert tags.input_tags.allow_nan == missing
     if tags.classifier_tags is not None:
         assert tags.classifier_tags.multi_class == isinstance(estimator, OneVsRestAUC)
         assert tags.target_tags.required

@@ -347,7 +347,7 @@ class AUCClassifierCV(ExplainedScores):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         has_map = not (isinstance(self.features, str) and self.features == "linear")
-        tags.input_tags.allow_nan = tags.input_tags.categorical = has_map  # categories in frames
+        tags.input_tags.allow_nan = has_map
         tags.array_api_support = tags.array_api_support and not has_map
         return tags
 
