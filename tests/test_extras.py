@@ -23,6 +23,7 @@ def run(module, program):
     [
         ("dask", "dask", "vrspam.distributed"),
         ("river", "river", "vrspam.online"),
+        ("pyspark", "spark", "vrspam.distributed.spark"),
         ("matplotlib", "plots", "vrspam.plotting"),
         ("matplotlib", "plots", "vrspam.plotting.style"),
         ("matplotlib", "plots", "vrspam.tool.pages"),
