@@ -22,6 +22,8 @@ def run(module, program):
     ("module", "extra", "name"),
     [
         ("dask", "dask", "vrspam.distributed"),
+        ("river", "river", "vrspam.online"),
+        ("pyspark", "spark", "vrspam.distributed.spark"),
         ("matplotlib", "plots", "vrspam.plotting"),
         ("matplotlib", "plots", "vrspam.plotting.style"),
         ("matplotlib", "plots", "vrspam.tool.pages"),

@@ -540,3 +540,12 @@ def test_variances_of_sparse_columns_far_from_zero(weighted):
             variance = np.average((X[member] - mean) ** 2, axis=0, weights=c[member])
             np.testing.assert_allclose(moments.means[side], mean, rtol=1e-13, atol=1e-15)
             np.testing.assert_allclose(moments.variances[side], variance, rtol=1e-8, atol=1e-12)
+
+
+@pytest.mark.parametrize("scatter", [True, False])
+def test_new_columns_were_zero_in_all_rows_so_far(scatter):
+    X, y = make_data(60, 5)
+    X[:40, 3:] = 0.0
+    grown = ClassMoments(scatter=scatter).update(X[:40, :3], y[:40]).add_features(2).update(X[40:], y[40:])
+    assert grown == ClassMoments.from_data(X, y, scatter=scatter)
+    assert ClassMoments().add_features(2) == ClassMoments()

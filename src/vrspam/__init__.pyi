@@ -1,6 +1,7 @@
 # The public names and where they live: read by type checkers, by editors and, at import, by lazy_loader.
 from .estimators.cv import AUCClassifierCV
 from .estimators.exact import AUCClassifier
+from .estimators.one_vs_rest import OneVsRestAUC
 from .estimators.opauc import OPAUCClassifier
 from .estimators.solam import SOLAMClassifier
 from .estimators.spam import SPAMClassifier
@@ -17,6 +18,7 @@ __all__ = [
     "ClassMoments",
     "HashFolds",
     "OPAUCClassifier",
+    "OneVsRestAUC",
     "SOLAMClassifier",
     "SPAMClassifier",
     "SlidingMoments",

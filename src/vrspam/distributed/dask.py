@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,26 +10,15 @@ import dask
 import numpy as np
 from dask import array as da
 from dask.base import is_dask_collection
-from sklearn.base import _fit_context, clone
+from sklearn.base import _fit_context
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from vrspam import metrics
-from vrspam.distributed import _tasks
-from vrspam.estimators import base
-from vrspam.estimators.base import AUCClassifierBase
-from vrspam.estimators.cv import AUCClassifierCV
+from vrspam.distributed._cluster import ClusterClassifier, ClusterClassifierCV
+from vrspam.estimators.base import AUCClassifierBase, refuse_without_rows
 from vrspam.estimators.exact import AUCClassifier
-from vrspam.model_selection.folds import HashFolds
-from vrspam.model_selection.held_out import HeldOutBlock
-from vrspam.model_selection.map_choice import MapChoice
-from vrspam.model_selection.sources import FoldMoments
-from vrspam.moments import ClassMoments
 
-NOT_CORRECTED = (
-    "DaskAUCClassifierCV has no {}: to correct the AUC for the choice, the client alone would make the choice anew "
-    "some hundred times at all points of the grid. AUCClassifierCV.fit_stream on the same rows gives it."
-)
 NO_PROBABILITIES = (
     "DaskAUCClassifierCV has no predict_proba: the workers score blocks by coef_ and intercept_ alone. Its "
     "calibration_ makes probabilities of scores, calibration_(decision_function(X).compute() - baseline_); "
@@ -193,7 +182,7 @@ def _apply(block, estimator: AUCClassifierBase, method: str) -> np.ndarray:
     return getattr(estimator, method)(block)
 
 
-class DaskAUCClassifier(DaskScores, AUCClassifier):
+class DaskAUCClassifier(DaskScores, ClusterClassifier):
     """The linear scorer that minimises the pairwise squared AUC loss, for Dask arrays and data frames.
 
     One task for each block of rows computes its moments, a tree of sums adds them, and one small result is sent to
@@ -244,31 +233,11 @@ class DaskAUCClassifier(DaskScores, AUCClassifier):
         -------
         self
         """
-        base.refuse_without_rows(self, "DaskAUCClassifier")
-        blocks = DaskBlocks.of(X, y, sample_weight)
-        full = blocks.n_features <= base.MOMENTS_MAX_FEATURES
-        moments = blocks.reduce(_tasks.block_moments, _tasks.add, clone(self), full)
-        if moments.n_features is None:
-            raise ValueError("There are no rows: every block of X is empty.")
-        if full:
-            fit = self._solver.from_moments(moments)
-        else:
-            fit = self._solver.from_operator(DaskProducts(blocks, moments, clone(self)), moments)
-        return self._store_exact(fit)._store_columns(moments.n_features, blocks.feature_names)
+        refuse_without_rows(self, "DaskAUCClassifier")
+        return self._fit_blocks(DaskBlocks.of(X, y, sample_weight))
 
 
-class DaskProducts:
-    """Σ as a sum over blocks on the cluster: each multiplication is one distributed pass."""
-
-    def __init__(self, blocks: DaskBlocks, moments: ClassMoments, estimator: AUCClassifierBase):
-        self.blocks, self.moments, self.estimator = blocks, moments, estimator
-
-    def __matmul__(self, w: np.ndarray, /) -> np.ndarray:
-        known = (self.moments.classes[1], self.moments.means, self.moments.weights)
-        return self.blocks.reduce(_tasks.block_product, _tasks.add, self.estimator, known, w)
-
-
-class DaskAUCClassifierCV(DaskScores, AUCClassifierCV):
+class DaskAUCClassifierCV(DaskScores, ClusterClassifierCV):
     """`vrspam.AUCClassifierCV` for Dask arrays and data frames.
 
     The fit makes two passes over the data. In the first, one task for each block computes the moments of its rows in
@@ -344,50 +313,9 @@ class DaskAUCClassifierCV(DaskScores, AUCClassifierCV):
                 "probability ½ to put the intercept at: use calibration='sigmoid' or None."
             )
         folds = self._check_blocks(validation_rows)
-        blocks = DaskBlocks.of(X, y, sample_weight)
-        return self._fit_folds(DaskFolds(blocks, clone(self), folds, validation_rows), blocks.feature_names)
-
-    def _correct_blocks(self, found: MapChoice, total: ClassMoments) -> None:
-        return None
+        return self._fit_blocks(DaskBlocks.of(X, y, sample_weight), folds, validation_rows)
 
     @property
     def predict_proba(self):
         """Not available on a cluster: an AttributeError says why."""
         raise AttributeError(NO_PROBABILITIES)
-
-    @property
-    def corrected_score_(self) -> float:  # type: ignore[override]
-        """Not available on a cluster: an AttributeError says why."""
-        raise AttributeError(NOT_CORRECTED.format("corrected_score_"))
-
-    @property
-    def corrected_interval_(self) -> tuple[float, float]:  # type: ignore[override]
-        """Not available on a cluster: an AttributeError says why."""
-        raise AttributeError(NOT_CORRECTED.format("corrected_interval_"))
-
-
-class DaskFolds(FoldMoments):
-    """Folds of blocks on the cluster: one distributed pass for the moments, one for the scores.
-
-    Parameters
-    ----------
-    blocks : DaskBlocks
-    estimator : AUCClassifierBase
-        It validates the blocks.
-    hash_folds : HashFolds
-    most : int
-        At most this many held-out rows of each class send their scores to the client.
-    """
-
-    def __init__(self, blocks: DaskBlocks, estimator: AUCClassifierBase, hash_folds: HashFolds, most: int):
-        self.blocks, self.estimator, self.hash_folds, self.most = blocks, estimator, hash_folds, most
-        moments = blocks.reduce(_tasks.block_fold_moments, _tasks.add_fold_moments, estimator, hash_folds)
-        if all(fold.n_features is None for fold in moments):
-            raise ValueError("There are no rows: every block of X is empty.")
-        super().__init__(moments)
-
-    def held_out(self, coefs: Mapping[int, np.ndarray]) -> Iterator[HeldOutBlock]:
-        """Return the scores of all rows, or of a sample of each class, from one distributed pass."""
-        stacked = np.stack([coefs[fold] for fold in range(self.n_folds)])
-        known = (self.estimator, self.hash_folds, stacked, self.total.classes[1], self.most)
-        return self.blocks.reduce(_tasks.block_scores, _tasks.add_scores, *known).blocks(self.n_folds)

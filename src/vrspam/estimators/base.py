@@ -17,6 +17,7 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 from vrspam import metrics
 from vrspam._utils import array_api
 from vrspam._utils.columns import check_columns, refuse_complex
+from vrspam._utils.docs_link import DocumentationLink
 from vrspam._utils.messages import Parameter, WordedError
 from vrspam._utils.progress import Progress
 from vrspam._utils.refusals import named_columns, refuse_huge_columns, refuse_same_names
@@ -181,7 +182,7 @@ def refuse_missing_labels(y: Any) -> None:
         raise ValueError("y mixes text with other labels: make all of them text, or all numbers.")
 
 
-class AUCClassifierBase(ClassifierMixin, BaseEstimator):
+class AUCClassifierBase(DocumentationLink, ClassifierMixin, BaseEstimator):
     """Base class of all estimators: scores are linear, and `score` is the area under the ROC curve."""
 
     _parameter_constraints: dict = {}
@@ -195,6 +196,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = True
+        tags.array_api_support = self._works_on_devices and getattr(self, "loss", "squared") == "squared"
         return tags
 
     def _validate_rows(
@@ -274,9 +276,15 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
             on_device = array_api.device_namespace(rows.y) is not None
             kind = type_of_target(labels if on_device else rows.y, input_name="y", raise_unknown=True)
             raise ValueError(
-                f"Only binary classification is supported. The type of the target is {kind}. For several "
-                f"classes wrap the estimator: sklearn.multiclass.OneVsRestClassifier({type(self).__name__}())."
+                f"Only binary classification is supported. The type of the target is {kind}. For several classes use "
+                "vrspam.OneVsRestAUC, or wrap the estimator: "
+                f"sklearn.multiclass.OneVsRestClassifier({type(self).__name__}())."
             )
+        return self._classes_with_rows(rows, labels)
+
+    @staticmethod
+    def _classes_with_rows(rows: Rows, labels: np.ndarray) -> np.ndarray:
+        """Those of the sorted labels that have rows with weight; fewer than two are an error."""
         classes = labels if rows.weights is None else array_api.labels_of(rows.y, rows.weights)
         if classes.size < 2:
             raise ValueError(

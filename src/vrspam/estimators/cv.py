@@ -347,7 +347,9 @@ class AUCClassifierCV(ExplainedScores):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = not (isinstance(self.features, str) and self.features == "linear")
+        has_map = not (isinstance(self.features, str) and self.features == "linear")
+        tags.input_tags.allow_nan = has_map
+        tags.array_api_support = tags.array_api_support and not has_map
         return tags
 
     @_fit_context(prefer_skip_nested_validation=False)

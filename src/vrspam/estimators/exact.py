@@ -42,7 +42,7 @@ from vrspam.objective import (
 from vrspam.solvers import ExactFit, SolverName, choose_solver, solve
 from vrspam.solvers.refine import is_accurate, refine
 
-__all__ = ["AUCClassifier", "choose_solver"]
+__all__ = ["AUCClassifier", "choose_solver", "warn_of_raw_columns"]
 
 PARTIAL_FIT_MAX_FEATURES = 20_000
 COARSE_FROM = 256  # features of float32 rows from which on products in float32, and one more pass, are quicker

@@ -15,6 +15,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_feature_names_in, _check_sample_weight, check_is_fitted, validate_data
 
 from vrspam._utils.columns import check_columns, refuse_complex
+from vrspam._utils.docs_link import DocumentationLink
 from vrspam._utils.messages import Parameter, WordedError
 from vrspam._utils.warnings import CategoriesGrouped, warn
 from vrspam.features import frames
@@ -91,7 +92,7 @@ def _rare_name(names: Sequence[str]) -> str:
     return name
 
 
-class FeatureMap(TransformerMixin, BaseEstimator):
+class FeatureMap(DocumentationLink, TransformerMixin, BaseEstimator):
     """Base class of the maps: each column is encoded separately, as `_curves` defines; labels are never used."""
 
     encoders_: list[Encoder]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -134,6 +134,10 @@ class Curves:
     labels: tuple[str, ...]
     missing: bool
     extend: bool = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is stored: the fields, not what is computed from them."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @property
     def width(self) -> int:

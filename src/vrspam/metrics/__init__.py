@@ -14,6 +14,7 @@ from vrspam.metrics.intervals import (
 from vrspam.metrics.partial import partial_auc, partial_auc_columns
 from vrspam.metrics.partial_intervals import partial_auc_ci, partial_auc_test
 from vrspam.metrics.roc import roc_auc, roc_auc_columns, sensitivity_at_specificity
+from vrspam.metrics.several_classes import hand_till_auc, one_vs_rest_auc
 
 __all__ = [
     "ENOUGH_FOR_DELONG",
@@ -22,8 +23,10 @@ __all__ = [
     "IntervalMethod",
     "average_precision_columns",
     "delong_test",
+    "hand_till_auc",
     "logit_interval",
     "newcombe_interval",
+    "one_vs_rest_auc",
     "partial_auc",
     "partial_auc_ci",
     "partial_auc_columns",

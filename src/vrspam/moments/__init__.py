@@ -3,6 +3,7 @@
 from vrspam.moments._pairs import PairErrors
 from vrspam.moments._rounding import gamma
 from vrspam.moments.class_moments import ClassMoments
+from vrspam.moments.one_vs_rest import one_vs_rest_moments
 from vrspam.moments.sliding import SlidingMoments
 
-__all__ = ["ClassMoments", "PairErrors", "SlidingMoments", "gamma"]
+__all__ = ["ClassMoments", "PairErrors", "SlidingMoments", "gamma", "one_vs_rest_moments"]

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from vrspam._utils.arrays import padded
 from vrspam.moments._rounding import UNIT, UNIT_FLOAT32, Errors, difference, gamma, joined, lost_level, two_sum
 
 BLOCK_BYTES = 1 << 26  # rows are gathered in dense blocks of about this size
@@ -80,6 +81,15 @@ class ClassStatistics:
         errors = Errors(first.errors.weight, of_mean, of_scatter)
         rounding = max(part.rounding for part in parts)
         return cls(first.rows, first.weight, mean, diagonal, peak, rounding, low=low, errors=errors)
+
+    def add_features(self, count: int) -> None:
+        """Append columns that are 0 in all rows so far."""
+        size = self.mean.size + count
+        self.mean, self.peak, self.low = (padded(vector, size) for vector in (self.mean, self.peak, self.low))
+        self.scatter = np.asfortranarray(padded(self.scatter, size))
+        self.errors = replace(
+            self.errors, mean=padded(self.errors.mean, size), scatter=padded(self.errors.scatter, size)
+        )
 
     @property
     def diagonal(self) -> np.ndarray:

@@ -101,6 +101,14 @@ class ClassMoments:
         new._stats = [ClassStatistics.side_by_side(side) for side in zip(*found, strict=True)]
         return new
 
+    @classmethod
+    def of_statistics(cls, negative: ClassStatistics, positive: ClassStatistics) -> ClassMoments:
+        """Moments with the labels False and True, of statistics that are not copied."""
+        new = cls(negative.mean.size, scatter=negative.scatter.ndim == 2)
+        new.classes = new._known = np.array([False, True])
+        new._stats = [negative, positive]
+        return new
+
     def update(self, X, y, sample_weight=None) -> ClassMoments:
         """Add rows, in place; if they are refused, nothing changes.
 
@@ -170,6 +178,23 @@ class ClassMoments:
         self._stats = []
         for label in classes.tolist():
             self._stats.append(old.get(label) or ClassStatistics.empty(self.n_features, self.has_scatter))
+
+    def add_features(self, count: int) -> ClassMoments:
+        """Append columns that are 0 in all rows so far, in place.
+
+        Parameters
+        ----------
+        count : int
+
+        Returns
+        -------
+        self
+        """
+        if self.n_features is not None:
+            self.n_features += count
+            for statistics in self._stats:
+                statistics.add_features(count)
+        return self
 
     def copy(self) -> ClassMoments:
         """An independent copy."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from scipy import sparse
 
+from vrspam._utils.arrays import padded
 from vrspam.moments import ClassMoments
 from vrspam.objective import AUTO_L2_SHARE, Objective
 from vrspam.solvers.base import State, proximal_point
@@ -46,6 +47,9 @@ class OnlineMethod(Protocol):
 
     def swap_classes(self) -> None:
         """Exchange the two classes; allowed only before the first step."""
+
+    def add_features(self, count: int) -> None:
+        """Append features that were 0 in all rows so far; their coefficients are 0."""
 
 
 def kernel_rows(X) -> np.ndarray | kernels.CSR:
@@ -113,6 +117,7 @@ class SumsMethod:
 
     def __init__(self, n_features: int):
         self.classes = empty_sums(n_features)
+        self.w = np.zeros(n_features)
 
     def know(self, moments: ClassMoments, largest_square: float) -> None:
         """Use the statistics of a data set."""
@@ -131,6 +136,11 @@ class SumsMethod:
         from vrspam import kernels
 
         return float(kernels.running_unit(self.classes))
+
+    def add_features(self, count: int) -> None:
+        size = self.w.size + count
+        self.classes = self.classes._replace(sums=padded(self.classes.sums, size, (1,)))
+        self.w = padded(self.w, size)
 
     def swap_classes(self) -> None:
         for array in (self.classes.counts, self.classes.sums, self.classes.totals[:2], self.classes.totals[2:4]):

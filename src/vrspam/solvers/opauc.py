@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import linalg
 
+from vrspam._utils.arrays import padded
 from vrspam._utils.blas import blas_threads
 from vrspam.moments import ClassMoments
 from vrspam.objective import ElasticNet, Objective, SquaredPairLoss
@@ -48,6 +49,14 @@ class OPAUC:
         self.buffers = np.zeros((2, BUFFERED_ROWS if sketch is None else 2 * sketch, d))
         self.filled = np.zeros(2, dtype=np.int64)
         self.spread = np.zeros(2)
+
+    def add_features(self, count: int) -> None:
+        size = self.w.size + count
+        self.w = padded(self.w, size)
+        self.classes = self.classes._replace(means=padded(self.classes.means, size, (1,)))
+        self.buffers = padded(self.buffers, size, (2,))
+        if self.sketch is None:
+            self.scatters = padded(self.scatters, size, (1, 2))
 
     def know(self, moments: ClassMoments) -> None:
         """Use the statistics of a data set; it needs scatter matrices, and works only without a sketch."""

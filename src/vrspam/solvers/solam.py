@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from vrspam._utils.arrays import padded
 from vrspam.solvers.online import SumsMethod
 
 if TYPE_CHECKING:
@@ -25,10 +26,13 @@ class SOLAM(SumsMethod):
         from vrspam import kernels
 
         super().__init__(n_features)
-        self.w = np.zeros(n_features)
         self.total = np.zeros(n_features)
         self.carry = np.zeros(kernels.SOLAM_SLOTS)  # see kernels.solam_steps
         self.carry[kernels.SCALE] = 1.0
+
+    def add_features(self, count: int) -> None:
+        super().add_features(count)
+        self.total = padded(self.total, self.w.size)
 
     def advance(
         self,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from vrspam._utils.arrays import padded
 from vrspam.objective import ElasticNet
 from vrspam.solvers.online import SumsMethod
 
@@ -31,10 +32,14 @@ class SPAM(SumsMethod):
         from vrspam import kernels
 
         super().__init__(n_features)
-        self.w = np.zeros(n_features)
         self.carry = np.zeros(kernels.SPAM_SLOTS)  # see kernels.spam_ridge
         self.carry[kernels.SCALE] = 1.0
         self.total = np.zeros(n_features if average else 0)
+
+    def add_features(self, count: int) -> None:
+        super().add_features(count)
+        if self.total.size:
+            self.total = padded(self.total, self.w.size)
 
     def set_average(self, average: bool) -> None:
         """Start an average with the next step, or drop the average; do nothing if that is the case already."""

@@ -1,0 +1,5 @@
+"""What pytest leaves out where an engine is not installed: its module cannot be imported for its examples."""
+
+from importlib.util import find_spec
+
+collect_ignore = [] if find_spec("pyspark") else ["src/vrspam/distributed/spark.py"]

@@ -1,0 +1,492 @@
+"""Exact fits and cross-validation on Spark data frames: moments of each partition by Arrow, and a tree of sums."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any, Self
+
+from vrspam._utils.messages import require
+
+require("spark", "pyspark")  # its message says what to install; a failed import below would not
+
+# ruff: noqa: E402
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.functions import pandas_udf
+from pyspark.sql.types import BooleanType, CharType, NullType, NumericType, StringType, VarcharType
+from sklearn.base import _fit_context
+from sklearn.utils.validation import check_is_fitted
+
+from vrspam import metrics
+from vrspam._utils.warnings import warn
+from vrspam.data.encode import encode_rows
+from vrspam.data.readers.arrow_reader import type_kind
+from vrspam.data.schema import Schema
+from vrspam.distributed._cluster import NO_ROWS, ClusterClassifier, ClusterClassifierCV
+from vrspam.estimators.base import AUCClassifierBase, refuse_without_rows
+from vrspam.estimators.exact import warn_of_raw_columns
+from vrspam.features.frames import is_frame
+
+FAN_IN = 4  # results that one task adds
+MAX_CATEGORIES = 1000  # of a column of text; of more, the most frequent are kept
+NEARLY_ALL = 0.9  # share of different values from which on text names the rows
+LABEL, WEIGHT = "__label__", "__weight__"
+
+
+@dataclass(frozen=True)
+class SparkBlocks:
+    """The partitions of a Spark data frame: columns of numbers and text, labels, and weights.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        The columns of the schema as double and string, named by their numbers, then `LABEL` and, where there are
+        weights, `WEIGHT`.
+    schema : Schema
+        How they become numbers.
+    """
+
+    frame: DataFrame
+    schema: Schema
+    feature_names: np.ndarray | None = None  # a model of a frame encodes its columns itself, by the schema
+
+    @classmethod
+    def of(cls, X: Any, y: str, sample_weight: str | None) -> SparkBlocks:
+        """Take the labels and weights out of a frame, and learn how its other columns become numbers."""
+        check_frame(X)
+        for name, what in ((y, "y"), (sample_weight, "sample_weight")):
+            if name is not None and (not isinstance(name, str) or name not in X.columns):
+                raise ValueError(f"{what} must be the name of a column of the frame, got {name!r}.")
+        schema = learn_schema(X.drop(*[name for name in (y, sample_weight) if name is not None]))
+        beside = [F.col(quoted(y)).alias(LABEL)]
+        if sample_weight is not None:
+            beside.append(F.col(quoted(sample_weight)).cast("double").alias(WEIGHT))
+        # mapInArrow resolves names, and a name such as "b.c" would be a field of b: numbers take their place
+        features = [column.alias(str(number)) for number, column in enumerate(typed_columns(schema))]
+        return cls(X.select(*features, *beside), schema)
+
+    @property
+    def n_features(self) -> int:
+        return self.schema.n_features
+
+    def reduce(self, task: Callable, add: Callable, *shared: Any) -> Any:
+        """add(...add(task(number, X, y, weights, *shared)...)) over all partitions: one pass, one result."""
+        schema = self.schema
+
+        def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            yield packed(partition_result(batches, schema, task, add, shared))
+
+        def join(a: Any, b: Any) -> Any:
+            return joined(a, b, add)
+
+        parts = self.frame.mapInArrow(run, "part binary").rdd.map(lambda row: pickle.loads(row.part))
+        levels = math.ceil(math.log(max(parts.getNumPartitions(), 2), FAN_IN))
+        result = parts.treeAggregate(None, join, join, depth=max(levels, 1))
+        if isinstance(result, Exception):
+            raise result
+        if result is None:
+            raise ValueError(NO_ROWS)
+        return result
+
+
+def partition_result(
+    batches: Iterator[pa.RecordBatch], schema: Schema, task: Callable, add: Callable, shared: tuple
+) -> Any:
+    """What a task makes of all batches of a partition; None without rows, and an error in the data as a value.
+
+    An error that is raised would be tried again, and end as the traceback of a worker.
+    """
+    context = TaskContext.get()
+    number = 0 if context is None else context.partitionId()
+    total = None
+    try:
+        for batch in batches:
+            if batch.num_rows:
+                total = joined(total, task(number, *encoded(batch, schema), *shared), add)
+    except ValueError as error:
+        return error
+    return total
+
+
+def joined(a: Any, b: Any, add: Callable) -> Any:
+    """The sum of two results, either of which may be None or an error."""
+    if a is None or isinstance(b, Exception):
+        return b
+    return a if b is None or isinstance(a, Exception) else add([a, b])
+
+
+def packed(result: Any) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pydict({"part": pa.array([pickle.dumps(result)], pa.binary())})
+
+
+def encoded(batch: pa.RecordBatch, schema: Schema) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """(X, y, weights) of a batch."""
+    labels = batch.column(LABEL)
+    if labels.null_count:
+        raise ValueError("A row has no label: leave such rows out first (frame.dropna(subset=[label])).")
+    weights = None
+    if WEIGHT in batch.schema.names:
+        weights = batch.column(WEIGHT).to_numpy(zero_copy_only=False)
+    is_text = type_kind(labels.type) == "string"
+    y = np.array(labels.to_pylist()) if is_text else labels.to_numpy(zero_copy_only=False)
+    columns = list(schema.columns)
+    features = pa.RecordBatch.from_arrays(batch.columns[: len(columns)], names=columns)
+    X = encode_rows(pa.Table.from_batches([features]), schema, sparse=False)
+    return X, y, weights
+
+
+def check_frame(X: Any) -> None:
+    """Refuse what is no Spark data frame of this kind of session."""
+    if not isinstance(X, DataFrame):
+        raise ValueError(
+            f"X must be a Spark data frame, got {type(X).__name__}; for data in memory use vrspam.AUCClassifier."
+        )
+    if not hasattr(X, "rdd") or type(X).__module__.startswith("pyspark.sql.connect"):
+        raise ValueError("A session of Spark Connect has no tree of sums: use a classic Spark session.")
+
+
+def quoted(name: str) -> str:
+    """The name of a column as an expression, whatever signs it has."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def typed_columns(schema: Schema) -> list[Column]:
+    """The columns of a schema, numbers as double and categories as string."""
+    numbers = [F.col(quoted(name)).cast("double").alias(name) for name in schema.numeric]
+    return numbers + [F.col(quoted(name)).cast("string").alias(name) for name in schema.categorical]
+
+
+def learn_schema(frame: DataFrame) -> Schema:
+    """Means of numbers, which stand for missing ones, and the categories of text.
+
+    Means are rounded to ten digits: the order in which partitions are added up changes the last ones, and the fold of a
+    row follows from its values to the last digit.
+    """
+    numeric: list[str] = []
+    text: list[str] = []
+    for field in frame.schema.fields:
+        if isinstance(field.dataType, NumericType | BooleanType | NullType):
+            numeric.append(field.name)
+        elif isinstance(field.dataType, StringType | CharType | VarcharType):
+            text.append(field.name)
+        else:
+            raise ValueError(
+                f"Column {field.name!r} of type {field.dataType.simpleString()} is neither number nor text: make "
+                "numbers of it first (unix_timestamp, vector_to_array), or drop it."
+            )
+    if not numeric and not text:
+        raise ValueError("No column is left beside the labels: the frame needs at least one more.")
+    present = [F.when(~F.isnan(c), c) for c in (F.col(quoted(name)).cast("double") for name in numeric)]
+    counts = [F.count(F.col(quoted(name))) for name in text]
+    different = [F.approx_count_distinct(F.col(quoted(name))) for name in text]
+    found = list(frame.agg(F.count(F.lit(1)), *map(F.avg, present), *counts, *different).first() or ())
+    rows, means = found[0], found[1 : 1 + len(numeric)]
+    if not rows:
+        raise ValueError(NO_ROWS)
+    for name, mean in zip(numeric, means, strict=True):
+        if mean is None:
+            raise ValueError(f"Column {name!r} has no value at all: drop it.")
+    rest = found[1 + len(numeric) :]
+    categorical = {}
+    identifiers = []
+    for name, count, distinct in zip(text, rest[: len(text)], rest[len(text) :], strict=True):
+        if count > 20 and distinct > NEARLY_ALL * count:
+            identifiers.append(name)
+        else:
+            categorical[name] = _categories(frame, name)
+    if identifiers:
+        shown = ", ".join(map(repr, identifiers[:5]))
+        warn(f"Text that differs in nearly every row names the rows, and was left out: {shown}. Drop such columns.")
+    return Schema(tuple(numeric), categorical, fill=tuple(float(f"{mean:.10g}") for mean in means))
+
+
+def _categories(frame: DataFrame, name: str) -> tuple[str, ...]:
+    """The categories of a column, sorted; of too many the most frequent."""
+    column = F.col(quoted(name))
+    counted = frame.select(column.alias("value")).dropna().groupBy("value").count()
+    most = counted.orderBy(F.col("count").desc(), F.col("value")).limit(MAX_CATEGORIES + 1).collect()
+    if len(most) > MAX_CATEGORIES:
+        warn(
+            f"Column {name!r} has more than {MAX_CATEGORIES:,} categories: the most frequent have a feature each, the "
+            "others none. Drop the column if it is a name."
+        )
+    return tuple(sorted(row.value for row in most[:MAX_CATEGORIES]))
+
+
+@dataclass(frozen=True)
+class FrameScorer:
+    """Scores of frames in memory: what is sent to the workers of Spark."""
+
+    schema: Schema
+    coef: np.ndarray
+    intercept: float
+
+    def __call__(self, frame: Any) -> np.ndarray:
+        return self.encode(frame) @ self.coef + self.intercept
+
+    def encode(self, frame: Any) -> np.ndarray:
+        """The columns of the schema as numbers, of a frame of any library."""
+        table = nw.from_native(frame, eager_only=True).to_arrow()
+        missing = [name for name in self.schema.columns if name not in table.column_names]
+        if missing:
+            raise ValueError(f"The frame has no column {missing[0]!r}, which the model was fitted with.")
+        types = dict.fromkeys(self.schema.numeric, pa.float64()) | dict.fromkeys(self.schema.categorical, pa.string())
+        columns = [table.column(name).cast(kind).combine_chunks() for name, kind in types.items()]
+        batch = pa.RecordBatch.from_arrays(columns, names=list(types))
+        return encode_rows(pa.Table.from_batches([batch]), self.schema, sparse=False)
+
+
+class SparkScores(AUCClassifierBase):
+    """Adds scores to Spark data frames, and scores data frames in memory; `schema_` says how columns become numbers."""
+
+    schema_: Schema
+
+    def _fit_schema(self, blocks: SparkBlocks) -> Self:
+        """Keep how columns become numbers, and warn of columns of very different scale."""
+        self.schema_ = blocks.schema
+        self.feature_names_ = np.array(blocks.schema.feature_names, dtype=object)
+        if hasattr(self, "moments_") and not blocks.schema.categorical:  # indicators have small deviations
+            named: Any = SimpleNamespace(feature_names_in_=self.feature_names_, n_features_in_=self.n_features_in_)
+            warn_of_raw_columns(named, self.moments_, self.l2_)
+        return self
+
+    @property
+    def _scorer(self) -> FrameScorer:
+        check_is_fitted(self, "coef_")
+        return FrameScorer(self.schema_, self.coef_[0], float(self.intercept_[0]))
+
+    def udf(self) -> Callable[..., Column]:
+        """The scores as a pandas UDF of one struct of columns.
+
+        Returns
+        -------
+        callable
+            ``frame.withColumn("score", model.udf()(F.struct(*model.schema_.columns)))``
+        """
+        scorer = self._scorer
+
+        @pandas_udf("double")
+        def scores(columns: pd.DataFrame) -> pd.Series:
+            return pd.Series(scorer(columns))
+
+        return scores
+
+    def transform(
+        self,
+        X: DataFrame,
+        *,
+        score: str = "score",
+        prediction: str | None = "prediction",
+        probability: str | None = "probability",
+    ) -> DataFrame:
+        """Add columns to a frame: scores, labels and, where the model is calibrated, probabilities of `classes_[1]`.
+
+        Parameters
+        ----------
+        X : Spark data frame
+            With the columns of training.
+        score, prediction, probability : str
+            Names of the new columns; None leaves out one of the last two.
+
+        Returns
+        -------
+        Spark data frame
+        """
+        scorer = self._scorer
+        check_frame(X)
+        for name in scorer.schema.columns:
+            if name not in X.columns:
+                raise ValueError(f"The frame has no column {name!r}, which the model was fitted with.")
+        calibration = getattr(self, "calibration_", None)
+        for new in (score, prediction, None if calibration is None else probability):
+            if new is not None and new in X.columns:
+                raise ValueError(f"The frame has a column {new!r} already: give the new one another name.")
+        out = X.withColumn(score, self.udf()(F.struct(*typed_columns(scorer.schema))))
+        is_positive = F.col(quoted(score)) > 0.0
+        if calibration is not None:
+            baseline = self.baseline_
+
+            @pandas_udf("double")
+            def calibrated(scores: pd.Series) -> pd.Series:
+                return pd.Series(calibration(scores.to_numpy() - baseline))
+
+            likely = calibrated(F.col(quoted(score)))
+            is_positive = is_positive if calibration.half is not None else likely > 0.5
+            out = out if probability is None else out.withColumn(probability, likely)
+        if prediction is not None:
+            negative, positive = (F.lit(label) for label in self.classes_.tolist())
+            out = out.withColumn(prediction, F.when(is_positive, positive).otherwise(negative))
+        return out
+
+    def decision_function(self, X) -> np.ndarray:
+        """Scores of rows in memory; for Spark data frames see `transform`.
+
+        Parameters
+        ----------
+        X : data frame in memory with the columns of training, or array of its features
+            Features are in the order of `feature_names_`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        if isinstance(X, DataFrame):
+            raise ValueError(
+                "decision_function takes rows in memory: use transform, which adds scores to a Spark frame."
+            )
+        check_is_fitted(self, "coef_")
+        return super().decision_function(self._scorer.encode(X) if is_frame(X) else X)
+
+    def score(self, X, y, sample_weight=None) -> float:
+        """The area under the ROC curve; scores and labels of a Spark data frame are sent to the driver.
+
+        Parameters
+        ----------
+        X : Spark data frame, or data in memory
+        y : name of a column of the Spark data frame, or array-like of shape (n_samples,)
+        sample_weight : the same, optional
+
+        Returns
+        -------
+        float
+            NaN, with a warning, when y holds one class only.
+        """
+        if not isinstance(X, DataFrame):
+            return super().score(X, y, sample_weight)
+        named = {"label": y} | ({} if sample_weight is None else {"weight": sample_weight})
+        scores = self.udf()(F.struct(*typed_columns(self._scorer.schema))).alias("score")
+        found = X.select(scores, *(F.col(quoted(name)).alias(alias) for alias, name in named.items())).toArrow()
+        labels = np.array(found.column("label").to_pylist())
+        self._refuse_unknown_labels(labels)
+        weights = None if sample_weight is None else found.column("weight").to_numpy()
+        return metrics.roc_auc(labels == self.classes_[1], found.column("score").to_numpy(), weights)
+
+
+class SparkAUCClassifier(SparkScores, ClusterClassifier):
+    """The linear scorer that minimises the pairwise squared AUC loss, for Spark data frames.
+
+    Each partition sends its rows to Python by Arrow (`mapInArrow`) and computes their moments, a tree of sums adds
+    them, and one small result is sent to the driver, which solves the problem as `vrspam.AUCClassifier` does. The
+    coefficients are the same up to rounding, after one pass over the data (and one, by Spark itself, for means and
+    categories). With more than 5,000 features no d×d matrix is formed, and each iteration is a pass: cache the frame.
+    What Spark does for lost workers and executors holds here as well: their partitions are computed again.
+
+    All columns but `y` and `sample_weight` are features. Numbers and booleans are taken as they are, and their mean
+    stands for missing ones (null or NaN). Text is one-hot, one feature for each category (the 1,000 most frequent, with
+    a warning); missing and new categories are zeros in all of them. Text that differs in nearly every row is left out,
+    with a warning. Other types are refused.
+
+    Parameters
+    ----------
+    l2, l1, penalty, gamma, tol, max_iter, random_state
+        As in `vrspam.AUCClassifier`.
+    loss : "squared"
+        Another loss needs the rows themselves in one place.
+
+    Attributes
+    ----------
+    schema_ : vrspam.data.Schema
+        How columns become numbers: `numeric`, `categorical`, and `fill`, the means that stand for missing numbers.
+    feature_names_ : ndarray of str
+        One name for each coefficient: columns of numbers, then column=category.
+    coef_, intercept_, classes_, l2_, objective_, gap_, n_iter_, solver_, moments_, history_
+        As in `vrspam.AUCClassifier`.
+    n_features_in_ : int
+        The number of features, which is that of `coef_`.
+
+    Notes
+    -----
+    Classic Spark sessions only: Spark Connect has no tree of sums. The workers need this package.
+    """
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None) -> SparkAUCClassifier:
+        """Find the optimum for the rows of a frame.
+
+        Parameters
+        ----------
+        X : Spark data frame
+        y : str
+            The column of labels, of which there are two.
+        sample_weight : str, optional
+            The column of weights.
+
+        Returns
+        -------
+        self
+        """
+        refuse_without_rows(self, type(self).__name__)
+        blocks = SparkBlocks.of(X, y, sample_weight)
+        return self._fit_blocks(blocks)._fit_schema(blocks)
+
+
+class SparkAUCClassifierCV(SparkScores, ClusterClassifierCV):
+    """`vrspam.AUCClassifierCV` for Spark data frames.
+
+    The fit makes two passes over the data by Arrow (and one, by Spark itself, for means and categories). In the first,
+    each partition computes the moments of its rows in each fold; a tree of sums adds them, and the driver solves the
+    grid. In the second, each partition scores its rows at all points of the grid, and the driver computes the AUCs (of
+    at most 200,000 rows of each class, see `AUCClassifierCV.fit_stream`). The fold of a row depends only on its values
+    (`vrspam.HashFolds`), so the result is that of `AUCClassifierCV(cv=HashFolds(cv))` on the same rows, for any
+    partitions.
+
+    Parameters
+    ----------
+    l2s, l1s, penalty, gamma, max_fpr, scoring, selection, tol, max_iter, calibration
+        As in `vrspam.AUCClassifierCV`.
+    loss : "squared"
+        Another loss needs the rows themselves in one place.
+    cv : int or HashFolds, default=5
+    features : "linear"
+        Feature maps are not available for data on a cluster.
+    n_jobs, random_state
+        As in `vrspam.AUCClassifierCV`; an integer `random_state` is the seed of the folds.
+
+    Attributes
+    ----------
+    schema_, feature_names_, n_features_in_
+        As in `SparkAUCClassifier`, which also says how columns become features.
+    l2_, l1_, best_score_, l2s_, l1s_, auc_path_, score_path_, measure_, gap_path_, converged_path_, coef_
+    intercept_, calibration_, baseline_, classes_, moments_
+        As in `vrspam.AUCClassifierCV`.
+    held_out_ : HeldOut
+        As after `vrspam.AUCClassifierCV.fit_stream`.
+
+    Notes
+    -----
+    `corrected_score_` and `corrected_interval_` are left out: the choice would be made anew some hundred times, at all
+    points of the grid, by the driver alone.
+    """
+
+    _collector = "driver"
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y, sample_weight=None, *, validation_rows: int = 200_000) -> SparkAUCClassifierCV:
+        """Choose the penalties by cross-validation, then fit all rows with them.
+
+        Parameters
+        ----------
+        X : Spark data frame
+        y : str
+            The column of labels, of which there are two.
+        sample_weight : str, optional
+            The column of weights.
+        validation_rows : int, default=200_000
+            At most this many held-out rows of each class send their scores to the driver.
+
+        Returns
+        -------
+        self
+        """
+        folds = self._check_blocks(validation_rows)
+        blocks = SparkBlocks.of(X, y, sample_weight)
+        return self._fit_blocks(blocks, folds, validation_rows)._fit_schema(blocks)

@@ -1,0 +1,52 @@
+"""The types that skops must be told to trust to load a fitted estimator of this package.
+
+>>> import skops.io
+>>> from sklearn.datasets import load_breast_cancer
+>>> from vrspam import AUCClassifierCV
+>>> from vrspam.trusted import SKOPS_TYPES
+>>> model = AUCClassifierCV(features="additive").fit(*load_breast_cancer(return_X_y=True))
+>>> stored = skops.io.dumps(model)
+>>> again = skops.io.loads(stored, trusted=SKOPS_TYPES)
+>>> again.best_score_ == model.best_score_
+True
+"""
+
+SKOPS_TYPES = [
+    "builtins.frozenset",  # the categories of a column
+    "vrspam.estimators._online._Stream",
+    "vrspam.estimators.cv.AUCClassifierCV",
+    "vrspam.estimators.exact.AUCClassifier",
+    "vrspam.estimators.one_vs_rest.OneVsRestAUC",
+    "vrspam.estimators.opauc.OPAUCClassifier",
+    "vrspam.estimators.solam.SOLAMClassifier",
+    "vrspam.estimators.spam.SPAMClassifier",
+    "vrspam.estimators.vrspam.VRSPAMClassifier",
+    "vrspam.features.additive.AdditiveFeatures",
+    "vrspam.features.additive.LinearFeatures",
+    "vrspam.features.encoders.Curves",
+    "vrspam.features.encoders.Indicators",
+    "vrspam.features.kernel.KernelFeatures",
+    "vrspam.features.readings.Dates",
+    "vrspam.features.readings.Numbers",
+    "vrspam.features.stacked.StackedFeatures",
+    "vrspam.features.tables.FrameReading",
+    "vrspam.features.trees.TreeFeatures",
+    "vrspam.features.unseen.Range",
+    "vrspam.inspection.interactions.Axis",
+    "vrspam.inspection.interactions.Interactions",
+    "vrspam.inspection.interactions.PairEffect",
+    "vrspam.inspection.reading.ScoreReading",
+    "vrspam.inspection.shapes.Shape",
+    "vrspam.kernels.ClassSums",
+    "vrspam.kernels.RunningCovariances",
+    "vrspam.model_selection.calibration.Isotonic",
+    "vrspam.model_selection.calibration.Sigmoid",
+    "vrspam.model_selection.folds.HashFolds",
+    "vrspam.model_selection.held_out.HeldOut",
+    "vrspam.moments._rounding.Errors",
+    "vrspam.moments._statistics.ClassStatistics",
+    "vrspam.moments.class_moments.ClassMoments",
+    "vrspam.solvers.opauc.OPAUC",
+    "vrspam.solvers.solam.SOLAM",
+    "vrspam.solvers.spam.SPAM",
+]
