@@ -1,55 +1,35 @@
-"""What the estimators of every cluster engine share: the fit from blocks of rows, products with them, and folds.
+"""What the estimators of every cluster engine share: the fit from blocks of rows, and products with them.
 
 No engine is imported here. An engine brings its blocks (`Blocks`), and estimators that make them of its collections.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Protocol, Self
+from typing import Self
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils import check_random_state
 
 from vrspam.distributed import _tasks
+from vrspam.distributed._folds import NO_ROWS, Blocks, ClusterFolds
+from vrspam.distributed._maps import MapsOnBlocks
 from vrspam.estimators import base
 from vrspam.estimators.base import AUCClassifierBase
 from vrspam.estimators.cv import AUCClassifierCV
 from vrspam.estimators.exact import AUCClassifier
+from vrspam.features import FeatureMap
+from vrspam.features.mapped import is_plain, named_maps
 from vrspam.model_selection.folds import HashFolds
-from vrspam.model_selection.held_out import HeldOutBlock
 from vrspam.model_selection.map_choice import MapChoice
-from vrspam.model_selection.sources import FoldMoments
+from vrspam.model_selection.selection import Choice
 from vrspam.moments import ClassMoments
+from vrspam.solvers import ExactFit
 
 NOT_CORRECTED = (
     "{} has no {}: to correct the AUC for the choice, the {} alone would make the choice anew "
     "some hundred times at all points of the grid. AUCClassifierCV.fit_stream on the same rows gives it."
 )
-NO_ROWS = "There are no rows: every block of X is empty."
-
-
-class Blocks(Protocol):
-    """Blocks of rows on a cluster.
-
-    Attributes
-    ----------
-    n_features : int
-    feature_names : ndarray of str or None
-        The names of the columns if they have any.
-    """
-
-    @property
-    def n_features(self) -> int: ...
-
-    @property
-    def feature_names(self) -> np.ndarray | None: ...
-
-    def reduce(self, task: Callable, add: Callable, *shared: Any) -> Any:
-        """add(...add(task(number, X, y, weights, *shared)...)) over all blocks: one pass, one result.
-
-        `add` takes a list of results. The shared values are sent once to each worker.
-        """
 
 
 class ClusterClassifier(AUCClassifier):
@@ -88,8 +68,27 @@ class ClusterClassifierCV(AUCClassifierCV):
     _collector = "client"  # what the engine calls the process that sums up
 
     def _fit_blocks(self, blocks: Blocks, folds: HashFolds, validation_rows: int) -> Self:
-        """Choose the penalties by cross-validation on all blocks, then fit all rows with them."""
-        return self._fit_folds(ClusterFolds(blocks, clone(self), folds, validation_rows), blocks.feature_names)
+        """Choose the penalties, and the feature map, by cross-validation on all blocks, then fit all rows with them."""
+        if is_plain(self.features, np.empty((0, blocks.n_features))):
+            return self._fit_folds(ClusterFolds(blocks, clone(self), folds, validation_rows), blocks.feature_names)
+        seed = check_random_state(0 if self.random_state is None else self.random_state).randint(2**31)
+        maps = named_maps(self.features, seed)
+        for name, features in maps.items():
+            if not isinstance(features, FeatureMap):
+                raise ValueError(f"{name} cannot be a feature map on a cluster: use names, or maps of vrspam.features.")
+        rule = self._rule(maps)
+
+        def fit(point: Choice, total: ClassMoments) -> ExactFit:
+            return self._exact(point).from_moments(total)
+
+        on_blocks = MapsOnBlocks(blocks, clone(self), folds, validation_rows, self._search, rule, fit, seed)
+        found = on_blocks.choose(maps)
+        chosen = found.fitted()
+        held_out = on_blocks.held_out(chosen)
+        self._store_columns(blocks.n_features, blocks.feature_names)
+        why = "the rows stayed on the cluster; fit of AUCClassifierCV reads curves from rows in memory"
+        more = {"held_out_": held_out, "_frame_reading": None}
+        return self._store_search(found, chosen, why, None, held_out, **more)
 
     def _correct_blocks(self, found: MapChoice, total: ClassMoments) -> None:
         return None
@@ -103,30 +102,3 @@ class ClusterClassifierCV(AUCClassifierCV):
     def corrected_interval_(self) -> tuple[float, float]:  # type: ignore[override]
         """Not available on a cluster: an AttributeError says why."""
         raise AttributeError(NOT_CORRECTED.format(type(self).__name__, "corrected_interval_", self._collector))
-
-
-class ClusterFolds(FoldMoments):
-    """Folds of blocks on the cluster: one distributed pass for the moments, one for the scores.
-
-    Parameters
-    ----------
-    blocks : Blocks
-    estimator : AUCClassifierBase
-        It validates the blocks.
-    hash_folds : HashFolds
-    most : int
-        At most this many held-out rows of each class send their scores to the client.
-    """
-
-    def __init__(self, blocks: Blocks, estimator: AUCClassifierBase, hash_folds: HashFolds, most: int):
-        self.blocks, self.estimator, self.hash_folds, self.most = blocks, estimator, hash_folds, most
-        moments = blocks.reduce(_tasks.block_fold_moments, _tasks.add_fold_moments, estimator, hash_folds)
-        if all(fold.n_features is None for fold in moments):
-            raise ValueError(NO_ROWS)
-        super().__init__(moments)
-
-    def held_out(self, coefs: Mapping[int, np.ndarray]) -> Iterator[HeldOutBlock]:
-        """Return the scores of all rows, or of a sample of each class, from one distributed pass."""
-        stacked = np.stack([coefs[fold] for fold in range(self.n_folds)])
-        known = (self.estimator, self.hash_folds, stacked, self.total.classes[1], self.most)
-        return self.blocks.reduce(_tasks.block_scores, _tasks.add_scores, *known).blocks(self.n_folds)

@@ -7,10 +7,15 @@ from __future__ import annotations
 
 import functools
 import operator
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 
+from vrspam._utils.validation import Rows
 from vrspam.estimators.base import AUCClassifierBase, validated_rows
+from vrspam.features import FeatureMap, frames
 from vrspam.model_selection.folds import HashFolds
 from vrspam.model_selection.held_out import ValidationScores
 from vrspam.model_selection.sources import add_block, add_to_folds
@@ -55,21 +60,70 @@ def block_product(number: int, X, y, weights, estimator: AUCClassifierBase, know
 
 
 def block_fold_moments(
-    number: int, X, y, weights, estimator: AUCClassifierBase, folds: HashFolds
+    number: int, X, y, weights, estimator: AUCClassifierBase, folds: HashFolds, features: FeatureMap | None = None
 ) -> list[ClassMoments]:
-    """Return the moments of a block's rows in each fold."""
-    rows = validated_rows(estimator, number, X, y, weights)
+    """Return the moments of a block's rows, or of their features under a map, in each fold."""
+    rows = table_rows(estimator, number, X, y, weights, features is not None)
     moments = [ClassMoments() for _ in range(folds.n_splits)]
     if rows is not None:
-        add_to_folds(moments, rows, number, folds)
+        add_to_folds(moments, rows, number, folds, features)
     return moments
 
 
 def block_scores(
-    number: int, X, y, weights, estimator: AUCClassifierBase, folds: HashFolds, coefs, positive_label, most: int
+    number: int,
+    X,
+    y,
+    weights,
+    estimator: AUCClassifierBase,
+    folds: HashFolds,
+    coefs,
+    positive_label,
+    most: int,
+    features: FeatureMap | None = None,
 ) -> ValidationScores:
     """Score the rows of a block, each with the coefficients that were fitted without its fold."""
-    rows = validated_rows(estimator, number, X, y, weights)
+    rows = table_rows(estimator, number, X, y, weights, features is not None)
     if rows is None:
         return ValidationScores(most)
-    return ValidationScores.of(rows, positive_label, coefs, folds, most)
+    return ValidationScores.of(rows, positive_label, coefs, folds, most, features)
+
+
+def table_rows(estimator: AUCClassifierBase, number: int, X, y, weights, for_map: bool) -> Rows | None:
+    """A block, validated; for a feature map numbers may be missing."""
+    if for_map and frames.is_frame(X):
+        frames.check_frame(X)
+        X = np.column_stack([frames.numbers(X, column) for column in range(X.shape[1])])
+    return validated_rows(estimator, number, X, y, weights, table=for_map)
+
+
+@dataclass
+class RowSample:
+    """The rows with the smallest hashes, at most `most`: a random sample that does not depend on the blocks."""
+
+    most: int
+    hashes: np.ndarray
+    rows: Rows | None
+
+    @classmethod
+    def joined(cls, parts: list[RowSample]) -> RowSample:
+        """The sample of all rows of several samples, in the order of the hashes."""
+        most, found = parts[0].most, [part for part in parts if part.rows is not None]
+        if not found:
+            return parts[0]
+        hashes = np.concatenate([part.hashes for part in found])
+        columns: list[Any] = []
+        for column in zip(*(part.rows for part in found if part.rows is not None), strict=True):
+            dense = [part.toarray() if sparse.issparse(part) else part for part in column]
+            columns.append(None if dense[0] is None else np.concatenate(dense))
+        X, y, weights = columns
+        kept = np.lexsort([y, hashes])[:most]  # equal rows may have different labels
+        return cls(most, hashes[kept], Rows(X[kept], y[kept], None if weights is None else weights[kept]))
+
+
+def block_sample(number: int, X, y, weights, estimator: AUCClassifierBase, folds: HashFolds, most: int) -> RowSample:
+    """Return the rows of a block that may be in the sample."""
+    rows = table_rows(estimator, number, X, y, weights, True)
+    if rows is None:
+        return RowSample(most, np.empty(0, dtype=np.uint64), None)
+    return RowSample.joined([RowSample(most, folds.hashes(rows.X), rows)])

@@ -8,6 +8,7 @@ from typing import Any
 
 import dask
 import numpy as np
+import pandas as pd
 from dask import array as da
 from dask.base import is_dask_collection
 from sklearn.base import _fit_context
@@ -17,7 +18,8 @@ from sklearn.utils.validation import check_is_fitted
 from vrspam import metrics
 from vrspam.distributed._cluster import ClusterClassifier, ClusterClassifierCV
 from vrspam.estimators.base import AUCClassifierBase, refuse_without_rows
-from vrspam.estimators.exact import AUCClassifier
+from vrspam.estimators.cv import AUCClassifierCV
+from vrspam.features.mapped import is_plain
 
 NO_PROBABILITIES = (
     "DaskAUCClassifierCV has no predict_proba: the workers score blocks by coef_ and intercept_ alone. Its "
@@ -169,7 +171,9 @@ class DaskScores(AUCClassifierBase):
             X = X.to_dask_array()  # block sizes stay unknown
         if X.numblocks[1] != 1:
             X = X.rechunk({1: -1})
-        light = AUCClassifier()  # the same linear scorer without the d×d moments, which would be sent to every worker
+        # The same scorer without the d×d moments, which would be sent to every worker.
+        light: Any = AUCClassifierCV(calibration=None)
+        light.features_, light.calibration_ = getattr(self, "features_", None), None
         light.coef_, light.intercept_, light.classes_ = self.coef_, self.intercept_, self.classes_
         light.n_features_in_ = self.n_features_in_
         return X.map_blocks(_apply, light, function.__name__, dtype=dtype, drop_axis=1, meta=np.empty(0, dtype=dtype))
@@ -240,11 +244,12 @@ class DaskAUCClassifier(DaskScores, ClusterClassifier):
 class DaskAUCClassifierCV(DaskScores, ClusterClassifierCV):
     """`vrspam.AUCClassifierCV` for Dask arrays and data frames.
 
-    The fit makes two passes over the data. In the first, one task for each block computes the moments of its rows in
-    each fold; a tree of sums adds them, and the client solves the grid. In the second, one task for each block scores
-    its rows at all points of the grid, and the client computes the AUCs (of at most 200,000 rows of each class, see
-    `AUCClassifierCV.fit_stream`). The fold of a row depends only on its values (`vrspam.HashFolds`), so the result is
-    that of `AUCClassifierCV(cv=HashFolds(cv))` on the same rows, for any blocks.
+    The fit makes two passes over the data (with feature maps two for each, and two more). In the first, one task for
+    each block computes the moments of its rows in each fold; a tree of sums adds them, and the client solves the grid.
+    In the second, one task for each block scores its rows at all points of the grid, and the client computes the AUCs
+    (of at most 200,000 rows of each class, see `AUCClassifierCV.fit_stream`). The fold of a row depends only on its
+    values (`vrspam.HashFolds`), so the result is that of `AUCClassifierCV(cv=HashFolds(cv))` on the same rows, for any
+    blocks.
 
     Parameters
     ----------
@@ -255,8 +260,10 @@ class DaskAUCClassifierCV(DaskScores, ClusterClassifierCV):
     cv : int or HashFolds, default=5
     calibration : "sigmoid" or None
         Where `intercept_` puts the score 0, as in `vrspam.AUCClassifierCV`; fitted on `held_out_`.
-    features : "linear"
-        Feature maps are not available for data on a cluster.
+    features : str, map of `vrspam.features`, or list of these, default="linear"
+        As in `vrspam.AUCClassifierCV`, for columns of numbers, in which NaN is a missing value. Maps
+        are learnt from the 50,000 rows with the smallest hashes, without labels; each takes two passes over the data.
+        From 15,000 rows on several maps are first compared on a part of that sample, and at most two go on.
     n_jobs, random_state
         As in `vrspam.AUCClassifierCV`; an integer `random_state` is the seed of the folds.
 
@@ -313,6 +320,13 @@ class DaskAUCClassifierCV(DaskScores, ClusterClassifierCV):
                 "probability ½ to put the intercept at: use calibration='sigmoid' or None."
             )
         folds = self._check_blocks(validation_rows)
+        if not is_plain(self.features, X) and hasattr(X, "dtypes"):
+            for name, kind in X.dtypes.items():
+                if not pd.api.types.is_numeric_dtype(kind):
+                    raise ValueError(
+                        f"column {name!r} holds text, and feature maps on Dask take numbers: encode it first "
+                        "(dask.dataframe.get_dummies), or leave it out."
+                    )
         return self._fit_blocks(DaskBlocks.of(X, y, sample_weight), folds, validation_rows)
 
     @property

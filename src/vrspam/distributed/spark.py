@@ -31,9 +31,11 @@ from vrspam._utils.warnings import warn
 from vrspam.data.encode import encode_rows
 from vrspam.data.readers.arrow_reader import type_kind
 from vrspam.data.schema import Schema
-from vrspam.distributed._cluster import NO_ROWS, ClusterClassifier, ClusterClassifierCV
+from vrspam.distributed._cluster import ClusterClassifier, ClusterClassifierCV
+from vrspam.distributed._folds import NO_ROWS
 from vrspam.estimators.base import AUCClassifierBase, refuse_without_rows
 from vrspam.estimators.exact import warn_of_raw_columns
+from vrspam.features import FeatureMap
 from vrspam.features.frames import is_frame
 
 FAN_IN = 4  # results that one task adds
@@ -60,13 +62,17 @@ class SparkBlocks:
     feature_names: np.ndarray | None = None  # a model of a frame encodes its columns itself, by the schema
 
     @classmethod
-    def of(cls, X: Any, y: str, sample_weight: str | None) -> SparkBlocks:
-        """Take the labels and weights out of a frame, and learn how its other columns become numbers."""
+    def of(cls, X: Any, y: str, sample_weight: str | None, fill: bool = True) -> SparkBlocks:
+        """Take the labels and weights out of a frame, and learn how its other columns become numbers.
+
+        With `fill` missing numbers are replaced by their means.
+        """
         check_frame(X)
         for name, what in ((y, "y"), (sample_weight, "sample_weight")):
             if name is not None and (not isinstance(name, str) or name not in X.columns):
                 raise ValueError(f"{what} must be the name of a column of the frame, got {name!r}.")
         schema = learn_schema(X.drop(*[name for name in (y, sample_weight) if name is not None]))
+        schema = schema if fill else schema.keeping_missing()
         beside = [F.col(quoted(y)).alias(LABEL)]
         if sample_weight is not None:
             beside.append(F.col(quoted(sample_weight)).cast("double").alias(WEIGHT))
@@ -229,9 +235,12 @@ class FrameScorer:
     schema: Schema
     coef: np.ndarray
     intercept: float
+    features: FeatureMap | None = None
 
     def __call__(self, frame: Any) -> np.ndarray:
-        return self.encode(frame) @ self.coef + self.intercept
+        X = self.encode(frame)
+        scores = X @ self.coef if self.features is None else self.features.products(X, self.coef)
+        return scores + self.intercept
 
     def encode(self, frame: Any) -> np.ndarray:
         """The columns of the schema as numbers, of a frame of any library."""
@@ -254,7 +263,8 @@ class SparkScores(AUCClassifierBase):
         """Keep how columns become numbers, and warn of columns of very different scale."""
         self.schema_ = blocks.schema
         self.feature_names_ = np.array(blocks.schema.feature_names, dtype=object)
-        if hasattr(self, "moments_") and not blocks.schema.categorical:  # indicators have small deviations
+        plain = getattr(self, "features_", None) is None
+        if plain and hasattr(self, "moments_") and not blocks.schema.categorical:  # indicators have small deviations
             named: Any = SimpleNamespace(feature_names_in_=self.feature_names_, n_features_in_=self.n_features_in_)
             warn_of_raw_columns(named, self.moments_, self.l2_)
         return self
@@ -262,7 +272,8 @@ class SparkScores(AUCClassifierBase):
     @property
     def _scorer(self) -> FrameScorer:
         check_is_fitted(self, "coef_")
-        return FrameScorer(self.schema_, self.coef_[0], float(self.intercept_[0]))
+        features = getattr(self, "features_", None)
+        return FrameScorer(self.schema_, self.coef_[0], float(self.intercept_[0]), features)
 
     def udf(self) -> Callable[..., Column]:
         """The scores as a pandas UDF of one struct of columns.
@@ -446,8 +457,10 @@ class SparkAUCClassifierCV(SparkScores, ClusterClassifierCV):
     loss : "squared"
         Another loss needs the rows themselves in one place.
     cv : int or HashFolds, default=5
-    features : "linear"
-        Feature maps are not available for data on a cluster.
+    features : str, map of `vrspam.features`, or list of these, default="linear"
+        As in `vrspam.AUCClassifierCV`, of the encoded columns, with missing numbers as they are. Maps
+        are learnt from the 50,000 rows with the smallest hashes, without labels; each takes two passes over the data.
+        From 15,000 rows on several maps are first compared on a part of that sample, and at most two go on.
     n_jobs, random_state
         As in `vrspam.AUCClassifierCV`; an integer `random_state` is the seed of the folds.
 
@@ -488,5 +501,5 @@ class SparkAUCClassifierCV(SparkScores, ClusterClassifierCV):
         self
         """
         folds = self._check_blocks(validation_rows)
-        blocks = SparkBlocks.of(X, y, sample_weight)
+        blocks = SparkBlocks.of(X, y, sample_weight, fill=isinstance(self.features, str) and self.features == "linear")
         return self._fit_blocks(blocks, folds, validation_rows)._fit_schema(blocks)

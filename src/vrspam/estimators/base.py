@@ -36,7 +36,15 @@ MOMENTS_MAX_FEATURES = MOMENTS_MAX_FEATURES_DENSE
 
 
 def validated_rows(
-    estimator: AUCClassifierBase, number: int, X, y, weights=None, *, reset: bool = True, said: set | None = None
+    estimator: AUCClassifierBase,
+    number: int,
+    X,
+    y,
+    weights=None,
+    *,
+    reset: bool = True,
+    said: set | None = None,
+    table: bool = False,
 ) -> Rows | None:
     """One block, validated as the estimator does; None if it has no rows with weight. An error names the block."""
     if y is None:
@@ -44,7 +52,7 @@ def validated_rows(
     if np.shape(y)[:1] == (0,) or (weights is not None and not np.any(array_api.on_host(weights))):
         return None  # rows of weight zero count for nothing
     try:
-        return estimator._validate_rows(X, y, weights, reset=reset, said=said)
+        return estimator._validate_rows(X, y, weights, reset=reset, said=said, table=table)
     except ValueError as error:
         raise error_in_block(number, error) from error
 

@@ -501,6 +501,8 @@ class AUCClassifierCV(ExplainedScores):
         >>> np.allclose(streamed.l2_, whole.l2_), np.allclose(streamed.coef_, whole.coef_)
         (True, True)
         """
+        if not (isinstance(self.features, str) and self.features == "linear"):
+            raise ValueError("fit_stream has no feature maps: use features='linear'.")
         folds = self._check_blocks(validation_rows)
         blocks = RowBlocks(self, chunks, progress)
         if blocks.one_shot:
@@ -516,8 +518,6 @@ class AUCClassifierCV(ExplainedScores):
     def _check_blocks(self, validation_rows: int) -> HashFolds:
         """The folds of rows that come in blocks; parameters that need all rows at once are refused."""
         refuse_without_rows(self, "Cross-validation of blocks")
-        if not (isinstance(self.features, str) and self.features == "linear"):
-            raise ValueError("fit_stream has no feature maps: use features='linear'.")
         if validation_rows < 1:
             raise ValueError(f"validation_rows must be at least 1, got {validation_rows}.")
         make_scoring(self.scoring, self.max_fpr)  # before anything is read

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from vrspam import metrics
+from vrspam.model_selection.blending import spreads
 from vrspam.model_selection.held_out import HeldOut, HeldOutBlock, held_out_at
 from vrspam.model_selection.kept_scores import KeptRows
 from vrspam.model_selection.scoring import ROC_AUC, Scoring
@@ -91,6 +92,11 @@ class GridScores:
     def select(self, rule: SelectionRule) -> Choice:
         """The point that the measure chooses."""
         return select(self.score, self.grid, rule, measure="" if self.by_auc else self.scoring.name)
+
+    def spread_at(self, choice: Choice, rows: KeptRows) -> float:
+        """The spread of the held-out scores that were kept, at the chosen point."""
+        point = int(np.ravel_multi_index(choice.index, self.auc.shape[:2]))
+        return float(spreads(rows, [part[point : point + 1] for part in self.kept])[0])
 
     def held_out_at(self, choice: Choice) -> HeldOut:
         """The held-out rows at the chosen point, where their scores were kept."""

@@ -80,14 +80,18 @@ class ValidationScores:
         self._parts: list[list[tuple]] = [[], []]
 
     @classmethod
-    def of(cls, rows: Rows, positive_label, coefs: np.ndarray, folds: HashFolds, most: int) -> ValidationScores:
-        """Of one block: each row by the coefficients (folds, points, features) of its own fold."""
+    def of(
+        cls, rows: Rows, positive_label, coefs: np.ndarray, folds: HashFolds, most: int, features: Any = None
+    ) -> ValidationScores:
+        """Of one block: each row by the coefficients (folds, points, features) of its fold, or of a map."""
         hashes = folds.hashes(rows.X)
         fold = folds.fold_of_hashes(hashes)
         scores = np.empty((rows.X.shape[0], coefs.shape[1]))
         for side in range(folds.n_splits):
             index = np.flatnonzero(fold == side)
-            scores[index] = rows.X[index] @ coefs[side].T
+            if index.size:
+                part = rows.X[index]
+                scores[index] = part @ coefs[side].T if features is None else features.products(part, coefs[side].T)
         weights = np.ones(fold.size) if rows.weights is None else rows.weights
         new = cls(most)
         for side, member in enumerate((rows.y != positive_label, rows.y == positive_label)):
@@ -116,7 +120,9 @@ class ValidationScores:
         sides = []
         for side in (0, 1):
             self._trim(side, self.most)
-            _, fold, weights, scores = (np.concatenate(column) for column in zip(*self._parts[side], strict=True))
+            hashes, fold, weights, scores = (np.concatenate(part) for part in zip(*self._parts[side], strict=True))
+            order = np.lexsort([weights, hashes])  # whatever the order in which the parts came
+            fold, weights, scores = fold[order], weights[order], scores[order]
             sides.append((fold, weights * (self.seen[side] / max(fold.size, 1)), scores))
         for number in range(n_folds):
             parts = [(weights[fold == number], scores[fold == number]) for fold, weights, scores in sides]

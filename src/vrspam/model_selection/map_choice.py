@@ -16,7 +16,7 @@ from vrspam._utils.warnings import warn
 from vrspam.features import FeatureMap, StackedFeatures
 from vrspam.features.mapped import MappedArray, TooManyFeatures
 from vrspam.metrics import roc_auc_columns
-from vrspam.model_selection.blending import blend_weights, spreads
+from vrspam.model_selection.blending import blend_weights
 from vrspam.model_selection.corrected import Corrected, Grid, OtherMeasure, correct
 from vrspam.model_selection.cross_validate import GridScores, GridSearch, cross_validate
 from vrspam.model_selection.folds import Split
@@ -43,7 +43,7 @@ class FoldModels(NamedTuple):
 class Candidate:
     """A fitted map (None for the columns as they are), the scores of its grid, and the chosen point of it.
 
-    `fit` is that of the point on all rows, where it may be needed.
+    `fit` is that of the point on all rows, where it may be needed; `spread` that of the held-out scores at the point.
     """
 
     name: str
@@ -53,6 +53,7 @@ class Candidate:
     scores: GridScores
     choice: Choice
     fit: ExactFit | None = None
+    spread: float = 1.0
 
     @property
     def fold_scores(self) -> np.ndarray:
@@ -266,7 +267,9 @@ def evaluate_map(
     X: Any = MappedArray(rows.X, features)
     source = RowsInMemory(rows._replace(X=X), splits, classes, search.n_jobs, search.loss)
     scores = cross_validate(source, search, keep_coefs=True)
-    return Candidate(name, features, X.shape[1], rows.y.size, scores, scores.select(rule)), source
+    choice = scores.select(rule)
+    spread = 1.0 if search.keep is None else scores.spread_at(choice, search.keep)
+    return Candidate(name, features, X.shape[1], rows.y.size, scores, choice, spread=spread), source
 
 
 def choose_map(
@@ -285,21 +288,52 @@ def choose_map(
     takes the first map, in the given order, that has a point within one standard error of the best point of all maps,
     and the simplest such point of it.
     """
+    said: set[str] = set()  # columns whose rare categories are grouped
+
+    def evaluate(name: str, features: Any) -> tuple[Candidate, Callable[[], ExactFit]]:
+        new, source = evaluate_map(name, features, rows, splits, classes, search, rule, said)
+        return new, lambda: fit(source.rows, source.solver, new.choice, new.scores.total)
+
+    def fit_again(member: Candidate) -> ExactFit:
+        mapped, solver = rows_for_solver(rows._replace(X=MappedArray(rows.X, member.features)))
+        return fit(mapped, solver, member.choice, None)
+
+    return choose_evaluated(maps, evaluate, fit_again, rule, watch)
+
+
+def choose_evaluated(
+    maps: dict[str, Any],
+    evaluate: Callable[[str, Any], tuple[Candidate, Callable[[], ExactFit]]],
+    fit_again: Callable[[Candidate], ExactFit],
+    rule: SelectionRule,
+    watch: Watch = _watch_nothing,
+) -> MapChoice:
+    """Do what `choose_map` does, wherever the rows are.
+
+    Parameters
+    ----------
+    maps : dict of str to map
+    evaluate : callable
+        From the name of a map and the map, unfitted, to its candidate and a function that fits its point on all rows.
+    fit_again : callable
+        Fits the point of a candidate, when what `evaluate` gathered is gone.
+    rule : {"best", "one-standard-error", "blend"}
+    watch : callable
+    """
     candidates: list[Candidate] = []
     too_many: TooManyFeatures | None = None
-    said: set[str] = set()  # columns whose rare categories are grouped
     for name, features in maps.items():
         try:
-            new, source = evaluate_map(name, features, rows, splits, classes, search, rule, said)
+            new, fit_now = evaluate(name, features)
         except TooManyFeatures as refusal:
             too_many = refusal
             continue
         candidates.append(new)
         # Fitted now, while its moments are at hand: the matrices of all maps would take too much memory.
         if rule != "one-standard-error" and weights_of(candidates, rule)[-1] > 0.0:
-            new.fit = fit(source.rows, source.solver, new.choice, new.scores.total)
+            new.fit = fit_now()
         new.scores.total = None
-        del source  # and with it features that it may hold
+        del fit_now  # and with it features that its rows may hold
         watch(new.described)
         _drop_matrices(candidates, rule)
     if not candidates:
@@ -310,11 +344,10 @@ def choose_map(
         weights, chosen = _simplest(candidates)
     else:
         chosen = candidates[int(weights.argmax())]
-    found = MapChoice(candidates, chosen, weights, _scales(candidates, search.keep))
+    found = MapChoice(candidates, chosen, weights, np.array([candidate.spread for candidate in candidates]))
     for member in found.members:
         if member.fit is None:
-            mapped, solver = rows_for_solver(rows._replace(X=MappedArray(rows.X, member.features)))
-            member.fit = fit(mapped, solver, member.choice, None)
+            member.fit = fit_again(member)
     return found
 
 
@@ -344,17 +377,6 @@ def _drop_matrices(candidates: Sequence[Candidate], rule: SelectionRule) -> None
     for number, candidate in enumerate(candidates):
         if number != best and candidate.fit is not None and candidate.fit.moments.has_scatter:
             candidate.fit = candidate.fit._replace(moments=ClassMoments.side_by_side([candidate.fit.moments]))
-
-
-def _scales(candidates: Sequence[Candidate], keep: KeptRows | None) -> np.ndarray:
-    """The spread of the held-out scores of each candidate at its point."""
-    if keep is None:
-        return np.ones(len(candidates))
-    found = []
-    for candidate in candidates:
-        point = int(np.ravel_multi_index(candidate.choice.index, candidate.scores.auc.shape[:2]))
-        found.append(spreads(keep, [part[point : point + 1] for part in candidate.scores.kept])[0])
-    return np.array(found)
 
 
 def _simplest(candidates: Sequence[Candidate]) -> tuple[np.ndarray, Candidate]:

@@ -357,8 +357,8 @@ class BlocksInSequence(FoldMoments):
         return kept.blocks(self.n_folds)
 
 
-def add_to_folds(moments: list[ClassMoments], rows: Rows, number: int, folds: HashFolds) -> None:
-    """Add the rows of a block to the moments of their folds."""
+def add_to_folds(moments: list[ClassMoments], rows: Rows, number: int, folds: HashFolds, features: Any = None) -> None:
+    """Add the rows of a block, or their features under a map, to the moments of their folds."""
     n_features = rows.X.shape[1]
     if array_api.device_namespace(rows.X) is not None:
         raise ValueError(
@@ -371,6 +371,8 @@ def add_to_folds(moments: list[ClassMoments], rows: Rows, number: int, folds: Ha
             f"more than {BLOCKS_MAX_FEATURES:,} features leave some out, or hold all rows in memory."
         )
     fold = folds.fold_of(rows.X)
+    if features is not None:
+        rows = rows._replace(X=MappedArray(rows.X, features))
     for side, part in enumerate(moments):
         index = np.flatnonzero(fold == side)
         if index.size:

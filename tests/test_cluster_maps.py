@@ -1,0 +1,90 @@
+"""Feature maps on a cluster against `AUCClassifierCV` on the same rows in memory."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from vrspam import AUCClassifierCV, HashFolds
+from vrspam.distributed import _maps
+from vrspam.features import AdditiveFeatures, KernelFeatures
+from vrspam.model_selection import race
+
+pytest.importorskip("distributed")
+import dask.array as da
+import dask.dataframe as dd
+import pandas as pd
+
+from vrspam.distributed import DaskAUCClassifierCV
+
+MAPS = [AdditiveFeatures(random_state=0), KernelFeatures(n_landmarks=40, random_state=0)]
+
+
+def rows_with_gaps(n=400, seed=0):
+    """Rows in the order of their hashes, which is the order of the sample: landmarks are drawn by their places."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 4))
+    y = (X[:, 0] * X[:, 1] + np.abs(X[:, 2]) + 0.5 * rng.standard_normal(n) > 1.0).astype(int)
+    X[rng.random(n) < 0.1, 3] = np.nan
+    order = np.argsort(HashFolds(3).hashes(X))
+    return X[order], y[order]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("selection", ["blend", "best", "one-standard-error"])
+def test_maps_on_blocks_give_the_model_of_all_rows(selection, weighted):
+    X, y = rows_with_gaps()
+    weights = np.random.default_rng(1).choice([0.5, 1.0, 2.0], y.size) if weighted else None
+    given = {"features": MAPS, "cv": HashFolds(3), "selection": selection}
+    whole = AUCClassifierCV(**given).fit(X, y, weights)
+    shuffled = np.random.default_rng(2).permutation(y.size)
+    blocks, labels = da.from_array(X[shuffled], chunks=(90, 2)), da.from_array(y[shuffled], chunks=90)
+    some = None if weights is None else da.from_array(weights[shuffled], chunks=90)
+    model = DaskAUCClassifierCV(**given).fit(blocks, labels, some)
+    np.testing.assert_allclose(model.coef_, whole.coef_, rtol=1e-7, atol=1e-10)
+    np.testing.assert_allclose(model.best_score_, whole.best_score_, rtol=1e-12)
+    assert model.selection_["features"] == whole.selection_["features"]
+    np.testing.assert_allclose(model.selection_["weight"], whole.selection_["weight"], atol=1e-9)
+    np.testing.assert_allclose(model.decision_function(blocks).compute(), whole.decision_function(X[shuffled]), 1e-7)
+    np.testing.assert_allclose(model.decision_function(X), whole.decision_function(X), rtol=1e-7)
+    np.testing.assert_array_equal(model.predict(blocks).compute(), whole.predict(X[shuffled]))
+    assert sorted(model.held_out_.scores) == pytest.approx(sorted(whole.out_of_fold_.scores), rel=1e-7)
+    assert model.gap_ <= 1e-8
+
+
+def test_a_frame_of_numbers_and_a_frame_of_text():
+    X, y = rows_with_gaps()
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(c=lambda f: f["c"].astype("float32").astype("float64"))
+    lazy, labels = dd.from_pandas(frame, npartitions=3), dd.from_pandas(pd.Series(y), npartitions=3)
+    model = DaskAUCClassifierCV(features="additive", cv=3).fit(lazy, labels)
+    assert list(model.feature_names_in_) == list("abcd")
+    scores = model.decision_function(lazy).compute()
+    assert roc_auc_score(y, scores) > 0.8
+    with pytest.raises(ValueError, match="column 'town' holds text, and feature maps on Dask take numbers"):
+        DaskAUCClassifierCV(features="additive").fit(lazy.assign(town="Graz"), labels)
+
+
+def test_many_rows_go_through_a_race_on_a_sample(monkeypatch):
+    monkeypatch.setattr(race, "FROM_ROWS", 500)
+    monkeypatch.setattr(race, "PART_ROWS", 400)
+    monkeypatch.setattr(_maps, "SAMPLE_ROWS", 600)
+    X, y = rows_with_gaps(2_000)
+    model = DaskAUCClassifierCV(features="auto", cv=3, random_state=0).fit(
+        da.from_array(X, chunks=(300, 4)), da.from_array(y, chunks=300)
+    )
+    rows = dict(zip(model.selection_["features"], model.selection_["rows"], strict=True))
+    assert len(rows) == 11
+    assert 1 <= sum(count == 2_000 for count in rows.values()) <= 2
+    assert all(count <= 400 for count in rows.values() if count != 2_000)
+    fresh, labels = rows_with_gaps(2_000, seed=5)
+    assert roc_auc_score(labels, model.decision_function(fresh)) > 0.85
+
+
+def test_what_maps_on_a_cluster_refuse():
+    X, y = rows_with_gaps()
+    blocks, labels = da.from_array(X, chunks=(90, 4)), da.from_array(y, chunks=90)
+    from sklearn.preprocessing import PolynomialFeatures
+
+    with pytest.raises(ValueError, match=r"PolynomialFeatures.* cannot be a feature map on a cluster"):
+        DaskAUCClassifierCV(features=PolynomialFeatures()).fit(blocks, labels)
+    with pytest.raises(ValueError, match=r"NaN|missing"):
+        DaskAUCClassifierCV().fit(blocks, labels)
