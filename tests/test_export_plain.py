@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import ast
 import json
+import runpy
 import sqlite3
 import warnings
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from exported import columns_of_file
+from exported import columns_of_file, scores_of_file
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from messy_files import MESSY
@@ -199,7 +201,7 @@ def test_parts_of_several_columns_are_refused_with_the_reason(features, export):
         export(model)
 
 
-@pytest.mark.parametrize("case", MESSY[::3], ids=[case.name for case in MESSY[::3]])
+@pytest.mark.parametrize("case", MESSY[::4], ids=[case.name for case in MESSY[::4]])
 def test_messy_files(case, tmp_path):
     path = case.write(tmp_path)
     with warnings.catch_warnings():
@@ -208,8 +210,7 @@ def test_messy_files(case, tmp_path):
         save_model(model, tmp_path / "model.json")
         model = load_model(tmp_path / "model.json")
     reading = {name: value for name, value in case.options.items() if name == "encoding"}
-    blocks = model.score_chunks(model.open(path, labels=False, skip_errors=True, **reading))
-    expected = np.concatenate([block.scores for block in blocks])
+    expected = scores_of_file(model, path, **reading)
     columns = columns_of_file(model, path, **reading)
     found = module_of(to_python(model))
     mine = [found["score"](row) for row in rows_of(columns)]
@@ -316,3 +317,10 @@ def test_a_model_of_version_1_with_a_map_is_refused(model_file):
     object.__setattr__(model, "version", 1)
     with pytest.raises(NotExportable, match="written by an earlier version"):
         describe_model(model)
+
+
+def test_the_example_prints_small_differences(capsys):
+    runpy.run_path(str(Path(__file__).parent.parent / "examples" / "export.py"))["main"]()
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(":")[0] for line in lines[:3]] == ["patients.onnx", "scorer.py", "scorer.sql"]
+    assert all(float(line.split(" by ")[1].split()[0]) < 1e-12 for line in lines[3:])
