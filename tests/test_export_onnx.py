@@ -21,7 +21,7 @@ from tool_data import patients, write, write_libsvm
 
 from vrspam import AUCClassifier, AUCClassifierCV, SPAMClassifier
 from vrspam.export.scorer import Column, Curve, Input
-from vrspam.features import StackedFeatures, TreeFeatures
+from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures, StackedFeatures, TreeFeatures
 from vrspam.model_selection.calibration import Isotonic
 from vrspam.tool import load_model, save_model, score_file, train
 
@@ -496,6 +496,45 @@ def test_skl2onnx_converts_a_column_transformer_and_refuses_text():
     assert (found[0] == pipeline.predict(frame)).all()
     with pytest.raises(NotExportable, match="Column 'street' holds text or dates, and skl2onnx hands"):
         skl2onnx.to_onnx(fitted(frame, y, "additive"), frame[:1])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    "features",
+    [LinearFeatures(), AdditiveFeatures(), StackedFeatures([AdditiveFeatures(), KernelFeatures(random_state=0)])],
+    ids=lambda one: type(one).__name__,
+)
+def test_skl2onnx_converts_maps(features, dtype):
+    skl2onnx = pytest.importorskip("skl2onnx")
+    register_skl2onnx()
+    X, y = numbers(150)
+    X = X[:, [0, 2, 3, 4]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        pipeline = make_pipeline(features, AUCClassifier()).fit(X, y)
+    graph = skl2onnx.to_onnx(pipeline, X[:1].astype(dtype))
+    session = ort.InferenceSession(graph.SerializeToString(), providers=["CPUExecutionProvider"])
+    new = numbers(100, seed=1)[0][:, [0, 2, 3, 4]]
+    score, expected = session.run(["score"], {"X": new.astype(dtype)})[0], pipeline.decision_function(new)
+    near = (1e-12 if dtype == np.float64 else 1e-4) * expected.std()
+    np.testing.assert_allclose(score, expected, rtol=0.0, atol=near)
+
+
+def test_skl2onnx_converts_a_map_of_a_frame_with_text_and_refuses_trees():
+    skl2onnx = pytest.importorskip("skl2onnx")
+    register_skl2onnx()
+    frame, y = table()
+    frame = frame[["age", "town", "street"]].astype({"town": object, "street": object})
+    frame["town"] = frame["town"].where(frame["town"].notna(), None)
+    pipeline = make_pipeline(AdditiveFeatures(), AUCClassifier()).fit(frame, y)
+    graph = skl2onnx.to_onnx(pipeline, frame.fillna({"town": ""})[:1])
+    session = ort.InferenceSession(graph.SerializeToString(), providers=["CPUExecutionProvider"])
+    feeds = {name: frame[[name]].fillna("").to_numpy(object) for name in ("town", "street")}
+    score = session.run(["score"], {**feeds, "age": frame[["age"]].to_numpy()})[0]
+    np.testing.assert_allclose(score, pipeline.decision_function(frame), rtol=0.0, atol=1e-12)
+    trees = make_pipeline(TreeFeatures(n_trees=5), AUCClassifier()).fit(frame[["age"]], y)
+    with pytest.raises(NotExportable, match="TreeFeatures in a pipeline would need"):
+        skl2onnx.to_onnx(trees, frame[["age"]][:1])
 
 
 def test_skl2onnx_converts_an_estimator_of_a_frame():

@@ -6,6 +6,8 @@ import ast
 import json
 import runpy
 import sqlite3
+import subprocess
+import sys
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -234,7 +236,8 @@ def test_any_name_text_and_curve(name, texts, nodes):
     heights = Table({text: 1.0 + i for i, text in enumerate(texts)}, missing=-1.0, other=0.25)
     other = f"{name}'"
     columns = (Column(name, 0), Column(other, 1))
-    scorer = Scorer((Input(name), Input(other, "text")), columns, (curve, heights), constant=1.5)
+    inputs = (Input(name), Input(other, "text"))
+    scorer = Scorer(inputs, columns, (curve, heights), constant=1.5, classes=(f"not {name}", name))
     values: list[float | None] = [
         *nodes.tolist(),
         float(nodes[0]) - 2.0,
@@ -256,6 +259,7 @@ def test_any_name_text_and_curve(name, texts, nodes):
         expected.append(total)
     found = module_of(to_python(scorer))
     np.testing.assert_allclose([found["score"](row) for row in rows], expected, rtol=1e-9, atol=1e-9)
+    assert {found["label"](row) for row in rows} <= {f"not {name}", name}
     frame = pd.DataFrame(rows).astype({name: float, other: object})
     np.testing.assert_allclose(in_sqlite(to_sql(scorer), frame), expected, rtol=1e-9, atol=1e-9)
 
@@ -310,13 +314,18 @@ def test_the_command_refuses_in_one_sentence_and_writes_nothing(model_file, tmp_
     assert "would be replaced" in capsys.readouterr().err
 
 
-def test_a_model_of_version_1_with_a_map_is_refused(model_file):
-    from vrspam.tool.exporting import describe_model
-
-    model = load_model(model_file / "additive.json")
-    object.__setattr__(model, "version", 1)
+def test_models_of_version_1():
+    folder = Path(__file__).parent / "data" / "version_0_1"
     with pytest.raises(NotExportable, match="written by an earlier version"):
-        describe_model(model)
+        to_sql(load_model(folder / "additive.json"))
+    assert "def score(row):" in to_python(load_model(folder / "linear.json"))
+
+
+def test_python_and_sql_need_no_onnx(model_file, tmp_path):
+    arguments = ["export", str(model_file / "additive.json"), "--sql", str(tmp_path / "m.sql")]
+    program = f"import sys; sys.modules['onnx'] = None; from vrspam.cli import main; sys.exit(main({arguments!r}))"
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True).returncode == 0
+    assert (tmp_path / "m.sql").read_text("utf-8").startswith("-- The score of a row")
 
 
 def test_the_example_prints_small_differences(capsys):
