@@ -11,13 +11,17 @@ from vrspam.export.onnx_graphs.ensembles import find_places
 from vrspam.export.onnx_graphs.operators import Rows, kernel_matrix, one_hot
 from vrspam.export.scorer import Curve, NotExportable
 from vrspam.features import FeatureMap, KernelFeatures, StackedFeatures, TreeFeatures
-from vrspam.features.encoders import Curves
+from vrspam.features.encoders import Curves, Indicators
 
 
 def known_categories(features: Any, column: int) -> set[str]:
     """The categories of a column."""
     maps = features.maps_ if isinstance(features, StackedFeatures) else [features]
-    return {text for part in maps for text in part.encoders_[column].categories}
+    found: set[str] = set()
+    for part in maps:
+        encoder = part.encoders_[column]
+        found |= set(encoder.categories) if isinstance(encoder, Indicators) else set()
+    return found
 
 
 def map_matrix(rows: Rows, features: Any) -> str:
