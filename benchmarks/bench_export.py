@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 import warnings
-from typing import Any
+from collections.abc import Iterator
+from statistics import median
+from typing import Any, NamedTuple
 
 import numpy as np
 import onnxruntime
@@ -53,8 +55,16 @@ def beyond_rounding(model: AUCClassifierCV, X: np.ndarray) -> np.ndarray:
     return same
 
 
-def measure(model: AUCClassifierCV, X: np.ndarray, dtype: str) -> tuple[float, int, float, str]:
+class Measurement(NamedTuple):
     """Largest difference of scores ÷ their spread, rows excepted, time ÷ ours, and the type of the input."""
+
+    difference: float
+    excepted: int
+    time: float
+    kind: str
+
+
+def measure(model: AUCClassifierCV, X: np.ndarray, dtype: str) -> Measurement:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     graph = to_onnx(model, dtype=dtype).SerializeToString()
@@ -67,38 +77,84 @@ def measure(model: AUCClassifierCV, X: np.ndarray, dtype: str) -> tuple[float, i
     spread = float(expected.std()) or 1.0
     found = float(np.abs(session.run(["score"], feeds)[0] - expected)[same].max()) / spread
     seconds = interleaved(
-        {"theirs": lambda: session.run(["score"], feeds), "ours": lambda: model.decision_function(X)}, repeats=3
+        {"theirs": lambda: session.run(["score"], feeds), "ours": lambda: model.decision_function(X)}, repeats=5
     )
-    return found, int((~same).sum()), seconds["theirs"] / seconds["ours"], "float32" if single else "float64"
+    kind = "float32" if single else "float64"
+    return Measurement(found, int((~same).sum()), seconds["theirs"] / seconds["ours"], kind)
+
+
+class Measured(NamedTuple):
+    """One model on one set, in both precisions."""
+
+    data: str
+    model: str
+    rows: int
+    single: Measurement
+    double: Measurement
+
+    @property
+    def reached(self) -> bool:
+        return self.single.difference <= SINGLE and self.double.difference <= DOUBLE
+
+
+def print_head(columns: list[str]) -> None:
+    print(f"| {' | '.join(columns)} |\n{'|---' * len(columns)}|", flush=True)
+
+
+def measure_set(name: str) -> Iterator[Measured]:
+    """All models on one set."""
+    data = load(name)
+    wide = data.X.shape[1] > WIDEST
+    X, y, scored = split_rows(data.X, data.y, wide)
+    for title, features in MODELS.items():
+        if wide and features != "linear":
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            selection = "blend" if isinstance(features, list) else "best"
+            model = AUCClassifierCV(features=features, selection=selection, cv=2, random_state=0).fit(X, y)
+            single, double = (measure(model, scored, dtype) for dtype in ("float32", "float64"))
+        yield Measured(name, title, len(scored), single, double)
+
+
+def print_summary(found: list[Measured]) -> None:
+    """The worst of each model over all sets, and the median of the times."""
+    print("\nOver all sets:\n")
+    columns = ["model", "sets", "float32: largest difference ÷ spread", "float64 input in", "rows excepted"]
+    print_head([*columns, "float64: largest difference ÷ spread", "float32: time ÷ ours", "float64: time ÷ ours"])
+    for title in MODELS:
+        of = [one for one in found if one.model == title]
+        if not of:
+            continue
+        single, double = [one.single for one in of], [one.double for one in of]
+        print(
+            f"| {title} | {len(of)} | {max(one.difference for one in single):.1e} "
+            f"| {sum(one.kind == 'float64' for one in single)} "
+            f"| {sum(one.excepted for one in single)} of {sum(one.rows for one in of):,} "
+            f"| {max(one.difference for one in double):.1e} | {median(one.time for one in single):.1f} "
+            f"| {median(one.time for one in double):.1f} |",
+            flush=True,
+        )
 
 
 def main(names: list[str] | None = None) -> None:
     print("\n## export: ONNX graphs, scores and time beside ours\n")
-    print(
-        "| set | model | float32: difference ÷ spread | input | rows excepted | float64: difference ÷ spread ", end=""
-    )
-    print("| float32: time ÷ ours | float64: time ÷ ours | |\n|---|---|---|---|---|---|---|---|---|", flush=True)
+    columns = ["set", "model", "float32: difference ÷ spread", "input", "rows excepted", "float64: difference ÷ spread"]
+    print_head([*columns, "float32: time ÷ ours", "float64: time ÷ ours", ""])
+    found: list[Measured] = []
     for entry in available():
         if entry["where"] == "download" or (names and entry["name"] not in names):
             continue
-        data = load(entry["name"])
-        wide = data.X.shape[1] > WIDEST
-        X, y, scored = split_rows(data.X, data.y, wide)
-        for title, features in MODELS.items():
-            if wide and features != "linear":
-                continue
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                selection = "blend" if isinstance(features, list) else "best"
-                model = AUCClassifierCV(features=features, selection=selection, cv=2, random_state=0).fit(X, y)
-                single = measure(model, scored, "float32")
-                double = measure(model, scored, "float64")
-            reached = single[0] <= SINGLE and double[0] <= DOUBLE
+        for one in measure_set(entry["name"]):
+            found.append(one)
+            single, double = one.single, one.double
             print(
-                f"| {entry['name']} | {title} | {single[0]:.1e} | {single[3]} | {single[1]} of {len(scored)} "
-                f"| {double[0]:.1e} | {single[2]:.2f} | {double[2]:.2f} | {'ok' if reached else 'MISSED'} |",
+                f"| {one.data} | {one.model} | {single.difference:.1e} | {single.kind} "
+                f"| {single.excepted} of {one.rows} | {double.difference:.1e} | {single.time:.2f} | {double.time:.2f} "
+                f"| {'ok' if one.reached else 'MISSED'} |",
                 flush=True,
             )
+    print_summary(found)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,11 @@ from vrspam.features.tables import texts_of
 def columns_of_file(model: Any, path: Path, **reading: Any) -> dict[str, np.ndarray]:
     """Each column of a file that the model needs: float64 with NaN, objects with None, or datetime64[us] with NaT."""
     schema = model.schema.without_target()
-    tables = []
-    for block in read_blocks(model.open_source(path, **reading), schema, 10_000, Problems("skip", True), lenient=True):
-        tables.append(pa.Table.from_batches([block.table]))
-    raw = pa.concat_tables(tables)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of what training has said
+        source, problems = model.open_source(path, **reading), Problems("skip", True)
+        blocks = list(read_blocks(source, schema, 10_000, problems, lenient=True))
+    raw = pa.concat_tables([pa.Table.from_batches([block.table]) for block in blocks])
     read, _ = schema.read(raw)
     found = {}
     for name in raw.schema.names:
@@ -35,6 +37,14 @@ def columns_of_file(model: Any, path: Path, **reading: Any) -> dict[str, np.ndar
         else:
             found[name] = np.asarray(read.column(name).to_numpy(zero_copy_only=False), dtype=np.float64)
     return found
+
+
+def scores_of_file(model: Any, path: Path, **reading: Any) -> np.ndarray:
+    """The scores of all rows by the model itself."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        chunks = model.open(path, labels=False, skip_errors=True, **reading)
+        return np.concatenate([block.scores for block in model.score_chunks(chunks)])
 
 
 def onnx_feeds(session: Any, columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from exported import columns_of_file, onnx_feeds
+from exported import columns_of_file, onnx_feeds, scores_of_file
 from helpers import ESTIMATORS
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,14 +20,15 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from tool_data import patients, write, write_libsvm
 
 from vrspam import AUCClassifier, AUCClassifierCV, SPAMClassifier
-from vrspam.features import StackedFeatures, TreeFeatures
+from vrspam.export.scorer import Column, Curve, Input
+from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures, StackedFeatures, TreeFeatures
 from vrspam.model_selection.calibration import Isotonic
 from vrspam.tool import load_model, save_model, score_file, train
 
 onnx = pytest.importorskip("onnx")
 ort = pytest.importorskip("onnxruntime")
 
-from vrspam.export import NotExportable, register_skl2onnx, to_onnx  # noqa: E402
+from vrspam.export import NotExportable, Scorer, register_skl2onnx, to_onnx  # noqa: E402
 
 SINGLE, DOUBLE = 1e-5, 1e-12  # of the spread of the scores
 MAPS = ("standardized", "additive", "kernel 1", "kernel alone 0.3", "trees 4", ["additive", "kernel 3", "trees 2"])
@@ -188,6 +189,34 @@ def test_an_isotonic_calibration_that_never_reaches_a_half():
     assert not model.predict(X).any()
 
 
+@given(
+    st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=6, unique=True),
+    st.lists(st.floats(-1e7, 1e7), max_size=5),
+    st.floats(-2.0, 2.0),
+    st.floats(-2.0, 2.0),
+)
+@settings(max_examples=40, deadline=None)
+def test_any_curve(nodes, others, left, right):
+    nodes = np.sort(nodes)
+    values = np.cos(np.arange(nodes.size))
+    scorer = Scorer((Input("x"),), (Column("x", 0),), (Curve(nodes, values, left, right, missing=9.0),), constant=1.0)
+    x = np.array([*nodes, *others, nodes.mean(), np.nan])
+    expected = 1.0 + np.interp(x, nodes, values)
+    expected += left * np.minimum(x - nodes[0], 0.0) + right * np.maximum(x - nodes[-1], 0.0)
+    expected[-1] = 10.0
+    session = session_of(scorer)
+    found = session.run(["score"], {"x": x[:, np.newaxis]})[0]
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+
+def test_several_classes_are_refused():
+    X, y = numbers(100, missing=0.0)
+    model = AUCClassifier().fit(X, y)
+    model.coef_ = np.vstack([model.coef_, model.coef_])
+    with pytest.raises(NotExportable, match="has 2 scores for each row"):
+        to_onnx(model)
+
+
 def test_a_transformer_of_another_package_is_refused_with_the_reason():
     X, y = numbers(100, missing=0.0)
     with pytest.raises(NotExportable, match=r"StandardScaler, which is not a map of vrspam\.features: put it into a"):
@@ -201,7 +230,7 @@ def test_a_transformer_of_another_package_is_refused_with_the_reason():
 # Tables: categories, missing values, dates, text that is numbers.
 
 
-def table(n: int = 400, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
+def table(n: int = 250, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
     rng = np.random.default_rng(seed)
     age = rng.normal(50.0, 12.0, n)
     town = rng.choice(["Graz", "Linz", "Köln"], n).astype(object)
@@ -225,7 +254,7 @@ def table(n: int = 400, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
     return frame, y
 
 
-def new_rows(n: int = 300) -> tuple[pd.DataFrame, pd.DataFrame]:
+def new_rows(n: int = 200) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Rows with what training did not have, as they are and with text that is numbers as numbers."""
     frame, _ = table(n, seed=1)
     frame.loc[3, "town"], frame.loc[4, "street"], frame.loc[5, "age"] = "Wien", "street 99", 1e6
@@ -293,7 +322,7 @@ def test_trees_of_few_and_of_many_ways_to_split_categories(n_trees):
 
 def test_a_table_of_categories_alone():
     frame, y = table()
-    for features in ("standardized", "kernel 1", "trees 2"):
+    for features in ("standardized", "kernel 1", TreeFeatures(n_trees=50, max_depth=2)):
         check(fitted(frame[["town", "street"]], y, features), frame[["town", "street"]], "float32")
 
 
@@ -331,7 +360,7 @@ def test_numbers_that_float32_cannot_hold_are_double_inputs():
         max_size=20,
     )
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_parts_of_any_date(dates):
     from onnx import TensorProto, helper
 
@@ -373,8 +402,7 @@ def trained(path: Any, target: str | None = "sick", positive: str | None = "yes"
 
 def check_file(model: Any, path: Any, dtype: str = "float64", **reading: Any) -> None:
     """The exported model gives the scores and probabilities that the model itself has for a file."""
-    blocks = model.score_chunks(model.open(path, labels=False, skip_errors=True, **reading))
-    expected = np.concatenate([block.scores for block in blocks])
+    expected = scores_of_file(model, path, **reading)
     session = session_of(model, dtype)
     label, score, probability = session.run(None, onnx_feeds(session, columns_of_file(model, path, **reading)))
     allowed = (SINGLE if dtype == "float32" else DOUBLE) * expected.std()
@@ -389,13 +417,12 @@ def test_messy_files(case, tmp_path):
     path = case.write(tmp_path)
     reading = {name: value for name, value in case.options.items() if name == "encoding"}
     model = trained(path, features="linear", calibration="none", **case.options)
-    check_file(model, path, "float64", **reading)
-    check_file(model, path, "float32", **reading)
+    check_file(model, path, "float32" if MESSY.index(case) % 2 else "float64", **reading)
 
 
-@pytest.mark.parametrize("features", ["standardized", "additive", "kernel 1", "trees 2", "auto"])
+@pytest.mark.parametrize("features", ["standardized", "additive", "kernel 1", "auto"])
 def test_models_of_files(features, tmp_path):
-    path = write(patients(200), tmp_path / "patients.csv")
+    path = write(patients(150), tmp_path / "patients.csv")
     model = trained(path, features=features)
     check_file(model, path)
     if features in ("standardized", "additive"):
@@ -406,7 +433,7 @@ def test_a_model_of_a_libsvm_file_takes_a_matrix(tmp_path):
     from sklearn.datasets import load_svmlight_file
 
     path = write_libsvm(tmp_path / "rows.libsvm")
-    model = trained(path, None, None, calibration="isotonic")
+    model = trained(path, None, None, features="additive", calibration="isotonic")
     X = load_svmlight_file(str(path), n_features=8)[0].toarray()
     session = session_of(model)
     label, score, _ = session.run(None, {"X": X})
@@ -469,6 +496,45 @@ def test_skl2onnx_converts_a_column_transformer_and_refuses_text():
     assert (found[0] == pipeline.predict(frame)).all()
     with pytest.raises(NotExportable, match="Column 'street' holds text or dates, and skl2onnx hands"):
         skl2onnx.to_onnx(fitted(frame, y, "additive"), frame[:1])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    "features",
+    [LinearFeatures(), AdditiveFeatures(), StackedFeatures([AdditiveFeatures(), KernelFeatures(random_state=0)])],
+    ids=lambda one: type(one).__name__,
+)
+def test_skl2onnx_converts_maps(features, dtype):
+    skl2onnx = pytest.importorskip("skl2onnx")
+    register_skl2onnx()
+    X, y = numbers(150)
+    X = X[:, [0, 2, 3, 4]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        pipeline = make_pipeline(features, AUCClassifier()).fit(X, y)
+    graph = skl2onnx.to_onnx(pipeline, X[:1].astype(dtype))
+    session = ort.InferenceSession(graph.SerializeToString(), providers=["CPUExecutionProvider"])
+    new = numbers(100, seed=1)[0][:, [0, 2, 3, 4]]
+    score, expected = session.run(["score"], {"X": new.astype(dtype)})[0], pipeline.decision_function(new)
+    near = (1e-12 if dtype == np.float64 else 1e-4) * expected.std()
+    np.testing.assert_allclose(score, expected, rtol=0.0, atol=near)
+
+
+def test_skl2onnx_converts_a_map_of_a_frame_with_text_and_refuses_trees():
+    skl2onnx = pytest.importorskip("skl2onnx")
+    register_skl2onnx()
+    frame, y = table()
+    frame = frame[["age", "town", "street"]].astype({"town": object, "street": object})
+    frame["town"] = frame["town"].where(frame["town"].notna(), None)
+    pipeline = make_pipeline(AdditiveFeatures(), AUCClassifier()).fit(frame, y)
+    graph = skl2onnx.to_onnx(pipeline, frame.fillna({"town": ""})[:1])
+    session = ort.InferenceSession(graph.SerializeToString(), providers=["CPUExecutionProvider"])
+    feeds = {name: frame[[name]].fillna("").to_numpy(object) for name in ("town", "street")}
+    score = session.run(["score"], {**feeds, "age": frame[["age"]].to_numpy()})[0]
+    np.testing.assert_allclose(score, pipeline.decision_function(frame), rtol=0.0, atol=1e-12)
+    trees = make_pipeline(TreeFeatures(n_trees=5), AUCClassifier()).fit(frame[["age"]], y)
+    with pytest.raises(NotExportable, match="TreeFeatures in a pipeline would need"):
+        skl2onnx.to_onnx(trees, frame[["age"]][:1])
 
 
 def test_skl2onnx_converts_an_estimator_of_a_frame():

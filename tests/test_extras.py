@@ -44,6 +44,7 @@ def test_import_without_an_extra_says_what_to_install(module, extra, name):
         ("pyarrow", "data", ["train", "patients.csv", "--target", "sick"]),
         ("matplotlib", "plots", ["explain", "m.json", "--html", "m.html"]),
         ("matplotlib", "plots", ["demo"]),
+        ("onnx", "onnx", ["export", "m.json", "--onnx", "m.onnx"]),
     ],
 )
 def test_command_without_an_extra_says_what_to_install(module, extra, arguments):

@@ -15,7 +15,7 @@ PAGES = sorted((ROOT / "docs").glob("*.md"))
 
 
 def test_public_names_are_listed():
-    rooms = ["data", "distributed", "features", "metrics", "plotting", "theory", "tool"]
+    rooms = ["data", "distributed", "export", "features", "metrics", "plotting", "theory", "tool"]
     wanted = [name for name in vrspam.__all__ if not name.startswith("_")] + [f"vrspam.{room}" for room in rooms]
     assert [name for name in wanted if f"`{name}`" not in README] == []
 

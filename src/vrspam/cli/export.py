@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from vrspam._utils.messages import require
 from vrspam.cli import options
 from vrspam.cli.options import print_json, say
 
@@ -61,6 +62,8 @@ def export(
         options.check_output(option, path, model)
         if path is not None and given.count(path) > 1:
             raise typer.BadParameter(f"{path} is given twice: give each file a name of its own", param_hint=option)
+    if onnx is not None:
+        require("onnx", "onnx")
     from vrspam.tool import export_model, load_model
 
     loaded = load_model(model)

@@ -49,7 +49,12 @@ def scorer_of(model: Any) -> Scorer:
             "one with skl2onnx (vrspam.export.register_skl2onnx)."
         )
     check_is_fitted(model, "coef_")
-    coef = np.asarray(array_api.on_host(model.coef_), dtype=np.float64)[0]
+    coefs = np.asarray(array_api.on_host(model.coef_), dtype=np.float64)
+    if len(coefs) != 1:
+        raise NotExportable(
+            f"{type(model).__name__} has {len(coefs)} scores for each row: export an estimator of two classes for each."
+        )
+    coef = coefs[0]
     features = getattr(model, "features_", None)
     calibration = getattr(model, "calibration_", None)
     parts = linear_parts(coef) if features is None else map_parts(features, coef)

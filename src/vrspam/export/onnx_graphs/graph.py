@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -69,6 +69,11 @@ class Graph:
         used = {name for node in self.nodes for name in node.input}
         return [one for one in self.constants if one.name in used]
 
+    def taken_from_outside(self) -> set[str]:
+        """The names of values that nothing in the graph makes."""
+        made = {one.name for one in self.constants} | {node.output[0] for node in self.nodes}
+        return {name for node in self.nodes for name in node.input} - made
+
     def cast(self, value: str, dtype: int) -> str:
         """A value in another type (a number of `TensorProto`)."""
         return self.add("Cast", value, to=dtype)
@@ -83,6 +88,10 @@ class Graph:
         for value in rest:
             first = self.add("Add", first, value)
         return first
+
+    def side_by_side(self, blocks: Sequence[str]) -> str:
+        """Several matrices as one."""
+        return self.add("Concat", *blocks, axis=1) if len(blocks) > 1 else blocks[0]
 
     def columns(self, matrix: str, numbers: Iterable[int], width: int) -> str:
         """Some columns of a matrix that has `width`."""

@@ -11,7 +11,15 @@ from onnx import TensorProto, helper
 import vrspam
 from vrspam.export.from_estimators import scorer_of
 from vrspam.export.onnx_graphs.graph import IR_VERSION, ML, ML_OPSET, OPSET, Graph
-from vrspam.export.onnx_graphs.operators import Rows, curve_matrix, date_parts, kernel_score, sum_curves, sum_tables
+from vrspam.export.onnx_graphs.operators import (
+    Rows,
+    curve_matrix,
+    date_parts,
+    kernel_score,
+    missing_text,
+    sum_curves,
+    sum_tables,
+)
 from vrspam.export.onnx_graphs.precision import Precision, try_single
 from vrspam.export.onnx_graphs.tree_scores import tree_score
 from vrspam.export.scorer import DATE, TEXT, Curve, Input, NotExportable, Scorer, Table, round_nodes
@@ -166,16 +174,13 @@ def _columns_of(scorer: Scorer, number: int) -> list[int]:
 
 
 def _missing_text(scorer: Scorer, column: int) -> str:
-    """The text for a missing value: "", unless that is a category."""
+    """The text for a missing value in a column."""
     effect = scorer.effects[column]
     known = set(effect.values) if isinstance(effect, Table) else set()
     for encoders in [part.encoders for part in scorer.kernels] + [part.encoders for part in scorer.trees]:
         encoder = encoders[column]
         known |= set(encoder.categories) if isinstance(encoder, Indicators) else set()
-    text = ""
-    while text in known:
-        text = f"({text or 'missing'})"
-    return text
+    return missing_text(known)
 
 
 def _rows(graph: Graph, scorer: Scorer, names: list[str]) -> Rows:
@@ -195,8 +200,7 @@ def _rows(graph: Graph, scorer: Scorer, names: list[str]) -> Rows:
             blocks += date_parts(graph, names[number], [str(scorer.columns[column].part) for column in columns])
         else:
             blocks.append(graph.cast(names[number], TensorProto.DOUBLE))
-    matrix = graph.add("Concat", *blocks, axis=1) if len(blocks) > 1 else "".join(blocks)
-    return Rows(graph, matrix, places, texts, missing)
+    return Rows(graph, graph.side_by_side(blocks) if blocks else "", places, texts, missing)
 
 
 # Outputs.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from onnx import TensorProto
 from vrspam.export.onnx_graphs.ensembles import find_places
 from vrspam.export.onnx_graphs.graph import ML, Graph
 from vrspam.export.scorer import Curve, KernelPart, Table, curve_of
-from vrspam.features.encoders import Curves, Indicators
+from vrspam.features.encoders import Curves, Encoder, Indicators
 from vrspam.features.readings import HOUR, MONTH, WEEKDAY, YEAR
 
 DAY = 86_400_000_000  # in microseconds
@@ -58,6 +58,18 @@ class Rows:
             values_int64s=list(range(len(names))),
             default_int64=len(names),
         )
+
+
+def missing_text(known: Collection[str]) -> str:
+    """The text that stands for a missing value: "", unless that is a category.
+
+    >>> missing_text(["Graz"]), missing_text(["", "Graz"])
+    ('', '(missing)')
+    """
+    text = ""
+    while text in known:
+        text = f"({text or 'missing'})"
+    return text
 
 
 # Dates.
@@ -157,7 +169,7 @@ def sum_tables(rows: Rows, tables: Mapping[int, Table]) -> list[str]:
     for column, table in tables.items():
         values = graph.constant([*table.values.values(), table.missing, table.other], np.float64)
         found.append(graph.add("Gather", values, rows.codes(column, list(table.values))))
-    return [graph.sum_columns(graph.add("Concat", *found, axis=1) if len(found) > 1 else found[0])] if found else []
+    return [graph.sum_columns(graph.side_by_side(found))] if found else []
 
 
 # Kernels.
@@ -166,18 +178,28 @@ def sum_tables(rows: Rows, tables: Mapping[int, Table]) -> list[str]:
 def kernel_score(rows: Rows, part: KernelPart, dtype: int) -> str:
     """What the bumps of a kernel add to the score; its matrix is computed in `dtype`."""
     graph = rows.graph
+    single = dtype == TensorProto.FLOAT
+    coef = graph.constant(part.coef[:, np.newaxis], np.float32 if single else np.float64)
+    found = graph.add("MatMul", kernel_matrix(rows, part.encoders, part.landmarks, part.gamma, dtype), coef)
+    found = graph.add("Squeeze", found, graph.constant([1], np.int64))
+    return graph.cast(found, TensorProto.DOUBLE) if single else found
+
+
+def kernel_matrix(rows: Rows, encoders: Sequence[Encoder], landmarks: np.ndarray, gamma: float, dtype: int) -> str:
+    """exp(-gamma ‖u - z‖²) for the rows, as `encoders` encode them, and all landmarks z."""
+    graph = rows.graph
     blocks: list[str] = []
     order: list[int] = []  # of the encoded columns in `blocks`
     start = 0
     ranks: list[tuple[int, int, Curve]] = []  # column, place of its rank, curve
     gaps: list[tuple[int, int]] = []
-    for column, encoder in enumerate(part.encoders):
+    for column, encoder in enumerate(encoders):
         if isinstance(encoder, Curves):
             ranks.append((column, start, curve_of(encoder, np.ones(1))))
             if encoder.missing:
                 gaps.append((column, start + 1))
         else:
-            blocks.append(_one_hot(rows, column, encoder))
+            blocks.append(one_hot(rows, column, encoder))
             order += range(start, start + encoder.width)
         start += encoder.width
     for straight in (True, False):
@@ -190,21 +212,20 @@ def kernel_score(rows: Rows, part: KernelPart, dtype: int) -> str:
         blocks.append(graph.cast(absent, TensorProto.DOUBLE))
         order += [place for _, place in gaps]
     # -γ‖u - z‖² as one product: (u, ‖u‖², 1) · γ (2z, -1, -‖z‖²)
-    u = graph.add("Concat", *blocks, axis=1) if len(blocks) > 1 else blocks[0]
+    u = graph.side_by_side(blocks)
     squares = graph.add("ReduceSum", graph.add("Mul", u, u), graph.constant([1], np.int64), keepdims=1)
     ones = graph.add("Add", graph.add("Mul", squares, graph.constant([0.0])), graph.constant([1.0]))
     left = graph.add("Concat", u, squares, ones, axis=1)
-    z = part.landmarks[:, order]
-    right = part.gamma * np.hstack([2.0 * z, -np.ones((len(z), 1)), -np.sum(z * z, axis=1, keepdims=True)])
+    z = landmarks[:, order]
+    right = gamma * np.hstack([2.0 * z, -np.ones((len(z), 1)), -np.sum(z * z, axis=1, keepdims=True)])
     single = dtype == TensorProto.FLOAT
     kind = np.float32 if single else np.float64
-    exponents = graph.add("MatMul", graph.cast(left, dtype) if single else left, graph.constant(right.T, kind))
-    found = graph.add("MatMul", graph.add("Exp", exponents), graph.constant(part.coef[:, np.newaxis], kind))
-    found = graph.add("Squeeze", found, graph.constant([1], np.int64))
-    return graph.cast(found, TensorProto.DOUBLE) if single else found
+    return graph.add(
+        "Exp", graph.add("MatMul", graph.cast(left, dtype) if single else left, graph.constant(right.T, kind))
+    )
 
 
-def _one_hot(rows: Rows, column: int, encoder: Indicators) -> str:
+def one_hot(rows: Rows, column: int, encoder: Indicators) -> str:
     """The indicators of the categories of a column, each times its scale."""
     names = [name for name in encoder.codes if name is not None]
     design = np.zeros((len(names) + 2, encoder.width))

@@ -1,4 +1,4 @@
-"""Where single precision will do: bounds on what rounding does to the scores, found when a model is exported."""
+"""Where single precision will do: tried on values like those of training when a model is exported."""
 
 from __future__ import annotations
 
@@ -6,15 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vrspam.export.scorer import NUMBER, Curve, KernelPart, Scorer, curve_of
+from vrspam.export.scorer import NUMBER, Curve, KernelPart, Scorer, curve_of, round_nodes
 from vrspam.features.encoders import Curves
 
 # Parts of the spread of the scores that rounding of inputs, and of sums, may change them by: below what is promised.
 INPUT_LIMIT, SUM_LIMIT = 4e-6, 2e-6
-TRIED_ROWS = 256
-EXACT = 2.0**24  # float32 holds all whole numbers up to here
-SPACING = 2.0**-23  # of float32, beside the number itself: half of it for a value, half for a node
-SAFE = 2.0  # slopes of kernels are taken at some points, and may be larger at others
+TRIED_ROWS = 1_000
+MOST_DIGITS = 9  # behind the point
 
 
 class Precision(NamedTuple):
@@ -31,72 +29,100 @@ def try_single(scorer: Scorer) -> Precision:
     sums of large coefficients that nearly cancel. Thresholds of trees are not looked at: a row within rounding of one
     may fall to either side.
     """
-    spread = _spread(scorer)
-    errors = np.zeros(len(scorer.inputs))
-    slopes = [_largest_slopes(part) for part in scorer.kernels]
+    values = _made_values(scorer, np.random.default_rng(0))
+    kernels = [_KernelAtLandmarks.of(part) for part in scorer.kernels]
+    scores = sum((one.scores for one in kernels), np.zeros(TRIED_ROWS))
+    for j, effect in enumerate(scorer.effects):
+        if isinstance(effect, Curve):
+            scores = scores + effect(values[j])
+    spread = float(np.std(scores))
+    errors = _rounding_errors(scorer, values, kernels)
+    single = _few_errors(errors, INPUT_LIMIT * spread) & [one.kind == NUMBER for one in scorer.inputs]
+    return Precision(tuple(single.tolist()), tuple(one.rounding <= SUM_LIMIT * spread for one in kernels))
+
+
+def _rounding_errors(scorer: Scorer, values: dict[int, np.ndarray], kernels: list[_KernelAtLandmarks]) -> np.ndarray:
+    """What rounding of each input of numbers, and of the nodes of its curves, adds to the scores: inputs × rows."""
+    found = np.zeros((len(scorer.inputs), TRIED_ROWS))
+    rounded = round_nodes(scorer, [one.kind == NUMBER for one in scorer.inputs])
     for j, column in enumerate(scorer.columns):
         if scorer.inputs[column.source].kind != NUMBER:
             continue
-        effect, typical = scorer.effects[j], None if scorer.typical is None else scorer.typical[:, j]
-        error = _rounding(effect, typical) if isinstance(effect, Curve) else 0.0
-        for part, slope in zip(scorer.kernels, slopes, strict=True):
-            encoder = part.encoders[j]
-            if isinstance(encoder, Curves):
-                place = sum(before.width for before in part.encoders[:j])
-                error += slope[place] * _rounding(curve_of(encoder, np.ones(1)))
-        errors[column.source] += error
-    kernels = tuple(_rounding_of_sums(part) <= SUM_LIMIT * spread for part in scorer.kernels)
-    single = _smallest(errors, INPUT_LIMIT * spread) & [one.kind == NUMBER for one in scorer.inputs]
-    return Precision(tuple(single.tolist()), kernels)
+        with np.errstate(over="ignore", invalid="ignore"):
+            x, near = values[j], values[j].astype(np.float32).astype(np.float64)
+            effect, other = scorer.effects[j], rounded.effects[j]
+            if isinstance(effect, Curve) and isinstance(other, Curve):
+                found[column.source] += other(near) - effect(x)
+            for part, whole, one in zip(rounded.kernels, scorer.kernels, kernels, strict=True):
+                encoder, exact = part.encoders[j], whole.encoders[j]
+                if isinstance(encoder, Curves) and isinstance(exact, Curves):
+                    moved = curve_of(encoder, np.ones(1))(near) - curve_of(exact, np.ones(1))(x)
+                    place = sum(before.width for before in part.encoders[:j])
+                    found[column.source] += one.slopes[:, place] * moved
+    return np.nan_to_num(found, nan=np.inf, posinf=np.inf, neginf=np.inf)
 
 
-def _smallest(errors: np.ndarray, allowed: float) -> np.ndarray:
-    """Which errors, the smallest first, are together no more than is allowed (as squares: they do not go one way)."""
-    order = np.argsort(errors, kind="stable")
-    within = np.zeros(errors.size, dtype=bool)
-    with np.errstate(over="ignore"):
-        within[order] = np.sqrt(np.cumsum(errors[order] ** 2)) <= allowed
-    return within | (errors == 0.0)
+def _few_errors(errors: np.ndarray, allowed: float) -> np.ndarray:
+    """Which inputs may be rounded, so that their errors add up to no more than is allowed in any row."""
+    kept = np.ones(len(errors), dtype=bool)
+    largest = np.abs(errors).max(axis=1)
+    while kept.any() and not np.abs(errors[kept].sum(axis=0)).max() <= allowed:
+        kept[np.argmax(np.where(kept, largest, -1.0))] = False
+    return kept
 
 
-def _rounding(curve: Curve, typical: np.ndarray | None = None) -> float:
-    """A bound on the change of a curve if its argument, and its nodes, are rounded to float32.
-
-    >>> _rounding(Curve(np.arange(1_000.0, 1_020.0), np.arange(20.0)))  # whole numbers stay what they are
-    0.0
-    >>> _rounding(Curve(np.array([2000.25, 2000.75]), np.array([0.0, 1.0]))) > 1e-4
-    True
-    """
-    nodes, slopes = curve.nodes, curve.segments[2]
-    if nodes.size == 1:
-        far = 0.0 if typical is None else abs(float(typical[0])) + 3.0 * float(typical[1])
-        return max(abs(curve.left), abs(curve.right)) * far * SPACING / 2.0
-    whole = np.count_nonzero(nodes == np.round(nodes)) >= nodes.size - 2 * (nodes.size > 4)  # where a curve is cut off
-    if whole and not curve.is_line and np.abs(nodes).max() <= EXACT:
-        return 0.0
-    size = np.maximum(np.abs(nodes[:-1]), np.abs(nodes[1:]))
-    size = np.where((size > 1e-30) & (size < 1e30), size, np.inf)  # float32 ends near there
-    with np.errstate(invalid="ignore", over="ignore"):
-        moved = np.nan_to_num(np.abs(slopes[1:-1]) * size * SPACING, nan=np.inf)
-    return float(np.minimum(moved, np.abs(np.diff(curve.values))).max())
-
-
-def _spread(scorer: Scorer) -> float:
-    """About the spread of the scores, trees left out: that of rows whose columns are drawn on their own."""
-    rng = np.random.default_rng(0)
-    found = np.zeros(TRIED_ROWS)
-    for j, effect in enumerate(scorer.effects):
-        if isinstance(effect, Curve) and effect.nodes.size > 1:
-            some = rng.choice(effect.nodes, TRIED_ROWS)
-            if effect.nodes.size == 2:  # the ends of the range
-                some = rng.uniform(effect.nodes[0] / 2.0, effect.nodes[1] / 2.0, TRIED_ROWS) * 2.0
-            found += effect(some)
-        elif isinstance(effect, Curve) and scorer.typical is not None:
+def _made_values(scorer: Scorer, rng: np.random.Generator) -> dict[int, np.ndarray]:
+    """Values of each column of numbers as training may have had them: spread evenly over its quantiles."""
+    found = {}
+    for j, numeric in enumerate(scorer.is_numeric):
+        if not numeric:
+            continue
+        effect = scorer.effects[j]
+        nodes = [effect.nodes] if isinstance(effect, Curve) else []
+        nodes += [encoder.nodes for part in scorer.kernels if isinstance(encoder := part.encoders[j], Curves)]
+        known = np.unique(np.concatenate(nodes)) if nodes else np.zeros(1)
+        if known.size > 1:
+            found[j] = values_between(known, rng)
+        elif scorer.typical is not None:
             mean, deviation = scorer.typical[:, j].tolist()
-            found += effect(rng.normal(mean, deviation, TRIED_ROWS))
-    for part in scorer.kernels:
-        found += _kernel(part, rng.permutation(part.landmarks)[np.arange(TRIED_ROWS) % len(part.landmarks)], np.float64)
-    return float(np.std(found))
+            found[j] = rng.normal(mean, deviation, TRIED_ROWS)
+        else:
+            found[j] = np.full(TRIED_ROWS, known[0])
+    return found
+
+
+def values_between(nodes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Numbers between nodes, with as many digits behind the point as the nodes have.
+
+    >>> values = values_between(np.array([0.5, 2.0, 7.5]), np.random.default_rng(0))
+    >>> bool((values * 2.0 == np.round(values * 2.0)).all()), bool((values * 10.0 == np.round(values * 10.0)).all())
+    (False, True)
+    """
+    place, share = rng.integers(nodes.size - 1, size=TRIED_ROWS), rng.random(TRIED_ROWS)
+    found = (1.0 - share) * nodes[place] + share * nodes[place + 1]
+    cut_off = 2 if nodes.size > 4 else 0  # a curve may bend at two numbers that are no values
+    for digits in range(MOST_DIGITS + 1):
+        with np.errstate(over="ignore", invalid="ignore"):
+            if np.count_nonzero(nodes == np.round(nodes, digits)) >= nodes.size - cut_off:
+                return np.round(found, digits)
+    return found
+
+
+class _KernelAtLandmarks(NamedTuple):
+    """A kernel on rows that are its landmarks: scores, their slopes in each encoded column, rounding of its sums."""
+
+    scores: np.ndarray
+    slopes: np.ndarray
+    rounding: float
+
+    @classmethod
+    def of(cls, part: KernelPart) -> _KernelAtLandmarks:
+        u = part.landmarks[np.arange(TRIED_ROWS) % len(part.landmarks)]
+        weights = np.exp(_exponents(part, u, np.float64)) * part.coef
+        scores = weights.sum(axis=1)
+        slopes = 2.0 * part.gamma * (weights @ part.landmarks - scores[:, np.newaxis] * u)
+        single = np.exp(_exponents(part, u, np.float32)) @ part.coef.astype(np.float32)
+        return cls(scores, slopes, float(np.abs(single - scores).max()))
 
 
 def _exponents(part: KernelPart, u: np.ndarray, dtype: Any) -> np.ndarray:
@@ -105,22 +131,3 @@ def _exponents(part: KernelPart, u: np.ndarray, dtype: Any) -> np.ndarray:
     left = np.hstack([u, np.sum(u * u, axis=1, keepdims=True), np.ones((len(u), 1))]).astype(dtype)
     right = part.gamma * np.hstack([2.0 * z, -np.ones((len(z), 1)), -np.sum(z * z, axis=1, keepdims=True)])
     return left @ right.T.astype(dtype)
-
-
-def _kernel(part: KernelPart, u: np.ndarray, dtype: Any) -> np.ndarray:
-    """What a kernel adds to the score."""
-    return np.exp(_exponents(part, u, dtype)) @ part.coef.astype(dtype)
-
-
-def _largest_slopes(part: KernelPart) -> np.ndarray:
-    """How fast the score changes with each encoded column, at most, on the landmarks."""
-    u = part.landmarks[:TRIED_ROWS]
-    weights = np.exp(_exponents(part, u, np.float64)) * part.coef
-    slopes = 2.0 * part.gamma * (weights @ part.landmarks - weights.sum(axis=1, keepdims=True) * u)
-    return SAFE * np.abs(slopes).max(axis=0)
-
-
-def _rounding_of_sums(part: KernelPart) -> float:
-    """The largest error of sums in float32, on the landmarks."""
-    u = part.landmarks[:TRIED_ROWS]
-    return float(np.abs(_kernel(part, u, np.float32) - _kernel(part, u, np.float64)).max())

@@ -10,10 +10,13 @@ from onnx import TensorProto, helper, numpy_helper
 
 import vrspam
 from vrspam._utils.messages import require
-from vrspam.export.from_estimators import scorer_of
-from vrspam.export.onnx_graphs.graph import ML_OPSET, OPSET
+from vrspam.export.from_estimators import numeric_columns, scorer_of
+from vrspam.export.onnx_graphs.graph import ML_OPSET, OPSET, Graph
+from vrspam.export.onnx_graphs.map_features import known_categories, map_matrix
 from vrspam.export.onnx_graphs.model import MATRIX, OUTPUTS, graph_of, label_type
+from vrspam.export.onnx_graphs.operators import Rows, missing_text
 from vrspam.export.scorer import NUMBER, NotExportable, Scorer
+from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures, StackedFeatures, TreeFeatures
 
 ESTIMATORS = (
     "AUCClassifier",
@@ -23,13 +26,15 @@ ESTIMATORS = (
     "SPAMClassifier",
     "VRSPAMClassifier",
 )
+MAPS = (LinearFeatures, AdditiveFeatures, KernelFeatures, TreeFeatures, StackedFeatures)
+OUTPUT = "features"
 
 
 def register_skl2onnx() -> None:
-    """Let `skl2onnx` convert the estimators of this package, alone and in pipelines.
+    """Let `skl2onnx` convert the estimators and feature maps of this package, alone and in pipelines.
 
     The outputs of the converted pipeline are those of `to_onnx`: "label", "score" and "probability". An estimator takes
-    the numbers of the steps before it, as one matrix; to have categories and dates inside the graph, fit an
+    the numbers of the steps before it, as one matrix; to have dates inside the graph, and trees, fit an
     `AUCClassifierCV` with a feature map on the frame itself, and use `to_onnx`. The graph is in double if the rows that
     skl2onnx is shown are float64; in float32 every step of the pipeline rounds.
 
@@ -61,6 +66,8 @@ def register_skl2onnx() -> None:
             parser=_declare_outputs,
             overwrite=True,
         )
+    for kind in MAPS:
+        update_registered_converter(kind, f"Vrspam{kind.__name__}", _calculate_width, _convert_map, overwrite=True)
 
 
 def _kinds(estimator: Any, inputs: Any) -> tuple[Any, Any]:
@@ -73,14 +80,20 @@ def _kinds(estimator: Any, inputs: Any) -> tuple[Any, Any]:
         StringTensorType,
     )
 
-    double = any(isinstance(one.type, DoubleTensorType) for one in inputs)
     of_labels: dict[int, Any] = {
         TensorProto.STRING: StringTensorType,
         TensorProto.INT64: Int64TensorType,
         TensorProto.DOUBLE: DoubleTensorType,
         TensorProto.BOOL: BooleanTensorType,
     }
-    return of_labels[label_type(scorer_of(estimator))], DoubleTensorType if double else FloatTensorType
+    return of_labels[label_type(scorer_of(estimator))], DoubleTensorType if _is_double(inputs) else FloatTensorType
+
+
+def _is_double(inputs: Any) -> bool:
+    """Whether any of the inputs is double, so that what comes out is."""
+    from skl2onnx.common.data_types import DoubleTensorType
+
+    return any(isinstance(one.type, DoubleTensorType) for one in inputs)
 
 
 def _declare_outputs(scope: Any, estimator: Any, inputs: Any, custom_parsers: Any = None) -> Any:
@@ -99,17 +112,57 @@ def _calculate_shapes(operator: Any) -> None:
         output.type = kind([None])
 
 
+def _calculate_width(operator: Any) -> None:
+    """The shape of what a map gives."""
+    from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
+
+    kind = DoubleTensorType if _is_double(operator.inputs) else FloatTensorType
+    operator.outputs[0].type = kind([None, operator.raw_operator.n_features_out_])
+
+
 def _convert(scope: Any, operator: Any, container: Any) -> None:
-    """Copy the graph of the estimator into that of the pipeline, with names of its own."""
-    double = _kinds(operator.raw_operator, operator.inputs)[1].__name__.startswith("Double")
+    """Copy the graph of an estimator into that of the pipeline, with names of its own."""
+    double = _is_double(operator.inputs)
     graph = graph_of(_of_a_matrix(operator.raw_operator), "float64" if double else "float32", inputs=not double).graph
     names = dict(zip(OUTPUTS, [output.full_name for output in operator.outputs], strict=True))
     names[MATRIX] = _one_matrix(scope, operator, container, double)
-    for constant in graph.initializer:
+    _copy(graph.node, graph.initializer, names, scope, container)
+
+
+def _convert_map(scope: Any, operator: Any, container: Any) -> None:
+    """The features of a map that is a step of a pipeline; text comes as columns of their own."""
+    features, double = operator.raw_operator, _is_double(operator.inputs)
+    numeric = numeric_columns(features)
+    graph = Graph([OUTPUT])
+    columns = [one.full_name for one in operator.inputs]
+    if all(numeric):
+        taken = graph.cast(_one_matrix(scope, operator, container, double), TensorProto.DOUBLE)
+        rows = Rows(graph, taken, {j: j for j in range(len(numeric))}, {}, {})
+    elif len(columns) == len(numeric):
+        numbers = [j for j, is_number in enumerate(numeric) if is_number]
+        parts = [graph.cast(columns[j], TensorProto.DOUBLE) for j in numbers]
+        texts = {j: columns[j] for j, is_number in enumerate(numeric) if not is_number}
+        places = {j: place for place, j in enumerate(numbers)}
+        missing = {j: missing_text(known_categories(features, j)) for j in texts}
+        rows = Rows(graph, graph.side_by_side(parts) if parts else "", places, texts, missing)
+    else:
+        raise NotExportable(
+            f"{type(features).__name__} takes text, and the step before it hands on one matrix: let it take the "
+            "columns of the frame themselves."
+        )
+    kind = TensorProto.DOUBLE if double else TensorProto.FLOAT
+    graph.add("Cast", map_matrix(rows, features), to=kind, output=OUTPUT)
+    names = {OUTPUT: operator.outputs[0].full_name} | {name: name for name in [*columns, *graph.taken_from_outside()]}
+    _copy(graph.nodes, graph.used_constants(), names, scope, container)
+
+
+def _copy(nodes: Any, constants: Any, names: dict[str, str], scope: Any, container: Any) -> None:
+    """Add constants and nodes to the graph of a pipeline; `names` are those that values have there."""
+    for constant in constants:
         names[constant.name] = scope.get_unique_variable_name(f"vrspam_{constant.name}")
         content = list(constant.string_data) if constant.string_data else numpy_helper.to_array(constant).ravel()
         container.add_initializer(names[constant.name], constant.data_type, list(constant.dims), content)
-    for node in graph.node:
+    for node in nodes:
         for name in node.output:
             if name not in names:
                 names[name] = scope.get_unique_variable_name(f"vrspam_{name}")

@@ -101,8 +101,7 @@ def _whole_trees(rows: Rows, part: TreePart, groups: Mapping[int, np.ndarray]) -
         width += len(sides)
     weights = exact_summands(part.sums)
     targets = np.tile(np.arange(weights.shape[2]), (len(columns), 1))
-    X = graph.add("Concat", *blocks, axis=1) if len(blocks) > 1 else blocks[0]
-    return X, Ensemble(features, thresholds, part.trees["absent_left"], weights, targets)
+    return graph.side_by_side(blocks), Ensemble(features, thresholds, part.trees["absent_left"], weights, targets)
 
 
 def _leaves_by_level(rows: Rows, part: TreePart) -> str:
@@ -157,5 +156,4 @@ def _codes(rows: Rows, part: TreePart) -> str:
             numbers = [*range(len(names)), encoder.codes.get(None, -1), encoder.other]
             blocks.append(graph.add("Gather", graph.constant(numbers, np.int64), rows.codes(column, names)))
             order.append(column)
-    whole = graph.add("Concat", *blocks, axis=1) if len(blocks) > 1 else blocks[0]
-    return graph.columns(whole, np.argsort(order).tolist(), len(order))
+    return graph.columns(graph.side_by_side(blocks), np.argsort(order).tolist(), len(order))
