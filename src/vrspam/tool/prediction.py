@@ -27,7 +27,7 @@ NUMBER = r"^[+-]?[0-9]+([.,][0-9]+)?([eE][+-]?[0-9]+)?$"
 
 
 class Prediction(NamedTuple):
-    """What was written: rows, how many of them have no score, and what there is to say: values new to the model, say."""
+    """What was written: rows, how many of them have no score, and remarks (values that training did not have, say)."""
 
     rows: int
     unscored: int
