@@ -4,6 +4,7 @@ from .explanation import explain
 from .model import Model
 from .modelfile import ModelFileError, load_model, save_model
 from .prediction import predict
+from .single_rows import explain_file
 from .training import train
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "compare",
     "evaluate",
     "explain",
+    "explain_file",
     "load_model",
     "predict",
     "save_model",
