@@ -12,7 +12,7 @@ from vrspam.cli.tables import show_table, tell
 
 if TYPE_CHECKING:
     from vrspam.tool import Model
-    from vrspam.tool.single_rows import ExplainedRow, Part
+    from vrspam.tool.single_rows import ExplainedRow
 
 MOST_ROWS = 10  # that are printed where none are named
 
@@ -34,7 +34,7 @@ def explain_single_rows(
     with warnings_as_lines():
         found = explain_file(model, data, numbers, most=most, **reading)
     if picture is not None:
-        _draw(found.rows[0], picture)
+        _draw(model, found.rows[0], picture)
     if as_json:
         rows = [row.to_dict() for row in found.rows]
         print_json({"data": data, "positive": model.positive, "rows": rows, "warnings": list(found.notes)})
@@ -60,12 +60,14 @@ def _print_row(model: Model, row: ExplainedRow, data: str, top: int) -> None:
         tell(f"{title}: no score, because {row.reason}")
         return
     label = f"{model.schema.target} = " if model.schema.target else ""
+    from vrspam.tool.single_rows import value_text
+
     likely = f"score {row.score:+.4f}"
     if row.probability is not None:
         likely += f", probability of {label}{model.positive} {row.probability:.1%}"
     tell(f"{title}: {likely}")
     shown, others = row.parts[:top], row.parts[top:]
-    lines = [[part.column, value_text(part), f"{part.adds:+.4f}"] for part in shown]
+    lines = [[part.column, value_text(model, part), f"{part.adds:+.4f}"] for part in shown]
     if others:
         rest = sum(part.adds for part in others)
         lines.append([f"{len(others):,} others (--top)", "", f"{rest:+.4f}"])
@@ -73,31 +75,16 @@ def _print_row(model: Model, row: ExplainedRow, data: str, top: int) -> None:
     show_table(["column", "value", "adds to the score"], lines, texts=(0, 1), margin=2)
 
 
-def value_text(part: Part) -> str:
-    """The value of a column in a row, as it is printed.
-
-    >>> from vrspam.tool.single_rows import Part
-    >>> (
-    ...     value_text(Part("age", 61.0, 0.1)),
-    ...     value_text(Part("age", None, 0.1)),
-    ...     value_text(Part("interactions", None, 0)),
-    ... )
-    ('61', 'missing', '')
-    """
-    if part.value is None:
-        return "" if part.column.startswith("interactions") else "missing"
-    return f"{part.value:.7g}" if isinstance(part.value, float) else part.value
-
-
-def _draw(row: ExplainedRow, picture: Path) -> None:
+def _draw(model: Model, row: ExplainedRow, picture: Path) -> None:
     if row.score is None:
         raise ValueError(f"row {row.row:,} has no score to draw: {row.reason}")
     from vrspam.plotting import plot_contributions
     from vrspam.plotting.style import new_figure, save_figure
+    from vrspam.tool.single_rows import value_text
 
     figure, axes = new_figure(1, 1, (6.4, 4.8))
     parts = {part.column: part.adds for part in row.parts}
-    values = {part.column: value_text(part) for part in row.parts if value_text(part)}
+    values = {part.column: text for part in row.parts if (text := value_text(model, part))}
     plot_contributions(parts, values, ax=axes[0, 0])
     axes[0, 0].set_title(f"row {row.row:,}")
     save_figure(figure, picture)

@@ -8,11 +8,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator, NullLocator
 
+from vrspam.features.readings import DAYS_OF_A_YEAR, day_of, part_text
 from vrspam.plotting.texts import font_points, number_labels, text_width
 
-MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-DAYS_OF_A_YEAR = 365.2425  # as `vrspam.features.readings.Dates` counts
 NEARLY_ALL = 0.9  # share of the points of a curve that are whole where its column is (bounds of clipping are not)
 GAP = 5.0  # points between two labels
 SQUEEZED = 4.0  # range of all rows / range of the middle 80 %: above this the axis is logarithmic
@@ -36,17 +34,8 @@ def date_part(name: str, grid: np.ndarray) -> str | None:
 def value_labels(name: str, values: np.ndarray) -> list[str]:
     """What stands under the points of a column with few values."""
     part = date_part(name, values)
-    if part in ("month", "weekday"):
-        names = MONTHS if part == "month" else WEEKDAYS
-        return [names[round(value) - 1] for value in values]
-    if part == "year":
-        days = [str(_day(value)) for value in values]
-        return days if len(set(days)) == len(days) else number_labels(values)
-    return number_labels(values)
-
-
-def _day(year: float) -> np.datetime64:
-    return np.datetime64("1970-01-01") + np.timedelta64(round((year - 1970.0) * DAYS_OF_A_YEAR), "D")
+    labels = number_labels(values) if part is None else [part_text(part, value) for value in values]
+    return labels if len(set(labels)) == len(labels) else number_labels(values)
 
 
 def _position(day: np.datetime64) -> float:
@@ -59,13 +48,12 @@ def mark_values(ax: Axes, name: str, grid: np.ndarray, width: float) -> None:
     `width` is that of the axis, in points.
     """
     part = date_part(name, grid)
-    if part in ("month", "weekday"):
-        names = MONTHS if part == "month" else WEEKDAYS
+    if part is not None and part in ("month", "weekday"):
         places = np.arange(np.ceil(grid[0]), np.floor(grid[-1]) + 1)
-        _set_ticks(ax, places, [names[int(place) - 1] for place in places], width)
+        _set_ticks(ax, places, [part_text(part, place) for place in places], width)
     elif part == "hour":
         places = np.arange(np.ceil(grid[0] / 3.0), np.floor(grid[-1] / 3.0) + 1.0) * 3.0
-        _set_ticks(ax, places, [f"{int(place)} h" for place in places], width)
+        _set_ticks(ax, places, [part_text(part, place) for place in places], width)
     elif part == "year":
         _mark_dates(ax, grid[0], grid[-1], width)
     elif is_whole(grid):
@@ -75,7 +63,7 @@ def mark_values(ax: Axes, name: str, grid: np.ndarray, width: float) -> None:
 def _mark_dates(ax: Axes, first: float, last: float, width: float) -> None:
     """Mark years, months or days, whichever are few enough to be read and more than one."""
     for unit, steps in (("Y", (50, 20, 10, 5, 2, 1)), ("M", (6, 3, 2, 1)), ("D", (14, 7, 2, 1))):
-        units = np.arange(_day(first).astype(f"datetime64[{unit}]"), _day(last).astype(f"datetime64[{unit}]") + 1)
+        units = np.arange(day_of(first).astype(f"datetime64[{unit}]"), day_of(last).astype(f"datetime64[{unit}]") + 1)
         for step in steps:
             chosen = units[units.astype(int) % step == 0]
             places = np.array([_position(day) for day in chosen])
@@ -83,7 +71,7 @@ def _mark_dates(ax: Axes, first: float, last: float, width: float) -> None:
             if inside.sum() >= 3:
                 _set_ticks(ax, places[inside], [str(day) for day in chosen[inside]], width)
                 return
-    _set_ticks(ax, np.array([first, last]), [str(_day(first)), str(_day(last))], width)
+    _set_ticks(ax, np.array([first, last]), [str(day_of(first)), str(day_of(last))], width)
 
 
 def _set_ticks(ax: Axes, places: np.ndarray, labels: Sequence[str], width: float) -> None:

@@ -11,6 +11,8 @@ import numpy as np
 from vrspam.data import Chunks, DataError
 from vrspam.data.chunks import BrokenRow
 from vrspam.features import frames
+from vrspam.features.readings import Dates, part_text
+from vrspam.features.tables import part_name
 from vrspam.tool.explanation import explain_rows
 from vrspam.tool.model import Model
 
@@ -119,6 +121,18 @@ def explain_file(
     rows = list(found.values()) if numbers is None else [found[number] for number in dict.fromkeys(numbers)]
     all_rows = numbers is None and chunks.unseen is not None  # what is said of a file need not hold for some rows
     return ExplainedRows(rows, n, tuple(chunks.unseen.sentences()) if all_rows and chunks.unseen else ())
+
+
+def value_text(model: Model, part: Part) -> str:
+    """The value of a column in a row, as people write it; "" where it has none."""
+    if part.value is None:
+        return "missing" if part.column in model.schema.columns else ""
+    for name, reading in model.schema.readings.items():
+        if isinstance(reading, Dates) and isinstance(part.value, float):
+            for piece in reading.parts:
+                if part.column == part_name(name, piece):
+                    return part_text(piece, part.value)
+    return f"{part.value:.7g}" if isinstance(part.value, float) else part.value
 
 
 def check_number(number: int) -> int:
