@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -17,7 +18,8 @@ from matplotlib.figure import Figure
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_curve
 
-from vrspam import AUCClassifierCV, VRSPAMClassifier, coef_path, plotting
+import vrspam.plotting
+from vrspam import AUCClassifierCV, VRSPAMClassifier, coef_path
 from vrspam.inspection import Axis, PairEffect, Shape
 from vrspam.metrics import roc_auc
 from vrspam.plotting.bars import value_text
@@ -25,6 +27,7 @@ from vrspam.plotting.style import BLUE, colours, new_figure
 from vrspam.plotting.texts import number_labels, shorten_distinct, text_width, wrap_distinct
 from vrspam.plotting.ticks import value_labels
 
+plotting: Any = vrspam.plotting  # the stubs of matplotlib know less of what is drawn than these tests
 STATES = pd.Series(
     "AL AK AZ AR CA CO CT DE FL GA HI ID IL IN IA KS KY LA ME MD MA MI MN MS MO MT NE NV NH NJ NM NY NC ND OH OK OR PA "
     "RI SC SD TN TX UT VT VA WA WV WI WY DC"
@@ -356,9 +359,9 @@ def test_contributions_are_those_of_explain_one(fitted):
     assert few.patches[-1].get_width() == pytest.approx(sum(parts.values()))
     for array in (row.to_numpy(), row.to_numpy()[0]):
         assert len(plotting.plot_contributions(model, array).patches) == len(parts) + 1
-    for wrong in (dict(parts=model), dict(parts={}), dict(parts=[1, 2])):
+    for wrong in (model, {}, [1, 2]):
         with pytest.raises(ValueError, match="an estimator and a row"):
-            plotting.plot_contributions(**wrong)
+            plotting.plot_contributions(wrong)
     with pytest.raises(ValueError, match="most must be"):
         plotting.plot_contributions(parts, most=0)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,10 +12,12 @@ from tool_data import patients, write, write_libsvm
 
 from vrspam.cli import main
 from vrspam.data import DataError
-from vrspam.tool import explain_file, load_model, save_model, score_file, train
+from vrspam.tool import load_model, save_model, score_file, single_rows, train
 from vrspam.tool.single_rows import ExplainedRow
 
-KINDS = {
+explain_file: Any = single_rows.explain_file  # whose scores may be None
+
+KINDS: dict[str, dict[str, Any]] = {
     "linear": {"features": "linear"},
     "additive": {"features": "additive"},
     "kernel": {"features": "kernel"},

@@ -10,7 +10,7 @@ import typer
 
 from vrspam import __version__
 from vrspam._utils.messages import MissingExtra
-from vrspam.cli import evaluate, experiments, explain, predict, theory, train
+from vrspam.cli import demo, evaluate, experiments, explain, predict, theory, train
 from vrspam.cli.options import INTERRUPTED, in_options, say, warn
 
 # the error of click for misuse; typer has it from click, or from its own copy of click
@@ -26,7 +26,7 @@ app = typer.Typer(
     "Try:  vrspam demo\n\n"
     "Your own file:  vrspam train patients.csv --target sick, then evaluate, predict, explain",
 )
-for commands in (train, evaluate, predict, explain, theory, experiments):
+for commands in (train, evaluate, predict, explain, theory, demo, experiments):
     commands.register(app)
 
 

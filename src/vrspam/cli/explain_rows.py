@@ -82,7 +82,7 @@ def _draw(model: Model, row: ExplainedRow, picture: Path) -> None:
     from vrspam.plotting.style import new_figure, save_figure
     from vrspam.tool.single_rows import value_text
 
-    figure, axes = new_figure(1, 1, (6.4, 4.8))
+    figure, axes = new_figure(1, 1, (6.4, 1.4 + 0.27 * min(len(row.parts) + 1, 14)))
     parts = {part.column: part.adds for part in row.parts}
     values = {part.column: text for part in row.parts if (text := value_text(model, part))}
     plot_contributions(parts, values, ax=axes[0, 0])

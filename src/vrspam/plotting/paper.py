@@ -127,7 +127,7 @@ def plot_panels(panels: Panels, against: str) -> Figure:
         below.set_xlabel(f"{against} (log scale)")
     axes[0, 0].set_ylabel("test AUC")
     axes[1, 0].set_ylabel("objective above its\nminimum (log scale)")
-    _legend(figure, axes[0, 0])
+    _legend(figure, axes)
     return figure
 
 
@@ -146,7 +146,7 @@ def plot_variance(panels: Panels) -> Figure:
         panel.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=6))
         _log_y(panel)
     axes[0, 0].set_ylabel("variance of the update\n(log scale)")
-    _legend(figure, axes[0, 0])
+    _legend(figure, axes)
     return figure
 
 
@@ -168,7 +168,7 @@ def plot_theorem(panels: Panels) -> Figure:
         panel.xaxis.set_major_locator(MaxNLocator(integer=True))
         _log_y(panel)
     axes[0, 0].set_ylabel("squared distance to the\noptimum (log scale)")
-    _legend(figure, axes[0, 0])
+    _legend(figure, axes)
     return figure
 
 
@@ -181,8 +181,12 @@ def _axes(rows: int, columns: int, width: float = PANEL) -> tuple[Figure, np.nda
     return new_figure(rows, columns, (width * columns + 0.6, 2.6 * rows + 0.9))
 
 
-def _legend(figure: Figure, axes: Axes) -> None:
-    handles, labels = axes.get_legend_handles_labels()
+def _legend(figure: Figure, axes: np.ndarray) -> None:
+    found: dict[str, Any] = {}  # of all panels, each mark once
+    for panel in axes.ravel():
+        for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    labels, handles = list(found), list(found.values())
     room = int(figure.get_figwidth() * 12.5 / (max(map(len, labels)) + 7))  # labels in a line
     figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), max(room, 1)), frameon=False)
 
