@@ -359,7 +359,8 @@ def test_contributions_are_those_of_explain_one(fitted):
     assert few.patches[-1].get_width() == pytest.approx(sum(parts.values()))
     for array in (row.to_numpy(), row.to_numpy()[0]):
         assert len(plotting.plot_contributions(model, array).patches) == len(parts) + 1
-    for wrong in (model, {}, [1, 2]):
+    nothing: dict[str, float] = {}
+    for wrong in (model, nothing, [1, 2]):
         with pytest.raises(ValueError, match="an estimator and a row"):
             plotting.plot_contributions(wrong)
     with pytest.raises(ValueError, match="most must be"):
