@@ -399,3 +399,36 @@ def test_a_long_label_of_bars_stays_inside_the_figure():
             assert box.x0 >= 0.0
             assert box.x1 <= figure.bbox.width
             assert touching(figure, ax.get_yticklabels()) == []
+
+
+def test_limits_of_bins_stay_different_and_dates_are_dates():
+    income = Axis("income", ("a to b", "b to c", "c to d"), np.array([1.0, 20_000.0, 3e5, 4e7]))
+    month = Axis("seen (month)", ("1", "2", "12", "missing"), np.array([1.0, 1.0, 2.0, 12.0]))
+    when = Axis("seen (year)", ("a to b", "b to c"), np.array([2019.0, 2020.5, 2022.0]))
+    pairs = [
+        PairEffect((income, month), 0.2, np.zeros((3, 4))),
+        PairEffect((when, month), 0.1, np.zeros((2, 4))),
+    ]
+    first, second, _ = plotting.plot_interactions(pairs).axes
+    assert [text.get_text() for text in first.get_xticklabels()] == ["1", "2e+04", "3e+05", "4e+07"]
+    assert [text.get_text() for text in first.get_yticklabels()] == ["Jan", "Feb", "Dec", "missing"]
+    assert [text.get_text() for text in second.get_xticklabels()] == ["2018-12-31", "2020-07-01", "2021-12-31"]
+
+
+@pytest.mark.parametrize("width", [3.0, 5.0])
+def test_small_axes_hold_their_legend_and_their_names(width):
+    rng = np.random.default_rng(0)
+    positive = rng.random(300) < 0.3
+    models = {f"model number {i} with a long name": rng.standard_normal(300) + positive for i in range(4)}
+    figure, axes = new_figure(1, 1, (width, 0.8 * width))
+    ax = plotting.plot_roc(positive, models, ax=axes[0, 0])
+    laid_out(figure)
+    legend, inside = ax.get_legend().get_window_extent(), ax.get_window_extent()
+    assert legend.x0 >= inside.x0
+    assert legend.y1 <= inside.y1
+    for label in (ax.xaxis.label, ax.yaxis.label):
+        box = label.get_window_extent()
+        assert box.x0 >= 0.0
+        assert box.y0 >= 0.0
+        assert box.x1 <= figure.bbox.width
+        assert box.y1 <= figure.bbox.height

@@ -13,7 +13,8 @@ from matplotlib.figure import Figure
 
 from vrspam.inspection import Axis, PairEffect
 from vrspam.plotting.style import colours, letter_size, mixed, new_figure
-from vrspam.plotting.texts import shorten_distinct, wrap_distinct
+from vrspam.plotting.texts import number_labels, shorten_distinct, wrap_distinct
+from vrspam.plotting.ticks import date_part, value_labels
 
 PANEL = (3.6, 3.2)
 MOST_TICKS = 6
@@ -108,17 +109,38 @@ def _mark(set_ticks: Any, axis: Axis, slanted: bool) -> None:
     limits = axis.edges is not None and np.ptp(axis.edges) > 0.0 and any(" to " in label for label in axis.labels)
     if axis.edges is not None and limits:
         chosen = np.unique(np.linspace(0, axis.edges.size - 1, min(axis.edges.size, MOST_TICKS)).round().astype(int))
-        digits = 2 - int(np.floor(np.log10(np.ptp(axis.edges))))  # no more than the range makes sense of
-        places, labels = chosen.astype(float).tolist(), [f"{round(axis.edges[i], digits):.4g}" for i in chosen]
+        places, labels = chosen.astype(float).tolist(), _limits(axis.name, axis.edges[chosen])
         if len(axis.labels) == axis.edges.size:
             places.append(len(axis.labels) - 0.5)
             labels.append("missing")
     else:
         step = 1 if axis.edges is None else ceil(len(axis.labels) / 10)
         places = [i + 0.5 for i in range(0, len(axis.labels), step)]
-        labels = shorten_distinct([axis.labels[i] for i in range(0, len(axis.labels), step)])
+        named = axis.labels if axis.edges is None else _values(axis)
+        labels = shorten_distinct([named[i] for i in range(0, len(axis.labels), step)])
     turned = slanted and (sum(map(len, labels)) + len(labels) > 30 or (limits and "missing" in labels))
     set_ticks(
         places, labels, fontsize="small", rotation=45 if turned else 0, parse_math=False,
         ha="right" if turned or not slanted else "center",
     )  # fmt: skip
+
+
+def _limits(name: str, edges: np.ndarray) -> list[str]:
+    """Limits of bins: dates as dates, numbers with the digits that their range makes sense of, and all different."""
+    if date_part(name, edges) == "year":
+        return value_labels(name, edges)
+    digits = 2 - int(np.floor(np.log10(np.ptp(edges))))
+    labels = [f"{round(edge, digits):.4g}" for edge in edges]
+    return labels if len(set(labels)) == np.unique(edges).size else number_labels(edges, 3)
+
+
+def _values(axis: Axis) -> Sequence[str]:
+    """Single values of a column: months and weekdays by their names."""
+    numbers = [label for label in axis.labels if label != "missing"]
+    try:
+        named = value_labels(axis.name, np.array(numbers, dtype=float))
+    except ValueError:  # bins, not values
+        return axis.labels
+    return (
+        [*named, *axis.labels[len(numbers) :]] if date_part(axis.name, np.array(numbers, dtype=float)) else axis.labels
+    )

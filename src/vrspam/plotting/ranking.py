@@ -14,7 +14,7 @@ from vrspam.metrics.partial import check_max_fpr
 from vrspam.metrics.reliability import group_by_probability
 from vrspam.plotting.scored import Scores, labelled_probabilities, labelled_scores
 from vrspam.plotting.style import DASHES, GREY, add_legend, axes_or_new, colours, legend_texts
-from vrspam.plotting.texts import axes_points, font_points, wrap_distinct
+from vrspam.plotting.texts import axes_points, fit_labels, font_points, wrap_distinct
 
 MOST_POINTS = 2000  # points of a drawn curve: more would not be visible, and make large files
 NAME_LETTERS = 24  # of a model, before its AUC stands in the same line
@@ -68,8 +68,7 @@ def plot_roc(
         kept = _thin(false.size)
         look = _look(number)
         ax.plot(false[kept], true[kept], label=_auc_text(name, positive, values), **look)
-    ax.set_xlabel("share of negatives called positive (1 - specificity)")
-    ax.set_ylabel("share of positives found (sensitivity)")
+    fit_labels(ax, "share of negatives called positive (1 - specificity)", "share of positives found (sensitivity)")
     _unit_square(ax)
     add_legend(ax, loc="lower right")
     return ax
@@ -108,8 +107,7 @@ def plot_precision_recall(y_true: Any, scores: Scores = None, *, X: Any = None, 
         kept = _thin(recall.size - 1)  # the last point, recall 0, is a convention that no threshold reaches
         look = _look(number)
         ax.plot(recall[kept], precision[kept], drawstyle="steps-post", label=name or None, **look)
-    ax.set_xlabel("share of positives found (recall)")
-    ax.set_ylabel("share of called rows that are positive (precision)")
+    fit_labels(ax, "share of positives found (recall)", "share of called rows that are positive (precision)")
     _unit_square(ax)
     if any(several):
         add_legend(ax, loc="best")
@@ -213,8 +211,7 @@ def plot_lift(y_true: Any, scores: Any = None, *, X: Any = None, ax: Axes | None
     ax.axhline(1.0, color=GREY, linewidth=1.0, linestyle=(0, (4, 2)))
     ax.set_xlim(0, 1)
     ax.set_ylim(bottom=0)
-    ax.set_xlabel("share of rows, highest scores first")
-    ax.set_ylabel("lift over chance")
+    fit_labels(ax, "share of rows, highest scores first", "lift over chance")
     return ax
 
 

@@ -15,9 +15,7 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 
 from vrspam._utils.atomic import replacing
-from vrspam.plotting.texts import font_points, shortened, wrap_distinct
-
-__all__ = ["shortened"]
+from vrspam.plotting.texts import axes_points, font_points, wrap_distinct
 
 STYLE: dict[str, Any] = {
     "font.size": 10.0,
@@ -111,8 +109,17 @@ def axes_or_new(ax: Axes | None, size: tuple[float, float] = (5.0, 4.0)) -> Axes
 def add_legend(ax: Axes, **options: Any) -> None:
     """Add a legend of plain text (a dollar sign does not begin a formula); long names take several lines."""
     handles, labels = ax.get_legend_handles_labels()
-    for text in ax.legend(handles, legend_texts(labels), **options).get_texts():
+    shown = legend_texts(labels)
+    if "fontsize" not in options:
+        options["fontsize"] = _legend_size(ax, sum(1 + label.count("\n") for label in shown))
+    for text in ax.legend(handles, shown, **options).get_texts():
         text.set_parse_math(False)
+
+
+def _legend_size(ax: Axes, lines: int) -> float:
+    """The size of letters with which a legend takes at most half of the height of its axes, or small letters."""
+    usual = font_points("legend.fontsize")
+    return max(min(usual, 0.5 * axes_points(ax)[1] / (1.5 * lines)), 0.6 * usual)
 
 
 def legend_texts(labels: list[str], letters: int = LEGEND_LETTERS, lines: int = 3) -> list[str]:

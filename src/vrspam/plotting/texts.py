@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
-from textwrap import wrap
+from textwrap import fill, wrap
 from typing import Any
 
 import matplotlib as mpl
@@ -107,6 +107,18 @@ def axes_points(ax: Axes) -> tuple[float, float]:
     """Width and height of axes in points, before the layout is settled."""
     dpi = ax.figure.dpi
     return 72.0 * float(ax.bbox.width) / dpi, 72.0 * float(ax.bbox.height) / dpi
+
+
+def fit_labels(ax: Axes, below: str, beside: str) -> None:
+    """Name both axes, in two lines or more where the axes are shorter than the name."""
+    wide, tall = axes_points(ax)
+    ax.set_xlabel(_in_lines(below, wide))
+    ax.set_ylabel(_in_lines(beside, tall))
+
+
+def _in_lines(text: str, room: float) -> str:
+    wide = text_width(text, font_points("axes.labelsize"))
+    return text if wide <= 1.25 * room else fill(text, max(int(len(text) * 1.1 * room / wide), 12))
 
 
 def text_width(text: str, points: float) -> float:
