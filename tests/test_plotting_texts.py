@@ -23,7 +23,7 @@ from vrspam import AUCClassifierCV, VRSPAMClassifier, coef_path
 from vrspam.inspection import Axis, PairEffect, Shape
 from vrspam.metrics import roc_auc
 from vrspam.plotting.bars import value_text
-from vrspam.plotting.style import BLUE, colours, new_figure
+from vrspam.plotting.style import BLUE, colours, mixed, new_figure
 from vrspam.plotting.texts import number_labels, shorten_distinct, text_width, wrap_distinct
 from vrspam.plotting.ticks import value_labels
 
@@ -251,6 +251,10 @@ def test_the_style_of_the_user_is_kept_and_nothing_is_changed():
         assert figure.get_facecolor() == (0.0, 0.0, 0.0, 1.0)
         assert ax.get_lines()[1].get_color() == mpl.rcParams["axes.prop_cycle"].by_key()["color"][0]
         assert "#000000" not in colours()
+    with mpl.rc_context({"axes.facecolor": "none", "text.color": "white"}):
+        assert mixed(0.0) == "#000000"
+    with mpl.rc_context({"axes.facecolor": "none"}):
+        assert mixed(0.0) == "#ffffff"
     with mpl.rc_context({"font.size": 15.0}):
         (ax,) = plotting.plot_shapes({"age": curve("age", np.arange(20.0))}).axes
         assert ax.yaxis.label.get_fontsize() == 15.0

@@ -73,7 +73,9 @@ def mixed(share: float) -> str:
     >>> mixed(0.0), mixed(0.2)
     ('#ffffff', '#cccccc')
     """
-    ground, text = np.array(to_rgb(mpl.rcParams["axes.facecolor"])), np.array(to_rgb(mpl.rcParams["text.color"]))
+    text, given = np.array(to_rgb(mpl.rcParams["text.color"])), mpl.rcParams["axes.facecolor"]
+    # axes that are transparent are taken for white, or black where texts are light
+    ground = np.full(3, float(text.mean() < 0.5)) if str(given).lower() == "none" else np.array(to_rgb(given))
     red, green, blue = (1.0 - share) * ground + share * text
     return to_hex((red, green, blue))
 
