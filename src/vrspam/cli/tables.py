@@ -54,18 +54,14 @@ def show_table(
     """
     rows = [[as_shown(cell) for cell in row] for row in rows]
     numbers = [j for j in range(len(names)) if j not in texts]
-    wide = sum(max((cell_len(line) for line in names[j].split("\n")), default=0) for j in numbers)
-    wide = max([wide, *(sum(cell_len(row[j]) for j in numbers) for row in rows)])
+    wide = sum(max(cell_len(cell) for cell in (names[j], *(row[j] for row in rows))) for j in numbers)
     if out.is_terminal and out.width < margin + wide + 2 * len(names) + LEAST_TEXT * len(texts):
         _show_stacked(names, rows)
         return
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for j, name in enumerate(names):
         text = j in texts
-        table.add_column(
-            Text(name), justify="left" if text else "right", no_wrap=not text, overflow="fold", vertical="bottom"
-            if text else "top",
-        )  # fmt: skip
+        table.add_column(Text(name), justify="left" if text else "right", no_wrap=not text, overflow="fold")
     for row in rows:
         table.add_row(*map(Text, row))
     _show(table, margin)
@@ -76,7 +72,7 @@ def _show_stacked(names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         out.print(Text(row[0], style="bold"))
         for name, cell in zip(names[1:], row[1:], strict=True):
             if cell:
-                tell(f"{' '.join(name.split())}: {cell}", INDENT)
+                tell(f"{name}: {cell}", INDENT)
 
 
 def _show(table: Table, margin: int = 0) -> None:

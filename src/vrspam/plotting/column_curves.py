@@ -107,9 +107,8 @@ def plot_shapes(shapes: Any, *, most: int = 12, columns: int = 3) -> Figure:
 def _marks(shapes: list[Shape]) -> list[Artist]:
     """What the marks mean that occur in the panels."""
     own, absent = colours()[:2]
-    curves, points = (any(_is_curve(shape) is wanted for shape in shapes) for wanted in (True, False))
-    curve = Line2D([], [], color=own, marker="" if curves else "o", linestyle="-", label="the column's own part")
-    handles: list[Artist] = [curve]
+    look: dict[str, Any] = {"linestyle": "-"} if any(map(_is_curve, shapes)) else {"marker": "o", "linestyle": ""}
+    handles: list[Artist] = [Line2D([], [], color=own, label="the column's own part", **look)]
     means = [_is_curve(shape) for shape in shapes if shape.mean_score is not None]
     if True in means:
         dashes = Line2D([], [], color=GREY, linestyle=DASHED, linewidth=1.0, label="mean score of the rows")
@@ -117,10 +116,10 @@ def _marks(shapes: list[Shape]) -> list[Artist]:
     if False in means:
         ring = Line2D([], [], color=GREY, linestyle="", marker="o", fillstyle="none", label="mean score of the rows")
         handles.append(ring)
-    finite = [np.isfinite(shape.low).all() for shape in shapes if _is_curve(shape)]
-    if any(finite):
+    banded = [_is_curve(shape) for shape in shapes if np.isfinite(shape.low).all()]
+    if True in banded:
         handles.append(Patch(color=own, alpha=0.2, linewidth=0, label="95 % band from the folds"))
-    if points and any(np.isfinite(shape.low).all() for shape in shapes if not _is_curve(shape)):
+    if False in banded:
         handles.append(Line2D([], [], color=own, marker="|", markersize=9, linestyle="", label="95 % interval"))
     if any(shape.missing is not None for shape in shapes):
         handles.append(Line2D([], [], color=absent, marker="o", linestyle="", label="value is missing"))
