@@ -10,6 +10,7 @@ import warnings
 from dataclasses import replace
 from typing import Any
 
+import pandas as pd
 import pytest
 import typer
 from hypothesis import given
@@ -166,3 +167,35 @@ def test_every_format_that_can_be_read_is_an_option(monkeypatch):
         options.parse_format("mine")
     monkeypatch.setitem(readers.READERS, "mine", readers.CSVReader)
     assert options.parse_format("mine") == "mine"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (["train", "x.csv", "--out", "m.json"], "'train' calls it --model"),
+        (["train", "x.csv", "--label", "sick"], "'train' calls it --target"),
+        (["predict", "m.json", "x.csv", "-o", "s.csv"], "'predict' calls it --out"),
+        (["explain", "m.json", "--out", "s.html"], "'explain' calls it --html or --picture"),
+        (["train", "x.csv", "--targte", "sick"], "--target"),
+    ],
+)
+def test_an_option_of_another_name_is_told_its_own(capsys, arguments, meant):
+    assert main(arguments) == 2
+    words = capsys.readouterr().err
+    assert words.count("\n") == 1
+    assert f"No such option: {arguments[-2]}" in words
+    assert meant in words
+
+
+def test_identifiers_named_like_the_result_are_copied_under_another_name(tmp_path, capsys):
+    """A column 'score' that training left out must not stand beside the score under the same name."""
+    frame = patients(rows=200).rename(columns={"patient": "score"})
+    data, model, out = write(frame, tmp_path / "patients.csv"), str(tmp_path / "m.json"), tmp_path / "s.csv"
+    assert main(["train", str(data), "--target", "sick", "--model", model, "--features", "linear"]) == 0
+    capsys.readouterr()
+    assert main(["predict", model, str(data), "--out", str(out)]) == 0
+    assert "'score' of" in (said := capsys.readouterr().err)
+    assert "is copied as 'score (of the file)'" in said
+    found = pd.read_csv(out)
+    assert list(found) == ["score (of the file)", "score", "probability"]
+    assert found["score (of the file)"].tolist() == frame["score"].tolist()

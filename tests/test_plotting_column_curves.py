@@ -75,9 +75,10 @@ def test_the_largest_categories_are_shown_in_order_of_what_they_add():
 
 
 def test_long_names_are_cut_to_their_room():
-    (ax,) = drawn(category("x" * 50, [0.1, 0.2])._replace(grid=np.array(["0123456789", "0123456789a"], dtype=object)))
-    assert [label.get_text() for label in ax.get_xticklabels()] == ["0123456789", "012345678…"]
-    assert ax.get_title() == "x" * 33 + "…"
+    names = np.array(["0123456789", "0123456789abcdefg"], dtype=object)
+    (ax,) = drawn(category("x" * 100, [0.1, 0.2])._replace(grid=names))
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["0123456789", "0123456789abcde…"]
+    assert ax.get_title() == "x" * 32 + "\n" + "x" * 31 + "…"
 
 
 def test_a_straight_line_is_drawn_as_one():

@@ -39,7 +39,7 @@ def test_cv_draws_means_in_the_order_of_l2_with_a_band_of_one_standard_error():
     best = np.unravel_index(auc.mean(axis=2).argmax(), (3, 2))
     assert_allclose(lines(ax)["best"].get_data(), [[L2S[best[0]]], [auc[best].mean()]])
     assert ax.get_xscale() == "log"
-    assert ax.get_xlabel() == "l2"
+    assert ax.get_xlabel() == "l2 (log scale)"
     assert "AUC" in ax.get_ylabel()
 
 

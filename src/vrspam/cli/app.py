@@ -10,7 +10,7 @@ import typer
 
 from vrspam import __version__
 from vrspam._utils.messages import MissingExtra
-from vrspam.cli import evaluate, experiments, explain, export, predict, theory, train
+from vrspam.cli import demo, evaluate, experiments, explain, export, predict, theory, train
 from vrspam.cli.options import INTERRUPTED, in_options, say, warn
 
 # the error of click for misuse; typer has it from click, or from its own copy of click
@@ -26,7 +26,7 @@ app = typer.Typer(
     "Try:  vrspam demo\n\n"
     "Your own file:  vrspam train patients.csv --target sick, then evaluate, predict, explain",
 )
-for commands in (train, evaluate, predict, explain, export, theory, experiments):
+for commands in (train, evaluate, predict, explain, export, theory, demo, experiments):
     commands.register(app)
 
 
@@ -48,6 +48,26 @@ def options(
     pass
 
 
+# What other programs call the options of these commands.
+OUTPUTS, LABELS = ("--out", "--output", "-o"), ("--label", "--labels", "--outcome", "--y", "-y")
+MEANT = {
+    "train": dict.fromkeys(OUTPUTS, "--model") | dict.fromkeys(LABELS, "--target"),
+    "theory": dict.fromkeys(LABELS, "--target"),
+    "predict": dict.fromkeys(OUTPUTS, "--out"),
+    "evaluate": dict.fromkeys(OUTPUTS, "--html"),
+    "compare": dict.fromkeys(OUTPUTS, "--html or --picture"),
+    "explain": dict.fromkeys(OUTPUTS, "--html or --picture"),
+}
+
+
+def _misuse(error: Any) -> str:
+    """What was wrong with the arguments, with the option that was meant where that is known."""
+    command, given = getattr(getattr(error, "ctx", None), "info_name", ""), getattr(error, "option_name", "")
+    if meant := MEANT.get(command, {}).get(given):
+        return f"No such option: {given}. {command!r} calls it {meant}."
+    return str(error.format_message())
+
+
 def run(arguments: list[str]) -> int:
     """Run the application; an error is one sentence on the standard error stream, without a traceback."""
     debug = "--debug" in arguments  # wherever it stands
@@ -58,7 +78,7 @@ def run(arguments: list[str]) -> int:
         return error.exit_code
     except Misuse as error:
         command = getattr(getattr(error, "ctx", None), "command_path", "vrspam")
-        if message := error.format_message():  # without a command the help was shown, and there is no message
+        if message := _misuse(error):  # without a command the help was shown, and there is no message
             warn(f"vrspam: {' '.join(message.split())}  (see {command} --help)")
         return 2
     except (KeyboardInterrupt, typer.Abort):

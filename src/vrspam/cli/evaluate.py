@@ -12,9 +12,11 @@ import typer
 from vrspam._utils.messages import require
 from vrspam.cli import options
 from vrspam.cli.options import err, print_json, say, warn, warnings_as_lines
+from vrspam.cli.tables import show_facts, show_table, tell
 
 if TYPE_CHECKING:
     from vrspam.metrics import DeLongTest
+    from vrspam.tool import Model
     from vrspam.tool.evaluation import Evaluation
 
 
@@ -101,9 +103,9 @@ def evaluate(
     if as_json:
         print_json({**found.flat(), "warnings": list(found.notes)})
         return
-    _describe(found, cost_ratio, recall)
+    _describe(loaded, found, cost_ratio, recall)
     if html is not None:
-        say(f"page               {html}")
+        show_facts([("page", str(html))], 17)
 
 
 def compare(
@@ -174,47 +176,85 @@ def compare(
         print_json({name: None if value != value else value for name, value in values.items()})
         return
     _describe_test(test, name_a, name_b, "AUC", f"DeLong, paired, {positive.size:,} rows")
-    say(evaluation.verdict(test, name_a, name_b))
+    tell(evaluation.verdict(test, name_a, name_b))
     if partial is not None and max_fpr is not None:
         part = f"up to {100 * max_fpr:g} % false positives, standardised; paired"
         _describe_test(partial, name_a, name_b, "partial AUC", part)
-        say(evaluation.verdict(partial, name_a, name_b, "partial AUC"))
+        tell(evaluation.verdict(partial, name_a, name_b, "partial AUC"))
     for path in (picture, html):
         if path is not None:
             say(str(path))
 
 
 def _describe_test(test: DeLongTest, name_a: str, name_b: str, measure: str, how: str) -> None:
-    say(f"{name_a}  {measure} {test.auc_a:.4f}")
-    say(f"{name_b}  {measure} {test.auc_b:.4f}")
+    names = {name_a: test.auc_a, name_b: test.auc_b}
+    show_facts([(name, f"{measure} {auc:.4f}") for name, auc in names.items()], max(map(len, names)))
     interval = f"{100 * test.confidence:g} % interval {test.low:+.4f} to {test.high:+.4f}"
-    say(f"difference {test.difference:+.4f}, {interval}, z = {test.z:.3f}, p = {test.p_value:.3g} ({how})")
+    tell(f"difference {test.difference:+.4f}, {interval}, z = {test.z:.3f}, p = {test.p_value:.3g} ({how})")
 
 
-def _describe(found: Evaluation, cost_ratio: float | None, recall: float) -> None:
-    from vrspam.tool.evaluation import calibration_error, describe_thresholds
+def _describe(model: Model, found: Evaluation, cost_ratio: float | None, recall: float) -> None:
+    from vrspam.tool.evaluation import calibration_error
+    from vrspam.tool.explanation import describe_auc
 
-    auc = found.auc
-    say(f"rows               {found.n:,}, of which {found.positives:,} positive ({found.positives / found.n:.2%})")
+    auc, share = found.auc, _share_of_positives(found)
+    name = f"{model.schema.target} = " if model.schema.target else ""
+    balance = f"{found.positives:,} positive ({found.positives / found.n:.2%}: {name}{model.positive})"
     interval = f"{100 * auc.confidence:g} % interval {auc.low:.4f} to {auc.high:.4f}"
-    say(f"AUC                {auc.auc:.4f}, {interval} ({auc.source})")
+    facts = [
+        ("rows", f"{found.n:,}, of which {balance}"),
+        ("AUC", f"{auc.auc:.4f}, {interval} ({auc.source})"),
+        ("", describe_auc(auc.auc)),
+    ]
     if (part := found.partial_auc) is not None and found.max_fpr is not None:
         interval = f"{100 * part.confidence:g} % interval {part.low:.4f} to {part.high:.4f}"
         limit = f"up to {100 * found.max_fpr:g} % false positives, standardised; {part.source}"
-        say(f"partial AUC        {part.auc:.4f}, {interval} ({limit})")
-    say(f"average precision  {found.average_precision:.4f}")
-    for specificity, sensitivity in found.sensitivity.items():
-        say(f"sensitivity        {sensitivity:.4f} at specificity {100 * specificity:g} %")
-    for share, lift in found.lift.items():
-        say(f"lift               {lift:.2f} in the top {100 * share:g} %")
-    for words, at in describe_thresholds(found, cost_ratio, recall):
-        precision = "-" if at.precision is None else f"{at.precision:.4f}"
-        say(
-            f"threshold          {at.threshold:.6g}: sensitivity {at.sensitivity:.4f}, "
-            f"specificity {at.specificity:.4f}, precision {precision}, {at.share:.2%} of rows; {words}"
-        )
+        facts.append(("partial AUC", f"{part.auc:.4f}, {interval} ({limit})"))
+    facts.append(("average precision", f"{found.average_precision:.4f} ({share:.4f} by guessing)"))
     if found.brier is not None:
-        error = calibration_error(found.bins)
-        say(f"probabilities      Brier score {found.brier:.4f}, mean calibration error {error:.4f}")
+        nothing = f"0 is perfect, {share * (1.0 - share):.4f} is the same probability for all rows"
+        facts.append(("Brier score", f"{found.brier:.4f} ({nothing})"))
+        error = "mean distance between predicted probability and observed frequency"
+        facts.append(("calibration error", f"{calibration_error(found.bins):.4f} ({error})"))
+    show_facts(facts, 17)
+    _show_thresholds(found, cost_ratio, recall)
+    say("")
+    tell("sensitivity where at least this part of the negatives is not called (specificity)")
+    rows = [[f"{100 * at:g} %", f"{value:.2%}"] for at, value in found.sensitivity.items()]
+    show_table(["specificity", "sensitivity"], rows, texts=(), margin=2)
+    say("")
+    tell("lift: how many times more positives are among the highest scores than among rows drawn at random")
+    rows = [[f"top {100 * at:g} %", f"{value:.2f}"] for at, value in found.lift.items()]
+    show_table(["rows", "lift"], rows, texts=(), margin=2)
     for note in found.notes:
         warn(f"warning: {note}")
+
+
+def _share_of_positives(found: Evaluation) -> float:
+    """The share of the positives, rows counting by their weights."""
+    if found.weights is None:
+        return found.positives / found.n
+    return float(found.weights[found.positive].sum() / found.weights.sum())
+
+
+def _show_thresholds(found: Evaluation, cost_ratio: float | None, recall: float) -> None:
+    from vrspam.tool.evaluation import describe_thresholds
+
+    say("")
+    tell("if rows are called positive whose score is at least a threshold")
+    rows = []
+    for words, at in describe_thresholds(found, cost_ratio, recall):
+        precision = "-" if at.precision is None else f"{at.precision:.2%}"
+        rows.append(
+            [
+                words,
+                f"{at.threshold:.6g}",
+                f"{at.sensitivity:.2%}",
+                f"{at.specificity:.2%}",
+                precision,
+                f"{at.share:.2%}",
+            ]
+        )
+    show_table(["threshold", "score", "sensitivity", "specificity", "precision", "called"], rows, margin=2)
+    tell("sensitivity: part of the positives that is called; specificity: part of the negatives that is not;", margin=2)
+    tell("precision: part of the called rows that is positive; called: part of all rows", margin=2)

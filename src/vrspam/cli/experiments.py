@@ -1,4 +1,4 @@
-"""`vrspam demo`, `reproduce` and `report`: the paper's experiments; `vrspam datasets`: their data."""
+"""`vrspam reproduce` and `report`: the paper's experiments; `vrspam datasets`: their data."""
 
 from __future__ import annotations
 
@@ -33,27 +33,9 @@ Jobs = Annotated[int | None, typer.Option("--jobs", min=1, help="Number of proce
 
 
 def register(app: typer.Typer) -> None:
-    app.command("demo")(demo)
     app.command("reproduce")(reproduce)
     app.command("report")(report)
     app.command("datasets")(datasets)
-
-
-def demo(
-    directory: Out = Path("vrspam-demo"),
-    jobs: Jobs = None,
-    as_json: AsJson = False,
-) -> None:
-    """Run all algorithms of the paper on two small sets that come with scikit-learn: table, figures, report.
-
-    Takes about a minute.
-
-    Example:  vrspam demo --out /tmp/demo
-    """
-    _require_all()
-    from vrspam.experiments.protocol import demo_protocol
-
-    _run(demo_protocol(), directory, jobs, as_json, skip_missing=False)
 
 
 def reproduce(

@@ -5,13 +5,15 @@ from __future__ import annotations
 import tempfile
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from vrspam._utils.messages import require
 from vrspam.cli import options
+from vrspam.cli.explain_rows import explain_single_rows
 from vrspam.cli.options import print_json, say
+from vrspam.cli.tables import show_table, tell
 
 if TYPE_CHECKING:
     from vrspam.tool import Model
@@ -22,11 +24,46 @@ def register(app: typer.Typer) -> None:
     app.command("explain")(explain)
 
 
+def parse_rows(value: str) -> tuple[int, ...]:
+    """Numbers of rows.
+
+    >>> parse_rows("3, 17")
+    (3, 17)
+    """
+    try:
+        found = tuple(int(part) for part in value.split(","))
+    except ValueError as error:
+        raise typer.BadParameter(f"{value!r} is not a number, or numbers separated by commas") from error
+    if min(found) < 1:
+        raise typer.BadParameter(f"there is no row {min(found)}: rows are counted from 1, the first row of the data")
+    return found
+
+
 def explain(
     model: options.ModelFile,
+    data: Annotated[
+        str | None, typer.Argument(help="A file of rows to explain one by one; the same as --rows.", show_default=False)
+    ] = None,
+    row: Annotated[
+        Any,
+        typer.Option(
+            help="The row to explain, or several separated by commas; 1 is the first row of the data, below the "
+            "header. Without a file: of the training file, if it is in this directory or beside the model.",
+            parser=parse_rows,
+            metavar="<number>",
+            show_default=False,
+        ),
+    ] = None,
+    rows: Annotated[
+        str | None, typer.Option(help="A file of rows to explain: what each column adds to the score of each.")
+    ] = None,
     top: Annotated[int, typer.Option(min=1, help="How many features to show.")] = 20,
     picture: options.Picture = None,
     html: options.HtmlOut = None,
+    format: options.FileFormat = None,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = None,
+    zero_based: options.ZeroBased = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Show what a model looks at: the curve of each column, or coefficients on the original scale.
@@ -35,20 +72,43 @@ def explain(
     page shows them as heat maps.
     The share of a feature is its part of the difference between the mean scores of the classes.
 
+    With a file, or --row: what each column adds to the score of single rows.
+
     Example:  vrspam explain patients.json --picture curves.png
 
     Example:  vrspam explain patients.json --html patients.html
+
+    Example:  vrspam explain patients.json new-patients.csv --row 3 --picture row-3.png
+
+    Example:  vrspam explain patients.json --rows new-patients.csv --json
     """
+    if data is not None and rows is not None:
+        raise typer.BadParameter("the file of rows is named twice: name it once", param_hint="--rows")
+    given = data if data is not None else rows
+    single = given is not None or row is not None
     options.check_picture(picture)
-    options.check_output("--picture", picture, model)
+    options.check_output("--picture", picture, model, *([] if given is None else [given]))
     options.check_output("--html", html, model)
+    if single and html is not None:
+        raise typer.BadParameter("a page shows the whole model: leave it out, or the rows", param_hint="--html")
+    if single and picture is not None and (row is None or len(row) != 1):
+        raise typer.BadParameter("a picture shows one row: name it with --row", param_hint="--picture")
     if picture is not None or html is not None:
         require("plots", "matplotlib")
     from vrspam.tool import load_model
+
+    loaded = load_model(model)
+    if single:
+        read = {"format": format, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
+        explain_single_rows(loaded, given or _training_file(loaded, model), row, read, top, picture, as_json)
+    else:
+        _explain_model(loaded, model, top, picture, html, as_json)
+
+
+def _explain_model(loaded: Model, path: Path, top: int, picture: Path | None, html: Path | None, as_json: bool) -> None:
     from vrspam.tool.explanation import describe_curves, sum_by_column
     from vrspam.tool.explanation import explain as explain_model
 
-    loaded = load_model(model)
     if picture is not None:
         from vrspam.plotting.style import save_figure
         from vrspam.tool.pages import features_picture
@@ -58,7 +118,7 @@ def explain(
         from vrspam.tool.pages import explanation_page
 
         with tempfile.TemporaryDirectory() as folder:
-            page = explanation_page(loaded, Path(folder), model_name=model.name, parameter=options.as_option)
+            page = explanation_page(loaded, Path(folder), model_name=path.name, parameter=options.as_option)
             page.write(html)
     effects = explain_model(loaded)
     columns = dict(sum_by_column(effects))
@@ -75,35 +135,52 @@ def explain(
         return
     _print_effects(loaded, effects, columns, top)
     if picture is not None:
-        say(f"{picture}: {describe_curves(loaded)}")
+        tell(f"{picture}: {describe_curves(loaded)}")
     if html is not None:
         say(str(html))
 
 
+def _training_file(model: Model, path: Path) -> str:
+    """The file that the model was trained on, by its name, in this directory or in that of the model."""
+    names = model.training.get("data", ())
+    for folder in (Path(), path.parent):
+        if len(names) == 1 and (folder / names[0]).is_file():
+            return str(folder / names[0])
+    raise typer.BadParameter(
+        f"rows are counted in a file, and the one that the model was trained on is not here: name a file, as in vrspam "
+        f"explain {path.name} FILE --row 1",
+        param_hint="--row",
+    )
+
+
 def _print_effects(model: Model, effects: list[Effect], columns: dict[str, float], top: int) -> None:
-    width = max(len("feature"), *(len(effect.feature) for effect in effects[:top]))
-    if model.features is None:
-        say(f"{'feature':{width}}  {'coefficient':>12}  {'one deviation':>13}  {'share':>7}")
-    else:
-        say(f"{'column':{width}}  {'spread':>12}  {'share':>7}")
+    name = f"{model.schema.target} = " if model.schema.target else ""
+    tell(f"A higher score means that {name}{model.positive} is more likely.")
+    lines = []
     for effect in effects[:top]:
         if effect.coefficient is None or effect.effect is None:
-            numbers = f"{'' if effect.importance is None else f'{effect.importance:.4f}':>12}"
+            numbers = ["" if effect.importance is None else f"{effect.importance:.4f}"]
         else:
-            numbers = f"{effect.coefficient:>12.5g}  {effect.effect:>+13.4f}"
-        say(f"{effect.feature:{width}}  {numbers}  {effect.share:>7.1%}")
+            numbers = [f"{effect.coefficient:.5g}", f"{effect.effect:+.4f}"]
+        lines.append([effect.feature, *numbers, f"{effect.share:.1%}"])
+    if model.features is None:
+        lines.append(["intercept", f"{model.intercept:.5g}", "", ""])
+        show_table(["feature", "coefficient", "one deviation", "share"], lines)
+    else:
+        show_table(["column", "spread", "share"], lines)
     if len(effects) > top:
         say(f"and {len(effects) - top:,} more (--top)")
     if model.features is not None:
-        say("spread: standard deviation of what the column adds to the score")
+        tell("spread: standard deviation of what the column adds to the score")
+    else:
+        tell("one deviation: change of the score when the feature rises by one standard deviation")
+    tell("share: part of the difference between the mean scores of the classes; negative where it makes that smaller")
+    if model.features is not None:
         _print_interactions(model)
-        return
-    say(f"{'intercept':{width}}  {model.intercept:>12.5g}")
-    say("one deviation: change of the score when the feature rises by one standard deviation")
-    if model.schema.categorical:
+    elif model.schema.categorical:
         say("")
-        for column, share in list(columns.items())[:top]:
-            say(f"column {column:{width}}  {share:>7.1%}")
+        shown = list(columns.items())[:top]
+        show_table(["column", "share"], [[f"column {column}", f"{share:.1%}"] for column, share in shown])
 
 
 def _print_interactions(model: Model) -> None:
@@ -112,8 +189,12 @@ def _print_interactions(model: Model) -> None:
 
     shapes = model.shapes
     if shapes is not None and shapes.interactions is not None and shapes.whole:
-        say(f"interactions: {100 * shapes.share:.1f} % of the variance of the score")
-        for pair, share in describe_pairs(model):
-            say(f"  {pair}  {100 * share:.1f} %")
+        tell(
+            f"interactions: {100 * shapes.share:.1f} % of the variance of the score; what columns do together, beyond "
+            "the sum of their curves"
+        )
+        if pairs := describe_pairs(model):
+            rows = [[pair, f"{100 * share:.1f} %"] for pair, share in pairs]
+            show_table(["columns that interact", "of the variance"], rows, margin=2)
     for remark in describe_together(model):
-        say(remark)
+        tell(remark)

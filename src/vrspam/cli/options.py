@@ -47,8 +47,8 @@ def say(text: str) -> None:
 
 
 def warn(text: str) -> None:
-    """Print a line on the standard error stream, unbroken."""
-    err.print(as_shown(text), markup=False, soft_wrap=True)
+    """Print a line on the standard error stream: broken between words on a terminal, unbroken elsewhere."""
+    err.print(as_shown(text), markup=False, soft_wrap=not err.is_terminal)
 
 
 def print_json(value: Any) -> None:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from vrspam._utils.messages import require
 from vrspam.cli import options
 from vrspam.cli.options import err, in_options, print_json, say, warn, warnings_as_lines
+from vrspam.cli.tables import tell
+
+if TYPE_CHECKING:
+    from vrspam.tool import Model
 
 
 def register(app: typer.Typer) -> None:
@@ -72,8 +76,9 @@ def predict(
         raise typer.BadParameter(in_options(error), param_hint="--out") from error
     options.check_output("--out", out, model, data)
     with warnings_as_lines():
+        loaded = load_model(model)
         found = predict_rows(
-            load_model(model),
+            loaded,
             data,
             out,
             ids=ids,
@@ -91,3 +96,11 @@ def predict(
         rows = f"{found.unscored:,} row{' has' if found.unscored == 1 else 's have'}"
         warn(f"warning: {rows} no score: 'reason' says why, --drop-errors leaves such rows out")
     say(f"{found.rows - found.unscored:,} rows scored: {out}")
+    name = f"{loaded.schema.target} = " if loaded.schema.target else ""
+    tell(f"the higher the score, the more likely is {name}{loaded.positive}{_probability(loaded)}")
+
+
+def _probability(model: Model) -> str:
+    if model.calibration is None:
+        return "; it is not a probability"
+    return "; probability: how likely, if positives are as frequent as they were in training"

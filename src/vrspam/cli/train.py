@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,6 +13,7 @@ from vrspam._utils.choices import SELECTION_RULES
 from vrspam._utils.messages import require
 from vrspam.cli import options
 from vrspam.cli.options import err, in_options, print_json, say, warn, warnings_as_lines
+from vrspam.cli.tables import show_facts, show_table, tell
 
 if TYPE_CHECKING:
     from vrspam.tool import Model
@@ -247,8 +249,8 @@ def _describe(model: Model, path: Path) -> None:
     from vrspam.tool.explanation import (
         NOT_CORRECTED,
         describe_accuracy,
+        describe_auc,
         describe_model,
-        describe_part,
         describe_size,
         expected_auc,
         find_strongest,
@@ -258,38 +260,67 @@ def _describe(model: Model, path: Path) -> None:
     share = facts["positives"] / facts["rows"]
     name = f"{model.schema.target} = " if model.schema.target else ""
     balance = f"{facts['positives']:,} positive ({share:.2%}: {name}{model.positive})"
-    say(f"rows                 {facts['rows']:,}, of which {balance}")
-    if len(facts["selection"]) > 1:
-        measure = "partial AUC" if "max_fpr" in facts else "AUC"
-        say(f"models compared      mean {measure} of the folds ± standard error:")
-        for row in facts["selection"]:
-            mark = f"  {describe_part(row, facts['rows'])}".rstrip()
-            score = row.get("score", row["auc"])
-            say(f"  {row['features']:17}  {score:.4f} ± {row['standard_error']:.4f}{mark}")
-    say(f"model                {describe_model(model)}")
+    shown = [("rows", f"{facts['rows']:,}, of which {balance}")]
     if (expected := expected_auc(model)) is not None:
         interval = f"95 % interval {expected.low:.4f} to {expected.high:.4f}"
-        say(f"cross-validated AUC  {expected.auc:.4f}, {interval} ({facts['folds']} folds)")
-        say(f"{'':21}{expected.remark}")
+        shown.append(("cross-validated AUC", f"{expected.auc:.4f}, {interval} ({facts['folds']} folds)"))
+        shown += [("", expected.remark), ("", describe_auc(expected.auc))]
     if "max_fpr" in facts:
         interval = f"{facts['cv_partial_auc_low']:.4f} to {facts['cv_partial_auc_high']:.4f}"
         part = f"up to {100 * facts['max_fpr']:g} % false positives, standardised"
-        say(f"partial AUC          {facts['cv_partial_auc']:.4f}, 95 % interval {interval} ({part})")
-        say(f"{'':21}{NOT_CORRECTED}, which was made by it")
+        shown.append(("partial AUC", f"{facts['cv_partial_auc']:.4f}, 95 % interval {interval} ({part})"))
+        shown.append(("", f"{NOT_CORRECTED}, which was made by it"))
+    shown.append(("model", describe_model(model)))
     if facts["loss"] != "squared":
-        say(f"loss                 {facts['loss']}")
-    kind = "" if facts["penalty"] == "elasticnet" else f"{facts['penalty']}, "
-    say(f"penalty              {kind}l2 = {facts['l2']:.3g}, l1 = {facts['l1']:.3g}")
-    say(f"certificate          {describe_accuracy(facts)}")
-    say(f"strongest features   {describe_size(model)}:")
-    found = find_strongest(model, STRONGEST)
-    width = max((len(feature) for feature, _ in found), default=0)
+        shown.append(("loss", facts["loss"]))
+    shown += [("penalty", _penalty(facts)), ("certificate", describe_accuracy(facts) or "")]
+    show_facts(shown)
+    _show_candidates(facts)
+    say("")
+    what = "features" if model.features is None else "columns"
+    tell(f"strongest {what}: {describe_size(model)}")
     sign = "+" if model.shapes is None else ""
-    for feature, effect in found:
-        say(f"  {feature:{width}}  {effect:{sign}.4f}")
+    found = find_strongest(model, STRONGEST)
+    show_table([what[:-1], "size"], [[feature, f"{effect:{sign}.4f}"] for feature, effect in found], margin=2)
+    say("")
     for note in facts["warnings"]:
         warn(f"warning: {in_options(note)}")
-    say(f"written to           {path}")
+    written = [("written to", str(path))]
     if facts["rows_held"]:
         held = f"{facts['rows_held']:,} rows of the table"
-        say(f"                     it tells the values of {held}; --private keeps rows out")
+        written.append(("", f"it tells the values of {held}; --private keeps rows out"))
+    show_facts(written)
+
+
+def _penalty(facts: Mapping[str, Any]) -> str:
+    """The penalties that the folds have chosen, and what they do."""
+    if facts["map"] == "stacked":
+        return "each model of the blend has its own, chosen by the folds"
+    kind = "" if facts["penalty"] == "elasticnet" else f"{facts['penalty']}, "
+    used = "keeps coefficients small; chosen by the folds"
+    if facts["l1"]:
+        used = "l2 keeps coefficients small, l1 sets some to 0; chosen by the folds"
+    return f"{kind}l2 = {facts['l2']:.3g}, l1 = {facts['l1']:.3g} ({used})"
+
+
+def _show_candidates(facts: Mapping[str, Any]) -> None:
+    """The models that were compared, if there were several."""
+    from vrspam.tool.explanation import describe_candidate, describe_part
+
+    if len(facts["selection"]) < 2:
+        return
+    measure = "partial AUC" if "max_fpr" in facts else "AUC"
+    say("")
+    tell(f"models compared: mean {measure} of the folds ± standard error")
+    rows = [
+        [
+            describe_candidate(row["features"]),
+            f"{row.get('score', row['auc']):.4f} ± {row['standard_error']:.4f}",
+            describe_part(row, facts["rows"]),
+        ]
+        for row in facts["selection"]
+    ]
+    show_table(["model", measure, "taken"], rows, texts=(0, 2), margin=2)
+    names = [row["features"] for row in facts["selection"]]
+    if any(name.startswith(("kernel", "trees")) for name in names):
+        tell("width: how far apart two rows may lie and still count as alike; depth: how often a tree asks", margin=2)

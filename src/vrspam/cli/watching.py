@@ -1,4 +1,4 @@
-"""How far an experiment is: a line that is redrawn on a terminal, a line for each run elsewhere."""
+"""How far an experiment is: a line that is redrawn on a terminal, lines that stay elsewhere."""
 
 from __future__ import annotations
 
@@ -43,10 +43,13 @@ def duration(seconds: float) -> str:
 
 
 class RunDisplay(Watcher):
-    """A line for each run that has ended; with a `StatusLine` it is redrawn, and only failures and messages stay."""
+    """A line for each run that has ended; with a `StatusLine` it is redrawn, and only failures and messages stay.
 
-    def __init__(self, line: StatusLine | None = None):
-        self.line = line
+    With `few_lines` the runs are not named, and without a `StatusLine` there is one line for each quarter of them.
+    """
+
+    def __init__(self, line: StatusLine | None = None, *, few_lines: bool = False):
+        self.line, self.few_lines = line, few_lines
 
     def start(self, todo: list[Run], done: int) -> None:
         self.time_left, self.number, self.total = TimeLeft(todo), done, done + len(todo)
@@ -57,10 +60,14 @@ class RunDisplay(Watcher):
         self.number += 1
         left = self.time_left.step(outcome.run)
         text = f"{self.number}/{self.total}  {describe(outcome)}{left}"
+        short = f"{self.number} of {self.total} runs are done{left}"
         if self.line:
-            self.line.show(text, self.number, self.total)
-        if self.line is None or outcome.message:
+            self.line.show(short if self.few_lines else text, self.number, self.total)
+        quarter = self.total // 4 or 1
+        if outcome.message or (self.line is None and not self.few_lines):
             self.message(text)
+        elif self.line is None and self.number % quarter == 0 and self.number + quarter <= self.total:
+            self.message(short)
 
     def message(self, text: str) -> None:
         if self.line:
@@ -80,10 +87,10 @@ def describe(outcome: Outcome) -> str:
 
 
 @contextmanager
-def watching() -> Iterator[Watcher]:
-    """Return the display that suits the standard error stream."""
+def watching(few_lines: bool = False) -> Iterator[Watcher]:
+    """Return the display that suits the standard error stream; `few_lines` is for one that is not a terminal."""
     if not err.is_terminal:
-        yield RunDisplay()
+        yield RunDisplay(few_lines=few_lines)
         return
     with StatusLine("", transient=True) as line:
-        yield RunDisplay(line)
+        yield RunDisplay(line, few_lines=few_lines)

@@ -409,6 +409,8 @@ class AUCClassifierCV(ExplainedScores):
                 found = choose_map(finalists, rows, splits, classes, search, rule, fit_point, progress.tell)
             found = replace(found, order=tuple(maps), others=others)
         fit = found.fitted()
+        if frame_reading is not None and not frame_reading.is_plain and isinstance(fit.features, FeatureMap):
+            fit.features._read_columns = frame_reading.columns
         models = fit.fold_models or self._solve_folds_again(rows, splits, classes, found)
         train_parts, _ = zip(*splits, strict=True)
         reading = self._read(fit, rows, train_parts, self._read_names(frame_reading), seed)

@@ -17,6 +17,7 @@ from vrspam.features.mapped import MappedArray
 from vrspam.features.tables import FrameReading
 from vrspam.inspection import (
     PairEffect,
+    Places,
     ScoreReading,
     Shape,
     column_groups,
@@ -74,7 +75,7 @@ class ExplainedScores(CalibratedScores):
             )
         return MappedArray(X, self.features_)
 
-    def _groups(self) -> dict[str, slice]:
+    def _groups(self) -> dict[str, Places]:
         check_is_fitted(self, "coef_")
         names = self._read_names(getattr(self, "_frame_reading", None))
         return column_groups(self.features_, names, self.coef_.shape[1])

@@ -105,12 +105,6 @@ TableParts = tuple[list[str], list[list[Cell | str]]]
 Way = dict[str, Any]  # describes how some rows were computed
 
 MARKS = {"above": "▲", "below": "▼"}
-LEGEND = (
-    "Each cell: our mean ± standard deviation over runs; then the exact optimum with the same penalties; then the "
-    "paper's cell. ▲: the paper's cell lies above what any penalty of its grid gives, even one chosen by looking at "
-    "the test part. ▼: it lies below the minimiser of its own objective. A cell is marked only where the two means "
-    f"differ by more than twice the standard error of their difference and by more than {tables.AGREEMENT:g}."
-)
 COPIED = (
     "The paper took its SPAM, SOLAM and OPAUC cells from Natole, Ying and Lyu (2018) and did not run those algorithms "
     "again; it does not say whether they share splits or scaling with its VRSPAM cells."
@@ -155,14 +149,14 @@ def publish(directory: str | os.PathLike[str]) -> dict[str, list[Path]]:
     columns, grid = auc_table(cells, sets, algorithms)
     written = {
         "table": [
-            write_text(folder / "table.md", markdown_table(columns, grid) + f"\n\n{LEGEND}\n"),
+            write_text(folder / "table.md", markdown_table(columns, grid) + f"\n\n{legend(cells)}\n"),
             write_text(folder / "table.csv", _csv(list(cells.values()))),
         ]
     }
     figures = draw_all(rows, protocol, folder)
     written["figure"] = [path for figure in figures for path in figure.paths]
     page = Page("AUC maximisation: the paper's experiments repeated", summary(rows, sets))
-    page.add("Test AUC", Text(LEGEND), Table(columns, grid), *remarks(cells, sets))
+    page.add("Test AUC", Text(legend(cells)), Table(columns, grid), *remarks(cells, sets))
     page.add("Does VRSPAM reach the optimum?", *agreement(rows))
     if figures:
         page.add("Figures", *(Figure(figure.paths[-1], figure.caption, figure.alt) for figure in figures))
@@ -178,6 +172,28 @@ def publish(directory: str | os.PathLike[str]) -> dict[str, list[Path]]:
         page.add("What failed", Bullets(problems))
     written["report"] = [page.write(folder / "report.html")]
     return written
+
+
+def legend(cells: Cells) -> str:
+    """What stands in the table of AUCs, and what its marks mean, as far as they occur."""
+    marks = {cell.mark for cell in cells.values()}
+    paper = "; then the paper's cell" if any(cell.paper for cell in cells.values()) else ""
+    words = [
+        f"Each cell: our mean ± standard deviation over runs; then the exact optimum with the same penalties{paper}."
+    ]
+    if "above" in marks:
+        words.append(
+            f"{MARKS['above']}: the paper's cell lies above what any penalty of its grid gives, even one chosen by "
+            "looking at the test part."
+        )
+    if "below" in marks:
+        words.append(f"{MARKS['below']}: it lies below the minimiser of its own objective.")
+    if marks & set(MARKS):
+        words.append(
+            "A cell is marked only where the two means differ by more than twice the standard error of their "
+            f"difference and by more than {tables.AGREEMENT:g}."
+        )
+    return " ".join(words)
 
 
 def auc_table(cells: Cells, sets: Sequence[str], algorithms: Sequence[str]) -> TableParts:
@@ -218,20 +234,28 @@ def remarks(cells: Cells, sets: Sequence[str]) -> list[Bullets]:
     return [Bullets(remarks + notes)] if remarks or notes else []
 
 
-def agreement(rows: Sequence[Row]) -> list[Text | Table]:
-    """Say in how many runs VRSPAM reaches the AUC of the exact minimiser, and list the other runs."""
+def describe_agreement(rows: Sequence[Row]) -> str:
+    """Say in how many runs VRSPAM reaches the AUC of the exact minimiser."""
     runs = [row for row in rows if row["kind"] == "result" and row["algorithm"].startswith("VRSPAM")]
     far = tables.disagreements(rows)
     if not runs:
-        return [Text("There are no runs of VRSPAM.")]
+        return "There are no runs of VRSPAM."
     if not far:
         worst = max(abs(row["auc"] - row["auc_exact"]) for row in runs)
         near = f"within {worst:.1e} of" if worst else "equal to"
-        return [Text(f"Yes: in all {len(runs)} runs its test AUC is {near} that of the exact minimiser.")]
-    text = (
+        return f"Yes: in all {len(runs)} runs its test AUC is {near} that of the exact minimiser."
+    return (
         f"In {len(runs) - len(far)} of {len(runs)} runs its test AUC is within {tables.AGREEMENT} of that of the exact "
-        "minimiser with the same penalties. In the runs below it was further away after its last epoch."
+        "minimiser with the same penalties."
     )
+
+
+def agreement(rows: Sequence[Row]) -> list[Text | Table]:
+    """Say in how many runs VRSPAM reaches the AUC of the exact minimiser, and list the other runs."""
+    words, far = describe_agreement(rows), tables.disagreements(rows)
+    if not far:
+        return [Text(words)]
+    text = f"{words} In the runs below it was further away after its last epoch."
     columns = ["set", "algorithm", "run", "l2", "l1", "AUC", "optimum", "difference", "gap / F(0)", "passes"]
     body = []
     for row in far:

@@ -100,6 +100,7 @@ class FeatureMap(DocumentationLink, TransformerMixin, BaseEstimator):
     max_rows: int
     random_state: Any
     _n_rows: int  # of fit, those of weight 0 left out
+    _read_columns: tuple[Any, ...] | None = None  # of the frame that an estimator made this map's columns of
     _parameter_constraints: dict = {
         "max_categories": [Interval(Integral, 1, None, closed="left")],
         "max_rows": [Interval(Integral, 100, None, closed="left")],
@@ -281,11 +282,23 @@ class FeatureMap(DocumentationLink, TransformerMixin, BaseEstimator):
         refuse_complex(X)
         if frames.is_frame(X):
             frames.check_frame(X)
+            if not reset and self._read_columns is not None:
+                self._refuse_unread(X)
             validate_data(self, X, reset=reset, skip_check_array=True)
             return X
         return validate_data(
             self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite="allow-nan"
         )
+
+    def _refuse_unread(self, X) -> None:
+        """Refuse the frame that was given to an estimator, which read it before this map saw it."""
+        given, taken = list(frames.columns_of(X).names), list(self.feature_names_in_)
+        if given != taken and set(given) & set(self._read_columns or ()) - set(taken):
+            raise ValueError(
+                "This map takes the columns that its estimator made of the frame (dates in parts, text as numbers, no "
+                f"identifiers: {', '.join(map(str, taken))}), not the frame itself: give the frame to the estimator's "
+                "decision_function, predict_proba or explain_one."
+            )
 
     @property
     def column_slices_(self) -> list[slice]:

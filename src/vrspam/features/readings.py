@@ -133,6 +133,9 @@ _MONTHS = {
 }
 YEAR, MONTH, WEEKDAY, HOUR = "year", "month", "weekday", "hour"
 PARTS = (YEAR, MONTH, WEEKDAY, HOUR)
+DAYS_OF_A_YEAR = 365.2425
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 ORDERS = {"ymd": "year first", "dmy": "day first", "mdy": "month first"}
 
 
@@ -232,7 +235,7 @@ def date_part(moments: np.ndarray, part: str) -> np.ndarray:
     days = some.astype("datetime64[D]")
     values: np.ndarray
     if part == YEAR:
-        values = 1970.0 + some.astype(np.int64) / (86_400e6 * 365.2425)
+        values = 1970.0 + some.astype(np.int64) / (86_400e6 * DAYS_OF_A_YEAR)
     elif part == MONTH:
         values = some.astype("datetime64[M]").astype(np.int64) % 12 + 1.0
     elif part == WEEKDAY:
@@ -240,6 +243,29 @@ def date_part(moments: np.ndarray, part: str) -> np.ndarray:
     else:
         values = ((some - days).astype(np.int64) // 3_600_000_000).astype(np.float64)
     return np.where(gone, np.nan, values)
+
+
+def day_of(year: float) -> np.datetime64:
+    """The day of a position in time, which "year" is.
+
+    >>> str(day_of(float(date_part(np.array(["2020-12-21"], dtype="datetime64[us]"), "year")[0])))
+    '2020-12-21'
+    """
+    days = int(np.floor((year - 1970.0) * DAYS_OF_A_YEAR + 1e-6))
+    return np.datetime64("1970-01-01") + np.timedelta64(days, "D")
+
+
+def part_text(part: str, value: float) -> str:
+    """One number of `date_part` as people write it.
+
+    >>> part_text("month", 12.0), part_text("weekday", 1.0), part_text("hour", 10.0), part_text("year", 2020.973)
+    ('Dec', 'Mon', '10 h', '2020-12-21')
+    """
+    if part == YEAR:
+        return str(day_of(value))
+    if part == HOUR:
+        return f"{value:.0f} h"
+    return (MONTHS if part == MONTH else WEEKDAYS)[round(value) - 1]
 
 
 def varying_parts(moments: np.ndarray) -> tuple[str, ...]:

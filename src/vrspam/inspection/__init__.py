@@ -3,6 +3,7 @@
 from vrspam.inspection.interactions import Axis, Interactions, PairEffect
 from vrspam.inspection.parts import (
     INTERACTIONS,
+    Places,
     column_groups,
     distinct,
     importances,
@@ -19,6 +20,7 @@ __all__ = [
     "FittedScorer",
     "Interactions",
     "PairEffect",
+    "Places",
     "ScoreReading",
     "Shape",
     "column_groups",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from vrspam.features import AdditiveFeatures, FeatureMap, LinearFeatures
+from vrspam.features import AdditiveFeatures, FeatureMap, LinearFeatures, StackedFeatures
 from vrspam.features.landmarks import LandmarkFeatures
+from vrspam.inspection.side_by_side import stacked_encoders
 from vrspam.moments import ClassMoments
 
 INTERACTIONS = "interactions"
@@ -16,6 +17,8 @@ INTERACTIONS = "interactions"
 
 def keeps_columns_apart(features: Any) -> bool:
     """Whether each feature is a function of one column, so that a score is a sum of curves; None: the columns."""
+    if isinstance(features, StackedFeatures):
+        return all(map(keeps_columns_apart, features.maps_)) and stacked_encoders(features) is not None
     return features is None or isinstance(features, LinearFeatures | AdditiveFeatures)
 
 
@@ -34,16 +37,30 @@ def distinct(names: Iterable[Any]) -> list[str]:
     return list(found)
 
 
-def column_groups(features: Any, names: Sequence[str], n_features: int) -> dict[str, slice]:
+Places = slice | np.ndarray  # of the features of a part of the score
+
+
+def column_groups(features: Any, names: Sequence[str], n_features: int) -> dict[str, Places]:
     """Where the features of each part of the score are: by column where the map keeps columns apart."""
     if features is None:
         return {name: slice(j, j + 1) for j, name in enumerate(distinct(names))}
     if isinstance(features, LandmarkFeatures):
-        groups = {}
+        groups: dict[str, Places] = {}
         if features.additive_ is not None:
             groups = column_groups(features.additive_, names, n_features)
-        start = max((where.stop for where in groups.values()), default=0)
+        start = max((where.stop for where in groups.values() if isinstance(where, slice)), default=0)
         return {**groups, distinct([*groups, INTERACTIONS])[-1]: slice(start, n_features)}
+    if isinstance(features, StackedFeatures) and keeps_columns_apart(features):
+        places = [
+            np.concatenate(
+                [
+                    np.arange(one.start, one.stop) + start.start
+                    for one, start in zip(own, features.map_slices_, strict=True)
+                ]
+            )
+            for own in zip(*(part.column_slices_ for part in features.maps_), strict=True)
+        ]
+        return dict(zip(distinct(names), places, strict=True))
     if keeps_columns_apart(features):
         return dict(zip(distinct(names), features.column_slices_, strict=True))
     if isinstance(features, FeatureMap):
@@ -55,17 +72,19 @@ def column_groups(features: Any, names: Sequence[str], n_features: int) -> dict[
     return {name: slice(j, j + 1) for j, name in enumerate(parts)}
 
 
-def importances(groups: dict[str, slice], coef: np.ndarray, moments: ClassMoments) -> dict[str, float]:
+def importances(groups: Mapping[str, Places], coef: np.ndarray, moments: ClassMoments) -> dict[str, float]:
     """Standard deviation of each part of the score over the rows, both classes weighing the same."""
     within, delta = moments.within, moments.delta
     spread = {}
     for name, where in groups.items():
         w = coef[where]
-        variance = w @ within[where, where] @ w / 2.0 + float(w @ delta[where]) ** 2 / 4.0
+        variance = w @ within[where][:, where] @ w / 2.0 + float(w @ delta[where]) ** 2 / 4.0
         spread[name] = float(np.sqrt(max(variance, 0.0)))
     return spread
 
 
-def parts_of_score(groups: dict[str, slice], row: np.ndarray, coef: np.ndarray, centre: np.ndarray) -> dict[str, float]:
+def parts_of_score(
+    groups: Mapping[str, Places], row: np.ndarray, coef: np.ndarray, centre: np.ndarray
+) -> dict[str, float]:
     """What each group of features adds to the score w·(φ - centre) of one row; the parts add up to the score."""
     return {name: float(coef[where] @ (row[where] - centre[where])) for name, where in groups.items()}

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from vrspam._utils import array_api
-from vrspam.features import AdditiveFeatures, FeatureMap, frames
+from vrspam.features import AdditiveFeatures, FeatureMap, StackedFeatures, frames
 from vrspam.features.encoders import Curves, Encoder
 from vrspam.features.mapped import MAX_FEATURES, MappedArray
 from vrspam.inspection.interactions import (
@@ -29,7 +29,8 @@ from vrspam.inspection.interactions import (
 from vrspam.inspection.parts import INTERACTIONS, column_groups, distinct, importances, keeps_columns_apart
 from vrspam.inspection.projection import Projection, with_line
 from vrspam.inspection.rows import MOST_ROWS, ReadRows, bin_column, draw_rows, mean_at_numbers
-from vrspam.inspection.shapes import Shape, make_shape
+from vrspam.inspection.shapes import ColumnEncoder, Shape, make_shape
+from vrspam.inspection.side_by_side import CurvesSideBySide, stacked_encoders
 from vrspam.inspection.together import closeness, columns_together, functions_of
 from vrspam.moments import ClassMoments
 
@@ -129,7 +130,7 @@ def read_score(
         rows = draw_rows(X, positive, weights, seed, SUM_ROWS)
         # Of a large sparse X the range of all rows would take a copy: that of the rows drawn must do.
         encoders = _line_encoders(rows.X if sparse.issparse(X) else X) if scorer.features is None else None
-        return _read_sum(scorer, encoders or scorer.features.encoders_, rows, columns)
+        return _read_sum(scorer, encoders or _column_encoders(scorer.features), rows, columns)
     if len(columns) > MAX_FEATURES:
         return f"X has {len(columns):,} columns, and curves are made for at most {MAX_FEATURES:,}"
     rows = draw_rows(X, positive, weights, seed, MOST_ROWS)
@@ -155,7 +156,16 @@ def _has_straight_lines(features: Any) -> bool:
     return encoders is None or any(isinstance(encoder, Curves) and encoder.extend for encoder in encoders)
 
 
-def _read_sum(scorer: FittedScorer, encoders: Sequence[Encoder], rows: ReadRows, names: list[str]) -> ScoreReading:
+def _column_encoders(features: FeatureMap) -> Sequence[ColumnEncoder]:
+    """The encoder of each column of a map that keeps columns apart."""
+    found = stacked_encoders(features) if isinstance(features, StackedFeatures) else features.encoders_
+    assert found is not None
+    return found
+
+
+def _read_sum(
+    scorer: FittedScorer, encoders: Sequence[ColumnEncoder], rows: ReadRows, names: list[str]
+) -> ScoreReading:
     """The curves of a score that is a sum of them."""
     moments = scorer.moments
     assert moments is not None
@@ -313,7 +323,7 @@ def _largest(sizes: np.ndarray, most: int) -> list[int]:
 def _compare(
     shapes: list[Shape],
     compared: list[int],
-    encoders: Sequence[Encoder],
+    encoders: Sequence[ColumnEncoder],
     rows: ReadRows,
     scores: np.ndarray,
     explained: np.ndarray,
@@ -330,10 +340,10 @@ def _compare(
 
 
 def _mean_scores(
-    shape: Shape, encoder: Encoder, rows: ReadRows, index: int, scores: np.ndarray
+    shape: Shape, encoder: ColumnEncoder, rows: ReadRows, index: int, scores: np.ndarray
 ) -> tuple[np.ndarray, float | None]:
     """Mean score of the rows at each point of a curve, and of those whose value is missing."""
-    if isinstance(encoder, Curves):
+    if isinstance(encoder, Curves | CurvesSideBySide):
         return mean_at_numbers(frames.numbers(rows.X, index), scores, rows.weights, shape.grid)
     codes = frames.category_codes(rows.X, index, encoder.codes)
     known = codes >= 0

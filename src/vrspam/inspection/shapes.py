@@ -10,7 +10,9 @@ from scipy.stats import t as student
 
 from vrspam.features import frames
 from vrspam.features.encoders import Curves, Encoder, Indicators
+from vrspam.inspection.side_by_side import CurvesSideBySide, IndicatorsSideBySide
 
+ColumnEncoder = Encoder | CurvesSideBySide | IndicatorsSideBySide
 CONFIDENCE = 0.95
 LINE_POINTS = 11  # at which a straight line is drawn, as a line and not as two points
 
@@ -82,8 +84,13 @@ class Shape(NamedTuple):
         return np.where(np.isnan(values), absent, parts)
 
 
-def column_points(encoder: Encoder) -> tuple[np.ndarray, np.ndarray]:
+def column_points(encoder: ColumnEncoder) -> tuple[np.ndarray, np.ndarray]:
     """The points at which a column's curve is drawn and their features; a missing value is the last row."""
+    if isinstance(encoder, CurvesSideBySide):
+        grid = encoder.nodes
+        if encoder.extend and grid.size == 2:
+            grid = np.linspace(grid[0], grid[1], LINE_POINTS)
+        return grid, encoder.design_at(np.append(grid, np.nan) if encoder.missing else grid)
     if not isinstance(encoder, Curves):
         grid = np.array(encoder.categories, dtype=object)
         return grid, encoder.design
@@ -115,7 +122,7 @@ def jackknife_half_width(each: np.ndarray, left_out: float) -> np.ndarray:
 
 def make_shape(
     name: str,
-    encoder: Encoder,
+    encoder: ColumnEncoder,
     centre: np.ndarray,
     coefs: np.ndarray,
     left_out: float,
@@ -127,7 +134,7 @@ def make_shape(
     Parameters
     ----------
     name : str
-    encoder : Encoder
+    encoder : Encoder, or several side by side
         The column's features.
     centre : ndarray of shape (width,)
         Their means, both classes weighing the same.
@@ -155,5 +162,5 @@ def make_shape(
         importance,
         difference=difference,
         unknown=-float(centre @ coefs[:, 0]),
-        extend=isinstance(encoder, Curves) and encoder.extend,
+        extend=isinstance(encoder, Curves | CurvesSideBySide) and encoder.extend,
     )

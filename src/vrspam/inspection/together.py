@@ -49,11 +49,11 @@ def columns_together(explained: np.ndarray, importances: np.ndarray, names: Sequ
     return found
 
 
-def functions_of(slices: Sequence[slice]) -> tuple[np.ndarray, list[slice]]:
+def functions_of(places: Sequence[slice | np.ndarray]) -> tuple[np.ndarray, list[slice]]:
     """The numbers of the functions of some columns, and where those of each column are among them."""
-    stops = np.cumsum([where.stop - where.start for where in slices]).tolist()
-    own = [slice(stop - (where.stop - where.start), stop) for stop, where in zip(stops, slices, strict=True)]
-    return np.concatenate([np.arange(where.start, where.stop) for where in slices]), own
+    numbers = [np.arange(where.start, where.stop) if isinstance(where, slice) else where for where in places]
+    stops = np.cumsum([own.size for own in numbers]).tolist()
+    return np.concatenate(numbers), [slice(stop - own.size, stop) for stop, own in zip(stops, numbers, strict=True)]
 
 
 def closeness(covariance: np.ndarray, slices: Sequence[slice], coef: np.ndarray, effective: float) -> np.ndarray:

@@ -5,12 +5,12 @@ from vrspam._utils.messages import require
 require("plots", "matplotlib")  # its message says what to install; a failed import below would not
 
 # ruff: noqa: E402
+from vrspam.plotting.bars import plot_coefficients, plot_contributions
 from vrspam.plotting.column_curves import plot_shapes
 from vrspam.plotting.cross_validation import plot_cv, plot_path
 from vrspam.plotting.interactions import plot_interactions
 from vrspam.plotting.paper import plot_convergence
 from vrspam.plotting.ranking import (
-    plot_coefficients,
     plot_lift,
     plot_precision_recall,
     plot_reliability,
@@ -20,6 +20,7 @@ from vrspam.plotting.ranking import (
 
 __all__ = [
     "plot_coefficients",
+    "plot_contributions",
     "plot_convergence",
     "plot_cv",
     "plot_interactions",

@@ -11,12 +11,15 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numpy.typing import ArrayLike
 
+from vrspam.inspection import distinct
 from vrspam.model_selection.selection import select
-from vrspam.plotting.style import BLACK, COLOURS, DASHES, GREY, add_legend, axes_or_new
+from vrspam.plotting.style import DASHES, GREY, add_legend, axes_or_new, colours, ink, mixed
+from vrspam.plotting.texts import shorten_distinct
+from vrspam.solvers.path import coef_path
 
 MOST_LINES = 6  # as many as there are colours
 MOST_BANDS = 3
-OTHERS = "#c8c8c8"
+LEGEND_NAMES = 24  # letters
 
 
 def plot_cv(
@@ -58,7 +61,7 @@ def plot_cv(
     >>> auc = [[0.80, 0.84, 0.82], [0.89, 0.93, 0.91], [0.86, 0.91, 0.90]]
     >>> ax = plot_cv(auc, l2s=[0.01, 0.1, 1.0])
     >>> ax.get_xlabel(), ax.get_ylabel()
-    ('l2', 'AUC on validation folds')
+    ('l2 (log scale)', 'AUC on validation folds')
     """
     if hasattr(auc_path, "auc_path_"):
         model = auc_path
@@ -74,11 +77,11 @@ def plot_cv(
     ax = axes_or_new(ax)
     places, order = _log_places(l2s), np.argsort(l2s)
     best = choice.index[1]
-    many = l1s.size > MOST_LINES
+    many, palette = l1s.size > MOST_LINES, colours()
     shades = mpl.colormaps["cividis"](np.linspace(0.0, 0.9, l1s.size))
     for number, j in enumerate(np.argsort(l1s, kind="stable")):
         mean, error = choice.mean[order, j], choice.standard_error[order, j]
-        colour = shades[number] if many else COLOURS[number]
+        colour = shades[number] if many else palette[number]
         ax.plot(
             places[order], mean, color=colour, linestyle="-" if many else DASHES[number % len(DASHES)], marker="o",
             label=f"l1 = {l1s[j]:g}", zorder=3 if j == best else 2,
@@ -87,7 +90,7 @@ def plot_cv(
             ax.fill_between(places[order], mean - error, mean + error, color=colour, alpha=0.15, linewidth=0)
     point = choice.index if chosen is None else (_position(l2s, chosen[0], "l2"), _position(l1s, chosen[1], "l1"))
     ax.plot(
-        places[point[0]], choice.mean[point], "o", color=BLACK, fillstyle="none", markersize=11, markeredgewidth=2,
+        places[point[0]], choice.mean[point], "o", color=ink(), fillstyle="none", markersize=11, markeredgewidth=2,
         label="best" if chosen is None else "chosen", zorder=4,
     )  # fmt: skip
     _frame(ax, choice.mean[:, best], choice.standard_error[:, best])
@@ -98,8 +101,8 @@ def plot_cv(
 
 
 def plot_path(
-    penalties: ArrayLike,
-    coefs: ArrayLike,
+    penalties: Any,
+    coefs: ArrayLike | None = None,
     *,
     names: Sequence[str] | None = None,
     chosen: float | None = None,
@@ -110,7 +113,9 @@ def plot_path(
 
     Parameters
     ----------
-    penalties : array of n numbers
+    penalties : array of n numbers, or fitted AUCClassifierCV
+        An estimator on columns as they are: its coefficients along its own `l2s_`, from its `moments_`, with its l2
+        marked.
     coefs : array of shape (n, n_features)
         One axis of the result of `vrspam.coef_path`: `coefs[:, j]` along l2, `coefs[i]` along l1.
     names : names of the features, optional
@@ -132,6 +137,11 @@ def plot_path(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['age', 'dose']
     """
+    if hasattr(penalties, "l2s_"):
+        penalties, coefs, own, best = _path_of(penalties)
+        names, chosen = own if names is None else names, best if chosen is None else chosen
+    if coefs is None:
+        raise ValueError("plot_path takes penalties and coefficients, or a fitted AUCClassifierCV.")
     values, coefs = np.asarray(penalties, dtype=float), np.asarray(coefs, dtype=float)
     if coefs.ndim != 2 or values.ndim != 1 or coefs.shape[0] != values.size or values.size == 0:
         raise ValueError(
@@ -142,16 +152,18 @@ def plot_path(
         raise ValueError("plot_path needs finite coefficients of at least one feature, and penalties of 0 or more.")
     if names is not None and len(names) != coefs.shape[1]:
         raise ValueError(f"{len(names)} names were given for {coefs.shape[1]} features.")
-    ax = axes_or_new(ax)
-    places, order = _log_places(values), np.argsort(values)
+    outside = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0)} if ax is None else {}  # beside a figure's only axes
+    ax = axes_or_new(ax, (6.6, 4.0))
+    places, order, palette = _log_places(values), np.argsort(values), colours()
     size = np.abs(coefs).max(axis=0)
     shown = np.argsort(-size, kind="stable")[:MOST_LINES]
     others = np.setdiff1d(np.arange(coefs.shape[1]), shown)
-    ax.plot(places[order], coefs[np.ix_(order, others)], color=OTHERS, linewidth=0.8, zorder=1)
+    ax.plot(places[order], coefs[np.ix_(order, others)], color=mixed(0.22), linewidth=0.8, zorder=1)
+    labels = shorten_distinct([str(names[j]) if names is not None else f"feature {j}" for j in shown], LEGEND_NAMES)
     for number, j in enumerate(shown):
         ax.plot(
-            places[order], coefs[order, j], color=COLOURS[number], linestyle=DASHES[number % len(DASHES)],
-            label=names[j] if names is not None else f"feature {j}", zorder=3,
+            places[order], coefs[order, j], color=palette[number], linestyle=DASHES[number % len(DASHES)],
+            label=labels[number], zorder=3,
         )  # fmt: skip
     ax.axhline(0.0, color=GREY, linewidth=0.8, zorder=2)
     if chosen is not None:
@@ -159,8 +171,20 @@ def plot_path(
         ax.axvline(place, color=GREY, linewidth=1.2, linestyle=(0, (4, 2)), label="chosen", zorder=2)
     _penalty_axis(ax, values, label)
     ax.set_ylabel("coefficient")
-    add_legend(ax, fontsize="small")
+    add_legend(ax, fontsize="small", **outside)
     return ax
+
+
+def _path_of(model: Any) -> tuple[np.ndarray, np.ndarray, list[str], float]:
+    """The l2s of a fitted estimator, its coefficients along them, the names of its columns, and its own l2."""
+    if getattr(model, "features_", None) is not None or not hasattr(model, "moments_"):
+        raise ValueError(
+            "plot_path draws the coefficients of an estimator on columns as they are (features='linear') that has kept "
+            "its moments; for others pass l2s and the coefficients at each."
+        )
+    coefs = coef_path(model.moments_, model.l2s_, [model.l1_], penalty=model.penalty, gamma=model.gamma)[:, 0]
+    names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(coefs.shape[1])])
+    return model.l2s_, coefs, distinct(names), model.l2_
 
 
 def _frame(ax: Axes, mean: np.ndarray, error: np.ndarray) -> None:
@@ -190,7 +214,7 @@ def _penalty_axis(ax: Axes, values: np.ndarray, name: str) -> None:
     ax.set_xscale("log")
     ax.xaxis.set_major_locator(LogLocator(numticks=8))
     ax.xaxis.set_minor_formatter(NullFormatter())
-    ax.set_xlabel(name)
+    ax.set_xlabel(f"{name} (log scale)")
     if zero is not None and values.any():  # 0 gets its own tick
         low, high = values[values > 0.0].min(), values.max()
         decades = 10.0 ** np.arange(np.ceil(np.log10(low) - 1e-9), np.floor(np.log10(high) + 1e-9) + 1)

@@ -12,11 +12,11 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
 from vrspam.inspection import Axis, PairEffect
-from vrspam.plotting.style import BLUE, ORANGE, new_figure, shortened
+from vrspam.plotting.style import colours, letter_size, mixed, new_figure
+from vrspam.plotting.texts import number_labels, shorten_distinct, wrap_distinct
+from vrspam.plotting.ticks import date_part, value_labels
 
 PANEL = (3.6, 3.2)
-COLOURS = LinearSegmentedColormap.from_list("interactions", [BLUE, "#f7f7f7", ORANGE])
-EMPTY = "#d9d9d9"
 MOST_TICKS = 6
 
 
@@ -72,30 +72,34 @@ def plot_interactions(pairs: Any, *, most: int = 6, columns: int = 3) -> Figure:
     shown = list(found[:most])
     columns = min(columns, len(shown))
     rows = ceil(len(shown) / columns)
-    figure, panels = new_figure(rows, columns, (PANEL[0] * columns + 0.7, PANEL[1] * rows))
+    larger = letter_size()
+    figure, panels = new_figure(rows, columns, (larger * (PANEL[0] * columns + 0.7), larger * PANEL[1] * rows))
     every = list(panels.ravel())
     largest = max(float(np.abs(pair.values[np.isfinite(pair.values)]).max(initial=0.0)) for pair in shown) or 1.0
     for ax in every[len(shown) :]:
         ax.remove()
+    low, high = colours()[:2]
+    palette = LinearSegmentedColormap.from_list("interactions", [low, mixed(0.03), high])
     for ax, pair in zip(every, shown, strict=False):
-        mesh = _draw(ax, pair, largest)
+        mesh = _draw(ax, pair, largest, palette)
     bar = figure.colorbar(mesh, ax=every[: len(shown)], shrink=0.8 if rows == 1 else 0.5)
     bar.set_label("added to the score")
     bar.outline.set_visible(False)
     return figure
 
 
-def _draw(ax: Axes, pair: PairEffect, largest: float) -> Any:
+def _draw(ax: Axes, pair: PairEffect, largest: float, palette: LinearSegmentedColormap) -> Any:
     ax.grid(visible=False)
-    ax.set_facecolor(EMPTY)
+    ax.set_facecolor(mixed(0.15))  # of cells without rows
     values = np.ma.masked_invalid(pair.values.T)
-    mesh = ax.pcolormesh(values, cmap=COLOURS, vmin=-largest, vmax=largest, rasterized=False)
+    mesh = ax.pcolormesh(values, cmap=palette, vmin=-largest, vmax=largest, rasterized=False)
     first, second = pair.columns
     _mark(ax.set_xticks, first, slanted=True)
     _mark(ax.set_yticks, second, slanted=False)
-    ax.set_xlabel(shortened(first.name, 34), parse_math=False)
-    ax.set_ylabel(shortened(second.name, 34), parse_math=False)
-    ax.set_title(f"{100 * pair.share:.1f} % of the score's variance", fontsize=9)
+    below, beside = wrap_distinct([first.name, second.name], 32)
+    ax.set_xlabel(below, parse_math=False)
+    ax.set_ylabel(beside, parse_math=False)
+    ax.set_title(f"{100 * pair.share:.1f} % of the score's variance", fontsize="small")
     return mesh
 
 
@@ -105,17 +109,38 @@ def _mark(set_ticks: Any, axis: Axis, slanted: bool) -> None:
     limits = axis.edges is not None and np.ptp(axis.edges) > 0.0 and any(" to " in label for label in axis.labels)
     if axis.edges is not None and limits:
         chosen = np.unique(np.linspace(0, axis.edges.size - 1, min(axis.edges.size, MOST_TICKS)).round().astype(int))
-        digits = 2 - int(np.floor(np.log10(np.ptp(axis.edges))))  # no more than the range makes sense of
-        places, labels = chosen.astype(float).tolist(), [f"{round(axis.edges[i], digits):.4g}" for i in chosen]
+        places, labels = chosen.astype(float).tolist(), _limits(axis.name, axis.edges[chosen])
         if len(axis.labels) == axis.edges.size:
             places.append(len(axis.labels) - 0.5)
             labels.append("missing")
     else:
         step = 1 if axis.edges is None else ceil(len(axis.labels) / 10)
         places = [i + 0.5 for i in range(0, len(axis.labels), step)]
-        labels = [shortened(axis.labels[i]) for i in range(0, len(axis.labels), step)]
+        named = axis.labels if axis.edges is None else _values(axis)
+        labels = shorten_distinct([named[i] for i in range(0, len(axis.labels), step)])
     turned = slanted and (sum(map(len, labels)) + len(labels) > 30 or (limits and "missing" in labels))
     set_ticks(
-        places, labels, fontsize=8, rotation=45 if turned else 0, ha="right" if turned or not slanted else "center",
-        parse_math=False,
+        places, labels, fontsize="small", rotation=45 if turned else 0, parse_math=False,
+        ha="right" if turned or not slanted else "center",
     )  # fmt: skip
+
+
+def _limits(name: str, edges: np.ndarray) -> list[str]:
+    """Limits of bins: dates as dates, numbers with the digits that their range makes sense of, and all different."""
+    if date_part(name, edges) == "year":
+        return value_labels(name, edges)
+    digits = 2 - int(np.floor(np.log10(np.ptp(edges))))
+    labels = [f"{round(edge, digits):.4g}" for edge in edges]
+    return labels if len(set(labels)) == np.unique(edges).size else number_labels(edges, 3)
+
+
+def _values(axis: Axis) -> Sequence[str]:
+    """Single values of a column: months and weekdays by their names."""
+    numbers = [label for label in axis.labels if label != "missing"]
+    try:
+        named = value_labels(axis.name, np.array(numbers, dtype=float))
+    except ValueError:  # bins, not values
+        return axis.labels
+    return (
+        [*named, *axis.labels[len(numbers) :]] if date_part(axis.name, np.array(numbers, dtype=float)) else axis.labels
+    )

@@ -14,7 +14,6 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormat
 from vrspam.plotting.style import (
     BLACK,
     BLUE,
-    COLOURS,
     DASHES,
     GREEN,
     GREY,
@@ -23,6 +22,8 @@ from vrspam.plotting.style import (
     SKY,
     add_legend,
     axes_or_new,
+    colours,
+    ink,
     new_figure,
     save_figure,
 )
@@ -32,21 +33,19 @@ NAMES = {
     "passes": "passes over the data",
     "seconds": "seconds",
     "epoch": "epochs",
-    "gap": "certificate: at most this far above the optimum",
+    "gap": "certificate: at most this far above\nthe optimum",
     "stationarity": "stationarity, in units of F",
     "objective": "objective F",
 }
 
 
-def plot_convergence(
-    histories: Mapping[str, Any], *, x: str = "passes", y: str = "gap", ax: Axes | None = None
-) -> Axes:
+def plot_convergence(histories: Any, *, x: str = "passes", y: str = "gap", ax: Axes | None = None) -> Axes:
     """Draw the certificate, or the objective, of one or several fits against passes or seconds.
 
     Parameters
     ----------
-    histories : a `history_`, or a mapping from names to histories
-        From an iterative estimator: arrays `epoch`, `passes`, `seconds`, `objective` and `gap` of equal length.
+    histories : fitted estimator, its `history_`, or a mapping from names to these
+        Of an iterative estimator: arrays `epoch`, `passes`, `seconds`, `objective` and `gap` of equal length.
     x : {"passes", "seconds", "epoch"}, default="passes"
     y : {"gap", "stationarity", "objective"}, default="gap"
         The gap, and the stationarity of fits without one, are drawn on a logarithmic scale.
@@ -64,24 +63,28 @@ def plot_convergence(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['one', 'two']
     """
-    several = {"": histories} if y in histories else dict(histories)
-    if not several or any(x not in history or y not in history for history in several.values()):
+    given = histories if isinstance(histories, Mapping) and y not in histories else {"": histories}
+    several = {str(name): getattr(one, "history_", one) for name, one in given.items()}
+    if not several or not all(isinstance(one, Mapping) and x in one and y in one for one in several.values()):
         raise ValueError(f"each history needs {x!r} and {y!r}: pass history_ of a fitted estimator, or a dict of them")
-    ax = axes_or_new(ax)
+    ax, palette = axes_or_new(ax), colours()
     for number, (name, history) in enumerate(several.items()):
         values = np.asarray(history[y], dtype=float)
         ax.plot(
             np.asarray(history[x], dtype=float),
             values if y == "objective" else np.maximum(values, SMALLEST),
-            color=COLOURS[number % len(COLOURS)],
+            color=palette[number % len(palette)],
             linestyle=DASHES[number % len(DASHES)],
             marker="o",
             label=name,
         )
-    if y != "objective":
-        ax.set_yscale("log")
     ax.set_xlabel(NAMES.get(x, x))
     ax.set_ylabel(NAMES.get(y, y))
+    if y != "objective":
+        ax.set_yscale("log")
+        ax.set_ylabel(f"{NAMES.get(y, y)} (log scale)")
+    if all(float(value).is_integer() for history in several.values() for value in history[x]):
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8))
     if len(several) > 1 or next(iter(several)):
         add_legend(ax)
     return ax
@@ -123,8 +126,8 @@ def plot_panels(panels: Panels, against: str) -> Figure:
         _log_y(below)
         below.set_xlabel(f"{against} (log scale)")
     axes[0, 0].set_ylabel("test AUC")
-    axes[1, 0].set_ylabel("objective above its minimum")
-    _legend(figure, axes[0, 0])
+    axes[1, 0].set_ylabel("objective above its\nminimum (log scale)")
+    _legend(figure, axes)
     return figure
 
 
@@ -142,8 +145,8 @@ def plot_variance(panels: Panels) -> Figure:
         panel.set_xlabel("passes")
         panel.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=6))
         _log_y(panel)
-    axes[0, 0].set_ylabel("variance of the update")
-    _legend(figure, axes[0, 0])
+    axes[0, 0].set_ylabel("variance of the update\n(log scale)")
+    _legend(figure, axes)
     return figure
 
 
@@ -159,13 +162,13 @@ def plot_theorem(panels: Panels) -> Figure:
             panel.fill_between(epochs, low, high, color=colour, alpha=0.2, linewidth=0, label="range over seeds")
             panel.plot(epochs, [np.mean(values) for values in by_epoch], label="mean", **_look(algorithm))
             bound = [next(row["bound"] for row in rows if row["epoch"] == epoch) for epoch in epochs]
-            panel.plot(epochs, bound, color=BLACK, linestyle=":", label="proven bound")
+            panel.plot(epochs, bound, color=ink(), linestyle=":", label="proven bound")
         panel.set_title(name)
         panel.set_xlabel("epoch $s$")
         panel.xaxis.set_major_locator(MaxNLocator(integer=True))
         _log_y(panel)
-    axes[0, 0].set_ylabel("squared distance to the optimum")
-    _legend(figure, axes[0, 0])
+    axes[0, 0].set_ylabel("squared distance to the\noptimum (log scale)")
+    _legend(figure, axes)
     return figure
 
 
@@ -178,8 +181,12 @@ def _axes(rows: int, columns: int, width: float = PANEL) -> tuple[Figure, np.nda
     return new_figure(rows, columns, (width * columns + 0.6, 2.6 * rows + 0.9))
 
 
-def _legend(figure: Figure, axes: Axes) -> None:
-    handles, labels = axes.get_legend_handles_labels()
+def _legend(figure: Figure, axes: np.ndarray) -> None:
+    found: dict[str, Any] = {}  # of all panels, each mark once
+    for panel in axes.ravel():
+        for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    labels, handles = list(found), list(found.values())
     room = int(figure.get_figwidth() * 12.5 / (max(map(len, labels)) + 7))  # labels in a line
     figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), max(room, 1)), frameon=False)
 
@@ -208,7 +215,8 @@ def _log_y(axes: Axes) -> None:
 
 
 def _look(algorithm: str) -> dict[str, Any]:
-    return LOOKS.get(algorithm, OTHER_LOOK)
+    look = LOOKS.get(algorithm, OTHER_LOOK)
+    return {**look, "color": ink()} if look["color"] == BLACK else look
 
 
 def _column(rows: Sequence[Mapping[str, Any]], name: str) -> np.ndarray:

@@ -1,4 +1,7 @@
-"""The style of all plots: light axes, colours that the colour-blind can tell apart, and files that do not vary."""
+"""The style of all plots: the user's where it was changed, else light axes and colours that the colour-blind can tell.
+
+Nothing is changed for other plots: settings are in force only while axes are made.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,14 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 
 from vrspam._utils.atomic import replacing
+from vrspam.plotting.texts import axes_points, font_points, wrap_distinct
 
-STYLE: Any = {
-    "font.size": 10,
+STYLE: dict[str, Any] = {
+    "font.size": 10.0,
     "axes.titlesize": 11,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -32,39 +37,98 @@ STYLE: Any = {
 BLUE, ORANGE, GREEN, PINK, BLACK, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9"
 COLOURS = (BLUE, ORANGE, GREEN, PINK, BLACK, SKY)
 DASHES = ("-", "--", "-.", ":")
-GREY = "#777777"
+GREY = "#777777"  # can be read on white and on black
+LEGEND_LETTERS = 26  # in a line of a legend
+
+
+def own_style() -> Any:
+    """The settings of this package, without those that the user has changed (a style sheet, say).
+
+    >>> with mpl.rc_context({"font.size": 14}):
+    ...     "font.size" in own_style(), "axes.axisbelow" in own_style()
+    (False, True)
+    """
+    now: Any = mpl.rcParams
+    usual: Any = mpl.rcParamsDefault
+    found = {name: value for name, value in STYLE.items() if now[name] == usual[name]}
+    if "grid.color" not in found and "axes.grid" in found:
+        found["grid.alpha"] = 0.3  # a sheet whose axes have no grid may draw its lines as strong as all others
+    return found
+
+
+def letter_size() -> float:
+    """How much larger letters are than those that the sizes of this package's figures are made for."""
+    with mpl.rc_context(own_style()):
+        return max(font_points("xtick.labelsize"), font_points("axes.labelsize"), 8.0) / 10.0
+
+
+def ink() -> str:
+    """The colour of texts and lines that have no other."""
+    return to_hex(mpl.rcParams["text.color"])
+
+
+def mixed(share: float) -> str:
+    """A colour between that of the axes and that of the ink.
+
+    >>> mixed(0.0), mixed(0.2)
+    ('#ffffff', '#cccccc')
+    """
+    text, given = np.array(to_rgb(mpl.rcParams["text.color"])), mpl.rcParams["axes.facecolor"]
+    # axes that are transparent are taken for white, or black where texts are light
+    ground = np.full(3, float(text.mean() < 0.5)) if str(given).lower() == "none" else np.array(to_rgb(given))
+    red, green, blue = (1.0 - share) * ground + share * text
+    return to_hex((red, green, blue))
+
+
+def colours() -> tuple[str, ...]:
+    """The colours of lines: the user's, or if these are matplotlib's own, ones that the colour-blind can tell apart."""
+    given, usual = (
+        [entry["color"] for entry in settings["axes.prop_cycle"] if "color" in entry]
+        for settings in (mpl.rcParams, mpl.rcParamsDefault)
+    )
+    if given == usual or len(set(given)) < 2:
+        return tuple(ink() if colour == BLACK else colour for colour in COLOURS)
+    return tuple(given[i % len(given)] for i in range(max(len(COLOURS), len(given))))
 
 
 def new_figure(rows: int, columns: int, size: tuple[float, float]) -> tuple[Figure, np.ndarray]:
-    """Return a figure of `size` inches with a grid of axes, in the style of this package."""
-    with mpl.rc_context(STYLE):
+    """Return a figure of `size` inches with a grid of axes, in the user's style or that of this package."""
+    with mpl.rc_context(own_style()):
         figure = Figure(figsize=size, layout="constrained")
         return figure, figure.subplots(rows, columns, squeeze=False)
 
 
-def axes_or_new(ax: Axes | None) -> Axes:
+def axes_or_new(ax: Axes | None, size: tuple[float, float] = (5.0, 4.0)) -> Axes:
     """Return `ax`, or if it is None the axes of a new figure, which a notebook shows."""
     if ax is not None:
         return ax
     import matplotlib.pyplot as plt
 
-    with mpl.rc_context(STYLE):
-        return plt.subplots(figsize=(5.0, 4.0), layout="constrained")[1]
+    with mpl.rc_context(own_style()):
+        return plt.subplots(figsize=size, layout="constrained")[1]
 
 
 def add_legend(ax: Axes, **options: Any) -> None:
-    """Add a legend whose names are plain text: a dollar sign does not begin a formula."""
-    for text in ax.legend(**options).get_texts():
+    """Add a legend of plain text (a dollar sign does not begin a formula); long names take several lines."""
+    handles, labels = ax.get_legend_handles_labels()
+    shown = legend_texts(labels)
+    if "fontsize" not in options:
+        options["fontsize"] = _legend_size(ax, sum(1 + label.count("\n") for label in shown))
+    for text in ax.legend(handles, shown, **options).get_texts():
         text.set_parse_math(False)
 
 
-def shortened(text: str, most: int = 10) -> str:
-    """Return the text, cut to so many letters.
+def _legend_size(ax: Axes, lines: int) -> float:
+    """The size of letters with which a legend takes at most half of the height of its axes, or small letters."""
+    usual = font_points("legend.fontsize")
+    return max(min(usual, 0.5 * axes_points(ax)[1] / (1.5 * lines)), 0.6 * usual)
 
-    >>> shortened("Klagenfurt am Wörthersee")
-    'Klagenfur…'
-    """
-    return text if len(text) <= most else text[: most - 1] + "…"
+
+def legend_texts(labels: list[str], letters: int = LEGEND_LETTERS, lines: int = 3) -> list[str]:
+    """Labels as a legend has room for them; different ones stay different, and line ends that they have stay."""
+    long = [label for label in labels if "\n" not in label and len(label) > letters + 8]
+    short = dict(zip(long, wrap_distinct(long, letters, lines), strict=True))
+    return [short.get(label, label) for label in labels]
 
 
 def save_figure(figure: Figure, path: Path) -> Path:
@@ -73,6 +137,6 @@ def save_figure(figure: Figure, path: Path) -> Path:
     if kind not in (".png", ".svg", ".pdf"):
         raise ValueError(f"{path} must end in .png, .svg or .pdf to be a picture")
     metadata: Any = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}[kind]
-    with mpl.rc_context(STYLE), replacing(path) as temporary:
+    with mpl.rc_context(own_style()), replacing(path) as temporary:
         figure.savefig(temporary, format=kind[1:], metadata=metadata)
     return path

@@ -1,5 +1,6 @@
 # The public names and where they live: read by type checkers, by editors and, at import, by lazy_loader.
 from .evaluation import compare, evaluate, score_file
+from .explained_rows import explain_file
 from .explanation import explain
 from .exporting import export_model
 from .model import Model
@@ -13,6 +14,7 @@ __all__ = [
     "compare",
     "evaluate",
     "explain",
+    "explain_file",
     "export_model",
     "load_model",
     "predict",

@@ -20,6 +20,7 @@ from vrspam.metrics import (
     roc_auc_ci,
     sensitivity_at_specificity,
 )
+from vrspam.metrics.reliability import group_by_probability
 from vrspam.tool.beside import beside_values
 from vrspam.tool.fingerprint import SeenRows
 from vrspam.tool.model import Model
@@ -109,18 +110,7 @@ def reliability(
     >>> reliability(np.array([False, True]), np.array([0.2, 0.6]), bins=2)
     (Bin(rows=1, predicted=0.2, observed=0.0), Bin(rows=1, predicted=0.6, observed=1.0))
     """
-    edges = np.unique(np.quantile(probabilities, np.linspace(0, 1, bins + 1)[1:-1], method="higher"))
-    group = np.searchsorted(edges, probabilities, side="right")
-    found = []
-    for number in range(edges.size + 1):
-        rows = group == number
-        if rows.any():
-            own = None if weights is None else weights[rows]
-            if own is not None and not own.any():
-                continue
-            means = (float(np.average(part[rows], weights=own)) for part in (probabilities, positive))
-            found.append(Bin(int(rows.sum()), *means))
-    return tuple(found)
+    return tuple(Bin(*group) for group in group_by_probability(positive, probabilities, bins, weights))
 
 
 def calibration_error(bins: tuple[Bin, ...]) -> float:

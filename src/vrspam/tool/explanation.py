@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
+from vrspam.inspection import column_groups, keeps_columns_apart
 from vrspam.tool.model import Model
 
 
@@ -87,9 +87,11 @@ def explain_rows(model: Model, X: Any) -> dict[str, np.ndarray]:
     dict of str to ndarray
     """
     if model.features is None:
-        rows = X.toarray() if sparse.issparse(X) else np.asarray(X)
-        parts = (rows - model.means.mean(axis=0)) * model.coef
-        return dict(zip(model.schema.feature_names, parts.T, strict=True))
+        return dict(zip(model.schema.feature_names, model.parts(X).T, strict=True))
+    if keeps_columns_apart(model.features):  # exact outside the range of training too
+        features = np.asarray(model.features.transform(X), dtype=np.float64) - model.means.mean(axis=0)
+        groups = column_groups(model.features, model.schema.columns, model.coef.size)
+        return {name: features[:, where] @ model.coef[where] for name, where in groups.items()}
     if model.shapes is None or not model.shapes.whole:
         raise ValueError("This model has no curves of its whole score: train it again to explain single rows.")
     found = {shape.name: shape.parts(X, index) for index, shape in enumerate(model.shapes.columns)}
@@ -131,6 +133,27 @@ def describe_model(model: Model) -> str:
     return f"{words[kind]} ({kind}), {shown}" if kind in words else f"{kind}, {shown}"
 
 
+_KINDS = {
+    "standardized": "straight lines",
+    "additive": "smooth curves",
+    "kernel alone": "interactions alone (kernel of width {})",
+    "kernel": "smooth curves and interactions (kernel of width {})",
+    "trees": "interactions of random trees (depth {})",
+}
+
+
+def describe_candidate(name: str) -> str:
+    """What a model that was compared is, from its name in `selection`; other names stay.
+
+    >>> describe_candidate("additive"), describe_candidate("kernel alone 0.3")
+    ('smooth curves', 'interactions alone (kernel of width 0.3)')
+    """
+    kind, _, size = name.rpartition(" ")
+    if name in _KINDS:
+        return _KINDS[name]
+    return _KINDS[kind].format(size) if kind in _KINDS else name
+
+
 def describe_part(row: Mapping[str, Any], rows: int) -> str:
     """What a candidate of the selection became: nothing, the model, or a part of it; `rows` are those of the table.
 
@@ -144,6 +167,18 @@ def describe_part(row: Mapping[str, Any], rows: int) -> str:
         return f"left out after {compared:,} rows" if compared < rows else ""
     weight = row.get("weight", 1.0)
     return "chosen" if weight == 1.0 else f"{weight:.0%} of the blend"
+
+
+def describe_auc(auc: float) -> str:
+    """What an AUC means, in one sentence.
+
+    >>> describe_auc(0.7253)
+    'of 100 pairs of a positive and a negative row, 73 are ranked right (50 by guessing)'
+    """
+    right = f"{100.0 * auc:.0f}"
+    if right == "100" and auc < 1.0:
+        right = "more than 99"
+    return f"of 100 pairs of a positive and a negative row, {right} are ranked right (50 by guessing)"
 
 
 class ExpectedAUC(NamedTuple):
@@ -176,9 +211,15 @@ def expected_auc(model: Model) -> ExpectedAUC | None:
 def describe_accuracy(facts: Mapping[str, Any]) -> str | None:
     """How close to the optimum a model is, from the facts about its training; None if they do not say."""
     if "relative_gap" in facts:
-        return f"relative gap to the optimum: at most {facts['relative_gap']:.0e}"
+        return (
+            f"the objective is proven to be at most {facts['relative_gap']:.0e} above its minimum, as a share of its "
+            "value for a model that does nothing"
+        )
     if "relative_stationarity" in facts:
-        return f"none (the penalty is not convex); stationary to {facts['relative_stationarity']:.0e} of F(0)"
+        return (
+            f"none (the penalty is not convex); stationary to {facts['relative_stationarity']:.0e}: no small change of "
+            "the coefficients makes the model better"
+        )
     return None
 
 

@@ -195,6 +195,11 @@ class Model:
 
         return describe_model(self)
 
+    def parts(self, X: Any) -> np.ndarray:
+        """What each encoded feature adds to the scores of rows, without a feature map; the parts add up to `score`."""
+        rows = X.toarray() if sparse.issparse(X) else np.asarray(X)
+        return (rows - self.means.mean(axis=0)) * self.coef
+
     def open(
         self,
         path: Any,

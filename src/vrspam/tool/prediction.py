@@ -27,7 +27,7 @@ NUMBER = r"^[+-]?[0-9]+([.,][0-9]+)?([eE][+-]?[0-9]+)?$"
 
 
 class Prediction(NamedTuple):
-    """What was written: rows, how many of them have no score, and what the rows hold that training did not have."""
+    """What was written: rows, how many of them have no score, and remarks (values that training did not have, say)."""
 
     rows: int
     unscored: int
@@ -123,7 +123,13 @@ def predict_rows(
         rows, unscored = _write_scores(model, chunks, target, keep, escape, reasons=False)
     except _RowWithoutScore:  # once more, with a column of reasons from the start
         rows, unscored = _write_scores(model, chunks, target, keep, escape, reasons=True)
-    return Prediction(rows, unscored, () if chunks.unseen is None else tuple(chunks.unseen.sentences()))
+    renamed = [
+        f"the identifier {name!r} of {source.paths[0]} is copied as {copied_name(name)!r}, because the result has a "
+        f"column {name!r} of its own"
+        for name in keep
+        if copied_name(name) != name
+    ]
+    return Prediction(rows, unscored, (*renamed, *(() if chunks.unseen is None else chunks.unseen.sentences())))
 
 
 class _RowWithoutScore(Exception):
@@ -138,7 +144,7 @@ def _write_scores(
 
     path = chunks.source.paths[0]
     rows = unscored = 0
-    names = [f"'{name}" if escape and re.match(FORMULA, name) else name for name in keep] + [SCORE]
+    names = [f"'{name}" if escape and re.match(FORMULA, name) else copied_name(name) for name in keep] + [SCORE]
     names += ([PROBABILITY] if model.calibration is not None else []) + ([REASON] if reasons else [])
     with _writer(target) as write:
         for block in model.score_chunks(chunks):
@@ -209,7 +215,16 @@ def _ids(model: Model, source: Source, ids: Sequence[str] | None) -> list[str]:
             raise DataError(f"{source.paths[0]} has no column {name!r} to copy beside the scores")
         if name in (SCORE, PROBABILITY, REASON):
             raise DataError(f"column {name!r} cannot be copied: the result has a column of that name")
-    return list(ids)
+    return list(dict.fromkeys(ids))
+
+
+def copied_name(name: str) -> str:
+    """What a copied column is called in the result, whose own columns keep their names.
+
+    >>> copied_name("patient"), copied_name("score")
+    ('patient', 'score (of the file)')
+    """
+    return f"{name} (of the file)" if name in (SCORE, PROBABILITY, REASON) else name
 
 
 def check_out(path: Path) -> str:

@@ -1,0 +1,242 @@
+"""What each column adds to the scores of single rows of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from vrspam.data import Chunks, DataError
+from vrspam.data.chunks import BrokenRow
+from vrspam.features import frames
+from vrspam.features.readings import Dates, part_text
+from vrspam.features.tables import part_name
+from vrspam.tool.explanation import explain_rows
+from vrspam.tool.model import Model
+
+
+class Part(NamedTuple):
+    """What one column, or "interactions", adds to a score, and the row's value; None where it is missing."""
+
+    column: str
+    value: float | str | None
+    adds: float
+
+
+@dataclass(frozen=True)
+class ExplainedRow:
+    """One row of a file, explained.
+
+    Attributes
+    ----------
+    row : int
+        Its number; 1 is the first row of the data, under the header line.
+    score : float or None
+        None where the row cannot be scored, and `reason` says why.
+    probability : float or None
+        Of the positive label, if the model is calibrated.
+    identifiers : dict of str to str
+        The columns that name the row, which training left out.
+    parts : tuple of Part
+        The largest first; they add up to the score.
+    reason : str or None
+    """
+
+    row: int
+    score: float | None
+    probability: float | None
+    identifiers: dict[str, str]
+    parts: tuple[Part, ...]
+    reason: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {**vars(self), "parts": [part._asdict() for part in self.parts]}
+
+
+class ExplainedRows(NamedTuple):
+    """Explained rows, how many rows were read, and what all of them hold that training did not have."""
+
+    rows: list[ExplainedRow]
+    n: int
+    notes: tuple[str, ...]
+
+
+def explain_file(
+    model: Model, path: Any, numbers: Sequence[int] | None = None, *, most: int | None = None, **reading: Any
+) -> ExplainedRows:
+    """Explain rows of a file: what each column adds to the score of each.
+
+    Parameters
+    ----------
+    model : Model
+    path : path
+        Rows with the columns of the model; labels are not needed.
+    numbers : sequence of int, optional
+        The rows to explain, counted from 1 (the first row of the data), in this order. By default all.
+    most : int, optional
+        Without `numbers`: explain the first rows alone.
+    **reading
+        `format`, `delimiter`, `encoding` and `zero_based` of `vrspam.data.read_chunks`.
+
+    Returns
+    -------
+    ExplainedRows
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from vrspam.tool import train
+    >>> rng = np.random.default_rng(0)
+    >>> sick = rng.random(300) < 0.3
+    >>> lines = [f"{a:.0f},{'yes' if s else 'no'}" for a, s in zip(60 + 10 * sick + rng.normal(0, 9, 300), sick)]
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "patients.csv"
+    >>> _ = path.write_text("\\n".join(["age,sick", *lines]))
+    >>> (row,) = explain_file(train(path, "sick", features="linear"), path, [2]).rows
+    >>> row.row, row.parts[0].column, f"{row.parts[0].value:g}" == lines[1].split(",")[0]
+    (2, 'age', True)
+    """
+    source = model.open_source(path, **reading)
+    tabular = source.reader.tabular
+    keep = _kept_columns(model, list(source.columns())) if tabular else []
+    chunks = model.open(source, labels=False, keep=keep, keep_errors=True)
+    wanted = None if numbers is None else {check_number(number) for number in numbers}
+    found: dict[int, ExplainedRow] = {}
+    n = 0
+    for block in _blocks(chunks):
+        places = np.arange(n + 1, n + 1 + block.size)
+        if wanted is None:
+            chosen = places[: None if most is None else max(most - n, 0)]
+        else:
+            chosen = places[np.isin(places, list(wanted))]
+        found |= {row.row: row for row in _explain_block(model, block, chosen, n + 1)}
+        n += block.size
+        if wanted is not None and wanted <= set(found):
+            break  # the rest of a long file is not needed
+    if wanted is not None:
+        for number in sorted(wanted - set(found)):
+            raise DataError(f"there is no row {number:,}: {source.paths[0]} has {n:,} rows, counted from 1")
+    rows = list(found.values()) if numbers is None else [found[number] for number in dict.fromkeys(numbers)]
+    all_rows = numbers is None and chunks.unseen is not None  # what is said of a file need not hold for some rows
+    return ExplainedRows(rows, n, tuple(chunks.unseen.sentences()) if all_rows and chunks.unseen else ())
+
+
+def value_text(model: Model, part: Part) -> str:
+    """The value of a column in a row, as people write it; "" where it has none."""
+    if part.value is None:
+        return "missing" if part.column in model.schema.columns else ""
+    for name, reading in model.schema.readings.items():
+        if isinstance(reading, Dates) and isinstance(part.value, float):
+            for piece in reading.parts:
+                if part.column == part_name(name, piece):
+                    return part_text(piece, part.value)
+    return f"{part.value:.7g}" if isinstance(part.value, float) else part.value
+
+
+def check_number(number: int) -> int:
+    """Refuse what cannot be the number of a row."""
+    if number < 1:
+        raise DataError(f"there is no row {number}: rows are counted from 1, the first row of the data")
+    return number
+
+
+class _Block(NamedTuple):
+    """Rows that can be scored, their kept columns, and those that cannot, which stand between them."""
+
+    X: Any
+    kept: Any
+    broken: Sequence[BrokenRow]
+
+    @property
+    def scored(self) -> int:
+        return 0 if self.X is None else int(self.X.shape[0])
+
+    @property
+    def size(self) -> int:
+        return self.scored + len(self.broken)
+
+    def order(self) -> np.ndarray:
+        """For each row of the file the number of the row that can be scored, or -1 - that of the broken one."""
+        places = np.concatenate([np.arange(self.scored) + 0.5, [row.place for row in self.broken]])
+        numbers = np.concatenate([np.arange(self.scored), -1 - np.arange(len(self.broken))])
+        return numbers[np.argsort(places, kind="stable")].astype(int)
+
+
+def _blocks(chunks: Chunks) -> Iterator[_Block]:
+    for X, _, *more in chunks:
+        kept, broken = (*more, None, ())[:2] if more else (None, ())
+        yield _Block(X, kept, broken)
+
+
+def _kept_columns(model: Model, names: Sequence[str]) -> list[str]:
+    """Columns to show as they are: those of the model before they are encoded, and identifiers."""
+    own = [] if model.features is not None else [*model.schema.columns, *model.schema.readings]
+    return [name for name in dict.fromkeys([*own, *model.identifiers]) if name in names]
+
+
+def _explain_block(model: Model, block: _Block, chosen: np.ndarray, first: int) -> Iterator[ExplainedRow]:
+    """The chosen rows of a block, whose first row has the number `first`."""
+    order = block.order()[chosen - first]
+    good = order[order >= 0]
+    scores, parts = np.empty(0), {}
+    if good.size:
+        some = frames.rows_of(block.X, good)
+        scores, parts = model.score(some), _parts_by_column(model, some)
+    probabilities = None if model.calibration is None else model.calibration(scores)
+    kept = {} if block.kept is None else dict(zip(block.kept.schema.names, block.kept.columns, strict=True))
+    number = 0
+    for place, which in zip(chosen.tolist(), order.tolist(), strict=True):
+        if which < 0:
+            yield ExplainedRow(place, None, None, {}, (), block.broken[-1 - which].reason)
+            continue
+        cells = {name: _plain(column[which].as_py()) for name, column in kept.items()}
+        own = [
+            Part(name, _value(model, name, cells, block.X, which), float(values[number]))
+            for name, values in parts.items()
+        ]
+        yield ExplainedRow(
+            place,
+            float(scores[number]),
+            None if probabilities is None else float(probabilities[number]),
+            {name: str(cells[name]) for name in model.identifiers if cells.get(name) is not None},
+            tuple(sorted(own, key=lambda part: -abs(part.adds))),
+        )
+        number += 1
+
+
+def _parts_by_column(model: Model, X: Any) -> dict[str, np.ndarray]:
+    """What each column adds; the indicators of a categorical one are added up."""
+    if model.features is not None or not model.schema.categorical:
+        return explain_rows(model, X)
+    parts = model.parts(X)
+    widths = [1] * len(model.schema.numeric) + [len(values) for values in model.schema.categorical.values()]
+    stops = np.cumsum(widths).tolist()
+    places = zip(stops, widths, strict=True)
+    sums = [parts[:, stop - width : stop].sum(axis=1) for stop, width in places]
+    return dict(zip(model.schema.columns, sums, strict=True))
+
+
+def _value(model: Model, name: str, cells: dict[str, Any], X: Any, row: int) -> float | str | None:
+    """The value of a column in a row: as in the file, or what was made of it."""
+    if name in cells:
+        return cells[name]
+    columns = model.schema.columns
+    if name not in columns:  # interactions
+        return None
+    index = columns.index(name)
+    if frames.is_frame(X):
+        return _plain(X.column(index)[row].as_py())
+    return _plain(float(X[row, index])) if index < X.shape[1] else None
+
+
+def _plain(value: Any) -> float | str | None:
+    """A value as JSON can hold it; None for a missing one."""
+    if value is None or value == "" or value != value:
+        return None
+    if isinstance(value, bool):
+        return str(value)
+    if isinstance(value, int | float):
+        return float(value)
+    return str(value)

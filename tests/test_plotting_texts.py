@@ -1,0 +1,438 @@
+"""Texts of plots: different names stay different, none touches another, axes say what they are; styles of users."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from helpers import make_data
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.figure import Figure
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_curve
+
+import vrspam.plotting
+from vrspam import AUCClassifierCV, VRSPAMClassifier, coef_path
+from vrspam.inspection import Axis, PairEffect, Shape
+from vrspam.metrics import roc_auc
+from vrspam.plotting.bars import value_text
+from vrspam.plotting.style import BLUE, colours, mixed, new_figure
+from vrspam.plotting.texts import number_labels, shorten_distinct, text_width, wrap_distinct
+from vrspam.plotting.ticks import value_labels
+
+plotting: Any = vrspam.plotting  # the stubs of matplotlib know less of what is drawn than these tests
+STATES = pd.Series(
+    "AL AK AZ AR CA CO CT DE FL GA HI ID IL IN IA KS KY LA ME MD MA MI MN MS MO MT NE NV NH NJ NM NY NC ND OH OK OR PA "
+    "RI SC SD TN TX UT VT VA WA WV WI WY DC"
+).str.split()[0]
+STYLES = ("default", "seaborn-v0_8-talk")  # of small and of large letters
+
+
+@pytest.fixture(autouse=True)
+def closed_figures():
+    yield
+    plt.close("all")
+
+
+def curve(name, grid, importance=1.0, missing=None):
+    grid = np.asarray(grid, dtype=float)
+    value = np.linspace(-1.0, 1.0, grid.size)
+    return Shape(name, grid, value, value - 0.1, value + 0.1, missing, importance, mean_score=value)
+
+
+def levels(name, names, importance=1.0):
+    value = np.linspace(-1.0, 1.0, len(names))
+    return Shape(name, np.array(names, dtype=object), value, value - 0.1, value + 0.1, None, importance)
+
+
+def nasty_shapes():
+    rng = np.random.default_rng(0)
+    quantiles = np.linspace(0.001, 0.999, 256)
+    normal = np.quantile(rng.standard_normal(100_000), quantiles)
+    stages = [f"chronic obstructive pulmonary disease, stage {stage}" for stage in ("I", "II", "III")]
+    long = "the very long name of a column that measures systolic blood pressure in the"
+    return [
+        levels("state", STATES),
+        levels("few states", ["TX", "WA", "MT", "CA", "WW", "MM", "WM", "MW", "WI"]),
+        levels("diagnosis", [*stages, "none"]),
+        curve("month", np.arange(1.0, 13.0)),
+        curve("admitted (month)", np.arange(1.0, 13.0)),
+        curve("admitted (weekday)", np.arange(1.0, 8.0)),
+        curve("admitted (hour)", np.arange(0.0, 24.0)),
+        curve("admitted (year)", np.linspace(2019.0, 2023.4, 256)),
+        curve("seen (year)", np.linspace(2021.2, 2021.3, 60)),
+        curve("income", np.exp(10.0 + 2.0 * normal)),
+        curve("tiny", 1e-6 * np.exp(3.0 * normal)),
+        curve("change", np.sign(normal) * np.expm1(np.abs(normal) * 4.0), missing=(0.3, 0.2, 0.4)),
+        curve("rooms", [1.0, 2.0, 3.0]),
+        curve("numbers", [1234567.0, 1234568.0, 1234569.0]),
+        curve(f"{long} morning", 130.0 + 15.0 * normal),
+        curve(f"{long} evening", 130.0 + 15.0 * normal)._replace(together=("age", "weight", "height")),
+    ]
+
+
+def drawn_texts(ax):
+    """The texts of axes that are drawn: labels of ticks inside the limits, titles, names of axes, remarks."""
+    low, high = sorted(ax.get_xlim())
+    ticks = [
+        text
+        for place, text in zip(ax.get_xticks(), ax.get_xticklabels(), strict=True)
+        if low <= place <= high and text.get_text()
+    ]
+    others = [text for text in (ax.title, ax.xaxis.label, *ax.texts) if text.get_text()]
+    return ticks, others
+
+
+def touching(figure, texts):
+    """Pairs of texts that overlap when drawn; slanted ones are compared by the distance of their lines."""
+    renderer = figure.canvas.get_renderer()
+    found = []
+    for one, two in itertools.combinations(texts, 2):
+        a, b = (text.get_window_extent(renderer) for text in (one, two))
+        if one.get_rotation() == two.get_rotation() == 45.0:
+            apart = abs(a.x1 - b.x1) * np.sin(np.pi / 4)  # both end at their tick
+            height = one.get_fontsize() / 72.0 * figure.dpi
+            if apart < height:
+                found.append((one.get_text(), two.get_text()))
+        elif a.x0 < b.x1 and b.x0 < a.x1 and a.y0 < b.y1 and b.y0 < a.y1:
+            found.append((one.get_text(), two.get_text()))
+    return found
+
+
+def laid_out(figure):
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    FigureCanvasAgg(figure).draw()
+    return figure
+
+
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("columns", [1, 3])
+def test_no_text_of_a_panel_touches_another(style, columns):
+    with plt.style.context(style):
+        shapes = {shape.name: shape for shape in nasty_shapes()}
+        figure = laid_out(plotting.plot_shapes(shapes, most=16, columns=columns))
+        every = []
+        for ax in figure.axes:
+            ticks, others = drawn_texts(ax)
+            assert touching(figure, ticks) == [], ax.get_title()
+            assert touching(figure, [*others, *ticks]) == [], ax.get_title()
+            assert len({text.get_text() for text in ticks}) == len(ticks)
+            every += [ax.title]
+        assert touching(figure, every) == []
+        titles = [ax.get_title() for ax in figure.axes]
+        assert len(set(titles)) == len(titles)
+
+
+def test_panels_say_how_many_levels_they_leave_out_and_what_is_logarithmic():
+    figure = plotting.plot_shapes({shape.name: shape for shape in nasty_shapes()}, most=16)
+    below = {ax.get_title(): ax.get_xlabel() for ax in figure.axes}
+    assert below["state"] == "12 of 51 levels: the largest effects"
+    assert below["few states"] == ""
+    assert below["income"] == below["tiny"] == "log scale"
+    assert below["change"].startswith("log scale beyond ±")
+    for ax in figure.axes:
+        assert (ax.get_xscale() != "linear") == ("log scale" in ax.get_xlabel())
+
+
+def test_whole_numbers_months_weekdays_and_dates_are_marked_as_such():
+    figure = laid_out(plotting.plot_shapes({shape.name: shape for shape in nasty_shapes()}, most=16))
+    axes = {ax.get_title(): ax for ax in figure.axes}
+    assert all(float(tick).is_integer() for tick in axes["month"].get_xticks())
+
+    def labels(title):
+        return [text.get_text() for text in drawn_texts(axes[title])[0]]
+
+    assert labels("admitted (month)")[:2] == ["Jan", "Mar"]
+    assert labels("admitted (weekday)") == ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
+    assert labels("admitted (hour)")[:2] == ["0 h", "6 h"]
+    years = labels("admitted (year)")
+    assert years == [str(year) for year in map(int, years)]
+    for label, tick in zip(labels("seen (year)"), axes["seen (year)"].get_xticks(), strict=True):
+        day = pd.Timestamp("1970-01-01") + pd.Timedelta(days=(tick - 1970.0) * 365.2425)
+        assert abs(day - pd.Timestamp(label)) < pd.Timedelta(hours=12)
+    assert labels("numbers") == ["1234567", "1234568", "1234569"]
+    assert value_labels("a (month)", np.array([1.0, 12.0])) == ["Jan", "Dec"]
+    assert value_labels("a (month)", np.array([0.0, 12.0])) == ["0", "12"]  # not months
+
+
+def test_the_legend_explains_the_marks_that_occur_and_no_others():
+    def words(*shapes):
+        figure = plotting.plot_shapes({shape.name: shape for shape in shapes})
+        return [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+
+    plain = curve("age", np.arange(20.0))._replace(mean_score=None)
+    assert words(plain) == ["the column's own part", "95 % band from the folds"]
+    assert "mean score of the rows" in words(curve("age", np.arange(20.0)))
+    assert words(levels("town", ["a", "b"])) == ["the column's own part", "95 % interval"]
+    assert "value is missing" in words(plain._replace(missing=(0.1, 0.0, 0.2)))
+
+
+@given(st.lists(st.text(min_size=1, max_size=60), min_size=1, max_size=12, unique=True), st.integers(8, 30))
+def test_shortened_names_stay_different_and_short(names, most):
+    short = shorten_distinct(names, most)
+    assert len(set(short)) == len(names)
+    assert all(len(text) <= most for text in short)
+    for name, text in zip(names, short, strict=True):
+        if len(name) <= most and short.count(text) == 1 and "…" not in text:
+            assert text == name
+
+
+def test_names_that_differ_anywhere_can_be_told_apart():
+    for names in (
+        [f"{'x' * 30}{i}{'y' * 30}" for i in range(5)],  # in the middle
+        [f"{'x' * 30}{'y' * 30}{i}" for i in range(5)],  # at the end
+        [f"{i}{'x' * 60}" for i in range(5)],  # at the beginning
+    ):
+        assert len(set(shorten_distinct(names, 12))) == 5
+    wrapped = wrap_distinct([f"{'long name ' * 12}{i}" for i in range(3)], 20)
+    assert len(set(wrapped)) == 3
+    assert all(len(line) <= 20 for text in wrapped for line in text.split("\n"))
+    assert all(text.count("\n") <= 1 for text in wrapped)
+
+
+def test_numbers_have_the_digits_that_tell_them_apart():
+    assert number_labels(np.array([0.5, 1.0])) == ["0.5", "1"]
+    assert len(set(number_labels(np.array([0.1, 0.1 + 1e-12])))) == 2
+
+
+def test_the_width_of_a_text_is_that_of_its_drawing():
+    figure, axes = new_figure(1, 1, (4, 3))
+    text = axes[0, 0].text(0, 0, "WWW mm 123", fontsize=10)
+    laid_out(figure)
+    assert text_width("WWW mm 123", 10.0) == pytest.approx(text.get_window_extent().width / figure.dpi * 72, rel=0.1)
+
+
+@pytest.mark.parametrize("names", [("others", "positives"), ("negatives", f"positives ({'a long label ' * 4})")])
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("size", [(3.2, 2.6), (9.0, 3.0)])
+def test_the_legend_of_scores_is_above_all_bars(names, style, size):
+    rng = np.random.default_rng(0)
+    positive = rng.random(400) < 0.4
+    for scores in (rng.standard_normal(400) + positive, np.where(positive, 1.0, 0.0), -1.0 * positive):
+        with plt.style.context(style):
+            figure, axes = new_figure(1, 1, size)
+            ax = plotting.plot_scores(positive, scores, threshold=0.2, names=names, ax=axes[0, 0])
+            laid_out(figure)
+            bottom = ax.get_legend().get_window_extent().y0
+            top = max(patch.get_window_extent().y1 for patch in ax.patches)
+            assert bottom >= top - 1.0
+
+
+def test_logarithmic_axes_say_so():
+    history = {"passes": [1, 2, 3], "gap": [1e-1, 1e-3, 1e-5], "objective": [3.0, 2.0, 1.0], "stationarity": [1, 1, 1]}
+    axes = [
+        plotting.plot_cv(np.full((3, 4), 0.9), [0.1, 1.0, 10.0]),
+        plotting.plot_path([0.1, 1.0], np.ones((2, 2))),
+        plotting.plot_convergence(history),
+        plotting.plot_convergence(history, y="objective"),
+    ]
+    for ax in axes:
+        for axis in (ax.xaxis, ax.yaxis):
+            assert (axis.get_scale() == "log") == ("log scale" in axis.label.get_text())
+    assert all(float(tick).is_integer() for tick in axes[2].get_xticks())
+
+
+def test_the_style_of_the_user_is_kept_and_nothing_is_changed():
+    before = dict(mpl.rcParams)
+    plotting.plot_shapes({"age": curve("age", np.arange(20.0))})
+    plotting.plot_coefficients(["a"], [1.0], label="x")
+    assert dict(mpl.rcParams) == before
+    with plt.style.context("dark_background"):
+        figure = plotting.plot_shapes({"age": curve("age", np.arange(20.0))})
+        (ax,) = figure.axes
+        assert figure.get_facecolor() == (0.0, 0.0, 0.0, 1.0)
+        assert ax.get_lines()[1].get_color() == mpl.rcParams["axes.prop_cycle"].by_key()["color"][0]
+        assert "#000000" not in colours()
+    with mpl.rc_context({"axes.facecolor": "none", "text.color": "white"}):
+        assert mixed(0.0) == "#000000"
+    with mpl.rc_context({"axes.facecolor": "none"}):
+        assert mixed(0.0) == "#ffffff"
+    with mpl.rc_context({"font.size": 15.0}):
+        (ax,) = plotting.plot_shapes({"age": curve("age", np.arange(20.0))}).axes
+        assert ax.yaxis.label.get_fontsize() == 15.0
+    (ax,) = plotting.plot_shapes({"age": curve("age", np.arange(20.0))}).axes
+    assert ax.get_lines()[1].get_color() == BLUE
+    assert ax.yaxis.label.get_fontsize() == 10.0
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, y = make_data(200, 4)
+    frame = pd.DataFrame(X, columns=["age", "dose", "weight", "price $"])
+    return AUCClassifierCV([1e-2, 1e-1], features="linear", cv=3).fit(frame, y), frame, y
+
+
+def test_plots_take_an_estimator_or_a_frame(fitted):
+    model, frame, y = fitted
+    scores = model.decision_function(frame)
+    false, true, _ = roc_curve(y, scores)
+    for given_scores in (scores, pd.Series(scores), model, pd.DataFrame({"m": scores}), pl.DataFrame({"m": scores})):
+        ax = plotting.plot_roc(y, given_scores, X=frame)
+        np.testing.assert_allclose(ax.get_lines()[1].get_data(), [false, true])
+        plotting.plot_precision_recall(y, given_scores, X=frame)
+        plotting.plot_lift(y, given_scores, X=frame)
+        plotting.plot_scores(y, given_scores, X=frame)
+        plt.close("all")
+    alone = plotting.plot_roc(model)
+    held_out = model.out_of_fold_
+    assert f"AUC {roc_auc(held_out.positive, held_out.scores):.3f}" in alone.get_legend().get_texts()[0].get_text()
+    several = {"ours": model, "theirs": LogisticRegression().fit(frame, y)}
+    texts = [text.get_text() for text in plotting.plot_roc(y, several, X=frame).get_legend().get_texts()]
+    assert [text.split(":")[0] for text in texts] == ["ours", "theirs"]
+    for labels, given_scores, words in (
+        (y, model, "give X as well"),
+        (model, y, "labels come first"),
+        (y, scores[:-1], "give one for each row"),
+        (scores, None, "give labels and scores"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            plotting.plot_roc(labels, given_scores)
+    with pytest.raises(ValueError, match="shows one model"):
+        plotting.plot_lift(y, several, X=frame)
+
+
+def test_reliability_groups_rows_itself(fitted):
+    model, frame, y = fitted
+    probabilities = model.predict_proba(frame)[:, 1]
+    order = np.argsort(probabilities)
+    groups = np.array_split(order, 10)
+    ax = plotting.plot_reliability(y, probabilities)
+    dots = next(line for line in ax.get_lines() if line.get_marker() == "o")
+    positive = np.asarray(y) == model.classes_[1]
+    expected = [[probabilities[rows].mean() for rows in groups], [positive[rows].mean() for rows in groups]]
+    np.testing.assert_allclose(dots.get_data(), expected)
+    again = plotting.plot_reliability(y, model, X=frame).get_lines()[-1]
+    np.testing.assert_allclose(again.get_data(), expected)
+    assert len(plotting.plot_reliability(model).get_lines()[-1].get_xdata()) == 10
+    with pytest.raises(ValueError, match="calibration='sigmoid'"):
+        plotting.plot_reliability(AUCClassifierCV([0.1], calibration=None, cv=2).fit(frame.to_numpy(), y))
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # of three iterations
+def test_paths_and_convergence_take_an_estimator(fitted):
+    model, frame, y = fitted
+    ax = plotting.plot_path(model)
+    lines = {line.get_label(): line for line in ax.get_lines()}
+    coefs = coef_path(model.moments_, model.l2s_)[:, 0]
+    order = np.argsort(model.l2s_)
+    for j, name in enumerate(frame):
+        np.testing.assert_allclose(lines[name].get_ydata(), coefs[order, j])
+    assert "chosen" in lines
+    with pytest.raises(ValueError, match="columns as they are"):
+        plotting.plot_path(AUCClassifierCV([0.1], features="additive", cv=2).fit(frame, y))
+    online = VRSPAMClassifier(max_iter=3, random_state=0, tol=0.0).fit(frame, y)
+    for given_history in (online, online.history_, {"one": online}):
+        line = plotting.plot_convergence(given_history).get_lines()[0]
+        np.testing.assert_array_equal(line.get_xdata(), online.history_["passes"])
+    with pytest.raises(ValueError, match="history_"):
+        plotting.plot_convergence(model)
+
+
+def test_coefficients_take_a_series_or_a_dict():
+    sizes = pd.Series({"age": 0.4, "dose": -0.1})
+    for given_sizes in (sizes, sizes.to_dict()):
+        ax = plotting.plot_coefficients(given_sizes, label="effect")
+        assert [text.get_text() for text in ax.get_yticklabels()] == ["age", "dose"]
+        assert [bar.get_width() for bar in ax.patches] == [0.4, -0.1]
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # of rows without names
+def test_contributions_are_those_of_explain_one(fitted):
+    model, frame, _ = fitted
+    row = frame.iloc[[5]]
+    parts = model.explain_one(row)
+    ax = plotting.plot_contributions(model, row)
+    names = [text.get_text() for text in ax.get_yticklabels()]
+    assert names[-1] == "score"
+    by_size = sorted(parts, key=lambda name: -abs(parts[name]))
+    assert [name.split(" = ")[0] for name in names[:-1]] == by_size
+    assert f"age = {value_text(row['age'].iloc[0])}" in names
+    widths = [bar.get_width() for bar in ax.patches]
+    np.testing.assert_allclose(widths[:-1], [parts[name] for name in by_size])
+    assert widths[-1] == pytest.approx(model.decision_function(row)[0])
+    few = plotting.plot_contributions(parts, most=2)
+    assert [text.get_text() for text in few.get_yticklabels()][2:] == [f"{len(parts) - 2} others", "score"]
+    assert few.patches[-1].get_width() == pytest.approx(sum(parts.values()))
+    for array in (row.to_numpy(), row.to_numpy()[0]):
+        assert len(plotting.plot_contributions(model, array).patches) == len(parts) + 1
+    nothing: dict[str, float] = {}
+    for wrong in (model, nothing, [1, 2]):
+        with pytest.raises(ValueError, match="an estimator and a row"):
+            plotting.plot_contributions(wrong)
+    with pytest.raises(ValueError, match="most must be"):
+        plotting.plot_contributions(parts, most=0)
+
+
+def test_contributions_name_values_of_dates_gaps_and_long_names():
+    parts = {"admitted (month)": 0.3, "age": 0.2, "the very long name of a column, morning": 0.1}
+    parts |= {"the very long name of a column, evening": 0.05}
+    row = pd.DataFrame({"admitted": ["2021-05-04"], "age": [None], **{name: [7.0] for name in list(parts)[2:]}})
+    names = [text.get_text() for text in plotting.plot_contributions(parts, row).get_yticklabels()]
+    assert names[:2] == ["admitted (month) of 2021-05-04", "age = missing"]
+    assert len(set(names)) == 5
+    assert names[2].endswith(" = 7")
+    assert names[3].endswith(" = 7")
+
+
+def test_labels_of_heat_maps_stay_different():
+    stages = tuple(f"chronic obstructive pulmonary disease, stage {stage}" for stage in ("I", "II", "III"))
+    pair = PairEffect((Axis("a", stages, None), Axis("b", ("x", "y"), None)), 0.1, np.zeros((3, 2)))
+    ax = plotting.plot_interactions([pair]).axes[0]
+    assert len({text.get_text() for text in ax.get_xticklabels()}) == 3
+
+
+def test_a_long_label_of_bars_stays_inside_the_figure():
+    names = [f"a column with a rather long name, number {i}" for i in range(20)]
+    for style in STYLES:
+        with plt.style.context(style):
+            ax = plotting.plot_coefficients(
+                names, np.ones(20), label="standard deviation of what each adds to the score"
+            )
+            figure = ax.figure
+            assert isinstance(figure, Figure)
+            laid_out(figure)
+            box = ax.xaxis.label.get_window_extent()
+            assert box.x0 >= 0.0
+            assert box.x1 <= figure.bbox.width
+            assert touching(figure, ax.get_yticklabels()) == []
+
+
+def test_limits_of_bins_stay_different_and_dates_are_dates():
+    income = Axis("income", ("a to b", "b to c", "c to d"), np.array([1.0, 20_000.0, 3e5, 4e7]))
+    month = Axis("seen (month)", ("1", "2", "12", "missing"), np.array([1.0, 1.0, 2.0, 12.0]))
+    when = Axis("seen (year)", ("a to b", "b to c"), np.array([2019.0, 2020.5, 2022.0]))
+    pairs = [
+        PairEffect((income, month), 0.2, np.zeros((3, 4))),
+        PairEffect((when, month), 0.1, np.zeros((2, 4))),
+    ]
+    first, second, _ = plotting.plot_interactions(pairs).axes
+    assert [text.get_text() for text in first.get_xticklabels()] == ["1", "2e+04", "3e+05", "4e+07"]
+    assert [text.get_text() for text in first.get_yticklabels()] == ["Jan", "Feb", "Dec", "missing"]
+    assert [text.get_text() for text in second.get_xticklabels()] == ["2018-12-31", "2020-07-01", "2021-12-31"]
+
+
+@pytest.mark.parametrize("width", [3.0, 5.0])
+def test_small_axes_hold_their_legend_and_their_names(width):
+    rng = np.random.default_rng(0)
+    positive = rng.random(300) < 0.3
+    models = {f"model number {i} with a long name": rng.standard_normal(300) + positive for i in range(4)}
+    figure, axes = new_figure(1, 1, (width, 0.8 * width))
+    ax = plotting.plot_roc(positive, models, ax=axes[0, 0])
+    laid_out(figure)
+    legend, inside = ax.get_legend().get_window_extent(), ax.get_window_extent()
+    assert legend.x0 >= inside.x0
+    assert legend.y1 <= inside.y1
+    for label in (ax.xaxis.label, ax.yaxis.label):
+        box = label.get_window_extent()
+        assert box.x0 >= 0.0
+        assert box.y0 >= 0.0
+        assert box.x1 <= figure.bbox.width
+        assert box.y1 <= figure.bbox.height
