@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -42,7 +40,7 @@ def explain(
     options.check_picture(picture)
     options.check_output("--picture", picture, model)
     options.check_output("--html", html, model)
-    if picture is not None or html is not None:
+    if picture is not None:
         require("plots", "matplotlib")
     from vrspam.tool import load_model
     from vrspam.tool.explanation import describe_curves, sum_by_column
@@ -51,15 +49,13 @@ def explain(
     loaded = load_model(model)
     if picture is not None:
         from vrspam.plotting.style import save_figure
-        from vrspam.tool.pages import features_picture
+        from vrspam.tool.pictures import features_picture
 
         save_figure(features_picture(loaded), picture)
     if html is not None:
         from vrspam.tool.pages import explanation_page
 
-        with tempfile.TemporaryDirectory() as folder:
-            page = explanation_page(loaded, Path(folder), model_name=model.name, parameter=options.as_option)
-            page.write(html)
+        explanation_page(loaded, model_name=model.name, parameter=options.as_option).write(html)
     effects = explain_model(loaded)
     columns = dict(sum_by_column(effects))
     if as_json:

@@ -18,6 +18,7 @@ from vrspam.data.errors import Problems
 from vrspam.data.first_pass import Label, Means
 from vrspam.data.readers import Source
 from vrspam.data.schema import infer_schema
+from vrspam.features.frames import rows_of
 from vrspam.tool.beside import beside_values, check_beside
 from vrspam.tool.columns import ColumnInspector
 
@@ -59,6 +60,13 @@ class OpenedTable:
     def relative_weights(self) -> np.ndarray | None:
         """The weights of rows in memory with the mean 1: only their ratios count, not their unit."""
         return None if self.weights is None else self.weights / self.weights.mean()
+
+    def take(self, places: np.ndarray) -> OpenedTable:
+        """The table with some of its rows, all in memory."""
+        rows, positive = self.load_rows()
+        beside = {name: getattr(self, name) for name in ("weights", "groups", "time")}
+        some = {name: None if values is None else values[places] for name, values in beside.items()}
+        return replace(self, loaded=(rows_of(rows, places), positive[places]), **some)
 
     def blocks(self) -> Iterator[tuple[Any, np.ndarray, np.ndarray | None]]:
         """Yield (rows as they are, whether each is positive, weights or None); rows in memory are one block."""

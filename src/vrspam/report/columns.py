@@ -1,0 +1,202 @@
+"""Pictures of a model: the curve of each column, pairs of columns as heat maps, bars of importances and of one row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from vrspam.inspection import Axis, PairEffect, Shape
+from vrspam.report.layout import Drawing
+from vrspam.report.numbers import percent, rounded, shorten, shorten_all
+from vrspam.report.svg import (
+    HEIGHT,
+    WIDTH,
+    Frame,
+    band,
+    box,
+    dot,
+    label_room,
+    line,
+    number_axes,
+    picture,
+    row_names,
+    rule,
+    segment,
+    words,
+    x_axis,
+)
+
+FEW_VALUES = 8  # a column of numbers with at most so many is drawn as points
+MANY_VALUES = 100  # of a column with more, the outermost hundredth may lie far off
+MOST_CATEGORIES = 14
+SQUEEZED = 4.0  # range of all rows / range of the middle 80 %: above this the axis is logarithmic, or cut
+ROW = 19.0  # height of a row of a list
+ADDED = "added to the score"
+
+
+def common_range(shapes: Sequence[Shape]) -> tuple[float, float]:
+    """The range of what columns add, so that all pictures have the same scale."""
+    every = [part for s in shapes for part in (s.contribution, s.low, s.high)]
+    every += [np.array(s.missing) for s in shapes if s.missing is not None]
+    every += [s.mean_score for s in shapes if s.mean_score is not None]
+    joined = np.concatenate([np.asarray(part, float) for part in every]) if every else np.zeros(1)
+    joined = joined[np.isfinite(joined)]
+    low, high = (float(joined.min()), float(joined.max())) if joined.size else (0.0, 0.0)
+    margin = 0.06 * (high - low) or 1.0
+    return low - margin, high + margin
+
+
+def column_picture(shape: Shape, ends: tuple[float, float]) -> Drawing:
+    """What one column adds to the score: a curve with its band, or points for categories and few values."""
+    drawn = _curve(shape, ends) if shape.numeric and shape.grid.size > FEW_VALUES else _values(shape, ends)
+    remarks = list(drawn[1])
+    if shape.together:
+        remarks.append(f"moves together with {', '.join(shorten(name, 40) for name in shape.together)}")
+    return Drawing(shape.name, drawn[0], "; ".join(remarks))
+
+
+def _curve(shape: Shape, ends: tuple[float, float]) -> tuple[str, list[str]]:
+    inner, log, remarks = _stretch(shape.grid)
+    grid, value = shape.grid[inner], shape.contribution[inner]
+    right = 12.0 if shape.missing is None else 58.0
+    frame = Frame.of((float(grid[0]), float(grid[-1])), ends, height=230.0, right=right, log=log)
+    marks = [number_axes(frame, f"{shorten(shape.name, 36)}{' (log scale)' if log else ''}", ADDED), rule(frame, y=0.0)]
+    marks.append(band(frame, grid, shape.low[inner], shape.high[inner]))
+    if shape.mean_score is not None:
+        marks.append(line(frame, grid, shape.mean_score[inner], "mean"))
+    marks.append(line(frame, grid, value))
+    steps = np.diff(grid)
+    if np.ptp(steps) > 1e-9 * steps.max():  # evenly spaced points belong to a straight line: they are not rows
+        for at in frame.x(grid[np.linspace(0, grid.size - 1, min(grid.size, 21)).astype(int)]):
+            marks.append(segment(float(at), frame.y.start, float(at), frame.y.start - 6.0, "tick"))
+    if shape.missing is not None:
+        at = frame.x.stop + 28.0
+        marks += _whisker(
+            at, [float(frame.y(part)) for part in shape.missing], "missing", _said("missing", shape.missing)
+        )
+        marks.append(words(at, frame.y.start + 15.0, "missing", "middle"))
+    label = f"What {shape.name} adds to the score, from {rounded(float(grid[0]))} to {rounded(float(grid[-1]))}."
+    return picture(frame, marks, label=label, kind="column"), remarks
+
+
+def _stretch(grid: np.ndarray) -> tuple[slice, bool, list[str]]:
+    """Which part of a grid is drawn, whether on a logarithmic scale, and what is to be said of it."""
+    if grid.size <= MANY_VALUES:
+        return slice(None), False, []
+    low, high = grid[[grid.size // 10, -1 - grid.size // 10]]  # the grid holds quantiles: 80 % of the rows are between
+    if np.ptp(grid) <= SQUEEZED * (high - low):
+        return slice(None), False, []
+    if grid[0] > 0.0:
+        return slice(None), True, []
+    cut = slice(grid.size // 100 + 1, grid.size - grid.size // 100 - 1)
+    return cut, False, [f"drawn without the outermost hundredth, to {rounded(grid[0])} and {rounded(grid[-1])}"]
+
+
+def _values(shape: Shape, ends: tuple[float, float]) -> tuple[str, list[str]]:
+    order = np.arange(shape.grid.size)
+    remarks = []
+    if not shape.numeric:
+        order = np.argsort(-np.abs(shape.contribution), kind="stable")[:MOST_CATEGORIES]
+        order = order[np.argsort(-shape.contribution[order], kind="stable")]
+        if order.size < shape.grid.size:
+            remarks.append(f"{order.size} of {shape.grid.size:,} categories, those with the largest effects")
+    names = [rounded(shape.grid[i]) if shape.numeric else str(shape.grid[i]) for i in order]
+    parts = [(shape.contribution[i], shape.low[i], shape.high[i]) for i in order]
+    means = [None if shape.mean_score is None else float(shape.mean_score[i]) for i in order]
+    if shape.missing is not None:
+        names, parts, means = [*names, "missing"], [*parts, shape.missing], [*means, shape.missing_mean_score]
+    height = max(ROW * len(names) + 56.0, 120.0)
+    frame = Frame.of(ends, (0.0, 1.0), height=height, left=min(label_room(names), 0.45 * WIDTH))
+    places = [frame.y.stop + ROW * (k + 0.6) for k in range(len(names))]
+    marks = [x_axis(frame, ADDED), row_names(frame, names, places), rule(frame, x=0.0)]
+    for name, part, mean, y in zip(names, parts, means, places, strict=True):
+        if mean is not None and np.isfinite(mean):
+            marks.append(dot(float(frame.x(mean)), y, "ring"))
+        css = "missing" if name == "missing" and shape.missing is part else "dot"
+        marks += _whisker(y, [float(frame.x(v)) for v in part], css, _said(name, part), across=True)
+    return picture(frame, marks, label=f"What each value of {shape.name} adds to the score."), remarks
+
+
+def _said(name: str, part: tuple[float, float, float]) -> str:
+    return (
+        f"{name}: {part[0]:+.3f} ({part[1]:+.3f} to {part[2]:+.3f})"
+        if np.isfinite(part).all()
+        else f"{name}: {part[0]:+.3f}"
+    )
+
+
+def _whisker(at: float, part: Sequence[float], css: str, title: str, across: bool = False) -> list[str]:
+    """A point with its interval, upright or across."""
+    value, low, high = part
+    bar = []
+    if np.isfinite(low) and np.isfinite(high):
+        bar = [segment(low, at, high, at) if across else segment(at, low, at, high)]
+    return [*bar, dot(value, at, css, title) if across else dot(at, value, css, title)]
+
+
+def heat_map(pair: PairEffect, largest: float) -> Drawing:
+    """What a pair of columns adds to the score beyond the curves of both, in bins of both."""
+    first, second = pair.columns
+    names = list(reversed(_bin_names(second)))
+    short = shorten_all(_bin_names(first), 14)
+    columns, rows = pair.values.shape
+    room = 10.0 + 5.0 * max(map(len, short))
+    frame = Frame.of(
+        (0.0, float(columns)), (0.0, float(rows)), height=HEIGHT + room - 20.0, left=min(label_room(names, 16), 0.4 * WIDTH),
+        bottom=room + 22.0,
+    )  # fmt: skip
+    wide, high = (frame.x.stop - frame.x.start) / columns, (frame.y.start - frame.y.stop) / rows
+    marks = []
+    for i in range(columns):
+        for j in range(rows):
+            value = float(pair.values[i, j])
+            x, y = frame.x.start + i * wide, frame.y.start - (j + 1) * high
+            where = f"{first.name}: {first.labels[i]}, {second.name}: {second.labels[j]}"
+            if np.isfinite(value):
+                css, strength = "cell up" if value > 0 else "cell down", min(1.0, abs(value) / largest)
+                marks.append(box(x, y, wide, high, css, f"{where}: {value:+.3f}", f' fill-opacity="{strength:.2f}"'))
+            else:
+                marks.append(box(x, y, wide, high, "cell none", f"{where}: fewer than three rows"))
+    places = [frame.y.stop + (k + 0.5) * high for k in range(rows)]
+    marks.append(row_names(frame, names, places, 16))
+    for i, (text, full) in enumerate(zip(short, first.labels, strict=True)):
+        at, below = frame.x.start + (i + 0.5) * wide + 3.0, frame.y.start + 12.0
+        marks.append(f'<g transform="translate({at:.1f} {below:.1f}) rotate(-50)">{words(0, 0, text, "end", full)}</g>')
+    marks.append(words((frame.x.start + frame.x.stop) / 2, frame.height - 4.0, shorten(first.name, 50), "middle name"))
+    remark = f"across: {shorten(first.name, 60)}; upwards: {shorten(second.name, 60)}; {percent(pair.share)} of the variance of the score"
+    label = f"How {first.name} and {second.name} interact."
+    return Drawing(
+        f"{shorten(first.name, 60)} × {shorten(second.name, 60)}", picture(frame, marks, label=label), remark
+    )
+
+
+def _bin_names(axis: Axis) -> list[str]:
+    return list(axis.labels)
+
+
+def bars(entries: Sequence[tuple[str, float]], label: str, title: str = "", values: Sequence[str] = ()) -> Drawing:
+    """One bar for each name, to the left of 0 for negative numbers; `values` stand behind the names."""
+    names = [name for name, _ in entries]
+    sizes = np.array([size for _, size in entries], dtype=float)
+    low, high = min(0.0, float(sizes.min(initial=0.0))), max(0.0, float(sizes.max(initial=0.0)))
+    margin = 0.16 * (high - low) or 1.0
+    shown = [
+        f"{name} = {value}" if value else name for name, value in zip(names, values or [""] * len(names), strict=True)
+    ]
+    frame = Frame.of(
+        (low - (margin if low < 0.0 else 0.0), high + margin), (0.0, 1.0),
+        height=ROW * len(names) + 50.0, left=min(label_room(shown, 30), 0.55 * WIDTH),
+    )  # fmt: skip
+    places = [frame.y.stop + ROW * (k + 0.5) for k in range(len(names))]
+    zero = float(frame.x(0.0))
+    marks = [x_axis(frame, label), row_names(frame, shown, places, 30), rule(frame, x=0.0)]
+    for name, size, y in zip(shown, sizes, places, strict=True):
+        end = float(frame.x(size))
+        text = f"{size:+.2f}" if low < 0.0 else f"{size:.2f}"
+        css = "bar up" if size >= 0.0 else "bar down"
+        marks.append(box(min(zero, end), y - 6.0, abs(end - zero), 12.0, css, f"{name}: {size:+.4f}"))
+        marks.append(
+            words(end + (4.0 if size >= 0.0 else -4.0), y + 4.0, text, "small" if size >= 0.0 else "small end")
+        )
+    return Drawing(title, picture(frame, marks, label=f"{title or label}: {', '.join(names[:5])}."))
