@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -99,7 +99,7 @@ def train(
     options.check_output("--model", model, data)
     options.check_output("--html", html, data, model)
     options.check_positive("--cost-ratio", cost_ratio)
-    opening = {"weights": weights, "groups": groups, "time": time, "dates": dates.value}
+    opening: dict[str, Any] = {"weights": weights, "groups": groups, "time": time, "dates": dates.value}
     opening |= {"drop": drop or (), "include": include or (), "categorical": categorical or ()}
     opening |= {"format": format, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
     opening |= {"max_categories": max_categories, "skip_errors": skip_errors, "streaming": streaming}

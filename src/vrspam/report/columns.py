@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 
 import numpy as np
 
-from vrspam.inspection import Axis, PairEffect, Shape
+from vrspam.inspection import PairEffect, Shape
 from vrspam.report.layout import Drawing
 from vrspam.report.numbers import percent, rounded, shorten, shorten_all
 from vrspam.report.svg import (
@@ -72,9 +73,8 @@ def _curve(shape: Shape, ends: tuple[float, float]) -> tuple[str, list[str]]:
             marks.append(segment(float(at), frame.y.start, float(at), frame.y.start - 6.0, "tick"))
     if shape.missing is not None:
         at = frame.x.stop + 28.0
-        marks += _whisker(
-            at, [float(frame.y(part)) for part in shape.missing], "missing", _said("missing", shape.missing)
-        )
+        ends_of = [float(frame.y(part)) for part in shape.missing]
+        marks += _whisker(at, ends_of, "missing", _said("missing", shape.missing))
         marks.append(words(at, frame.y.start + 15.0, "missing", "middle"))
     label = f"What {shape.name} adds to the score, from {rounded(float(grid[0]))} to {rounded(float(grid[-1]))}."
     return picture(frame, marks, label=label, kind="column"), remarks
@@ -119,11 +119,8 @@ def _values(shape: Shape, ends: tuple[float, float]) -> tuple[str, list[str]]:
 
 
 def _said(name: str, part: tuple[float, float, float]) -> str:
-    return (
-        f"{name}: {part[0]:+.3f} ({part[1]:+.3f} to {part[2]:+.3f})"
-        if np.isfinite(part).all()
-        else f"{name}: {part[0]:+.3f}"
-    )
+    interval = f" ({part[1]:+.3f} to {part[2]:+.3f})" if np.isfinite(part).all() else ""
+    return f"{name}: {part[0]:+.3f}{interval}"
 
 
 def _whisker(at: float, part: Sequence[float], css: str, title: str, across: bool = False) -> list[str]:
@@ -138,14 +135,12 @@ def _whisker(at: float, part: Sequence[float], css: str, title: str, across: boo
 def heat_map(pair: PairEffect, largest: float) -> Drawing:
     """What a pair of columns adds to the score beyond the curves of both, in bins of both."""
     first, second = pair.columns
-    names = list(reversed(_bin_names(second)))
-    short = shorten_all(_bin_names(first), 14)
+    names = list(reversed(second.labels))
+    short = shorten_all(first.labels, 14)
     columns, rows = pair.values.shape
     room = 10.0 + 5.0 * max(map(len, short))
-    frame = Frame.of(
-        (0.0, float(columns)), (0.0, float(rows)), height=HEIGHT + room - 20.0, left=min(label_room(names, 16), 0.4 * WIDTH),
-        bottom=room + 22.0,
-    )  # fmt: skip
+    left, height = min(label_room(names, 16), 0.4 * WIDTH), HEIGHT + room - 20.0
+    frame = Frame.of((0.0, float(columns)), (0.0, float(rows)), height=height, left=left, bottom=room + 22.0)
     wide, high = (frame.x.stop - frame.x.start) / columns, (frame.y.start - frame.y.stop) / rows
     marks = []
     for i in range(columns):
@@ -164,39 +159,51 @@ def heat_map(pair: PairEffect, largest: float) -> Drawing:
         at, below = frame.x.start + (i + 0.5) * wide + 3.0, frame.y.start + 12.0
         marks.append(f'<g transform="translate({at:.1f} {below:.1f}) rotate(-50)">{words(0, 0, text, "end", full)}</g>')
     marks.append(words((frame.x.start + frame.x.stop) / 2, frame.height - 4.0, shorten(first.name, 50), "middle name"))
-    remark = f"across: {shorten(first.name, 60)}; upwards: {shorten(second.name, 60)}; {percent(pair.share)} of the variance of the score"
-    label = f"How {first.name} and {second.name} interact."
-    return Drawing(
-        f"{shorten(first.name, 60)} × {shorten(second.name, 60)}", picture(frame, marks, label=label), remark
-    )
+    across, upwards = shorten(first.name, 60), shorten(second.name, 60)
+    remark = f"across: {across}; upwards: {upwards}; {percent(pair.share)} of the variance of the score"
+    drawn = picture(frame, marks, label=f"How {first.name} and {second.name} interact.")
+    return Drawing(f"{across} × {upwards}", drawn, remark)
 
 
-def _bin_names(axis: Axis) -> list[str]:
-    return list(axis.labels)
+def bars(
+    entries: Sequence[tuple[str, float]],
+    label: str,
+    title: str = "",
+    *,
+    values: Sequence[str] = (),
+    ends: tuple[float, float] | None = None,
+    spoken: str = "",
+) -> Drawing:
+    """One bar for each name, to the left of 0 for negative numbers.
 
-
-def bars(entries: Sequence[tuple[str, float]], label: str, title: str = "", values: Sequence[str] = ()) -> Drawing:
-    """One bar for each name, to the left of 0 for negative numbers; `values` stand behind the names."""
+    Parameters
+    ----------
+    entries : (name, size) of each bar
+    label : str
+        What the sizes are.
+    title : str
+    values : sequence of str
+        Stand behind the names.
+    ends : tuple of two floats, optional
+        The scale, for pictures that are to be compared.
+    spoken : str
+        What a screen reader says; by default the title and the first names.
+    """
     names = [name for name, _ in entries]
     sizes = np.array([size for _, size in entries], dtype=float)
-    low, high = min(0.0, float(sizes.min(initial=0.0))), max(0.0, float(sizes.max(initial=0.0)))
-    margin = 0.16 * (high - low) or 1.0
-    shown = [
-        f"{name} = {value}" if value else name for name, value in zip(names, values or [""] * len(names), strict=True)
-    ]
-    frame = Frame.of(
-        (low - (margin if low < 0.0 else 0.0), high + margin), (0.0, 1.0),
-        height=ROW * len(names) + 50.0, left=min(label_room(shown, 30), 0.55 * WIDTH),
-    )  # fmt: skip
+    shown = [f"{name} = {value}" if value else name for name, value in zip_longest(names, values, fillvalue="")]
+    low, high = ends or (float(sizes.min(initial=0.0)), float(sizes.max(initial=0.0)))
+    low, high = min(0.0, low), max(0.0, high)
+    margin = 0.2 * (high - low) or 1.0  # for the numbers at the ends of the bars
+    scale = (low - (margin if low < 0.0 else 0.0), high + margin)
+    left = min(label_room(shown, 30), 0.55 * WIDTH)
+    frame = Frame.of(scale, (0.0, 1.0), height=ROW * len(names) + 50.0, left=left, right=8.0)
     places = [frame.y.stop + ROW * (k + 0.5) for k in range(len(names))]
     zero = float(frame.x(0.0))
     marks = [x_axis(frame, label), row_names(frame, shown, places, 30), rule(frame, x=0.0)]
     for name, size, y in zip(shown, sizes, places, strict=True):
-        end = float(frame.x(size))
+        end, right = float(frame.x(size)), size >= 0.0
         text = f"{size:+.2f}" if low < 0.0 else f"{size:.2f}"
-        css = "bar up" if size >= 0.0 else "bar down"
-        marks.append(box(min(zero, end), y - 6.0, abs(end - zero), 12.0, css, f"{name}: {size:+.4f}"))
-        marks.append(
-            words(end + (4.0 if size >= 0.0 else -4.0), y + 4.0, text, "small" if size >= 0.0 else "small end")
-        )
-    return Drawing(title, picture(frame, marks, label=f"{title or label}: {', '.join(names[:5])}."))
+        marks.append(box(min(zero, end), y - 6.0, abs(end - zero), 12.0, f"bar {'up' if right else 'down'}"))
+        marks.append(words(end + (4.0 if right else -4.0), y + 4.0, text, "small" if right else "small end", name))
+    return Drawing(title, picture(frame, marks, label=spoken or f"{title or label}: {', '.join(names[:5])}."))

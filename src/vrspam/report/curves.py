@@ -15,7 +15,7 @@ from vrspam.report.numbers import NUMBERS, percent, shorten_all
 from vrspam.report.svg import Frame, band, box, dot, line, number_axes, picture, rule, segment, words, x_axis
 
 UNIT = (0.0, 1.0)
-BINS = 40
+BINS = (12, 40)  # least and most bars of a distribution
 OUTSIDE = 0.005  # share of the rows on each side that the outermost bars of a distribution hold
 GUESSING = "dashed: scores drawn at random"
 
@@ -94,7 +94,7 @@ def calibration(
         at = min(at, top)
         marks.append(_point(frame, at, float(np.interp(at, predicted, observed))))
     label = f"Calibration: observed share of rows with {names['positive']} against predicted probability."
-    remark = f"upwards: rows with {names['positive']} in groups of similar probability, with 95 % intervals; dashed: as predicted"
+    remark = f"upwards: rows with {names['positive']} in groups, with 95 % intervals; dashed: as predicted"
     return Drawing("Calibration", picture(frame, marks, label=label, kind="calibration"), remark)
 
 
@@ -109,7 +109,8 @@ def distribution(
     low, high = np.quantile(scores, [OUTSIDE, 1.0 - OUTSIDE])
     if not low < high:
         low, high = low - 0.5, high + 0.5
-    edges = np.linspace(low, high, BINS + 1)
+    smaller = int(min(positive.sum(), (~positive).sum()))
+    edges = np.linspace(low, high, int(np.clip(np.sqrt(smaller), *BINS)) + 1)
     mass = np.ones(scores.size) if weights is None else weights
     inside = np.clip(scores, low, high)
     shares = []
@@ -164,9 +165,8 @@ def forest(rows: Sequence[tuple[str, float, float, float, bool]], reference: flo
     """
     names = shorten_all([row[0] for row in rows], 22)
     least = max(0.0, min(0.5, *(row[2] for row in rows)))
-    frame = Frame.of(
-        (least, 1.0), UNIT, width=480.0, height=44.0 + 22.0 * len(rows), left=12.0 + 6.6 * max(map(len, names))
-    )
+    left, height = 12.0 + 6.6 * max(map(len, names)), 52.0 + 21.0 * len(rows)
+    frame = Frame.of((least, 1.0), UNIT, width=440.0, height=height, left=left)
     marks = [x_axis(frame, "AUC"), rule(frame, x=reference, css="guess")]
     for number, (row, name) in enumerate(zip(rows, names, strict=True)):
         y = frame.y.stop + 11.0 + 21.0 * number

@@ -1,18 +1,19 @@
 """The threshold slider: a set of thresholds with exact counts, thin enough for a page, and the controls around it.
 
-A page cannot hold 200,000 thresholds. Between two that are kept, no curve of the page moves by more than a fraction of a
-pixel; the counts of those that are kept are those of all rows.
+A page cannot hold 200,000 thresholds. Between two that are kept, no curve of the page moves by more than a fraction
+of a pixel; the counts of those that are kept are those of all rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
 
 import numpy as np
 
+from vrspam.report.layout import Drawing, Grid
 from vrspam.report.numbers import NUMBERS, percent, rounded, short_between
 
 FINE = 1.0 / 1500.0  # of the side of a picture, less than half a pixel: how far curves may move between two thresholds
@@ -153,6 +154,8 @@ class Explorer:
         How many false alarms are as bad as one missed positive, before the reader changes it.
     start : str
         Why the slider stands where it does.
+    pictures : sequence of Drawing
+        Curves on which the slider moves a point (`vrspam.report.curves`).
     """
 
     stops: Stops
@@ -160,9 +163,11 @@ class Explorer:
     names: Mapping[str, str]
     ratio: float
     start: str
+    pictures: Sequence[Drawing] = ()
 
     def html(self) -> str:
-        return f'<div class="explorer">{self._bar()}<div class="calls">{self._matrix()}{self._shares()}</div></div>'
+        calls = f'<div class="calls">{self._matrix()}{self._shares()}</div>'
+        return f'<div class="explorer">{self._bar()}{calls}{Grid(self.pictures, "curves").html()}</div>'
 
     def _bar(self) -> str:
         stops, place = self.stops, self.place
@@ -185,14 +190,16 @@ class Explorer:
         positive, negative = (escape(self.names[side]) for side in ("positive", "negative"))
 
         def count(name: str, css: str, note: str) -> str:
-            return f'<td class="{css}"><output data-show="{name}"{NUMBERS}>{_count(shown[name])}</output><small>{note}</small></td>'
+            number = f'<output data-show="{name}"{NUMBERS}>{_count(shown[name])}</output>'
+            return f'<td class="{css}">{number}<small>{note}</small></td>'
 
+        found = count("tp", "right", "found") + count("fn", "wrong", "missed")
+        others = count("fp", "wrong", "false alarms") + count("tn", "right", "left alone")
         return (
-            '<table class="confusion"><caption>Rows by what they are and what they are called</caption><thead><tr><td></td>'
-            '<th scope="col">called positive</th><th scope="col">not called</th></tr></thead><tbody>'
-            f'<tr><th scope="row"><bdi>{positive}</bdi></th>{count("tp", "right", "found")}{count("fn", "wrong", "missed")}</tr>'
-            f'<tr><th scope="row"><bdi>{negative}</bdi></th>{count("fp", "wrong", "false alarms")}'
-            f"{count('tn', 'right', 'left alone')}</tr></tbody></table>"
+            '<table class="confusion"><caption>Rows by what they are and what they are called</caption>'
+            '<thead><tr><td></td><th scope="col">called positive</th><th scope="col">not called</th></tr></thead>'
+            f'<tbody><tr><th scope="row"><bdi>{positive}</bdi></th>{found}</tr>'
+            f'<tr><th scope="row"><bdi>{negative}</bdi></th>{others}</tr></tbody></table>'
         )
 
     def _shares(self) -> str:

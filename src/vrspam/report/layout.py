@@ -18,7 +18,7 @@ from functools import cache
 from html import escape
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from vrspam._utils.atomic import write_text
 from vrspam.report.numbers import NUMBERS
@@ -172,15 +172,16 @@ class Alert:
     items: Sequence[str]
 
     def html(self) -> str:
-        return f'<aside class="alert" aria-label="{escape(self.title)}"><h3>{escape(self.title)}</h3>{Bullets(self.items).html()}</aside>'
+        title, items = escape(self.title), Bullets(self.items).html()
+        return f'<aside class="alert" aria-label="{title}"><h3>{title}</h3>{items}</aside>'
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Blocks side by side, as many as there is room for; `least` is their least width: small, medium or large."""
+    """Blocks side by side, as many as there is room for; `least` is their least width."""
 
     blocks: Sequence[Block]
-    least: str = "medium"
+    least: Literal["medium", "large", "curves"] = "medium"
 
     def html(self) -> str:
         return f'<div class="grid {escape(self.least)}">{"".join(block.html() for block in self.blocks)}</div>'

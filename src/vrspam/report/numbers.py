@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-#: The attribute of elements whose numbers the page writes as the reader's browser does (0,83 in German). Such an element
-#: must hold no names from a file.
+#: The attribute of elements whose numbers the page writes as the reader's browser does (0,83 in German). Such an
+#: element must hold no names from a file.
 NUMBERS = " data-numbers"
 
 

@@ -48,7 +48,7 @@ class Scale:
         step = 10.0 ** np.floor(np.log10(span / most))
         step *= next(factor for factor in (1, 2, 2.5, 5, 10) if span / (factor * step) <= most)
         first = np.ceil(self.low / step - 1e-9)
-        return [float(f"{step * k:.12g}") for k in np.arange(first, np.floor(self.high / step + 1e-9) + 1)]
+        return [float(f"{step * k:.12g}") + 0.0 for k in np.arange(first, np.floor(self.high / step + 1e-9) + 1)]
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Frame:
         width: float = WIDTH,
         height: float = HEIGHT,
         left: float = 46.0,
-        right: float = 12.0,
+        right: float = 20.0,
         top: float = 8.0,
         bottom: float = 42.0,
         log: bool = False,
@@ -129,11 +129,8 @@ def y_axis(frame: Frame, label: str, *, shares: bool = False) -> str:
         parts.append(f'<path class="grid-line" d="M{frame.x.start:g} {at:.1f}H{frame.x.stop:g}"/>')
         parts.append(f'<text x="{frame.x.start - 6:g}" y="{at + 4:.1f}" class="end">{escape(text)}</text>')
     middle = (frame.y.start + frame.y.stop) / 2
-    name = (
-        f'<text transform="translate(11 {middle:g}) rotate(-90)" class="middle name">{escape(shorten(label, 40))}</text>'
-        if label
-        else ""
-    )
+    place, text = f'transform="translate(11 {middle:g}) rotate(-90)"', escape(shorten(label, 40))
+    name = f'<text {place} class="middle name">{text}</text>' if label else ""
     return f"<g{NUMBERS}>{''.join(parts)}</g>{name}"
 
 

@@ -96,10 +96,8 @@ def split_off(opened: OpenedTable, share: float, seed: int) -> np.ndarray:
         rng = np.random.default_rng(seed)
         sides = [rng.permutation(np.flatnonzero(side)) for side in (positive, ~positive)]
         kept = np.sort(np.concatenate([side[: round(share * side.size)] for side in sides]))
-    for part, where in (
-        (kept, "kept for the test"),
-        (np.setdiff1d(np.arange(positive.size), kept), "left to train on"),
-    ):
+    others = np.setdiff1d(np.arange(positive.size), kept)
+    for part, where in ((kept, "kept for the test"), (others, "left to train on")):
         smaller = int(min(positive[part].sum(), (~positive[part]).sum()))
         if smaller < LEAST:
             raise WordedError(

@@ -68,8 +68,8 @@ def _curves(model: Model) -> list[Block]:
     """Bars of the importances, and the curves of the columns, the most important first."""
     found = [item for item in find_strongest(model, MOST_FEATURES) if np.isfinite(item[1])]
     blocks: list[Block] = []
-    title = "Picture: what the model looks at"
-    strengths = [bars(found, describe_size(model), title)] if found else []
+    spoken = f"Picture: what the model looks at, {describe_size(model)}."
+    strengths = [bars(found, _size_label(model), "What matters most", spoken=spoken)] if found else []
     if model.shapes is None:
         return [Grid(strengths, "large")]
     shapes = sorted(model.shapes.columns, key=lambda shape: -shape.importance)
@@ -82,6 +82,13 @@ def _curves(model: Model) -> list[Block]:
     if len(shown) > MOST_CURVES:
         blocks.append(Text(f"{len(shown) - MOST_CURVES:,} columns that matter less are not drawn.", soft=True))
     return blocks
+
+
+def _size_label(model: Model) -> str:
+    """What the bars of a model are, in few words."""
+    if model.features is None:
+        return "change of the score for one deviation"
+    return "spread of what the column adds" if model.shapes is not None else "part of the difference of the classes"
 
 
 def _feature_table(model: Model) -> list[Block]:
@@ -178,11 +185,11 @@ def training_facts(model: Model) -> dict[str, str]:
     if facts.get("loss", "squared") != "squared":
         words["loss"] = facts["loss"]
     if facts.keys() >= {"l2", "l1"}:
-        words["l2, l1"] = f"{facts['l2']:.3g}, {facts['l1']:.3g}"
-    if facts.get("penalty", "elasticnet") != "elasticnet":
-        words["penalty"] = facts["penalty"]
+        kind = "" if facts.get("penalty", "elasticnet") == "elasticnet" else f"{facts['penalty']}, "
+        words["penalty"] = f"{kind}l2 = {facts['l2']:.3g} against large coefficients, l1 = {facts['l1']:.3g} for zeros"
     if (accuracy := describe_accuracy(facts)) is not None:
-        words["certificate"] = accuracy
+        meaning = "; no other coefficients have a training objective that is smaller by more than this part of it"
+        words["certificate"] = accuracy + (meaning if "relative_gap" in facts else "")
     words["calibration"] = "none" if model.calibration is None else model.calibration.method
     words["page written by"] = f"vrspam {__version__}"
     return words

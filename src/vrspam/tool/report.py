@@ -166,21 +166,15 @@ def _unseen_rows(trained: Trained) -> tuple[HeldOut, np.ndarray | None, np.ndarr
     model, opened = trained.model, trained.opened
     if trained.kept is None:
         held_out, weights = trained.held_out, trained.weights
-        if (
-            weights is None and np.ptp(held_out.weights) > 0.0
-        ):  # a sample of a stream, or rows that several folds hold out
+        if weights is None and np.ptp(held_out.weights) > 0.0:  # a sample of a stream, say
             weights = held_out.weights
         method = None if model.calibration is None else model.calibration.method
         return held_out, None if method is None else cross_calibrated(held_out, method), weights
     some = opened.take(trained.kept)
     X, positive = some.load_rows() if model.features is not None else some.load()
     scores = model.score(X)
-    ones = np.ones(positive.size)
-    return (
-        HeldOut(positive, scores, np.zeros(positive.size, dtype=int), ones, trained.kept),
-        None,
-        some.relative_weights,
-    )
+    part = HeldOut(positive, scores, np.zeros(positive.size, dtype=int), np.ones(positive.size), trained.kept)
+    return part, None, some.relative_weights
 
 
 def cross_calibrated(held_out: HeldOut, method: str) -> np.ndarray:
@@ -195,9 +189,7 @@ def cross_calibrated(held_out: HeldOut, method: str) -> np.ndarray:
     found = np.empty(held_out.scores.size)
     for number in np.unique(held_out.fold):
         inside = held_out.fold == number
-        others = (
-            ~inside if min(held_out.positive[~inside].sum(), (~held_out.positive[~inside]).sum()) else inside | True
-        )
+        others = ~inside if 0 < held_out.positive[~inside].sum() < (~inside).sum() else np.ones_like(inside)
         fitted = calibrate(held_out.scores[others], held_out.positive[others], method, held_out.weights[others])
         found[inside] = fitted(held_out.scores[inside])
     return found

@@ -175,6 +175,6 @@ def _name(value: Any) -> str:
         return "missing"
     if isinstance(value, bool | str):
         return str(value)
-    return (
-        f"{value:,}" if isinstance(value, int) else str(int(value)) if float(value).is_integer() else rounded(value, 4)
-    )
+    if isinstance(value, float) and not value.is_integer():
+        return rounded(value, 4)
+    return str(int(value)) if isinstance(value, float | int) else str(value)

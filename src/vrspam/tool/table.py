@@ -65,7 +65,7 @@ class OpenedTable:
         """The table with some of its rows, all in memory."""
         rows, positive = self.load_rows()
         beside = {name: getattr(self, name) for name in ("weights", "groups", "time")}
-        some = {name: None if values is None else values[places] for name, values in beside.items()}
+        some: Any = {name: None if values is None else values[places] for name, values in beside.items()}
         return replace(self, loaded=(rows_of(rows, places), positive[places]), **some)
 
     def blocks(self) -> Iterator[tuple[Any, np.ndarray, np.ndarray | None]]:

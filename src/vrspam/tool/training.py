@@ -22,6 +22,7 @@ from vrspam.model_selection.calibration import METHODS
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.moments.spread import spread
 from vrspam.objective import LOSSES
+from vrspam.objective.choice import LossName
 from vrspam.objective.penalties import CONCAVE, PenaltyName
 from vrspam.tool import data_checks
 from vrspam.tool.curves import shapes_of
@@ -43,7 +44,7 @@ def train(
     *,
     l1: str | Sequence[float] = (0.0,),
     penalty: PenaltyName = "elasticnet",
-    loss: str = "squared",
+    loss: LossName = "squared",
     features: Any = None,
     max_fpr: float | None = None,
     calibration: str = "sigmoid",
