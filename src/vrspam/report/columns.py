@@ -32,6 +32,8 @@ FEW_VALUES = 8  # a column of numbers with at most so many is drawn as points
 MANY_VALUES = 100  # of a column with more, the outermost hundredth may lie far off
 MOST_CATEGORIES = 14
 SQUEEZED = 4.0  # range of all rows / range of the middle 80 %: above this the axis is logarithmic, or cut
+BAR_LETTERS = 25  # of a name beside a bar
+MOST_IN_TITLE = 70  # letters of a name above a picture
 ROW = 19.0  # height of a row of a list
 ADDED = "added to the score"
 
@@ -54,14 +56,15 @@ def column_picture(shape: Shape, ends: tuple[float, float]) -> Drawing:
     remarks = list(drawn[1])
     if shape.together:
         remarks.append(f"moves together with {', '.join(shorten(name, 40) for name in shape.together)}")
-    return Drawing(shape.name, drawn[0], "; ".join(remarks))
+    return Drawing(shorten(shape.name, MOST_IN_TITLE), drawn[0], "; ".join(remarks))
 
 
 def _curve(shape: Shape, ends: tuple[float, float]) -> tuple[str, list[str]]:
     inner, log, remarks = _stretch(shape.grid)
     grid, value = shape.grid[inner], shape.contribution[inner]
     right = 12.0 if shape.missing is None else 58.0
-    frame = Frame.of((float(grid[0]), float(grid[-1])), ends, height=230.0, right=right, log=log)
+    whole = bool((grid == np.round(grid)).all())
+    frame = Frame.of((float(grid[0]), float(grid[-1])), ends, height=230.0, right=right, log=log, whole=whole)
     marks = [number_axes(frame, f"{shorten(shape.name, 36)}{' (log scale)' if log else ''}", ADDED), rule(frame, y=0.0)]
     marks.append(band(frame, grid, shape.low[inner], shape.high[inner]))
     if shape.mean_score is not None:
@@ -165,6 +168,14 @@ def heat_map(pair: PairEffect, largest: float) -> Drawing:
     return Drawing(f"{across} × {upwards}", drawn, remark)
 
 
+def _with_value(name: str, value: str) -> str:
+    """A column and its value in a row, short enough to stand beside a bar."""
+    if not value:
+        return name
+    value = shorten(value, 12)
+    return f"{shorten(name, BAR_LETTERS - 3 - len(value))} = {value}"
+
+
 def bars(
     entries: Sequence[tuple[str, float]],
     label: str,
@@ -191,16 +202,16 @@ def bars(
     """
     names = [name for name, _ in entries]
     sizes = np.array([size for _, size in entries], dtype=float)
-    shown = [f"{name} = {value}" if value else name for name, value in zip_longest(names, values, fillvalue="")]
+    shown = [_with_value(name, value) for name, value in zip_longest(names, values, fillvalue="")]
     low, high = ends or (float(sizes.min(initial=0.0)), float(sizes.max(initial=0.0)))
     low, high = min(0.0, low), max(0.0, high)
     margin = 0.2 * (high - low) or 1.0  # for the numbers at the ends of the bars
     scale = (low - (margin if low < 0.0 else 0.0), high + margin)
-    left = min(label_room(shown, 30), 0.55 * WIDTH)
+    left = label_room(shown, BAR_LETTERS)
     frame = Frame.of(scale, (0.0, 1.0), height=ROW * len(names) + 50.0, left=left, right=8.0)
     places = [frame.y.stop + ROW * (k + 0.5) for k in range(len(names))]
     zero = float(frame.x(0.0))
-    marks = [x_axis(frame, label), row_names(frame, shown, places, 30), rule(frame, x=0.0)]
+    marks = [x_axis(frame, label), row_names(frame, shown, places, BAR_LETTERS), rule(frame, x=0.0)]
     for name, size, y in zip(shown, sizes, places, strict=True):
         end, right = float(frame.x(size)), size >= 0.0
         text = f"{size:+.2f}" if low < 0.0 else f"{size:.2f}"

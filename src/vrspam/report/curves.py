@@ -117,7 +117,9 @@ def distribution(
     for side in (~positive, positive):
         counts = np.histogram(inside[side], edges, weights=mass[side])[0]
         shares.append(counts / counts.sum())
-    frame = Frame.of((low, high), (0.0, 1.05 * max(share.max() for share in shares)), width=780.0, height=260.0)
+    frame = Frame.of(
+        (low, high), (0.0, 1.05 * max(share.max() for share in shares)), width=480.0, height=250.0, top=44.0
+    )
     marks = [number_axes(frame, "score", "")]
     for css, share in zip(("negative", "positive"), shares, strict=True):
         steps_x, steps_y = np.repeat(edges, 2), np.concatenate([[0.0], np.repeat(share, 2), [0.0]])
@@ -146,7 +148,7 @@ def two_curves(title: str, curves: Mapping[str, tuple[np.ndarray, np.ndarray]], 
 def auc_scale(auc: float, low: float, high: float) -> str:
     """An AUC and its interval on a scale from guessing to perfect."""
     least = 0.5 if low >= 0.5 else float(np.floor(10 * low) / 10)
-    frame = Frame.of((least, 1.0), UNIT, width=300.0, height=52.0, left=12.0, right=14.0, top=4.0, bottom=22.0)
+    frame = Frame.of((least, 1.0), UNIT, width=240.0, height=52.0, left=6.0, right=8.0, top=4.0, bottom=22.0)
     a, b, at = (float(v) for v in (frame.x(low), frame.x(high), frame.x(auc)))
     marks = [
         segment(frame.x.start, 16.0, frame.x.stop, 16.0, "scale"),
@@ -166,7 +168,7 @@ def forest(rows: Sequence[tuple[str, float, float, float, bool]], reference: flo
     names = shorten_all([row[0] for row in rows], 22)
     least = max(0.0, min(0.5, *(row[2] for row in rows)))
     left, height = 12.0 + 6.6 * max(map(len, names)), 52.0 + 21.0 * len(rows)
-    frame = Frame.of((least, 1.0), UNIT, width=440.0, height=height, left=left)
+    frame = Frame.of((least, 1.0), UNIT, width=360.0, height=height, left=left)
     marks = [x_axis(frame, "AUC"), rule(frame, x=reference, css="guess")]
     for number, (row, name) in enumerate(zip(rows, names, strict=True)):
         y = frame.y.stop + 11.0 + 21.0 * number
@@ -194,8 +196,8 @@ def _legend(frame: Frame, entries: Sequence[tuple[str, str]], below: bool = Fals
     parts = []
     short = shorten_all([name for _, name in entries], 44 if below else 34)
     for number, ((css, name), text) in enumerate(zip(entries, short, strict=True)):
-        y = (frame.y.start - 30.0 if below else frame.y.stop + 10.0) + 18.0 * number
-        x = frame.x.start + 160.0 if below else frame.x.stop - 8.0 - 6.6 * max(map(len, short))
+        y = (frame.y.start - 30.0 if below else 12.0) + 18.0 * number
+        x = frame.x.start + (160.0 if below else 24.0)
         parts.append(box(x - 22.0, y - 6.0, 14.0, 10.0, f"key {css}"))
         parts.append(words(x - 3.0, y + 3.5, text, "", name if text != name else ""))
     return "".join(parts)

@@ -62,8 +62,8 @@ class Table:
 
     def html(self) -> str:
         head = "".join(
-            f'<th scope="col" aria-sort="none"><button type="button">{escape(name)}</button></th>'
-            for name in self.columns
+            f'<th scope="col" aria-sort="none"{self._side(place)}><button type="button">{escape(name)}</button></th>'
+            for place, name in enumerate(self.columns)
         )
         body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in self.rows)
         caption = f"<caption><span>{escape(self.caption)}</span></caption>" if self.caption else ""
@@ -72,6 +72,12 @@ class Table:
             f'<div class="wide" tabindex="0" role="region" aria-label="{name}"><table class="sortable">{caption}'
             f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
         )
+
+    def _side(self, column: int) -> str:
+        """Where the heading of a column stands: above numbers at the right."""
+        cells = [row[column] for row in self.rows if row[column] not in ("", "–")]
+        numbers = bool(cells) and all(isinstance(cell, Cell) and cell.sort is not None for cell in cells)
+        return ' class="number"' if numbers else ""
 
 
 @dataclass(frozen=True)
@@ -181,7 +187,7 @@ class Grid:
     """Blocks side by side, as many as there is room for; `least` is their least width."""
 
     blocks: Sequence[Block]
-    least: Literal["medium", "large", "curves"] = "medium"
+    least: Literal["medium", "large", "curves", "beside"] = "medium"
 
     def html(self) -> str:
         return f'<div class="grid {escape(self.least)}">{"".join(block.html() for block in self.blocks)}</div>'

@@ -9,24 +9,25 @@ import numpy as np
 #: The attribute of elements whose numbers the page writes as the reader's browser does (0,83 in German). Such an
 #: element must hold no names from a file.
 NUMBERS = " data-numbers"
+SPACE = "\N{NO-BREAK SPACE}"
 
 
 def percent(share: float, digits: int = 1) -> str:
-    """A share in percent.
+    """A share in percent; no line breaks before the sign.
 
     >>> percent(0.1362), percent(0.5, 0), percent(0.00002)
-    ('13.6 %', '50 %', 'less than 0.1 %')
+    ('13.6\\xa0%', '50\\xa0%', 'less than 0.1\\xa0%')
     """
     if 0.0 < share < 0.5 * 10.0 ** -(digits + 2):
-        return f"less than {10.0**-digits:.{digits}f} %"
-    return f"{100.0 * share:.{digits}f} %"
+        return f"less than {10.0**-digits:.{digits}f}{SPACE}%"
+    return f"{100.0 * share:.{digits}f}{SPACE}%"
 
 
 def rounded(value: float, digits: int = 3) -> str:
     """A number with so many significant digits, without an exponent where that can be read.
 
-    >>> rounded(1234.5), rounded(0.01234), rounded(1.5e-7), rounded(0.0), rounded(2500000.0)
-    ('1,234', '0.0123', '1.5e-07', '0', '2,500,000')
+    >>> rounded(12345.6), rounded(0.01234), rounded(1.5e-7), rounded(0.0), rounded(2024.0)
+    ('12,346', '0.0123', '1.5e-07', '0', '2024')
     """
     size = abs(value)
     if size == 0.0 or not np.isfinite(value):
@@ -34,7 +35,7 @@ def rounded(value: float, digits: int = 3) -> str:
     if size >= 1e9 or size < 1e-4:
         return f"{value:.{digits}g}"
     places = max(0, digits - 1 - int(np.floor(np.log10(size))))
-    text = f"{value:,.{places}f}"
+    text = f"{value:,.{places}f}" if size >= 1e4 else f"{value:.{places}f}"  # 2024 may be a year
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 

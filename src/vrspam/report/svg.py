@@ -14,20 +14,26 @@ import numpy as np
 
 from vrspam.report.numbers import NUMBERS, rounded, shorten, shorten_all
 
-WIDTH, HEIGHT = 380.0, 300.0
+WIDTH, HEIGHT = 330.0, 270.0
+LARGEST = 1.3  # most pixels of the screen for a unit
+BROAD = 400.0  # a wider picture has larger letters on a phone
 LETTER = 6.3  # about the width of a letter of a label
 MOST_LETTERS = 22  # of a label beside an axis
 
 
 @dataclass(frozen=True)
 class Scale:
-    """From values to places along one side of a picture; with `log`, equal ratios are equally long."""
+    """From values to places along one side of a picture.
+
+    With `log` equal ratios are equally long; `whole` values have no ticks between them.
+    """
 
     low: float
     high: float
     start: float
     stop: float
     log: bool = False
+    whole: bool = False
 
     def __call__(self, values: np.ndarray | float) -> np.ndarray:
         with np.errstate(all="ignore"):
@@ -47,6 +53,7 @@ class Scale:
             return [self.low]
         step = 10.0 ** np.floor(np.log10(span / most))
         step *= next(factor for factor in (1, 2, 2.5, 5, 10) if span / (factor * step) <= most)
+        step = np.ceil(step) if self.whole else step
         first = np.ceil(self.low / step - 1e-9)
         return [float(f"{step * k:.12g}") + 0.0 for k in np.arange(first, np.floor(self.high / step + 1e-9) + 1)]
 
@@ -68,14 +75,15 @@ class Frame:
         *,
         width: float = WIDTH,
         height: float = HEIGHT,
-        left: float = 46.0,
+        left: float = 44.0,
         right: float = 20.0,
         top: float = 8.0,
         bottom: float = 42.0,
         log: bool = False,
+        whole: bool = False,
     ) -> Frame:
         """A plot area within margins, for values from x[0] to x[1] and y[0] to y[1]."""
-        return cls(Scale(*x, left, width - right, log), Scale(*y, height - bottom, top), width, height)
+        return cls(Scale(*x, left, width - right, log, whole), Scale(*y, height - bottom, top), width, height)
 
     def data(self) -> str:
         """What the script of the page needs to find values under the pointer."""
@@ -83,13 +91,13 @@ class Frame:
         return f'data-frame="{" ".join(numbers)}"' + (" data-log" if self.x.log else "")
 
 
-def picture(frame: Frame, marks: Iterable[str], *, label: str, kind: str = "", more: str = "") -> str:
+def picture(frame: Frame, marks: Iterable[str], *, label: str, kind: str = "") -> str:
     """The picture; `label` is what a screen reader says of it, `kind` what the script of the page makes of it."""
+    size = f'viewBox="0 0 {frame.width:g} {frame.height:g}" width="{LARGEST * frame.width:.0f}"'
+    broad = ' class="broad"' if frame.width > BROAD else ""
     kind = f' data-kind="{escape(kind)}"' if kind else ""
-    return (
-        f'<svg viewBox="0 0 {frame.width:g} {frame.height:g}" role="img" aria-label="{escape(label)}"{kind} '
-        f"{frame.data()}{more}>{''.join(marks)}</svg>"
-    )
+    spoken = f'role="img" aria-label="{escape(label)}"'
+    return f"<svg {size}{broad} {spoken}{kind} {frame.data()}>{''.join(marks)}</svg>"
 
 
 def number_axes(frame: Frame, x_label: str, y_label: str, *, shares: bool = False) -> str:
@@ -115,8 +123,10 @@ def x_axis(frame: Frame, label: str, *, shares: bool = False, lines: bool = True
         if lines:
             parts.append(f'<path class="grid-line" d="M{at:.1f} {base:g}V{top:g}"/>')
         parts.append(f'<text x="{at:.1f}" y="{base + 15:g}" class="middle">{escape(text)}</text>')
-    middle = (frame.x.start + frame.x.stop) / 2
-    name = f'<text x="{middle:g}" y="{frame.height - 6:g}" class="middle name">{escape(shorten(label, 52))}</text>'
+    short = shorten(label, int(frame.width / LETTER))
+    half = LETTER * len(short) / 2
+    middle = min(max((frame.x.start + frame.x.stop) / 2, half), frame.width - half)  # within the picture
+    name = words(middle, frame.height - 6.0, short, "middle name", label if short != label else "")
     return f"<g{NUMBERS}>{''.join(parts)}</g>{name}"
 
 

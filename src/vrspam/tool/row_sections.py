@@ -40,7 +40,7 @@ def describe_groups(groups: tuple[Subgroup, ...], evaluation: Evaluation) -> lis
         title, remark = f"AUC by {column}", "dashed: all rows"
         picture = [Drawing(title, curves.forest(drawn, evaluation.auc.auc), remark)] if drawn else []
         table = Table(GROUP_COLUMNS, [_group_row(group) for group in levels], column)
-        blocks.append(Grid([*picture, table], "large"))
+        blocks.append(Grid([*picture, table], "beside" if picture else "large"))
     return blocks
 
 
@@ -92,7 +92,8 @@ def _card(
     words.append(f"above {percent(row.above, 0)} of the rows with {other}")
     if report.folds is not None:
         words.append(f"score of the final model {row.own_score:+.2f}")
-    shown, rest = row.parts[:MOST_PARTS], row.parts[MOST_PARTS:]
+    most = MOST_PARTS if len(row.parts) > MOST_PARTS + 1 else len(row.parts)
+    shown, rest = row.parts[:most], row.parts[most:]
     entries, values = [(name, part) for name, _, part in shown], [value for _, value, _ in shown]
     if rest:
         entries.append((f"{len(rest)} other columns", sum(part for *_, part in rest)))

@@ -16,7 +16,7 @@ from vrspam.tool.explanation import explain_rows
 from vrspam.tool.model import Model
 from vrspam.tool.table import OpenedTable
 
-EACH = 3  # highest, lowest and most wrong rows
+EACH = 4  # highest, lowest and most wrong rows
 KINDS = ("highest scores", "lowest scores", "most wrong", "spread over the ranking")
 
 
