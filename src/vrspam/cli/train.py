@@ -123,7 +123,7 @@ def train(
     from vrspam.tool.training import fit_file
 
     with warnings_as_lines():
-        found = fit_file(data, target, positive, plan, fingerprint=not no_fingerprint, **opening)
+        found = fit_file(data, target, positive, plan, fingerprint=not no_fingerprint, by=by or (), **opening)
         trained = found.model
         if html is not None:
             from vrspam.tool.report import report_of

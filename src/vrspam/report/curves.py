@@ -117,9 +117,8 @@ def distribution(
     for side in (~positive, positive):
         counts = np.histogram(inside[side], edges, weights=mass[side])[0]
         shares.append(counts / counts.sum())
-    frame = Frame.of(
-        (low, high), (0.0, 1.05 * max(share.max() for share in shares)), width=480.0, height=250.0, top=44.0
-    )
+    highest = 1.05 * max(float(share.max()) for share in shares)
+    frame = Frame.of((low, high), (0.0, highest), width=480.0, height=250.0, top=44.0)
     marks = [number_axes(frame, "score", "")]
     for css, share in zip(("negative", "positive"), shares, strict=True):
         steps_x, steps_y = np.repeat(edges, 2), np.concatenate([[0.0], np.repeat(share, 2), [0.0]])

@@ -11,7 +11,6 @@ import numpy as np
 
 from vrspam._utils.messages import Parameter, WordedError
 from vrspam.data import Chunks, DataError
-from vrspam.data.errors import no_column
 from vrspam.model_selection.calibration import calibrate
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.tool.evaluation import Evaluation, evaluate
@@ -99,7 +98,7 @@ def make_report(
     (300, 5, 4)
     """
     check_holdout(holdout, bool(opening.get("streaming")))
-    trained = fit_file(path, target, positive, plan or Plan(), holdout=holdout, **opening)
+    trained = fit_file(path, target, positive, plan or Plan(), holdout=holdout, by=by, **opening)
     return report_of(trained, by=by, rows=rows, cost_ratio=cost_ratio)
 
 
@@ -120,11 +119,7 @@ def check_holdout(holdout: float | None, streaming: bool = False) -> None:
 def report_of(trained: Trained, *, by: Sequence[str] = (), rows: int = 10, cost_ratio: float | None = None) -> Report:
     """The report of a model that was trained by `fit_file`."""
     model, opened = trained.model, trained.opened
-    in_memory = opened.loaded is not None or not opened.chunks.source.reader.tabular
-    if by and not (in_memory and opened.chunks.source.reader.tabular):
-        raise WordedError(
-            "{by} needs the named columns of a table in memory: leave it out", by=Parameter("by", list(by))
-        )
+    opened.check_columns(by)
     part, probabilities, weights = _unseen_rows(trained)
     evaluation = evaluate(
         model,
@@ -200,14 +195,6 @@ def read_columns(opened: OpenedTable, names: Sequence[str]) -> dict[str, Any]:
     if not names:
         return {}
     source = opened.chunks.source
-    known = list(source.reader.columns(source.paths[0]))
-    for name in names:
-        if name not in known:
-            raise DataError(no_column(source.paths[0], name, known))
-        if name == opened.schema.target:
-            raise DataError(
-                "column {column!r} holds the labels: name another with {by}", column=name, by=Parameter("by")
-            )
     import pyarrow as pa
 
     frame, positive = opened.load_rows()

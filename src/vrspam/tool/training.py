@@ -147,6 +147,7 @@ def fit_file(
     streaming: bool = False,
     fingerprint: bool = True,
     holdout: float | None = None,
+    by: Sequence[str] = (),
     **opening: Any,
 ) -> Trained:
     """Do what `train` does, and keep the rows.
@@ -159,6 +160,8 @@ def fit_file(
         The other parameters of `train`.
     holdout : float in (0, 1), optional
         Keep this share of the rows from the training (`vrspam.tool.folds.split_off`).
+    by : sequence of str
+        Columns that a report will need; they are looked for before the model is trained.
 
     Returns
     -------
@@ -175,6 +178,7 @@ def fit_file(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         opened = whole = open_labelled(path, target, positive, streaming=streaming, **opening)
+        opened.check_columns(by)
         if holdout is not None:
             kept = split_off(opened, holdout, plan.seed)
             opened = opened.take(np.setdiff1d(np.arange(opened.n_rows or 0), kept))
