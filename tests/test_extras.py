@@ -24,7 +24,7 @@ def run(module, program):
         ("dask", "dask", "vrspam.distributed"),
         ("matplotlib", "plots", "vrspam.plotting"),
         ("matplotlib", "plots", "vrspam.plotting.style"),
-        ("matplotlib", "plots", "vrspam.tool.pages"),
+        ("matplotlib", "plots", "vrspam.tool.pictures"),
     ],
 )
 def test_import_without_an_extra_says_what_to_install(module, extra, name):
@@ -39,7 +39,7 @@ def test_import_without_an_extra_says_what_to_install(module, extra, name):
         ("typer", "cli", ["datasets"]),
         ("rich", "cli", ["datasets"]),
         ("pyarrow", "data", ["train", "patients.csv", "--target", "sick"]),
-        ("matplotlib", "plots", ["explain", "m.json", "--html", "m.html"]),
+        ("matplotlib", "plots", ["explain", "m.json", "--picture", "m.png"]),
         ("matplotlib", "plots", ["demo"]),
     ],
 )

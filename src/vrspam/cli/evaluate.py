@@ -27,10 +27,7 @@ def evaluate(
     data: options.Data,
     html: options.HtmlOut = None,
     confidence: options.Confidence = 0.95,
-    cost_ratio: Annotated[
-        float | None,
-        typer.Option(help="How many false alarms are as bad as one missed positive: adds the threshold of least cost."),
-    ] = None,
+    cost_ratio: options.CostRatio = None,
     recall: Annotated[
         float, typer.Option(help="Adds the highest threshold that finds this share of the positives.")
     ] = 0.9,

@@ -198,6 +198,15 @@ Encoding = Annotated[
     ),
 ]
 Weights = Annotated[str | None, typer.Option(help="A column of weights: how much each row counts.", show_default=False)]
+CostRatio = Annotated[
+    float | None,
+    typer.Option(
+        "--cost-ratio",
+        "--cost",
+        help="How many false alarms are as bad as one missed positive: finds the threshold of least cost.",
+        show_default=False,
+    ),
+]
 ZeroBased = Annotated[
     bool | None,
     typer.Option(

@@ -36,7 +36,7 @@ def report(
     ] = None,
     by: training.By = None,
     rows: training.SingleRows = 10,
-    cost_ratio: training.CostRatio = None,
+    cost_ratio: options.CostRatio = None,
     l1: training.L1 = "0",
     penalty: training.PenaltyKind = training.Penalty.elasticnet,
     loss: training.LossKind = training.Loss.squared,
@@ -76,8 +76,8 @@ def report(
     Example:  vrspam report visits.xlsx --target readmitted --groups patient --holdout 0.3
     """
     if target is None and Path(data).is_dir():
-        warn(f"the report of experiments is now written by: vrspam publish {data}")
-        return experiments.publish(Path(data), as_json)
+        experiments.publish(Path(data), as_json)
+        return warn(f"note: results of experiments are now published by  vrspam publish {data}")
     require("data", "pyarrow")
     options.check_output("--html", html, data)
     options.check_positive("--cost-ratio", cost_ratio)

@@ -32,7 +32,7 @@ def train(
     html: training.ReportOut = None,
     by: training.By = None,
     rows: training.SingleRows = 10,
-    cost_ratio: training.CostRatio = None,
+    cost_ratio: options.CostRatio = None,
     l1: training.L1 = "0",
     penalty: training.PenaltyKind = training.Penalty.elasticnet,
     loss: training.LossKind = training.Loss.squared,

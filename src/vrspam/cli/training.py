@@ -133,15 +133,6 @@ SingleRows = Annotated[
     int,
     typer.Option(min=0, help="Rows that the report explains beside the highest, the lowest and the most wrong."),
 ]
-CostRatio = Annotated[
-    float | None,
-    typer.Option(
-        "--cost-ratio",
-        "--cost",
-        help="How many false alarms are as bad as one missed positive: where the slider of the report stands first.",
-        show_default=False,
-    ),
-]
 
 
 def parse_l1(text: str) -> Any:

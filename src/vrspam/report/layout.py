@@ -324,7 +324,7 @@ def markdown_table(columns: Iterable[str], rows: Iterable[Sequence[Cell | str]])
 
 def _cell(cell: Cell | str) -> str:
     if isinstance(cell, str):
-        return f"<td><bdi>{escape(cell)}</bdi></td>"
+        return f"<td>{escape(cell)}</td>"
     attributes = "" if cell.sort is None else f' data-sort="{cell.sort!r}" class="number"{NUMBERS}'
     lines = [escape(cell.text), *(f"<small>{escape(line)}</small>" for line in cell.note.splitlines())]
     if cell.mark:
