@@ -9,7 +9,7 @@ import numpy as np
 
 from vrspam.inspection import PairEffect, Shape
 from vrspam.report.layout import Drawing
-from vrspam.report.numbers import percent, rounded, shorten, shorten_all
+from vrspam.report.numbers import decimals, percent, rounded, shorten, shorten_all
 from vrspam.report.svg import (
     HEIGHT,
     WIDTH,
@@ -24,6 +24,7 @@ from vrspam.report.svg import (
     row_names,
     rule,
     segment,
+    tick_room,
     words,
     x_axis,
 )
@@ -62,9 +63,11 @@ def column_picture(shape: Shape, ends: tuple[float, float]) -> Drawing:
 def _curve(shape: Shape, ends: tuple[float, float]) -> tuple[str, list[str]]:
     inner, log, remarks = _stretch(shape.grid)
     grid, value = shape.grid[inner], shape.contribution[inner]
-    right = 12.0 if shape.missing is None else 58.0
+    left, right = 18.0 + tick_room(ends), 12.0 if shape.missing is None else 68.0
     whole = bool((grid == np.round(grid)).all())
-    frame = Frame.of((float(grid[0]), float(grid[-1])), ends, height=230.0, right=right, log=log, whole=whole)
+    frame = Frame.of(
+        (float(grid[0]), float(grid[-1])), ends, height=230.0, left=left, right=right, log=log, whole=whole
+    )
     marks = [number_axes(frame, f"{shorten(shape.name, 36)}{' (log scale)' if log else ''}", ADDED), rule(frame, y=0.0)]
     marks.append(band(frame, grid, shape.low[inner], shape.high[inner]))
     if shape.mean_score is not None:
@@ -75,7 +78,7 @@ def _curve(shape: Shape, ends: tuple[float, float]) -> tuple[str, list[str]]:
         for at in frame.x(grid[np.linspace(0, grid.size - 1, min(grid.size, 21)).astype(int)]):
             marks.append(segment(float(at), frame.y.start, float(at), frame.y.start - 6.0, "tick"))
     if shape.missing is not None:
-        at = frame.x.stop + 28.0
+        at = frame.x.stop + 38.0
         ends_of = [float(frame.y(part)) for part in shape.missing]
         marks += _whisker(at, ends_of, "missing", _said("missing", shape.missing))
         marks.append(words(at, frame.y.start + 15.0, "missing", "middle"))
@@ -210,11 +213,11 @@ def bars(
     left = label_room(shown, BAR_LETTERS)
     frame = Frame.of(scale, (0.0, 1.0), height=ROW * len(names) + 50.0, left=left, right=8.0)
     places = [frame.y.stop + ROW * (k + 0.5) for k in range(len(names))]
-    zero = float(frame.x(0.0))
+    zero, places_after = float(frame.x(0.0)), decimals(max(high, -low))
     marks = [x_axis(frame, label), row_names(frame, shown, places, BAR_LETTERS), rule(frame, x=0.0)]
     for name, size, y in zip(shown, sizes, places, strict=True):
         end, right = float(frame.x(size)), size >= 0.0
-        text = f"{size:+.2f}" if low < 0.0 else f"{size:.2f}"
+        text = f"{size:{'+' if low < 0.0 else ''}.{places_after}f}"
         marks.append(box(min(zero, end), y - 6.0, abs(end - zero), 12.0, f"bar {'up' if right else 'down'}"))
         marks.append(words(end + (4.0 if right else -4.0), y + 4.0, text, "small" if right else "small end", name))
     return Drawing(title, picture(frame, marks, label=spoken or f"{title or label}: {', '.join(names[:5])}."))

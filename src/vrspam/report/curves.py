@@ -135,9 +135,9 @@ def distribution(
 
 def two_curves(title: str, curves: Mapping[str, tuple[np.ndarray, np.ndarray]], axes: tuple[str, str]) -> Drawing:
     """Curves of two models in one unit square."""
-    frame = Frame.of(UNIT, UNIT, width=520.0, height=420.0)
+    frame = Frame.of(UNIT, UNIT, width=440.0, height=380.0, left=60.0)
     marks = [number_axes(frame, *axes, shares=True)]
-    styles = ("line negative", "line positive")
+    styles = ("line negative", "line positive other")
     for css, (x, y) in zip(styles, curves.values(), strict=True):
         marks.append(line(frame, x, y, css))
     marks.append(_legend(frame, list(zip(("negative", "positive"), curves, strict=True)), below=True))

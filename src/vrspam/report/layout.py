@@ -231,10 +231,11 @@ class Headline:
     facts: Mapping[str, str] = field(default_factory=dict)
     worries: Sequence[str] = ()
     remark: str = ""
+    quiet: str = "The checks of the data found nothing to worry about."
 
     def html(self) -> str:
         worries = Alert("What to worry about", self.worries).html() if self.worries else ""
-        quiet = "" if worries else '<p class="remark">The checks of the data found nothing to worry about.</p>'
+        quiet = "" if worries else f'<p class="remark">{escape(self.quiet)}</p>'
         return (
             '<div class="headline"><div class="number">'
             f"<p><span>{escape(self.name)}</span><strong{NUMBERS}>{escape(self.number)}</strong></p>"

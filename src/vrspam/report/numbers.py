@@ -39,6 +39,15 @@ def rounded(value: float, digits: int = 3) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+def decimals(largest: float) -> int:
+    """Decimals by which numbers up to `largest` can be told apart: two digits of the largest.
+
+    >>> [decimals(value) for value in (0.051, 0.9, 12.0)]
+    [3, 2, 0]
+    """
+    return max(0, 1 - int(np.floor(np.log10(largest)))) if 0.0 < largest < np.inf else 2
+
+
 def shorten(text: str, most: int) -> str:
     """A text of at most so many letters; the middle of a longer one is left out, so that its end can be told.
 

@@ -144,6 +144,11 @@ def y_axis(frame: Frame, label: str, *, shares: bool = False) -> str:
     return f"<g{NUMBERS}>{''.join(parts)}</g>{name}"
 
 
+def tick_room(ends: tuple[float, float]) -> float:
+    """The room that the numbers beside an axis need."""
+    return 8.0 + LETTER * max(map(len, _shown(Scale(*ends, 0.0, 1.0).ticks(), False)))
+
+
 def label_room(names: Sequence[str], most: int = MOST_LETTERS) -> float:
     """The room that names beside an axis need."""
     return 12.0 + LETTER * max((len(name) for name in shorten_all(names, most)), default=0)

@@ -3,7 +3,9 @@ from .evaluation import compare, evaluate, score_file
 from .explanation import explain
 from .model import Model
 from .modelfile import ModelFileError, load_model, save_model
+from .pages import report_page
 from .prediction import predict
+from .report import make_report
 from .training import train
 
 __all__ = [
@@ -13,7 +15,9 @@ __all__ = [
     "evaluate",
     "explain",
     "load_model",
+    "make_report",
     "predict",
+    "report_page",
     "save_model",
     "score_file",
     "train",

@@ -119,6 +119,7 @@ def evaluation_page(
         {"rows": f"{evaluation.n:,}", f"rows with {names['positive']}": percent(prevalence(evaluation))},
         evaluation.notes,
         "AUC is the probability that a positive row scores above a negative one; 0.5 is guessing, 1 is perfect.",
+        "Nothing in these rows looks unlike those of training.",
     )
     add_thresholds(page, model.calibration, evaluation, names, cost_ratio, recall)
     add_scores(page, evaluation, names)

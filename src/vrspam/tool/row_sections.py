@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from vrspam.report import Block, Cards, Cell, Drawing, Grid, Heading, Table, Text, curves
 from vrspam.report.columns import bars
-from vrspam.report.numbers import percent, shorten
+from vrspam.report.numbers import decimals, percent, shorten
 from vrspam.tool.evaluation import Evaluation
 from vrspam.tool.report import Report
 from vrspam.tool.single_rows import KINDS, SingleRow
@@ -86,12 +86,13 @@ def _card(
     """A row: what it is, its score, and bars of what its columns add."""
     called = f" ({shorten(', '.join(row.names), 60)})" if row.names else ""
     own, other = (names[side] for side in (("positive", "negative") if row.positive else ("negative", "positive")))
-    words = [f"{'score' if report.folds is None else 'held-out score'} {row.score:+.2f}"]
+    digits = decimals(max(abs(row.score), abs(row.own_score)))
+    words = [f"{'score' if report.folds is None else 'held-out score'} {row.score:+.{digits}f}"]
     if row.probability is not None:
         words.append(f"probability {percent(row.probability)}")
     words.append(f"above {percent(row.above, 0)} of the rows with {other}")
     if report.folds is not None:
-        words.append(f"score of the final model {row.own_score:+.2f}")
+        words.append(f"score of the final model {row.own_score:+.{digits}f}")
     most = MOST_PARTS if len(row.parts) > MOST_PARTS + 1 else len(row.parts)
     shown, rest = row.parts[:most], row.parts[most:]
     entries, values = [(name, part) for name, _, part in shown], [value for _, value, _ in shown]
