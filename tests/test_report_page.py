@@ -424,7 +424,9 @@ def test_other_kinds_of_tables(folder, tmp_path, capsys):
     lines = [f"{'+1' if k % 3 else '-1'} 1:{rng.normal() + (k % 3 > 0):.3f} 3:{rng.normal():.3f}" for k in range(200)]
     (tmp_path / "t.libsvm").write_text("\n".join(lines) + "\n")
     assert main(["report", str(tmp_path / "t.libsvm"), "--html", str(html), "--folds", "3"]) == 0
-    assert "Of 100 pairs of a row with label 1.0" in html.read_text("utf-8")
+    text = html.read_text("utf-8")
+    assert "Of 100 pairs of a row with label 1 and a row with label -1," in text
+    assert "Highest scores" in text
     capsys.readouterr()
 
 
@@ -553,8 +555,13 @@ def test_a_curve_can_be_pointed_at(opened):
     assert hint.is_displayed()
     assert "score at least" in hint.text
     ActionChains(browser).click().perform()
-    assert shown(browser) != before
-    assert f"score at least {float(number(shown(browser)['threshold'])):.4g}"[:17] in hint.text
+    after = shown(browser)
+    assert after != before
+    assert f"score at least {number(after['threshold']):.4g}"[:17] in hint.text
+    column = browser.find_element("css selector", 'svg[data-kind="column"]')
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", column)
+    ActionChains(browser).move_to_element(column).perform()
+    assert re.fullmatch(r"-?[\d.]+: -?[\d.]+", hint.text)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -33,6 +33,7 @@ FEW_VALUES = 8  # a column of numbers with at most so many is drawn as points
 MANY_VALUES = 100  # of a column with more, the outermost hundredth may lie far off
 MOST_CATEGORIES = 14
 SQUEEZED = 4.0  # range of all rows / range of the middle 80 %: above this the axis is logarithmic, or cut
+NUMBER = 36.0  # width of a number at the end of a bar
 BAR_LETTERS = 25  # of a name beside a bar
 MOST_IN_TITLE = 70  # letters of a name above a picture
 ROW = 19.0  # height of a row of a list
@@ -40,15 +41,33 @@ ADDED = "added to the score"
 
 
 def common_range(shapes: Sequence[Shape]) -> tuple[float, float]:
-    """The range of what columns add, so that all pictures have the same scale."""
-    every = [part for s in shapes for part in (s.contribution, s.low, s.high)]
-    every += [np.array(s.missing) for s in shapes if s.missing is not None]
-    every += [s.mean_score for s in shapes if s.mean_score is not None]
-    joined = np.concatenate([np.asarray(part, float) for part in every]) if every else np.zeros(1)
-    joined = joined[np.isfinite(joined)]
-    low, high = (float(joined.min()), float(joined.max())) if joined.size else (0.0, 0.0)
+    """The range of what columns add, so that all pictures have the same scale.
+
+    What few rows at the ends of a column have, and wide bands there, may leave it: they would make all curves flat.
+    """
+    inner = [_middle(s.grid) if s.numeric else slice(None) for s in shapes]
+    values = [s.contribution[part] for s, part in zip(shapes, inner, strict=True)]
+    values += [s.mean_score[part] for s, part in zip(shapes, inner, strict=True) if s.mean_score is not None]
+    low, high = _ends([*values, *(np.array(s.missing[:1]) for s in shapes if s.missing is not None)])
+    bands = [side[part] for s, part in zip(shapes, inner, strict=True) for side in (s.low, s.high)]
+    lowest, highest = _ends([*bands, *(np.array(s.missing[1:]) for s in shapes if s.missing is not None)])
+    room = 0.4 * (high - low)
+    low, high = min(low, max(lowest, low - room)), max(high, min(highest, high + room))
     margin = 0.06 * (high - low) or 1.0
     return low - margin, high + margin
+
+
+def _middle(grid: np.ndarray) -> slice:
+    """All values but the outermost hundredth of the rows on each side, where the grid holds many."""
+    cut = grid.size // 50 if grid.size > MANY_VALUES else 0
+    return slice(cut, grid.size - cut)
+
+
+def _ends(parts: Sequence[np.ndarray]) -> tuple[float, float]:
+    """The least and the largest number that is known."""
+    joined = np.concatenate([np.zeros(1), *(np.asarray(part, float) for part in parts)])
+    joined = joined[np.isfinite(joined)]
+    return float(joined.min()), float(joined.max())
 
 
 def column_picture(shape: Shape, ends: tuple[float, float]) -> Drawing:
@@ -63,27 +82,35 @@ def column_picture(shape: Shape, ends: tuple[float, float]) -> Drawing:
 def _curve(shape: Shape, ends: tuple[float, float]) -> tuple[str, list[str]]:
     inner, log, remarks = _stretch(shape.grid)
     grid, value = shape.grid[inner], shape.contribution[inner]
-    left, right = 18.0 + tick_room(ends), 12.0 if shape.missing is None else 68.0
+    left, right = 18.0 + tick_room(ends), 16.0 if shape.missing is None else 68.0
     whole = bool((grid == np.round(grid)).all())
     frame = Frame.of(
         (float(grid[0]), float(grid[-1])), ends, height=230.0, left=left, right=right, log=log, whole=whole
     )
     marks = [number_axes(frame, f"{shorten(shape.name, 36)}{' (log scale)' if log else ''}", ADDED), rule(frame, y=0.0)]
-    marks.append(band(frame, grid, shape.low[inner], shape.high[inner]))
+    marks.append(band(frame, grid, *(np.clip(side[inner], *ends) for side in (shape.low, shape.high))))
     if shape.mean_score is not None:
-        marks.append(line(frame, grid, shape.mean_score[inner], "mean"))
-    marks.append(line(frame, grid, value))
+        marks.append(line(frame, grid, _inside(shape.mean_score[inner], ends), "mean"))
+    marks.append(line(frame, grid, _inside(value, ends)))
+    if np.isnan(_inside(value, ends)).any():
+        furthest = value[np.argmax(np.abs(value))]
+        remarks.append(f"goes on to {rounded(furthest)}, beyond the picture")
     steps = np.diff(grid)
     if np.ptp(steps) > 1e-9 * steps.max():  # evenly spaced points belong to a straight line: they are not rows
         for at in frame.x(grid[np.linspace(0, grid.size - 1, min(grid.size, 21)).astype(int)]):
             marks.append(segment(float(at), frame.y.start, float(at), frame.y.start - 6.0, "tick"))
     if shape.missing is not None:
         at = frame.x.stop + 38.0
-        ends_of = [float(frame.y(part)) for part in shape.missing]
+        ends_of = [float(frame.y(np.clip(part, *ends))) for part in shape.missing]
         marks += _whisker(at, ends_of, "missing", _said("missing", shape.missing))
         marks.append(words(at, frame.y.start + 15.0, "missing", "middle"))
     label = f"What {shape.name} adds to the score, from {rounded(float(grid[0]))} to {rounded(float(grid[-1]))}."
     return picture(frame, marks, label=label, kind="column"), remarks
+
+
+def _inside(values: np.ndarray, ends: tuple[float, float]) -> np.ndarray:
+    """The values that a picture has room for; the others are missing, and break a line."""
+    return np.where((values >= ends[0]) & (values <= ends[1]), values, np.nan)
 
 
 def _stretch(grid: np.ndarray) -> tuple[slice, bool, list[str]]:
@@ -95,8 +122,7 @@ def _stretch(grid: np.ndarray) -> tuple[slice, bool, list[str]]:
         return slice(None), False, []
     if grid[0] > 0.0:
         return slice(None), True, []
-    cut = slice(grid.size // 100 + 1, grid.size - grid.size // 100 - 1)
-    return cut, False, [f"drawn without the outermost hundredth, to {rounded(grid[0])} and {rounded(grid[-1])}"]
+    return _middle(grid), False, [f"drawn without the outermost values, to {rounded(grid[0])} and {rounded(grid[-1])}"]
 
 
 def _values(shape: Shape, ends: tuple[float, float]) -> tuple[str, list[str]]:
@@ -120,7 +146,8 @@ def _values(shape: Shape, ends: tuple[float, float]) -> tuple[str, list[str]]:
         if mean is not None and np.isfinite(mean):
             marks.append(dot(float(frame.x(mean)), y, "ring"))
         css = "missing" if name == "missing" and shape.missing is part else "dot"
-        marks += _whisker(y, [float(frame.x(v)) for v in part], css, _said(name, part), across=True)
+        inside = [float(frame.x(np.clip(v, *ends))) for v in part]
+        marks += _whisker(y, inside, css, _said(name, part), across=True)
     return picture(frame, marks, label=f"What each value of {shape.name} adds to the score."), remarks
 
 
@@ -208,9 +235,10 @@ def bars(
     shown = [_with_value(name, value) for name, value in zip_longest(names, values, fillvalue="")]
     low, high = ends or (float(sizes.min(initial=0.0)), float(sizes.max(initial=0.0)))
     low, high = min(0.0, low), max(0.0, high)
-    margin = 0.2 * (high - low) or 1.0  # for the numbers at the ends of the bars
-    scale = (low - (margin if low < 0.0 else 0.0), high + margin)
     left = label_room(shown, BAR_LETTERS)
+    sides = 2 if low < 0.0 else 1
+    margin = (high - low) * NUMBER / (WIDTH - left - 8.0 - sides * NUMBER) or 1.0  # for numbers at the ends of bars
+    scale = (low - (margin if low < 0.0 else 0.0), high + margin)
     frame = Frame.of(scale, (0.0, 1.0), height=ROW * len(names) + 50.0, left=left, right=8.0)
     places = [frame.y.stop + ROW * (k + 0.5) for k in range(len(names))]
     zero, places_after = float(frame.x(0.0)), decimals(max(high, -low))

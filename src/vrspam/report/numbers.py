@@ -40,12 +40,15 @@ def rounded(value: float, digits: int = 3) -> str:
 
 
 def decimals(largest: float) -> int:
-    """Decimals by which numbers up to `largest` can be told apart: two digits of the largest.
+    """Decimals by which numbers up to `largest` can be told apart; two where that is about 1.
 
-    >>> [decimals(value) for value in (0.051, 0.9, 12.0)]
-    [3, 2, 0]
+    >>> [decimals(value) for value in (0.051, 0.9, 1.1, 12.0, 400.0)]
+    [3, 2, 2, 1, 0]
     """
-    return max(0, 1 - int(np.floor(np.log10(largest)))) if 0.0 < largest < np.inf else 2
+    if not 0.0 < largest < np.inf:
+        return 2
+    power = int(np.floor(np.log10(largest)))
+    return max(0, 2 - power) if power >= 0 else 1 - power
 
 
 def shorten(text: str, most: int) -> str:

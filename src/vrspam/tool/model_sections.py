@@ -75,7 +75,10 @@ def _curves(model: Model) -> list[Block]:
     shapes = sorted(model.shapes.columns, key=lambda shape: -shape.importance)
     shown = [shape for shape in shapes if shape.importance > 0.0] or shapes
     ends = common_range(shown)
-    drawn: list[Drawing] = [column_picture(shape, ends) for shape in shown[:MOST_CURVES]]
+    names = [f"column {shape.name}" if shape.name.isdigit() else shape.name for shape in shown[:MOST_CURVES]]
+    drawn: list[Drawing] = [
+        column_picture(shape._replace(name=name), ends) for shape, name in zip(shown, names, strict=False)
+    ]
     blocks += [Grid([*strengths, *drawn[:FIRST_CURVES]])]
     if drawn[FIRST_CURVES:]:
         blocks.append(Folded(f"{len(drawn) - FIRST_CURVES} more columns", [Grid(drawn[FIRST_CURVES:])]))

@@ -138,7 +138,7 @@ def report_of(trained: Trained, *, by: Sequence[str] = (), rows: int = 10, cost_
     places = part.places
     groups: tuple[Subgroup, ...] = ()
     shown: tuple[SingleRow, ...] = ()
-    if places is not None and opened.loaded is not None:
+    if places is not None:
         beside = read_columns(opened, [*by, *opened.identifiers])
         if by:
             levels = {name: _values(beside[name], places) for name in by}

@@ -54,7 +54,7 @@ def _group_row(group: Subgroup) -> list[Cell | str]:
         remarks.append(f"predicted too {word} (p = {group.calibration_p:.2g})")
     if group.auc_p is None and group.calibration_p is None:
         remarks.append("too few rows to test")
-    auc, words = group.auc, "; ".join(remarks)
+    auc, words = group.auc, "; ".join(remarks) or "within noise"
     marked = group.ranked_differently or group.predicted_wrongly
     return [
         group.name,
@@ -71,13 +71,21 @@ def _group_row(group: Subgroup) -> list[Cell | str]:
 def describe_rows(report: Report, names: Mapping[str, str]) -> list[Block]:
     """A card for each single row, all with the same scale."""
     blocks: list[Block] = [Text(ROWS_KEPT if report.folds is None else ROWS_HELD_OUT)]
-    sizes = [part for row in report.rows for *_, part in row.parts]
+    sizes = [size for row in report.rows for _, _, size in _shown_parts(row)]
     ends = (min(sizes, default=0.0), max(sizes, default=0.0))
     for kind in KINDS:
         if rows := [row for row in report.rows if row.kind == kind]:
             blocks.append(Heading(f"{kind[0].upper()}{kind[1:]}"))
             blocks.append(Cards([_card(row, report, names, ends) for row in rows]))
     return blocks
+
+
+def _shown_parts(row: SingleRow) -> list[tuple[str, str, float]]:
+    """(column, value, part) of the largest parts, and the others in one."""
+    most = MOST_PARTS if len(row.parts) > MOST_PARTS + 1 else len(row.parts)
+    rest = row.parts[most:]
+    others = [(f"{len(rest)} other columns", "", sum(part for *_, part in rest))] if rest else []
+    return [*row.parts[:most], *others]
 
 
 def _card(
@@ -93,10 +101,7 @@ def _card(
     words.append(f"above {percent(row.above, 0)} of the rows with {other}")
     if report.folds is not None:
         words.append(f"score of the final model {row.own_score:+.{digits}f}")
-    most = MOST_PARTS if len(row.parts) > MOST_PARTS + 1 else len(row.parts)
-    shown, rest = row.parts[:most], row.parts[most:]
+    shown = _shown_parts(row)
     entries, values = [(name, part) for name, _, part in shown], [value for _, value, _ in shown]
-    if rest:
-        entries.append((f"{len(rest)} other columns", sum(part for *_, part in rest)))
     drawn = bars(entries, "added to the score", values=values, ends=ends)
     return f"Row {row.number:,}{called}: {own}", [Text(", ".join(words), soft=True), drawn]

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from vrspam.data.first_pass import Label
 from vrspam.model_selection.calibration import Calibration
 from vrspam.report import Block, Cell, Facts, Folded, Grid, Page, Table, Text, curves
 from vrspam.report.explorer import Explorer, Stops
@@ -23,13 +24,19 @@ def class_names(model: Model) -> dict[str, str]:
 
     A row has "sick = yes" or "sick = no"; with more than two labels, the others are "sick other than yes".
     """
-    labels = [label for label in model.schema.labels or () if label != model.positive]
+    labels = [_shown(label) for label in model.schema.labels or () if label != model.positive]
     target = model.schema.target
     name = f"{shorten(str(target), LABEL)} = " if target is not None and not str(target).isdigit() else "label "
-    positive = f"{name}{shorten(str(model.positive), LABEL)}"
+    positive = f"{name}{_shown(model.positive)}"
     if len(labels) == 1:
-        return {"positive": positive, "negative": f"{name}{shorten(str(labels[0]), LABEL)}"}
+        return {"positive": positive, "negative": f"{name}{labels[0]}"}
     return {"positive": positive, "negative": f"another {name.removesuffix(' = ').strip()}"}
+
+
+def _shown(label: Label) -> str:
+    """A label as text; LIBSVM files hold numbers such as 1.0, which are shown as 1."""
+    whole = isinstance(label, float) and label.is_integer()
+    return shorten(str(int(label) if whole else label), LABEL)
 
 
 def pairs_sentence(auc: float, names: Mapping[str, str]) -> str:
@@ -39,7 +46,7 @@ def pairs_sentence(auc: float, names: Mapping[str, str]) -> str:
     'Of 100 pairs of a row with sick = yes and a row with sick = no, 83 are ranked right.'
     """
     count = round(100 * auc)
-    shown = "all but a few" if count == 100 and auc < 1.0 else "all" if count == 100 else str(count)
+    shown = "more than 99" if count == 100 and auc < 1.0 else "all" if count == 100 else str(count)
     pair = f"a row with {names['positive']} and a row with {names['negative']}"
     return f"Of 100 pairs of {pair}, {shown} are ranked right."
 

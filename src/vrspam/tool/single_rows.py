@@ -17,6 +17,7 @@ from vrspam.tool.model import Model
 from vrspam.tool.table import OpenedTable
 
 EACH = 4  # highest, lowest and most wrong rows
+MOST_COLUMNS = 5_000  # of a wider table no rows are explained
 KINDS = ("highest scores", "lowest scores", "most wrong", "spread over the ranking")
 
 
@@ -108,7 +109,8 @@ def single_rows(
         Empty where the model cannot say what its columns add.
     """
     assert held_out.places is not None
-    if model.features is not None and (model.shapes is None or not model.shapes.whole):
+    no_curves = model.features is not None and (model.shapes is None or not model.shapes.whole)
+    if no_curves or len(model.schema.columns) > MOST_COLUMNS:
         return ()
     chosen = choose_rows(held_out.positive, held_out.scores, more)
     places = held_out.places[[place for _, place in chosen]]
