@@ -498,6 +498,7 @@ def test_the_slider_shows_what_scikit_learn_computes(folder, opened):
     report = make_report(
         folder / "awkward.csv", "out <come>", POSITIVE, plan=Plan(features="additive", n_splits=3), rows=0
     )
+    assert report.rows == ()
     positive, scores = report.evaluation.positive, report.evaluation.scores
     slider = browser.find_element("id", "threshold")
     browser.execute_script("document.querySelector('nav a:last-child').focus()")

@@ -10,7 +10,7 @@ import typer
 from vrspam._utils.choices import SELECTION_RULES
 from vrspam._utils.messages import require
 from vrspam.cli import options, training
-from vrspam.cli.options import in_options, print_json, say, warn, warnings_as_lines
+from vrspam.cli.options import err, in_options, print_json, say, warn, warnings_as_lines
 
 if TYPE_CHECKING:
     from vrspam.tool import Model
@@ -123,12 +123,13 @@ def train(
     from vrspam.tool.training import fit_file
 
     with warnings_as_lines():
+        opening["progress"] = err.is_terminal
         found = fit_file(data, target, positive, plan, fingerprint=not no_fingerprint, by=by or (), **opening)
         trained = found.model
         if html is not None:
             from vrspam.tool.report import report_of
 
-            report = report_of(found, by=by or (), rows=rows, cost_ratio=cost_ratio)
+            report = report_of(found, by=by or (), rows=0 if private else rows, cost_ratio=cost_ratio)
             training.write_report(report, html, data, cost_ratio, context)
         save_model(trained, model)
     if as_json:

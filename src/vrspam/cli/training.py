@@ -131,7 +131,10 @@ By = Annotated[
 ]
 SingleRows = Annotated[
     int,
-    typer.Option(min=0, help="Rows that the report explains beside the highest, the lowest and the most wrong."),
+    typer.Option(
+        min=0,
+        help="Rows that the report explains beside the highest, the lowest and the most wrong; 0 shows no row at all.",
+    ),
 ]
 
 
@@ -207,7 +210,7 @@ def write_report(report: Report, html: Path, data: str, cost_ratio: float | None
 
     report_page(
         report,
-        data_name=Path(data).name,
+        data_name="standard input" if data == "-" else Path(data).name,
         cost_ratio=cost_ratio,
         parameter=options.as_option,
         command=options.command_line(context),

@@ -179,7 +179,7 @@ class Alert:
 
     def html(self) -> str:
         title, items = escape(self.title), Bullets(self.items).html()
-        return f'<aside class="alert" aria-label="{title}"><h3>{title}</h3>{items}</aside>'
+        return f'<aside class="alert" aria-label="{title}"><p class="title">{title}</p>{items}</aside>'
 
 
 @dataclass(frozen=True)

@@ -56,12 +56,14 @@ def add_origin(
     parameter: ShowParameter = str,
     *,
     more: Mapping[str, str] | None = None,
+    notes: bool = True,
     command: str = "",
 ) -> None:
-    """Add how the model was made; `more` are facts that come first."""
+    """Add how the model was made; `more` are facts that come first, `notes` what the training noticed."""
     again: list[Block] = [Text("The command to do it again:"), Code(command)] if command else []
     facts = {**(more or {}), **training_facts(model)}
-    page.add("How it was made", Facts(facts, numbers=False), *selection_table(model), *_notes(model, parameter), *again)
+    noticed = _notes(model, parameter) if notes else []
+    page.add("How it was made", Facts(facts), *selection_table(model), *noticed, *again)
 
 
 def _curves(model: Model) -> list[Block]:

@@ -22,6 +22,7 @@ from vrspam.tool.score_sections import (
     class_names,
     describe_partial,
     pairs_sentence,
+    partial_fact,
     prevalence,
 )
 
@@ -54,6 +55,7 @@ def report_page(
     if report.folds is None:
         where = f"{evaluation.n:,} rows that were kept from the training"
         seen = "The curves, thresholds and groups below are of these rows alone."
+        scale = ""
         about = "of rows kept from the training"
     else:
         where = f"{evaluation.n:,} rows by {report.folds}-fold cross-validation"
@@ -63,6 +65,7 @@ def report_page(
             f"the AUC {pooled}; the number above is corrected for the choice of the model."
         )
         about = "to expect of new rows"
+        scale = "Scores of the final model lie on the scale of these held-out scores: 0 is half-way between the class means."
     page = Page(f"{data_name}: what predicts {shorten(names['positive'], 80)}?")
     page.headline = Headline(
         f"AUC {about}",
@@ -75,22 +78,23 @@ def report_page(
             f"rows with {names['positive']}": percent(prevalence(evaluation)),
             "judged by": where,
             "AUC": f"{expected.auc:.4f}, {expected.remark}",
+            **partial_fact(evaluation),
         },
         [*worded_notes(model, parameter), *evaluation.notes],
         seen,
     )
-    add_thresholds(page, model.calibration, evaluation, names, cost_ratio)
+    add_thresholds(page, model.calibration, evaluation, names, cost_ratio, remark=scale)
     add_scores(page, evaluation, names)
     if report.groups:
         page.add("Groups", *describe_groups(report.groups, evaluation))
     add_model(page, model)
     if report.rows:
-        page.add("Single rows", *describe_rows(report, names))
+        page.add("Single rows", *describe_rows(report, names, parameter))
     more = {"table": data_name, "columns used": f"{len(model.schema.columns):,}"}
     if report.left_out:
         more["columns left out"] = ", ".join(report.left_out[:30]) + (", ..." if len(report.left_out) > 30 else "")
     more["rows judged"] = f"{where}; columns, categories and their scales were read from all rows, without labels"
-    add_origin(page, model, parameter, more={**more, "versions": versions()}, command=command)
+    add_origin(page, model, parameter, more={**more, "versions": versions()}, notes=False, command=command)
     return page
 
 
@@ -116,7 +120,11 @@ def evaluation_page(
         f"{100 * auc.confidence:g} % interval {auc.low:.3f} to {auc.high:.3f} ({auc.source})",
         pairs_sentence(auc.auc, names),
         curves.auc_scale(auc.auc, auc.low, auc.high),
-        {"rows": f"{evaluation.n:,}", f"rows with {names['positive']}": percent(prevalence(evaluation))},
+        {
+            "rows": f"{evaluation.n:,}",
+            f"rows with {names['positive']}": percent(prevalence(evaluation)),
+            **partial_fact(evaluation),
+        },
         evaluation.notes,
         "AUC is the probability that a positive row scores above a negative one; 0.5 is guessing, 1 is perfect.",
         "Nothing in these rows looks unlike those of training.",

@@ -77,7 +77,7 @@ def make_report(
     by : sequence of str
         Columns whose levels are looked at one by one.
     rows : int, default=10
-        How many single rows to explain beside the highest, the lowest and the most wrong.
+        How many single rows to explain beside the highest, the lowest and the most wrong; 0 explains none at all.
     cost_ratio : float, optional
         How many false alarms are as bad as one missed positive.
 
@@ -126,7 +126,7 @@ def report_of(trained: Trained, *, by: Sequence[str] = (), rows: int = 10, cost_
         part.positive,
         part.scores,
         cost_ratio=cost_ratio,
-        max_fpr=model.training.get("max_fpr"),
+        max_fpr=model.training.get("max_fpr") if weights is None else None,  # there is no interval with weights
         weights=weights,
         probabilities=probabilities,
     )
@@ -139,12 +139,14 @@ def report_of(trained: Trained, *, by: Sequence[str] = (), rows: int = 10, cost_
     groups: tuple[Subgroup, ...] = ()
     shown: tuple[SingleRow, ...] = ()
     if places is not None:
-        beside = read_columns(opened, [*by, *opened.identifiers])
+        identifiers = opened.identifiers if rows else ()
+        beside = read_columns(opened, [*by, *identifiers])
         if by:
             levels = {name: _values(beside[name], places) for name in by}
             groups = subgroups(levels, part.positive, part.scores, evaluation.probabilities, weights)
-        names = [_values(beside[name], places) for name in opened.identifiers]
-        shown = single_rows(model, opened, part, evaluation.probabilities, rows, names)
+        if rows:
+            names = [_values(beside[name], places) for name in identifiers]
+            shown = single_rows(model, opened, part, evaluation.probabilities, rows, names)
     return Report(
         model=model,
         evaluation=evaluation,

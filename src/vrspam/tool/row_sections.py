@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from vrspam._utils.messages import Message, Parameter
 from vrspam.report import Block, Cards, Cell, Drawing, Grid, Heading, Table, Text, curves
 from vrspam.report.columns import bars
 from vrspam.report.numbers import decimals, percent, shorten
 from vrspam.tool.evaluation import Evaluation
+from vrspam.tool.model_sections import ShowParameter
 from vrspam.tool.report import Report
 from vrspam.tool.single_rows import KINDS, SingleRow
 from vrspam.tool.subgroups import LEAST_TO_TEST, Subgroup
@@ -25,6 +27,8 @@ ROWS_HELD_OUT = (
     "The held-out score is that of a model that has not seen the row. The bars are what each column adds in the final "
     "model, which was trained on all rows: their sum is its own score of the row."
 )
+
+PRIVATE = "These are rows of the table, with their values; {none} makes a page without any."
 
 
 def describe_groups(groups: tuple[Subgroup, ...], evaluation: Evaluation) -> list[Block]:
@@ -68,9 +72,10 @@ def _group_row(group: Subgroup) -> list[Cell | str]:
     ]
 
 
-def describe_rows(report: Report, names: Mapping[str, str]) -> list[Block]:
+def describe_rows(report: Report, names: Mapping[str, str], parameter: ShowParameter) -> list[Block]:
     """A card for each single row, all with the same scale."""
-    blocks: list[Block] = [Text(ROWS_KEPT if report.folds is None else ROWS_HELD_OUT)]
+    without = Message(PRIVATE, none=Parameter("rows", 0)).worded(parameter)
+    blocks: list[Block] = [Text(ROWS_KEPT if report.folds is None else ROWS_HELD_OUT), Text(without, soft=True)]
     sizes = [size for row in report.rows for _, _, size in _shown_parts(row)]
     ends = (min(sizes, default=0.0), max(sizes, default=0.0))
     for kind in KINDS:

@@ -63,8 +63,9 @@ def add_thresholds(
     names: Mapping[str, str],
     cost_ratio: float | None,
     recall: float = 0.9,
+    remark: str = "",
 ) -> None:
-    """Add the slider, the curves on which it moves a point, and the tables of thresholds."""
+    """Add the slider, the curves on which it moves a point, and the tables of thresholds; `remark` stands below."""
     stops = Stops.of(evaluation.positive, evaluation.scores, evaluation.weights)
     if calibration is not None:
         stops = replace(stops, probabilities=calibration(stops.thresholds))
@@ -94,6 +95,7 @@ def add_thresholds(
         f"{counted}The slider stops at {stops.thresholds.size:,} thresholds; the numbers are exact at each. "
         "Click on a curve to go there."
     )
+    words = f"{words} {remark}".strip()
     page.add(
         "Choose a threshold",
         Explorer(stops, place, names, ratio, start, drawn),
@@ -134,6 +136,15 @@ def _ranking(evaluation: Evaluation) -> list[Block]:
         "positives": f"{evaluation.positives:,} ({evaluation.positives / evaluation.n:.2%})",
     }
     return [Text(words, numbers=True), Facts(facts, numbers=True)]
+
+
+def partial_fact(evaluation: Evaluation) -> dict[str, str]:
+    """The partial AUC, where there is one, for the first screen."""
+    part = evaluation.partial_auc
+    if part is None or evaluation.max_fpr is None:
+        return {}
+    name = f"partial AUC up to {100 * evaluation.max_fpr:g} % false positives"
+    return {name: f"{part.auc:.3f} ({part.low:.3f} to {part.high:.3f}), 0.5 is guessing"}
 
 
 def describe_partial(max_fpr: float) -> str:
