@@ -65,7 +65,7 @@ def report_page(
             f"the AUC {pooled}; the number above is corrected for the choice of the model."
         )
         about = "to expect of new rows"
-        scale = "Scores of the final model lie on the scale of these held-out scores: 0 is half-way between the class means."
+        scale = "Scores of the final model have the same scale: 0 is half-way between the class means."
     page = Page(f"{data_name}: what predicts {shorten(names['positive'], 80)}?")
     page.headline = Headline(
         f"AUC {about}",
