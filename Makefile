@@ -7,10 +7,14 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 TESTS := -m pytest -n 2 --dist worksteal
 
-.PHONY: demo test test-lowest test-pythons test-strict fuzz lint hooks coverage bench bench-quality bench-tables bench-corrected clean
+.PHONY: demo screenshots test test-lowest test-pythons test-strict fuzz lint hooks coverage bench bench-quality bench-tables bench-corrected clean
 
 demo: $(VENV)/.installed
 	$(BIN)/vrspam demo
+
+# The pictures of the docs, by chromium.
+screenshots: $(VENV)/.installed-dev
+	$(BIN)/python docs/screenshots.py
 
 test: lint
 	$(BIN)/python $(TESTS)

@@ -26,8 +26,8 @@ def run(module, program):
         ("pyspark", "spark", "vrspam.distributed.spark"),
         ("matplotlib", "plots", "vrspam.plotting"),
         ("matplotlib", "plots", "vrspam.plotting.style"),
-        ("matplotlib", "plots", "vrspam.tool.pages"),
         ("onnx", "onnx", "vrspam.export.onnx_graphs"),
+        ("matplotlib", "plots", "vrspam.tool.pictures"),
     ],
 )
 def test_import_without_an_extra_says_what_to_install(module, extra, name):
@@ -42,7 +42,7 @@ def test_import_without_an_extra_says_what_to_install(module, extra, name):
         ("typer", "cli", ["datasets"]),
         ("rich", "cli", ["datasets"]),
         ("pyarrow", "data", ["train", "patients.csv", "--target", "sick"]),
-        ("matplotlib", "plots", ["explain", "m.json", "--html", "m.html"]),
+        ("matplotlib", "plots", ["explain", "m.json", "--picture", "m.png"]),
         ("matplotlib", "plots", ["demo"]),
         ("onnx", "onnx", ["export", "m.json", "--onnx", "m.onnx"]),
     ],

@@ -19,7 +19,7 @@ from vrspam.metrics import delong_test
 from vrspam.model_selection.calibration import Sigmoid
 from vrspam.plotting.style import new_figure, save_figure
 from vrspam.tool.evaluation import Bin, calibration_error, compare, evaluate, lift, reliability, score_file, verdict
-from vrspam.tool.pages import comparison_picture
+from vrspam.tool.pictures import comparison_picture
 from vrspam.tool.prediction import predict
 
 RNG = np.random.default_rng(0)

@@ -11,7 +11,7 @@ import pytest
 
 from vrspam.cli import main
 from vrspam.features import KernelFeatures, TreeFeatures
-from vrspam.tool import ModelFileError, load_model, pages, save_model
+from vrspam.tool import ModelFileError, load_model, save_model
 from vrspam.tool.modelfile import _checksum
 from vrspam.tool.training import train
 
@@ -87,12 +87,9 @@ def use(path, place, capsys):
 
 @pytest.mark.filterwarnings("ignore:.*encountered in:RuntimeWarning")  # 1e308 is a number
 @pytest.mark.parametrize("name", [*MAPS, *OLD_FILES])
-def test_any_wrong_field_is_one_sentence_or_harmless(folder, name, capsys, monkeypatch):
+def test_any_wrong_field_is_one_sentence_or_harmless(folder, name, capsys):
     whole = json.loads((OLD / name if name in OLD_FILES else folder / f"{name}.json").read_text("utf-8"))
     path, refused, wrong = folder / "forged.json", 0, []
-    # Pictures take seconds; those of curves, which come from the file, are in the next test.
-    monkeypatch.setattr(pages, "_embedded", lambda *_: pages.Text(""))
-    monkeypatch.setattr(pages, "features_picture", lambda _: None)
     parts = PARTS.get(name)
     for place in places(whole["model"]):
         garbage = GARBAGE if parts is None else FEW if place[0] in parts else []

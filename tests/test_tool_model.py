@@ -590,14 +590,14 @@ def test_nothing_to_learn_from(folder):
 
 def test_what_a_reader_may_expect_is_the_corrected_auc(model, folder):
     facts = model.training
-    page = explanation_page(model, folder, model_name="m.json").html()
+    page = explanation_page(model, model_name="m.json").html()
     assert (
         f"Cross-validated AUC {facts['corrected_auc']:.3f}, 95 % interval {facts['corrected_auc_low']:.3f} to" in page
     )
     assert f"corrected for the choice of the model, {facts['cv_auc']:.4f} before" in page
     old = {name: value for name, value in facts.items() if not name.startswith("corrected")}
     for training in (old, {**facts, "corrected_auc": None}):
-        page = explanation_page(replace(model, training=training), folder, model_name="m.json").html()
+        page = explanation_page(replace(model, training=training), model_name="m.json").html()
         assert f"Cross-validated AUC {facts['cv_auc']:.3f}, 95 % interval {facts['cv_auc_low']:.3f} to" in page
         assert "not corrected for the choice of the model" in page
     assert expected_auc(replace(model, training={})) is None
@@ -631,4 +631,4 @@ def test_the_squared_hinge_is_trained_saved_and_scored(folder):
     assert 0 <= curved.training["relative_gap"] < 1e-8
     for kind, match in (("hinge", "loss='hinge' is not known"), ("squared_hinge", "needs the rows themselves")):
         with pytest.raises(ValueError, match=match):
-            train(path, SICK, loss=kind, streaming=True)
+            train(path, SICK, loss=kind, streaming=True)  # type: ignore[arg-type]

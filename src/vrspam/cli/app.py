@@ -10,7 +10,7 @@ import typer
 
 from vrspam import __version__
 from vrspam._utils.messages import MissingExtra
-from vrspam.cli import demo, evaluate, experiments, explain, export, predict, theory, train
+from vrspam.cli import demo, evaluate, experiments, explain, export, predict, report, theory, train
 from vrspam.cli.options import INTERRUPTED, in_options, say, warn
 
 # the error of click for misuse; typer has it from click, or from its own copy of click
@@ -24,9 +24,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Linear scorers that maximise the area under the ROC curve.\n\n"
     "Try:  vrspam demo\n\n"
-    "Your own file:  vrspam train patients.csv --target sick, then evaluate, predict, explain",
+    "Your own file:  vrspam report patients.csv --target sick\n\n"
+    "A model to keep:  vrspam train patients.csv --target sick, then evaluate, predict, explain",
 )
-for commands in (train, evaluate, predict, explain, export, theory, demo, experiments):
+for commands in (report, train, evaluate, predict, explain, export, theory, demo, experiments):
     commands.register(app)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 import time
 import webbrowser
 from collections.abc import Sequence
@@ -15,23 +14,22 @@ import typer
 
 from vrspam._utils.messages import require
 from vrspam.cli import options
-from vrspam.cli.options import INTERRUPTED, out, print_json, say, warn, warnings_as_lines
+from vrspam.cli.options import INTERRUPTED, err, out, print_json, say, warn, warnings_as_lines
 from vrspam.cli.tables import show_table, tell
 
 if TYPE_CHECKING:
-    from vrspam.tool.evaluation import Evaluation
+    from vrspam.tool.report import Report
 
 NAME, TARGET, POSITIVE = "breast-cancer", "diagnosis", "malignant"
-HELD_OUT = 0.3
 INDENT = 3
 
 
 class DemoReport(NamedTuple):
-    """The report of the table, what was found, and how many rows were trained on."""
+    """The table, the page that was made of it, and what is on it."""
 
+    table: Path
     page: Path
-    found: Evaluation
-    trained_on: int
+    found: Report
 
 
 def register(app: typer.Typer) -> None:
@@ -65,7 +63,7 @@ def demo(
         _title("1. A table goes in, a report comes out")
     report = demo_report(directory)
     if not as_json:
-        _describe_report(report, directory)
+        _describe_report(report)
         if not no_browser and _has_screen():
             webbrowser.open(report.page.resolve().as_uri())
         say("")
@@ -74,34 +72,26 @@ def demo(
 
 
 def demo_report(directory: Path) -> DemoReport:
-    """Write a table of patients, train on a part of it, and write the report of the rest: the one page of the demo."""
-    from vrspam.tool import evaluate, load_model, save_model, train
-    from vrspam.tool.evaluation import score_rows
-    from vrspam.tool.pages import evaluation_page
+    """Write a table of patients, and the report of it."""
+    from vrspam.tool.pages import report_page
+    from vrspam.tool.report import make_report
 
-    training, held_out = write_table(directory)
-    model_path, page = directory / f"{NAME}.json", directory / f"{NAME}.html"
+    table, page = write_table(directory), directory / f"{NAME}.html"
     with warnings_as_lines():
-        save_model(train(training, TARGET, POSITIVE), model_path)
-        model = load_model(model_path)
-        rows = score_rows(model, held_out)
-        found = evaluate(model, rows.positive, rows.scores, notes=rows.notes)
-        with tempfile.TemporaryDirectory() as folder:
-            evaluation_page(
-                model,
-                found,
-                Path(folder),
-                model_name=model_path.name,
-                data_name=held_out.name,
-                parameter=options.as_option,
-            ).write(page)
-    return DemoReport(page, found, model.training["rows"])
+        found = make_report(table, TARGET, POSITIVE, progress=err.is_terminal)
+        command = " ".join(("vrspam", *_again(table, page)))
+        report_page(found, data_name=table.name, parameter=options.as_option, command=command).write(page)
+    return DemoReport(table, page, found)
 
 
-def write_table(directory: Path) -> tuple[Path, Path]:
-    """Write scikit-learn's table of breast tumours as two CSV files: rows to train on, and rows that are held out."""
+def _again(table: Path, page: Path) -> tuple[str, ...]:
+    """The words of the command that makes the page."""
+    return "report", str(table), "--target", TARGET, "--positive", POSITIVE, "--html", str(page)
+
+
+def write_table(directory: Path) -> Path:
+    """Write scikit-learn's table of breast tumours as a CSV file."""
     from sklearn.datasets import load_breast_cancer
-    from sklearn.model_selection import train_test_split
 
     from vrspam._utils.atomic import write_text
 
@@ -109,28 +99,25 @@ def write_table(directory: Path) -> tuple[Path, Path]:
     names = [*map(str, data.feature_names), TARGET]
     labels = [str(data.target_names[label]) for label in data.target]
     lines = [",".join([*(f"{value:g}" for value in row), label]) for row, label in zip(data.data, labels, strict=True)]
-    parts = train_test_split(lines, test_size=HELD_OUT, stratify=labels, random_state=0)
-    paths = directory / f"{NAME}.csv", directory / f"{NAME}-new.csv"
-    for path, part in zip(paths, parts, strict=True):
-        write_text(path, "\n".join([",".join(names), *part, ""]))
-    return paths
+    path = directory / f"{NAME}.csv"
+    write_text(path, "\n".join([",".join(names), *lines, ""]))
+    return path
 
 
-def _describe_report(report: DemoReport, directory: Path) -> None:
+def _describe_report(report: DemoReport) -> None:
     from vrspam.tool.explanation import describe_auc
 
-    found, table = report.found, directory / f"{NAME}.csv"
+    expected = report.found.expected
     tell(
-        f"{table.name}: {report.trained_on:,} breast tumours that come with scikit-learn, 30 measurements of each. "
-        f"The model learns which are {POSITIVE}, and is tested on {found.n:,} others ({NAME}-new.csv).",
+        f"{report.table.name}: {report.found.evaluation.n:,} breast tumours that come with scikit-learn, 30 "
+        f"measurements of each. The model learns which are {POSITIVE}; each is judged by a model that has not seen it.",
         INDENT,
     )
-    interval = f"95 % interval {found.auc.low:.4f} to {found.auc.high:.4f}"
-    tell(f"AUC {found.auc.auc:.4f}, {interval}: {describe_auc(found.auc.auc)}.", INDENT)
+    interval = f"95 % interval {expected.low:.4f} to {expected.high:.4f}"
+    tell(f"AUC {expected.auc:.4f}, {interval}: {describe_auc(expected.auc)}.", INDENT)
     say(f"{' ' * INDENT}report   {report.page}")
     tell("with a table of your own:", INDENT)
-    say(f"{' ' * INDENT}  vrspam train {table} --target {TARGET} --positive {POSITIVE} --model model.json")
-    say(f"{' ' * INDENT}  vrspam evaluate model.json {directory / f'{NAME}-new.csv'} --html report.html")
+    say(f"{' ' * INDENT}  vrspam {' '.join(_again(report.table, Path('report.html')))}")
 
 
 def _run_paper(directory: Path, jobs: int | None, as_json: bool, report: DemoReport) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -30,10 +29,7 @@ def evaluate(
     data: options.Data,
     html: options.HtmlOut = None,
     confidence: options.Confidence = 0.95,
-    cost_ratio: Annotated[
-        float | None,
-        typer.Option(help="How many false alarms are as bad as one missed positive: adds the threshold of least cost."),
-    ] = None,
+    cost_ratio: options.CostRatio = None,
     recall: Annotated[
         float, typer.Option(help="Adds the highest threshold that finds this share of the positives.")
     ] = 0.9,
@@ -66,8 +62,6 @@ def evaluate(
         raise typer.BadParameter("there is no interval of a partial AUC with --weights", param_hint="--max-fpr")
     read = {"format": format, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
     options.check_output("--html", html, model, data)
-    if html is not None:
-        require("plots", "matplotlib")
     from vrspam.tool import evaluation, load_model
 
     with warnings_as_lines():
@@ -89,17 +83,15 @@ def evaluate(
         if html is not None:
             from vrspam.tool.pages import evaluation_page
 
-            with tempfile.TemporaryDirectory() as folder:
-                evaluation_page(
-                    loaded,
-                    found,
-                    Path(folder),
-                    model_name=model.name,
-                    data_name=Path(data).name,
-                    cost_ratio=cost_ratio,
-                    recall=recall,
-                    parameter=options.as_option,
-                ).write(html)
+            evaluation_page(
+                loaded,
+                found,
+                model_name=model.name,
+                data_name=Path(data).name,
+                cost_ratio=cost_ratio,
+                recall=recall,
+                parameter=options.as_option,
+            ).write(html)
     if as_json:
         print_json({**found.flat(), "warnings": list(found.notes)})
         return
@@ -136,7 +128,7 @@ def compare(
     options.check_picture(picture)
     options.check_output("--picture", picture, model_a, model_b, data)
     options.check_output("--html", html, model_a, model_b, data)
-    if picture is not None or html is not None:
+    if picture is not None:
         require("plots", "matplotlib")
     from vrspam.tool import evaluation, load_model
 
@@ -153,7 +145,7 @@ def compare(
     scores = {name_a: a, name_b: b}
     if picture is not None:
         from vrspam.plotting.style import save_figure
-        from vrspam.tool.pages import comparison_picture
+        from vrspam.tool.pictures import comparison_picture
 
         save_figure(comparison_picture(positive, scores, max_fpr), picture)
     partial = None
@@ -164,10 +156,7 @@ def compare(
     if html is not None:
         from vrspam.tool.pages import comparison_page
 
-        with tempfile.TemporaryDirectory() as folder:
-            comparison_page(
-                test, positive, scores, Path(folder), data_name=Path(data).name, partial=partial, max_fpr=max_fpr
-            ).write(html)
+        comparison_page(test, positive, scores, data_name=Path(data).name, partial=partial, max_fpr=max_fpr).write(html)
     if as_json:
         values = {**asdict(test), "n": positive.size, "positives": int(positive.sum())}
         if partial is not None:

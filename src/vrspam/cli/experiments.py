@@ -1,4 +1,4 @@
-"""`vrspam reproduce` and `report`: the paper's experiments; `vrspam datasets`: their data."""
+"""`vrspam reproduce` and `publish`: the paper's experiments; `vrspam datasets`: their data."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Jobs = Annotated[int | None, typer.Option("--jobs", min=1, help="Number of proce
 
 def register(app: typer.Typer) -> None:
     app.command("reproduce")(reproduce)
-    app.command("report")(report)
+    app.command("publish")(publish)
     app.command("datasets")(datasets)
 
 
@@ -71,21 +71,21 @@ def reproduce(
     _run(protocol, directory, jobs, as_json, skip_missing=chosen is None)
 
 
-def report(
+def publish(
     directory: Annotated[
         Path,
         typer.Argument(help="A directory that `vrspam demo` or `vrspam reproduce` has written.", show_default=False),
     ],
     as_json: AsJson = False,
 ) -> None:
-    """Write table, figures and report again from stored results, without running anything.
+    """Write table, figures and report of the experiments again from stored results, without running anything.
 
-    Example:  vrspam report vrspam-results
+    Example:  vrspam publish vrspam-results
     """
     _require_all()
-    from vrspam.experiments.publish import publish
+    from vrspam.experiments.publish import publish as publish_results
 
-    _print_written(publish(directory), as_json)
+    _print_written(publish_results(directory), as_json)
 
 
 def datasets(as_json: AsJson = False) -> None:

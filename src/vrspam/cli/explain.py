@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -93,7 +92,7 @@ def explain(
         raise typer.BadParameter("a page shows the whole model: leave it out, or the rows", param_hint="--html")
     if single and picture is not None and (row is None or len(row) != 1):
         raise typer.BadParameter("a picture shows one row: name it with --row", param_hint="--picture")
-    if picture is not None or html is not None:
+    if picture is not None:
         require("plots", "matplotlib")
     from vrspam.tool import load_model
 
@@ -111,15 +110,13 @@ def _explain_model(loaded: Model, path: Path, top: int, picture: Path | None, ht
 
     if picture is not None:
         from vrspam.plotting.style import save_figure
-        from vrspam.tool.pages import features_picture
+        from vrspam.tool.pictures import features_picture
 
         save_figure(features_picture(loaded), picture)
     if html is not None:
         from vrspam.tool.pages import explanation_page
 
-        with tempfile.TemporaryDirectory() as folder:
-            page = explanation_page(loaded, Path(folder), model_name=path.name, parameter=options.as_option)
-            page.write(html)
+        explanation_page(loaded, model_name=path.name, parameter=options.as_option).write(html)
     effects = explain_model(loaded)
     columns = dict(sum_by_column(effects))
     if as_json:

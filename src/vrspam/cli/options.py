@@ -198,6 +198,15 @@ Encoding = Annotated[
     ),
 ]
 Weights = Annotated[str | None, typer.Option(help="A column of weights: how much each row counts.", show_default=False)]
+CostRatio = Annotated[
+    float | None,
+    typer.Option(
+        "--cost-ratio",
+        "--cost",
+        help="How many false alarms are as bad as one missed positive: finds the threshold of least cost.",
+        show_default=False,
+    ),
+]
 ZeroBased = Annotated[
     bool | None,
     typer.Option(
@@ -215,7 +224,7 @@ _OPTIONS = {
         *("target", "positive", "drop", "include", "categorical", "max_categories", "format", "delimiter"),
         *("features", "streaming", "calibration", "seed", "loss", "l1", "penalty", "l2", "theta", "epsilon", "raw"),
         *("confidence", "recall", "cost_ratio", "skip_errors", "zero_based", "max_fpr", "private"),
-        *("dates", "weights", "groups", "time", "selection", "encoding"),
+        *("dates", "weights", "groups", "time", "selection", "encoding", "holdout", "by", "rows"),
     )
 } | {"n_splits": "--folds", "ids": "--id", "n_jobs": "--jobs"}
 _VALUES = {
@@ -256,6 +265,23 @@ def csv_line(names: Sequence[str]) -> str:
     line = io.StringIO()
     csv.writer(line, quoting=csv.QUOTE_ALL if outer_blanks else csv.QUOTE_MINIMAL).writerow(names)
     return line.getvalue().removesuffix("\r\n")
+
+
+def command_line(context: typer.Context) -> str:
+    """The command with all options that were given, as it is typed into a shell."""
+    words = [str(context.command_path)]
+    for parameter in context.command.params:
+        source = context.get_parameter_source(str(parameter.name))
+        value = context.params.get(str(parameter.name))
+        if value is None or source is None or source.name != "COMMANDLINE":
+            continue
+        if parameter.param_type_name == "argument":
+            words.append(str(value))
+        elif isinstance(value, bool):
+            words.append((parameter.opts if value else parameter.secondary_opts or parameter.opts)[0])
+        else:
+            words += [parameter.opts[0], csv_line(value) if isinstance(value, tuple | list) else str(value)]
+    return " ".join(word if number == 0 else shlex.quote(word) for number, word in enumerate(words))
 
 
 def check_share(option: str, value: float) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,42 +10,12 @@ import typer
 
 from vrspam._utils.choices import SELECTION_RULES
 from vrspam._utils.messages import require
-from vrspam.cli import options
+from vrspam.cli import options, training
 from vrspam.cli.options import err, in_options, print_json, say, warn, warnings_as_lines
 from vrspam.cli.tables import show_facts, show_table, tell
 
 if TYPE_CHECKING:
     from vrspam.tool import Model
-
-
-class Calibrate(StrEnum):
-    sigmoid = "sigmoid"
-    isotonic = "isotonic"
-    none = "none"
-
-
-class Loss(StrEnum):
-    squared = "squared"
-    squared_hinge = "squared_hinge"
-
-
-class Penalty(StrEnum):
-    elasticnet = "elasticnet"
-    mcp = "mcp"
-    scad = "scad"
-
-
-class Dates(StrEnum):
-    features = "features"
-    drop = "drop"
-
-
-class Features(StrEnum):
-    linear = "linear"
-    additive = "additive"
-    kernel = "kernel"
-    trees = "trees"
-    auto = "auto"
 
 
 STRONGEST = 10
@@ -57,80 +26,34 @@ def register(app: typer.Typer) -> None:
 
 
 def train(
+    context: typer.Context,
     data: options.Data,
     target: options.Target = None,
     positive: options.Positive = None,
     model: Annotated[Path, typer.Option(help="The file to write the model to.")] = Path("model.json"),
-    l1: Annotated[
-        str,
-        typer.Option(
-            help="The penalty that leaves features out: numbers to try, separated by commas, or 'auto' to search."
-        ),
-    ] = "0",
-    penalty: Annotated[
-        Penalty,
-        typer.Option(help="How --l1 acts: mcp and scad leave features out without shrinking the others."),
-    ] = Penalty.elasticnet,
-    loss: Annotated[
-        Loss,
-        typer.Option(
-            help="What a pair of rows costs: squared, or squared_hinge, which does not count pairs that are ranked "
-            "right by more than the margin (not with --streaming)."
-        ),
-    ] = Loss.squared,
-    features: Annotated[
-        Features | None,
-        typer.Option(
-            help="Straight lines (linear), a smooth curve for each column (additive), curves and interactions "
-            "(kernel), interactions of random trees (trees), or a blend of all of these (auto). By default auto; "
-            "linear with --streaming, with --l1, and for more than 1,000 features.",
-            show_default=False,
-        ),
-    ] = None,
+    html: training.ReportOut = None,
+    by: training.By = None,
+    rows: training.SingleRows = 10,
+    cost_ratio: options.CostRatio = None,
+    l1: training.L1 = "0",
+    penalty: training.PenaltyKind = training.Penalty.elasticnet,
+    loss: training.LossKind = training.Loss.squared,
+    features: training.FeatureKind = None,
     max_fpr: options.MaxFpr = None,
-    calibration: Annotated[
-        Calibrate, typer.Option(help="How scores become probabilities; isotonic needs thousands of rows.")
-    ] = Calibrate.sigmoid,
+    calibration: training.CalibrationKind = training.Calibrate.sigmoid,
     drop: options.Drop = None,
     include: options.Include = None,
     categorical: options.Categorical = None,
     max_categories: options.MaxCategories = 1000,
-    dates: Annotated[
-        Dates,
-        typer.Option(help="Whether dates become features (position in time, month, weekday, hour) or are left out."),
-    ] = Dates.features,
+    dates: training.DateKind = training.Dates.features,
     weights: options.Weights = None,
-    groups: Annotated[
-        str | None,
-        typer.Option(
-            help="A column of groups that folds keep together, such as the patient of repeated visits.",
-            show_default=False,
-        ),
-    ] = None,
-    time: Annotated[
-        str | None,
-        typer.Option(
-            help="A column of times or dates: each fold is trained on earlier rows and tested on later ones.",
-            show_default=False,
-        ),
-    ] = None,
-    selection: Annotated[
-        str,
-        typer.Option(
-            help=f"How the penalty and the features are chosen by the folds: {', '.join(SELECTION_RULES)}.",
-            metavar="<rule>",
-        ),
-    ] = SELECTION_RULES[0],
-    jobs: Annotated[
-        int | None,
-        typer.Option(min=1, help="Folds that are computed at the same time; by default one.", show_default=False),
-    ] = None,
-    folds: Annotated[int, typer.Option(min=2, help="Number of folds of the cross-validation.")] = 5,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the random numbers that draw the folds.")] = 0,
-    streaming: Annotated[
-        bool,
-        typer.Option("--streaming", help="For files larger than memory: read the file block by block, several times."),
-    ] = False,
+    groups: training.Groups = None,
+    time: training.Time = None,
+    selection: training.Selection = SELECTION_RULES[0],
+    jobs: training.Jobs = None,
+    folds: training.Folds = 5,
+    seed: training.Seed = 0,
+    streaming: training.Streaming = False,
     private: Annotated[
         bool,
         typer.Option(
@@ -162,6 +85,8 @@ def train(
 
     Example:  vrspam train patients.csv --target sick --positive yes --model patients.json
 
+    Example:  vrspam train patients.csv --target sick --html report.html
+
     Example:  vrspam train patients.csv --target sick --features additive
 
     Example:  vrspam train patients.csv --target sick --max-fpr 0.1
@@ -173,76 +98,49 @@ def train(
     Example:  vrspam train clicks.libsvm.gz --zero-based --streaming --model clicks.json
     """
     require("data", "pyarrow")
-    from vrspam.tool.modelfile import save_model
-    from vrspam.tool.training import check_folds, check_penalty, check_straight, check_sums
-    from vrspam.tool.training import train as train_model
-
-    if streaming:
-        with options.misuse_of("--features"):
-            check_straight(None if features is None else features.value)
-        with options.misuse_of("--loss"):
-            check_sums(loss.value)
-    options.check_max_fpr(max_fpr)
     options.check_output("--model", model, data)
-    grid = _l1(l1)
-    with options.misuse_of("--penalty"):
-        check_penalty(penalty.value, grid)
-    columns = {"weights": weights, "groups": groups, "time": time}
-    with options.misuse_of("--weights, --groups, --time"):
-        check_folds(columns, streaming, max_fpr)
-    if selection not in SELECTION_RULES:
-        known = ", ".join(SELECTION_RULES)
-        raise typer.BadParameter(f"{selection!r} is none of {known}", param_hint="--selection")
-    read = {"format": format, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
-    if target is None:
-        options.ask_for_target(data, read)
+    options.check_output("--html", html, data, model)
+    options.check_positive("--cost-ratio", cost_ratio)
+    opening: dict[str, Any] = {"weights": weights, "groups": groups, "time": time, "dates": dates.value}
+    opening |= {"drop": drop or (), "include": include or (), "categorical": categorical or ()}
+    opening |= {"format": format, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
+    opening |= {"max_categories": max_categories, "skip_errors": skip_errors, "streaming": streaming}
+    plan = training.plan_of(
+        data,
+        target,
+        opening,
+        l1=l1,
+        penalty=penalty,
+        loss=loss,
+        features=features,
+        max_fpr=max_fpr,
+        calibration=calibration,
+        selection=selection,
+        n_jobs=jobs,
+        n_splits=folds,
+        seed=seed,
+        private=private,
+    )
+    from vrspam.tool.modelfile import save_model
+    from vrspam.tool.training import fit_file
+
     with warnings_as_lines():
-        trained = train_model(
-            data,
-            target,
-            positive,
-            l1=grid,
-            penalty=penalty.value,
-            loss=loss.value,
-            features=None if features is None else features.value,
-            max_fpr=max_fpr,
-            calibration=calibration.value,
-            n_splits=folds,
-            seed=seed,
-            streaming=streaming,
-            private=private,
-            say=lambda stage: warn(f"{stage} ..."),
-            progress=err.is_terminal,
-            max_categories=max_categories,
-            skip_errors=skip_errors,
-            drop=drop or (),
-            include=include or (),
-            categorical=categorical or (),
-            dates=dates.value,
-            selection=selection,
-            n_jobs=jobs,
-            fingerprint=not no_fingerprint,
-            **columns,
-            **read,
-        )
+        opening["progress"] = err.is_terminal
+        found = fit_file(data, target, positive, plan, fingerprint=not no_fingerprint, by=by or (), **opening)
+        trained = found.model
+        if html is not None:
+            from vrspam.tool.report import report_of
+
+            report = report_of(found, by=by or (), rows=0 if private else rows, cost_ratio=cost_ratio)
+            training.write_report(report, html, data, cost_ratio, context)
         save_model(trained, model)
     if as_json:
         facts = {**trained.training, "warnings": [in_options(note) for note in trained.training["warnings"]]}
         print_json({"model": str(model), "positive": trained.positive, **facts})
     else:
         _describe(trained, model)
-
-
-def _l1(text: str) -> Any:
-    if text.strip() == "auto":
-        return "auto"
-    try:
-        values = tuple(float(part) for part in text.split(","))
-    except ValueError as error:
-        raise typer.BadParameter(f"{text!r} is neither 'auto' nor numbers", param_hint="--l1") from error
-    if not all(0.0 <= value < float("inf") for value in values):
-        raise typer.BadParameter("the numbers must not be negative", param_hint="--l1")
-    return values
+        if html is not None:
+            say(f"report               {html}")
 
 
 def _describe(model: Model, path: Path) -> None:

@@ -16,7 +16,7 @@ from vrspam.experiments.protocol import Protocol, paper_cells, paper_protocol
 from vrspam.experiments.run import ROWS
 from vrspam.experiments.store import Row, read_all
 from vrspam.plotting import paper
-from vrspam.report import Bullets, Cell, Facts, Figure, Page, Table, Text, markdown_table
+from vrspam.report import Bullets, Cell, Facts, Figure, Grid, Page, Table, Text, markdown_table
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ def publish(directory: str | os.PathLike[str]) -> dict[str, list[Path]]:
     page.add("Test AUC", Text(legend(cells)), Table(columns, grid), *remarks(cells, sets))
     page.add("Does VRSPAM reach the optimum?", *agreement(rows))
     if figures:
-        page.add("Figures", *(Figure(figure.paths[-1], figure.caption, figure.alt) for figure in figures))
+        page.add("Figures", Grid([Figure(figure.paths[-1], figure.caption, figure.alt) for figure in figures], "large"))
     page.add("Passes and seconds", Text(COST), Table(*cost_table(cells, sets, algorithms)))
     page.add("Protocol", Facts(protocol_facts(protocol, rows)), Table(*algorithm_table(ways)))
     page.add("Data", Table(*data_table(ways)))

@@ -46,13 +46,14 @@ class HeldOutBlock(NamedTuple):
 class HeldOut(NamedTuple):
     """Held-out rows at one point of the grid: scores by the model of the other folds, with its intercept.
 
-    `weights` say how many rows each one stands for.
+    `weights` say how many rows each one stands for, `places` which of the rows these are, where they were in memory.
     """
 
     positive: np.ndarray
     scores: np.ndarray
     fold: np.ndarray
     weights: np.ndarray
+    places: np.ndarray | None = None
 
 
 def held_out_at(blocks: Sequence[HeldOutBlock], point: int, intercepts: np.ndarray) -> HeldOut:

@@ -54,7 +54,7 @@ def held_out_scores(
     times = np.bincount(index, minlength=X.shape[0])[index]
     weights = np.ones(index.size) if rows.weights is None else array_api.on_host(rows.weights)[index]
     positive = array_api.on_host(rows.y) == positive_label
-    return HeldOut(positive[index], np.concatenate(parts)[order], fold, weights / times)
+    return HeldOut(positive[index], np.concatenate(parts)[order], fold, weights / times, index)
 
 
 def scores_of(X: Any, index: np.ndarray, coefs: np.ndarray) -> np.ndarray:

@@ -5,7 +5,9 @@ from .explanation import explain
 from .exporting import export_model
 from .model import Model
 from .modelfile import ModelFileError, load_model, save_model
+from .pages import report_page
 from .prediction import predict
+from .report import make_report
 from .training import train
 
 __all__ = [
@@ -17,7 +19,9 @@ __all__ = [
     "explain_file",
     "export_model",
     "load_model",
+    "make_report",
     "predict",
+    "report_page",
     "save_model",
     "score_file",
     "train",

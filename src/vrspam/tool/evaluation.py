@@ -266,6 +266,7 @@ def evaluate(
     max_fpr: float | None = None,
     notes: tuple[str, ...] = (),
     weights: np.ndarray | None = None,
+    probabilities: np.ndarray | None = None,
 ) -> Evaluation:
     """Evaluate scores: ranking, thresholds, probabilities.
 
@@ -286,6 +287,8 @@ def evaluate(
         What there is to say about the rows, for pages and commands.
     weights : array of n numbers, optional
         How much each row counts in all numbers; not with `max_fpr`.
+    probabilities : array of n numbers, optional
+        Those of the rows, where the calibration of the model has seen their labels.
 
     Returns
     -------
@@ -295,7 +298,8 @@ def evaluate(
         raise WordedError("{recall} must be above 0 and at most 1", recall=Parameter("recall", recall))
     if cost_ratio is not None and not 0.0 < cost_ratio < np.inf:
         raise WordedError("{ratio} must be a positive number", ratio=Parameter("cost_ratio", cost_ratio))
-    probabilities = None if model.calibration is None else model.calibration(scores)
+    if probabilities is None and model.calibration is not None:
+        probabilities = model.calibration(scores)
     if weights is not None and max_fpr is not None:
         raise WordedError(
             "{max_fpr} has an interval for rows that count alike, not with {weights}: leave one of them out",

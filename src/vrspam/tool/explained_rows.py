@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -183,7 +184,7 @@ def _explain_block(model: Model, block: _Block, chosen: np.ndarray, first: int) 
     scores, parts = np.empty(0), {}
     if good.size:
         some = frames.rows_of(block.X, good)
-        scores, parts = model.score(some), _parts_by_column(model, some)
+        scores, parts = model.score(some), parts_by_column(model, some)
     probabilities = None if model.calibration is None else model.calibration(scores)
     kept = {} if block.kept is None else dict(zip(block.kept.schema.names, block.kept.columns, strict=True))
     number = 0
@@ -193,7 +194,7 @@ def _explain_block(model: Model, block: _Block, chosen: np.ndarray, first: int) 
             continue
         cells = {name: _plain(column[which].as_py()) for name, column in kept.items()}
         own = [
-            Part(name, _value(model, name, cells, block.X, which), float(values[number]))
+            Part(name, value_of(model, name, block.X, which, cells), float(values[number]))
             for name, values in parts.items()
         ]
         yield ExplainedRow(
@@ -206,7 +207,7 @@ def _explain_block(model: Model, block: _Block, chosen: np.ndarray, first: int) 
         number += 1
 
 
-def _parts_by_column(model: Model, X: Any) -> dict[str, np.ndarray]:
+def parts_by_column(model: Model, X: Any) -> dict[str, np.ndarray]:
     """What each column adds; the indicators of a categorical one are added up."""
     if model.features is not None or not model.schema.categorical:
         return explain_rows(model, X)
@@ -218,8 +219,10 @@ def _parts_by_column(model: Model, X: Any) -> dict[str, np.ndarray]:
     return dict(zip(model.schema.columns, sums, strict=True))
 
 
-def _value(model: Model, name: str, cells: dict[str, Any], X: Any, row: int) -> float | str | None:
-    """The value of a column in a row: as in the file, or what was made of it."""
+def value_of(
+    model: Model, name: str, X: Any, row: int, cells: Mapping[str, Any] = MappingProxyType({})
+) -> float | str | None:
+    """The value of a column in a row: as in `cells`, or what was made of it; None where it is missing."""
     if name in cells:
         return cells[name]
     columns = model.schema.columns

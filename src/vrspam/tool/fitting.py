@@ -108,14 +108,14 @@ SUSPECT_ROWS = 20_000  # rows of a stream in which leaking features are looked f
 class Plan:
     """What the user asked for: candidates for l1, features, folds, seed, whom to tell each stage, and how to rank.
 
-    `selection` and `n_jobs` are those of `AUCClassifierCV`.
+    The other parameters are those of `vrspam.tool.train`.
     """
 
-    l1: str | Sequence[float]
-    features: Any
-    n_splits: int
-    seed: int
-    say: Callable[[str], None]
+    l1: str | Sequence[float] = (0.0,)
+    features: Any = None
+    n_splits: int = FOLDS
+    seed: int = 0
+    say: Callable[[str], None] = lambda stage: None
     max_fpr: float | None = None
     loss: LossName = "squared"
     penalty: PenaltyName = "elasticnet"

@@ -74,3 +74,38 @@ def forward_folds(time: np.ndarray, positive: np.ndarray, n_splits: int) -> list
     cuts = [ordered[ordered.size * k // (n_splits + 1) - 1] for k in range(1, n_splits + 1)]
     part = np.searchsorted(np.unique(cuts), time, side="left")
     return [(np.flatnonzero(part < k), np.flatnonzero(part == k)) for k in range(1, int(part.max()) + 1)]
+
+
+def split_off(opened: OpenedTable, share: float, seed: int) -> np.ndarray:
+    """Places of rows to keep from a training: about so large a share, with as many positives in it as elsewhere.
+
+    Groups stay together, and of rows with times the latest are kept; rows of the same time stay together.
+    """
+    _, positive = opened.load_rows()
+    if opened.time is not None:
+        rarer = positive if positive.sum() <= (~positive).sum() else ~positive
+        ordered = np.sort(opened.time[rarer])
+        border = ordered[min(round((1.0 - share) * ordered.size), ordered.size - 1)]
+        kept = np.flatnonzero(opened.time >= border)
+    elif opened.groups is not None:
+        parts = min(10, check_size([positive.sum(), (~positive).sum()]))
+        folds = StratifiedGroupKFold(parts, shuffle=True, random_state=seed)
+        tests = [test for _, test in folds.split(np.empty(positive.size), positive, opened.groups)]
+        kept = np.sort(np.concatenate(tests[: min(max(1, round(share * parts)), parts - 1)]))
+    else:
+        rng = np.random.default_rng(seed)
+        sides = [rng.permutation(np.flatnonzero(side)) for side in (positive, ~positive)]
+        kept = np.sort(np.concatenate([side[: round(share * side.size)] for side in sides]))
+    others = np.setdiff1d(np.arange(positive.size), kept)
+    for part, where in ((kept, "kept for the test"), (others, "left to train on")):
+        smaller = int(min(positive[part].sum(), (~positive[part]).sum()))
+        if smaller < LEAST:
+            raise WordedError(
+                "{holdout} has {smaller} rows of a class {where}, and at least {least} are needed: give another share, "
+                "or leave it out for cross-validation",
+                holdout=Parameter("holdout", share),
+                smaller=smaller,
+                where=where,
+                least=LEAST,
+            )
+    return kept

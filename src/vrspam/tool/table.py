@@ -14,10 +14,11 @@ from vrspam._utils.messages import Parameter
 from vrspam.data import Chunks, DataError, Schema
 from vrspam.data.chunks import read_ahead
 from vrspam.data.encode import check_table, encode_rows
-from vrspam.data.errors import Problems
+from vrspam.data.errors import Problems, no_column
 from vrspam.data.first_pass import Label, Means
 from vrspam.data.readers import Source
 from vrspam.data.schema import infer_schema
+from vrspam.features.frames import rows_of
 from vrspam.tool.beside import beside_values, check_beside
 from vrspam.tool.columns import ColumnInspector
 
@@ -59,6 +60,29 @@ class OpenedTable:
     def relative_weights(self) -> np.ndarray | None:
         """The weights of rows in memory with the mean 1: only their ratios count, not their unit."""
         return None if self.weights is None else self.weights / self.weights.mean()
+
+    def check_columns(self, names: Sequence[str]) -> None:
+        """Refuse columns, named with `by`, that the file does not have, that hold the labels, or that are not kept."""
+        source = self.chunks.source
+        if names and (self.loaded is None or not source.reader.tabular):
+            raise DataError(
+                "{by} needs the named columns of a table in memory: leave it out", by=Parameter("by", list(names))
+            )
+        known = list(source.reader.columns(source.paths[0])) if names else []
+        for name in names:
+            if name not in known:
+                raise DataError(no_column(source.paths[0], name, known))
+            if name == self.schema.target:
+                raise DataError(
+                    "column {column!r} holds the labels: name another with {by}", column=name, by=Parameter("by")
+                )
+
+    def take(self, places: np.ndarray) -> OpenedTable:
+        """The table with some of its rows, all in memory."""
+        rows, positive = self.load_rows()
+        beside = {name: getattr(self, name) for name in ("weights", "groups", "time")}
+        some: Any = {name: None if values is None else values[places] for name, values in beside.items()}
+        return replace(self, loaded=(rows_of(rows, places), positive[places]), **some)
 
     def blocks(self) -> Iterator[tuple[Any, np.ndarray, np.ndarray | None]]:
         """Yield (rows as they are, whether each is positive, weights or None); rows in memory are one block."""

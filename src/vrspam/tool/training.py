@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,14 +19,17 @@ from vrspam.features.landmarks import LandmarkFeatures
 from vrspam.features.mapped import kind_of_map
 from vrspam.metrics.partial import check_max_fpr
 from vrspam.model_selection.calibration import METHODS
+from vrspam.model_selection.held_out import HeldOut
 from vrspam.moments.spread import spread
 from vrspam.objective import LOSSES
+from vrspam.objective.choice import LossName
 from vrspam.objective.penalties import CONCAVE, PenaltyName
 from vrspam.tool import data_checks
 from vrspam.tool.curves import shapes_of
 from vrspam.tool.data_checks import note_of
 from vrspam.tool.fingerprint import Fingerprint
 from vrspam.tool.fitting import FOLDS, Fit, Plan, fit_blocks, fit_linear, fit_maps, fold_auc_ci
+from vrspam.tool.folds import split_off
 from vrspam.tool.model import LinearParts, Model, undo_linear_map
 from vrspam.tool.table import OpenedTable, open_labelled
 
@@ -40,7 +44,7 @@ def train(
     *,
     l1: str | Sequence[float] = (0.0,),
     penalty: PenaltyName = "elasticnet",
-    loss: str = "squared",
+    loss: LossName = "squared",
     features: Any = None,
     max_fpr: float | None = None,
     calibration: str = "sigmoid",
@@ -116,39 +120,74 @@ def train(
     >>> model.positive, model.schema.feature_names, bool(model.coef[0] > 0)
     ('yes', ('age',), True)
     """
-    if not (features is None or isinstance(features, (str, FeatureMap))):
-        raise WordedError(
-            "a model file cannot hold {given}: give a name, or a map of vrspam.features",
-            given=Parameter("features", features),
-        )
-    if calibration not in (*METHODS, "none"):
-        raise WordedError(
-            "{given} is not known; give sigmoid, isotonic or none", given=Parameter("calibration", calibration)
-        )
-    if max_fpr is not None:
-        check_max_fpr(max_fpr)
-    if loss not in LOSSES:
-        raise WordedError("{given} is not known; give squared or squared_hinge", given=Parameter("loss", loss))
-    check_penalty(penalty, l1)
-    if selection not in SELECTION_RULES:
-        raise WordedError(
-            "{given} is not known; give {known}",
-            given=Parameter("selection", selection),
-            known=" or ".join(SELECTION_RULES),
-        )
-    check_folds(opening, streaming, max_fpr)
+    plan = Plan(l1, features, n_splits, seed, say, max_fpr, loss, penalty, private, calibration, selection, n_jobs)
+    return fit_file(path, target, positive, plan, streaming=streaming, fingerprint=fingerprint, **opening).model
+
+
+class Trained(NamedTuple):
+    """A model, the table that it was trained on, and what the folds say about rows that it had not seen.
+
+    `held_out` are scores of training rows by models of the other folds, `weights` theirs, where rows have some. `kept`
+    are the places of the rows that were kept from the training (`holdout`), None where there are none.
+    """
+
+    model: Model
+    opened: OpenedTable
+    held_out: HeldOut
+    weights: np.ndarray | None = None
+    kept: np.ndarray | None = None
+
+
+def fit_file(
+    path: Any,
+    target: str | None,
+    positive: str | None,
+    plan: Plan,
+    *,
+    streaming: bool = False,
+    fingerprint: bool = True,
+    holdout: float | None = None,
+    by: Sequence[str] = (),
+    **opening: Any,
+) -> Trained:
+    """Do what `train` does, and keep the rows.
+
+    Parameters
+    ----------
+    path, target, positive, streaming, fingerprint, **opening
+        As in `train`.
+    plan : Plan
+        The other parameters of `train`.
+    holdout : float in (0, 1), optional
+        Keep this share of the rows from the training (`vrspam.tool.folds.split_off`).
+    by : sequence of str
+        Columns that a report will need; they are looked for before the model is trained.
+
+    Returns
+    -------
+    Trained
+        `opened` has all rows, those that were kept among them.
+    """
+    check_plan(plan)
+    check_folds(opening, streaming, plan.max_fpr)
     if streaming:
-        check_straight(features)
-        check_sums(loss)
-    say("reading")
+        check_straight(plan.features)
+        check_sums(plan.loss)
+    plan.say("reading")
+    kept = None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        opened = open_labelled(path, target, positive, streaming=streaming, **opening)
+        opened = whole = open_labelled(path, target, positive, streaming=streaming, **opening)
+        opened.check_columns(by)
+        if holdout is not None:
+            kept = split_off(opened, holdout, plan.seed)
+            opened = opened.take(np.setdiff1d(np.arange(opened.n_rows or 0), kept))
+        features = plan.features
         if features is None:
-            straight = streaming or opened.schema.n_features > MOST_COLUMNS or l1 == "auto" or any(l1)
+            straight = streaming or opened.schema.n_features > MOST_COLUMNS or plan.l1 == "auto" or any(plan.l1)
             features = "linear" if straight else "auto"
-        method = None if calibration == "none" else calibration
-        plan = Plan(l1, features, n_splits, seed, say, max_fpr, loss, penalty, private, method, selection, n_jobs)
+        method = None if plan.calibration == "none" else plan.calibration
+        plan = replace(plan, features=features, calibration=method)
         in_memory = fit_linear if isinstance(features, str) and features == "linear" else fit_maps
         fit = (fit_blocks if streaming else in_memory)(opened, plan)
     notes = [*opened.notes, *data_checks.note_few_rows(fit.counts), *fit.notes]
@@ -158,8 +197,33 @@ def train(
             notes.append(note)
     if positive is None:
         notes = [*note_majority(opened, fit.counts), *notes]
-    print_of = Fingerprint.of(fit.sample, seed) if fingerprint and not private and fit.sample is not None else None
-    return _model(opened, fit, notes, print_of)
+    known = fingerprint and not plan.private and fit.sample is not None
+    print_of = Fingerprint.of(fit.sample, plan.seed) if known else None
+    return Trained(_model(opened, fit, notes, print_of), whole, fit.held_out, fit.weights, kept)
+
+
+def check_plan(plan: Plan) -> None:
+    """Refuse what is not known."""
+    if not (plan.features is None or isinstance(plan.features, (str, FeatureMap))):
+        raise WordedError(
+            "a model file cannot hold {given}: give a name, or a map of vrspam.features",
+            given=Parameter("features", plan.features),
+        )
+    if plan.calibration not in (*METHODS, "none"):
+        raise WordedError(
+            "{given} is not known; give sigmoid, isotonic or none", given=Parameter("calibration", plan.calibration)
+        )
+    if plan.max_fpr is not None:
+        check_max_fpr(plan.max_fpr)
+    if plan.loss not in LOSSES:
+        raise WordedError("{given} is not known; give squared or squared_hinge", given=Parameter("loss", plan.loss))
+    check_penalty(plan.penalty, plan.l1)
+    if plan.selection not in SELECTION_RULES:
+        raise WordedError(
+            "{given} is not known; give {known}",
+            given=Parameter("selection", plan.selection),
+            known=" or ".join(SELECTION_RULES),
+        )
 
 
 def note_majority(opened: OpenedTable, counts: Sequence[int]) -> list[str]:

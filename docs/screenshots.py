@@ -1,0 +1,36 @@
+"""Make the pictures of docs/report.md: `make screenshots`. Needs chromium."""
+
+from __future__ import annotations
+
+import runpy
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from PIL import Image  # comes with matplotlib
+
+DOCS = Path(__file__).parent
+FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
+
+
+def main() -> None:
+    chromium = shutil.which("chromium") or sys.exit("chromium is not installed")
+    write_patients = runpy.run_path(str(DOCS.parent / "examples" / "patients.py"))["write_patients"]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_patients(folder / "patients.csv", 3000, seed=0)
+        command = ["report", str(folder / "patients.csv"), "--target", "sick", "--html", str(folder / "report.html")]
+        subprocess.run([sys.executable, "-m", "vrspam.cli", *command], check=True)
+        page = (folder / "report.html").as_uri()
+        profile = f"--user-data-dir={folder / 'profile'}"
+        picture = folder / "report.png"
+        subprocess.run(
+            [chromium, *FLAGS, profile, f"--screenshot={picture}", "--window-size=1280,1240", page], check=True
+        )
+        Image.open(picture).convert("RGB").quantize(200).save(DOCS / picture.name, optimize=True)  # half the size
+
+
+if __name__ == "__main__":
+    main()

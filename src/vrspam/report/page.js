@@ -1,0 +1,190 @@
+
+"use strict";
+// Everything here improves a page that is complete without it: numbers as the reader writes them, tables that sort,
+// values under the pointer, and the threshold slider.
+
+const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+const data = JSON.parse(document.getElementById("data").textContent);
+const locale = navigator.languages && navigator.languages.length ? navigator.languages : undefined;
+const formats = new Map();
+
+function format(value, digits, least = digits) {
+  const key = `${digits} ${least}`;
+  if (!formats.has(key)) {
+    formats.set(key, new Intl.NumberFormat(locale, { maximumFractionDigits: digits, minimumFractionDigits: least }));
+  }
+  return formats.get(key).format(value);
+}
+const percent = (share) => Number.isFinite(share) ? `${format(100 * share, 1)}\u00a0%` : "–";
+const count = (value) => format(value, Number.isInteger(value) ? 0 : 1);
+const significant = (value, digits) =>
+  new Intl.NumberFormat(locale, { maximumSignificantDigits: digits, useGrouping: Math.abs(value) >= 1e4 }).format(value);
+
+// Numbers of the page are written in English, 1,234.5; where the reader's browser writes them otherwise, they change.
+if (format(1234.5, 1) !== "1,234.5") {
+  const number = /(?<![\w.,-])\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\w.,]*\w)|(?<![\w.,])\d+\.\d+(?![\w.]*\w)/g;
+  for (const element of all("[data-numbers]")) {
+    const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+    for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+      node.nodeValue = node.nodeValue.replace(number, (text) => {
+        const decimals = text.includes(".") ? text.length - text.indexOf(".") - 1 : 0;
+        return format(Number(text.replaceAll(",", "")), decimals);
+      });
+    }
+  }
+}
+
+for (const table of all("table.sortable")) {
+  const heads = [...table.tHead.rows[0].cells];
+  heads.forEach((head, column) => head.firstElementChild.addEventListener("click", () => {
+    const sign = head.getAttribute("aria-sort") === "ascending" ? -1 : 1;
+    const key = (row) => { const c = row.cells[column]; return c.dataset.sort === undefined ? c.textContent : Number(c.dataset.sort); };
+    const compare = (a, b) => typeof a === "number" && typeof b === "number" ? a - b
+      : typeof a === "number" ? -1 : typeof b === "number" ? 1 : a.localeCompare(b, "en", { numeric: true });
+    const rows = [...table.tBodies[0].rows].sort((a, b) => {
+      const x = key(a), y = key(b);
+      return typeof x === typeof y ? sign * compare(x, y) : compare(x, y);   // cells without a number stay last
+    });
+    heads.forEach((other) => other.setAttribute("aria-sort", "none"));
+    head.setAttribute("aria-sort", sign > 0 ? "ascending" : "descending");
+    table.tBodies[0].append(...rows);
+  }));
+}
+
+addEventListener("beforeprint", () => all("details").forEach((folded) => { folded.open = true; }));
+
+// The frame of a picture: from places to values and back.
+function frameOf(picture) {
+  const [x0, x1, left, right, y0, y1, bottom, top] = picture.dataset.frame.split(" ").map(Number);
+  const log = "log" in picture.dataset;
+  const bend = log ? Math.log10 : (v) => v, unbend = log ? (v) => 10 ** v : (v) => v;
+  const a = bend(x0), b = bend(x1);
+  return {
+    left, right, top, bottom, x0, x1, y0, y1,
+    placeX: (v) => left + (bend(v) - a) / ((b - a) || 1) * (right - left),
+    placeY: (v) => bottom + (v - y0) / ((y1 - y0) || 1) * (top - bottom),
+    valueX: (p) => unbend(a + (p - left) / (right - left) * (b - a)),
+    valueY: (p) => y0 + (p - bottom) / (top - bottom) * (y1 - y0),
+    pointer(event) {
+      const box = picture.getBoundingClientRect(), size = picture.viewBox.baseVal;
+      return [(event.clientX - box.left) * size.width / box.width, (event.clientY - box.top) * size.height / box.height];
+    },
+  };
+}
+
+const hint = document.getElementById("hint");
+function tell(event, text) {
+  hint.textContent = text;
+  hint.hidden = false;
+  const { width, height } = hint.getBoundingClientRect();
+  const left = Math.min(event.clientX + 14, innerWidth - width - 6);
+  const above = event.clientY - height - 12;
+  hint.style.transform = `translate(${Math.max(6, left)}px, ${above > 6 ? above : event.clientY + 18}px)`;
+}
+function watch(picture, describe) {
+  picture.addEventListener("pointermove", (event) => {
+    const text = describe(event);
+    if (text) tell(event, text); else hint.hidden = true;
+  });
+  picture.addEventListener("pointerleave", () => { hint.hidden = true; });
+}
+
+// Curves of columns: the value under the pointer, read from the line itself.
+for (const picture of all('svg[data-kind="column"]')) {
+  const frame = frameOf(picture);
+  const lines = all("polyline.line", picture).map((line) => line.getAttribute("points").split(" ").map((p) => p.split(",").map(Number)));
+  watch(picture, (event) => {
+    const [x] = frame.pointer(event);
+    if (x < frame.left - 2 || x > frame.right + 2 || !lines.length) return "";
+    const points = lines.flat();
+    let k = points.findIndex((p) => p[0] >= x);
+    if (k < 0) k = points.length - 1;
+    const [ax, ay] = points[Math.max(0, k - 1)], [bx, by] = points[k];
+    const y = bx > ax ? ay + (by - ay) * Math.min(1, Math.max(0, (x - ax) / (bx - ax))) : by;
+    return `${significant(frame.valueX(Math.min(frame.right, Math.max(frame.left, x))), 4)}: ${significant(frame.valueY(y), 3)}`;
+  });
+}
+
+const explored = data.explorer;
+if (explored) {
+  const { thresholds, hits, alarms, positives, negatives, probabilities, curve, names } = explored;
+  const total = positives + negatives;
+  const slider = document.getElementById("threshold"), cost = document.getElementById("cost");
+  const outputs = new Map(all("[data-show]").map((output) => [output.dataset.show, output]));
+  const show = (name, text) => { if (outputs.has(name)) outputs.get(name).textContent = text; };
+  const ratio = () => { const value = cost.valueAsNumber; return Number.isFinite(value) && value >= 0 ? value : explored.ratio; };
+  const interpolate = (xs, ys, x) => {
+    if (x <= xs[0]) return ys[0];
+    const k = xs.findIndex((v) => v >= x);
+    if (k < 0) return ys[ys.length - 1];
+    return ys[k - 1] + (ys[k] - ys[k - 1]) * (x - xs[k - 1]) / ((xs[k] - xs[k - 1]) || 1);
+  };
+  const where = {
+    roc: (k) => [alarms[k] / negatives, hits[k] / positives],
+    precision: (k) => [hits[k] / positives, hits[k] / (hits[k] + alarms[k])],
+    gain: (k) => [(hits[k] + alarms[k]) / total, hits[k] / positives],
+    calibration: (k) => probabilities && curve ? [probabilities[k], interpolate(curve[0], curve[1], probabilities[k])] : [NaN, NaN],
+  };
+  const pictures = all("svg[data-kind]").filter((p) => p.dataset.kind in where).map((picture) => (
+    { picture, frame: frameOf(picture), at: where[picture.dataset.kind], point: picture.querySelector(".point"), kind: picture.dataset.kind }));
+  const lines = all("line[data-threshold]").map((line) => ({ line, frame: frameOf(line.ownerSVGElement) }));
+
+  const move = () => {
+    const k = Number(slider.value), tp = hits[k], fp = alarms[k], fn = positives - tp, tn = negatives - fp;
+    const alerts = 1000 * (tp + fp) / total;
+    show("threshold", significant(thresholds[k], 15));
+    if (probabilities) show("probability", percent(probabilities[k]));
+    for (const [name, value] of Object.entries({ tp, fp, fn, tn })) show(name, count(Math.round(value * 1e6) / 1e6));
+    show("sensitivity", percent(tp / positives));
+    show("specificity", percent(tn / negatives));
+    show("ppv", percent(tp / (tp + fp)));
+    show("npv", percent(tn / (tn + fn)));
+    show("alerts", format(alerts, 1));
+    show("cost", format((fp + ratio() * fn) * 1000 / total, 1));
+    slider.setAttribute("aria-valuetext", `score at least ${significant(thresholds[k], 4)}, ${format(alerts, 0)} alerts per ${format(1000, 0)} rows`);
+    for (const { at, frame, point } of pictures) {
+      if (!point) continue;
+      const [x, y] = at(k);
+      const there = Number.isFinite(x) && Number.isFinite(y);
+      point.setAttribute("visibility", there ? "visible" : "hidden");
+      if (there) {
+        point.setAttribute("cx", frame.placeX(Math.min(x, frame.x1)).toFixed(1));
+        point.setAttribute("cy", frame.placeY(y).toFixed(1));
+      }
+    }
+    for (const { line, frame } of lines) {
+      const at = Math.min(frame.right, Math.max(frame.left, frame.placeX(thresholds[k]))).toFixed(1);
+      line.setAttribute("x1", at);
+      line.setAttribute("x2", at);
+    }
+  };
+  const best = (value) => hits.reduce((found, _, k) => value(k) > value(found) ? k : found, 0);
+  const go = (k) => { slider.value = k; move(); };
+  document.getElementById("cheapest").addEventListener("click", () => { const r = ratio(); go(best((k) => -alarms[k] - r * (positives - hits[k]))); });
+  document.getElementById("youden").addEventListener("click", () => go(best((k) => hits[k] / positives - alarms[k] / negatives)));
+  slider.addEventListener("input", move);
+  cost.addEventListener("input", move);
+
+  const nearest = (frame, at, [px, py]) => {
+    let found = -1, least = Infinity;
+    for (let k = 0; k < thresholds.length; k++) {
+      const [x, y] = at(k);
+      const distance = (frame.placeX(x) - px) ** 2 + (frame.placeY(y) - py) ** 2;
+      if (distance < least) { least = distance; found = k; }
+    }
+    return found;
+  };
+  for (const { picture, frame, at, kind } of pictures) {
+    if (kind === "calibration") continue;
+    watch(picture, (event) => {
+      const k = nearest(frame, at, frame.pointer(event));
+      if (k < 0) return "";
+      return `score at least ${significant(thresholds[k], 4)}\n${percent(hits[k] / positives)} of the ${names.positive} found\n`
+        + `${percent(alarms[k] / negatives)} of the ${names.negative} called\n${percent(hits[k] / (hits[k] + alarms[k]))} of the alerts are right`;
+    });
+    picture.addEventListener("click", (event) => { const k = nearest(frame, at, frame.pointer(event)); if (k >= 0) go(k); });
+  }
+  for (const element of [slider, cost, ...all(".ends, #cheapest, #youden")]) element.hidden = false;
+  all(".without-script").forEach((element) => { element.hidden = true; });
+  move();
+}
