@@ -177,7 +177,7 @@ def _print_effects(model: Model, effects: list[Effect], columns: dict[str, float
     elif model.schema.categorical:
         say("")
         shown = list(columns.items())[:top]
-        show_table(["column", "share"], [[f"column {column}", f"{share:.1%}"] for column, share in shown])
+        show_table(["", "share of all its features"], [[f"column {name}", f"{share:.1%}"] for name, share in shown])
 
 
 def _print_interactions(model: Model) -> None:
