@@ -45,6 +45,7 @@ def _rounding_errors(scorer: Scorer, values: dict[int, np.ndarray], kernels: lis
     """What rounding of each input of numbers, and of the nodes of its curves, adds to the scores: inputs × rows."""
     found = np.zeros((len(scorer.inputs), TRIED_ROWS))
     rounded = round_nodes(scorer, [one.kind == NUMBER for one in scorer.inputs])
+    places = [np.cumsum([0, *(encoder.width for encoder in part.encoders)]) for part in scorer.kernels]
     for j, column in enumerate(scorer.columns):
         if scorer.inputs[column.source].kind != NUMBER:
             continue
@@ -53,12 +54,11 @@ def _rounding_errors(scorer: Scorer, values: dict[int, np.ndarray], kernels: lis
             effect, other = scorer.effects[j], rounded.effects[j]
             if isinstance(effect, Curve) and isinstance(other, Curve):
                 found[column.source] += other(near) - effect(x)
-            for part, whole, one in zip(rounded.kernels, scorer.kernels, kernels, strict=True):
+            for part, whole, one, starts in zip(rounded.kernels, scorer.kernels, kernels, places, strict=True):
                 encoder, exact = part.encoders[j], whole.encoders[j]
                 if isinstance(encoder, Curves) and isinstance(exact, Curves):
                     moved = curve_of(encoder, np.ones(1))(near) - curve_of(exact, np.ones(1))(x)
-                    place = sum(before.width for before in part.encoders[:j])
-                    found[column.source] += one.slopes[:, place] * moved
+                    found[column.source] += one.slopes[:, starts[j]] * moved
     return np.nan_to_num(found, nan=np.inf, posinf=np.inf, neginf=np.inf)
 
 
