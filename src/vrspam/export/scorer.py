@@ -76,9 +76,12 @@ class Curve:
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
         """The function at all x, NaN for missing ones."""
-        segment = np.searchsorted(self.nodes, x, side="right")
-        base, value, slope = self.segments
-        found = value[segment] + slope[segment] * (x - base[segment])
+        if self.nodes.size == 1 and self.left == self.right:
+            found = self.values[0] + self.left * (x - self.nodes[0])
+        else:
+            segment = np.searchsorted(self.nodes, x, side="right")
+            base, value, slope = self.segments
+            found = value[segment] + slope[segment] * (x - base[segment])
         return np.where(np.isnan(x), self.missing, found)
 
     @property
