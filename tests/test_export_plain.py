@@ -227,7 +227,9 @@ names = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"
 
 
 @given(
-    names, st.lists(names, unique=True, max_size=4), st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=5, unique=True)
+    names,
+    st.lists(st.one_of(names, st.just("")), unique=True, max_size=4),
+    st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=5, unique=True),
 )
 @settings(max_examples=25, deadline=None)
 def test_any_name_text_and_curve(name, texts, nodes):
