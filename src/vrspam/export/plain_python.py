@@ -12,7 +12,7 @@ from vrspam.export.scorer import DATE, TEXT, Curve, Effect, NotExportable, Score
 from vrspam.model_selection.calibration import Isotonic, Sigmoid
 
 HEAD = '''
-def score(row):
+def score(row: dict) -> float:
     """The score of a row, a dict from the names of columns to values; it ranks rows, and is not a probability."""
     return CONSTANT + sum(parts(row).values())
 '''
@@ -50,7 +50,7 @@ def _curve(value, points, before, after, missing):
 
 def _category(value, heights, other, missing):
     """A height for each text."""
-    return missing if _is_missing(value) else heights.get(str(value), other)
+    return missing if _is_missing(value) and value not in heights else heights.get(str(value), other)
 '''
 
 DATES = '''
@@ -136,7 +136,15 @@ def to_python(model: Any) -> str:
     lines += calibration
     text = "\n".join([*lines, "", HEAD, "", ""])
     text += "\n".join(
-        ["def parts(row):", '    """What each column adds to the score."""', "    return {", *calls, "    }", "", ""]
+        [
+            "def parts(row: dict) -> dict:",
+            '    """What each column adds to the score."""',
+            "    return {",
+            *calls,
+            "    }",
+            "",
+            "",
+        ]
     )
     text += "\n".join(after) + HELPERS
     return text + (DATES if any(one.kind == DATE for one in scorer.inputs) else "")
@@ -222,8 +230,8 @@ def _calibration(scorer: Scorer) -> tuple[list[str], list[str]]:
         )
     if calibration is not None:
         words = f'    """The probability that the label of a row is {_docstring(positive)}."""'
-        functions += ["", "def probability(row):", words, *body, ""]
+        functions += ["", "def probability(row: dict) -> float:", words, *body, ""]
     test = "probability(row) > 0.5" if scorer.threshold is None else f"score(row) > {_number(scorer.threshold)}"
-    functions += ["", "def label(row):", '    """The likelier label of a row."""']
+    functions += ["", "def label(row: dict):", '    """The likelier label of a row."""']
     functions += [f"    return {positive!r} if {test} else {negative!r}", ""]
     return constants, functions

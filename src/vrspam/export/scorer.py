@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -76,9 +76,12 @@ class Curve:
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
         """The function at all x, NaN for missing ones."""
-        segment = np.searchsorted(self.nodes, x, side="right")
-        base, value, slope = self.segments
-        found = value[segment] + slope[segment] * (x - base[segment])
+        if self.nodes.size == 1 and self.left == self.right:
+            found = self.values[0] + self.left * (x - self.nodes[0])
+        else:
+            segment = np.searchsorted(self.nodes, x, side="right")
+            base, value, slope = self.segments
+            found = value[segment] + slope[segment] * (x - base[segment])
         return np.where(np.isnan(x), self.missing, found)
 
     @property
@@ -195,6 +198,14 @@ class Scorer:
     @property
     def is_numeric(self) -> tuple[bool, ...]:
         return tuple(self.inputs[column.source].kind != TEXT for column in self.columns)
+
+    @cached_property
+    def columns_of_inputs(self) -> list[list[int]]:
+        """The numbers of the columns that each input becomes."""
+        found: list[list[int]] = [[] for _ in self.inputs]
+        for number, column in enumerate(self.columns):
+            found[column.source].append(number)
+        return found
 
 
 def round_nodes(scorer: Scorer, inputs: Sequence[bool]) -> Scorer:

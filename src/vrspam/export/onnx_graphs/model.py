@@ -156,21 +156,17 @@ def _note(scorer: Scorer, number: int, one: Input) -> str:
     if one.kind == DATE:
         return DATE_NOTE
     if one.kind == TEXT:
-        (column,) = _columns_of(scorer, number)
+        (column,) = scorer.columns_of_inputs[number]
         return f"Categories as text; {_missing_text(scorer, column)!r} is a missing value."
     return " ".join(part for part in (one.note, _gap_note(scorer, number)) if part)
 
 
 def _gap_note(scorer: Scorer, number: int) -> str:
     refused = False
-    for column in _columns_of(scorer, number):
+    for column in scorer.columns_of_inputs[number]:
         effect = scorer.effects[column]
         refused |= isinstance(effect, Curve) and bool(np.isnan(effect.missing))
     return "NaN has no score." if refused else "NaN is a missing value."
-
-
-def _columns_of(scorer: Scorer, number: int) -> list[int]:
-    return [j for j, column in enumerate(scorer.columns) if column.source == number]
 
 
 def _missing_text(scorer: Scorer, column: int) -> str:
@@ -191,7 +187,7 @@ def _rows(graph: Graph, scorer: Scorer, names: list[str]) -> Rows:
     blocks: list[str] = []
     places, texts, missing = {}, {}, {}
     for number, one in enumerate(scorer.inputs):
-        columns = _columns_of(scorer, number)
+        columns = scorer.columns_of_inputs[number]
         if one.kind == TEXT:
             texts[columns[0]], missing[columns[0]] = names[number], _missing_text(scorer, columns[0])
             continue

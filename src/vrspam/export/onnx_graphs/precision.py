@@ -11,7 +11,7 @@ from vrspam.features.encoders import Curves
 
 # Parts of the spread of the scores that rounding of inputs, and of sums, may change them by: below what is promised.
 INPUT_LIMIT, SUM_LIMIT = 4e-6, 2e-6
-TRIED_ROWS = 1_000
+TRIED_ROWS, LEAST_ROWS, TRIED_ENTRIES = 1_000, 20, 2_000_000  # fewer rows of very wide tables
 MOST_DIGITS = 9  # behind the point
 
 
@@ -29,9 +29,10 @@ def try_single(scorer: Scorer) -> Precision:
     sums of large coefficients that nearly cancel. Thresholds of trees are not looked at: a row within rounding of one
     may fall to either side.
     """
-    values = _made_values(scorer, np.random.default_rng(0))
-    kernels = [_KernelAtLandmarks.of(part) for part in scorer.kernels]
-    scores = sum((one.scores for one in kernels), np.zeros(TRIED_ROWS))
+    n = min(TRIED_ROWS, max(LEAST_ROWS, TRIED_ENTRIES // len(scorer.columns)))
+    values = _made_values(scorer, n, np.random.default_rng(0))
+    kernels = [_KernelAtLandmarks.of(part, n) for part in scorer.kernels]
+    scores = sum((one.scores for one in kernels), np.zeros(n))
     for j, effect in enumerate(scorer.effects):
         if isinstance(effect, Curve):
             scores = scores + effect(values[j])
@@ -43,8 +44,9 @@ def try_single(scorer: Scorer) -> Precision:
 
 def _rounding_errors(scorer: Scorer, values: dict[int, np.ndarray], kernels: list[_KernelAtLandmarks]) -> np.ndarray:
     """What rounding of each input of numbers, and of the nodes of its curves, adds to the scores: inputs × rows."""
-    found = np.zeros((len(scorer.inputs), TRIED_ROWS))
+    found = np.zeros((len(scorer.inputs), next(iter(values.values())).size if values else 1))
     rounded = round_nodes(scorer, [one.kind == NUMBER for one in scorer.inputs])
+    places = [np.cumsum([0, *(encoder.width for encoder in part.encoders)]) for part in scorer.kernels]
     for j, column in enumerate(scorer.columns):
         if scorer.inputs[column.source].kind != NUMBER:
             continue
@@ -53,25 +55,26 @@ def _rounding_errors(scorer: Scorer, values: dict[int, np.ndarray], kernels: lis
             effect, other = scorer.effects[j], rounded.effects[j]
             if isinstance(effect, Curve) and isinstance(other, Curve):
                 found[column.source] += other(near) - effect(x)
-            for part, whole, one in zip(rounded.kernels, scorer.kernels, kernels, strict=True):
+            for part, whole, one, starts in zip(rounded.kernels, scorer.kernels, kernels, places, strict=True):
                 encoder, exact = part.encoders[j], whole.encoders[j]
                 if isinstance(encoder, Curves) and isinstance(exact, Curves):
                     moved = curve_of(encoder, np.ones(1))(near) - curve_of(exact, np.ones(1))(x)
-                    place = sum(before.width for before in part.encoders[:j])
-                    found[column.source] += one.slopes[:, place] * moved
+                    found[column.source] += one.slopes[:, starts[j]] * moved
     return np.nan_to_num(found, nan=np.inf, posinf=np.inf, neginf=np.inf)
 
 
 def _few_errors(errors: np.ndarray, allowed: float) -> np.ndarray:
     """Which inputs may be rounded, so that their errors add up to no more than is allowed in any row."""
     kept = np.ones(len(errors), dtype=bool)
-    largest = np.abs(errors).max(axis=1)
-    while kept.any() and not np.abs(errors[kept].sum(axis=0)).max() <= allowed:
-        kept[np.argmax(np.where(kept, largest, -1.0))] = False
+    order = np.argsort(-np.abs(errors).max(axis=1))
+    for number in order:
+        if np.abs(errors[kept].sum(axis=0)).max() <= allowed:
+            break
+        kept[number] = False
     return kept
 
 
-def _made_values(scorer: Scorer, rng: np.random.Generator) -> dict[int, np.ndarray]:
+def _made_values(scorer: Scorer, n: int, rng: np.random.Generator) -> dict[int, np.ndarray]:
     """Values of each column of numbers as training may have had them: spread evenly over its quantiles."""
     found = {}
     for j, numeric in enumerate(scorer.is_numeric):
@@ -80,25 +83,26 @@ def _made_values(scorer: Scorer, rng: np.random.Generator) -> dict[int, np.ndarr
         effect = scorer.effects[j]
         nodes = [effect.nodes] if isinstance(effect, Curve) else []
         nodes += [encoder.nodes for part in scorer.kernels if isinstance(encoder := part.encoders[j], Curves)]
-        known = np.unique(np.concatenate(nodes)) if nodes else np.zeros(1)
+        known = nodes[0] if nodes else np.zeros(1)
+        known = np.unique(np.concatenate(nodes)) if len(nodes) > 1 else known
         if known.size > 1:
-            found[j] = values_between(known, rng)
+            found[j] = values_between(known, n, rng)
         elif scorer.typical is not None:
             mean, deviation = scorer.typical[:, j].tolist()
-            found[j] = rng.normal(mean, deviation, TRIED_ROWS)
+            found[j] = rng.normal(mean, deviation, n)
         else:
-            found[j] = np.full(TRIED_ROWS, known[0])
+            found[j] = np.full(n, known[0])
     return found
 
 
-def values_between(nodes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Numbers between nodes, with as many digits behind the point as the nodes have.
+def values_between(nodes: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
+    """n numbers between nodes, with as many digits behind the point as the nodes have.
 
-    >>> values = values_between(np.array([0.5, 2.0, 7.5]), np.random.default_rng(0))
+    >>> values = values_between(np.array([0.5, 2.0, 7.5]), 100, np.random.default_rng(0))
     >>> bool((values * 2.0 == np.round(values * 2.0)).all()), bool((values * 10.0 == np.round(values * 10.0)).all())
     (False, True)
     """
-    place, share = rng.integers(nodes.size - 1, size=TRIED_ROWS), rng.random(TRIED_ROWS)
+    place, share = rng.integers(nodes.size - 1, size=n), rng.random(n)
     found = (1.0 - share) * nodes[place] + share * nodes[place + 1]
     cut_off = 2 if nodes.size > 4 else 0  # a curve may bend at two numbers that are no values
     for digits in range(MOST_DIGITS + 1):
@@ -116,8 +120,8 @@ class _KernelAtLandmarks(NamedTuple):
     rounding: float
 
     @classmethod
-    def of(cls, part: KernelPart) -> _KernelAtLandmarks:
-        u = part.landmarks[np.arange(TRIED_ROWS) % len(part.landmarks)]
+    def of(cls, part: KernelPart, n: int) -> _KernelAtLandmarks:
+        u = part.landmarks[np.arange(n) % len(part.landmarks)]
         weights = np.exp(_exponents(part, u, np.float64)) * part.coef
         scores = weights.sum(axis=1)
         slopes = 2.0 * part.gamma * (weights @ part.landmarks - scores[:, np.newaxis] * u)
