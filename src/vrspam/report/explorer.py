@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from vrspam.report.layout import Drawing, Grid
-from vrspam.report.numbers import NUMBERS, percent, rounded, short_between
+from vrspam.report.numbers import NUMBERS, percent, short_between
 
 FINE = 1.0 / 1500.0  # of the side of a picture, less than half a pixel: how far curves may move between two thresholds
 
@@ -171,7 +171,7 @@ class Explorer:
 
     def _bar(self) -> str:
         stops, place = self.stops, self.place
-        threshold = _value("threshold", rounded(float(stops.thresholds[place]), 6))
+        threshold = _value("threshold", f"{float(stops.thresholds[place]):.15g}")
         probability = ""
         if stops.probabilities is not None:
             probability = f", probability {_value('probability', percent(float(stops.probabilities[place])))}"
