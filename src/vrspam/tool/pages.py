@@ -11,7 +11,7 @@ from vrspam.report import Block, Cell, Drawing, Facts, Grid, Headline, Page, Tab
 from vrspam.report.explorer import Stops
 from vrspam.report.numbers import percent, shorten
 from vrspam.tool.evaluation import Evaluation, verdict
-from vrspam.tool.explanation import expected_auc
+from vrspam.tool.explanation import NOT_CORRECTED, expected_auc
 from vrspam.tool.model import Model
 from vrspam.tool.model_sections import ShowParameter, add_model, add_origin, number_cell, versions, worded_notes
 from vrspam.tool.report import Report
@@ -78,7 +78,7 @@ def report_page(
             f"rows with {names['positive']}": percent(prevalence(evaluation)),
             "judged by": where,
             "AUC": f"{expected.auc:.4f}, {expected.remark}",
-            **partial_fact(evaluation),
+            **(partial_fact(evaluation) if report.folds is None else partial_fact(evaluation, NOT_CORRECTED)),
         },
         [*worded_notes(model, parameter), *evaluation.notes],
         seen,
