@@ -377,9 +377,11 @@ def test_training_writes_the_same_report(folder, tmp_path, capsys):
     model, html = tmp_path / "m.json", tmp_path / "t.html"
     assert main(["train", *data, "--model", str(model), "--html", str(html)]) == 0
     assert f"report               {html}" in capsys.readouterr().out
-    main_part = [text.partition("How it was made")[0] for text in (html.read_text("utf-8"),)]
-    assert "Of 100 pairs of a row with" in main_part[0]
+    pages = [path.read_text("utf-8").partition("The command to do it again")[0] for path in (html, folder / "r.html")]
+    assert pages[0] == pages[1]
     assert model.exists()
+    assert main(["train", *data, "--model", str(model)]) == 2
+    assert "name its file with --html" in " ".join(capsys.readouterr().err.replace("│", " ").split())
 
 
 def test_report_for_scripts(folder, capsys):

@@ -117,7 +117,7 @@ def report(
             progress=err.is_terminal,
             **opening,
         )
-        training.write_report(found, html, data, cost_ratio, context)
+        training.write_report(found, html, data, context)
     if as_json:
         print_json(_numbers(found, html))
     else:

@@ -101,6 +101,8 @@ def train(
     options.check_output("--model", model, data)
     options.check_output("--html", html, data, model)
     options.check_positive("--cost-ratio", cost_ratio)
+    if html is None:
+        training.check_no_page(context)
     opening: dict[str, Any] = {"weights": weights, "groups": groups, "time": time, "dates": dates.value}
     opening |= {"drop": drop or (), "include": include or (), "categorical": categorical or ()}
     opening |= {"format": format, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
@@ -132,7 +134,7 @@ def train(
             from vrspam.tool.report import report_of
 
             report = report_of(found, by=by or (), rows=0 if private else rows, cost_ratio=cost_ratio)
-            training.write_report(report, html, data, cost_ratio, context)
+            training.write_report(report, html, data, context)
         save_model(trained, model)
     if as_json:
         facts = {**trained.training, "warnings": [in_options(note) for note in trained.training["warnings"]]}

@@ -204,14 +204,21 @@ def plan_of(
     )
 
 
-def write_report(report: Report, html: Path, data: str, cost_ratio: float | None, context: typer.Context) -> None:
+def check_no_page(context: typer.Context) -> None:
+    """Refuse options that concern the page where none is to be written."""
+    for name, option in (("by", "--by"), ("rows", "--rows"), ("cost_ratio", "--cost-ratio")):
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise typer.BadParameter("this is about the report: name its file with --html", param_hint=option)
+
+
+def write_report(report: Report, html: Path, data: str, context: typer.Context) -> None:
     """Write the page, with the command that makes it again."""
     from vrspam.tool.pages import report_page
 
     report_page(
         report,
         data_name="standard input" if data == "-" else Path(data).name,
-        cost_ratio=cost_ratio,
         parameter=options.as_option,
         command=options.command_line(context),
     ).write(html)

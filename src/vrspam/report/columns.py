@@ -138,7 +138,7 @@ def _values(shape: Shape, ends: tuple[float, float]) -> tuple[str, list[str]]:
     means = [None if shape.mean_score is None else float(shape.mean_score[i]) for i in order]
     if shape.missing is not None:
         names, parts, means = [*names, "missing"], [*parts, shape.missing], [*means, shape.missing_mean_score]
-    height = max(ROW * len(names) + 56.0, 120.0)
+    height = ROW * len(names) + 56.0
     frame = Frame.of(ends, (0.0, 1.0), height=height, left=min(label_room(names), 0.45 * WIDTH))
     places = [frame.y.stop + ROW * (k + 0.6) for k in range(len(names))]
     marks = [x_axis(frame, ADDED), row_names(frame, names, places), rule(frame, x=0.0)]

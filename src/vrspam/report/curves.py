@@ -24,10 +24,11 @@ def roc(stops: Stops, place: int, names: Mapping[str, str], max_fpr: float | Non
     """Positives found against false alarms; with `max_fpr` what lies beyond is shaded."""
     frame = Frame.of(UNIT, UNIT)
     x, y = stops.alarms / stops.negatives, stops.hits / stops.positives
-    beyond = ""
+    beyond = shaded = ""
     if max_fpr is not None and max_fpr < 1.0:
         left = float(frame.x(max_fpr))
         beyond = box(left, frame.y.stop, frame.x.stop - left, frame.y.start - frame.y.stop, "shade")
+        shaded = "; shaded: what does not count"
     marks = [
         beyond,
         number_axes(frame, f"rows with {names['negative']} called", "", shares=True),
@@ -36,7 +37,7 @@ def roc(stops: Stops, place: int, names: Mapping[str, str], max_fpr: float | Non
         _point(frame, x[place], y[place]),
     ]
     label = f"ROC curve: rows with {names['positive']} found against false alarms."
-    remark = f"upwards: rows with {names['positive']} found; {GUESSING}"
+    remark = f"upwards: rows with {names['positive']} found; {GUESSING}{shaded}"
     return Drawing("ROC curve", picture(frame, marks, label=label, kind="roc"), remark)
 
 

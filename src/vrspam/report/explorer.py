@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from vrspam.report.layout import Drawing, Grid
-from vrspam.report.numbers import NUMBERS, percent, rounded, short_between
+from vrspam.report.numbers import NUMBERS, percent, short_between
 
 FINE = 1.0 / 1500.0  # of the side of a picture, less than half a pixel: how far curves may move between two thresholds
 
@@ -171,16 +171,15 @@ class Explorer:
 
     def _bar(self) -> str:
         stops, place = self.stops, self.place
+        threshold = _value("threshold", f"{float(stops.thresholds[place]):.15g}")
         probability = ""
         if stops.probabilities is not None:
-            shown = percent(float(stops.probabilities[place]))
-            probability = f', probability <output data-show="probability"{NUMBERS}>{shown}</output>'
+            probability = f", probability {_value('probability', percent(float(stops.probabilities[place])))}"
         return (
             '<div class="slider"><label for="threshold">Call a row positive if its score is at least '
-            f'<output data-show="threshold"{NUMBERS}>{rounded(float(stops.thresholds[place]), 6)}</output>{probability}'
-            f'</label><input type="range" id="threshold" min="0" max="{stops.thresholds.size - 1}" step="1" '
-            f'value="{place}" hidden><p class="remark ends" hidden><span>← every row is called</span>'
-            f"<span>no row is called →</span></p>"
+            f'{threshold}{probability}</label><input type="range" id="threshold" min="0" '
+            f'max="{stops.thresholds.size - 1}" step="1" value="{place}" hidden>'
+            '<p class="remark ends" hidden><span>← every row is called</span><span>no row is called →</span></p>'
             f'<noscript><p class="remark">{escape(self.start)} With JavaScript a slider moves the threshold.</p>'
             "</noscript></div>"
         )
@@ -190,8 +189,7 @@ class Explorer:
         positive, negative = (escape(self.names[side]) for side in ("positive", "negative"))
 
         def count(name: str, css: str, note: str) -> str:
-            number = f'<output data-show="{name}"{NUMBERS}>{_count(shown[name])}</output>'
-            return f'<td class="{css}">{number}<small>{note}</small></td>'
+            return f'<td class="{css}">{_value(name, _count(shown[name]))}<small>{note}</small></td>'
 
         found = count("tp", "right", "found") + count("fn", "wrong", "missed")
         others = count("fp", "wrong", "false alarms") + count("tn", "right", "left alone")
@@ -204,21 +202,16 @@ class Explorer:
 
     def _shares(self) -> str:
         shown = confusion(self.stops, self.place)
-        tiles = []
-        for name, (title, words) in MEASURES.items():
-            value = "–" if np.isnan(shown[name]) else percent(shown[name])
-            tiles.append(
-                f'<div><dt>{title}</dt><dd><output data-show="{name}"{NUMBERS}>{value}</output>'
-                f"<small><bdi>{escape(words.format_map(self.names))}</bdi></small></dd></div>"
-            )
+        tiles = [
+            (title, name, "–" if np.isnan(shown[name]) else percent(shown[name]), words.format_map(self.names))
+            for name, (title, words) in MEASURES.items()
+        ]
         cost = (shown["fp"] + self.ratio * shown["fn"]) * 1000.0 / (self.stops.positives + self.stops.negatives)
-        tiles.append(
-            f'<div><dt>Alerts per 1,000 rows</dt><dd><output data-show="alerts"{NUMBERS}>{shown["alerts"]:.1f}</output>'
-            "<small>rows called positive</small></dd></div>"
-        )
-        tiles.append(
-            f'<div><dt>Cost per 1,000 rows</dt><dd><output data-show="cost"{NUMBERS}>{cost:,.1f}</output>'
-            "<small>in false alarms</small></dd></div>"
+        tiles.append(("Alerts per 1,000 rows", "alerts", f"{shown['alerts']:.1f}", "rows called positive"))
+        tiles.append(("Cost per 1,000 rows", "cost", f"{cost:,.1f}", "in false alarms"))
+        listed = "".join(
+            f"<div><dt>{title}</dt><dd>{_value(name, text)}<small><bdi>{escape(words)}</bdi></small></dd></div>"
+            for title, name, text, words in tiles
         )
         price = (
             '<p class="price"><label for="cost">One missed row is as bad as</label> '
@@ -227,8 +220,13 @@ class Explorer:
             'false alarms. <button type="button" id="cheapest" hidden>Go to the least cost</button> '
             '<button type="button" id="youden" hidden>Highest sensitivity + specificity</button></p>'
         )
-        return f'<div><dl class="tiles">{"".join(tiles)}</dl>{price}</div>'
+        return f'<div><dl class="tiles">{listed}</dl>{price}</div>'
 
 
 def _count(value: float) -> str:
     return f"{value:,.0f}" if value == int(value) else f"{value:,.1f}"
+
+
+def _value(name: str, text: str) -> str:
+    """A number that the slider changes."""
+    return f'<span class="value" data-show="{name}"{NUMBERS}>{text}</span>'

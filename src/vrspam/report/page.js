@@ -110,8 +110,8 @@ if (explored) {
   const { thresholds, hits, alarms, positives, negatives, probabilities, curve, names } = explored;
   const total = positives + negatives;
   const slider = document.getElementById("threshold"), cost = document.getElementById("cost");
-  const outputs = new Map(all("[data-show]").map((output) => [output.dataset.show, output]));
-  const show = (name, text) => { if (outputs.has(name)) outputs.get(name).textContent = text; };
+  const places = new Map(all("[data-show]").map((place) => [place.dataset.show, place]));
+  const show = (name, text) => { if (places.has(name)) places.get(name).textContent = text; };
   const ratio = () => { const value = cost.valueAsNumber; return Number.isFinite(value) && value >= 0 ? value : explored.ratio; };
   const interpolate = (xs, ys, x) => {
     if (x <= xs[0]) return ys[0];

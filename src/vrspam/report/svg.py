@@ -105,12 +105,19 @@ def number_axes(frame: Frame, x_label: str, y_label: str, *, shares: bool = Fals
     return x_axis(frame, x_label, shares=shares) + y_axis(frame, y_label, shares=shares)
 
 
-def _shown(ticks: Sequence[float], shares: bool) -> list[str]:
+def tick_texts(ticks: Sequence[float], shares: bool = False) -> list[str]:
+    """Ticks as text, with as many decimals as tell them apart.
+
+    >>> tick_texts([2024.0, 2024.25, 2024.5]), tick_texts([0.0, 20000.0]), tick_texts([0.0, 0.5], shares=True)
+    (['2024.00', '2024.25', '2024.50'], ['0', '20,000'], ['0 %', '50 %'])
+    """
     if shares:
         return [f"{100 * tick:g} %" for tick in ticks]
-    step = ticks[1] - ticks[0] if len(ticks) > 1 else 0.0
-    digits = 3 if not step else max(3, 1 + int(np.log10(max(map(abs, ticks)) / abs(step)) + 1))
-    return [rounded(tick, digits) for tick in ticks]
+    steps = np.diff(ticks)
+    if steps.size == 0 or np.ptp(steps) > 1e-6 * steps.max() or not 1e-6 < steps[0] < 1e9:  # a logarithmic scale, say
+        return [rounded(tick) for tick in ticks]
+    digits = len(f"{steps[0]:.9f}".rstrip("0").partition(".")[2])
+    return [f"{tick:,.{digits}f}" if abs(tick) >= 1e4 else f"{tick:.{digits}f}" for tick in ticks]
 
 
 def x_axis(frame: Frame, label: str, *, shares: bool = False, lines: bool = True) -> str:
@@ -118,7 +125,7 @@ def x_axis(frame: Frame, label: str, *, shares: bool = False, lines: bool = True
     base, top = frame.y.start, frame.y.stop
     ticks = frame.x.ticks()
     parts = []
-    for tick, text in zip(ticks, _shown(ticks, shares), strict=True):
+    for tick, text in zip(ticks, tick_texts(ticks, shares), strict=True):
         at = float(frame.x(tick))
         if lines:
             parts.append(f'<path class="grid-line" d="M{at:.1f} {base:g}V{top:g}"/>')
@@ -134,7 +141,7 @@ def y_axis(frame: Frame, label: str, *, shares: bool = False) -> str:
     """Numbers beside the plot area."""
     ticks = frame.y.ticks()
     parts = []
-    for tick, text in zip(ticks, _shown(ticks, shares), strict=True):
+    for tick, text in zip(ticks, tick_texts(ticks, shares), strict=True):
         at = float(frame.y(tick))
         parts.append(f'<path class="grid-line" d="M{frame.x.start:g} {at:.1f}H{frame.x.stop:g}"/>')
         parts.append(f'<text x="{frame.x.start - 6:g}" y="{at + 4:.1f}" class="end">{escape(text)}</text>')
@@ -146,7 +153,7 @@ def y_axis(frame: Frame, label: str, *, shares: bool = False) -> str:
 
 def tick_room(ends: tuple[float, float]) -> float:
     """The room that the numbers beside an axis need."""
-    return 8.0 + LETTER * max(map(len, _shown(Scale(*ends, 0.0, 1.0).ticks(), False)))
+    return 8.0 + LETTER * max(map(len, tick_texts(Scale(*ends, 0.0, 1.0).ticks())))
 
 
 def label_room(names: Sequence[str], most: int = MOST_LETTERS) -> float:

@@ -32,6 +32,7 @@ MOST_FEATURES = 20
 MOST_CURVES = 24
 FIRST_CURVES = 12  # the others are folded
 MOST_PAIRS = 6
+FEW_REMARKS = 2
 PARTIAL_FACTS = {"max_fpr", "cv_partial_auc", "cv_partial_auc_low", "cv_partial_auc_high"}
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 ShowParameter = Callable[[Parameter], str]
@@ -42,7 +43,7 @@ def add_model(page: Page, model: Model) -> None:
     page.add(
         "What the model looks at",
         Text(describe_curves(model)),
-        *map(Text, describe_together(model)),
+        *_together(model),
         *_curves(model),
         *_feature_table(model),
     )
@@ -87,6 +88,14 @@ def _curves(model: Model) -> list[Block]:
     if len(shown) > MOST_CURVES:
         blocks.append(Text(f"{len(shown) - MOST_CURVES:,} columns that matter less are not drawn.", soft=True))
     return blocks
+
+
+def _together(model: Model) -> list[Block]:
+    """Which columns move together; many remarks are folded."""
+    remarks = describe_together(model)
+    if len(remarks) <= FEW_REMARKS:
+        return [Text(remark) for remark in remarks]
+    return [Folded(f"{len(remarks)} groups of columns move together: read their curves as sums", [Bullets(remarks)])]
 
 
 def _size_label(model: Model) -> str:

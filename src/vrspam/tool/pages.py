@@ -11,7 +11,7 @@ from vrspam.report import Block, Cell, Drawing, Facts, Grid, Headline, Page, Tab
 from vrspam.report.explorer import Stops
 from vrspam.report.numbers import percent, shorten
 from vrspam.tool.evaluation import Evaluation, verdict
-from vrspam.tool.explanation import expected_auc
+from vrspam.tool.explanation import NOT_CORRECTED, expected_auc
 from vrspam.tool.model import Model
 from vrspam.tool.model_sections import ShowParameter, add_model, add_origin, number_cell, versions, worded_notes
 from vrspam.tool.report import Report
@@ -26,12 +26,13 @@ from vrspam.tool.score_sections import (
     prevalence,
 )
 
+MOST_NAMED = 30  # columns that are no features
+
 
 def report_page(
     report: Report,
     *,
     data_name: str,
-    cost_ratio: float | None = None,
     parameter: ShowParameter = str,
     command: str = "",
 ) -> Page:
@@ -42,8 +43,6 @@ def report_page(
     report : Report
     data_name : str
         What the table is called.
-    cost_ratio : float, optional
-        How many false alarms are as bad as one missed positive, before the reader changes it.
     parameter : callable
         How to show a parameter that a note names.
     command : str
@@ -59,10 +58,11 @@ def report_page(
         about = "of rows kept from the training"
     else:
         where = f"{evaluation.n:,} rows by {report.folds}-fold cross-validation"
-        pooled = f"{evaluation.auc.auc:.3f}"
+        corrected = model.training.get("corrected_auc") is not None
+        number = "is corrected for the choice of the model" if corrected else "is the mean of the folds"
         seen = (
             "Every row below is scored by a model that was trained without it. Their curves, all folds in one, have "
-            f"the AUC {pooled}; the number above is corrected for the choice of the model."
+            f"the AUC {evaluation.auc.auc:.3f}; the number above {number}."
         )
         about = "to expect of new rows"
         scale = "Scores of the final model have the same scale: 0 is half-way between the class means."
@@ -78,12 +78,12 @@ def report_page(
             f"rows with {names['positive']}": percent(prevalence(evaluation)),
             "judged by": where,
             "AUC": f"{expected.auc:.4f}, {expected.remark}",
-            **partial_fact(evaluation),
+            **(partial_fact(evaluation) if report.folds is None else partial_fact(evaluation, NOT_CORRECTED)),
         },
         [*worded_notes(model, parameter), *evaluation.notes],
         seen,
     )
-    add_thresholds(page, model.calibration, evaluation, names, cost_ratio, remark=scale)
+    add_thresholds(page, model.calibration, evaluation, names, report.cost_ratio, remark=scale)
     add_scores(page, evaluation, names)
     if report.groups:
         page.add("Groups", *describe_groups(report.groups, evaluation))
@@ -92,7 +92,8 @@ def report_page(
         page.add("Single rows", *describe_rows(report, names, parameter))
     more = {"table": data_name, "columns used": f"{len(model.schema.columns):,}"}
     if report.left_out:
-        more["columns left out"] = ", ".join(report.left_out[:30]) + (", ..." if len(report.left_out) > 30 else "")
+        shown = [*report.left_out[:MOST_NAMED], *(["..."] if len(report.left_out) > MOST_NAMED else [])]
+        more["columns that are no features"] = ", ".join(shown)
     more["rows judged"] = f"{where}; columns, categories and their scales were read from all rows, without labels"
     add_origin(page, model, parameter, more={**more, "versions": versions()}, notes=False, command=command)
     return page

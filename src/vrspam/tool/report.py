@@ -40,6 +40,8 @@ class Report:
     rows : tuple of SingleRow
     left_out : tuple of str
         Columns of the file that are no features.
+    cost_ratio : float or None
+        How many false alarms are as bad as one missed positive, before the reader changes it.
     """
 
     model: Model
@@ -49,6 +51,7 @@ class Report:
     groups: tuple[Subgroup, ...] = ()
     rows: tuple[SingleRow, ...] = ()
     left_out: tuple[str, ...] = ()
+    cost_ratio: float | None = None
 
 
 def make_report(
@@ -155,6 +158,7 @@ def report_of(trained: Trained, *, by: Sequence[str] = (), rows: int = 10, cost_
         groups=groups,
         rows=shown,
         left_out=_left_out(opened),
+        cost_ratio=cost_ratio,
     )
 
 

@@ -138,13 +138,13 @@ def _ranking(evaluation: Evaluation) -> list[Block]:
     return [Text(words, numbers=True), Facts(facts, numbers=True)]
 
 
-def partial_fact(evaluation: Evaluation) -> dict[str, str]:
+def partial_fact(evaluation: Evaluation, remark: str = "0.5 is guessing") -> dict[str, str]:
     """The partial AUC, where there is one, for the first screen."""
     part = evaluation.partial_auc
     if part is None or evaluation.max_fpr is None:
         return {}
     name = f"partial AUC up to {100 * evaluation.max_fpr:g} % false positives"
-    return {name: f"{part.auc:.3f} ({part.low:.3f} to {part.high:.3f}), 0.5 is guessing"}
+    return {name: f"{part.auc:.3f} ({part.low:.3f} to {part.high:.3f}), {remark}"}
 
 
 def describe_partial(max_fpr: float) -> str:

@@ -29,7 +29,7 @@ class SingleRow:
     kind : str
         Why it is shown, one of `KINDS`.
     number : int
-        Its place among the rows of the table, from 1.
+        Its place among the rows of the table that have a label, from 1.
     names : tuple of str
         Values of the columns that only name rows.
     positive : bool
