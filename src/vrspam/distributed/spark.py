@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import pickle
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any, Self
 
@@ -18,7 +19,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from pyspark import TaskContext
+from pyspark import StorageLevel, TaskContext
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.functions import pandas_udf
@@ -32,47 +33,59 @@ from vrspam.data.encode import encode_rows
 from vrspam.data.readers.arrow_reader import type_kind
 from vrspam.data.schema import Schema
 from vrspam.distributed._cluster import NO_ROWS, ClusterClassifier, ClusterClassifierCV
+from vrspam.estimators import base
 from vrspam.estimators.base import AUCClassifierBase, refuse_without_rows
 from vrspam.estimators.exact import warn_of_raw_columns
 from vrspam.features.frames import is_frame
+from vrspam.moments import ClassMoments
+from vrspam.moments.spread import spread
 
-FAN_IN = 4  # results that one task adds
+FAN_IN, FAN_IN_FEW = 4, 16  # results that one task, or the driver, adds
+FEW_FEATURES = 256  # up to which results are small
 MAX_CATEGORIES = 1000  # of a column of text; of more, the most frequent are kept
 NEARLY_ALL = 0.9  # share of different values from which on text names the rows
 LABEL, WEIGHT = "__label__", "__weight__"
 
 
-@dataclass(frozen=True)
+class MissingNumbers(ValueError):
+    """A frame that was taken for complete has missing numbers: their means must be found first."""
+
+
 class SparkBlocks:
     """The partitions of a Spark data frame: columns of numbers and text, labels, and weights.
 
-    Attributes
+    Rows go from Spark to Python by Arrow, which takes longer than all that is done with them. So for several passes
+    they are kept, as Arrow wrote them, in Spark's own cache (memory, then disk) from the first pass on, until
+    `release`.
+
+    Parameters
     ----------
-    frame : DataFrame
-        The columns of the schema as double and string, named by their numbers, then `LABEL` and, where there are
-        weights, `WEIGHT`.
-    schema : Schema
-        How they become numbers.
+    X : Spark data frame
+    y, sample_weight : str
+        The columns of labels and of weights, if any.
+    several_passes : bool
+    is_complete : bool
+        Take it that no number is missing, without looking for means; a pass over rows raises `MissingNumbers` if not.
     """
 
-    frame: DataFrame
-    schema: Schema
-    feature_names: np.ndarray | None = None  # a model of a frame encodes its columns itself, by the schema
+    feature_names = None  # a model of a frame encodes its columns itself, by the schema
 
-    @classmethod
-    def of(cls, X: Any, y: str, sample_weight: str | None) -> SparkBlocks:
-        """Take the labels and weights out of a frame, and learn how its other columns become numbers."""
+    def __init__(
+        self, X: Any, y: str, sample_weight: str | None, *, several_passes: bool = False, is_complete: bool = False
+    ):
         check_frame(X)
         for name, what in ((y, "y"), (sample_weight, "sample_weight")):
             if name is not None and (not isinstance(name, str) or name not in X.columns):
                 raise ValueError(f"{what} must be the name of a column of the frame, got {name!r}.")
-        schema = learn_schema(X.drop(*[name for name in (y, sample_weight) if name is not None]))
+        self.schema = learn_schema(X.drop(*[n for n in (y, sample_weight) if n is not None]), is_complete)
         beside = [F.col(quoted(y)).alias(LABEL)]
         if sample_weight is not None:
             beside.append(F.col(quoted(sample_weight)).cast("double").alias(WEIGHT))
         # mapInArrow resolves names, and a name such as "b.c" would be a field of b: numbers take their place
-        features = [column.alias(str(number)) for number, column in enumerate(typed_columns(schema))]
-        return cls(X.select(*features, *beside), schema)
+        features = [column.alias(str(number)) for number, column in enumerate(typed_columns(self.schema))]
+        self.frame = X.select(*features, *beside)
+        self.several_passes = several_passes
+        self.kept: DataFrame | None = None
 
     @property
     def n_features(self) -> int:
@@ -80,52 +93,102 @@ class SparkBlocks:
 
     def reduce(self, task: Callable, add: Callable, *shared: Any) -> Any:
         """add(...add(task(number, X, y, weights, *shared)...)) over all partitions: one pass, one result."""
-        schema = self.schema
+        schema, keep = self.schema, self.several_passes and self.kept is None
 
-        def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            yield packed(partition_result(batches, schema, task, add, shared))
+        def first(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            return run_partition(batches, schema, task, add, shared, keep)
+
+        def again(kept: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            return run_partition(unpacked(kept), schema, task, add, shared, False)
 
         def join(a: Any, b: Any) -> Any:
             return joined(a, b, add)
 
-        parts = self.frame.mapInArrow(run, "part binary").rdd.map(lambda row: pickle.loads(row.part))
-        levels = math.ceil(math.log(max(parts.getNumPartitions(), 2), FAN_IN))
-        result = parts.treeAggregate(None, join, join, depth=max(levels, 1))
+        if self.kept is None:
+            results = self.frame.mapInArrow(first, "is_result boolean, content binary")
+            if keep:
+                self.kept = results.persist(StorageLevel.MEMORY_AND_DISK)
+        else:
+            kept = self.kept.where("NOT is_result").select("content")
+            results = kept.mapInArrow(again, "is_result boolean, content binary")
+        if keep:
+            results = results.where("is_result")
+        rows, fan_in = results.rdd, FAN_IN if self.n_features > FEW_FEATURES else FAN_IN_FEW
+        if rows.getNumPartitions() <= fan_in:  # the driver adds them itself
+            contents = results.toArrow().column("content")
+            result = functools.reduce(join, (pickle.loads(content.as_buffer()) for content in contents), None)
+        else:
+            depth = math.ceil(math.log(rows.getNumPartitions(), fan_in))
+            result = rows.map(lambda row: pickle.loads(row.content)).treeAggregate(None, join, join, depth=depth)
         if isinstance(result, Exception):
             raise result
         if result is None:
             raise ValueError(NO_ROWS)
         return result
 
+    def release(self) -> None:
+        """Give the cache back."""
+        if self.kept is not None:
+            self.kept.unpersist()
+            self.kept = None
 
-def partition_result(
-    batches: Iterator[pa.RecordBatch], schema: Schema, task: Callable, add: Callable, shared: tuple
-) -> Any:
-    """What a task makes of all batches of a partition; None without rows, and an error in the data as a value.
 
-    An error that is raised would be tried again, and end as the traceback of a worker.
+def run_partition(
+    batches: Iterator[pa.RecordBatch], schema: Schema, task: Callable, add: Callable, shared: tuple, keep: bool
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a partition as they came, if they are to be kept, then what the task makes of them.
+
+    The result is None without rows. An error in the data is a result too: one that is raised would be tried again, and
+    end as the traceback of a worker.
     """
     context = TaskContext.get()
     number = 0 if context is None else context.partitionId()
-    total = None
-    try:
-        for batch in batches:
-            if batch.num_rows:
-                total = joined(total, task(number, *encoded(batch, schema), *shared), add)
-    except ValueError as error:
-        return error
-    return total
+    total: Any = None
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        if keep:
+            yield packed(False, written(batch))
+        try:
+            found = task(number, *encoded(batch, schema), *shared)
+        except ValueError as error:
+            found = error
+        total = joined(total, found, add)
+        if isinstance(total, Exception):
+            break
+    yield packed(True, pickle.dumps(total))
+
+
+def packed(is_result: bool, content: bytes) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pydict({"is_result": [is_result], "content": pa.array([content], pa.binary())})
+
+
+def written(batch: pa.RecordBatch) -> bytes:
+    """A batch as Arrow writes it to a stream."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as stream:
+        stream.write_batch(batch)
+    return sink.getvalue().to_pybytes()
+
+
+def unpacked(kept: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The batches that were kept."""
+    for rows in kept:
+        for content in rows.column("content"):
+            with pa.ipc.open_stream(content.as_buffer()) as stream:
+                yield from stream
 
 
 def joined(a: Any, b: Any, add: Callable) -> Any:
     """The sum of two results, either of which may be None or an error."""
     if a is None or isinstance(b, Exception):
         return b
-    return a if b is None or isinstance(a, Exception) else add([a, b])
-
-
-def packed(result: Any) -> pa.RecordBatch:
-    return pa.RecordBatch.from_pydict({"part": pa.array([pickle.dumps(result)], pa.binary())})
+    if b is None or isinstance(a, Exception):
+        return a
+    try:
+        return add([a, b])
+    except ValueError as error:  # such as a third label
+        return error
 
 
 def encoded(batch: pa.RecordBatch, schema: Schema) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
@@ -141,6 +204,8 @@ def encoded(batch: pa.RecordBatch, schema: Schema) -> tuple[np.ndarray, np.ndarr
     columns = list(schema.columns)
     features = pa.RecordBatch.from_arrays(batch.columns[: len(columns)], names=columns)
     X = encode_rows(pa.Table.from_batches([features]), schema, sparse=False)
+    if schema.fill is None and np.isnan(X).any():
+        raise MissingNumbers
     return X, y, weights
 
 
@@ -165,11 +230,11 @@ def typed_columns(schema: Schema) -> list[Column]:
     return numbers + [F.col(quoted(name)).cast("string").alias(name) for name in schema.categorical]
 
 
-def learn_schema(frame: DataFrame) -> Schema:
+def learn_schema(frame: DataFrame, is_complete: bool = False) -> Schema:
     """Means of numbers, which stand for missing ones, and the categories of text.
 
-    Means are rounded to ten digits: the order in which partitions are added up changes the last ones, and the fold of a
-    row follows from its values to the last digit.
+    Of a frame that is complete, and has no text, nothing is read. Means are rounded to ten digits: the order in which
+    partitions are added up changes the last ones, and the fold of a row follows from its values to the last digit.
     """
     numeric: list[str] = []
     text: list[str] = []
@@ -185,6 +250,8 @@ def learn_schema(frame: DataFrame) -> Schema:
             )
     if not numeric and not text:
         raise ValueError("No column is left beside the labels: the frame needs at least one more.")
+    if is_complete and not text:
+        return Schema(tuple(numeric))
     present = [F.when(~F.isnan(c), c) for c in (F.col(quoted(name)).cast("double") for name in numeric)]
     counts = [F.count(F.col(quoted(name))) for name in text]
     different = [F.approx_count_distinct(F.col(quoted(name))) for name in text]
@@ -206,7 +273,12 @@ def learn_schema(frame: DataFrame) -> Schema:
     if identifiers:
         shown = ", ".join(map(repr, identifiers[:5]))
         warn(f"Text that differs in nearly every row names the rows, and was left out: {shown}. Drop such columns.")
-    return Schema(tuple(numeric), categorical, fill=tuple(float(f"{mean:.10g}") for mean in means))
+    return Schema(tuple(numeric), categorical, fill=rounded(means))
+
+
+def rounded(means: Iterable[float]) -> tuple[float, ...]:
+    """Ten digits of each."""
+    return tuple(float(f"{mean:.10g}") for mean in means)
 
 
 def _categories(frame: DataFrame, name: str) -> tuple[str, ...]:
@@ -249,10 +321,27 @@ class SparkScores(AUCClassifierBase):
     """Adds scores to Spark data frames, and scores data frames in memory; `schema_` says how columns become numbers."""
 
     schema_: Schema
+    moments_: ClassMoments
 
-    def _fit_schema(self, blocks: SparkBlocks) -> Self:
+    def _fit_frame(self, fit: Callable[[SparkBlocks], Any], *frame: Any, several_passes: bool = False) -> Self:
+        """Fit the blocks of a frame as one without missing numbers and, if it has some, with their means."""
+        wide = isinstance(frame[0], DataFrame) and len(frame[0].columns) > base.MOMENTS_MAX_FEATURES
+        for is_complete in (False,) if wide else (True, False):
+            blocks = SparkBlocks(*frame, several_passes=several_passes or wide, is_complete=is_complete)
+            try:
+                fit(blocks)
+            except MissingNumbers:
+                continue
+            finally:
+                blocks.release()
+            break
+        return self._store_schema(blocks)
+
+    def _store_schema(self, blocks: SparkBlocks) -> Self:
         """Keep how columns become numbers, and warn of columns of very different scale."""
         self.schema_ = blocks.schema
+        if blocks.schema.fill is None:  # no row of training had a gap; those of other rows get the means as well
+            self.schema_ = replace(blocks.schema, fill=rounded(spread(self.moments_)[0]))
         self.feature_names_ = np.array(blocks.schema.feature_names, dtype=object)
         if hasattr(self, "moments_") and not blocks.schema.categorical:  # indicators have small deviations
             named: Any = SimpleNamespace(feature_names_in_=self.feature_names_, n_features_in_=self.n_features_in_)
@@ -377,7 +466,8 @@ class SparkAUCClassifier(SparkScores, ClusterClassifier):
     Each partition sends its rows to Python by Arrow (`mapInArrow`) and computes their moments, a tree of sums adds
     them, and one small result is sent to the driver, which solves the problem as `vrspam.AUCClassifier` does. The
     coefficients are the same up to rounding, after one pass over the data (and one, by Spark itself, for means and
-    categories). With more than 5,000 features no d×d matrix is formed, and each iteration is a pass: cache the frame.
+    categories where there are missing numbers or text). With more than 5,000 columns no d×d matrix is formed, and each
+    iteration is a pass over rows that are kept in Spark's cache meanwhile.
     What Spark does for lost workers and executors holds here as well: their partitions are computed again.
 
     All columns but `y` and `sample_weight` are features. Numbers and booleans are taken as they are, and their mean
@@ -425,17 +515,17 @@ class SparkAUCClassifier(SparkScores, ClusterClassifier):
         self
         """
         refuse_without_rows(self, type(self).__name__)
-        blocks = SparkBlocks.of(X, y, sample_weight)
-        return self._fit_blocks(blocks)._fit_schema(blocks)
+        return self._fit_frame(self._fit_blocks, X, y, sample_weight)
 
 
 class SparkAUCClassifierCV(SparkScores, ClusterClassifierCV):
     """`vrspam.AUCClassifierCV` for Spark data frames.
 
-    The fit makes two passes over the data by Arrow (and one, by Spark itself, for means and categories). In the first,
-    each partition computes the moments of its rows in each fold; a tree of sums adds them, and the driver solves the
-    grid. In the second, each partition scores its rows at all points of the grid, and the driver computes the AUCs (of
-    at most 200,000 rows of each class, see `AUCClassifierCV.fit_stream`). The fold of a row depends only on its values
+    The fit makes two passes (and one, by Spark itself, for means and categories where there are missing numbers or
+    text). In the first, each partition sends its rows to Python by Arrow and computes their moments in each fold; a
+    tree of sums adds them, and the driver solves the grid. The rows are kept in Spark's cache for the second, in which
+    each partition scores its rows at all points of the grid, and the driver computes the AUCs (of at most 200,000 rows
+    of each class, see `AUCClassifierCV.fit_stream`). The fold of a row depends only on its values
     (`vrspam.HashFolds`), so the result is that of `AUCClassifierCV(cv=HashFolds(cv))` on the same rows, for any
     partitions.
 
@@ -488,5 +578,8 @@ class SparkAUCClassifierCV(SparkScores, ClusterClassifierCV):
         self
         """
         folds = self._check_blocks(validation_rows)
-        blocks = SparkBlocks.of(X, y, sample_weight)
-        return self._fit_blocks(blocks, folds, validation_rows)._fit_schema(blocks)
+
+        def fit(blocks: SparkBlocks) -> None:
+            self._fit_blocks(blocks, folds, validation_rows)
+
+        return self._fit_frame(fit, X, y, sample_weight, several_passes=True)
