@@ -26,7 +26,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from vrspam.distributed import SparkAUCClassifier, SparkAUCClassifierCV
-from vrspam.distributed import spark as module
+from vrspam.distributed import _spark_blocks as module
 from vrspam.estimators import base
 
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")  # of pyspark
