@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 TESTS := -m pytest -n 2 --dist worksteal
 
-.PHONY: demo screenshots test test-lowest test-pythons test-strict fuzz lint hooks coverage bench bench-quality bench-tables bench-corrected clean
+.PHONY: demo screenshots test test-lowest test-pythons test-strict fuzz lint hooks coverage bench bench-quality bench-tables bench-corrected test-spark bench-spark clean
 
 demo: $(VENV)/.installed
 	$(BIN)/vrspam demo
@@ -40,6 +40,14 @@ test-pythons:
 test-strict: $(VENV)/.installed-dev
 	$(PIP) --target .venv-random --upgrade --no-deps pytest-randomly
 	PYTHONPATH=.venv-random $(BIN)/python $(TESTS) -W error $(ORDER)
+
+# The tests of Spark, on a local cluster: they need a Java runtime, 17 or newer (about five minutes).
+test-spark: .venv-spark/.installed
+	.venv-spark/bin/python -m pytest tests/test_spark.py -n 0
+
+# Our whole grid beside one fit of pyspark.ml's LogisticRegression.
+bench-spark: .venv-spark/.installed
+	OPENBLAS_NUM_THREADS=1 .venv-spark/bin/python -m benchmarks.spark
 
 # Certificates of 20,000 mild and 20,000 wild problems against exact rational arithmetic (about 20 minutes).
 fuzz: $(VENV)/.installed-dev
@@ -76,7 +84,7 @@ bench-corrected: $(VENV)/.installed-dev
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.corrected_scores --tried
 
 clean:
-	rm -rf $(VENV) .venv-lowest .venv-random $(PYTHONS:%=.venv-%) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage .coverage.*
+	rm -rf $(VENV) .venv-lowest .venv-random .venv-spark $(PYTHONS:%=.venv-%) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage .coverage.*
 	find src tests benchmarks -name __pycache__ -type d -exec rm -rf {} +
 
 $(BIN)/python:
@@ -96,4 +104,9 @@ $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
 	$(PYTHON) -m venv .venv-lowest
 	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check uv
 	.venv-lowest/bin/uv pip install --quiet --python .venv-lowest/bin/python --resolution lowest-direct --editable ".[dev]"
+	touch $@
+
+.venv-spark/.installed: pyproject.toml
+	$(PYTHON) -m venv .venv-spark
+	.venv-spark/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,spark]"
 	touch $@

@@ -2,4 +2,5 @@
 
 from importlib.util import find_spec
 
-collect_ignore = [] if find_spec("pyspark") else ["src/vrspam/distributed/spark.py"]
+SPARK = ["src/vrspam/distributed/spark.py", "src/vrspam/distributed/_spark_blocks.py"]
+collect_ignore = [] if find_spec("pyspark") else SPARK

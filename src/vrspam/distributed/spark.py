@@ -1,231 +1,36 @@
-"""Exact fits and cross-validation on Spark data frames: moments of each partition by Arrow, and a tree of sums."""
+"""Exact fits and cross-validation on Spark data frames, and scores as columns of them."""
 
 from __future__ import annotations
 
-import math
-import pickle
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any, Self
 
-from vrspam._utils.messages import require
+from vrspam.distributed._spark_blocks import MissingNumbers, SparkBlocks, check_frame, quoted, rounded, typed_columns
 
-require("spark", "pyspark")  # its message says what to install; a failed import below would not
-
-# ruff: noqa: E402
+# ruff: isort: split
 import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from pyspark import TaskContext
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.functions import pandas_udf
-from pyspark.sql.types import BooleanType, CharType, NullType, NumericType, StringType, VarcharType
 from sklearn.base import _fit_context
 from sklearn.utils.validation import check_is_fitted
 
 from vrspam import metrics
-from vrspam._utils.warnings import warn
 from vrspam.data.encode import encode_rows
-from vrspam.data.readers.arrow_reader import type_kind
 from vrspam.data.schema import Schema
 from vrspam.distributed._cluster import ClusterClassifier, ClusterClassifierCV
-from vrspam.distributed._folds import NO_ROWS
+from vrspam.estimators import base
 from vrspam.estimators.base import AUCClassifierBase, refuse_without_rows
 from vrspam.estimators.exact import warn_of_raw_columns
 from vrspam.features import FeatureMap
 from vrspam.features.frames import is_frame
-
-FAN_IN = 4  # results that one task adds
-MAX_CATEGORIES = 1000  # of a column of text; of more, the most frequent are kept
-NEARLY_ALL = 0.9  # share of different values from which on text names the rows
-LABEL, WEIGHT = "__label__", "__weight__"
-
-
-@dataclass(frozen=True)
-class SparkBlocks:
-    """The partitions of a Spark data frame: columns of numbers and text, labels, and weights.
-
-    Attributes
-    ----------
-    frame : DataFrame
-        The columns of the schema as double and string, named by their numbers, then `LABEL` and, where there are
-        weights, `WEIGHT`.
-    schema : Schema
-        How they become numbers.
-    """
-
-    frame: DataFrame
-    schema: Schema
-    feature_names: np.ndarray | None = None  # a model of a frame encodes its columns itself, by the schema
-
-    @classmethod
-    def of(cls, X: Any, y: str, sample_weight: str | None, fill: bool = True) -> SparkBlocks:
-        """Take the labels and weights out of a frame, and learn how its other columns become numbers.
-
-        With `fill` missing numbers are replaced by their means.
-        """
-        check_frame(X)
-        for name, what in ((y, "y"), (sample_weight, "sample_weight")):
-            if name is not None and (not isinstance(name, str) or name not in X.columns):
-                raise ValueError(f"{what} must be the name of a column of the frame, got {name!r}.")
-        schema = learn_schema(X.drop(*[name for name in (y, sample_weight) if name is not None]))
-        schema = schema if fill else schema.keeping_missing()
-        beside = [F.col(quoted(y)).alias(LABEL)]
-        if sample_weight is not None:
-            beside.append(F.col(quoted(sample_weight)).cast("double").alias(WEIGHT))
-        # mapInArrow resolves names, and a name such as "b.c" would be a field of b: numbers take their place
-        features = [column.alias(str(number)) for number, column in enumerate(typed_columns(schema))]
-        return cls(X.select(*features, *beside), schema)
-
-    @property
-    def n_features(self) -> int:
-        return self.schema.n_features
-
-    def reduce(self, task: Callable, add: Callable, *shared: Any) -> Any:
-        """add(...add(task(number, X, y, weights, *shared)...)) over all partitions: one pass, one result."""
-        schema = self.schema
-
-        def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            yield packed(partition_result(batches, schema, task, add, shared))
-
-        def join(a: Any, b: Any) -> Any:
-            return joined(a, b, add)
-
-        parts = self.frame.mapInArrow(run, "part binary").rdd.map(lambda row: pickle.loads(row.part))
-        levels = math.ceil(math.log(max(parts.getNumPartitions(), 2), FAN_IN))
-        result = parts.treeAggregate(None, join, join, depth=max(levels, 1))
-        if isinstance(result, Exception):
-            raise result
-        if result is None:
-            raise ValueError(NO_ROWS)
-        return result
-
-
-def partition_result(
-    batches: Iterator[pa.RecordBatch], schema: Schema, task: Callable, add: Callable, shared: tuple
-) -> Any:
-    """What a task makes of all batches of a partition; None without rows, and an error in the data as a value.
-
-    An error that is raised would be tried again, and end as the traceback of a worker.
-    """
-    context = TaskContext.get()
-    number = 0 if context is None else context.partitionId()
-    total = None
-    try:
-        for batch in batches:
-            if batch.num_rows:
-                total = joined(total, task(number, *encoded(batch, schema), *shared), add)
-    except ValueError as error:
-        return error
-    return total
-
-
-def joined(a: Any, b: Any, add: Callable) -> Any:
-    """The sum of two results, either of which may be None or an error."""
-    if a is None or isinstance(b, Exception):
-        return b
-    return a if b is None or isinstance(a, Exception) else add([a, b])
-
-
-def packed(result: Any) -> pa.RecordBatch:
-    return pa.RecordBatch.from_pydict({"part": pa.array([pickle.dumps(result)], pa.binary())})
-
-
-def encoded(batch: pa.RecordBatch, schema: Schema) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """(X, y, weights) of a batch."""
-    labels = batch.column(LABEL)
-    if labels.null_count:
-        raise ValueError("A row has no label: leave such rows out first (frame.dropna(subset=[label])).")
-    weights = None
-    if WEIGHT in batch.schema.names:
-        weights = batch.column(WEIGHT).to_numpy(zero_copy_only=False)
-    is_text = type_kind(labels.type) == "string"
-    y = np.array(labels.to_pylist()) if is_text else labels.to_numpy(zero_copy_only=False)
-    columns = list(schema.columns)
-    features = pa.RecordBatch.from_arrays(batch.columns[: len(columns)], names=columns)
-    X = encode_rows(pa.Table.from_batches([features]), schema, sparse=False)
-    return X, y, weights
-
-
-def check_frame(X: Any) -> None:
-    """Refuse what is no Spark data frame of this kind of session."""
-    if not isinstance(X, DataFrame):
-        raise ValueError(
-            f"X must be a Spark data frame, got {type(X).__name__}; for data in memory use vrspam.AUCClassifier."
-        )
-    if not hasattr(X, "rdd") or type(X).__module__.startswith("pyspark.sql.connect"):
-        raise ValueError("A session of Spark Connect has no tree of sums: use a classic Spark session.")
-
-
-def quoted(name: str) -> str:
-    """The name of a column as an expression, whatever signs it has."""
-    return "`" + name.replace("`", "``") + "`"
-
-
-def typed_columns(schema: Schema) -> list[Column]:
-    """The columns of a schema, numbers as double and categories as string."""
-    numbers = [F.col(quoted(name)).cast("double").alias(name) for name in schema.numeric]
-    return numbers + [F.col(quoted(name)).cast("string").alias(name) for name in schema.categorical]
-
-
-def learn_schema(frame: DataFrame) -> Schema:
-    """Means of numbers, which stand for missing ones, and the categories of text.
-
-    Means are rounded to ten digits: the order in which partitions are added up changes the last ones, and the fold of a
-    row follows from its values to the last digit.
-    """
-    numeric: list[str] = []
-    text: list[str] = []
-    for field in frame.schema.fields:
-        if isinstance(field.dataType, NumericType | BooleanType | NullType):
-            numeric.append(field.name)
-        elif isinstance(field.dataType, StringType | CharType | VarcharType):
-            text.append(field.name)
-        else:
-            raise ValueError(
-                f"Column {field.name!r} of type {field.dataType.simpleString()} is neither number nor text: make "
-                "numbers of it first (unix_timestamp, vector_to_array), or drop it."
-            )
-    if not numeric and not text:
-        raise ValueError("No column is left beside the labels: the frame needs at least one more.")
-    present = [F.when(~F.isnan(c), c) for c in (F.col(quoted(name)).cast("double") for name in numeric)]
-    counts = [F.count(F.col(quoted(name))) for name in text]
-    different = [F.approx_count_distinct(F.col(quoted(name))) for name in text]
-    found = list(frame.agg(F.count(F.lit(1)), *map(F.avg, present), *counts, *different).first() or ())
-    rows, means = found[0], found[1 : 1 + len(numeric)]
-    if not rows:
-        raise ValueError(NO_ROWS)
-    for name, mean in zip(numeric, means, strict=True):
-        if mean is None:
-            raise ValueError(f"Column {name!r} has no value at all: drop it.")
-    rest = found[1 + len(numeric) :]
-    categorical = {}
-    identifiers = []
-    for name, count, distinct in zip(text, rest[: len(text)], rest[len(text) :], strict=True):
-        if count > 20 and distinct > NEARLY_ALL * count:
-            identifiers.append(name)
-        else:
-            categorical[name] = _categories(frame, name)
-    if identifiers:
-        shown = ", ".join(map(repr, identifiers[:5]))
-        warn(f"Text that differs in nearly every row names the rows, and was left out: {shown}. Drop such columns.")
-    return Schema(tuple(numeric), categorical, fill=tuple(float(f"{mean:.10g}") for mean in means))
-
-
-def _categories(frame: DataFrame, name: str) -> tuple[str, ...]:
-    """The categories of a column, sorted; of too many the most frequent."""
-    column = F.col(quoted(name))
-    counted = frame.select(column.alias("value")).dropna().groupBy("value").count()
-    most = counted.orderBy(F.col("count").desc(), F.col("value")).limit(MAX_CATEGORIES + 1).collect()
-    if len(most) > MAX_CATEGORIES:
-        warn(
-            f"Column {name!r} has more than {MAX_CATEGORIES:,} categories: the most frequent have a feature each, the "
-            "others none. Drop the column if it is a name."
-        )
-    return tuple(sorted(row.value for row in most[:MAX_CATEGORIES]))
+from vrspam.moments import ClassMoments
+from vrspam.moments.spread import spread
 
 
 @dataclass(frozen=True)
@@ -258,10 +63,34 @@ class SparkScores(AUCClassifierBase):
     """Adds scores to Spark data frames, and scores data frames in memory; `schema_` says how columns become numbers."""
 
     schema_: Schema
+    moments_: ClassMoments
 
-    def _fit_schema(self, blocks: SparkBlocks) -> Self:
+    def _fit_frame(
+        self, fit: Callable[[SparkBlocks], Any], *frame: Any, several_passes: bool = False, gaps: bool = False
+    ) -> Self:
+        """Fit the blocks of a frame as one without missing numbers and, if it has some, with their means.
+
+        With `gaps` missing numbers stay missing.
+        """
+        wide = isinstance(frame[0], DataFrame) and len(frame[0].columns) > base.MOMENTS_MAX_FEATURES
+        for is_complete in (False,) if wide else (True, False):
+            blocks = SparkBlocks(*frame, several_passes=several_passes or wide, is_complete=is_complete)
+            if gaps:
+                blocks.schema = blocks.schema.keeping_missing()
+            try:
+                fit(blocks)
+            except MissingNumbers:
+                continue
+            finally:
+                blocks.release()
+            break
+        return self._store_schema(blocks)
+
+    def _store_schema(self, blocks: SparkBlocks) -> Self:
         """Keep how columns become numbers, and warn of columns of very different scale."""
         self.schema_ = blocks.schema
+        if blocks.schema.fill is None:  # no row of training had a gap; those of other rows get the means as well
+            self.schema_ = replace(blocks.schema, fill=rounded(spread(self.moments_)[0]))
         self.feature_names_ = np.array(blocks.schema.feature_names, dtype=object)
         plain = getattr(self, "features_", None) is None
         if plain and hasattr(self, "moments_") and not blocks.schema.categorical:  # indicators have small deviations
@@ -388,7 +217,8 @@ class SparkAUCClassifier(SparkScores, ClusterClassifier):
     Each partition sends its rows to Python by Arrow (`mapInArrow`) and computes their moments, a tree of sums adds
     them, and one small result is sent to the driver, which solves the problem as `vrspam.AUCClassifier` does. The
     coefficients are the same up to rounding, after one pass over the data (and one, by Spark itself, for means and
-    categories). With more than 5,000 features no d×d matrix is formed, and each iteration is a pass: cache the frame.
+    categories where there are missing numbers or text). With more than 5,000 columns no d×d matrix is formed, and each
+    iteration is a pass over rows that are kept in Spark's cache meanwhile.
     What Spark does for lost workers and executors holds here as well: their partitions are computed again.
 
     All columns but `y` and `sample_weight` are features. Numbers and booleans are taken as they are, and their mean
@@ -436,17 +266,17 @@ class SparkAUCClassifier(SparkScores, ClusterClassifier):
         self
         """
         refuse_without_rows(self, type(self).__name__)
-        blocks = SparkBlocks.of(X, y, sample_weight)
-        return self._fit_blocks(blocks)._fit_schema(blocks)
+        return self._fit_frame(self._fit_blocks, X, y, sample_weight)
 
 
 class SparkAUCClassifierCV(SparkScores, ClusterClassifierCV):
     """`vrspam.AUCClassifierCV` for Spark data frames.
 
-    The fit makes two passes over the data by Arrow (and one, by Spark itself, for means and categories). In the first,
-    each partition computes the moments of its rows in each fold; a tree of sums adds them, and the driver solves the
-    grid. In the second, each partition scores its rows at all points of the grid, and the driver computes the AUCs (of
-    at most 200,000 rows of each class, see `AUCClassifierCV.fit_stream`). The fold of a row depends only on its values
+    The fit makes two passes (and one, by Spark itself, for means and categories where there are missing numbers or
+    text). In the first, each partition sends its rows to Python by Arrow and computes their moments in each fold; a
+    tree of sums adds them, and the driver solves the grid. The rows are kept in Spark's cache for the second, in which
+    each partition scores its rows at all points of the grid, and the driver computes the AUCs (of at most 200,000 rows
+    of each class, see `AUCClassifierCV.fit_stream`). The fold of a row depends only on its values
     (`vrspam.HashFolds`), so the result is that of `AUCClassifierCV(cv=HashFolds(cv))` on the same rows, for any
     partitions.
 
@@ -501,5 +331,9 @@ class SparkAUCClassifierCV(SparkScores, ClusterClassifierCV):
         self
         """
         folds = self._check_blocks(validation_rows)
-        blocks = SparkBlocks.of(X, y, sample_weight, fill=isinstance(self.features, str) and self.features == "linear")
-        return self._fit_blocks(blocks, folds, validation_rows)._fit_schema(blocks)
+
+        def fit(blocks: SparkBlocks) -> None:
+            self._fit_blocks(blocks, folds, validation_rows)
+
+        maps = not (isinstance(self.features, str) and self.features == "linear")
+        return self._fit_frame(fit, X, y, sample_weight, several_passes=True, gaps=maps)

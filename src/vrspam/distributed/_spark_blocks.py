@@ -1,0 +1,280 @@
+"""The partitions of Spark data frames as blocks of rows: by Arrow to Python, results back by a tree of sums."""
+
+from __future__ import annotations
+
+import functools
+import math
+import pickle
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from vrspam._utils.messages import require
+
+require("spark", "pyspark")  # its message says what to install; a failed import below would not
+
+# ruff: noqa: E402
+import numpy as np
+import pyarrow as pa
+from pyspark import StorageLevel, TaskContext
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import BooleanType, CharType, NullType, NumericType, StringType, VarcharType
+
+from vrspam._utils.warnings import warn
+from vrspam.data.encode import encode_rows
+from vrspam.data.readers.arrow_reader import type_kind
+from vrspam.data.schema import Schema
+from vrspam.distributed._folds import NO_ROWS
+
+FAN_IN, FAN_IN_FEW = 4, 16  # results that one task, or the driver, adds
+FEW_FEATURES = 256  # up to which results are small
+MAX_CATEGORIES = 1000  # of a column of text; of more, the most frequent are kept
+NEARLY_ALL = 0.9  # share of different values from which on text names the rows
+LABEL, WEIGHT = "__label__", "__weight__"
+
+
+class MissingNumbers(ValueError):
+    """A frame that was taken for complete has missing numbers: their means must be found first."""
+
+
+class SparkBlocks:
+    """The partitions of a Spark data frame: columns of numbers and text, labels, and weights.
+
+    Rows go from Spark to Python by Arrow, which takes longer than all that is done with them. So for several passes
+    they are kept, as Arrow wrote them, in Spark's own cache (memory, then disk) from the first pass on, until
+    `release`.
+
+    Parameters
+    ----------
+    X : Spark data frame
+    y, sample_weight : str
+        The columns of labels and of weights, if any.
+    several_passes : bool
+    is_complete : bool
+        Take it that no number is missing, without looking for means; a pass over rows raises `MissingNumbers` if not.
+    """
+
+    feature_names = None  # a model of a frame encodes its columns itself, by the schema
+
+    def __init__(
+        self, X: Any, y: str, sample_weight: str | None, *, several_passes: bool = False, is_complete: bool = False
+    ):
+        check_frame(X)
+        for name, what in ((y, "y"), (sample_weight, "sample_weight")):
+            if name is not None and (not isinstance(name, str) or name not in X.columns):
+                raise ValueError(f"{what} must be the name of a column of the frame, got {name!r}.")
+        self.schema = learn_schema(X.drop(*[n for n in (y, sample_weight) if n is not None]), is_complete)
+        beside = [F.col(quoted(y)).alias(LABEL)]
+        if sample_weight is not None:
+            beside.append(F.col(quoted(sample_weight)).cast("double").alias(WEIGHT))
+        # mapInArrow resolves names, and a name such as "b.c" would be a field of b: numbers take their place
+        features = [column.alias(str(number)) for number, column in enumerate(typed_columns(self.schema))]
+        self.frame = X.select(*features, *beside)
+        self.several_passes = several_passes
+        self.kept: DataFrame | None = None
+
+    @property
+    def n_features(self) -> int:
+        return self.schema.n_features
+
+    def reduce(self, task: Callable, add: Callable, *shared: Any) -> Any:
+        """add(...add(task(number, X, y, weights, *shared)...)) over all partitions: one pass, one result."""
+        schema, keep = self.schema, self.several_passes and self.kept is None
+
+        def first(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            return run_partition(batches, schema, task, add, shared, keep)
+
+        def again(kept: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            return run_partition(unpacked(kept), schema, task, add, shared, False)
+
+        def join(a: Any, b: Any) -> Any:
+            return joined(a, b, add)
+
+        if self.kept is None:
+            results = self.frame.mapInArrow(first, "is_result boolean, content binary")
+            if keep:
+                self.kept = results.persist(StorageLevel.MEMORY_AND_DISK)
+        else:
+            kept = self.kept.where("NOT is_result").select("content")
+            results = kept.mapInArrow(again, "is_result boolean, content binary")
+        if keep:
+            results = results.where("is_result")
+        rows, fan_in = results.rdd, FAN_IN if self.n_features > FEW_FEATURES else FAN_IN_FEW
+        if rows.getNumPartitions() <= fan_in:  # the driver adds them itself
+            contents = results.toArrow().column("content")
+            result = functools.reduce(join, (pickle.loads(content.as_buffer()) for content in contents), None)
+        else:
+            depth = math.ceil(math.log(rows.getNumPartitions(), fan_in))
+            result = rows.map(lambda row: pickle.loads(row.content)).treeAggregate(None, join, join, depth=depth)
+        if isinstance(result, Exception):
+            raise result
+        if result is None:
+            raise ValueError(NO_ROWS)
+        return result
+
+    def release(self) -> None:
+        """Give the cache back."""
+        if self.kept is not None:
+            self.kept.unpersist()
+            self.kept = None
+
+
+def run_partition(
+    batches: Iterator[pa.RecordBatch], schema: Schema, task: Callable, add: Callable, shared: tuple, keep: bool
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a partition as they came, if they are to be kept, then what the task makes of them.
+
+    The result is None without rows. An error in the data is a result too: one that is raised would be tried again, and
+    end as the traceback of a worker.
+    """
+    context = TaskContext.get()
+    number = 0 if context is None else context.partitionId()
+    total: Any = None
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        if keep:
+            yield packed(False, written(batch))
+        try:
+            found = task(number, *encoded(batch, schema), *shared)
+        except ValueError as error:
+            found = error
+        total = joined(total, found, add)
+        if isinstance(total, Exception):
+            break
+    yield packed(True, pickle.dumps(total))
+
+
+def packed(is_result: bool, content: bytes) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pydict({"is_result": [is_result], "content": pa.array([content], pa.binary())})
+
+
+def written(batch: pa.RecordBatch) -> bytes:
+    """A batch as Arrow writes it to a stream."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as stream:
+        stream.write_batch(batch)
+    return sink.getvalue().to_pybytes()
+
+
+def unpacked(kept: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The batches that were kept."""
+    for rows in kept:
+        for content in rows.column("content"):
+            with pa.ipc.open_stream(content.as_buffer()) as stream:
+                yield from stream
+
+
+def joined(a: Any, b: Any, add: Callable) -> Any:
+    """The sum of two results, either of which may be None or an error."""
+    if a is None or isinstance(b, Exception):
+        return b
+    if b is None or isinstance(a, Exception):
+        return a
+    try:
+        return add([a, b])
+    except ValueError as error:  # such as a third label
+        return error
+
+
+def encoded(batch: pa.RecordBatch, schema: Schema) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """(X, y, weights) of a batch."""
+    labels = batch.column(LABEL)
+    if labels.null_count:
+        raise ValueError("A row has no label: leave such rows out first (frame.dropna(subset=[label])).")
+    weights = None
+    if WEIGHT in batch.schema.names:
+        weights = batch.column(WEIGHT).to_numpy(zero_copy_only=False)
+    is_text = type_kind(labels.type) == "string"
+    y = np.array(labels.to_pylist()) if is_text else labels.to_numpy(zero_copy_only=False)
+    columns = list(schema.columns)
+    features = pa.RecordBatch.from_arrays(batch.columns[: len(columns)], names=columns)
+    X = encode_rows(pa.Table.from_batches([features]), schema, sparse=False)
+    if schema.fill is None and np.isnan(X).any():
+        raise MissingNumbers
+    return X, y, weights
+
+
+def check_frame(X: Any) -> None:
+    """Refuse what is no Spark data frame of this kind of session."""
+    if not isinstance(X, DataFrame):
+        raise ValueError(
+            f"X must be a Spark data frame, got {type(X).__name__}; for data in memory use vrspam.AUCClassifier."
+        )
+    if not hasattr(X, "rdd") or type(X).__module__.startswith("pyspark.sql.connect"):
+        raise ValueError("A session of Spark Connect has no tree of sums: use a classic Spark session.")
+
+
+def quoted(name: str) -> str:
+    """The name of a column as an expression, whatever signs it has."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def typed_columns(schema: Schema) -> list[Column]:
+    """The columns of a schema, numbers as double and categories as string."""
+    numbers = [F.col(quoted(name)).cast("double").alias(name) for name in schema.numeric]
+    return numbers + [F.col(quoted(name)).cast("string").alias(name) for name in schema.categorical]
+
+
+def learn_schema(frame: DataFrame, is_complete: bool = False) -> Schema:
+    """Means of numbers, which stand for missing ones, and the categories of text.
+
+    Of a frame that is complete, and has no text, nothing is read. Means are rounded to ten digits: the order in which
+    partitions are added up changes the last ones, and the fold of a row follows from its values to the last digit.
+    """
+    numeric: list[str] = []
+    text: list[str] = []
+    for field in frame.schema.fields:
+        if isinstance(field.dataType, NumericType | BooleanType | NullType):
+            numeric.append(field.name)
+        elif isinstance(field.dataType, StringType | CharType | VarcharType):
+            text.append(field.name)
+        else:
+            raise ValueError(
+                f"Column {field.name!r} of type {field.dataType.simpleString()} is neither number nor text: make "
+                "numbers of it first (unix_timestamp, vector_to_array), or drop it."
+            )
+    if not numeric and not text:
+        raise ValueError("No column is left beside the labels: the frame needs at least one more.")
+    if is_complete and not text:
+        return Schema(tuple(numeric))
+    present = [F.when(~F.isnan(c), c) for c in (F.col(quoted(name)).cast("double") for name in numeric)]
+    counts = [F.count(F.col(quoted(name))) for name in text]
+    different = [F.approx_count_distinct(F.col(quoted(name))) for name in text]
+    found = list(frame.agg(F.count(F.lit(1)), *map(F.avg, present), *counts, *different).first() or ())
+    rows, means = found[0], found[1 : 1 + len(numeric)]
+    if not rows:
+        raise ValueError(NO_ROWS)
+    for name, mean in zip(numeric, means, strict=True):
+        if mean is None:
+            raise ValueError(f"Column {name!r} has no value at all: drop it.")
+    rest = found[1 + len(numeric) :]
+    categorical = {}
+    identifiers = []
+    for name, count, distinct in zip(text, rest[: len(text)], rest[len(text) :], strict=True):
+        if count > 20 and distinct > NEARLY_ALL * count:
+            identifiers.append(name)
+        else:
+            categorical[name] = _categories(frame, name)
+    if identifiers:
+        shown = ", ".join(map(repr, identifiers[:5]))
+        warn(f"Text that differs in nearly every row names the rows, and was left out: {shown}. Drop such columns.")
+    return Schema(tuple(numeric), categorical, fill=rounded(means))
+
+
+def rounded(means: Iterable[float]) -> tuple[float, ...]:
+    """Ten digits of each."""
+    return tuple(float(f"{mean:.10g}") for mean in means)
+
+
+def _categories(frame: DataFrame, name: str) -> tuple[str, ...]:
+    """The categories of a column, sorted; of too many the most frequent."""
+    column = F.col(quoted(name))
+    counted = frame.select(column.alias("value")).dropna().groupBy("value").count()
+    most = counted.orderBy(F.col("count").desc(), F.col("value")).limit(MAX_CATEGORIES + 1).collect()
+    if len(most) > MAX_CATEGORIES:
+        warn(
+            f"Column {name!r} has more than {MAX_CATEGORIES:,} categories: the most frequent have a feature each, the "
+            "others none. Drop the column if it is a name."
+        )
+    return tuple(sorted(row.value for row in most[:MAX_CATEGORIES]))
