@@ -28,6 +28,7 @@ from pyspark.sql import functions as F
 from vrspam.distributed import SparkAUCClassifier, SparkAUCClassifierCV
 from vrspam.distributed import _spark_blocks as module
 from vrspam.estimators import base
+from vrspam.features import AdditiveFeatures, KernelFeatures
 
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")  # of pyspark
 NAMES = list("abcde")
@@ -283,3 +284,28 @@ def test_auc_of_a_frame(spark, data):
     model: Any = SparkAUCClassifier().fit(frame, "y")
     found = model.transform(frame, score="s", prediction=None).select("s", "y").toPandas()
     assert model.score(frame, "y") == pytest.approx(roc_auc_score(found["y"], found["s"]), abs=1e-12)
+
+
+@pytest.mark.parametrize("selection", ["blend", "best"])
+def test_feature_maps_give_the_model_of_all_rows(spark, selection):
+    """Rows in the order of their hashes, which is that of the sample: landmarks are drawn by their places."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 4))
+    y = (X[:, 0] * X[:, 1] + np.abs(X[:, 2]) + 0.5 * rng.standard_normal(300) > 1.0).astype(int)
+    X[rng.random(300) < 0.1, 3] = np.nan
+    order = np.argsort(HashFolds(3).hashes(X))
+    X, y = X[order], y[order]
+    maps = [AdditiveFeatures(random_state=0), KernelFeatures(n_landmarks=30, random_state=0)]
+    given: dict[str, Any] = {"features": maps, "cv": HashFolds(3), "selection": selection}
+    whole = AUCClassifierCV(**given).fit(X, y)
+    shuffled = np.random.default_rng(2).permutation(300)
+    table = pd.DataFrame(X[shuffled], columns=list("abcd")).assign(y=y[shuffled])
+    frame = spark.createDataFrame(table).repartition(4)
+    model = SparkAUCClassifierCV(**given).fit(frame, "y")
+    np.testing.assert_allclose(model.coef_, whole.coef_, rtol=1e-7, atol=1e-10)
+    np.testing.assert_allclose(model.selection_["weight"], whole.selection_["weight"], atol=1e-9)
+    np.testing.assert_allclose(model.decision_function(table), whole.decision_function(X[shuffled]), rtol=1e-7)
+    scored = model.transform(frame).toPandas()
+    again = AUCClassifierCV(**given).fit(X, y).decision_function(scored[list("abcd")].to_numpy())
+    np.testing.assert_allclose(scored["score"], again, rtol=1e-7)
+    assert model.score(frame, "y") == pytest.approx(roc_auc_score(y, whole.decision_function(X)), abs=1e-12)
