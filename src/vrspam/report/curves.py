@@ -79,9 +79,9 @@ def calibration(
     predicted: np.ndarray, observed: np.ndarray, rows: np.ndarray, names: Mapping[str, str], at: float | None
 ) -> Drawing:
     """Observed frequencies against predicted probabilities of groups of rows, with 95 % intervals (Wilson)."""
-    top = float(min(1.0, 1.08 * max(predicted.max(), np.max(_wilson(observed, rows)[1]))))
+    top = float(min(1.0, 1.08 * max(predicted.max(), np.max(wilson(observed, rows)[1]))))
     frame = Frame.of((0.0, top), (0.0, top))
-    low, high = _wilson(observed, rows)
+    low, high = wilson(observed, rows)
     marks = [
         number_axes(frame, "predicted probability", "", shares=True),
         line(frame, np.array([0.0, top]), np.array([0.0, top]), "guess"),
@@ -203,7 +203,7 @@ def _legend(frame: Frame, entries: Sequence[tuple[str, str]], below: bool = Fals
     return "".join(parts)
 
 
-def _wilson(share: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def wilson(share: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Wilson's 95 % interval of a share."""
     z = 1.959963984540054
     middle = (share + z**2 / (2 * rows)) / (1 + z**2 / rows)
