@@ -12,7 +12,7 @@ import numpy as np
 from vrspam.report.explorer import Stops
 from vrspam.report.layout import Drawing
 from vrspam.report.numbers import NUMBERS, percent, shorten_all
-from vrspam.report.svg import Frame, band, box, dot, line, number_axes, picture, rule, segment, words, x_axis
+from vrspam.report.svg import Frame, band, box, dot, line, number_axes, picture, rule, segment, words, x_axis, y_axis
 
 UNIT = (0.0, 1.0)
 BINS = (12, 40)  # least and most bars of a distribution
@@ -120,7 +120,7 @@ def distribution(
         shares.append(counts / counts.sum())
     highest = 1.05 * max(float(share.max()) for share in shares)
     frame = Frame.of((low, high), (0.0, highest), width=480.0, height=250.0, top=44.0)
-    marks = [number_axes(frame, "score", "")]
+    marks = [x_axis(frame, "score"), y_axis(frame, "", shares=True)]
     for css, share in zip(("negative", "positive"), shares, strict=True):
         steps_x, steps_y = np.repeat(edges, 2), np.concatenate([[0.0], np.repeat(share, 2), [0.0]])
         marks += [
