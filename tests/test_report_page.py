@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from browsing import requests
+from scipy.stats import binomtest
 from sklearn.metrics import (
     confusion_matrix,
     precision_recall_curve,
@@ -27,6 +28,7 @@ from tool_data import write
 
 from vrspam.cli import main
 from vrspam.model_selection.held_out import HeldOut
+from vrspam.report.curves import wilson
 from vrspam.report.explorer import FINE, Stops, confusion
 from vrspam.tool.evaluation import evaluate
 from vrspam.tool.fitting import Plan
@@ -312,6 +314,13 @@ def test_single_rows_are_the_extremes_and_their_parts_add_up(folder):
         assert {name for name, *_ in report.rows[0].parts} >= {EVIL, EMOJI, LONG, LONGER, RIGHT_TO_LEFT}
 
 
+@pytest.mark.parametrize(("seen", "rows"), [(0, 12), (3, 10), (50, 50), (70, 1000)])
+def test_intervals_of_the_calibration_are_wilsons(seen, rows):
+    expected = binomtest(seen, rows).proportion_ci(method="wilson")
+    found = wilson(np.array([seen / rows]), np.array([rows]))
+    assert [float(side[0]) for side in found] == pytest.approx([expected.low, expected.high])
+
+
 class Elements(HTMLParser):
     """All elements of a page with their attributes, and its text."""
 
@@ -429,6 +438,8 @@ def test_other_kinds_of_tables(folder, tmp_path, capsys):
     text = html.read_text("utf-8")
     assert "Of 100 pairs of a row with label 1 and a row with label -1," in text
     assert "Highest scores" in text
+    assert main(["report", str(tmp_path / "t.libsvm"), "--html", str(html), "--folds", "3", "--holdout", "0.4"]) == 0
+    assert "80 rows that were kept from the training" in html.read_text("utf-8")
     capsys.readouterr()
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from vrspam.report.explorer import Stops
 from vrspam.report.layout import Drawing
 from vrspam.report.numbers import NUMBERS, percent, shorten_all
-from vrspam.report.svg import Frame, band, box, dot, line, number_axes, picture, rule, segment, words, x_axis
+from vrspam.report.svg import Frame, band, box, dot, line, number_axes, picture, rule, segment, words, x_axis, y_axis
 
 UNIT = (0.0, 1.0)
 BINS = (12, 40)  # least and most bars of a distribution
@@ -79,9 +79,9 @@ def calibration(
     predicted: np.ndarray, observed: np.ndarray, rows: np.ndarray, names: Mapping[str, str], at: float | None
 ) -> Drawing:
     """Observed frequencies against predicted probabilities of groups of rows, with 95 % intervals (Wilson)."""
-    top = float(min(1.0, 1.08 * max(predicted.max(), np.max(_wilson(observed, rows)[1]))))
+    top = float(min(1.0, 1.08 * max(predicted.max(), np.max(wilson(observed, rows)[1]))))
     frame = Frame.of((0.0, top), (0.0, top))
-    low, high = _wilson(observed, rows)
+    low, high = wilson(observed, rows)
     marks = [
         number_axes(frame, "predicted probability", "", shares=True),
         line(frame, np.array([0.0, top]), np.array([0.0, top]), "guess"),
@@ -120,7 +120,7 @@ def distribution(
         shares.append(counts / counts.sum())
     highest = 1.05 * max(float(share.max()) for share in shares)
     frame = Frame.of((low, high), (0.0, highest), width=480.0, height=250.0, top=44.0)
-    marks = [number_axes(frame, "score", "")]
+    marks = [x_axis(frame, "score"), y_axis(frame, "", shares=True)]
     for css, share in zip(("negative", "positive"), shares, strict=True):
         steps_x, steps_y = np.repeat(edges, 2), np.concatenate([[0.0], np.repeat(share, 2), [0.0]])
         marks += [
@@ -203,7 +203,7 @@ def _legend(frame: Frame, entries: Sequence[tuple[str, str]], below: bool = Fals
     return "".join(parts)
 
 
-def _wilson(share: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def wilson(share: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Wilson's 95 % interval of a share."""
     z = 1.959963984540054
     middle = (share + z**2 / (2 * rows)) / (1 + z**2 / rows)

@@ -150,14 +150,17 @@ class Bullets:
 
 @dataclass(frozen=True)
 class Facts:
-    """Names and values; `numbers` are written as the reader's browser writes them."""
+    """Names and values; numbers among the values are written as the reader's browser writes them, if asked for."""
 
     values: Mapping[str, str]
     numbers: bool = False
 
     def html(self) -> str:
-        pairs = (f"<div><dt>{escape(key)}</dt><dd>{escape(value)}</dd></div>" for key, value in self.values.items())
-        return f"<dl{NUMBERS if self.numbers else ''}>{''.join(pairs)}</dl>"
+        local = NUMBERS if self.numbers else ""
+        pairs = (
+            f"<div><dt>{escape(key)}</dt><dd{local}>{escape(value)}</dd></div>" for key, value in self.values.items()
+        )
+        return f"<dl>{''.join(pairs)}</dl>"
 
 
 @dataclass(frozen=True)

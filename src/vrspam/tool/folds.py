@@ -76,8 +76,8 @@ def forward_folds(time: np.ndarray, positive: np.ndarray, n_splits: int) -> list
     return [(np.flatnonzero(part < k), np.flatnonzero(part == k)) for k in range(1, int(part.max()) + 1)]
 
 
-def split_off(opened: OpenedTable, share: float, seed: int) -> np.ndarray:
-    """Places of rows to keep from a training: about so large a share, with as many positives in it as elsewhere.
+def split_off(opened: OpenedTable, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Places of rows to train on, and of about so large a share to keep from it, with as many positives as elsewhere.
 
     Groups stay together, and of rows with times the latest are kept; rows of the same time stay together.
     """
@@ -108,4 +108,4 @@ def split_off(opened: OpenedTable, share: float, seed: int) -> np.ndarray:
                 where=where,
                 least=LEAST,
             )
-    return kept
+    return others, kept

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from vrspam._utils.messages import Message, Parameter
-from vrspam.report import Block, Cards, Cell, Drawing, Grid, Heading, Table, Text, curves
+from vrspam.report import Block, Cards, Cell, Drawing, Facts, Grid, Heading, Table, Text, curves
 from vrspam.report.columns import bars
 from vrspam.report.numbers import decimals, percent, shorten
 from vrspam.tool.evaluation import Evaluation
@@ -100,13 +100,13 @@ def _card(
     called = f" ({shorten(', '.join(row.names), 60)})" if row.names else ""
     own, other = (names[side] for side in (("positive", "negative") if row.positive else ("negative", "positive")))
     digits = decimals(max(abs(row.score), abs(row.own_score)))
-    words = [f"{'score' if report.folds is None else 'held-out score'} {row.score:+.{digits}f}"]
+    facts = {"score" if report.folds is None else "held-out score": f"{row.score:+.{digits}f}"}
     if row.probability is not None:
-        words.append(f"probability {percent(row.probability)}")
-    words.append(f"above {percent(row.above, 0)} of the rows with {other}")
+        facts["probability"] = percent(row.probability)
+    facts[f"rows with {other} below it"] = percent(row.above, 0)
     if report.folds is not None:
-        words.append(f"score of the final model {row.own_score:+.{digits}f}")
+        facts["score of the final model"] = f"{row.own_score:+.{digits}f}"
     shown = _shown_parts(row)
     entries, values = [(name, part) for name, _, part in shown], [value for _, value, _ in shown]
     drawn = bars(entries, "added to the score", values=values, ends=ends)
-    return f"Row {row.number:,}{called}: {own}", [Text(", ".join(words), soft=True), drawn]
+    return f"Row {row.number:,}{called}: {own}", [Facts(facts, numbers=True), drawn]

@@ -180,8 +180,8 @@ def fit_file(
         opened = whole = open_labelled(path, target, positive, streaming=streaming, **opening)
         opened.check_columns(by)
         if holdout is not None:
-            kept = split_off(opened, holdout, plan.seed)
-            opened = opened.take(np.setdiff1d(np.arange(opened.n_rows or 0), kept))
+            others, kept = split_off(opened, holdout, plan.seed)
+            opened = opened.take(others)
         features = plan.features
         if features is None:
             straight = streaming or opened.schema.n_features > MOST_COLUMNS or plan.l1 == "auto" or any(plan.l1)
