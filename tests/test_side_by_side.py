@@ -64,7 +64,7 @@ def test_its_parts_add_up_inside_and_outside_the_range_of_training(blend):
 
 
 def test_its_importances_are_the_spreads_of_its_parts():
-    X, y = table(100)
+    X, y = table(60)
     blend = AUCClassifierCV(features=["standardized", "additive"], calibration=None, random_state=0).fit(X, y)
     weights = np.where(y, 0.5 / y.sum(), 0.5 / (~y).sum())
     parts = pd.DataFrame([blend.explain_one(X.iloc[[i]]) for i in range(len(X))])

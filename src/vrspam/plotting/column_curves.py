@@ -106,7 +106,7 @@ def plot_shapes(shapes: Any, *, most: int = 12, columns: int = 3) -> Figure:
 
 def _marks(shapes: list[Shape]) -> list[Artist]:
     """What the marks mean that occur in the panels."""
-    own, absent = colours()[:2]
+    own = colours()[0]
     look: dict[str, Any] = {"linestyle": "-"} if any(map(_is_curve, shapes)) else {"marker": "o", "linestyle": ""}
     handles: list[Artist] = [Line2D([], [], color=own, label="the column's own part", **look)]
     means = [_is_curve(shape) for shape in shapes if shape.mean_score is not None]
@@ -121,8 +121,6 @@ def _marks(shapes: list[Shape]) -> list[Artist]:
         handles.append(Patch(color=own, alpha=0.2, linewidth=0, label="95 % band from the folds"))
     if False in banded:
         handles.append(Line2D([], [], color=own, marker="|", markersize=9, linestyle="", label="95 % interval"))
-    if any(shape.missing is not None for shape in shapes):
-        handles.append(Line2D([], [], color=absent, marker="o", linestyle="", label="value is missing"))
     return handles
 
 
@@ -137,6 +135,10 @@ def _draw(ax: Axes, shape: Shape, title: str, width: float) -> None:
     if shape.missing is not None:
         value, low, high = (np.array([part]) for part in shape.missing)
         _points(ax, np.array([end]), value, low, high, colours()[1])
+        lowest = (end, np.fmin(value, low)[0])
+        ax.annotate(
+            "missing", lowest, (0, -11), textcoords="offset points", ha="right", color=colours()[1], fontsize="small"
+        )
     ax.set_title(title, parse_math=False)  # a name may contain dollar signs
     if shape.together:
         ax.set_title(title, parse_math=False, pad=6.0 + 1.3 * font_points("xtick.labelsize"))
