@@ -151,9 +151,7 @@ def auc_scale(auc: float, low: float, high: float) -> str:
     frame = Frame.of((least, 1.0), UNIT, width=240.0, height=52.0, left=6.0, right=8.0, top=4.0, bottom=22.0)
     a, b, at = (float(v) for v in (frame.x(low), frame.x(high), frame.x(auc)))
     guessing = float(frame.x(0.5))
-    below = (
-        words(frame.x.start, 46.0, "0.5 guessing") if least == 0.5 else words(guessing, 46.0, "0.5 guessing", "middle")
-    )
+    below = words(guessing, 46.0, "0.5 guessing", "" if least == 0.5 else "middle")
     marks = [
         segment(frame.x.start, 16.0, frame.x.stop, 16.0, "scale"),
         segment(guessing, 11.0, guessing, 21.0, "tick"),
