@@ -150,12 +150,14 @@ def auc_scale(auc: float, low: float, high: float) -> str:
     least = 0.5 if low >= 0.5 else float(np.floor(10 * low) / 10)
     frame = Frame.of((least, 1.0), UNIT, width=240.0, height=52.0, left=6.0, right=8.0, top=4.0, bottom=22.0)
     a, b, at = (float(v) for v in (frame.x(low), frame.x(high), frame.x(auc)))
+    guessing = float(frame.x(0.5))
+    below = words(guessing, 46.0, "0.5 guessing", "" if least == 0.5 else "middle")
     marks = [
         segment(frame.x.start, 16.0, frame.x.stop, 16.0, "scale"),
+        segment(guessing, 11.0, guessing, 21.0, "tick"),
         box(a, 9.0, b - a, 14.0, "interval"),
         segment(at, 5.0, at, 27.0, "at"),
-        f"<g{NUMBERS}>{words(frame.x.start, 46.0, f'{least:g} guessing' if least == 0.5 else f'{least:g}')}"
-        f"{words(frame.x.stop, 46.0, '1 perfect', 'end')}</g>",
+        f"<g{NUMBERS}>{below}{words(frame.x.stop, 46.0, '1 perfect', 'end')}</g>",
     ]
     return picture(frame, marks, label=f"AUC {auc:.3f}, interval {low:.3f} to {high:.3f}, on a scale to 1.")
 

@@ -234,10 +234,11 @@ class Headline:
     facts: Mapping[str, str] = field(default_factory=dict)
     worries: Sequence[str] = ()
     remark: str = ""
+    alert: str = "What to worry about"
     quiet: str = "The checks of the data found nothing to worry about."
 
     def html(self) -> str:
-        worries = Alert("What to worry about", self.worries).html() if self.worries else ""
+        worries = Alert(self.alert, self.worries).html() if self.worries else ""
         quiet = "" if worries else f'<p class="remark">{escape(self.quiet)}</p>'
         return (
             '<div class="headline"><div class="number">'

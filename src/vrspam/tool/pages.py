@@ -128,6 +128,7 @@ def evaluation_page(
         },
         evaluation.notes,
         "AUC is the probability that a positive row scores above a negative one; 0.5 is guessing, 1 is perfect.",
+        "Noticed in these rows",
         "Nothing in these rows looks unlike those of training.",
     )
     add_thresholds(page, model.calibration, evaluation, names, cost_ratio, recall)

@@ -12,11 +12,12 @@ from vrspam.model_selection.calibration import Calibration
 from vrspam.report import Block, Cell, Facts, Folded, Grid, Page, Table, Text, curves
 from vrspam.report.explorer import Explorer, Stops
 from vrspam.report.numbers import shorten
-from vrspam.tool.evaluation import Evaluation, calibration_error, describe_thresholds
+from vrspam.tool.evaluation import BINS, Bin, Evaluation, calibration_error, describe_thresholds, reliability
 from vrspam.tool.model import Model
 from vrspam.tool.model_sections import number_cell
 
 LABEL = 40  # letters of a label
+ROWS_PER_BIN = 15  # of the calibration curve, at least
 
 
 def class_names(model: Model) -> dict[str, str]:
@@ -77,7 +78,7 @@ def add_thresholds(
         curves.precision_recall(stops, place, names),
         curves.gain(stops, place, names),
     ]
-    bins = evaluation.bins
+    bins = _groups_of_rows(evaluation)
     predicted, observed, rows = (np.array([getattr(b, k) for b in bins]) for k in ("predicted", "observed", "rows"))
     if bins:
         at = None if stops.probabilities is None else float(stops.probabilities[place])
@@ -110,6 +111,14 @@ def add_thresholds(
             ],
         ),
     )
+
+
+def _groups_of_rows(evaluation: Evaluation) -> tuple[Bin, ...]:
+    """Groups of similar probability for the calibration curve; few rows make fewer groups, of about 15 rows."""
+    if evaluation.probabilities is None or evaluation.n >= ROWS_PER_BIN * BINS:
+        return evaluation.bins
+    count = max(2, evaluation.n // ROWS_PER_BIN)
+    return reliability(evaluation.positive, evaluation.probabilities, count, evaluation.weights)
 
 
 def add_scores(page: Page, evaluation: Evaluation, names: Mapping[str, str]) -> None:
