@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import pytest
 
 # An entry of None is what Python itself takes for "there is no such module".
 WITHOUT = "import sys; sys.modules[{module!r}] = None; "
+
+
+# With Spark alone, the package can be imported, and only the names of Dask are missing.
+WITH_DASK_ALONE = pytest.mark.skipif(find_spec("pyspark") is not None, reason="pyspark is installed")
 
 
 def run(module, program):
@@ -21,7 +26,7 @@ def run(module, program):
 @pytest.mark.parametrize(
     ("module", "extra", "name"),
     [
-        ("dask", "dask", "vrspam.distributed"),
+        pytest.param("dask", "dask", "vrspam.distributed", marks=WITH_DASK_ALONE),
         ("river", "river", "vrspam.online"),
         ("pyspark", "spark", "vrspam.distributed.spark"),
         ("matplotlib", "plots", "vrspam.plotting"),

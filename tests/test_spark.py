@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -269,7 +270,10 @@ def test_a_killed_process_changes_nothing(spark, tmp_path, what):
     deadline = time.monotonic() + 60
     while not (marker.exists() and marker.read_text().endswith("\n")) and time.monotonic() < deadline:
         time.sleep(0.05)
-    os.kill(int(marker.read_text()), signal.SIGKILL)
+    victim = int(marker.read_text())
+    command = Path(f"/proc/{victim}/cmdline").read_text()
+    assert ("CoarseGrainedExecutorBackend" in command) == (what == "executor"), command
+    os.kill(victim, signal.SIGKILL)
     fit.join(timeout=120)
     assert not fit.is_alive(), "the fit hangs"
     rows = pd.concat([block(number) for number in range(6)])
@@ -309,3 +313,14 @@ def test_feature_maps_give_the_model_of_all_rows(spark, selection):
     again = AUCClassifierCV(**given).fit(X, y).decision_function(scored[list("abcd")].to_numpy())
     np.testing.assert_allclose(scored["score"], again, rtol=1e-7)
     assert model.score(frame, "y") == pytest.approx(roc_auc_score(y, whole.decision_function(X)), abs=1e-12)
+
+
+def test_spark_alone_needs_no_dask():
+    program = """
+import sys; sys.modules["dask"] = None
+from vrspam.distributed import SparkAUCClassifier
+try: from vrspam.distributed import DaskAUCClassifier
+except ImportError as error: print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout.strip() == 'dask is missing: run pip install ".[dask]" in a clone of vrspam', done.stderr
