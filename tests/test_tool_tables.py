@@ -157,7 +157,7 @@ def test_the_command_says_what_new_rows_hold(folder, tmp_path, capsys):
     assert main(["evaluate", str(folder / "m.json"), str(tmp_path / "new.csv"), "--html", str(page), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["warnings"][0].startswith(words)
     text = page.read_text("utf-8")
-    assert text.index("What to worry about") < text.index("categories that training did not have in 100.0 %")
+    assert text.index("Noticed in these rows") < text.index("categories that training did not have in 100.0 %")
     table.drop(columns="town").to_csv(tmp_path / "new.csv", index=False)
     assert main(command) == 1
     said = capsys.readouterr().err
