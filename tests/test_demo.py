@@ -71,7 +71,8 @@ def test_the_report_comes_first_and_is_of_rows_that_were_not_trained_on(quick, t
     assert "of 100 pairs of a positive and a negative row" in captured.out
     assert len(captured.out.splitlines()) + len(captured.err.splitlines()) < 40
     assert opened == []  # nobody looks at a screen here
-    written: Any = demo.DemoReport(page, None, 0)  # the same report again
+    nothing: Any = None
+    written = demo.DemoReport(page, nothing, 0)  # the same report again
     monkeypatch.setattr(demo, "demo_report", lambda directory: written)
     assert main(["demo", "--out", str(tmp_path / "demo"), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
