@@ -15,6 +15,7 @@ from vrspam.report.columns import bars, column_picture, common_range, heat_map
 from vrspam.tool.explanation import (
     NOT_CORRECTED,
     describe_accuracy,
+    describe_candidate,
     describe_curves,
     describe_model,
     describe_pairs,
@@ -164,7 +165,7 @@ def selection_table(model: Model) -> list[Block]:
         return []
     rows = [
         [
-            row["features"].replace(" ", "\N{NO-BREAK SPACE}"),
+            describe_candidate(row["features"]),
             Cell(f"{row['n_features']:,}", row["n_features"]),
             Cell(f"{row.get('score', row['auc']):.4f} ± {row['standard_error']:.4f}", row.get("score", row["auc"])),
             describe_part(row, model.training.get("rows", 0)),
@@ -176,8 +177,8 @@ def selection_table(model: Model) -> list[Block]:
         Table(
             ["model", "features", f"{measure} of the folds", "taken"],
             rows,
-            f"Models compared: mean {measure} ± standard error; the number after kernel is its width, "
-            "that after trees their depth",
+            f"Models compared: mean {measure} ± standard error. Width: how far apart two rows may lie and still count "
+            "as alike; depth: how often a tree asks",
         )
     ]
 
