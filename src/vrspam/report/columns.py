@@ -237,9 +237,9 @@ def bars(
     low, high = min(0.0, low), max(0.0, high)
     left = label_room(shown, BAR_LETTERS)
     sides = 2 if low < 0.0 else 1
-    margin = (high - low) * NUMBER / (WIDTH - left - 8.0 - sides * NUMBER) or 1.0  # for numbers at the ends of bars
+    margin = (high - low) * NUMBER / (WIDTH - left - 16.0 - sides * NUMBER) or 1.0  # for numbers at the ends of bars
     scale = (low - (margin if low < 0.0 else 0.0), high + margin)
-    frame = Frame.of(scale, (0.0, 1.0), height=ROW * len(names) + 50.0, left=left, right=8.0)
+    frame = Frame.of(scale, (0.0, 1.0), height=ROW * len(names) + 50.0, left=left, right=16.0)
     places = [frame.y.stop + ROW * (k + 0.5) for k in range(len(names))]
     zero, places_after = float(frame.x(0.0)), decimals(max(high, -low))
     marks = [x_axis(frame, label), row_names(frame, shown, places, BAR_LETTERS), rule(frame, x=0.0)]
