@@ -20,6 +20,7 @@ def close(found, expected):
     np.testing.assert_allclose(np.array(found, dtype=float), np.array(expected, dtype=float), rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore::vrspam._utils.warnings.UnseenValues")  # tested elsewhere
 @pytest.mark.parametrize("again", [False, True], ids=["as written", "saved again"])
 @pytest.mark.parametrize("name", MODELS)
 def test_model_files_score_and_explain_as_before(name, again, tmp_path):

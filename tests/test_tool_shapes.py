@@ -188,6 +188,7 @@ def test_band_of_a_category_is_the_jackknife_of_folds_fitted_one_by_one(model, f
     np.testing.assert_allclose([*town.high, town.missing[2]], middle + half, atol=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore::vrspam._utils.warnings.UnseenValues")  # tested elsewhere
 def test_a_gap_that_means_something_is_used(tmp_path):
     rng = np.random.default_rng(0)
     sick = rng.random(400) < 0.4
@@ -233,6 +234,7 @@ def rewritten(path, to, change):
     to.write_text(json.dumps(whole), "utf-8")
 
 
+@pytest.mark.filterwarnings("ignore::vrspam._utils.warnings.UnseenValues")  # tested elsewhere
 def test_files_from_before_curves_still_work(tmp_path, capsys):
     path, rows = OLD / "additive.json", OLD / "rows.csv"
 

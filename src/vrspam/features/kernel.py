@@ -75,13 +75,13 @@ class KernelFeatures(LandmarkFeatures):
     Examples
     --------
     >>> import numpy as np
-    >>> from vrspam import AUCClassifier
+    >>> from vrspam import AUCClassifierCV
     >>> from vrspam.features import KernelFeatures
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((2000, 3))
     >>> y = X[:, 0] * X[:, 1] + 0.3 * rng.standard_normal(2000) > 0.5
-    >>> features = KernelFeatures(random_state=0).fit(X)
-    >>> print(f"{AUCClassifier().fit(features.transform(X), y).score(features.transform(X), y):.2f}")
+    >>> model = AUCClassifierCV(features=KernelFeatures(random_state=0)).fit(X, y)
+    >>> print(f"{model.best_score_:.2f}")
     0.9...
     """
 

@@ -163,7 +163,7 @@ def selection_table(model: Model) -> list[Block]:
     tried = model.training.get("selection", ())
     if len(tried) < 2:
         return []
-    rows = [
+    rows: list[list[Cell | str]] = [
         [
             describe_candidate(row["features"]),
             Cell(f"{row['n_features']:,}", row["n_features"]),
