@@ -218,12 +218,22 @@ def download(url: str, path: str | os.PathLike[str], *, timeout: float = 30.0, p
     pooch.get_logger().setLevel("WARNING")  # it would name the hash of every file
     headers = {"User-Agent": f"vrspam/{__version__}", "Accept-Encoding": "identity"}
     with _Bar(f"download {url.rsplit('/', 1)[1]}", progress) as bar:
-        fetch = pooch.HTTPDownloader(progressbar=bar, chunk_size=_BLOCK, timeout=timeout, headers=headers)
+        answers: list[requests.Response] = []
+        fetch = pooch.HTTPDownloader(
+            progressbar=bar,
+            chunk_size=_BLOCK,
+            timeout=timeout,
+            headers=headers,
+            hooks={"response": lambda answer, *_, **__: answers.append(answer)},
+        )
         try:
             # No known hash: ours are those of the unpacked text, and are checked when it is unpacked.
             pooch.retrieve(url, known_hash=None, fname=path.name, path=path.parent, downloader=fetch)
         except (requests.RequestException, OSError) as error:
             raise DataError(f"{url} could not be downloaded: {_reason(error, timeout)}") from error
+        finally:
+            for answer in answers:  # pooch leaves the connection of a failed download open
+                answer.close()
 
 
 def _reason(error: Exception, timeout: float) -> str:
