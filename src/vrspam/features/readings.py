@@ -164,7 +164,8 @@ class Dates:
             return np.full(len(texts), np.datetime64("NaT", "us")), np.zeros(len(texts), dtype=bool)
         read = [_one_moment(text, self.order) for text in different]
         table = np.array([*read, None], dtype="datetime64[us]")
-        codes = texts.replace_strict(different, list(range(len(different))), return_dtype=nw.Int64)
+        named = texts.alias("text")  # pandas 2 replaces nothing in a series without a name
+        codes = named.replace_strict(different, list(range(len(different))), return_dtype=nw.Int64)
         places = codes.fill_null(len(different)).to_numpy().astype(np.intp, copy=False)
         found = table[places]
         return found, np.isnat(found) & (places < len(different))
