@@ -183,7 +183,7 @@ def test_an_option_of_another_name_is_told_its_own(capsys, arguments, meant):
     assert main(arguments) == 2
     words = capsys.readouterr().err
     assert words.count("\n") == 1
-    assert f"No such option: {arguments[-2]}" in words
+    assert re.search(rf"No such option:? '?{arguments[-2]}", words)  # versions of click word it differently
     assert meant in words
 
 
