@@ -185,13 +185,16 @@ def without_clock(directory: Path) -> list[dict]:
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at processes through /proc")
 def test_killed_and_damaged_experiment_goes_on_as_if_undisturbed(tmp_path):
     undisturbed, disturbed = tmp_path / "undisturbed", tmp_path / "disturbed"
-    assert start(undisturbed).wait() == 0
+    process = start(undisturbed)
+    process.communicate()
+    assert process.returncode == 0
 
     process = start(disturbed)
     wait_until(lambda: len(list(disturbed.glob("rows/*.parquet"))) >= 6)
     workers = children(process.pid)
     os.kill(process.pid, signal.SIGKILL)
-    assert process.wait() == -signal.SIGKILL
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
     wait_until(lambda: not any(map(alive, workers)))  # nobody goes on writing
     kept = sorted(disturbed.glob("rows/*.parquet"))
     assert 6 <= len(kept) < RUNS
