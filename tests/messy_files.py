@@ -8,6 +8,7 @@ import io
 import lzma
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -274,6 +275,53 @@ def date_cases() -> list[Messy]:
     return cases
 
 
+def clock_cases() -> list[Messy]:
+    """Times of day and durations, which become hours."""
+
+    def quarters() -> pd.DataFrame:
+        table = clean()
+        hours = np.random.default_rng(8).integers(0, 60, len(table)) / 4.0 + 5.0 * (table["sick"] == "yes")
+        table.insert(2, "start", hours)
+        return table
+
+    def clock(form: Callable[[timedelta], Any], longer: float = 1.0) -> Callable[[], pd.DataFrame]:
+        def make() -> pd.DataFrame:
+            table = quarters()
+            return table.assign(start=[form(timedelta(hours=longer * hours)) for hours in table["start"]])
+
+        return make
+
+    def twin(longer: float = 1.0) -> Callable[[], pd.DataFrame]:
+        return lambda: quarters().assign(start=lambda table: longer * table["start"])
+
+    def on_the_clock(since: timedelta, form: str) -> str:
+        return (datetime(2020, 1, 1) + since).strftime(form)
+
+    def passed(since: timedelta) -> str:
+        minutes = int(since.total_seconds()) // 60
+        return f"{minutes // 60}:{minutes % 60:02d}"
+
+    def parquet(form: Callable[[timedelta], Any]) -> Callable[[Path], Path]:
+        def write(folder: Path) -> Path:
+            clock(form)().to_parquet(folder / "messy.parquet")
+            return folder / "messy.parquet"
+
+        return write
+
+    said = ("'start' holds text that was read as times, in hours",)
+    forms = {"hours and minutes": "%H:%M", "with seconds": "%H:%M:%S", "halves of the day": "%I:%M %p"}
+    cases = [
+        Messy(f"clock: {name}", written(clock(partial(on_the_clock, form=form))), twin(), said)
+        for name, form in forms.items()
+    ]
+    cases.append(Messy("clock: durations", written(clock(passed, 3.0)), twin(3.0), said))
+    hours = ("'start' holds times, which are read as hours",)
+    cases.append(Messy("clock: Parquet, durations", parquet(lambda since: since), twin(), hours))
+    of_day = parquet(lambda since: (datetime(2020, 1, 1) + since).time())
+    cases.append(Messy("clock: Parquet, times of day", of_day, twin(), hours))
+    return cases
+
+
 def layout_cases() -> list[Messy]:
     """Delimiters, spaces, quotes, encodings, packing."""
 
@@ -384,4 +432,4 @@ def row_cases() -> list[Messy]:
     return cases
 
 
-MESSY = [*number_cases(), *date_cases(), *layout_cases(), *row_cases()]
+MESSY = [*number_cases(), *date_cases(), *clock_cases(), *layout_cases(), *row_cases()]

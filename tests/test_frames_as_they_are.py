@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -22,6 +22,7 @@ from vrspam import AUCClassifier, AUCClassifierCV, VRSPAMClassifier
 from vrspam._utils.warnings import ColumnsLeftOut, TextRead, UnseenValues
 from vrspam.features.readings import Dates, Numbers, find_reading, reading_from_dict, reading_to_dict
 from vrspam.features.tables import is_identifier
+from vrspam.features.times import Times
 
 MAP = AUCClassifierCV(features="additive", cv=3, random_state=0)
 FRAMES = {"pandas": lambda frame: frame, "polars": pl.from_pandas, "arrow": pa.Table.from_pandas}
@@ -170,6 +171,47 @@ def test_dates_come_back_from_their_text(moments, form):
         assert not stray[:-1].any()
 
 
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.times(), min_size=4, max_size=12, unique=True), st.sampled_from(["%H:%M", "%H:%M:%S.%f", "%I:%M:%S %p"])
+)
+def test_times_come_back_from_their_text(times, form):
+    """Oracle: the standard library's own formatting and reading."""
+    texts = [time.strftime(form) for time in times]
+    found = find_reading(Counter(texts))
+    if found is None:
+        assert len(set(texts)) < 2
+        return
+    assert isinstance(found.reading, Times)
+    since = [datetime.strptime(text, form) - datetime(1900, 1, 1) for text in texts]
+    for one in series([*texts, None, "soon"]):
+        hours, stray = found.reading.values(one)
+        np.testing.assert_allclose(hours[:-2], [one / timedelta(hours=1) for one in since], rtol=1e-12)
+        assert np.isnan(hours[-2:]).all()
+        assert stray.tolist() == [False] * (len(texts) + 1) + [True]
+
+
+HOURS = np.array([8.5, 20.25, 0.0, np.nan, 13.75] * 12)
+
+
+@pytest.mark.parametrize("kind", ["times", "durations", "texts"])
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "arrow"])
+def test_columns_of_times_are_hours(make, kind):
+    since = [None if np.isnan(hour) else timedelta(hours=hour) for hour in HOURS]
+    times = [None if one is None else (datetime.min + one).time() for one in since]
+    texts = [None if one is None else one.isoformat() for one in times]
+    values = {"times": times, "durations": since, "texts": texts}[kind]
+    y = np.arange(60) % 2
+    age = (np.arange(60.0) * 7) % 11
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TextRead)
+        model = clone(MAP).fit(make({"start": values, "age": age}), y)
+    plain = clone(MAP).fit(make({"start": HOURS.tolist(), "age": age}), y)
+    np.testing.assert_array_equal(model.coef_, plain.coef_)
+    scores = model.decision_function(make({"start": values, "age": age}))
+    np.testing.assert_array_equal(scores, plain.decision_function(make({"start": HOURS.tolist(), "age": age})))
+
+
 @pytest.mark.parametrize(
     "texts",
     [
@@ -182,7 +224,7 @@ def test_dates_come_back_from_their_text(moments, form):
         ["$5", "€6", "£7"],
         ["", "?", "-"],
         ["1.2.3.4", "10.0.0.1", "8.8.8.8"],
-        ["12:30", "13:45", "9:00"],
+        ["16:9", "4:3", "21:9"],
         ["555-1234", "555-9876", "555-0000"],
         ["31.02.2020", "30.02.2021", "99.99.2020"],
     ],
@@ -198,7 +240,7 @@ def test_categorical_columns_stay_categories():
 
 
 def test_readings_are_stored_as_plain_values():
-    for reading in (Numbers(",", "."), Numbers(".", ",", "$"), Dates("dmy", ("year", "hour"))):
+    for reading in (Numbers(",", "."), Numbers(".", ",", "$"), Dates("dmy", ("year", "hour")), Times()):
         assert reading_from_dict(reading_to_dict(reading)) == reading
     for wrong in ({"kind": "numbers", "decimal": "x", "thousands": "", "unit": ""}, {"kind": "dates", "order": "xyz"}):
         with pytest.raises((ValueError, KeyError)):

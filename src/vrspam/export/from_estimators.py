@@ -25,6 +25,7 @@ from vrspam.features import StackedFeatures
 from vrspam.features.encoders import Curves
 from vrspam.features.readings import Dates, Reading
 from vrspam.features.tables import part_name
+from vrspam.features.times import Times
 from vrspam.moments.spread import spread
 
 
@@ -128,6 +129,8 @@ def input_of_reading(name: str, how: Reading) -> Input:
     """
     if isinstance(how, Dates):
         return Input(name, DATE)
+    if isinstance(how, Times):
+        return Input(name, NUMBER, "In training this was a time such as '08:30': give hours, 8.5.")
     number = f"1{how.thousands}234{how.decimal}5"
     text = f"{number} %" if how.unit == "%" else f"{how.unit}{number}"
     if (how.decimal, how.thousands, how.unit) == (".", "", ""):

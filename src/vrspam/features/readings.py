@@ -1,4 +1,4 @@
-"""What the text of a column means: numbers with thousands and currencies, dates in any order, words for nothing.
+"""What the text of a column means: numbers with thousands and currencies, dates in any order, times, words for nothing.
 
 A reading is found from the different texts of a column and how often each occurs (`find_reading`), kept with a model,
 and used again on new rows. What does not fit it is missing there, and is counted.
@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 
 import narwhals.stable.v2 as nw
 import numpy as np
+
+from vrspam.features.times import Times
 
 NEARLY_ALL = 0.9  # share of the rows that must agree on one format
 MOSTLY = 0.5  # where all others hold words for a missing value
@@ -180,7 +182,7 @@ class Dates:
         return "dates"
 
 
-Reading = Numbers | Dates
+Reading = Numbers | Dates | Times
 
 
 def reading_from_dict(plain: Mapping[str, Any]) -> Reading:
@@ -190,6 +192,8 @@ def reading_from_dict(plain: Mapping[str, Any]) -> Reading:
         if (found.decimal, found.thousands) not in _FORMATS or found.unit not in ("", *_UNITS):
             raise ValueError(f"{plain!r} is not a format of numbers")
         return found
+    if plain.get("kind") == "times":
+        return Times()
     dates = Dates(plain["order"], tuple(plain["parts"]))
     if plain.get("kind") != "dates" or dates.order not in ORDERS or not dates.parts or set(dates.parts) - set(PARTS):
         raise ValueError(f"{plain!r} is not a format of dates")
@@ -305,7 +309,7 @@ def find_reading(counts: Mapping[str, int]) -> Found | None:
         rows += count
     if not looked_at:
         return None
-    return _find_dates(looked_at, rows) or _find_numbers(looked_at, rows)
+    return _find_dates(looked_at, rows) or _find_times(looked_at, rows) or _find_numbers(looked_at, rows)
 
 
 def _agree(read: Mapping[str, int], looked_at: Mapping[str, int], rows: int) -> bool:
@@ -328,6 +332,11 @@ def _find_numbers(texts: Mapping[str, int], rows: int) -> Found | None:
     if not _agree(read, texts, rows) or any(_CODE.fullmatch(text) for text in read):
         return None
     return Found(reading)
+
+
+def _find_times(texts: Mapping[str, int], rows: int) -> Found | None:
+    read = {text: count for text, count in texts.items() if Times().parses(text)}
+    return Found(Times(), ", in hours") if _agree(read, texts, rows) else None
 
 
 def _find_dates(texts: Mapping[str, int], rows: int) -> Found | None:

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, time, timedelta
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -30,6 +30,7 @@ from vrspam.features.readings import (
     show_texts,
     varying_parts,
 )
+from vrspam.features.times import Times
 from vrspam.features.unseen import SeenColumn, Unseen, see_column
 
 ENOUGH_ROWS = 20  # with fewer rows even a true category may differ in all of them
@@ -148,10 +149,15 @@ def find_in_column(column: Any) -> Found | None:
     """What the values of a column that are not numbers mean; None for categories."""
     if column.dtype in (nw.Datetime, nw.Date):
         return Found(Dates())
+    if column.dtype in (nw.Time, nw.Duration):
+        return Found(Times())
     texts = texts_of(column)
     if texts is None:
         present = [value for value in column.to_list() if value is not None] if column.dtype == nw.Object else []
-        return Found(Dates()) if present and all(isinstance(v, date) or v != v for v in present) else None
+        for kinds, reading in ((date, Dates()), ((time, timedelta), Times())):
+            if present and all(isinstance(value, kinds) or value != value for value in present):
+                return Found(reading)
+        return None
     if len(texts) > COUNTED:
         texts = texts.gather_every(len(texts) // COUNTED + 1)
     return find_reading(Counter(text for text in texts.to_list() if isinstance(text, str)))
@@ -199,13 +205,13 @@ def read_frame(frame: Any, readings: Mapping[Any, Reading], left_out: Any = ()) 
 
 
 def read_column(column: Any, reading: Reading) -> tuple[dict[str, np.ndarray], Counter[str]]:
-    """The columns of numbers that a column becomes, and the texts in it that are neither numbers nor dates."""
+    """The columns of numbers that a column becomes, and the texts in it that could not be read."""
     texts = texts_of(column)
-    if isinstance(reading, Numbers):
-        if texts is None:
+    if not isinstance(reading, Dates):
+        if texts is None and isinstance(reading, Numbers):
             values, stray = frames.column_numbers(column), np.zeros(len(column), dtype=bool)
         else:
-            values, stray = reading.values(texts)
+            values, stray = reading.values(column if texts is None else texts)
         return {column.name: values}, _counted(texts, stray)
     moments, stray = reading.moments(column if texts is None else texts)
     parts = {part_name(column.name, part): date_part(moments, part) for part in reading.parts}
@@ -255,7 +261,7 @@ def describe_texts(found: Found, texts: list[str], strays: Mapping[str, int]) ->
 
 
 def _with_varying_parts(reading: Reading, column: Any) -> Reading:
-    if isinstance(reading, Numbers):
+    if not isinstance(reading, Dates):
         return reading
     texts = texts_of(column)
     return replace(reading, parts=varying_parts(reading.moments(column if texts is None else texts)[0]))

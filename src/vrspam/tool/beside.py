@@ -89,8 +89,8 @@ def _ordered_numbers(column: Any, path: str, option: str) -> np.ndarray:
                 what=what,
                 option=Parameter(option),
             )
-        if isinstance(found.reading, Numbers):
-            values = found.reading.values(texts)[0]
+        if not isinstance(found.reading, Dates):
+            values = found.reading.values(column if texts is None else texts)[0]
         else:
             moments = as_moments(column) if texts is None else found.reading.moments(texts)[0]
             values = np.where(np.isnat(moments), np.nan, moments.astype(np.int64).astype(np.float64))

@@ -33,6 +33,7 @@ from vrspam.features.readings import (
     varying_parts,
 )
 from vrspam.features.tables import describe_texts, differs_nearly_everywhere, is_identifier
+from vrspam.features.times import Times
 
 MOST_COUNTED = 100_000  # different values of a text column; one with more is left out
 MOSTLY_STRAY = 0.5  # share of text in a column whose first rows are numbers from which it is refused
@@ -78,6 +79,7 @@ class ColumnInspector:
     _wanted: ColumnRequest | None = field(init=False, default=None)
     _row_numbers: list[str] | None = field(init=False, default=None)  # known after the first block
     _dates: dict[str, DatesSeen] = field(init=False, default_factory=dict)
+    _times: dict[str, int] = field(init=False, default_factory=dict)  # values in each column
     _strays: dict[str, Counter[str]] = field(init=False, default_factory=dict)
     _readings: dict[str, Reading] = field(init=False, default_factory=dict)
 
@@ -105,6 +107,8 @@ class ColumnInspector:
                     self._leave_out(name, "holds dates; left out")
                 else:
                     self._dates[name] = DatesSeen()
+            elif t.is_time(types[name]) or t.is_duration(types[name]):
+                self._times[name] = 0
             elif name in self.include:
                 continue
             elif str(types[name]) == "null":
@@ -112,14 +116,14 @@ class ColumnInspector:
             elif type_kind(types[name]) == "other":
                 self._leave_out(name, "is of type {type}, neither number nor category; left out", type=str(types[name]))
         unused = [*self.drop, *self._left_out, *self.beside]
-        known = {name: kind for name, kind in types.items() if name not in self._dates}
+        known = {name: kind for name, kind in types.items() if name not in (*self._dates, *self._times)}
         if set(known) - {*unused, self.target}:
             self.schema = table_schema(self.path, known, self.target, None, unused, self.categorical, {})
-        else:  # nothing but dates
+        else:  # nothing but dates and times
             self.schema = table_schema(self.path, types, self.target, (), (), self.categorical, {})
         self._order = list(types)
         wanted = self.schema.wanted(tabular=True)
-        dates = dict.fromkeys(self._dates, pa.timestamp("us"))
+        dates = dict.fromkeys(self._dates, pa.timestamp("us")) | dict.fromkeys(self._times)
         self._wanted = wanted._replace(types={**wanted.types, **dates, **self.beside}, lenient=True)
         self._seen: dict[str, Counter[str]] = {name: Counter() for name in self.schema.categorical}
         self._filled = dict.fromkeys(self._seen, 0)  # values among which those of `_seen` were found
@@ -130,13 +134,13 @@ class ColumnInspector:
 
     @property
     def handed_on(self) -> list[str]:
-        """What is read beside numbers and text: dates, weights, groups, times."""
-        return [*self._dates, *self.beside]
+        """What is read beside numbers and text: dates and times, weights, groups, the order of the rows."""
+        return [*self._dates, *self._times, *self.beside]
 
     @property
-    def dates_seen(self) -> list[str]:
-        """The columns of dates."""
-        return list(self._dates)
+    def times_seen(self) -> list[str]:
+        """The columns of dates and of times."""
+        return [*self._dates, *self._times]
 
     @property
     def has_rows(self) -> bool:
@@ -149,6 +153,8 @@ class ColumnInspector:
             self._strays.setdefault(name, Counter()).update(texts)
         for name, dates in self._dates.items():
             dates.add(others.column(name))
+        for name in self._times:
+            self._times[name] += len(others.column(name)) - others.column(name).null_count
         for name, seen in self._seen.items():
             column = frame.column(name)
             if len(seen) <= MOST_COUNTED:
@@ -178,6 +184,12 @@ class ColumnInspector:
             else:
                 self._readings[name] = Dates("ymd", dates.parts)
                 self._note_dates(name, "holds dates", dates.parts, self._strays.pop(name, Counter()))
+        for name, values in self._times.items():
+            if values:
+                self._readings[name] = Times()
+                self._note(name, "holds times, which are read as hours; {drop} leaves it out", drop=Parameter("drop", [name]))
+            else:
+                self._leave_out(name, "has no values; left out")
         for name in self._row_numbers or ():
             self.identifiers.append(name)
             reason = "numbers the rows: it looks like an identifier and was left out"

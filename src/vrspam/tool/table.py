@@ -311,7 +311,7 @@ def _read_table(
             assert y is not None
             inspector.add(frame, other, y, block.strays)
             if keep:
-                for name in inspector.dates_seen:
+                for name in inspector.times_seen:
                     frame = frame.append_column(name, other.column(name))
                 frames.append(frame)
                 others.append(pa.Table.from_batches([other]).select(list(inspector.beside)))

@@ -236,6 +236,8 @@ def _prevailing_type(column: Any, decimal: str = ".") -> Any:
     """
     import pyarrow as pa
 
+    if pa.types.is_time(column.type):
+        return pa.string()  # what times mean is found where the table is read
     if not pa.types.is_string(column.type):
         return column.type
     cells = column.drop_null().to_pylist()

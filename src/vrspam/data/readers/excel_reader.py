@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import zipfile
 from collections.abc import Iterator
-from datetime import date, datetime
+from datetime import date, datetime, time, timedelta
 from typing import Any
 
 from vrspam._utils.messages import how_to_install
@@ -63,6 +63,10 @@ def _as_column(cells: list[Any]) -> Any:
     if all(isinstance(cell, date) for cell in present):
         moments = [c if c is None or isinstance(c, datetime) else datetime(c.year, c.month, c.day) for c in kept]
         return pa.array(moments, pa.timestamp("us"))
+    if all(isinstance(cell, time | timedelta) for cell in present):  # Excel has durations below a day as times
+        midnight = datetime.min
+        since = [datetime.combine(midnight, c) - midnight if isinstance(c, time) else c for c in kept]
+        return pa.array(since, pa.duration("us"))
     return pa.array([None if cell is None else str(cell) for cell in kept], pa.string())
 
 
