@@ -14,7 +14,6 @@ require("spark", "pyspark")  # its message says what to install; a failed import
 # ruff: noqa: E402
 import numpy as np
 import pyarrow as pa
-from py4j.protocol import Py4JError
 from pyspark import StorageLevel, TaskContext
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -158,10 +157,7 @@ class SparkBlocks:
 
 def estimated_bytes(frame: DataFrame) -> float:
     """Size of a frame as Spark's planner takes it: exact once it is cached, without bound where it does not know."""
-    try:
-        return float(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes().toString())
-    except (AttributeError, Py4JError):  # another kind of session
-        return math.inf
+    return float(str(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()))
 
 
 def run_partition(
