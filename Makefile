@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 TESTS := -m pytest -n 2 --dist worksteal
 
-.PHONY: demo screenshots test test-lowest test-pythons test-strict fuzz lint hooks coverage bench bench-quality bench-tables bench-corrected test-spark bench-spark clean
+.PHONY: demo screenshots test test-lowest test-pythons test-strict fuzz lint hooks coverage bench bench-quality bench-tables bench-corrected test-spark bench-spark dist clean
 
 demo: $(VENV)/.installed
 	$(BIN)/vrspam demo
@@ -41,13 +41,30 @@ test-strict: $(VENV)/.installed-dev
 	$(PIP) --target .venv-random --upgrade --no-deps pytest-randomly
 	PYTHONPATH=.venv-random $(BIN)/python $(TESTS) -W error $(ORDER)
 
-# The tests of Spark, on a local cluster: they need a Java runtime, 17 or newer (about five minutes).
+# The tests of Spark, on a local cluster: they need a Java runtime, 17 or newer (about three minutes). pyspark lies beside
+# the environment, so that `make test` runs without it.
 test-spark: .venv-spark/.installed
-	.venv-spark/bin/python -m pytest tests/test_spark.py -n 0
+	PYTHONPATH=$(CURDIR)/.venv-spark $(BIN)/python -m pytest tests/test_spark.py -n 0
 
 # Our whole grid beside one fit of pyspark.ml's LogisticRegression.
 bench-spark: .venv-spark/.installed
-	OPENBLAS_NUM_THREADS=1 .venv-spark/bin/python -m benchmarks.spark
+	OPENBLAS_NUM_THREADS=1 PYTHONPATH=$(CURDIR)/.venv-spark $(BIN)/python -m benchmarks.spark
+
+# What a release consists of: sdist and wheel in dist/, checked. Then the tests of the sdist, and the examples in the
+# docstrings of the installed package, run against the wheel in an environment of its own, without src/.
+DIST_TESTS := build/tests-of-dist
+dist: .venv-dist/.installed
+	rm -rf dist .venv-wheel $(DIST_TESTS)
+	.venv-dist/bin/python -m build
+	.venv-dist/bin/twine check --strict dist/*
+	$(PYTHON) -m venv .venv-wheel
+	.venv-wheel/bin/python -m pip install --quiet --disable-pip-version-check "$$(ls $(CURDIR)/dist/*.whl)[dev]"
+	mkdir -p $(DIST_TESTS)
+	tar -xzf dist/*.tar.gz -C $(DIST_TESTS) --strip-components=1
+	rm -r $(DIST_TESTS)/src
+	cd $(DIST_TESTS) && $(CURDIR)/.venv-wheel/bin/python -c 'import vrspam; print("tested:", vrspam.__version__, vrspam.__file__)'
+	cd $(DIST_TESTS) && $(CURDIR)/.venv-wheel/bin/python $(TESTS) tests README.md docs
+	cd $(DIST_TESTS) && $(CURDIR)/.venv-wheel/bin/python $(TESTS) --pyargs vrspam --ignore-glob='*/distributed/*spark*.py'
 
 # Certificates of 20,000 mild and 20,000 wild problems against exact rational arithmetic (about 20 minutes).
 fuzz: $(VENV)/.installed-dev
@@ -84,7 +101,7 @@ bench-corrected: $(VENV)/.installed-dev
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.corrected_scores --tried
 
 clean:
-	rm -rf $(VENV) .venv-lowest .venv-random .venv-spark $(PYTHONS:%=.venv-%) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage .coverage.*
+	rm -rf $(VENV) .venv-lowest .venv-random .venv-spark .venv-dist .venv-wheel $(PYTHONS:%=.venv-%) dist build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage .coverage.*
 	find src tests benchmarks -name __pycache__ -type d -exec rm -rf {} +
 
 $(BIN)/python:
@@ -106,7 +123,12 @@ $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
 	.venv-lowest/bin/uv pip install --quiet --python .venv-lowest/bin/python --resolution lowest-direct --editable ".[dev]"
 	touch $@
 
-.venv-spark/.installed: pyproject.toml
-	$(PYTHON) -m venv .venv-spark
-	.venv-spark/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,spark]"
+.venv-spark/.installed: pyproject.toml | $(VENV)/.installed-dev
+	rm -rf .venv-spark
+	$(PIP) --target .venv-spark "$$(sed -n 's/^spark = .*"\(pyspark[^"]*\)".*/\1/p' pyproject.toml)"
+	touch $@
+
+.venv-dist/.installed:
+	$(PYTHON) -m venv .venv-dist
+	.venv-dist/bin/python -m pip install --quiet --disable-pip-version-check build twine
 	touch $@

@@ -18,12 +18,12 @@ from vrspam.tool.training import train
 ROWS, NUMBERS = 1_000_000, 10
 
 
-def write_table(path: Path, rows: int, seed: int = 0) -> None:
+def write_table(path: Path, rows: int, seed: int = 0, numbers: int = NUMBERS) -> None:
     """Write a table of patients: an identifier, numbers of five digits, a category, a label."""
     rng = np.random.default_rng(seed)
     sick = rng.random(rows) < 0.2
     columns = {"patient": pa.array(np.char.add("P", np.arange(rows).astype(str)))}
-    for j in range(NUMBERS):
+    for j in range(numbers):
         columns[f"value{j}"] = pa.array(np.round(rng.normal(50, 10, rows) + 3 * sick * (j < 3), 3))
     columns["town"] = pa.array(rng.choice(["Graz", "Köln", "Łódź"], rows))
     columns["sick"] = pa.array(np.where(sick, "yes", "no"))

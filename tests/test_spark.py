@@ -108,6 +108,38 @@ def test_cross_validation_is_that_of_hash_folds_in_memory(spark, data):
     np.testing.assert_array_equal(found["prediction"], model.predict(ordered))
 
 
+@pytest.mark.parametrize(
+    ("limit", "gathered"),
+    [(1 << 20, True), (4_000, False), (0, False)],
+    ids=["in the driver", "larger than the planner said", "in Spark's cache"],
+)
+def test_wherever_rows_are_kept_the_answer_is_the_same(spark, data, monkeypatch, limit, gathered):
+    X, y = data
+    places, release = [], module.SparkBlocks.release
+
+    def look(blocks):
+        places.append((blocks.gathered is not None, blocks.kept is not None))
+        release(blocks)
+
+    monkeypatch.setattr(module.SparkBlocks, "release", look)
+    monkeypatch.setattr(module, "estimated_bytes", lambda frame: 1.0)
+    monkeypatch.setattr(module, "GATHERED_BYTES", limit)  # a partition has 60 rows of 6 numbers
+    model = SparkAUCClassifierCV(cv=3).fit(frame_of(spark, X, y), "y")
+    assert places == [(gathered, not gathered)]
+    local = AUCClassifierCV(cv=HashFolds(3)).fit(X, y)
+    np.testing.assert_allclose(model.auc_path_, local.auc_path_, atol=1e-12)
+    np.testing.assert_allclose(model.coef_, local.coef_, atol=1e-12 * np.abs(local.coef_).max())
+
+
+def test_the_size_of_a_cached_frame_is_known(spark, data):
+    X, y = data
+    frame = frame_of(spark, X, y).cache()
+    frame.count()
+    assert 0.5 < module.estimated_bytes(frame) / (300 * 6 * 8) < 2
+    assert module.estimated_bytes(spark.sparkContext.parallelize([(1.0,)]).toDF(["a"])) > module.GATHERED_BYTES
+    frame.unpersist()
+
+
 def messy(X):
     """Numbers of several types with gaps, text with gaps, a flag, and a name of the row."""
     rng = np.random.default_rng(0)

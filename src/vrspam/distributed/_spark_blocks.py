@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 import pickle
 from collections.abc import Callable, Iterable, Iterator
@@ -29,8 +28,10 @@ from vrspam.features.base import NEARLY_ALL
 
 FAN_IN, FAN_IN_FEW = 4, 16  # results that one task, or the driver, adds
 FEW_FEATURES = 256  # up to which results are small
+GATHERED_BYTES = 1 << 27  # frames up to this size are gathered in the driver for a second, light pass
 MAX_CATEGORIES = 1000  # of a column of text; of more, the most frequent are kept
 LABEL, WEIGHT = "__label__", "__weight__"
+PACKED = "is_result boolean, number int, content binary"  # rows as Arrow writes them, or a pickled result
 
 
 class MissingNumbers(ValueError):
@@ -41,8 +42,9 @@ class SparkBlocks:
     """The partitions of a Spark data frame: columns of numbers and text, labels, and weights.
 
     Rows go from Spark to Python by Arrow, which takes longer than all that is done with them. So for several passes
-    they are kept, as Arrow wrote them, in Spark's own cache (memory, then disk) from the first pass on, until
-    `release`.
+    they are kept, as Arrow wrote them, from the first pass on, until `release`: in Spark's own cache (memory, then
+    disk), or in the driver, where the frame is small and the further passes are light. A second job would then take
+    longer than its work.
 
     Parameters
     ----------
@@ -50,6 +52,8 @@ class SparkBlocks:
     y, sample_weight : str
         The columns of labels and of weights, if any.
     several_passes : bool
+    light : bool
+        Whether the passes after the first do little for each row, as scores of linear models.
     is_complete : bool
         Take it that no number is missing, without looking for means; a pass over rows raises `MissingNumbers` if not.
     """
@@ -57,7 +61,14 @@ class SparkBlocks:
     feature_names = None  # a model of a frame encodes its columns itself, by the schema
 
     def __init__(
-        self, X: Any, y: str, sample_weight: str | None, *, several_passes: bool = False, is_complete: bool = False
+        self,
+        X: Any,
+        y: str,
+        sample_weight: str | None,
+        *,
+        several_passes: bool = False,
+        light: bool = False,
+        is_complete: bool = False,
     ):
         check_frame(X)
         for name, what in ((y, "y"), (sample_weight, "sample_weight")):
@@ -70,8 +81,9 @@ class SparkBlocks:
         # mapInArrow resolves names, and a name such as "b.c" would be a field of b: numbers take their place
         features = [column.alias(str(number)) for number, column in enumerate(typed_columns(self.schema))]
         self.frame = X.select(*features, *beside)
-        self.several_passes = several_passes
-        self.kept: DataFrame | None = None
+        self.several_passes, self.light = several_passes, light
+        self.kept: DataFrame | None = None  # in Spark's cache
+        self.gathered: list[tuple[int, pa.RecordBatch]] | None = None  # in the driver, by number of partition
 
     @property
     def n_features(self) -> int:
@@ -79,74 +91,130 @@ class SparkBlocks:
 
     def reduce(self, task: Callable, add: Callable, *shared: Any) -> Any:
         """add(...add(task(number, X, y, weights, *shared)...)) over all partitions: one pass, one result."""
+        if self.gathered is not None:
+            return checked(sum_of(self.gathered, self.schema, task, add, shared))
         schema, keep = self.schema, self.several_passes and self.kept is None
+        gather = keep and self.light and estimated_bytes(self.frame) <= GATHERED_BYTES and self._are_few(self.frame)
+        most = 2 * GATHERED_BYTES / self.frame.rdd.getNumPartitions() if gather else math.inf if keep else 0
 
         def first(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            return run_partition(batches, schema, task, add, shared, keep)
+            return run_partition(batches, schema, task, add, shared, most)
 
         def again(kept: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            return run_partition(unpacked(kept), schema, task, add, shared, False)
+            return run_partition(unpacked(kept), schema, task, add, shared, 0)
+
+        if self.kept is None:
+            results = self.frame.mapInArrow(first, PACKED)
+        else:
+            results = self.kept.where("NOT is_result").select("content").mapInArrow(again, PACKED)
+        if keep and not gather:
+            self.kept = results.persist(StorageLevel.MEMORY_AND_DISK)
+            results = self.kept.where("is_result")
+        if gather or self._are_few(results):
+            return self._add_in_driver(results, add, gather)
+        return checked(self._add_by_tree(results, add))
+
+    @property
+    def _fan_in(self) -> int:
+        return FAN_IN if self.n_features > FEW_FEATURES else FAN_IN_FEW
+
+    def _are_few(self, frame: DataFrame) -> bool:
+        """Whether the driver itself adds the results of the partitions."""
+        return frame.rdd.getNumPartitions() <= self._fan_in
+
+    def _add_in_driver(self, results: DataFrame, add: Callable, gather: bool) -> Any:
+        """The sum of the results; with `gather` the rows come with them, and stay if they are all there."""
+        total: Any = None
+        rows, numbers = [], []
+        for packet in results.toArrow().to_batches():
+            for is_result, number, content in zip(*(column.to_pylist() for column in packet.columns), strict=True):
+                if is_result:
+                    numbers.append(number)
+                    total = joined(total, pickle.loads(content), add)
+                else:
+                    rows += [(number, batch) for batch in read(content)]
+        if gather:
+            self.light = None not in numbers  # else the frame was larger than Spark's planner had said
+            self.gathered = rows if self.light else None
+        return checked(total)
+
+    def _add_by_tree(self, results: DataFrame, add: Callable) -> Any:
+        """The sum of the results, some of which are added by the workers."""
 
         def join(a: Any, b: Any) -> Any:
             return joined(a, b, add)
 
-        if self.kept is None:
-            results = self.frame.mapInArrow(first, "is_result boolean, content binary")
-            if keep:
-                self.kept = results.persist(StorageLevel.MEMORY_AND_DISK)
-        else:
-            kept = self.kept.where("NOT is_result").select("content")
-            results = kept.mapInArrow(again, "is_result boolean, content binary")
-        if keep:
-            results = results.where("is_result")
-        rows, fan_in = results.rdd, FAN_IN if self.n_features > FEW_FEATURES else FAN_IN_FEW
-        if rows.getNumPartitions() <= fan_in:  # the driver adds them itself
-            contents = results.toArrow().column("content")
-            result = functools.reduce(join, (pickle.loads(content.as_buffer()) for content in contents), None)
-        else:
-            depth = math.ceil(math.log(rows.getNumPartitions(), fan_in))
-            result = rows.map(lambda row: pickle.loads(row.content)).treeAggregate(None, join, join, depth=depth)
-        if isinstance(result, Exception):
-            raise result
-        if result is None:
-            raise ValueError(NO_ROWS)
-        return result
+        rows = results.rdd
+        depth = math.ceil(math.log(rows.getNumPartitions(), self._fan_in))
+        return rows.map(lambda row: pickle.loads(row.content)).treeAggregate(None, join, join, depth=depth)
 
     def release(self) -> None:
         """Give the cache back."""
         if self.kept is not None:
             self.kept.unpersist()
-            self.kept = None
+        self.kept = self.gathered = None
+
+
+def estimated_bytes(frame: DataFrame) -> float:
+    """Size of a frame as Spark's planner takes it: exact once it is cached, without bound where it does not know."""
+    return float(str(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()))
 
 
 def run_partition(
-    batches: Iterator[pa.RecordBatch], schema: Schema, task: Callable, add: Callable, shared: tuple, keep: bool
+    batches: Iterator[pa.RecordBatch], schema: Schema, task: Callable, add: Callable, shared: tuple, most: float
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a partition as they came, if they are to be kept, then what the task makes of them.
+    """Yield the rows of a partition as they came, up to `most` bytes of them, then what the task makes of all rows.
 
+    The result has no number if rows are wanted (`most` > 0) and some were left out.
     The result is None without rows. An error in the data is a result too: one that is raised would be tried again, and
     end as the traceback of a worker.
     """
     context = TaskContext.get()
     number = 0 if context is None else context.partitionId()
     total: Any = None
+    sent = 0
     for batch in batches:
         if not batch.num_rows:
             continue
-        if keep:
-            yield packed(False, written(batch))
+        sent += batch.nbytes
+        if sent <= most:
+            yield packed(False, number, written(batch))
+        total = sum_of([(number, batch)], schema, task, add, shared, total)
+        if isinstance(total, Exception):
+            break
+    yield packed(True, number if sent <= most or not most else None, pickle.dumps(total))
+
+
+def sum_of(
+    batches: Iterable[tuple[int, pa.RecordBatch]],
+    schema: Schema,
+    task: Callable,
+    add: Callable,
+    shared: tuple,
+    total: Any = None,
+) -> Any:
+    """`total` and what the task makes of some batches; an error takes the place of the sum."""
+    for number, batch in batches:
         try:
             found = task(number, *encoded(batch, schema), *shared)
         except ValueError as error:
             found = error
         total = joined(total, found, add)
-        if isinstance(total, Exception):
-            break
-    yield packed(True, pickle.dumps(total))
+    return total
 
 
-def packed(is_result: bool, content: bytes) -> pa.RecordBatch:
-    return pa.RecordBatch.from_pydict({"is_result": [is_result], "content": pa.array([content], pa.binary())})
+def checked(result: Any) -> Any:
+    """A result that is neither an error nor missing."""
+    if isinstance(result, Exception):
+        raise result
+    if result is None:
+        raise ValueError(NO_ROWS)
+    return result
+
+
+def packed(is_result: bool, number: int | None, content: bytes) -> pa.RecordBatch:
+    columns = [pa.array([is_result]), pa.array([number], pa.int32()), pa.array([content], pa.binary())]
+    return pa.RecordBatch.from_arrays(columns, names=["is_result", "number", "content"])
 
 
 def written(batch: pa.RecordBatch) -> bytes:
@@ -157,12 +225,17 @@ def written(batch: pa.RecordBatch) -> bytes:
     return sink.getvalue().to_pybytes()
 
 
+def read(content: Any) -> Iterator[pa.RecordBatch]:
+    """The batch that was written to these bytes."""
+    with pa.ipc.open_stream(content) as stream:
+        yield from stream
+
+
 def unpacked(kept: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The batches that were kept."""
     for rows in kept:
         for content in rows.column("content"):
-            with pa.ipc.open_stream(content.as_buffer()) as stream:
-                yield from stream
+            yield from read(content.as_buffer())
 
 
 def joined(a: Any, b: Any, add: Callable) -> Any:

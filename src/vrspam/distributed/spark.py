@@ -74,7 +74,8 @@ class SparkScores(AUCClassifierBase):
         """
         wide = isinstance(frame[0], DataFrame) and len(frame[0].columns) > base.MOMENTS_MAX_FEATURES
         for is_complete in (False,) if wide else (True, False):
-            blocks = SparkBlocks(*frame, several_passes=several_passes or wide, is_complete=is_complete)
+            several = several_passes or wide
+            blocks = SparkBlocks(*frame, several_passes=several, light=not (gaps or wide), is_complete=is_complete)
             if gaps:
                 blocks.schema = blocks.schema.keeping_missing()
             try:
@@ -276,9 +277,9 @@ class SparkAUCClassifierCV(SparkScores, ClusterClassifierCV):
     text). In the first, each partition sends its rows to Python by Arrow and computes their moments in each fold; a
     tree of sums adds them, and the driver solves the grid. The rows are kept in Spark's cache for the second, in which
     each partition scores its rows at all points of the grid, and the driver computes the AUCs (of at most 200,000 rows
-    of each class, see `AUCClassifierCV.fit_stream`). The fold of a row depends only on its values
-    (`vrspam.HashFolds`), so the result is that of `AUCClassifierCV(cv=HashFolds(cv))` on the same rows, for any
-    partitions.
+    of each class, see `AUCClassifierCV.fit_stream`). Rows of a small frame (up to 128 MB) come to the driver with the
+    moments, and are scored there. The fold of a row depends only on its values (`vrspam.HashFolds`), so the result is
+    that of `AUCClassifierCV(cv=HashFolds(cv))` on the same rows, for any partitions.
 
     Parameters
     ----------
