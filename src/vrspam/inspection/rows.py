@@ -77,7 +77,8 @@ def draw_rows(
     else:
         some = X if index.size == positive.size else frames.rows_of(X, index)
     places = index if there is None else array_api.beside(index, positive)
-    chosen, mass = (None if of is None else array_api.on_host(xp.take(of, places)) for of in (positive, weights))
+    chosen = array_api.on_host(xp.take(positive, places))
+    mass = None if weights is None else array_api.on_host(xp.take(weights, places))
     return ReadRows(some, chosen, balanced_weights(chosen, mass), index)
 
 

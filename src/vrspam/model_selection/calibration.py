@@ -220,7 +220,7 @@ def _fit_logistic(X: np.ndarray, targets: np.ndarray, weights: np.ndarray, fixed
 
     some = slice(None, None, THINNED)
     if targets.shape[0] > MANY_ROWS and bool(xp.any(weights[some] > 0.0)):  # a few of the rows bring it near
-        theta = _fit_logistic(X[some], targets[some], weights[some], fixed[some])
+        theta = _fit_logistic(X[some, :], targets[some], weights[some], fixed[some])
     else:
         theta = np.zeros(X.shape[1])
         theta[-1] = logit(_mean(targets, weights))

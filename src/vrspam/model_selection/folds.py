@@ -184,8 +184,9 @@ def make_splits(cv, rows: Rows, classes: np.ndarray, groups=None, random_state=N
 def refuse_part_without(number: int, part: str, label: object, weighted: bool) -> NoReturn:
     """Raise an error because a part of a fold has no row of a class."""
     raise ValueError(
-        f"Fold {number}: its {part} part has no row of class {label!r}{' with positive weight' if weighted else ''}: use "
-        "fewer folds, or a splitter that spreads the classes over the folds (sklearn.model_selection.StratifiedKFold)."
+        f"Fold {number}: its {part} part has no row of class {label!r}{' with positive weight' if weighted else ''}: "
+        "use fewer folds, or a splitter that spreads the classes over the folds "
+        "(sklearn.model_selection.StratifiedKFold)."
     )
 
 

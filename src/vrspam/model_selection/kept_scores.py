@@ -146,9 +146,7 @@ def most_rows(each: int) -> int:
 def rooms_of_classes(sizes: Sequence[int] | np.ndarray, most: int) -> list[int]:
     """Rows of each of two classes that are kept: half of `most`, or all of a class that has fewer."""
     smaller = min(int(sizes[0]), int(sizes[1]), most // 2)
-    return [
-        min(int(size), max(most - smaller, most // 2) if int(size) > smaller else smaller) for size in sizes
-    ]
+    return [min(int(size), max(most - smaller, most // 2) if int(size) > smaller else smaller) for size in sizes]
 
 
 def some_of_each_class(counts: np.ndarray, positive: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:

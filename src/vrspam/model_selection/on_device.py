@@ -30,22 +30,26 @@ from vrspam.solvers import SolverName, choose_solver
 BITS = 1 << 20  # random numbers drawn at once
 
 
-def shuffled_folds(sizes: tuple[int, int], n_folds: int, seed: Any) -> list[np.ndarray]:
-    """The fold of each row of two classes, as scikit-learn's `StratifiedKFold` shuffles them.
+def fold_sizes(sizes: tuple[int, int], n_folds: int) -> np.ndarray:
+    """Rows of two classes that each of stratified folds holds out, an array (classes, folds).
+
+    Rows in the order of their classes go to the folds in turn, as in scikit-learn's `StratifiedKFold`.
+    """
+    starts = np.arange(n_folds)
+    of_first, of_all = (np.maximum(0, -(-(size - starts) // n_folds)) for size in (sizes[0], sum(sizes)))
+    return np.stack([of_first, of_all - of_first])
+
+
+def shuffled_folds(counts: np.ndarray, seed: Any) -> list[np.ndarray]:
+    """The fold of each row of two classes, the first being that of the first row, as `StratifiedKFold` shuffles them.
 
     Parameters
     ----------
-    sizes : tuple of two int
-        Rows of the class that comes first in y, and of the other.
-    n_folds : int
-        At most 127.
+    counts : ndarray of shape (2, folds)
+        See `fold_sizes`; at most 127 folds.
     seed : int or RandomState
     """
-    first, rows = sizes[0], sum(sizes)
-    starts = np.arange(n_folds)  # rows in the order of their classes go to the folds in turn
-    of_first = np.maximum(0, -(-(first - starts) // n_folds))
-    of_all = np.maximum(0, -(-(rows - starts) // n_folds))
-    found = [np.repeat(np.arange(n_folds, dtype=np.int8), counts) for counts in (of_first, of_all - of_first)]
+    found = [np.repeat(np.arange(of_class.size, dtype=np.int8), of_class) for of_class in counts]
     rng = check_random_state(seed)
     if not isinstance(seed, Integral):  # whose state must go on as if nothing had been drawn in advance
         for values in found:
@@ -98,11 +102,11 @@ class DeviceFolds:
             return None
         first = bool(positive[0])
         sizes = (above, n - above) if first else (n - above, above)
-        drawn = shuffled_folds(sizes, int(cv), 0 if random_state is None else random_state)
-        counts = np.stack([np.bincount(values, minlength=int(cv)) for values in drawn], axis=1)
+        counts = fold_sizes(sizes, int(cv))
+        drawn = shuffled_folds(counts, 0 if random_state is None else random_state)
         of_positive, of_negative = drawn if first else drawn[::-1]
         fold = xp.where(positive, _dealt(of_positive, positive), _dealt(of_negative, ~positive))
-        found = cls(rows, positive, fold, counts[:, ::-1] if first else counts)
+        found = cls(rows, positive, fold, (counts[::-1] if first else counts).T)
         found._refuse_parts_without_weight(classes)
         return found
 
@@ -143,7 +147,7 @@ class DeviceFolds:
         return self.order[int(self._edges[2 * fold]) : int(self._edges[2 * fold + 2])]
 
     def of_class(self, side: int, folds: list[int]) -> Any:
-        """The numbers of the negative (0) or positive (1) rows, those of weight 0 left out, that some folds hold out."""
+        """The numbers of the negative (0) or positive (1) rows with positive weight that some folds hold out."""
         xp, weights = device_namespace(self.rows.X), self.rows.weights
         ends = [(int(self._edges[2 * fold + side]), int(self._edges[2 * fold + side + 1])) for fold in folds]
         index = xp.concat([self.order[start:stop] for start, stop in ends])

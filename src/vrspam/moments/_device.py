@@ -26,7 +26,7 @@ class DeviceStatistics(ClassStatistics):
     _own_diagonal: np.ndarray | None
 
     @property
-    def scatter(self) -> np.ndarray:  # type: ignore[override]
+    def scatter(self) -> np.ndarray:
         if self._here is None:
             self._here, self._there = matrix_on_host(self._there), None
         return self._here
@@ -124,6 +124,7 @@ def statistics_on_device(
     return found
 
 
+@np.errstate(over="ignore", invalid="ignore")  # `check_range` reports it
 def statistics_of_rows(X: Any, index: Any, weights: Any, full: bool, of_weights: float = 0.0) -> ClassStatistics:
     """Size, mean and scatter of the rows of some numbers, all with positive weight.
 
@@ -194,17 +195,17 @@ def _sums_and_products(X: Any, index: Any, weights: Any, centre: Any) -> tuple[A
         whole = -(-count // unit) * unit
         if count < whole:
             buffer[count:whole, :] = 0.0
-        total += array_api.gram(buffer[:whole, :])
-    return total[:d, d], total[:d, :d], step + -(-size // step)
+        total += array_api.upper_gram(buffer[:whole, :])
+    return total[:d, d], array_api.mirrored(total[:d, :d]), step + -(-size // step)
 
 
 def _sums_and_squares(X: Any, index: Any, weights: Any, centre: Any) -> tuple[Any, Any, int]:
     """The same with the diagonal of the products alone."""
-    xp, sums, squares, start, largest, number = device_namespace(X), 0.0, 0.0, 0, 0, 0
-    for number, (_, rows) in enumerate(row_blocks(X, index)):
+    xp, sums, squares, start, largest, blocks = device_namespace(X), 0.0, 0.0, 0, 0, 0
+    for _, rows in row_blocks(X, index):
         rows = rows if centre is None else rows - centre
         count = int(rows.shape[0])
         weighted = rows if weights is None else rows * weights[start : start + count][:, None]
         sums, squares = sums + xp.sum(weighted, axis=0), squares + xp.sum(weighted * rows, axis=0)
-        start, largest = start + count, max(largest, count)
-    return sums, squares, largest + number + 1
+        start, largest, blocks = start + count, max(largest, count), blocks + 1
+    return sums, squares, largest + blocks

@@ -114,7 +114,7 @@ class ClassMoments:
 
     @classmethod
     def of_device_rows(cls, X: Any, rows: tuple[Any, Any], weights: Any, classes: np.ndarray) -> ClassMoments:
-        """Moments of rows on a device, given the numbers of the negative and of the positive ones, which have weight."""
+        """Moments of rows on a device, by the numbers of the negative and of the positive ones, all with weight."""
         found = [statistics_of_rows(X, index, weights, full=True) for index in rows]
         for statistics in found:
             check_range(statistics, forgets=False)

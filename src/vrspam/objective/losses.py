@@ -369,8 +369,8 @@ class SquaredPairLoss:
     def restricted_to(self, columns: np.ndarray, matrix: np.ndarray) -> SquaredPairLoss:
         """The loss of some of the columns, whose Σ is `matrix`."""
         delta, diagonal = self.delta[columns], self.diagonal[columns]
-        gone = {"rows": None, "errors": None, "matrix_on_device": None}
-        return replace(self, delta=delta, within=matrix, matrix=matrix, diagonal=diagonal, **gone)
+        alone = replace(self, rows=None, errors=None, matrix_on_device=None)
+        return replace(alone, delta=delta, within=matrix, matrix=matrix, diagonal=diagonal)
 
     def hessian_product(self, w: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         """The function v -> k (Σ + δδᵀ) v, which does not depend on w."""
