@@ -1410,6 +1410,27 @@ def add_leaf_sums(sums, codes, columns, thresholds, multipliers, absent_left):
 
 
 @compiled
+def shuffle_by_bits(values, left, bits, used):
+    """Go on shuffling `values` in place with random 32-bit numbers, exactly as `numpy.random.RandomState.shuffle`.
+
+    `left` is the place to be drawn for, at first the last one, and `used` how many of the numbers are spent. Returns
+    both, when nothing is left to be drawn for or all numbers are spent.
+    """
+    mask = np.uint32(1)
+    while mask < left:
+        mask = np.uint32((mask << np.uint32(1)) | np.uint32(1))
+    while left > 0 and used < bits.size:
+        while (mask >> np.uint32(1)) >= left:
+            mask = np.uint32(mask >> np.uint32(1))
+        other = bits[used] & mask
+        used += 1
+        if other <= left:
+            values[left], values[other] = values[other], values[left]
+            left -= 1
+    return left, used
+
+
+@compiled
 def count_shared_leaves(leaves, others):
     """In how many trees each row shares its leaf with each of the others, whose leaves have shape (trees, others)."""
     counts = np.zeros((leaves.shape[0], others.shape[1]), dtype=np.int16)

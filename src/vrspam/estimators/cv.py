@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -35,6 +36,7 @@ from vrspam.inspection import (
     MOST_COLUMNS,
     FittedScorer,
     ScoreReading,
+    read_later,
     read_score,
 )
 from vrspam.model_selection.calibration import METHODS
@@ -44,6 +46,7 @@ from vrspam.model_selection.folds import HashFolds, Split, hash_folds, make_spli
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.model_selection.kept_scores import KeptRows, keep_of_blocks, rows_to_keep
 from vrspam.model_selection.map_choice import FittedChoice, FoldModels, MapChoice, choose_map, only_columns
+from vrspam.model_selection.on_device import DeviceFolds, DeviceHeldOut, RowsOnDevice
 from vrspam.model_selection.out_of_fold import held_out_scores
 from vrspam.model_selection.race import Race, race
 from vrspam.model_selection.scoring import make_scoring
@@ -276,7 +279,7 @@ class AUCClassifierCV(ExplainedScores):
     corrected_score_: float
     corrected_interval_: tuple[float, float]
     held_out_: HeldOut
-    out_of_fold_: HeldOut
+    _out_of_fold_there: DeviceHeldOut
     _parameter_constraints: dict = {
         "l2s": [StrOptions({"auto"}), "array-like"],
         "l1s": [StrOptions({"auto"}), "array-like"],
@@ -332,6 +335,13 @@ class AUCClassifierCV(ExplainedScores):
         self.random_state = random_state
         self.verbose = verbose
 
+    @cached_property
+    def out_of_fold_(self) -> HeldOut:
+        """The held-out rows at the chosen point; those on a device come to the host when they are first asked for."""
+        if "_out_of_fold_there" not in self.__dict__:
+            raise AttributeError("out_of_fold_ is there after fit.")
+        return self._out_of_fold_there.on_host()
+
     def _validate_params(self) -> None:
         super()._validate_params()
         self._family.check(np.inf if isinstance(self.l1s, str) else check_grid_axis("l1s", self.l1s))
@@ -376,6 +386,10 @@ class AUCClassifierCV(ExplainedScores):
         plain = is_plain(self.features, X)
         rows = self._validate_rows(X, y, sample_weight, table=not plain)
         classes = self._two_classes(rows)
+        if plain and groups is None and array_api.device_namespace(rows.X) is not None:
+            folds = DeviceFolds.of(self.cv, rows, classes, self.random_state)
+            if folds is not None:
+                return self._fit_on_device(folds, classes)
         splits = make_splits(self.cv, rows, classes, groups, self.random_state)
 
         def fit_point(some: Rows, solver: SolverName, point: Choice, total: ClassMoments | None) -> ExactFit:
@@ -422,6 +436,27 @@ class AUCClassifierCV(ExplainedScores):
         self._store_search(found, fit, reading, corrected, held_out, like=rows.X, **more)
         if plain and not sparse.issparse(rows.X):
             warn_of_raw_columns(self, fit.moments, fit.l2)
+        return self
+
+    def _fit_on_device(self, folds: DeviceFolds, classes: np.ndarray) -> Self:
+        """`fit` for the columns as they are, on the device where the rows lie."""
+        rows, search, rule, seed = folds.rows, self._search, self._rule({}), self._correction_seed()
+        keep = folds.keep(search.n_points, seed)
+        source = RowsOnDevice(folds, classes)
+        scores = cross_validate(source, replace(search, keep=keep), keep_coefs=True)
+        found = only_columns(scores, rows.X.shape[1], rule)
+        found.chosen.fit = self._exact(found.point).from_rows(rows, classes, source.solver, scores.total)
+        fit = found.fitted()
+        models = fit.fold_models
+        assert models is not None
+        left_out = 1.0 / folds.n_folds
+        scorer = FittedScorer(None, fit.solution.w, models.coefs, left_out, [], fit.moments)
+        reading = read_later(scorer, rows.X, folds.positive, rows.weights, self._read_names(None), seed)
+        corrected = found.corrected(keep, rule, seed, stable=folds.stable_share(keep, models.coefs))
+        held_out = folds.held_out_scores(*models)
+        more = {"_out_of_fold_there": held_out, "_frame_reading": None}
+        self._store_search(found, fit, reading, corrected, held_out, like=rows.X, **more)
+        warn_of_raw_columns(self, fit.moments, fit.l2)
         return self
 
     def _rule(self, maps: Mapping[str, Any]) -> SelectionRule:
@@ -581,9 +616,9 @@ class AUCClassifierCV(ExplainedScores):
         self,
         found: MapChoice,
         fit: FittedChoice,
-        reading: ScoreReading | str,
+        reading: ScoreReading | str | Callable[[], ScoreReading | str],
         corrected: Corrected | None,
-        held_out: HeldOut,
+        held_out: HeldOut | DeviceHeldOut,
         like: Any = None,
         **more: Any,
     ) -> Self:
@@ -595,6 +630,9 @@ class AUCClassifierCV(ExplainedScores):
             more["moments_"] = moments
         if corrected is not None:
             more |= {"corrected_score_": corrected.score, "corrected_interval_": (corrected.low, corrected.high)}
+        more["_read_later" if callable(reading) else "_reading"] = reading
+        for name in ("_reading", "_read_later", "_out_of_fold_there"):
+            self.__dict__.pop(name, None)
         self._store(
             solution,
             moments.classes,
@@ -613,7 +651,6 @@ class AUCClassifierCV(ExplainedScores):
             features_=fit.features,
             selection_=found.table(),
             solver_=fit.solver,
-            _reading=reading,
             _centre=moments.means.mean(axis=0),
             **more,
         )

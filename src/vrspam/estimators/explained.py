@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -34,9 +36,14 @@ class ExplainedScores(CalibratedScores):
 
     features_: Any
     moments_: ClassMoments
-    _reading: ScoreReading | str  # or why there is none
+    _read_later: Callable[[], ScoreReading | str]
     _centre: np.ndarray
     _frame_reading: FrameReading | None
+
+    @cached_property
+    def _reading(self) -> ScoreReading | str:
+        """The reading of the score, or why there is none; where `fit` has not made it, now."""
+        return self._read_later()
 
     def decision_function(self, X) -> np.ndarray:
         """Scores of the rows of X: higher means more likely `classes_[1]`.

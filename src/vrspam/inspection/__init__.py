@@ -10,7 +10,7 @@ from vrspam.inspection.parts import (
     keeps_columns_apart,
     parts_of_score,
 )
-from vrspam.inspection.reading import MOST_COLUMNS, FittedScorer, ScoreReading, read_score
+from vrspam.inspection.reading import MOST_COLUMNS, FittedScorer, ScoreReading, read_later, read_score
 from vrspam.inspection.shapes import Shape
 
 __all__ = [
@@ -28,5 +28,6 @@ __all__ = [
     "importances",
     "keeps_columns_apart",
     "parts_of_score",
+    "read_later",
     "read_score",
 ]

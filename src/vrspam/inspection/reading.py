@@ -7,8 +7,9 @@ interactions are the rest, in which no function of one column is left.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -120,16 +121,13 @@ def read_score(
     columns = distinct(names)
     if scorer.features is None:
         if len(columns) > MOST_COLUMNS:
-            return (
-                f"X has {len(columns):,} columns that are used as they are, and curves are made for at most "
-                f"{MOST_COLUMNS:,}; coef_ says what each adds"
-            )
+            return _too_many_columns(len(columns))
         if scorer.moments is None or not scorer.moments.has_scatter:
             return "a fit by products with X keeps no moments of the columns; coef_ says what each adds"
     if keeps_columns_apart(scorer.features):
         rows = draw_rows(X, positive, weights, seed, SUM_ROWS)
         # Of a large sparse X the range of all rows would take a copy: that of the rows drawn must do.
-        encoders = _line_encoders(rows.X if sparse.issparse(X) else X) if scorer.features is None else None
+        encoders = _line_encoders(_ends(rows.X if sparse.issparse(X) else X)) if scorer.features is None else None
         return _read_sum(scorer, encoders or _column_encoders(scorer.features), rows, columns)
     if len(columns) > MAX_FEATURES:
         return f"X has {len(columns):,} columns, and curves are made for at most {MAX_FEATURES:,}"
@@ -148,6 +146,31 @@ def read_score(
     if basis.n_features_out_ > MAX_FEATURES:
         return f"curves of all columns would take {basis.n_features_out_:,} functions, of at most {MAX_FEATURES:,}"
     return _read_projection(scorer, rows, columns, basis, seed)
+
+
+def read_later(
+    scorer: FittedScorer, X: Any, positive: Any, weights: Any, names: Sequence[Any], seed: int | None
+) -> Callable[[], ScoreReading | str]:
+    """What gives the reading of the columns as they are: rows on a device are looked at now, and curves drawn later.
+
+    The curves of 1,000 columns take longer than a fit of a million rows there.
+    """
+    columns = distinct(names)
+    if len(columns) > MOST_COLUMNS:
+        return partial(_too_many_columns, len(columns))
+    rows, ends = draw_rows(X, positive, weights, seed, SUM_ROWS), _ends(X)
+    return partial(_read_lines, scorer, ends, rows, columns)
+
+
+def _read_lines(scorer: FittedScorer, ends: np.ndarray, rows: ReadRows, columns: list[str]) -> ScoreReading:
+    return _read_sum(scorer, _line_encoders(ends), rows, columns)
+
+
+def _too_many_columns(count: int) -> str:
+    return (
+        f"X has {count:,} columns that are used as they are, and curves are made for at most {MOST_COLUMNS:,}; coef_ "
+        "says what each adds"
+    )
 
 
 def _has_straight_lines(features: Any) -> bool:
@@ -212,8 +235,8 @@ def _centred_features(scorer: FittedScorer, rows: ReadRows) -> np.ndarray:
     return features - rows.weights @ features
 
 
-def _line_encoders(X: Any) -> list[Encoder]:
-    """Straight lines over the range of each column, as the columns are."""
+def _ends(X: Any) -> np.ndarray:
+    """The least and the largest value of each column."""
     xp = array_api.device_namespace(X)
     if xp is not None:
         ends = [array_api.on_host(xp.min(X, axis=0)), array_api.on_host(xp.max(X, axis=0))]
@@ -221,8 +244,13 @@ def _line_encoders(X: Any) -> list[Encoder]:
         ends = [X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()]
     else:
         ends = [X.min(axis=0), X.max(axis=0)]
+    return np.stack(ends, axis=1).astype(np.float64)
+
+
+def _line_encoders(ends: np.ndarray) -> list[Encoder]:
+    """Straight lines over the range of each column, as the columns are."""
     encoders: list[Encoder] = []
-    for low, high in np.stack(ends, axis=1).astype(np.float64):
+    for low, high in ends:
         nodes = np.array([low, high]) if high > low else np.array([low])
         encoders.append(Curves(nodes, nodes[:, np.newaxis], ("",), missing=False, extend=nodes.size > 1))
     return encoders

@@ -53,24 +53,33 @@ def balanced_weights(positive: np.ndarray, weights: np.ndarray | None) -> np.nda
 def draw_rows(
     X: Any, positive: np.ndarray, weights: np.ndarray | None, seed: int | None, most: int = MOST_ROWS
 ) -> ReadRows:
-    """All rows that count, or `most` of them: half of each class, or all rows of a class that has fewer."""
-    counted = np.ones(positive.size, dtype=bool) if weights is None else weights > 0.0
-    classes = [np.flatnonzero(counted & (positive == label)) for label in (False, True)]
-    if classes[0].size + classes[1].size > most:
+    """All rows that count, or `most` of them: half of each class, or all rows of a class that has fewer.
+
+    `positive` and `weights` may lie on a device.
+    """
+    there = array_api.device_namespace(positive)
+    xp: Any = there or np
+    counted = xp.ones_like(positive) if weights is None else weights > 0.0
+    classes = [xp.nonzero(counted & side)[0] for side in (~positive, positive)]
+    sizes = [int(rows.shape[0]) for rows in classes]
+    if sum(sizes) > most:
         rng = np.random.default_rng(seed)
-        smaller = min(classes[0].size, classes[1].size, most // 2)
-        room = [smaller if rows.size == smaller else most - smaller for rows in classes]
+        smaller = min(*sizes, most // 2)
+        room = [smaller if size == smaller else most - smaller for size in sizes]
         room = [most // 2, most // 2] if smaller == most // 2 else room
         for label in (0, 1):
-            if classes[label].size > room[label]:
-                classes[label] = rng.choice(classes[label], room[label], replace=False)
-    index = np.sort(np.concatenate(classes))
-    if (xp := array_api.device_namespace(X)) is not None:
-        some: Any = array_api.on_host(xp.take(X, array_api.beside(index, X), axis=0))
+            if sizes[label] > room[label]:
+                drawn = rng.choice(sizes[label], room[label], replace=False)
+                classes[label] = xp.take(classes[label], drawn if there is None else array_api.beside(drawn, positive))
+    index = np.sort(np.concatenate(list(map(array_api.on_host, classes))))
+    if array_api.device_namespace(X) is not None:
+        some: Any = array_api.on_host(array_api.device_namespace(X).take(X, array_api.beside(index, X), axis=0))
     else:
         some = X if index.size == positive.size else frames.rows_of(X, index)
-    chosen = positive[index]
-    return ReadRows(some, chosen, balanced_weights(chosen, None if weights is None else weights[index]), index)
+    places = index if there is None else array_api.beside(index, positive)
+    chosen = array_api.on_host(xp.take(positive, places))
+    mass = None if weights is None else array_api.on_host(xp.take(weights, places))
+    return ReadRows(some, chosen, balanced_weights(chosen, mass), index)
 
 
 def mean_at_numbers(

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.special import expit, logit
 
+from vrspam._utils import array_api
 from vrspam._utils.messages import Parameter, WordedError
 
 METHODS = ("sigmoid", "isotonic")
@@ -142,10 +143,15 @@ def calibrate(scores: np.ndarray, positive: np.ndarray, method: str, weights: np
     if method not in METHODS:
         wanted = Parameter("calibration", method)
         raise WordedError("{wanted} is not known; give {known}", wanted=wanted, known=" or ".join(METHODS))
-    scores = np.asarray(scores, dtype=np.float64)
-    weights = np.ones(scores.size) if weights is None else _as_counts(weights, positive)
+    if array_api.device_namespace(scores) is None:
+        scores = np.asarray(scores, dtype=np.float64)
+        weights = np.ones(scores.size) if weights is None else _as_counts(weights, positive)
+    else:
+        xp = array_api.device_namespace(scores)
+        weights = xp.ones_like(scores) if weights is None else _as_counts(weights, positive)
     if method == "sigmoid":
         return _fit_sigmoid(scores, positive, weights)
+    scores, positive, weights = map(array_api.on_host, (scores, positive, weights))
     from sklearn.isotonic import IsotonicRegression  # here, because commands that only score do without
 
     fitted = IsotonicRegression(out_of_bounds="clip").fit(scores, positive, sample_weight=weights)
@@ -158,51 +164,76 @@ def _as_counts(weights: np.ndarray, positive: np.ndarray) -> np.ndarray:
     """Weights times a constant, so that those of a class add up to at least the rows they are worth, (Σw)² / Σw²."""
     factor = 1.0
     for of_class in (weights[positive], weights[~positive]):
-        if of_class.any():
-            factor = max(factor, float(of_class.sum() / (of_class @ of_class)))
+        squares = float(of_class @ of_class)
+        if squares > 0.0:
+            factor = max(factor, _sum(of_class) / squares)
     return weights * factor
+
+
+def _sum(values: np.ndarray) -> float:
+    """The sum of values on the host or on a device."""
+    xp = array_api.device_namespace(values)
+    return float(values.sum() if xp is None else xp.sum(values))
+
+
+def _mean(values: np.ndarray, weights: np.ndarray) -> float:
+    """The weighted mean of values on the host or on a device."""
+    if array_api.device_namespace(values) is None:
+        return float(np.average(values, weights=weights))
+    return _sum(values * weights) / _sum(weights)
 
 
 def _fit_sigmoid(scores: np.ndarray, positive: np.ndarray, weights: np.ndarray) -> Sigmoid:
     """Maximum likelihood with Platt's targets, (n₊ + 1)/(n₊ + 2) and 1/(n₋ + 2) instead of 1 and 0."""
-    positives, negatives = float(weights[positive].sum()), float(weights[~positive].sum())
-    targets = np.where(positive, (positives + 1.0) / (positives + 2.0), 1.0 / (negatives + 2.0))
-    centre = float(np.average(scores, weights=weights))
-    spread = float(np.sqrt(np.average((scores - centre) ** 2, weights=weights)))
-    if spread <= 1e-12 * float(np.abs(scores).max()):  # all scores are tied: every row has the same probability
-        return Sigmoid(1.0, float(logit(np.average(targets, weights=weights))) - centre)
-    standard, ones = (scores - centre) / spread, np.ones((scores.size, 1))
-    slope, offset = _fit_logistic(np.column_stack([standard, ones]), targets, weights, np.zeros(scores.size))
+    xp = array_api.device_namespace(scores) or np
+    positives, negatives = _sum(weights[positive]), _sum(weights[~positive])
+    sides: Any = ((positives + 1.0) / (positives + 2.0), 1.0 / (negatives + 2.0))
+    if xp is not np:
+        sides = [xp.full_like(scores, side) for side in sides]
+    targets = xp.where(positive, *sides)
+    centre = _mean(scores, weights)
+    spread = float(np.sqrt(_mean((scores - centre) ** 2, weights)))
+    if spread <= 1e-12 * float(xp.max(xp.abs(scores))):  # all scores are tied: every row has the same probability
+        return Sigmoid(1.0, float(logit(_mean(targets, weights))) - centre)
+    standard, ones = (scores - centre) / spread, xp.ones_like(scores)
+    slope, offset = _fit_logistic(xp.stack([standard, ones], axis=1), targets, weights, xp.zeros_like(scores))
     if slope < LEAST_SLOPE:
         slope = LEAST_SLOPE
-        (offset,) = _fit_logistic(ones, targets, weights, slope * standard)
+        (offset,) = _fit_logistic(ones[:, None], targets, weights, slope * standard)
     return Sigmoid(float(slope / spread), float(offset - slope * centre / spread))
 
 
 def _fit_logistic(X: np.ndarray, targets: np.ndarray, weights: np.ndarray, fixed: np.ndarray) -> np.ndarray:
     """The θ of the least Σ w (log(1 + eᶻ) - t z), z = Xθ + fixed, by Newton's method with step halving.
 
-    The last column of X is 1.
+    The last column of X is 1. All but θ may lie on a device.
     """
+    on_device = array_api.device_namespace(targets)
+    xp = on_device or np
 
     def loss(z: np.ndarray) -> float:
-        return float(weights @ (np.logaddexp(0.0, z) - targets * z))
+        zero: Any = 0.0 if on_device is None else xp.zeros_like(z)
+        return float(weights @ (xp.logaddexp(zero, z) - targets * z))
+
+    def scores(theta: np.ndarray) -> np.ndarray:
+        return X @ (theta if on_device is None else array_api.beside(theta, X)) + fixed
 
     some = slice(None, None, THINNED)
-    if targets.size > MANY_ROWS and weights[some].any():  # a few of the rows bring it near
-        theta = _fit_logistic(X[some], targets[some], weights[some], fixed[some])
+    if targets.shape[0] > MANY_ROWS and bool(xp.any(weights[some] > 0.0)):  # a few of the rows bring it near
+        theta = _fit_logistic(X[some, :], targets[some], weights[some], fixed[some])
     else:
         theta = np.zeros(X.shape[1])
-        theta[-1] = logit(np.average(targets, weights=weights))
-    z = X @ theta + fixed
+        theta[-1] = logit(_mean(targets, weights))
+    z = scores(theta)
     value = loss(z)
     for _ in range(100):
-        p = expit(z)
-        gradient = X.T @ (weights * (p - targets))
-        step = np.linalg.solve(X.T @ ((weights * p * (1.0 - p))[:, np.newaxis] * X), gradient)
+        p = expit(z) if on_device is None else 1.0 / (1.0 + xp.exp(-z))
+        gradient = array_api.on_host(X.T @ (weights * (p - targets)))
+        hessian = array_api.on_host(X.T @ ((weights * p * (1.0 - p))[:, None] * X))
+        step = np.linalg.solve(hessian, gradient)
         size = 1.0
         while True:
-            z = X @ (theta - size * step) + fixed
+            z = scores(theta - size * step)
             after = loss(z)
             if after <= value * (1.0 + 1e-13) or size < 1e-10:
                 break

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from scipy import sparse
@@ -177,12 +177,17 @@ def make_splits(cv, rows: Rows, classes: np.ndarray, groups=None, random_state=N
         for number, split in enumerate(splits):
             for part, index in zip(("training", "validation"), split, strict=True):
                 if not member[index].any():
-                    raise ValueError(
-                        f"Fold {number}: its {part} part has no row of class {label!r}"
-                        f"{'' if weights is None else ' with positive weight'}: use fewer folds, or a splitter "
-                        "that spreads the classes over the folds (sklearn.model_selection.StratifiedKFold)."
-                    )
+                    refuse_part_without(number, part, label, weights is not None)
     return splits
+
+
+def refuse_part_without(number: int, part: str, label: object, weighted: bool) -> NoReturn:
+    """Raise an error because a part of a fold has no row of a class."""
+    raise ValueError(
+        f"Fold {number}: its {part} part has no row of class {label!r}{' with positive weight' if weighted else ''}: "
+        "use fewer folds, or a splitter that spreads the classes over the folds "
+        "(sklearn.model_selection.StratifiedKFold)."
+    )
 
 
 def _checked_splits(pairs: Iterable, n: int) -> list[Split]:

@@ -118,7 +118,7 @@ def rows_to_keep(
         weights = weights / weights.max()  # sums of very large weights stay finite
     counts = uses > 0 if weights is None else (uses > 0) & (weights > 0)
     each = n_points * max(1, round(uses.sum() / max(1, np.count_nonzero(uses))))
-    most = min(MOST_ROWS, max(LEAST_ROWS, MOST_VALUES // each))
+    most = most_rows(each)
     if groups is None:
         unit, kept = np.arange(positive.size), some_of_each_class(counts, positive, most, rng)
     else:
@@ -138,13 +138,22 @@ def rows_to_keep(
     return KeptRows(folds, used.size, (int(negatives), int(positives)), ratio)
 
 
+def most_rows(each: int) -> int:
+    """Most rows that are kept, if each has so many scores."""
+    return min(MOST_ROWS, max(LEAST_ROWS, MOST_VALUES // each))
+
+
+def rooms_of_classes(sizes: Sequence[int] | np.ndarray, most: int) -> list[int]:
+    """Rows of each of two classes that are kept: half of `most`, or all of a class that has fewer."""
+    smaller = min(int(sizes[0]), int(sizes[1]), most // 2)
+    return [min(int(size), max(most - smaller, most // 2) if int(size) > smaller else smaller) for size in sizes]
+
+
 def some_of_each_class(counts: np.ndarray, positive: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:
     """A mask of at most `most` rows: half of them of each class, or all of a class that has fewer."""
     sides = [np.flatnonzero(counts & ~positive), np.flatnonzero(counts & positive)]
-    smaller = min(sides[0].size, sides[1].size, most // 2)
     kept = np.zeros(positive.size, dtype=bool)
-    for side in sides:
-        size = min(side.size, max(most - smaller, most // 2) if side.size > smaller else smaller)
+    for side, size in zip(sides, rooms_of_classes([side.size for side in sides], most), strict=True):
         kept[side if size == side.size else rng.choice(side, size, replace=False, shuffle=False)] = True
     return kept
 

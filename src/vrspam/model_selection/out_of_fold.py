@@ -60,7 +60,7 @@ def held_out_scores(
 def scores_of(X: Any, index: np.ndarray, coefs: np.ndarray) -> np.ndarray:
     """Scores of some rows, in memory or on a device, by several models: an array (rows, models)."""
     if array_api.device_namespace(X) is not None:
-        scores = array_api.scores(X, np.ascontiguousarray(coefs.T), array_api.beside(index, X))
-        return np.asarray(array_api.on_host(scores), dtype=np.float64)
+        lines = array_api.score_lines(X, coefs, array_api.beside(index, X))
+        return np.asarray(array_api.on_host(lines), dtype=np.float64).T
     found, exponents = score_rows(X, index, coefs)
     return np.ldexp(found.astype(np.float64), 0 if exponents is None else exponents)

@@ -279,7 +279,7 @@ class RowsInMemory:
         X, _, weights = self.rows
         xp, index = array_api.device_namespace(X), array_api.beside(self.splits[fold].validation, X)
         positive, chosen = xp.take(self.is_positive, index), None if weights is None else xp.take(weights, index)
-        return HeldOutBlock(fold, points, positive, chosen, array_api.scores(X, np.ascontiguousarray(coefs.T), index))
+        return HeldOutBlock(fold, points, positive, chosen, xp.matrix_transpose(array_api.score_lines(X, coefs, index)))
 
 
 def score_rows(X: Any, index: np.ndarray, coefs: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:

@@ -42,11 +42,17 @@ def stable_share(rows: Rows, splits: Sequence[Split], keep: KeptRows, coefs: np.
         From 0 to 1.
     """
     overlap = _overlap([split.train for split in splits], rows.X.shape[0])
+    parts = zip(splits, keep.folds, strict=True)
+    scores = [scores_of(rows.X, split.validation[fold.places], coefs) for split, fold in parts]
+    return stable_share_of(scores, overlap, keep)
+
+
+def stable_share_of(scores: Sequence[np.ndarray], overlap: np.ndarray, keep: KeptRows) -> float:
+    """The same from the scores of the kept rows of each fold, by all models, and the `_overlap` of the folds."""
     beyond, room = 0.0, 0.0
-    for number, (split, fold) in enumerate(zip(splits, keep.folds, strict=True)):
-        scores = scores_of(rows.X, split.validation[fold.places], coefs)
-        correlation = _correlation_within_classes(scores, fold, number)
-        others = np.isfinite(correlation) & (np.arange(len(splits)) != number)
+    for number, (part, fold) in enumerate(zip(scores, keep.folds, strict=True)):
+        correlation = _correlation_within_classes(part, fold, number)
+        others = np.isfinite(correlation) & (np.arange(len(overlap)) != number)
         beyond += float(np.sum(correlation[others] - overlap[number, others]))
         room += float(np.sum(1.0 - overlap[number, others]))
     return float(np.clip(beyond / room, 0.0, 1.0)) if room > 0.0 else 0.0

@@ -2,13 +2,109 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from vrspam._utils import array_api
 from vrspam._utils.array_api import beside, device_namespace, is_label, on_host, row_blocks
 from vrspam.moments._rounding import Errors, gamma, two_sum
 from vrspam.moments._statistics import ClassStatistics
+
+CENTRE_ROWS = 1 << 10  # rows, from all over a class, whose mean is subtracted before all of them are multiplied
+
+
+class DeviceStatistics(ClassStatistics):
+    """Statistics whose scatter stays on its device until somebody reads it on the host, and on the host from then on.
+
+    Sums and differences of two such statistics are computed there.
+    """
+
+    _here: np.ndarray | None
+    _there: Any
+    _own_diagonal: np.ndarray | None
+
+    @property
+    def scatter(self) -> np.ndarray:
+        if self._here is None:
+            self._here, self._there = matrix_on_host(self._there), None
+        return self._here
+
+    @scatter.setter
+    def scatter(self, matrix: Any) -> None:
+        is_host = isinstance(matrix, np.ndarray)
+        self._here, self._there = (matrix, None) if is_host else (None, matrix)
+        self._own_diagonal = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        _ = self.scatter  # a file holds nothing of a device
+        return self.__dict__
+
+    @property
+    def on_device(self) -> Any:
+        """The scatter where it lies on a device that can be used now, else None."""
+        return None if self._there is None or device_namespace(self._there) is None else self._there
+
+    @property
+    def is_full(self) -> bool:
+        return True
+
+    def is_finite(self) -> bool:
+        there = self.on_device
+        if there is None:
+            return super().is_finite()
+        xp = device_namespace(there)
+        return bool(np.isfinite(self.mean).all()) and bool(xp.all(xp.isfinite(there)))
+
+    @property
+    def diagonal(self) -> np.ndarray:
+        there = self.on_device
+        if there is None:
+            return super().diagonal
+        if self._own_diagonal is None:
+            self._own_diagonal = on_host(device_namespace(there).linalg.diagonal(there)).copy()
+        return self._own_diagonal
+
+    def clip_diagonal(self) -> None:
+        if self.on_device is None or bool((self.diagonal < 0.0).any()):
+            super().clip_diagonal()
+
+    def copy(self) -> ClassStatistics:
+        there = self.on_device
+        if there is None:
+            return super().copy()
+        mean, peak, low, errors = self.mean.copy(), self.peak.copy(), self.low.copy(), self.errors.copy()
+        scatter = device_namespace(there).asarray(there, copy=True)
+        return replace(self, mean=mean, scatter=scatter, peak=peak, low=low, errors=errors)
+
+    def _add_scatter(self, other: ClassStatistics, sign: int) -> None:
+        there = other.on_device if isinstance(other, DeviceStatistics) else None
+        if there is None or self.on_device is None:
+            super()._add_scatter(other, sign)
+        else:
+            self.scatter = self._there + there if sign > 0 else self._there - there
+
+    def _add_rank_ones(self, scales: list[float], vectors: list[np.ndarray]) -> None:
+        there = self.on_device
+        if there is None:
+            super()._add_rank_ones(scales, vectors)
+            return
+        v = np.stack(vectors)
+        self.scatter = there + beside(v.T * scales, there) @ beside(v, there)
+
+
+def matrix_on_host(matrix: Any) -> np.ndarray:
+    """A symmetric matrix from a device, by columns."""
+    return np.asfortranarray(on_host(matrix).T)  # transposed, it is by columns without a copy
+
+
+def within_on_device(negative: ClassStatistics, positive: ClassStatistics) -> Any:
+    """Σ₊ + Σ₋ on the device where both scatters lie; None if one is on the host."""
+    parts = [s.on_device if isinstance(s, DeviceStatistics) else None for s in (negative, positive)]
+    if parts[0] is None or parts[1] is None:
+        return None
+    return parts[0] / negative.weight + parts[1] / positive.weight
 
 
 def statistics_on_device(
@@ -24,51 +120,92 @@ def statistics_on_device(
         if c is not None:
             member = member & (c > 0)
         rows = xp.nonzero(member)[0] if chosen is None else chosen[xp.take(member, chosen)]
-        found.append(_statistics(X, rows, c, full, of_weights))
+        found.append(statistics_of_rows(X, rows, c, full, of_weights))
     return found
 
 
-def _statistics(X: Any, index: Any, weights: Any, full: bool, of_weights: float) -> ClassStatistics:
-    """Size, mean and scatter of some rows.
+@np.errstate(over="ignore", invalid="ignore")  # `check_range` reports it
+def statistics_of_rows(X: Any, index: Any, weights: Any, full: bool, of_weights: float = 0.0) -> ClassStatistics:
+    """Size, mean and scatter of the rows of some numbers, all with positive weight.
 
-    All blocks are shifted by the mean of the first one, so that their products simply add up. The spread of
-    all rows includes how far the first block's mean is from theirs, so a bad guess costs few digits; where the
-    mean is no larger than the spread, the shift is left out, because it would save only one bit.
+    All rows are shifted by the mean of some of them, so that their products simply add up. The spread of all rows
+    includes how far that mean is from theirs, so a bad guess costs few digits; where the mean is no larger than
+    the spread, the shift is left out, because it would save only one bit.
     """
-    from sklearn.utils._array_api import device
-
-    xp, there, d = device_namespace(X), device(X), X.shape[1]
-    if index.shape[0] == 0:
+    d, size = X.shape[1], int(index.shape[0])
+    if size == 0:
         return ClassStatistics.empty(d, full)
-    sums, gram = (xp.zeros(shape, dtype=xp.float64, device=there) for shape in ((d,), (d, d) if full else (d,)))
-    total, centre, largest, number = 0.0, None, 0, 0
-    for number, (where, rows) in enumerate(row_blocks(X, index)):
-        c = None if weights is None else xp.astype(xp.take(weights, where), xp.float64)
-        size = float(rows.shape[0] if c is None else xp.sum(c))
-        if number == 0:
-            mean = (xp.sum(rows, axis=0) if c is None else c @ rows) / size
-            centre = mean if bool(xp.any(xp.abs(mean) > xp.std(rows, axis=0))) else None
-        if centre is not None:
-            rows -= centre
-        sums += xp.sum(rows, axis=0) if c is None else c @ rows
-        if c is not None:
-            rows *= xp.sqrt(c)[:, None]
-        gram += rows.T @ rows if full else xp.sum(rows * rows, axis=0)
-        total += size
-        largest = max(largest, int(rows.shape[0]))
+    xp, centre = device_namespace(X), _centre_of(X, index)
+    c = None if weights is None else xp.astype(xp.take(weights, index), xp.float64)
+    total = float(size if c is None else xp.sum(c))
+    gather = _sums_and_products if full else _sums_and_squares
+    sums, products, operations = gather(X, index, c, centre)
     if not bool(xp.all(xp.isfinite(sums))):
         raise ValueError("X contains NaN or infinity: impute or drop those rows first.")
     left = sums / total
-    squares = on_host(xp.linalg.diagonal(gram) if full else gram).copy()
-    gram -= total * (left[:, None] * left[None, :] if full else left * left)
-    mean, low = two_sum(np.zeros(d) if centre is None else on_host(centre), on_host(left))
-    scatter = np.asfortranarray(on_host(gram).T)  # symmetric: transposed, it is by columns without a copy
-    size = int(index.shape[0])
-    of_weight = 0.0 if weights is None else gamma(size) + of_weights
+    squares = on_host(xp.linalg.diagonal(products) if full else products).copy()
+    products = products - total * (left[:, None] * left[None, :] if full else left * left)
     residual = on_host(left)
-    operations = largest + number + 1
+    mean, low = two_sum(np.zeros(d) if centre is None else on_host(centre), residual)
+    of_weight = 0.0 if c is None else gamma(size) + of_weights
     errors = Errors.of_block(operations, total, squares, residual, of_weight=of_weight, of_weights=of_weights)
-    statistics = ClassStatistics(size, total, mean, scatter, np.zeros(d), low=low, errors=errors)
+    if full:
+        statistics: ClassStatistics = DeviceStatistics(size, total, mean, products, np.zeros(d), low=low, errors=errors)
+    else:
+        statistics = ClassStatistics(size, total, mean, on_host(products), np.zeros(d), low=low, errors=errors)
     statistics.clip_diagonal()
     statistics.peak = statistics.diagonal.copy()
     return statistics
+
+
+def _centre_of(X: Any, index: Any) -> Any:
+    """The vector that is subtracted from all rows, or None where it would save no digits."""
+    xp = device_namespace(X)
+    some = xp.astype(xp.take(X, index[:: -(-index.shape[0] // CENTRE_ROWS)], axis=0), xp.float64)
+    mean = xp.mean(some, axis=0)
+    return mean if bool(xp.any(xp.abs(mean) > xp.std(some, axis=0))) else None
+
+
+def _sums_and_products(X: Any, index: Any, weights: Any, centre: Any) -> tuple[Any, Any, int]:
+    """(Σ c x, Σ c x xᵀ, most roundings that one element goes through) of the rows x minus the centre.
+
+    A column with the roots of the weights beside the columns of X makes the sums a part of the products.
+    """
+    from sklearn.utils._array_api import device
+
+    xp, there, d, size = device_namespace(X), device(X), X.shape[1], index.shape[0]
+    width = d + 8 - d % 8  # rows that start at multiples of 64 bytes are multiplied quicker
+    step = max(1, array_api.BLOCK_BYTES // (8 * width))
+    unit = min(step, array_api.GRAM_ROWS, size)
+    step = min(step // unit, -(-size // unit)) * unit
+    buffer = xp.zeros((step, width), dtype=xp.float64, device=there)
+    buffer[:, d] = 1.0
+    total = xp.zeros((width, width), dtype=xp.float64, device=there)
+    for start in range(0, size, step):
+        stop = min(start + step, size)
+        count = stop - start
+        rows = buffer[:count, :d]
+        array_api.take_into(rows, X, index[start:stop])
+        if centre is not None:
+            rows -= centre
+        if weights is not None:
+            root = xp.sqrt(weights[start:stop])
+            rows *= root[:, None]
+            buffer[:count, d] = root
+        whole = -(-count // unit) * unit
+        if count < whole:
+            buffer[count:whole, :] = 0.0
+        total += array_api.upper_gram(buffer[:whole, :])
+    return total[:d, d], array_api.mirrored(total[:d, :d]), step + -(-size // step)
+
+
+def _sums_and_squares(X: Any, index: Any, weights: Any, centre: Any) -> tuple[Any, Any, int]:
+    """The same with the diagonal of the products alone."""
+    xp, sums, squares, start, largest, blocks = device_namespace(X), 0.0, 0.0, 0, 0, 0
+    for _, rows in row_blocks(X, index):
+        rows = rows if centre is None else rows - centre
+        count = int(rows.shape[0])
+        weighted = rows if weights is None else rows * weights[start : start + count][:, None]
+        sums, squares = sums + xp.sum(weighted, axis=0), squares + xp.sum(weighted * rows, axis=0)
+        start, largest, blocks = start + count, max(largest, count), blocks + 1
+    return sums, squares, largest + blocks

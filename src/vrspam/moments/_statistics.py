@@ -92,6 +92,11 @@ class ClassStatistics:
         )
 
     @property
+    def is_full(self) -> bool:
+        """Whether the scatter is a matrix."""
+        return self.scatter.ndim == 2
+
+    @property
     def diagonal(self) -> np.ndarray:
         """A view of the scatter's diagonal, not to be written to."""
         return self.scatter if self.scatter.ndim == 1 else self.scatter.diagonal()
@@ -108,6 +113,17 @@ class ClassStatistics:
             self.scatter += np.asarray(scales) @ (v * v)
         else:
             self.scatter += ((v.T * scales) @ v).T
+
+    def _add_scatter(self, other: ClassStatistics, sign: int) -> None:
+        """scatter ± that of other rows, as if both had the same mean."""
+        if sign > 0:
+            self.scatter += other.scatter
+        else:
+            self.scatter -= other.scatter
+
+    def is_finite(self) -> bool:
+        """Whether mean and scatter are finite numbers."""
+        return bool(np.isfinite(self.scatter).all() and np.isfinite(self.mean).all())
 
     def _move_mean(self, step: np.ndarray) -> None:
         mean, low = two_sum(self.mean, step)
@@ -126,7 +142,7 @@ class ClassStatistics:
         share = other.weight / total
         first = self.weight == 0.0
         level = lost_level(self.mean, self.low, other.mean, other.low)
-        self.scatter += other.scatter
+        self._add_scatter(other, 1)
         scales, vectors = (scales, vectors) if first else ([self.weight * share, *scales], [shift, *vectors])
         if scales:
             self._add_rank_ones(scales, vectors)
@@ -156,7 +172,7 @@ class ClassStatistics:
         size = self.diagonal + other.diagonal + pull * shift**2
         weights = (self.weight, -other.weight, rest)
         self.errors = joined(self.errors, other.errors, weights, shift, size, level)
-        self.scatter -= other.scatter
+        self._add_scatter(other, -1)
         self._add_rank_ones([-pull], [shift])
         self._move_mean((-other.weight / rest) * shift)
         self.rows, self.weight = self.rows - other.rows, rest
@@ -404,7 +420,7 @@ def check_range(statistics: ClassStatistics, forgets: bool) -> None:
     if not statistics.weight <= MOST_WEIGHT:
         raise ValueError("sample_weight adds up to infinity: divide it by its largest entry.")
     also = ", and sample_weight so that it is near 1" if statistics.weight != statistics.rows else ""
-    if not (np.isfinite(statistics.scatter).all() and np.isfinite(statistics.mean).all()):
+    if not statistics.is_finite():
         finite = np.isfinite(statistics.diagonal) & np.isfinite(statistics.mean)
         where = f" (column {int(np.argmin(finite))})" if finite.size and not finite.all() else ""
         raise ValueError(

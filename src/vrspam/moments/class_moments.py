@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from vrspam._utils import array_api
 from vrspam._utils.validation import check_rows, union_of_labels
 from vrspam.moments import _file
-from vrspam.moments._device import statistics_on_device
+from vrspam.moments._device import matrix_on_host, statistics_of_rows, statistics_on_device, within_on_device
 from vrspam.moments._pairs import PairErrors, PairStatistics
 from vrspam.moments._rounding import UNIT, Errors
 from vrspam.moments._statistics import ClassStatistics, check_range, same, statistics_in_memory
@@ -102,12 +103,22 @@ class ClassMoments:
         return new
 
     @classmethod
-    def of_statistics(cls, negative: ClassStatistics, positive: ClassStatistics) -> ClassMoments:
-        """Moments with the labels False and True, of statistics that are not copied."""
-        new = cls(negative.mean.size, scatter=negative.scatter.ndim == 2)
-        new.classes = new._known = np.array([False, True])
+    def of_statistics(
+        cls, negative: ClassStatistics, positive: ClassStatistics, classes: Sequence[Any] | np.ndarray = (False, True)
+    ) -> ClassMoments:
+        """Moments of two classes, by default with the labels False and True, of statistics that are not copied."""
+        new = cls(negative.mean.size, scatter=negative.is_full)
+        new.classes = new._known = np.asarray(classes)
         new._stats = [negative, positive]
         return new
+
+    @classmethod
+    def of_device_rows(cls, X: Any, rows: tuple[Any, Any], weights: Any, classes: np.ndarray) -> ClassMoments:
+        """Moments of rows on a device, by the numbers of the negative and of the positive ones, all with weight."""
+        found = [statistics_of_rows(X, index, weights, full=True) for index in rows]
+        for statistics in found:
+            check_range(statistics, forgets=False)
+        return cls.of_statistics(found[0], found[1], classes)
 
     def update(self, X, y, sample_weight=None) -> ClassMoments:
         """Add rows, in place; if they are refused, nothing changes.
@@ -200,7 +211,7 @@ class ClassMoments:
         """An independent copy."""
         new = ClassMoments(self.n_features, scatter=self.has_scatter, half_life=self.half_life)
         new._known, new.classes = self._known, self.classes
-        new._stats = list(map(ClassStatistics.copy, self._stats))
+        new._stats = [statistics.copy() for statistics in self._stats]
         return new
 
     def _check_alike(self, other: ClassMoments) -> np.ndarray:
@@ -359,10 +370,18 @@ class ClassMoments:
     @property
     def within(self) -> np.ndarray:
         """Σ₊ + Σ₋, the sum of the class covariances, shape (d, d)."""
+        there = self.within_on_device
+        if there is not None:
+            return matrix_on_host(there)
         negative, positive = self._both(with_scatter=True)
         within = negative.scatter / negative.weight
         within += positive.scatter / positive.weight
         return within
+
+    @property
+    def within_on_device(self) -> Any:
+        """`within` as an array on the device where both scatters lie; None if one is on the host."""
+        return within_on_device(*self._both(with_scatter=True))
 
     @property
     def scatters(self) -> np.ndarray:

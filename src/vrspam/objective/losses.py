@@ -238,6 +238,8 @@ class SquaredPairLoss:
         Bounds on the rounding errors of all of these; the certificate makes room for them.
     tilt : ndarray of shape (d,), optional
         A linear term tilt·w that is added to the loss (see `vrspam.solvers.refine`).
+    matrix_on_device : array of shape (d, d), optional
+        `matrix` once more, on the device where the rows lie.
 
     Examples
     --------
@@ -257,6 +259,7 @@ class SquaredPairLoss:
     rows: WithinProducts | None = None
     errors: LossErrors | None = None
     tilt: np.ndarray | None = None
+    matrix_on_device: Any = None
 
     is_quadratic = True
 
@@ -274,7 +277,12 @@ class SquaredPairLoss:
         """The loss from sufficient statistics alone."""
         matrix = moments.within
         return cls.from_operator(
-            matrix, moments, rounding=moments.rounding, matrix=matrix, errors=LossErrors.from_matrix(moments)
+            matrix,
+            moments,
+            rounding=moments.rounding,
+            matrix=matrix,
+            errors=LossErrors.from_matrix(moments),
+            matrix_on_device=moments.within_on_device,
         )
 
     @classmethod
@@ -361,7 +369,8 @@ class SquaredPairLoss:
     def restricted_to(self, columns: np.ndarray, matrix: np.ndarray) -> SquaredPairLoss:
         """The loss of some of the columns, whose Σ is `matrix`."""
         delta, diagonal = self.delta[columns], self.diagonal[columns]
-        return replace(self, delta=delta, within=matrix, matrix=matrix, diagonal=diagonal, rows=None, errors=None)
+        alone = replace(self, rows=None, errors=None, matrix_on_device=None)
+        return replace(alone, delta=delta, within=matrix, matrix=matrix, diagonal=diagonal)
 
     def hessian_product(self, w: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         """The function v -> k (Σ + δδᵀ) v, which does not depend on w."""
