@@ -161,7 +161,7 @@ class DaskScores(AUCClassifierBase):
         scores, y, weights = (dask.compute(part)[0] for part in (self.decision_function(X), y, sample_weight))
         y = column_or_1d(y)
         self._refuse_unknown_labels(y)
-        return metrics.roc_auc(y == self.classes_[1], scores, weights)
+        return metrics.roc_auc(y == self.classes_[1], scores, sample_weight=weights)
 
     def _by_block(self, X, function, dtype):
         check_is_fitted(self, "coef_")

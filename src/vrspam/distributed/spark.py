@@ -208,7 +208,7 @@ class SparkScores(AUCClassifierBase):
         labels = np.array(found.column("label").to_pylist())
         self._refuse_unknown_labels(labels)
         weights = None if sample_weight is None else found.column("weight").to_numpy()
-        return metrics.roc_auc(labels == self.classes_[1], found.column("score").to_numpy(), weights)
+        return metrics.roc_auc(labels == self.classes_[1], found.column("score").to_numpy(), sample_weight=weights)
 
 
 class SparkAUCClassifier(SparkScores, ClusterClassifier):
