@@ -8,6 +8,8 @@ By default f is the squared pair loss of the paper and Ω the elastic net:
 penalties; an `Objective` is one of each.
 """
 
+# ruff: noqa: F401 (names that are not in `__all__` are for the other rooms of this package)
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -40,18 +42,11 @@ from vrspam.objective.penalties import (
 from vrspam.objective.rounding import UNIT
 from vrspam.objective.squared_hinge import SquaredHingeLoss
 
-__all__ = [
-    "AUTO_L2_SHARE",
-    "ELASTIC_NET",
-    "LOSSES",
+__all__ = [  # what losses, penalties and solvers from outside need
     "MCP",
     "SCAD",
-    "SQUARED",
-    "DeviceProducts",
     "ElasticNet",
-    "LossChoice",
     "Objective",
-    "Operator",
     "Penalty",
     "PenaltyFamily",
     "QuadraticLoss",
@@ -59,10 +54,7 @@ __all__ = [
     "SmoothLoss",
     "SquaredHingeLoss",
     "SquaredPairLoss",
-    "Strengths",
-    "WithinProducts",
     "l2_unit",
-    "multiply",
     "soft_threshold",
 ]
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from vrspam.moments import ClassMoments
 from vrspam.objective import Objective
-from vrspam.solvers.base import Solution, Solver
+from vrspam.solvers.base import EpochSolver, Solution, Solver, State
 from vrspam.solvers.dual import DualRidge
 from vrspam.solvers.gram import Cholesky, GramDescent
 from vrspam.solvers.newton import PairNewton
@@ -21,6 +21,8 @@ from vrspam.solvers.partial import EdgeWeights
 from vrspam.solvers.products import ColumnDescent, ConjugateGradient
 from vrspam.solvers.proximal_newton import PairProximalNewton
 from vrspam.solvers.smooth import ProximalGradient, TruncatedNewton
+
+__all__ = ["EpochSolver", "Solution", "Solver", "State", "choose_solver", "exact_solvers", "solve"]
 
 MOMENTS_MAX_FEATURES_DENSE = 5_000
 MOMENTS_MAX_FEATURES_SPARSE = 2_000
