@@ -5,6 +5,9 @@ The examples themselves run as doctests; here it is checked that they are there.
 
 from __future__ import annotations
 
+import ast
+import builtins
+import doctest
 import inspect
 from typing import Any
 
@@ -83,8 +86,35 @@ def test_a_public_name_is_documented(name):
             assert "Returns" in parts or "Yields" in parts, "it does not say what it returns"
 
 
-OWN_METHODS = [name for name in NAMES if name.startswith(("vrspam.features.", "vrspam.tool.", "vrspam.data."))]
-OWN_METHODS += [f"vrspam.{name}" for name in vrspam.__all__ if name != "__version__"]
+def unknown_in_example(docstring: str) -> set[str]:
+    """Names that an example uses without making or importing them."""
+    source = "".join(example.source for example in doctest.DocTestParser().get_examples(docstring))
+    nodes = list(ast.walk(ast.parse(source)))
+    names = [node for node in nodes if isinstance(node, ast.Name)]
+    known = {node.id for node in names if isinstance(node.ctx, ast.Store)} | set(dir(builtins))
+    for node in nodes:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            known |= {alias.asname or alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            known.add(node.name)
+        elif isinstance(node, ast.arg):
+            known.add(node.arg)
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            known.add(node.name)
+    return {node.id for node in names if isinstance(node.ctx, ast.Load)} - known
+
+
+def test_what_an_example_uses_is_found():
+    example = ">>> import numpy as np\n>>> x = [f(y) for y in np.ones(2)]\n>>> print(x, z)"
+    assert unknown_in_example(example) == {"f", "z"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_example_is_whole(name):
+    """It runs where it is copied to: nothing comes from the module that it stands in."""
+    thing = public_thing(name)
+    if has_docstring(thing) and not name.startswith("vrspam.distributed.Spark"):  # their session is left out
+        assert unknown_in_example(thing.__doc__ or "") == set()
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if inspect.isclass(getattr(vrspam, name[7:], None))])

@@ -93,7 +93,14 @@ def _rare_name(names: Sequence[str]) -> str:
 
 
 class FeatureMap(DocumentationLink, TransformerMixin, BaseEstimator):
-    """Base class of the maps: each column is encoded separately, as `_curves` defines; labels are never used."""
+    """Base class of the maps: each column is encoded separately, as `_curves` defines; labels are never used.
+
+    Examples
+    --------
+    >>> from vrspam.features import AdditiveFeatures, FeatureMap
+    >>> isinstance(AdditiveFeatures(), FeatureMap)
+    True
+    """
 
     encoders_: list[Encoder]
     max_categories: int

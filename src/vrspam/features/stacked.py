@@ -38,7 +38,14 @@ class StackedFeatures(FeatureMap):
         The fitted maps.
     map_slices_ : list of slice
         Where the features of each map are.
-    n_features_out_ : int
+    encoders_ : list
+        The encoders of each column in all maps, one map after the other.
+    column_slices_ : list of slice
+        Where what they give is.
+    grouped_categories_ : list
+        Columns of more than `max_categories` categories: their names, and how many were kept and grouped.
+    n_features_in_, n_features_out_ : int
+        Columns, and features.
     n_rows_held_ : int
         Rows of the training table that the maps hold, added up; maps with the same landmarks hold the same rows.
 

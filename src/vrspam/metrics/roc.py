@@ -48,6 +48,7 @@ def roc_auc(y_true: ArrayLike, y_score: ArrayLike, *, sample_weight: ArrayLike |
 
     Examples
     --------
+    >>> from vrspam.metrics import roc_auc
     >>> roc_auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     0.75
     """
@@ -77,6 +78,7 @@ def roc_auc_columns(
     Examples
     --------
     >>> import numpy as np
+    >>> from vrspam.metrics import roc_auc_columns
     >>> scores = np.array([[0.1, 3.0], [0.4, 3.0], [0.35, 3.0], [0.8, 3.0]])
     >>> roc_auc_columns(np.array([False, False, True, True]), scores).tolist()
     [0.75, 0.5]
@@ -131,6 +133,7 @@ def sensitivity_at_specificity(
 
     Examples
     --------
+    >>> from vrspam.metrics import sensitivity_at_specificity
     >>> y, score = [0, 0, 0, 0, 1, 1, 1, 1], [1, 2, 3, 5, 4, 6, 7, 8]
     >>> sensitivity_at_specificity(y, score, [0.5, 0.75, 0.9]).tolist()
     [1.0, 1.0, 0.75]

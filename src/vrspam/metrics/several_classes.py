@@ -38,6 +38,7 @@ def one_vs_rest_auc(
 
     Examples
     --------
+    >>> from vrspam.metrics import one_vs_rest_auc
     >>> one_vs_rest_auc(["a", "b", "c", "c"], [[3, 1, 0], [2, 2, 1], [1, 2, 4], [0, 1, 2]])
     0.944444...
     """
@@ -74,6 +75,7 @@ def hand_till_auc(
 
     Examples
     --------
+    >>> from vrspam.metrics import hand_till_auc
     >>> hand_till_auc(["a", "b", "c", "c"], [[3, 1, 0], [2, 2, 1], [1, 2, 4], [0, 1, 2]])
     0.958333...
     """

@@ -59,6 +59,7 @@ class HashFolds:
     Parameters
     ----------
     n_splits : int, default=5
+        The number of folds.
     random_state : int, default=0
         Another number gives other folds. It is a number and nothing else, because a row must be in the same fold
         wherever it is seen. `seed` is its old name.
@@ -106,7 +107,17 @@ class HashFolds:
         return self.random_state
 
     def hashes(self, X) -> np.ndarray:
-        """The hash of each row."""
+        """The hash of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Numbers.
+
+        Returns
+        -------
+        ndarray of uint64 of shape (n_samples,)
+        """
         if not sparse.issparse(X):
             X = array_api.on_host(X)
             if X.dtype.kind not in "biuf":
@@ -116,7 +127,18 @@ class HashFolds:
         return row_hashes(X, self.random_state)
 
     def fold_of_hashes(self, hashes: np.ndarray) -> np.ndarray:
-        """The fold of each row, given its hash."""
+        """The fold of each row, given its hash.
+
+        Parameters
+        ----------
+        hashes : ndarray of uint64 of shape (n_samples,)
+            From `hashes`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            0 to n_splits - 1.
+        """
         return (hashes % np.uint64(self.n_splits)).astype(np.intp)
 
     def fold_of(self, X) -> np.ndarray:
@@ -135,7 +157,17 @@ class HashFolds:
         return self.fold_of_hashes(self.hashes(X))
 
     def get_n_splits(self, X=None, y=None, groups=None) -> int:
-        """As scikit-learn's splitters."""
+        """The number of folds, as scikit-learn's splitters give it.
+
+        Parameters
+        ----------
+        X, y, groups
+            Ignored.
+
+        Returns
+        -------
+        int
+        """
         return self.n_splits
 
     def split(self, X, y=None, groups=None) -> Iterator[tuple[np.ndarray, np.ndarray]]:

@@ -136,7 +136,22 @@ class ClassMoments:
     ) -> ClassMoments:
         """`update` for data that an estimator has already validated: NaN is not looked for again.
 
-        With `index` only the rows of those numbers are added; they are copied block by block. Without `precise`
+        Parameters
+        ----------
+        X, y, weights
+            As in `update`.
+        index : ndarray of int, optional
+            Add only the rows of these numbers.
+        precise : bool, default=True
+            Whether blocks of dense float32 rows multiply in float64.
+
+        Returns
+        -------
+        self
+
+        Notes
+        -----
+        With `index` the rows are copied block by block. Without `precise`
         blocks of dense float32 rows multiply in float32: quicker, and too coarse for a certificate (see `rounding`).
         """
         if self.n_features is not None and X.shape[1] != self.n_features:

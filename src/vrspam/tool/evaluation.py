@@ -106,6 +106,17 @@ def score_file(
     -------
     positive : boolean array of n
     scores : array of n
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from vrspam.tool import score_file, train
+    >>> path = f"{tempfile.mkdtemp()}/cells.csv"
+    >>> load_breast_cancer(as_frame=True).frame.to_csv(path, index=False)
+    >>> positive, scores = score_file(train(path, "target", features="linear", fingerprint=False), path)
+    >>> print(f"{positive.sum()} of {positive.size} rows are positive, {(scores > 0).sum()} have a score above 0")
+    357 of 569 rows are positive, 3... have a score above 0
     """
     found = score_rows(model, path, skip_errors=skip_errors, progress=progress, **reading)
     if found.notes:

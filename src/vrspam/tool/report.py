@@ -96,6 +96,7 @@ def make_report(
     Examples
     --------
     >>> import pathlib, tempfile
+    >>> import numpy as np
     >>> from vrspam.tool import make_report
     >>> rng = np.random.default_rng(0)
     >>> age, sick = rng.normal(60, 10, 300), rng.random(300) < 0.3

@@ -112,7 +112,8 @@ def train(
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from vrspam.tool.training import train
+    >>> import numpy as np
+    >>> from vrspam.tool import train
     >>> rng = np.random.default_rng(0)
     >>> age, sick = rng.normal(60, 10, 300), rng.random(300) < 0.3
     >>> lines = [f"{a:.0f},{'yes' if s else 'no'}" for a, s in zip(age + 10 * sick, sick)]
