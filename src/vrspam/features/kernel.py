@@ -180,7 +180,16 @@ class KernelFeatures(LandmarkFeatures):
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
-        """Return the fitted map that `to_dict` wrote; arrays may have become lists on the way (JSON)."""
+        """Return the fitted map that `to_dict` wrote; arrays may have become lists on the way (JSON).
+
+        Parameters
+        ----------
+        plain : dict
+
+        Returns
+        -------
+        FeatureMap
+        """
         new = super().from_dict(plain)
         new.landmarks_ = np.asarray(plain["landmarks"], dtype=np.float64)
         new.gamma_ = float(plain["gamma"])

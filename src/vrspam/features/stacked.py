@@ -164,7 +164,17 @@ class StackedFeatures(FeatureMap):
         return np.sum(found, axis=0)
 
     def get_feature_names_out(self, input_features=None) -> np.ndarray:
-        """Return the name of each feature: the number of its map, and its name there."""
+        """Return the name of each feature: the number of its map, and its name there.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Names of the columns, where `fit` saw none.
+
+        Returns
+        -------
+        ndarray of str
+        """
         check_is_fitted(self, "maps_")
         names = []
         for number, part in enumerate(self.maps_):
@@ -178,7 +188,16 @@ class StackedFeatures(FeatureMap):
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
-        """Return the fitted map that `to_dict` wrote; arrays may have become lists on the way (JSON)."""
+        """Return the fitted map that `to_dict` wrote; arrays may have become lists on the way (JSON).
+
+        Parameters
+        ----------
+        plain : dict
+
+        Returns
+        -------
+        FeatureMap
+        """
         if not isinstance(plain, Mapping) or plain.get("map") != cls.__name__:
             raise ValueError(f"This is not a stored {cls.__name__}: save the model again.")
         maps = []

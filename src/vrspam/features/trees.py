@@ -196,7 +196,16 @@ class TreeFeatures(LandmarkFeatures):
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
-        """Return the fitted map that `to_dict` wrote; arrays may have become lists on the way (JSON)."""
+        """Return the fitted map that `to_dict` wrote; arrays may have become lists on the way (JSON).
+
+        Parameters
+        ----------
+        plain : dict
+
+        Returns
+        -------
+        FeatureMap
+        """
         from vrspam import kernels
 
         new = super().from_dict(plain)

@@ -95,7 +95,16 @@ class ClassMoments:
 
     @classmethod
     def side_by_side(cls, parts: Sequence[ClassMoments]) -> ClassMoments:
-        """Moments, without scatter matrices, of the columns of several moments of the same rows."""
+        """Moments, without scatter matrices, of the columns of several moments of the same rows.
+
+        Parameters
+        ----------
+        parts : sequence of ClassMoments
+
+        Returns
+        -------
+        ClassMoments
+        """
         found = [part._both() for part in parts]
         new = cls(sum(part.means.shape[1] for part in parts), classes=parts[0].classes, scatter=False)
         new._stats = [ClassStatistics.side_by_side(side) for side in zip(*found, strict=True)]
@@ -103,7 +112,16 @@ class ClassMoments:
 
     @classmethod
     def of_statistics(cls, negative: ClassStatistics, positive: ClassStatistics) -> ClassMoments:
-        """Moments with the labels False and True, of statistics that are not copied."""
+        """Moments with the labels False and True, of statistics that are not copied.
+
+        Parameters
+        ----------
+        negative, positive : ClassStatistics
+
+        Returns
+        -------
+        ClassMoments
+        """
         new = cls(negative.mean.size, scatter=negative.scatter.ndim == 2)
         new.classes = new._known = np.array([False, True])
         new._stats = [negative, positive]
