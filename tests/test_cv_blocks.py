@@ -36,7 +36,7 @@ def test_same_choice_as_in_memory(container, weighted, l1s):
     X, y = make_data(600, 5, seed=4)
     X[np.random.default_rng(1).random(X.shape) < 0.3] = 0.0
     weights = np.random.default_rng(0).integers(0, 3, 600).astype(float) if weighted else None
-    folds = HashFolds(4, seed=7)
+    folds = HashFolds(4, random_state=7)
     whole = AUCClassifierCV(l1s=l1s, cv=folds, tol=1e-13).fit(X, y, sample_weight=weights)
     blocks = cut(container(X), y, 83, weights)
     for cv in ({"cv": folds}, {"cv": 4, "random_state": 7}):
@@ -62,7 +62,7 @@ def test_folds_follow_the_content_alone():
     negative_zero = X.copy()
     negative_zero[::3, 1] = -0.0
     np.testing.assert_array_equal(HashFolds(5).fold_of(negative_zero), fold)
-    assert (HashFolds(5, seed=1).fold_of(X) != fold).mean() > 0.5
+    assert (HashFolds(5, random_state=1).fold_of(X) != fold).mean() > 0.5
     train, validation = next(iter(HashFolds(5).split(X)))
     np.testing.assert_array_equal(np.sort(np.concatenate([train, validation])), np.arange(500))
     with pytest.raises(ValueError, match="n_splits"):

@@ -163,7 +163,7 @@ def test_no_more_validation_rows_than_asked_for_come_to_the_client(data):
 def test_cross_validation_as_in_memory(kind, data):
     X, y = data
     weights = np.random.default_rng(2).integers(0, 3, 300).astype(float)
-    folds, l1s = HashFolds(3, seed=1), [0.0, 1e-3, 1e-2]
+    folds, l1s = HashFolds(3, random_state=1), [0.0, 1e-3, 1e-2]
     local = AUCClassifierCV(l1s=l1s, cv=folds, tol=1e-13).fit(X, y, sample_weight=weights)
     lazy = containers(X)[kind]
     model = DaskAUCClassifierCV(l1s=l1s, cv=folds, tol=1e-13)

@@ -56,7 +56,7 @@ def test_auc_equals_scikit_learn_and_definition(ties, weighted, prevalence):
             weight = rng.choice([0.0, 0.3, 1.0, 7.0], y.size)
             weight[[0, 2]] = 1.0
         expected = roc_auc_score(y, score, sample_weight=weight)
-        assert roc_auc(y, score, weight) == pytest.approx(expected, abs=1e-13)
+        assert roc_auc(y, score, sample_weight=weight) == pytest.approx(expected, abs=1e-13)
         assert pairwise_auc(y, score, weight) == pytest.approx(expected, abs=1e-13)
 
 
@@ -102,8 +102,8 @@ def test_the_unit_of_weights_does_not_matter(unit):
     rng = np.random.default_rng(0)
     y, score, weight = rng.random(40) < 0.4, rng.integers(0, 9, 40), rng.uniform(0.1, 9.0, 40)
     expected = roc_auc_score(y, score, sample_weight=weight)
-    assert roc_auc(y, score, unit * weight) == pytest.approx(expected, abs=1e-13)
-    assert roc_auc(y, score, np.where(y, unit, 1.0) * weight) == pytest.approx(expected, abs=1e-13)
+    assert roc_auc(y, score, sample_weight=unit * weight) == pytest.approx(expected, abs=1e-13)
+    assert roc_auc(y, score, sample_weight=np.where(y, unit, 1.0) * weight) == pytest.approx(expected, abs=1e-13)
 
 
 def test_weights_are_left_as_they_are_and_rounding_leads_nowhere_beyond_one():
@@ -111,14 +111,14 @@ def test_weights_are_left_as_they_are_and_rounding_leads_nowhere_beyond_one():
     for _ in range(50):
         y, weight = np.repeat([0, 1], [13, 8]), rng.uniform(0.0, 9.0, 21)
         given_weight = weight.copy()
-        assert 1.0 - 1e-15 <= roc_auc(y, y, weight) <= 1.0
-        assert 0.0 <= roc_auc(y, -y, weight) <= 1e-15
+        assert 1.0 - 1e-15 <= roc_auc(y, y, sample_weight=weight) <= 1.0
+        assert 0.0 <= roc_auc(y, -y, sample_weight=weight) <= 1e-15
         np.testing.assert_array_equal(weight, given_weight)
 
 
 def test_class_without_weight_is_absent():
     with pytest.warns(UndefinedMetricWarning, match="one class"):
-        assert np.isnan(roc_auc([0, 1, 1], [1, 2, 3], [0, 1, 1]))
+        assert np.isnan(roc_auc([0, 1, 1], [1, 2, 3], sample_weight=[0, 1, 1]))
 
 
 scores_and_labels = st.lists(st.tuples(st.integers(-4, 4), st.booleans(), st.integers(0, 3)), min_size=2).filter(
@@ -130,11 +130,11 @@ scores_and_labels = st.lists(st.tuples(st.integers(-4, 4), st.booleans(), st.int
 @settings(max_examples=150, deadline=None)
 def test_auc_properties(rows):
     score, y, weight = (np.array(column) for column in zip(*rows, strict=True))
-    auc = roc_auc(y, score, weight)
+    auc = roc_auc(y, score, sample_weight=weight)
     assert auc == pytest.approx(pairwise_auc(y, score, weight), abs=1e-12)
-    assert roc_auc(y, -score, weight) == pytest.approx(1 - auc, abs=1e-12)
-    assert roc_auc(~y, score, weight) == pytest.approx(1 - auc, abs=1e-12)
-    assert roc_auc(y, np.exp(score / 3.0) - 7, weight) == pytest.approx(auc, abs=1e-12)
+    assert roc_auc(y, -score, sample_weight=weight) == pytest.approx(1 - auc, abs=1e-12)
+    assert roc_auc(~y, score, sample_weight=weight) == pytest.approx(1 - auc, abs=1e-12)
+    assert roc_auc(y, np.exp(score / 3.0) - 7, sample_weight=weight) == pytest.approx(auc, abs=1e-12)
     assert roc_auc(np.repeat(y, weight), np.repeat(score, weight)) == pytest.approx(auc, abs=1e-12)
 
 
@@ -157,7 +157,7 @@ def test_sensitivity_is_the_best_of_all_thresholds(rows, specificity):
     repeated = np.repeat(y, weight), np.repeat(score, weight)
     unit = Fraction(np.finfo(float).eps)
     for found, allowance in (
-        (sensitivity_at_specificity(y, score, specificity, weight), (4 + len(rows)) * unit),
+        (sensitivity_at_specificity(y, score, specificity, sample_weight=weight), (4 + len(rows)) * unit),
         (sensitivity_at_specificity(*repeated, specificity), 4 * unit),
     ):
         # a threshold that misses the specificity by rounding alone may count, and its sensitivity is not smaller
@@ -179,7 +179,7 @@ def test_sensitivity_equals_the_roc_curve():
 
 def test_rows_of_weight_zero_are_no_class():
     with pytest.raises(ValueError, match="0 positive and 2 negative"):
-        sensitivity_at_specificity([0, 0, 1, 1], [1.0, 2.0, 3.0, 4.0], 0.5, [1.0, 1.0, 0.0, 0.0])
+        sensitivity_at_specificity([0, 0, 1, 1], [1.0, 2.0, 3.0, 4.0], 0.5, sample_weight=[1.0, 1.0, 0.0, 0.0])
 
 
 def test_specificity_that_a_threshold_meets_exactly():
@@ -190,7 +190,7 @@ def test_specificity_that_a_threshold_meets_exactly():
     assert isinstance(sensitivity_at_specificity(y, score, 0.55), float)
     # 1 - 0.7 is larger than 0.3, by rounding; tenths as weights do not add up exactly
     assert sensitivity_at_specificity(y, score, 1 - 0.7) == pytest.approx(0.71)
-    assert sensitivity_at_specificity(y, score, 0.3, np.full(200, 0.1)) == pytest.approx(0.71)
+    assert sensitivity_at_specificity(y, score, 0.3, sample_weight=np.full(200, 0.1)) == pytest.approx(0.71)
 
 
 @pytest.mark.parametrize("ties", [False, True])
@@ -388,9 +388,9 @@ def test_the_interval_of_a_difference_stays_between_minus_one_and_one():
         (lambda: roc_auc([0, 1], [1, None]), "NaN"),  # type: ignore[arg-type]
         (lambda: roc_auc([0, 1], [1, {}]), "real numbers"),  # type: ignore[arg-type]
         (lambda: roc_auc([0, 1], [1j, 2]), "real numbers"),
-        (lambda: roc_auc([0, 1], [1, 2], [1, -1]), "not negative"),
-        (lambda: roc_auc([0, 1], [1, 2], [1, np.inf]), "finite"),
-        (lambda: roc_auc([0, 1], [1, 2], [1]), "one number for each of 2 labels"),
+        (lambda: roc_auc([0, 1], [1, 2], sample_weight=[1, -1]), "not negative"),
+        (lambda: roc_auc([0, 1], [1, 2], sample_weight=[1, np.inf]), "finite"),
+        (lambda: roc_auc([0, 1], [1, 2], sample_weight=[1]), "one number for each of 2 labels"),
         (lambda: roc_auc_columns([0, 1], [[1], [2]]), "boolean"),
         (lambda: roc_auc_columns([True, False], [1, 2]), "one row for each of 2 labels"),
         (lambda: roc_auc_ci([0, 1, 1], [1, 2, 3]), "2 positive and 1 negative"),

@@ -22,7 +22,7 @@ from vrspam.objective import SquaredPairLoss
 from vrspam.solvers import ExactFit
 from vrspam.solvers.base import Solution
 
-FOLDS = HashFolds(3, seed=5)
+FOLDS = HashFolds(3, random_state=5)
 SEARCH = GridSearch([1e-2, 1.0, 1e-1], [0.0, 1e-2, 1e3], 1e-13, 1000, None)  # the last l1 makes all coefficients 0
 
 

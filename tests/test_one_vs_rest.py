@@ -172,10 +172,12 @@ def test_measures_of_several_classes():
     np.testing.assert_allclose(
         metrics.hand_till_auc(y, shares), roc_auc_score(y, shares, multi_class="ovo", average="macro"), rtol=1e-12
     )
-    np.testing.assert_allclose(metrics.hand_till_auc(y, shares, weights), pairwise_hand_till(y, shares, weights))
+    np.testing.assert_allclose(
+        metrics.hand_till_auc(y, shares, sample_weight=weights), pairwise_hand_till(y, shares, weights)
+    )
     for c in (None, weights):
         np.testing.assert_allclose(
-            metrics.one_vs_rest_auc(y, shares, c),
+            metrics.one_vs_rest_auc(y, shares, sample_weight=c),
             roc_auc_score(y, shares, multi_class="ovr", average="macro", sample_weight=c),
             rtol=1e-12,
         )

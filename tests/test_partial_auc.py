@@ -76,7 +76,7 @@ def test_partial_auc_properties(rows, max_fpr):
         found, abs=1e-12
     )
     assert partial_auc(y, np.exp(score / 3.0), max_fpr=max_fpr, sample_weight=weight) == pytest.approx(found, abs=1e-12)
-    auc = roc_auc(y, score, weight)
+    auc = roc_auc(y, score, sample_weight=weight)
     assert partial_auc(y, score, max_fpr=1.0, sample_weight=weight) == pytest.approx(auc, abs=1e-12)
 
 

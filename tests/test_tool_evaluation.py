@@ -18,7 +18,8 @@ from vrspam.data import DataError
 from vrspam.metrics import delong_test
 from vrspam.model_selection.calibration import Sigmoid
 from vrspam.plotting.style import new_figure, save_figure
-from vrspam.tool.evaluation import Bin, calibration_error, compare, evaluate, lift, reliability, score_file, verdict
+from vrspam.tool import compare
+from vrspam.tool.evaluation import Bin, calibration_error, evaluate, lift, reliability, score_file, verdict
 from vrspam.tool.pictures import comparison_picture
 from vrspam.tool.prediction import predict
 
@@ -171,7 +172,8 @@ def test_two_models_are_compared_at_the_confidence_asked_for(table):
     path, frame = table
     X, positive = frame[["größe 0", "größe 1"]].to_numpy(), (frame["sick"] == "yes").to_numpy()
     coefs = ((1.0, 0.5), (0.2, -1.0))
-    test, labels, scores = compare(tuple(make_model(coef) for coef in coefs), path, confidence=0.6)
+    first, second = (make_model(coef) for coef in coefs)
+    test, labels, scores = compare(first, second, path, confidence=0.6)
     np.testing.assert_array_equal(labels, positive)
     for found, coef in zip(scores, coefs, strict=True):
         np.testing.assert_allclose(found, X @ coef + 1 / 3, rtol=1e-12)
@@ -274,7 +276,7 @@ def test_convergence_of_a_fit():
         plotting.plot_convergence({"passes": [1]}, ax=axes())
 
 
-@pytest.mark.parametrize("bad", [{"y_true": [1, 1], "scores": [1, 2]}, {"y_true": [0, 1], "scores": [[1], [2]]}])
+@pytest.mark.parametrize("bad", [{"y_true": [1, 1], "y_score": [1, 2]}, {"y_true": [0, 1], "y_score": [[1], [2]]}])
 def test_bad_curves(bad):
     with pytest.raises(ValueError, match=r"two classes|one number for each row"):
         plotting.plot_roc(**bad, ax=axes())

@@ -11,6 +11,8 @@
 True
 """
 
+__all__ = ["SKOPS_TYPES"]
+
 SKOPS_TYPES = [
     "builtins.frozenset",  # the categories of a column
     "vrspam.estimators._online._Stream",

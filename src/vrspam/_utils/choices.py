@@ -2,8 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from collections.abc import Iterable
+from typing import Any, Literal, get_args
 
 SelectionRule = Literal["best", "one-standard-error", "blend"]  # how a point and a feature map are chosen
 Selection = Literal["auto", SelectionRule]
 SELECTION_RULES: tuple[str, ...] = get_args(Selection)
+BRITISH_AND_AMERICAN = (("centred", "centered"), ("standardised", "standardized"))
+
+
+def usual_spelling(word: Any, known: Iterable[str]) -> Any:
+    """The one of `known` that a word is in British or in American spelling; anything else stays what it is.
+
+    >>> usual_spelling("centered", ["paper", "centred"]), usual_spelling("standardised", ["linear", "standardized"])
+    ('centred', 'standardized')
+    """
+    if isinstance(word, str):
+        for pair in BRITISH_AND_AMERICAN:
+            if word in pair:
+                return next((other for other in pair if other in known), word)
+    return word

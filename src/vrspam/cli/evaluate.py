@@ -62,23 +62,22 @@ def evaluate(
         raise typer.BadParameter("there is no interval of a partial AUC with --weights", param_hint="--max-fpr")
     read = {"format": format, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
     options.check_output("--html", html, model, data)
-    from vrspam.tool import evaluation, load_model
+    from vrspam.tool import load_model
+    from vrspam.tool.evaluation import evaluate_file
 
     with warnings_as_lines():
         loaded = load_model(model)
-        rows = evaluation.score_rows(
-            loaded, data, weights=weights, skip_errors=skip_errors, progress=err.is_terminal, **read
-        )
-        found = evaluation.evaluate(
+        found = evaluate_file(
             loaded,
-            rows.positive,
-            rows.scores,
+            data,
+            weights=weights,
             confidence=confidence,
             cost_ratio=cost_ratio,
             recall=recall,
             max_fpr=max_fpr,
-            notes=rows.notes,
-            weights=rows.weights,
+            skip_errors=skip_errors,
+            progress=err.is_terminal,
+            **read,
         )
         if html is not None:
             from vrspam.tool.pages import evaluation_page
@@ -130,13 +129,13 @@ def compare(
     options.check_output("--html", html, model_a, model_b, data)
     if picture is not None:
         require("plots", "matplotlib")
-    from vrspam.tool import evaluation, load_model
+    from vrspam.tool import comparison, load_model
+    from vrspam.tool.evaluation import verdict
 
     with warnings_as_lines():
         models = load_model(model_a), load_model(model_b)
-        test, positive, (a, b) = evaluation.compare(
-            models, data, confidence=confidence, skip_errors=skip_errors, **read
-        )
+        found = comparison.compare(*models, data, confidence=confidence, skip_errors=skip_errors, **read)
+    test, positive, (a, b) = found
     name_a, name_b = model_a.name, model_b.name
     if model_a == model_b:
         name_b += " (again)"
@@ -148,11 +147,7 @@ def compare(
         from vrspam.tool.pictures import comparison_picture
 
         save_figure(comparison_picture(positive, scores, max_fpr), picture)
-    partial = None
-    if max_fpr is not None:
-        from vrspam.metrics import partial_auc_test
-
-        partial = partial_auc_test(positive, a, b, max_fpr=max_fpr, confidence=confidence)
+    partial = None if max_fpr is None else found.partial_test(max_fpr)
     if html is not None:
         from vrspam.tool.pages import comparison_page
 
@@ -165,11 +160,11 @@ def compare(
         print_json({name: None if value != value else value for name, value in values.items()})
         return
     _describe_test(test, name_a, name_b, "AUC", f"DeLong, paired, {positive.size:,} rows")
-    tell(evaluation.verdict(test, name_a, name_b))
+    tell(verdict(test, name_a, name_b))
     if partial is not None and max_fpr is not None:
         part = f"up to {100 * max_fpr:g} % false positives, standardised; paired"
         _describe_test(partial, name_a, name_b, "partial AUC", part)
-        tell(evaluation.verdict(partial, name_a, name_b, "partial AUC"))
+        tell(verdict(partial, name_a, name_b, "partial AUC"))
     for path in (picture, html):
         if path is not None:
             say(str(path))

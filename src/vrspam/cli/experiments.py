@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 class ScalingName(StrEnum):
     published = "published"
     standardised = "standardised"
+    standardized = "standardized"  # the same, see `usual_spelling`
     unit_rows = "unit-rows"
 
 

@@ -226,7 +226,7 @@ _OPTIONS = {
         *("confidence", "recall", "cost_ratio", "skip_errors", "zero_based", "max_fpr", "private"),
         *("dates", "weights", "groups", "time", "selection", "encoding", "holdout", "by", "rows"),
     )
-} | {"n_splits": "--folds", "ids": "--id", "n_jobs": "--jobs"}
+} | {"n_splits": "--folds", "ids": "--id", "n_jobs": "--jobs", "random_state": "--seed"}
 _VALUES = {
     Parameter("zero_based", False): "--one-based",
     Parameter("on_error", "skip"): "--skip-errors",

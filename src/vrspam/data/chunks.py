@@ -92,11 +92,28 @@ class RoundedColumns:
 class Chunks:
     """A stream of (X, y) blocks of bounded memory, which can be gone through again; made by `read_chunks`.
 
-    With `raw` the rows of a table are not encoded: X is an arrow table, categories are text, and missing values stay
-    missing (NaN in arrays). With `name_rounded` a warning names the columns whose integers lose digits as floats, once.
-    With `lenient`, text in columns of numbers is missing, and rows without a label are left out. With `compared`,
-    `unseen` counts what rows hold that the schema does not know (not for LIBSVM). With `on_error="keep"`, for rows
-    without labels, blocks are (X, labels or None, kept columns, broken rows): see `BrokenRow`.
+    Parameters
+    ----------
+    source : Source
+        The files and their reader.
+    schema : Schema
+        How columns become features.
+    unknown, sparse, chunk_rows, progress
+        As in `read_chunks`.
+    keep : sequence of str
+        Columns to hand on with each block, as they are.
+    on_error : {"raise", "skip", "keep"}, default="raise"
+        As in `read_chunks`. With "keep", for rows without labels, blocks are (X, labels or None, kept columns, broken
+        rows): see `BrokenRow`.
+    raw : bool, default=False
+        Do not encode the rows of a table: X is an arrow table, categories are text, and missing values stay missing
+        (NaN in arrays).
+    name_rounded : bool, default=False
+        Name the columns whose integers lose digits as floats in a warning, once.
+    lenient : bool, default=False
+        Take text in columns of numbers as missing, and leave out rows without a label.
+    compared : bool, default=False
+        Count what rows hold that the schema does not know in `unseen` (not for LIBSVM).
 
     Attributes
     ----------
@@ -117,6 +134,16 @@ class Chunks:
         thousand in full.
     n_skipped_, n_skipped_rows_ : int
         How many parts were left out, and how many rows they are known to hold.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from vrspam.data import read_chunks
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "rows.csv"
+    >>> _ = path.write_text("age,sex,sick\\n30,f,no\\n40,m,yes\\n50,f,yes\\n")
+    >>> chunks = read_chunks(path, "sick")
+    >>> chunks.feature_names_, chunks.classes.tolist()
+    (('age', 'sex=f', 'sex=m'), ['no', 'yes'])
     """
 
     def __init__(

@@ -67,7 +67,26 @@ class NoLabel(str):
 
 
 class Skipped(NamedTuple):
-    """Rows that were left out: `rows` is None where their number cannot be known."""
+    """Rows that were left out of a file.
+
+    Attributes
+    ----------
+    file : str
+    block : int or None
+        The number of the block, where the file has blocks.
+    where : str or None
+        The place in the file, in words: a line, say.
+    rows : int or None
+        How many rows; None where that cannot be known.
+    reason : str
+
+    Examples
+    --------
+    >>> from vrspam.data import Skipped
+    >>> left_out = Skipped("rows.csv", None, "line 3", 1, "3 fields where the header has 2")  # of `Chunks.skipped_`
+    >>> print(f"{left_out.file}, {left_out.where}: {left_out.reason}")
+    rows.csv, line 3: 3 fields where the header has 2
+    """
 
     file: str
     block: int | None

@@ -161,7 +161,7 @@ class DaskScores(AUCClassifierBase):
         scores, y, weights = (dask.compute(part)[0] for part in (self.decision_function(X), y, sample_weight))
         y = column_or_1d(y)
         self._refuse_unknown_labels(y)
-        return metrics.roc_auc(y == self.classes_[1], scores, weights)
+        return metrics.roc_auc(y == self.classes_[1], scores, sample_weight=weights)
 
     def _by_block(self, X, function, dtype):
         check_is_fitted(self, "coef_")
@@ -202,6 +202,8 @@ class DaskAUCClassifier(DaskScores, ClusterClassifier):
         As in `vrspam.AUCClassifier`.
     loss : "squared"
         Another loss needs the rows themselves in one place.
+    max_fpr : None
+        It needs another loss.
 
     Attributes
     ----------
@@ -264,7 +266,7 @@ class DaskAUCClassifierCV(DaskScores, ClusterClassifierCV):
         As in `vrspam.AUCClassifierCV`, for columns of numbers, in which NaN is a missing value. Maps
         are learnt from the 50,000 rows with the smallest hashes, without labels; each takes two passes over the data.
         From 15,000 rows on several maps are first compared on a part of that sample, and at most two go on.
-    n_jobs, random_state
+    n_jobs, random_state, verbose
         As in `vrspam.AUCClassifierCV`; an integer `random_state` is the seed of the folds.
 
     Attributes

@@ -209,7 +209,7 @@ class SparkScores(AUCClassifierBase):
         labels = np.array(found.column("label").to_pylist())
         self._refuse_unknown_labels(labels)
         weights = None if sample_weight is None else found.column("weight").to_numpy()
-        return metrics.roc_auc(labels == self.classes_[1], found.column("score").to_numpy(), weights)
+        return metrics.roc_auc(labels == self.classes_[1], found.column("score").to_numpy(), sample_weight=weights)
 
 
 class SparkAUCClassifier(SparkScores, ClusterClassifier):
@@ -233,6 +233,8 @@ class SparkAUCClassifier(SparkScores, ClusterClassifier):
         As in `vrspam.AUCClassifier`.
     loss : "squared"
         Another loss needs the rows themselves in one place.
+    max_fpr : None
+        It needs another loss.
 
     Attributes
     ----------
@@ -248,6 +250,15 @@ class SparkAUCClassifier(SparkScores, ClusterClassifier):
     Notes
     -----
     Classic Spark sessions only: Spark Connect has no tree of sums. The workers need this package.
+
+    Examples
+    --------
+    A Spark session is needed: examples/spark_frame.py and tests/test_spark.py start one.
+
+    >>> from vrspam.distributed import SparkAUCClassifier
+    >>> frame = spark.createDataFrame(customers)  # doctest: +SKIP
+    >>> model = SparkAUCClassifier().fit(frame, "leaves")  # doctest: +SKIP
+    >>> model.transform(frame).select("score").show(3)  # doctest: +SKIP
     """
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -292,7 +303,7 @@ class SparkAUCClassifierCV(SparkScores, ClusterClassifierCV):
         As in `vrspam.AUCClassifierCV`, of the encoded columns, with missing numbers as they are. Maps
         are learnt from the 50,000 rows with the smallest hashes, without labels; each takes two passes over the data.
         From 15,000 rows on several maps are first compared on a part of that sample, and at most two go on.
-    n_jobs, random_state
+    n_jobs, random_state, verbose
         As in `vrspam.AUCClassifierCV`; an integer `random_state` is the seed of the folds.
 
     Attributes
@@ -309,6 +320,16 @@ class SparkAUCClassifierCV(SparkScores, ClusterClassifierCV):
     -----
     `corrected_score_` and `corrected_interval_` are left out: the choice would be made anew some hundred times, at all
     points of the grid, by the driver alone.
+
+    Examples
+    --------
+    A Spark session is needed: examples/spark_frame.py and tests/test_spark.py start one.
+
+    >>> from vrspam.distributed import SparkAUCClassifierCV
+    >>> frame = spark.createDataFrame(customers)  # doctest: +SKIP
+    >>> model = SparkAUCClassifierCV().fit(frame, "leaves")  # doctest: +SKIP
+    >>> print(f"cross-validated AUC {model.best_score_:.3f}")  # doctest: +SKIP
+    >>> model.transform(frame).select("score", "probability").show(3)  # doctest: +SKIP
     """
 
     _collector = "driver"

@@ -425,7 +425,7 @@ class AUCClassifierBase(DocumentationLink, ClassifierMixin, BaseEstimator):
         if on_device:
             positive = array_api.is_label(y, self.classes_[1], scores)
             return float(metrics.roc_auc_columns(positive, scores[:, None], sample_weight)[0])
-        return metrics.roc_auc(y == self.classes_[1], scores, sample_weight)
+        return metrics.roc_auc(y == self.classes_[1], scores, sample_weight=sample_weight)
 
     def _refuse_unknown_labels(self, y) -> None:
         """An error if y, a vector, holds labels that fit has not seen: they are neither positive nor negative."""

@@ -30,7 +30,7 @@ from vrspam.estimators.exact import ExactSolver
 from vrspam.estimators.explained import ExplainedScores
 from vrspam.features import FeatureMap
 from vrspam.features.frames import is_frame
-from vrspam.features.mapped import NAMES, SINGLE_NAMES, MappedArray, is_plain, named_maps
+from vrspam.features.mapped import SPELLED_NAMES, MappedArray, is_plain, named_maps
 from vrspam.features.tables import FrameReading
 from vrspam.inspection import (
     MOST_COLUMNS,
@@ -120,8 +120,8 @@ class AUCClassifierCV(ExplainedScores):
     features : str, transformer, list of these, or dict, default="linear"
         "linear": the columns as they are. Otherwise the score is linear in features of them, made block by block by a
         transformer that never sees labels (`vrspam.features`); the map and the penalties are chosen together.
-        "standardized": each column with mean 0 and deviation 1, categories one-hot. "additive": a smooth curve for each
-        column. "kernel": curves and interactions, with bandwidths 0.3, 1 and 3.
+        "standardized", or "standardised": each column with mean 0 and deviation 1, categories one-hot. "additive": a
+        smooth curve for each column. "kernel": curves and interactions, with bandwidths 0.3, 1 and 3.
         "kernel alone": the same without the curves. "trees": shared leaves of random trees, of depths 2, 4 and 7.
         "auto": all of these, eleven maps (but as "linear" on more than 5,000 columns, and without maps of more than
         5,000 features). One of them alone is named as in `selection_`, for
@@ -290,7 +290,7 @@ class AUCClassifierCV(ExplainedScores):
         "cv": ["cv_object"],
         "selection": [StrOptions(set(SELECTION_RULES))],
         "calibration": [StrOptions(set(METHODS)), None],
-        "features": [StrOptions({*NAMES, *SINGLE_NAMES}), list, tuple, dict, HasMethods(["fit", "transform"])],
+        "features": [StrOptions(SPELLED_NAMES), list, tuple, dict, HasMethods(["fit", "transform"])],
         "tol": PENALTY_CONSTRAINTS["tol"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "n_jobs": [Integral, None],

@@ -248,4 +248,4 @@ class OneVsRestAUC(AUCClassifierBase):
         """
         scores, y = self.decision_function(X), column_or_1d(y)
         self._refuse_unknown_labels(y)
-        return metrics.one_vs_rest_auc(y, scores, sample_weight, labels=self.classes_)
+        return metrics.one_vs_rest_auc(y, scores, sample_weight=sample_weight, labels=self.classes_)

@@ -9,6 +9,7 @@ from typing import Any
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from vrspam._utils.choices import usual_spelling
 from vrspam._utils.progress import StatusLine
 from vrspam.estimators.base import CHOSEN_PENALTY, PENALTY_CONSTRAINTS, AUCClassifierBase, generator, resolve_l2
 from vrspam.moments import ClassMoments
@@ -16,6 +17,8 @@ from vrspam.objective import PenaltyFamily
 from vrspam.solvers.base import run, target_gap
 from vrspam.solvers.row_gradients import TrainingRows
 from vrspam.solvers.vrspam import VRSPAM, objective_on_rows, variant_that_runs
+
+VARIANTS = ("paper", "centred", "accelerated")
 
 
 class VRSPAMClassifier(AUCClassifierBase):
@@ -47,7 +50,8 @@ class VRSPAMClassifier(AUCClassifierBase):
         Of "mcp" (default 3.0) and "scad" (3.7).
     variant : {"accelerated", "centred", "paper"}, default="accelerated"
         "paper" is Algorithm 1 of the paper as printed: rows drawn uniformly, started from one pass of SPAM, last
-        iterate as next anchor. "centred" takes the gradient about the class means and draws rows by their norm.
+        iterate as next anchor. "centred", or "centered", takes the gradient about the class means and draws rows by
+        their norm.
         "accelerated" adds Katyusha momentum to that. With l1 > 0, where momentum gains nothing, "accelerated"
         runs as "centred"; on a sparse X with l1 > 0 both run with pairs of rows, in O(nonzeros) a step.
         `variant_` is the one that ran.
@@ -127,7 +131,7 @@ class VRSPAMClassifier(AUCClassifierBase):
     _parameter_constraints: dict = {
         **PENALTY_CONSTRAINTS,
         **CHOSEN_PENALTY,
-        "variant": [StrOptions({"paper", "centred", "accelerated"})],
+        "variant": [StrOptions({*VARIANTS, "centered"})],
         "step_size": [StrOptions({"auto", "theory"}), Interval(Real, 0, None, closed="neither")],
         "inner_steps": [None, Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -195,7 +199,7 @@ class VRSPAMClassifier(AUCClassifierBase):
         l2, l1 = resolve_l2(self.l2, moments), float(self.l1)
         rows = TrainingRows(data.X, data.y == classes[1], data.weights, moments)
         objective = objective_on_rows(rows, l2, l1, PenaltyFamily(self.penalty, self.gamma))
-        variant = variant_that_runs(self.variant, objective.penalty, rows.is_sparse)
+        variant = variant_that_runs(usual_spelling(self.variant, VARIANTS), objective.penalty, rows.is_sparse)
         solver = VRSPAM(
             rows,
             variant,

@@ -12,6 +12,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from vrspam._utils.choices import usual_spelling
 from vrspam.data.registry.entries import set_info
 
 GRID = "grid"  # replaces the name of an algorithm in runs whose result all algorithms use
@@ -167,6 +168,7 @@ class Protocol:
             set_info(name)
         if self.runs < 1:
             raise ValueError(f"runs must be at least 1, got {self.runs}.")
+        object.__setattr__(self, "scaling", usual_spelling(self.scaling, SCALINGS))
         if self.scaling not in SCALINGS:
             raise ValueError(f"scaling must be one of {', '.join(SCALINGS)}, got {self.scaling!r}.")
         if self.cv not in CV_WAYS:

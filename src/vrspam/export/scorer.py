@@ -25,7 +25,17 @@ NUMBER, TEXT, DATE = "number", "text", "date"
 
 
 class NotExportable(WordedError):
-    """A model, or a part of one, that the format cannot hold; the message says why."""
+    """A model, or a part of one, that the format cannot hold; the message says why.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from vrspam import OneVsRestAUC
+    >>> from vrspam.export import to_sql
+    >>> to_sql(OneVsRestAUC().fit(*load_iris(return_X_y=True)))
+    Traceback (most recent call last):
+    vrspam.export.scorer.NotExportable: OneVsRestAUC has 3 scores for each row: export an estimator of two classes ...
+    """
 
 
 @dataclass(frozen=True)
@@ -179,6 +189,16 @@ class Scorer:
         Mean and deviation of the columns of numbers in training, where curves do not tell.
     is_numeric : tuple of bool
         Whether each column holds numbers; the others hold categories.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from vrspam import AUCClassifierCV
+    >>> from vrspam.export import scorer_of
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> scorer = scorer_of(AUCClassifierCV(features="standardized").fit(X, y))
+    >>> len(scorer.effects), scorer.kernels, scorer.trees
+    (30, (), ())
     """
 
     inputs: tuple[Input, ...]

@@ -41,6 +41,15 @@ _MAPS: dict[str, type[FeatureMap]] = {
 def map_from_dict(plain: Mapping[str, Any]) -> FeatureMap:
     """Return the fitted map that its `to_dict` wrote, of whichever class.
 
+    Parameters
+    ----------
+    plain : dict
+        What `to_dict` of a fitted map returned, or the same read from JSON.
+
+    Returns
+    -------
+    FeatureMap
+
     Examples
     --------
     >>> import numpy as np

@@ -35,7 +35,14 @@ class LinearFeatures(FeatureMap):
     ----------
     encoders_ : list
         How each column is encoded.
-    n_features_out_ : int
+    column_slices_ : list of slice
+        Where the features of each column are.
+    grouped_categories_ : list
+        Columns of more than `max_categories` categories: their names, and how many were kept and grouped.
+    n_rows_held_ : int
+        0: the map holds no row of the training table.
+    n_features_in_, n_features_out_ : int
+        Columns, and features.
 
     Examples
     --------
@@ -127,7 +134,12 @@ class AdditiveFeatures(FeatureMap):
         How each column is encoded: functions as tables between which is interpolated linearly.
     column_slices_ : list of slice
         Where the features of each column are.
-    n_features_out_ : int
+    grouped_categories_ : list
+        Columns of more than `max_categories` categories: their names, and how many were kept and grouped.
+    n_rows_held_ : int
+        0: the map holds no row of the training table.
+    n_features_in_, n_features_out_ : int
+        Columns, and features.
 
     References
     ----------

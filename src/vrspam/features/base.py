@@ -93,7 +93,14 @@ def _rare_name(names: Sequence[str]) -> str:
 
 
 class FeatureMap(DocumentationLink, TransformerMixin, BaseEstimator):
-    """Base class of the maps: each column is encoded separately, as `_curves` defines; labels are never used."""
+    """Base class of the maps: each column is encoded separately, as `_curves` defines; labels are never used.
+
+    Examples
+    --------
+    >>> from vrspam.features import AdditiveFeatures, FeatureMap
+    >>> isinstance(AdditiveFeatures(), FeatureMap)
+    True
+    """
 
     encoders_: list[Encoder]
     max_categories: int
@@ -345,7 +352,17 @@ class FeatureMap(DocumentationLink, TransformerMixin, BaseEstimator):
     _transform_block = _encode  # overridden by maps whose features are not those of single columns
 
     def get_feature_names_out(self, input_features=None) -> np.ndarray:
-        """Return the name of each feature: that of its column, and what it is."""
+        """Return the name of each feature: that of its column, and what it is.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Names of the columns, where `fit` saw none.
+
+        Returns
+        -------
+        ndarray of str
+        """
         check_is_fitted(self, "encoders_")
         columns = _check_feature_names_in(self, input_features)
         names = [n for encoder, column in zip(self.encoders_, columns, strict=True) for n in encoder.names(str(column))]
@@ -368,7 +385,16 @@ class FeatureMap(DocumentationLink, TransformerMixin, BaseEstimator):
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
-        """Return the fitted map that `to_dict` wrote; arrays may have become lists on the way (JSON)."""
+        """Return the fitted map that `to_dict` wrote; arrays may have become lists on the way (JSON).
+
+        Parameters
+        ----------
+        plain : dict
+
+        Returns
+        -------
+        FeatureMap
+        """
         if not isinstance(plain, Mapping) or plain.get("map") != cls.__name__:
             raise ValueError(f"This is not a stored {cls.__name__}: save the model again.")
         new = cls(**plain["params"])

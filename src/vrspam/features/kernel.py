@@ -66,7 +66,14 @@ class KernelFeatures(LandmarkFeatures):
         1 / (2 (b s)²).
     additive_ : AdditiveFeatures or None
     additive_scale_ : float
-    n_features_out_ : int
+    encoders_ : list
+        How each column becomes ranks.
+    column_slices_ : list of slice
+        Where those of each column are.
+    grouped_categories_ : list
+        Columns of more than `max_categories` categories: their names, and how many were kept and grouped.
+    n_features_in_, n_features_out_ : int
+        Columns, and features.
 
     References
     ----------
@@ -173,7 +180,16 @@ class KernelFeatures(LandmarkFeatures):
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
-        """Return the fitted map that `to_dict` wrote; arrays may have become lists on the way (JSON)."""
+        """Return the fitted map that `to_dict` wrote; arrays may have become lists on the way (JSON).
+
+        Parameters
+        ----------
+        plain : dict
+
+        Returns
+        -------
+        FeatureMap
+        """
         new = super().from_dict(plain)
         new.landmarks_ = np.asarray(plain["landmarks"], dtype=np.float64)
         new.gamma_ = float(plain["gamma"])

@@ -101,7 +101,17 @@ class LandmarkFeatures(FeatureMap):
         return self.whitening_.shape[1] + (0 if self.additive_ is None else self.additive_.n_features_out_)
 
     def get_feature_names_out(self, input_features=None) -> np.ndarray:
-        """Return the name of each feature: the additive ones, if there are any, then those of the kernel, numbered."""
+        """Return the name of each feature: the additive ones, if there are any, then those of the kernel, numbered.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Names of the columns, where `fit` saw none.
+
+        Returns
+        -------
+        ndarray of str
+        """
         super().get_feature_names_out(input_features)  # checks that the map is fitted and the names fit
         kernel = np.array([f"{self.kernel_name}{r}" for r in range(self.whitening_.shape[1])], dtype=object)
         if self.additive_ is None:
@@ -114,7 +124,16 @@ class LandmarkFeatures(FeatureMap):
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
-        """Return the fitted map that `to_dict` wrote; arrays may have become lists on the way (JSON)."""
+        """Return the fitted map that `to_dict` wrote; arrays may have become lists on the way (JSON).
+
+        Parameters
+        ----------
+        plain : dict
+
+        Returns
+        -------
+        FeatureMap
+        """
         new = super().from_dict(plain)
         new.whitening_ = np.asarray(plain["whitening"], dtype=np.float64)
         if not np.isfinite(new.whitening_).all():

@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
+from vrspam._utils.choices import usual_spelling
 from vrspam._utils.messages import Parameter, WordedError
 from vrspam._utils.warnings import warn
 from vrspam.features.additive import AdditiveFeatures, LinearFeatures
@@ -45,6 +46,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
 }
 NAMES = ("linear", "standardized", "additive", "kernel", "kernel alone", "trees", "auto")
 SINGLE_NAMES = tuple(name for name in CANDIDATES if name not in NAMES)
+SPELLED_NAMES = {*NAMES, *SINGLE_NAMES, "standardised"}  # what is accepted
 LINEAR_IN_A_LIST = (
     "features: in a list 'linear' means 'standardized' until the next version; then it will mean the columns as they "
     "are, as it does alone: write 'standardized'."
@@ -143,6 +145,7 @@ def named_maps(features: Any, seed: int | None) -> dict[str, Any]:
     """
     maps: dict[str, Any] = {}
     if isinstance(features, str):
+        features = usual_spelling(features, NAMES)
         if features not in NAMES + SINGLE_NAMES:
             raise ValueError(f"features is {features!r}, but must be one of {NAMES}, a transformer or a list of them.")
         features = "standardized" if features == "linear" else features

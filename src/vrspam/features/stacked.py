@@ -38,7 +38,14 @@ class StackedFeatures(FeatureMap):
         The fitted maps.
     map_slices_ : list of slice
         Where the features of each map are.
-    n_features_out_ : int
+    encoders_ : list
+        The encoders of each column in all maps, one map after the other.
+    column_slices_ : list of slice
+        Where what they give is.
+    grouped_categories_ : list
+        Columns of more than `max_categories` categories: their names, and how many were kept and grouped.
+    n_features_in_, n_features_out_ : int
+        Columns, and features.
     n_rows_held_ : int
         Rows of the training table that the maps hold, added up; maps with the same landmarks hold the same rows.
 
@@ -157,7 +164,17 @@ class StackedFeatures(FeatureMap):
         return np.sum(found, axis=0)
 
     def get_feature_names_out(self, input_features=None) -> np.ndarray:
-        """Return the name of each feature: the number of its map, and its name there."""
+        """Return the name of each feature: the number of its map, and its name there.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Names of the columns, where `fit` saw none.
+
+        Returns
+        -------
+        ndarray of str
+        """
         check_is_fitted(self, "maps_")
         names = []
         for number, part in enumerate(self.maps_):
@@ -171,7 +188,16 @@ class StackedFeatures(FeatureMap):
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
-        """Return the fitted map that `to_dict` wrote; arrays may have become lists on the way (JSON)."""
+        """Return the fitted map that `to_dict` wrote; arrays may have become lists on the way (JSON).
+
+        Parameters
+        ----------
+        plain : dict
+
+        Returns
+        -------
+        FeatureMap
+        """
         if not isinstance(plain, Mapping) or plain.get("map") != cls.__name__:
             raise ValueError(f"This is not a stored {cls.__name__}: save the model again.")
         maps = []

@@ -65,7 +65,14 @@ class TreeFeatures(LandmarkFeatures):
         Rows of the training table among the landmarks.
     whitening_ : ndarray of shape (m, r)
         K^(-1/2), without the directions of eigenvalues below 1e-6 of the largest.
-    n_features_out_ : int
+    encoders_ : list
+        How each column becomes numbers of quantiles, or categories.
+    column_slices_ : list of slice
+        Where those of each column are.
+    grouped_categories_ : list
+        Columns of more than `max_categories` categories: their names, and how many were kept and grouped.
+    n_features_in_, n_features_out_ : int
+        Columns, and features.
 
     References
     ----------
@@ -189,7 +196,16 @@ class TreeFeatures(LandmarkFeatures):
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
-        """Return the fitted map that `to_dict` wrote; arrays may have become lists on the way (JSON)."""
+        """Return the fitted map that `to_dict` wrote; arrays may have become lists on the way (JSON).
+
+        Parameters
+        ----------
+        plain : dict
+
+        Returns
+        -------
+        FeatureMap
+        """
         from vrspam import kernels
 
         new = super().from_dict(plain)

@@ -1,5 +1,7 @@
 """Reading a model column by column: curves with bands from the folds, importances, interactions, parts of a score."""
 
+# ruff: noqa: F401 (names that are not in `__all__` are for the other rooms of this package)
+
 from vrspam.inspection.interactions import Axis, Interactions, PairEffect
 from vrspam.inspection.parts import (
     INTERACTIONS,
@@ -13,21 +15,4 @@ from vrspam.inspection.parts import (
 from vrspam.inspection.reading import MOST_COLUMNS, FittedScorer, ScoreReading, read_later, read_score
 from vrspam.inspection.shapes import Shape
 
-__all__ = [
-    "INTERACTIONS",
-    "MOST_COLUMNS",
-    "Axis",
-    "FittedScorer",
-    "Interactions",
-    "PairEffect",
-    "Places",
-    "ScoreReading",
-    "Shape",
-    "column_groups",
-    "distinct",
-    "importances",
-    "keeps_columns_apart",
-    "parts_of_score",
-    "read_later",
-    "read_score",
-]
+__all__ = ["Axis", "PairEffect", "Shape"]  # what estimators hand out

@@ -32,6 +32,13 @@ class Axis(NamedTuple):
     edges : ndarray or None
         For numbers: the limits of the bins, one more than there are bins of numbers; a bin of missing values comes
         last.
+
+    Examples
+    --------
+    >>> from vrspam.inspection import Axis
+    >>> axis = Axis("sex", ("f", "m"), None)  # of `PairEffect.columns`
+    >>> axis.name, axis.labels
+    ('sex', ('f', 'm'))
     """
 
     name: str
@@ -50,6 +57,16 @@ class PairEffect(NamedTuple):
         columns and beyond the pairs named before.
     values : ndarray of shape (bins of the first column, bins of the second)
         Mean of the interactions over the rows in each cell; NaN where there are fewer than three rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vrspam import AUCClassifierCV
+    >>> X = np.random.default_rng(0).standard_normal((300, 2))
+    >>> model = AUCClassifierCV([0.1], features="kernel 1", random_state=0).fit(X, X[:, 0] * X[:, 1] > 0)
+    >>> (effect,) = model.pair_effects_
+    >>> effect.names, effect.share > 0.5
+    (('x0', 'x1'), True)
     """
 
     columns: tuple[Axis, Axis]

@@ -48,6 +48,16 @@ class Shape(NamedTuple):
         What a category that training did not have adds (or a missing value, where none was missing).
     extend : bool
         Whether the curve goes on as a straight line outside the grid; otherwise it stays at its last value.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vrspam import AUCClassifierCV
+    >>> X = np.random.default_rng(0).standard_normal((300, 2))
+    >>> model = AUCClassifierCV([0.1], features="additive").fit(X, X[:, 0] ** 2 > 1)
+    >>> shape = model.shape_functions_["x0"]
+    >>> bool(shape.contribution[0] > 0 > shape.contribution[shape.grid.size // 2])  # high at both ends
+    True
     """
 
     name: str

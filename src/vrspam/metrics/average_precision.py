@@ -34,6 +34,7 @@ def average_precision_columns(
     Examples
     --------
     >>> import numpy as np
+    >>> from vrspam.metrics import average_precision_columns
     >>> scores = np.array([[0.1, 3.0], [0.4, 3.0], [0.35, 3.0], [0.8, 3.0]])
     >>> average_precision_columns(np.array([False, False, True, True]), scores).round(4).tolist()
     [0.8333, 0.5]

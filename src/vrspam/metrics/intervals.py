@@ -21,8 +21,25 @@ IntervalMethod = Literal["logit", "plain", "newcombe", "pairs", "score"]
 class AUCInterval:
     """An AUC with its confidence interval ``[low, high]`` and DeLong's standard error.
 
-    `method` says how the interval was computed: see :func:`roc_auc_ci`, and :func:`partial_auc_ci`, whose partial AUC
-    is `auc` here.
+    Attributes
+    ----------
+    auc : float
+        The AUC, or the partial AUC of :func:`partial_auc_ci`.
+    low, high : float
+        The interval.
+    standard_error : float
+        DeLong's.
+    confidence : float
+        Nominal coverage of the interval.
+    method : str
+        How the interval was computed: see :func:`roc_auc_ci` and :func:`partial_auc_ci`.
+
+    Examples
+    --------
+    >>> from vrspam.metrics import roc_auc_ci
+    >>> found = roc_auc_ci([0, 0, 0, 0, 1, 1, 1, 1], [1, 2, 3, 5, 4, 6, 7, 8])
+    >>> print(f"{found.auc:.2f}, {found.confidence:.0%} interval {found.low:.2f} to {found.high:.2f} ({found.source})")
+    0.94, 95% interval 0.51 to 0.99 (Newcombe)
     """
 
     auc: float
@@ -40,7 +57,30 @@ class AUCInterval:
 
 @dataclass(frozen=True)
 class DeLongTest:
-    """Two AUCs on the same rows, and their difference a - b with its interval and two-sided test."""
+    """Two AUCs on the same rows, and their difference a - b with its interval and two-sided test.
+
+    Attributes
+    ----------
+    auc_a, auc_b : float
+        The AUCs, or partial AUCs, of the two scores.
+    difference : float
+        auc_a - auc_b.
+    standard_error : float
+        Of the difference; it allows for the scores being of the same rows.
+    z, p_value : float
+        The difference in standard errors, and the probability of one at least as large, on either side, by chance.
+    low, high : float
+        Interval of the difference.
+    confidence : float
+        Nominal coverage of the interval.
+
+    Examples
+    --------
+    >>> from vrspam.metrics import delong_test
+    >>> test = delong_test([0, 0, 0, 0, 1, 1, 1, 1], [1, 2, 3, 5, 4, 6, 7, 8], [5, 2, 3, 6, 4, 1, 7, 8])
+    >>> print(f"difference {test.difference:.2f}, {test.low:.2f} to {test.high:.2f}, p = {test.p_value:.2f}")
+    difference 0.31, -0.17 to 0.79, p = 0.20
+    """
 
     auc_a: float
     auc_b: float
@@ -115,6 +155,7 @@ def roc_auc_ci(
 
     Examples
     --------
+    >>> from vrspam.metrics import roc_auc_ci
     >>> interval = roc_auc_ci([0, 0, 0, 0, 1, 1, 1, 1], [1, 2, 3, 5, 4, 6, 7, 8])
     >>> print(f"{interval.auc:.3f} in [{interval.low:.3f}, {interval.high:.3f}]")
     0.938 in [0.513, 0.995]
@@ -162,6 +203,7 @@ def logit_interval(auc: float, standard_error: float, pairs: int, confidence: fl
 
     Examples
     --------
+    >>> from vrspam.metrics import logit_interval
     >>> interval = logit_interval(0.8, 0.02, pairs=100)
     >>> print(f"{interval.low:.3f} to {interval.high:.3f}")
     0.758 to 0.836
@@ -195,6 +237,7 @@ def newcombe_interval(
 
     Examples
     --------
+    >>> from vrspam.metrics import newcombe_interval
     >>> interval = newcombe_interval(0.8, 0.02, rows=(300, 100))
     >>> print(f"{interval.low:.3f} to {interval.high:.3f}")
     0.745 to 0.845
@@ -230,6 +273,7 @@ def delong_test(y_true: ArrayLike, score_a: ArrayLike, score_b: ArrayLike, *, co
 
     Examples
     --------
+    >>> from vrspam.metrics import delong_test
     >>> y = [0, 0, 0, 0, 1, 1, 1, 1]
     >>> test = delong_test(y, [1, 2, 3, 5, 4, 6, 7, 8], [5, 2, 3, 6, 4, 1, 7, 8])
     >>> print(f"{test.auc_a:.3f} - {test.auc_b:.3f} = {test.difference:.3f}, p = {test.p_value:.3f}")
@@ -291,8 +335,22 @@ def _weighted_share_below(score: NDArray, others: NDArray, weight: NDArray) -> N
 
 
 def exponential_variance(true: float, n_up: int, n_down: int) -> float:
-    """The variance of an AUC of exponential scores whose true AUC is `true`: v(A) of :func:`roc_auc_ci`.
+    """The variance of an AUC of exponential scores: v(A) of :func:`roc_auc_ci`.
 
+    Parameters
+    ----------
+    true : float in [0, 1]
+        The true AUC, A.
+    n_up, n_down : int
+        Positive and negative rows.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from vrspam.metrics import exponential_variance
     >>> round(exponential_variance(0.8, 100, 300) ** 0.5, 4)
     0.0256
     """

@@ -54,6 +54,7 @@ def partial_auc(
 
     Examples
     --------
+    >>> from vrspam.metrics import partial_auc
     >>> y, score = [0, 0, 0, 0, 1, 1, 1, 1], [1, 2, 3, 5, 4, 6, 7, 8]
     >>> partial_auc(y, score, max_fpr=0.25, standardized=False)  # three of four positives are above all negatives
     0.75
@@ -94,6 +95,7 @@ def partial_auc_columns(
     Examples
     --------
     >>> import numpy as np
+    >>> from vrspam.metrics import partial_auc_columns
     >>> scores = np.array([[0.1, 3.0], [0.4, 3.0], [0.35, 3.0], [0.8, 3.0]])
     >>> partial_auc_columns(np.array([False, False, True, True]), scores, max_fpr=0.5).tolist()
     [0.666..., 0.5]

@@ -75,6 +75,7 @@ def partial_auc_ci(
     Examples
     --------
     >>> import numpy as np
+    >>> from vrspam.metrics import partial_auc_ci
     >>> rng = np.random.default_rng(0)
     >>> y = np.repeat([0, 1], [500, 60])
     >>> found = partial_auc_ci(y, rng.standard_normal(y.size) + 1.5 * y, max_fpr=0.1)
@@ -140,6 +141,7 @@ def partial_auc_test(
     Examples
     --------
     >>> import numpy as np
+    >>> from vrspam.metrics import partial_auc_test
     >>> rng = np.random.default_rng(0)
     >>> y = np.repeat([0, 1], [500, 60])
     >>> common = rng.standard_normal(y.size)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from vrspam._utils import array_api
+from vrspam._utils.deprecation import keyword_only
 from vrspam.metrics._inputs import (
     both_classes,
     checked_columns,
@@ -26,7 +27,8 @@ from vrspam.metrics._inputs import (
 )
 
 
-def roc_auc(y_true: ArrayLike, y_score: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+@keyword_only("sample_weight")
+def roc_auc(y_true: ArrayLike, y_score: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
     """Area under the ROC curve in O(n log n), ties counted one half.
 
     Parameters
@@ -46,6 +48,7 @@ def roc_auc(y_true: ArrayLike, y_score: ArrayLike, sample_weight: ArrayLike | No
 
     Examples
     --------
+    >>> from vrspam.metrics import roc_auc
     >>> roc_auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     0.75
     """
@@ -75,6 +78,7 @@ def roc_auc_columns(
     Examples
     --------
     >>> import numpy as np
+    >>> from vrspam.metrics import roc_auc_columns
     >>> scores = np.array([[0.1, 3.0], [0.4, 3.0], [0.35, 3.0], [0.8, 3.0]])
     >>> roc_auc_columns(np.array([False, False, True, True]), scores).tolist()
     [0.75, 0.5]
@@ -107,8 +111,9 @@ def roc_auc_columns(
     return np.clip((pairs - wins if swapped else wins) / pairs, 0.0, 1.0)
 
 
+@keyword_only("sample_weight")
 def sensitivity_at_specificity(
-    y_true: ArrayLike, y_score: ArrayLike, specificity: ArrayLike, sample_weight: ArrayLike | None = None
+    y_true: ArrayLike, y_score: ArrayLike, specificity: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> Any:
     """Largest sensitivity among the thresholds whose specificity is at least the one asked for.
 
@@ -128,6 +133,7 @@ def sensitivity_at_specificity(
 
     Examples
     --------
+    >>> from vrspam.metrics import sensitivity_at_specificity
     >>> y, score = [0, 0, 0, 0, 1, 1, 1, 1], [1, 2, 3, 5, 4, 6, 7, 8]
     >>> sensitivity_at_specificity(y, score, [0.5, 0.75, 0.9]).tolist()
     [1.0, 1.0, 0.75]

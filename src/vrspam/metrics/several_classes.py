@@ -8,13 +8,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import UndefinedMetricWarning
 
+from vrspam._utils.deprecation import keyword_only
 from vrspam._utils.warnings import warn
 from vrspam.metrics._inputs import checked_weights, ordered_numbers, warn_of_one_class
 from vrspam.metrics.roc import roc_auc_columns
 
 
+@keyword_only("sample_weight")
 def one_vs_rest_auc(
-    y_true: ArrayLike, y_score: ArrayLike, sample_weight: ArrayLike | None = None, *, labels: ArrayLike | None = None
+    y_true: ArrayLike, y_score: ArrayLike, *, sample_weight: ArrayLike | None = None, labels: ArrayLike | None = None
 ) -> float:
     """Mean over the classes of the AUC of a class against all others, by its own column of scores.
 
@@ -36,6 +38,7 @@ def one_vs_rest_auc(
 
     Examples
     --------
+    >>> from vrspam.metrics import one_vs_rest_auc
     >>> one_vs_rest_auc(["a", "b", "c", "c"], [[3, 1, 0], [2, 2, 1], [1, 2, 4], [0, 1, 2]])
     0.944444...
     """
@@ -45,8 +48,9 @@ def one_vs_rest_auc(
     return float(np.mean([_auc(codes == k, scores[:, k], weight) for k in present]))
 
 
+@keyword_only("sample_weight")
 def hand_till_auc(
-    y_true: ArrayLike, y_score: ArrayLike, sample_weight: ArrayLike | None = None, *, labels: ArrayLike | None = None
+    y_true: ArrayLike, y_score: ArrayLike, *, sample_weight: ArrayLike | None = None, labels: ArrayLike | None = None
 ) -> float:
     """Hand & Till's M: the mean over all pairs of classes of the AUC between the two.
 
@@ -71,6 +75,7 @@ def hand_till_auc(
 
     Examples
     --------
+    >>> from vrspam.metrics import hand_till_auc
     >>> hand_till_auc(["a", "b", "c", "c"], [[3, 1, 0], [2, 2, 1], [1, 2, 4], [0, 1, 2]])
     0.958333...
     """

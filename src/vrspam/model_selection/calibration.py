@@ -34,7 +34,22 @@ class Calibration(Protocol):
 
 @dataclass(frozen=True)
 class Sigmoid:
-    """Platt's calibration: 1 / (1 + exp(-(slope·score + offset)))."""
+    """Platt's calibration: 1 / (1 + exp(-(slope·score + offset))).
+
+    Attributes
+    ----------
+    slope, offset : float
+    half : float or None
+        The score of probability ½.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vrspam.model_selection import Sigmoid
+    >>> calibration = Sigmoid(slope=2.0, offset=-1.0)
+    >>> calibration(np.array([0.0, 0.5])).round(3).tolist(), calibration.half
+    ([0.269, 0.5], 0.5)
+    """
 
     slope: float
     offset: float
@@ -58,7 +73,23 @@ class Sigmoid:
 
 @dataclass(frozen=True, eq=False)
 class Isotonic:
-    """Isotonic calibration: straight lines between (score, probability) nodes, constant outside them."""
+    """Isotonic calibration: straight lines between (score, probability) nodes, constant outside them.
+
+    Attributes
+    ----------
+    scores, probabilities : ndarray
+        The nodes; neither decreases.
+    half : float or None
+        The last score whose probability is at most ½; None if all are, or none is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vrspam.model_selection import Isotonic
+    >>> calibration = Isotonic(np.array([0.0, 1.0]), np.array([0.2, 0.8]))
+    >>> calibration(np.array([-5.0, 0.5, 5.0])).tolist()
+    [0.2, 0.5, 0.8]
+    """
 
     scores: np.ndarray
     probabilities: np.ndarray
@@ -133,6 +164,8 @@ def calibrate(scores: np.ndarray, positive: np.ndarray, method: str, weights: np
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from vrspam.model_selection import calibrate
     >>> rng = np.random.default_rng(0)
     >>> scores = rng.standard_normal(5000)
     >>> positive = rng.random(5000) < 1 / (1 + np.exp(-2 * scores))

@@ -11,7 +11,9 @@ from scipy import sparse
 from sklearn.model_selection import StratifiedKFold, check_cv
 
 from vrspam._utils import array_api
+from vrspam._utils.deprecation import renamed_parameter
 from vrspam._utils.validation import Rows
+from vrspam._utils.warnings import warn
 
 BLOCK_VALUES = 1 << 15  # values hashed at once: they stay in the processor's cache
 
@@ -57,8 +59,10 @@ class HashFolds:
     Parameters
     ----------
     n_splits : int, default=5
-    seed : int, default=0
-        Another seed gives other folds.
+        The number of folds.
+    random_state : int, default=0
+        Another number gives other folds. It is a number and nothing else, because a row must be in the same fold
+        wherever it is seen. `seed` is its old name.
 
     Examples
     --------
@@ -72,27 +76,69 @@ class HashFolds:
     True
     """
 
-    def __init__(self, n_splits: int = 5, seed: int = 0):
+    n_splits: int
+    random_state: int
+
+    @renamed_parameter("seed", "random_state")
+    def __init__(self, n_splits: int = 5, random_state: int = 0):
         if n_splits < 2:
             raise ValueError(f"n_splits must be at least 2, got {n_splits}.")
+        if isinstance(random_state, bool) or not isinstance(random_state, Integral):
+            raise ValueError(
+                "random_state of HashFolds must be an integer, so that a row is in the same fold wherever it is seen; "
+                f"got {random_state!r}."
+            )
         self.n_splits = n_splits
-        self.seed = seed
+        self.random_state = random_state
 
     def __repr__(self) -> str:
-        return f"HashFolds(n_splits={self.n_splits}, seed={self.seed})"
+        return f"HashFolds(n_splits={self.n_splits}, random_state={self.random_state})"
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state = dict(state)
+        if "seed" in state:  # stored by version 0.1
+            state["random_state"] = state.pop("seed")
+        self.__dict__.update(state)
+
+    @property
+    def seed(self) -> int:
+        """The old name of `random_state`."""
+        warn("HashFolds: seed is now called random_state; the old name goes with the next version.", FutureWarning)
+        return self.random_state
 
     def hashes(self, X) -> np.ndarray:
-        """The hash of each row."""
+        """The hash of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Numbers.
+
+        Returns
+        -------
+        ndarray of uint64 of shape (n_samples,)
+        """
         if not sparse.issparse(X):
             X = array_api.on_host(X)
             if X.dtype.kind not in "biuf":
                 raise ValueError(
                     "HashFolds takes arrays of numbers: encode other columns first, or use another splitter."
                 )
-        return row_hashes(X, self.seed)
+        return row_hashes(X, self.random_state)
 
     def fold_of_hashes(self, hashes: np.ndarray) -> np.ndarray:
-        """The fold of each row, given its hash."""
+        """The fold of each row, given its hash.
+
+        Parameters
+        ----------
+        hashes : ndarray of uint64 of shape (n_samples,)
+            From `hashes`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            0 to n_splits - 1.
+        """
         return (hashes % np.uint64(self.n_splits)).astype(np.intp)
 
     def fold_of(self, X) -> np.ndarray:
@@ -111,7 +157,17 @@ class HashFolds:
         return self.fold_of_hashes(self.hashes(X))
 
     def get_n_splits(self, X=None, y=None, groups=None) -> int:
-        """As scikit-learn's splitters."""
+        """The number of folds, as scikit-learn's splitters give it.
+
+        Parameters
+        ----------
+        X, y, groups
+            Ignored.
+
+        Returns
+        -------
+        int
+        """
         return self.n_splits
 
     def split(self, X, y=None, groups=None) -> Iterator[tuple[np.ndarray, np.ndarray]]:

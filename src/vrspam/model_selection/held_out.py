@@ -46,7 +46,25 @@ class HeldOutBlock(NamedTuple):
 class HeldOut(NamedTuple):
     """Held-out rows at one point of the grid: scores by the model of the other folds, with its intercept.
 
-    `weights` say how many rows each one stands for, `places` which of the rows these are, where they were in memory.
+    Attributes
+    ----------
+    positive : boolean array of n
+    scores : array of n
+    fold : array of n
+        The fold that holds each row out.
+    weights : array of n
+        How many rows each one stands for.
+    places : array of n or None
+        Which of the training rows these are, where they were in memory.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from vrspam import AUCClassifierCV
+    >>> model = AUCClassifierCV(features="standardized").fit(*load_breast_cancer(return_X_y=True))
+    >>> held_out = model.out_of_fold_
+    >>> held_out.scores.shape, sorted(set(held_out.fold.tolist()))
+    ((569,), [0, 1, 2, 3, 4])
     """
 
     positive: np.ndarray

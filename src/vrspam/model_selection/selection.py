@@ -18,9 +18,25 @@ TIE = 1e-12  # mean scores that differ by less are equal but for rounding
 class Choice:
     """The chosen point of a grid.
 
-    `index` has one entry per axis of the grid, `values` are the grid's numbers there; `mean` and `standard_error`
-    have the shape of the grid (errors are NaN when there is only one fold). `edges` are the axes at whose end the
-    best point lies, clearly ahead of its neighbour; `advice` describes them in words, if there are any.
+    Attributes
+    ----------
+    index : tuple of int
+        One entry per axis of the grid.
+    values : dict of str to float
+        The grid's numbers there.
+    mean, standard_error : ndarray of the shape of the grid
+        Errors are NaN when there is only one fold.
+    edges : tuple of GridEdge
+        The axes at whose end the best point lies, clearly ahead of its neighbour.
+    advice : tuple of str
+        The same in words.
+
+    Examples
+    --------
+    >>> from vrspam.selection import select
+    >>> choice = select([[0.70, 0.72], [0.80, 0.82], [0.79, 0.81]], {"l2": [0.1, 1.0, 10.0]})
+    >>> choice.index, choice.values, choice.mean.round(2).tolist()
+    ((1,), {'l2': 1.0}, [0.71, 0.81, 0.8])
     """
 
     index: tuple[int, ...]
@@ -72,6 +88,7 @@ def select(
 
     Examples
     --------
+    >>> from vrspam.selection import select
     >>> scores = [[0.80, 0.84], [0.89, 0.93], [0.88, 0.92], [0.70, 0.74]]
     >>> select(scores, {"l2": [0.01, 0.1, 1.0, 10.0]}).values
     {'l2': 0.1}

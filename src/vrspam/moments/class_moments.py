@@ -96,7 +96,16 @@ class ClassMoments:
 
     @classmethod
     def side_by_side(cls, parts: Sequence[ClassMoments]) -> ClassMoments:
-        """Moments, without scatter matrices, of the columns of several moments of the same rows."""
+        """Moments, without scatter matrices, of the columns of several moments of the same rows.
+
+        Parameters
+        ----------
+        parts : sequence of ClassMoments
+
+        Returns
+        -------
+        ClassMoments
+        """
         found = [part._both() for part in parts]
         new = cls(sum(part.means.shape[1] for part in parts), classes=parts[0].classes, scatter=False)
         new._stats = [ClassStatistics.side_by_side(side) for side in zip(*found, strict=True)]
@@ -106,7 +115,17 @@ class ClassMoments:
     def of_statistics(
         cls, negative: ClassStatistics, positive: ClassStatistics, classes: Sequence[Any] | np.ndarray = (False, True)
     ) -> ClassMoments:
-        """Moments of two classes, by default with the labels False and True, of statistics that are not copied."""
+        """Moments of two classes, of statistics that are not copied.
+
+        Parameters
+        ----------
+        negative, positive : ClassStatistics
+        classes : sequence of two labels, default=(False, True)
+
+        Returns
+        -------
+        ClassMoments
+        """
         new = cls(negative.mean.size, scatter=negative.is_full)
         new.classes = new._known = np.asarray(classes)
         new._stats = [negative, positive]
@@ -147,7 +166,22 @@ class ClassMoments:
     ) -> ClassMoments:
         """`update` for data that an estimator has already validated: NaN is not looked for again.
 
-        With `index` only the rows of those numbers are added; they are copied block by block. Without `precise`
+        Parameters
+        ----------
+        X, y, weights
+            As in `update`.
+        index : ndarray of int, optional
+            Add only the rows of these numbers.
+        precise : bool, default=True
+            Whether blocks of dense float32 rows multiply in float64.
+
+        Returns
+        -------
+        self
+
+        Notes
+        -----
+        With `index` the rows are copied block by block. Without `precise`
         blocks of dense float32 rows multiply in float32: quicker, and too coarse for a certificate (see `rounding`).
         """
         if self.n_features is not None and X.shape[1] != self.n_features:

@@ -8,6 +8,8 @@ By default f is the squared pair loss of the paper and Ω the elastic net:
 penalties; an `Objective` is one of each.
 """
 
+# ruff: noqa: F401 (names that are not in `__all__` are for the other rooms of this package)
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -40,18 +42,11 @@ from vrspam.objective.penalties import (
 from vrspam.objective.rounding import UNIT
 from vrspam.objective.squared_hinge import SquaredHingeLoss
 
-__all__ = [
-    "AUTO_L2_SHARE",
-    "ELASTIC_NET",
-    "LOSSES",
+__all__ = [  # what losses, penalties and solvers from outside need
     "MCP",
     "SCAD",
-    "SQUARED",
-    "DeviceProducts",
     "ElasticNet",
-    "LossChoice",
     "Objective",
-    "Operator",
     "Penalty",
     "PenaltyFamily",
     "QuadraticLoss",
@@ -59,10 +54,7 @@ __all__ = [
     "SmoothLoss",
     "SquaredHingeLoss",
     "SquaredPairLoss",
-    "Strengths",
-    "WithinProducts",
     "l2_unit",
-    "multiply",
     "soft_threshold",
 ]
 
@@ -84,6 +76,9 @@ class Objective(Generic[Loss, Omega]):
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from vrspam import ClassMoments
+    >>> from vrspam.objective import Objective
     >>> X = np.array([[0.0], [1.0], [2.0], [5.0]])
     >>> F = Objective.from_moments(ClassMoments.from_data(X, [-1, -1, 1, 1]), l2=0.5)
     >>> round(F.value(np.array([0.2])), 6)  # 1/4 · mean of .6², .8², 0², .2², plus 0.5/2 · .2²
@@ -158,6 +153,22 @@ def l2_unit(moments: ClassMoments) -> float:
     """The unit of l2: 2pq · mean of the diagonal of H = Σ + δδᵀ, which follows class imbalance and the scale of X.
 
     If all columns are constant, the unit is 2pq.
+
+    Parameters
+    ----------
+    moments : ClassMoments
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vrspam import ClassMoments
+    >>> from vrspam.objective import l2_unit
+    >>> l2_unit(ClassMoments.from_data(np.array([[0.0], [2.0]]), [0, 1]))  # 2 · ½ · ½ · 2²
+    2.0
     """
     classes = moments.pair_statistics()
     mean_diagonal = float(np.mean(classes.within_diagonal + classes.delta**2))

@@ -167,6 +167,15 @@ class SmoothLoss(Protocol):
         Σ, where the loss has it as a matrix.
     rows : WithinProducts or None
         The training rows, where they lie in memory.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vrspam import ClassMoments
+    >>> from vrspam.objective import SquaredPairLoss
+    >>> loss = SquaredPairLoss.from_moments(ClassMoments.from_data(np.array([[0.0], [2.0]]), [0, 1]))
+    >>> loss.scale, loss.value_and_grad(np.array([0.25]))  # ½ · ½, and ¼ (1 - 2w)² with its derivative
+    (0.25, (0.0625, array([-0.5])))
     """
 
     @property
@@ -194,7 +203,26 @@ class SmoothLoss(Protocol):
 
 
 class QuadraticLoss(SmoothLoss, Protocol):
-    """A loss f(w) = k/2 ((1 - w·δ)² + wᵀΣw), for solvers that need its parts."""
+    """A loss f(w) = k/2 ((1 - w·δ)² + wᵀΣw), for solvers that need its parts.
+
+    Attributes
+    ----------
+    k : float
+    delta : ndarray of shape (d,)
+    within : operator
+        Multiplies by Σ.
+    rounding : float
+        Relative error of a product in Σ, if it was not gathered in float64.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vrspam import ClassMoments
+    >>> from vrspam.objective import SquaredPairLoss
+    >>> loss = SquaredPairLoss.from_moments(ClassMoments.from_data(np.array([[0.0], [2.0]]), [0, 1]))
+    >>> loss.k, loss.delta.tolist()
+    (0.5, [2.0])
+    """
 
     @property
     def k(self) -> float: ...
@@ -243,6 +271,9 @@ class SquaredPairLoss:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from vrspam import ClassMoments
+    >>> from vrspam.objective import SquaredPairLoss
     >>> X = np.array([[0.0], [1.0], [2.0], [5.0]])
     >>> loss = SquaredPairLoss.from_moments(ClassMoments.from_data(X, [-1, -1, 1, 1]))
     >>> round(loss.value_and_grad(np.array([0.2]))[0], 6)  # 1/4 · mean of .6², .8², 0², .2²

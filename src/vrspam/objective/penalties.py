@@ -26,6 +26,14 @@ class Penalty(Protocol):
         The largest l2 such that the penalty minus l2/2 ‖w‖² is convex; 0 for penalties that are not convex.
     is_convex : bool
         If not, F may have several local minima: there is no certificate, and the start decides which one is found.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vrspam.objective import ElasticNet, Penalty
+    >>> penalty: Penalty = ElasticNet(l2=1.0, l1=0.5)
+    >>> penalty.value(np.array([1.0, -2.0])), penalty.prox(np.array([1.0, -2.0]), step=1.0).tolist()
+    (4.0, [0.25, -0.75])
     """
 
     @property
@@ -69,7 +77,14 @@ class Penalty(Protocol):
 class Separable:
     """Defaults for any sum of functions of one coordinate: a new penalty defines only its value and its prox.
 
-    Use it beside a named tuple of the penalty's numbers: ``class MCP(NumbersOfMCP, Separable)``.
+    Use it beside a named tuple of the penalty's numbers: ``class MCP(NumbersOfMCP, Separable)``; docs/add_a_penalty.md
+    writes one.
+
+    Examples
+    --------
+    >>> from vrspam.objective import MCP, Separable
+    >>> issubclass(MCP, Separable), Separable().is_convex
+    (True, False)
     """
 
     __slots__ = ()
@@ -115,6 +130,19 @@ class Separable:
 def soft_threshold(v: np.ndarray, threshold: Any) -> np.ndarray:
     """Shrink each entry of `v` towards 0 by `threshold`.
 
+    Parameters
+    ----------
+    v : ndarray
+    threshold : float or ndarray
+
+    Returns
+    -------
+    ndarray
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vrspam.objective import soft_threshold
     >>> soft_threshold(np.array([-3.0, 0.5, 2.0]), 1.0)
     array([-2.,  0.,  1.])
     """
@@ -122,7 +150,20 @@ def soft_threshold(v: np.ndarray, threshold: Any) -> np.ndarray:
 
 
 class ElasticNet(NamedTuple):
-    """Ω(w) = l2/2 ‖w‖² + l1 ‖w‖₁; `l2` is the paper's β, `l1` its β₁."""
+    """Ω(w) = l2/2 ‖w‖² + l1 ‖w‖₁.
+
+    Attributes
+    ----------
+    l2, l1 : float
+        The paper's β and β₁.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vrspam.objective import ElasticNet
+    >>> ElasticNet(l2=1.0, l1=0.5).value(np.array([1.0, -2.0]))
+    4.0
+    """
 
     l2: float
     l1: float = 0.0
@@ -278,9 +319,23 @@ class Concave(ConcaveNumbers, Separable):
 class MCP(Concave):
     """Minimax concave penalty: l1 |w_j| - h_j w_j²/(2 gamma) up to |w_j| = gamma·l1/h_j, and constant beyond.
 
+    Attributes
+    ----------
+    l2, l1, gamma : float
+        Of the squared norm added to it; the slope at 0; where the penalty becomes constant.
+    h : ndarray of shape (d,)
+        Curvature of the loss along each column.
+
     References
     ----------
     C.-H. Zhang. Nearly Unbiased Variable Selection under Minimax Concave Penalty. Ann. Statist. 38, 2010.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vrspam.objective import MCP
+    >>> MCP(0.0, 1.0, 3.0, np.ones(2)).prox(np.array([0.5, 4.0]), 1.0).tolist()  # a zero, and no shrinkage
+    [0.0, 4.0]
     """
 
     __slots__ = ()
@@ -289,9 +344,21 @@ class MCP(Concave):
 class SCAD(Concave):
     """Smoothly clipped absolute deviation: l1 |w_j| up to l1/h_j, then as MCP, constant from gamma·l1/h_j on.
 
+    Attributes
+    ----------
+    l2, l1, gamma, h
+        As in `MCP`.
+
     References
     ----------
     J. Fan and R. Li. Variable Selection via Nonconcave Penalized Likelihood. J. Amer. Statist. Assoc. 96, 2001.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vrspam.objective import SCAD
+    >>> SCAD(0.0, 1.0, 3.7, np.ones(2)).prox(np.array([0.5, 4.0]), 1.0).tolist()
+    [0.0, 4.0]
     """
 
     __slots__ = ()
@@ -308,6 +375,16 @@ CONCAVE: dict[str, tuple[type[Concave], float]] = {"mcp": (MCP, 3.0), "scad": (S
 class PenaltyFamily:
     """All penalties of one name; called with a loss, it returns the function from l2 and l1 to the penalty.
 
+    Attributes
+    ----------
+    name : {"elasticnet", "mcp", "scad"}, default="elasticnet"
+    gamma : float or None
+        Of "mcp" (default 3.0) and "scad" (3.7).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vrspam.objective import PenaltyFamily
     >>> class Loss:
     ...     def curvature(self):
     ...         return np.array([0.5, 2.0])

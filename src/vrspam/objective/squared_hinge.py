@@ -45,6 +45,9 @@ class SquaredHingeLoss:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from vrspam import ClassMoments
+    >>> from vrspam.objective import SquaredHingeLoss
     >>> X, y = np.array([[0.0], [1.0], [2.0], [5.0]]), np.array([0, 0, 1, 1])
     >>> loss = SquaredHingeLoss(X, y == 1, None, ClassMoments.from_data(X, y))
     >>> round(loss.value_and_grad(np.array([0.3]))[0], 6)  # 1/4 · mean of .4², .7², 0, 0

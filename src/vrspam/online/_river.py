@@ -171,6 +171,8 @@ class RiverAUC(base.MiniBatchClassifier):
         Parameters
         ----------
         x : dict
+        **kwargs
+            Ignored: river hands some on.
 
         Returns
         -------

@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from sklearn.metrics import precision_recall_curve, roc_curve
 
+from vrspam._utils.deprecation import renamed_parameter
 from vrspam.metrics import roc_auc, roc_auc_ci
 from vrspam.metrics.partial import check_max_fpr
 from vrspam.metrics.reliability import group_by_probability
@@ -20,9 +21,10 @@ MOST_POINTS = 2000  # points of a drawn curve: more would not be visible, and ma
 NAME_LETTERS = 24  # of a model, before its AUC stands in the same line
 
 
+@renamed_parameter("scores", "y_score")
 def plot_roc(
     y_true: Any,
-    scores: Scores = None,
+    y_score: Scores = None,
     *,
     X: Any = None,
     max_fpr: float | None = None,
@@ -35,7 +37,7 @@ def plot_roc(
     y_true : array of n labels, or fitted AUCClassifierCV
         Two values, the positive one sorting last, or booleans. An estimator alone is drawn on the held-out rows of its
         folds (`out_of_fold_`).
-    scores : array of n numbers, fitted estimator, dict of names to these, or frame with a column for each model
+    y_score : array of n numbers, fitted estimator, dict of names to these, or frame with a column for each model
         An estimator scores the rows of `X`.
     X : rows to score, optional
     max_fpr : float in (0, 1], optional
@@ -55,7 +57,7 @@ def plot_roc(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['first: AUC 0.938 [0.513, 0.995]', 'second: AUC 0.062 [0.005, 0.487]']
     """
-    positive, several = labelled_scores(y_true, scores, X)
+    positive, several = labelled_scores(y_true, y_score, X)
     if max_fpr is not None:
         check_max_fpr(max_fpr)
     ax = axes_or_new(ax)
@@ -74,7 +76,8 @@ def plot_roc(
     return ax
 
 
-def plot_precision_recall(y_true: Any, scores: Scores = None, *, X: Any = None, ax: Axes | None = None) -> Axes:
+@renamed_parameter("scores", "y_score")
+def plot_precision_recall(y_true: Any, y_score: Scores = None, *, X: Any = None, ax: Axes | None = None) -> Axes:
     """Draw precision against recall; the dashed line is the precision of random scores.
 
     Parameters
@@ -82,7 +85,7 @@ def plot_precision_recall(y_true: Any, scores: Scores = None, *, X: Any = None, 
     y_true : array of n labels, or fitted AUCClassifierCV
         Two values, the positive one sorting last, or booleans. An estimator alone is drawn on the held-out rows of its
         folds (`out_of_fold_`).
-    scores : array of n numbers, fitted estimator, dict of names to these, or frame with a column for each model
+    y_score : array of n numbers, fitted estimator, dict of names to these, or frame with a column for each model
         An estimator scores the rows of `X`.
     X : rows to score, optional
     ax : matplotlib Axes, optional
@@ -99,7 +102,7 @@ def plot_precision_recall(y_true: Any, scores: Scores = None, *, X: Any = None, 
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['first', 'second']
     """
-    positive, several = labelled_scores(y_true, scores, X)
+    positive, several = labelled_scores(y_true, y_score, X)
     ax = axes_or_new(ax)
     ax.axhline(positive.mean(), color=GREY, linewidth=1.0, linestyle=(0, (4, 2)), zorder=1)
     for number, (name, values) in enumerate(several.items()):
@@ -114,9 +117,10 @@ def plot_precision_recall(y_true: Any, scores: Scores = None, *, X: Any = None, 
     return ax
 
 
+@renamed_parameter("scores", "y_score")
 def plot_scores(
     y_true: Any,
-    scores: Any = None,
+    y_score: Any = None,
     *,
     X: Any = None,
     threshold: float | None = None,
@@ -130,7 +134,7 @@ def plot_scores(
     y_true : array of n labels, or fitted AUCClassifierCV
         Two values, the positive one sorting last, or booleans. An estimator alone is drawn on the held-out rows of its
         folds (`out_of_fold_`).
-    scores : array of n numbers, or fitted estimator, which scores the rows of `X`
+    y_score : array of n numbers, or fitted estimator, which scores the rows of `X`
     X : rows to score, optional
     threshold : float, optional
         Drawn as a line.
@@ -149,7 +153,7 @@ def plot_scores(
     >>> ax.get_ylabel()
     'share of the class'
     """
-    positive, values = _one(y_true, scores, X)
+    positive, values = _one(y_true, y_score, X)
     ax = axes_or_new(ax)
     low, high = np.quantile(values, [0.001, 0.999])  # a few outliers must not squeeze the other rows together
     edges = np.linspace(low, high if high > low else low + 1.0, 41).tolist()
@@ -178,7 +182,8 @@ def _leave_room(ax: Axes, highest: float) -> None:
     ax.set_ylim(0.0, 1.03 * highest / (1.0 - min(legend, 0.8)) or 1.0)
 
 
-def plot_lift(y_true: Any, scores: Any = None, *, X: Any = None, ax: Axes | None = None) -> Axes:
+@renamed_parameter("scores", "y_score")
+def plot_lift(y_true: Any, y_score: Any = None, *, X: Any = None, ax: Axes | None = None) -> Axes:
     """Draw the lift: how many times more positives the top rows hold than rows drawn at random.
 
     Parameters
@@ -186,7 +191,7 @@ def plot_lift(y_true: Any, scores: Any = None, *, X: Any = None, ax: Axes | None
     y_true : array of n labels, or fitted AUCClassifierCV
         Two values, the positive one sorting last, or booleans. An estimator alone is drawn on the held-out rows of its
         folds (`out_of_fold_`).
-    scores : array of n numbers, or fitted estimator, which scores the rows of `X`
+    y_score : array of n numbers, or fitted estimator, which scores the rows of `X`
     X : rows to score, optional
     ax : matplotlib Axes, optional
         By default a new figure.
@@ -202,7 +207,7 @@ def plot_lift(y_true: Any, scores: Any = None, *, X: Any = None, ax: Axes | None
     >>> ax.lines[0].get_ydata().tolist()
     [4.0, 2.0, 1.33..., 1.0]
     """
-    positive, values = _one(y_true, scores, X)
+    positive, values = _one(y_true, y_score, X)
     false, true, _ = roc_curve(positive, values, drop_intermediate=False)
     share = (true * positive.sum() + false * (~positive).sum()) / positive.size
     ax = axes_or_new(ax)

@@ -13,7 +13,7 @@ import numpy as np
 
 from vrspam.moments import ClassMoments
 from vrspam.objective import Objective
-from vrspam.solvers.base import Solution, Solver
+from vrspam.solvers.base import EpochSolver, Solution, Solver, State
 from vrspam.solvers.dual import DualRidge
 from vrspam.solvers.gram import Cholesky, GramDescent
 from vrspam.solvers.newton import PairNewton
@@ -21,6 +21,8 @@ from vrspam.solvers.partial import EdgeWeights
 from vrspam.solvers.products import ColumnDescent, ConjugateGradient
 from vrspam.solvers.proximal_newton import PairProximalNewton
 from vrspam.solvers.smooth import ProximalGradient, TruncatedNewton
+
+__all__ = ["EpochSolver", "Solution", "Solver", "State", "choose_solver", "exact_solvers", "solve"]
 
 MOMENTS_MAX_FEATURES_DENSE = 5_000
 MOMENTS_MAX_FEATURES_SPARSE = 2_000
@@ -54,6 +56,20 @@ def choose_solver(n_samples: int, n_features: int, is_sparse: bool) -> SolverNam
 
     `exact_solvers` lists the solvers of both.
 
+    Parameters
+    ----------
+    n_samples, n_features : int
+        Rows and features.
+    is_sparse : bool
+        Whether X is sparse.
+
+    Returns
+    -------
+    "moments" or "products"
+
+    Examples
+    --------
+    >>> from vrspam.solvers import choose_solver
     >>> choose_solver(60_000, 780, is_sparse=False), choose_solver(16_000, 62_000, is_sparse=True)
     ('moments', 'products')
     """
@@ -68,6 +84,16 @@ def exact_solvers() -> list[Solver]:
     """Every exact solver, the best one first: `solve` runs the first that does not refuse.
 
     They keep what they compute of a loss, so one list serves all penalties of a grid.
+
+    Returns
+    -------
+    list of Solver
+
+    Examples
+    --------
+    >>> from vrspam.solvers import exact_solvers
+    >>> [type(solver).__name__ for solver in exact_solvers()][:2]
+    ['Cholesky', 'GramDescent']
     """
     quadratic: list[Solver] = [Cholesky(), GramDescent(), DualRidge(), ConjugateGradient(), ColumnDescent()]
     return [*quadratic, EdgeWeights(), PairNewton(), PairProximalNewton(), TruncatedNewton(), ProximalGradient()]
@@ -81,12 +107,31 @@ def solve(
     w0: np.ndarray | None = None,
     solvers: Sequence[Solver] | None = None,
 ) -> Solution:
-    """Minimise F by the first solver that accepts the objective; `w0` is a start for those that can use one.
+    """Minimise F by the first solver that accepts the objective.
 
-    Without `w0`, a penalty that is not convex starts from the solution of its convex `start`; iterations, passes and
-    seconds of the latter count.
+    Parameters
+    ----------
+    objective : Objective
+    tol : float
+        Stop when the certificate is at most tol·F(0).
+    max_iter : int
+        Most iterations of iterative solvers.
+    w0 : ndarray of shape (d,), optional
+        A start for those that can use one. Without it, a penalty that is not convex starts from the solution of its
+        convex `start`; iterations, passes and seconds of the latter count.
+    solvers : sequence of Solver, optional
+        By default `exact_solvers()`.
 
+    Returns
+    -------
+    Solution
+
+    Examples
+    --------
+    >>> import numpy as np
     >>> from vrspam import ClassMoments
+    >>> from vrspam.objective import Objective
+    >>> from vrspam.solvers import solve
     >>> moments = ClassMoments.from_data(np.array([[0.0], [1.0], [2.0], [5.0]]), [-1, -1, 1, 1])
     >>> solution = solve(Objective.from_moments(moments, l2=0.5), tol=1e-10, max_iter=100)
     >>> bool(solution.converged), round(float(solution.w[0]), 4)

@@ -19,10 +19,27 @@ BUT_FOR_ROUNDING = 1e-2  # of the target: at a certificate without rounding of t
 class State:
     """The state of a solver: a point, ∇f and F there, and how often the data has been read.
 
-    `fresh` says that `grad` and `value` were computed from `w`; a solver that merely updates them sets it to
-    False, and the driver computes them before it stops. `candidate` is a point to hand
-    back in place of `w`, such as one with exact zeros: at the end the driver moves there. `extra` holds further
-    columns of the history.
+    Attributes
+    ----------
+    w, grad : ndarray of shape (d,)
+    value : float
+    passes : float
+    fresh : bool
+        Whether `grad` and `value` were computed from `w`; a solver that merely updates them sets it to False, and the
+        driver computes them before it stops.
+    candidate : ndarray or None
+        A point to hand back in place of `w`, such as one with exact zeros: at the end the driver moves there.
+    evaluation_passes : float
+        How often the data is read when the driver computes `grad` and `value`.
+    extra : dict
+        Further columns of the history.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vrspam.solvers import State
+    >>> State(np.zeros(2), np.array([-1.0, 0.5]), 0.25).passes
+    0.0
     """
 
     w: np.ndarray
@@ -39,7 +56,28 @@ class State:
 class Solution:
     """What a solver found: F(w), the certificate, and whether the certificate reached the tolerance.
 
-    Where the penalty is not convex there is no certificate, and `stationarity`, its violation, takes that place.
+    Attributes
+    ----------
+    w : ndarray of shape (d,)
+    value, gap : float
+        F(w), and the certificate: F(w) is at most so far above the minimum.
+    n_iter : int
+    converged : bool
+        Whether the certificate reached the tolerance.
+    history : dict of ndarray
+    stationarity : float or None
+        Takes the place of the certificate where the penalty is not convex: how much a step along each coordinate gains.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vrspam import ClassMoments
+    >>> from vrspam.objective import Objective
+    >>> from vrspam.solvers import solve
+    >>> moments = ClassMoments.from_data(np.array([[0.0], [1.0], [2.0], [5.0]]), [-1, -1, 1, 1])
+    >>> solution = solve(Objective.from_moments(moments, l2=0.5), tol=1e-10, max_iter=100)
+    >>> solution.converged, bool(solution.gap < 1e-10)
+    (True, True)
     """
 
     w: np.ndarray
@@ -52,7 +90,17 @@ class Solution:
 
 
 class Solver(Protocol):
-    """A way to minimise an objective. One object may serve many penalties of the same loss, one after the other."""
+    """A way to minimise an objective. One object may serve many penalties of the same loss, one after the other.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vrspam.objective import ElasticNet, Objective, SquaredPairLoss
+    >>> from vrspam.solvers import exact_solvers
+    >>> loss = SquaredPairLoss(0.5, np.array([1.0]), np.eye(1), np.ones(1), matrix=np.eye(1))
+    >>> exact_solvers()[0].refuses(Objective(loss, ElasticNet(l2=0.1, l1=0.2)))
+    'it solves a linear system, and the penalty is not l2/2 ‖w‖² alone'
+    """
 
     def refuses(self, objective: Objective) -> str | None:
         """Why this solver cannot minimise the objective, in words; None if it can."""
@@ -75,7 +123,16 @@ class EpochMethod(Protocol):
 
 
 class EpochSolver:
-    """Base of the solvers that work in epochs: `solve` runs them from `w0`."""
+    """Base of the solvers that work in epochs: `solve` runs them from `w0`.
+
+    docs/add_a_solver.md writes one.
+
+    Examples
+    --------
+    >>> from vrspam.solvers import EpochSolver, exact_solvers
+    >>> [type(solver).__name__ for solver in exact_solvers() if isinstance(solver, EpochSolver)]
+    [...'TruncatedNewton', 'ProximalGradient']
+    """
 
     w0: np.ndarray | None = None
 

@@ -24,13 +24,18 @@ from vrspam.theory.rates import (
     contraction_printed,
     epochs,
     gradient_evaluations,
-    gradient_variance_bound,
     inner_steps,
     lipschitz_bound,
     lipschitz_printed,
     noise_bound,
     noise_printed,
     solution_bound,
+    step_bound,
+    step_constants,
+    variance_bounds,
+)
+from vrspam.theory.spam_rates import (
+    gradient_variance_bound,
     spam_constant,
     spam_log_iterations,
     spam_log_start_error,
@@ -38,9 +43,6 @@ from vrspam.theory.rates import (
     spam_rate,
     spam_start,
     spam_step,
-    step_bound,
-    step_constants,
-    variance_bounds,
 )
 
 __all__ = [

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.utils import check_X_y, gen_batches
 from sklearn.utils.extmath import row_norms
 
-from vrspam.theory import rates
+from vrspam.theory import rates, spam_rates
 
 
 def lipschitz_rows(X: Any, positive: NDArray[np.bool_]) -> NDArray[np.float64]:
@@ -19,6 +19,22 @@ def lipschitz_rows(X: Any, positive: NDArray[np.bool_]) -> NDArray[np.float64]:
 
     X may be dense or sparse; a sparse X is not made dense.
 
+    Parameters
+    ----------
+    X : array or sparse matrix (n, d)
+        The rows.
+    positive : boolean array of n
+        Which rows are positive.
+
+    Returns
+    -------
+    array of n
+        None is larger than `lipschitz_bound` of the largest norm.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vrspam.theory import lipschitz_rows
     >>> lipschitz_rows(np.array([[1.0], [-1.0]]), np.array([True, False]))
     array([2., 2.])
     """
@@ -39,6 +55,22 @@ def lipschitz_rows(X: Any, positive: NDArray[np.bool_]) -> NDArray[np.float64]:
 def noise_rows(X: Any, positive: NDArray[np.bool_]) -> float:
     """2·mean(L_i²) over the rows of X, each drawn with the same probability.
 
+    Parameters
+    ----------
+    X : array or sparse matrix (n, d)
+        The rows.
+    positive : boolean array of n
+        Which rows are positive.
+
+    Returns
+    -------
+    float
+        At most `noise_bound`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vrspam.theory import noise_rows
     >>> noise_rows(np.array([[1.0], [-1.0]]), np.array([True, False]))
     8.0
     """
@@ -48,6 +80,24 @@ def noise_rows(X: Any, positive: NDArray[np.bool_]) -> float:
 def gradient_variance(X: Any, positive: NDArray[np.bool_], coef: NDArray) -> float:
     """σ² = E‖G(w; z) - ∇f(w)‖² of the paper's stochastic gradient at w = `coef`; this is σ*² if `coef` is the optimum.
 
+    Parameters
+    ----------
+    X : array or sparse matrix (n, d)
+        The rows.
+    positive : boolean array of n
+        Which rows are positive.
+    coef : array of d
+        The point w.
+
+    Returns
+    -------
+    float
+        The variance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vrspam.theory import gradient_variance
     >>> gradient_variance(np.array([[1.0], [-1.0]]), np.array([True, False]), np.array([0.3]))
     0.0
     """
@@ -62,7 +112,18 @@ def gradient_variance(X: Any, positive: NDArray[np.bool_], coef: NDArray) -> flo
 
 
 class Description(dict[str, Any]):
-    """What :func:`describe` returns: a dict of numbers whose ``str`` is a table."""
+    """What :func:`describe` returns: a dict of numbers whose ``str`` is a table.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vrspam.theory import describe
+    >>> found = describe(np.array([[1.0], [0.5], [-1.0]]), [1, 1, 0], l2=0.5)
+    >>> found["n"], found["noise_printed"]
+    (3, 128.0)
+    >>> print(str(found).splitlines()[3])
+    M                             1  largest norm of a row
+    """
 
     def __str__(self) -> str:
         lines = [f"{name:<18}{_short(self[name]):>13}  {meaning}" for name, meaning in _DATA.items()]
@@ -131,6 +192,8 @@ def describe(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from vrspam.theory import describe
     >>> table = describe(np.array([[1.0], [0.5], [-1.0]]), [1, 1, 0], l2=0.5)
     >>> table["step_printed"], round(table["step_rows"] / table["step_printed"], 1)
     (0.001953125, 25.7)
@@ -154,7 +217,7 @@ def describe(
     table = Description(n=n, d=X.shape[1], p=p, M=M, l2=l2, theta=theta, epsilon=epsilon)
     if coef is None:
         table.update(
-            initial_error=rates.solution_bound(l2, p), gradient_variance=rates.gradient_variance_bound(M, l2, p)
+            initial_error=rates.solution_bound(l2, p), gradient_variance=spam_rates.gradient_variance_bound(M, l2, p)
         )
     else:
         w = np.asarray(coef, dtype=np.float64).ravel()
@@ -183,13 +246,13 @@ def _rates(table: Description, noise: float, printed: bool) -> dict[str, Any]:
     step, m = theta * rates.step_bound(l2, noise), rates.inner_steps(l2, theta, noise)
     C, D = rates.step_constants(l2, step, noise)
     s = rates.epochs(l2, step, m, noise, epsilon)
-    start = rates.spam_start(l2, noise)
+    start = spam_rates.spam_start(l2, noise)
     if printed:
         alpha = rates.contraction_printed(l2, step, m, noise)
-        log_error = rates.spam_log_start_error_printed(l2, noise, variance)
+        log_error = spam_rates.spam_log_start_error_printed(l2, noise, variance)
     else:
         alpha = rates.contraction(l2, step, m, noise)
-        log_error = rates.spam_log_start_error(l2, noise, variance, initial_error)
+        log_error = spam_rates.spam_log_start_error(l2, noise, variance, initial_error)
     return {
         "noise": noise,
         "step": step,
@@ -201,10 +264,10 @@ def _rates(table: Description, noise: float, printed: bool) -> dict[str, Any]:
         "epochs": s,
         "gradients": rates.gradient_evaluations(n, m, s),
         "passes": rates.gradient_evaluations(n, m, s) / n,
-        "spam_constant": rates.spam_constant(l2, noise),
+        "spam_constant": spam_rates.spam_constant(l2, noise),
         "spam_start": start,
         "spam_log10_error": log_error / math.log(10),
-        "spam_log10_steps": rates.spam_log_iterations(start, log_error, epsilon * initial_error) / math.log(10),
+        "spam_log10_steps": spam_rates.spam_log_iterations(start, log_error, epsilon * initial_error) / math.log(10),
     }
 
 

@@ -1,5 +1,6 @@
 # The public names and where they live: read by type checkers, by editors and, at import, by lazy_loader.
-from .evaluation import compare, evaluate, score_file
+from .comparison import compare
+from .evaluation import evaluate, score_file
 from .explained_rows import explain_file
 from .explanation import explain
 from .exporting import export_model

@@ -7,116 +7,23 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.metrics import average_precision_score, brier_score_loss, roc_curve
+from sklearn.metrics import average_precision_score, brier_score_loss
 
+from vrspam._utils.deprecation import renamed_parameter
 from vrspam._utils.messages import Parameter, WordedError
 from vrspam._utils.warnings import UnseenValues, warn
 from vrspam.data import DataError
 from vrspam.metrics import (
     AUCInterval,
     DeLongTest,
-    delong_test,
     partial_auc_ci,
     roc_auc_ci,
     sensitivity_at_specificity,
 )
-from vrspam.metrics.reliability import group_by_probability
 from vrspam.tool.beside import beside_values
 from vrspam.tool.fingerprint import SeenRows
 from vrspam.tool.model import Model
-
-BINS = 10
-
-
-@dataclass(frozen=True)
-class Threshold:
-    """What follows if rows are called positive when their score is at least `threshold`."""
-
-    threshold: float
-    sensitivity: float
-    specificity: float
-    precision: float | None  # None where no row is called positive
-    share: float
-
-
-@dataclass(frozen=True)
-class Bin:
-    """Rows of similar probability: their mean predicted probability, and the observed frequency of positives."""
-
-    rows: int
-    predicted: float
-    observed: float
-
-
-@dataclass(frozen=True, eq=False)
-class Curve:
-    """Hits (positives found) and false alarms for every threshold, starting at one that no row reaches."""
-
-    thresholds: np.ndarray
-    hits: np.ndarray
-    alarms: np.ndarray
-
-    @classmethod
-    def of(cls, positive: np.ndarray, scores: np.ndarray, weights: np.ndarray | None = None) -> Curve:
-        false, true, thresholds = roc_curve(positive, scores, drop_intermediate=False, sample_weight=weights)
-        thresholds[0] = np.nextafter(scores.max(), np.inf)
-        if weights is not None:
-            return cls(thresholds, true * weights[positive].sum(), false * weights[~positive].sum())
-        return cls(thresholds, np.rint(true * positive.sum()), np.rint(false * (~positive).sum()))
-
-    @property
-    def positives(self) -> float:
-        return float(self.hits[-1])
-
-    @property
-    def negatives(self) -> float:
-        return float(self.alarms[-1])
-
-    def at(self, place: Any) -> Threshold:
-        hits, alarms = float(self.hits[place]), float(self.alarms[place])
-        return Threshold(
-            threshold=float(self.thresholds[place]),
-            sensitivity=hits / self.positives,
-            specificity=1.0 - alarms / self.negatives,
-            precision=hits / (hits + alarms) if hits + alarms else None,
-            share=(hits + alarms) / (self.positives + self.negatives),
-        )
-
-
-def lift(positive: np.ndarray, scores: np.ndarray, share: float, weights: np.ndarray | None = None) -> float:
-    """Positives among the top `share` of rows, relative to as many rows drawn at random; ties share their places.
-
-    With weights, rows are counted by them.
-
-    >>> lift(np.array([True, False, False, True]), np.array([4.0, 3.0, 2.0, 1.0]), 0.25)
-    2.0
-    """
-    mass = np.ones(scores.size) if weights is None else weights
-    count = share * mass.sum()
-    order = np.argsort(-scores, kind="stable")
-    ranked, mass = scores[order], mass[order]
-    border = ranked[min(int(np.searchsorted(np.cumsum(mass), count * (1.0 - 1e-12))), scores.size - 1)]
-    above, tied, hits = ranked > border, ranked == border, positive[order] * mass
-    part = (count - mass[above].sum()) / mass[tied].sum()
-    found = hits[above].sum() + part * hits[tied].sum()
-    return float(found / count / (hits.sum() / mass.sum()))
-
-
-def reliability(
-    positive: np.ndarray, probabilities: np.ndarray, bins: int = BINS, weights: np.ndarray | None = None
-) -> tuple[Bin, ...]:
-    """Rows in order of their probability, cut into groups of about equal size; equal probabilities stay together.
-
-    >>> reliability(np.array([False, True]), np.array([0.2, 0.6]), bins=2)
-    (Bin(rows=1, predicted=0.2, observed=0.0), Bin(rows=1, predicted=0.6, observed=1.0))
-    """
-    return tuple(Bin(*group) for group in group_by_probability(positive, probabilities, bins, weights))
-
-
-def calibration_error(bins: tuple[Bin, ...]) -> float:
-    """Mean distance between predicted probability and observed frequency, over rows."""
-    return sum(b.rows * abs(b.predicted - b.observed) for b in bins) / sum(b.rows for b in bins)
-
+from vrspam.tool.score_measures import Bin, Curve, Threshold, calibration_error, lift, reliability
 
 SPECIFICITIES = (0.80, 0.90, 0.95, 0.99)
 TOP_SHARES = (0.01, 0.05, 0.10, 0.20)
@@ -199,6 +106,17 @@ def score_file(
     -------
     positive : boolean array of n
     scores : array of n
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from vrspam.tool import score_file, train
+    >>> path = f"{tempfile.mkdtemp()}/cells.csv"
+    >>> load_breast_cancer(as_frame=True).frame.to_csv(path, index=False)
+    >>> positive, scores = score_file(train(path, "target", features="linear", fingerprint=False), path)
+    >>> print(f"{positive.sum()} of {positive.size} rows are positive, {(scores > 0).sum()} have a score above 0")
+    357 of 569 rows are positive, 3... have a score above 0
     """
     found = score_rows(model, path, skip_errors=skip_errors, progress=progress, **reading)
     if found.notes:
@@ -255,7 +173,111 @@ def score_rows(
     return ScoredRows(positive, scores, tuple(notes), counts)
 
 
+@renamed_parameter("positive", "data")
 def evaluate(
+    model: Model,
+    data: Any,
+    scores: np.ndarray | None = None,
+    *,
+    confidence: float = 0.95,
+    cost_ratio: float | None = None,
+    recall: float = 0.9,
+    max_fpr: float | None = None,
+    weights: Any = None,
+    probabilities: np.ndarray | None = None,
+    notes: tuple[str, ...] = (),
+    **reading: Any,
+) -> Evaluation:
+    """Evaluate a model on labelled rows: ranking, thresholds, probabilities.
+
+    Use rows that the model was not trained on. What training has not seen, and rows that it has, are said in a warning.
+
+    Parameters
+    ----------
+    model : Model
+        From `train` or `load_model`.
+    data : path, directory, pattern or list of paths; or boolean array of n
+        A labelled file of any kind that `train` reads, with the columns and the target of the training file. With
+        `scores`: which rows are positive (its old name is `positive`).
+    scores : array of n numbers, optional
+        Scores of rows, from `score_file` for example, where no file is to be read.
+    confidence : float in (0, 1), default=0.95
+        Of the intervals.
+    cost_ratio : float, optional
+        How many false alarms are as bad as one missed positive; adds the threshold of least cost.
+    recall : float in (0, 1], default=0.9
+        Adds the highest threshold that finds this share of the positives.
+    max_fpr : float in (0, 1], optional
+        Adds the partial AUC up to this false-positive rate, standardised, with its interval.
+    weights : str, or array of n numbers, optional
+        How much each row counts in all numbers: a column of the file, or with `scores` the numbers. Not with `max_fpr`.
+    probabilities : array of n numbers, optional
+        With `scores`: those of the rows, where the calibration of the model has seen their labels.
+    notes : tuple of str
+        With `scores`: what there is to say about the rows, for pages and commands.
+    **reading
+        Without `scores`: `skip_errors` and `progress` of `score_file`, and `format`, `delimiter`, `encoding` and
+        `zero_based` of `vrspam.data.read_chunks`.
+
+    Returns
+    -------
+    Evaluation
+        `auc` has the AUC with its interval, `thresholds`, `lift`, `bins` and `brier` the rest; `flat()` gives all
+        numbers as one dict.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from vrspam.tool import evaluate, train
+    >>> path, new = (f"{tempfile.mkdtemp()}/cells.csv" for _ in range(2))
+    >>> cells = load_breast_cancer(as_frame=True).frame
+    >>> cells[::2].to_csv(path, index=False), cells[1::2].to_csv(new, index=False)
+    (None, None)
+    >>> found = evaluate(train(path, "target", features="linear"), new)
+    >>> print(f"AUC {found.auc.auc:.2f}, 95 % interval {found.auc.low:.2f} to {found.auc.high:.2f}, {found.n} rows")
+    AUC 0.99, 95 % interval 0.9... to 1.00, 284 rows
+    """
+    wanted: dict[str, Any] = {"confidence": confidence, "cost_ratio": cost_ratio, "recall": recall, "max_fpr": max_fpr}
+    if scores is not None:
+        if reading:
+            raise TypeError(f"evaluate() reads no file where scores are given: leave {', '.join(reading)} out.")
+        return evaluate_scores(model, data, scores, weights=weights, probabilities=probabilities, notes=notes, **wanted)
+    if probabilities is not None or notes:
+        raise TypeError("evaluate() makes probabilities and notes of a file itself: give them with scores alone.")
+    found = evaluate_file(model, data, weights=weights, **wanted, **reading)
+    if found.notes:
+        warn(UnseenValues(found.notes))
+    return found
+
+
+def evaluate_file(
+    model: Model,
+    path: Any,
+    *,
+    weights: str | None = None,
+    confidence: float = 0.95,
+    cost_ratio: float | None = None,
+    recall: float = 0.9,
+    max_fpr: float | None = None,
+    **reading: Any,
+) -> Evaluation:
+    """Do what `evaluate` does with a file, and say what there is to say in the result."""
+    rows = score_rows(model, path, weights=weights, **reading)
+    return evaluate_scores(
+        model,
+        rows.positive,
+        rows.scores,
+        confidence=confidence,
+        cost_ratio=cost_ratio,
+        recall=recall,
+        max_fpr=max_fpr,
+        weights=rows.weights,
+        notes=rows.notes,
+    )
+
+
+def evaluate_scores(
     model: Model,
     positive: np.ndarray,
     scores: np.ndarray,
@@ -264,36 +286,14 @@ def evaluate(
     cost_ratio: float | None = None,
     recall: float = 0.9,
     max_fpr: float | None = None,
-    notes: tuple[str, ...] = (),
     weights: np.ndarray | None = None,
     probabilities: np.ndarray | None = None,
+    notes: tuple[str, ...] = (),
 ) -> Evaluation:
-    """Evaluate scores: ranking, thresholds, probabilities.
-
-    Parameters
-    ----------
-    model : Model
-        Its calibration turns scores into probabilities.
-    positive : boolean array of n
-    scores : array of n
-    confidence : float in (0, 1)
-    cost_ratio : float, optional
-        How many false alarms are as bad as one missed positive; adds the threshold of least cost.
-    recall : float in (0, 1]
-        Adds the highest threshold that finds this share of the positives.
-    max_fpr : float in (0, 1], optional
-        Adds the partial AUC up to this false-positive rate, standardised, with its interval.
-    notes : tuple of str
-        What there is to say about the rows, for pages and commands.
-    weights : array of n numbers, optional
-        How much each row counts in all numbers; not with `max_fpr`.
-    probabilities : array of n numbers, optional
-        Those of the rows, where the calibration of the model has seen their labels.
-
-    Returns
-    -------
-    Evaluation
-    """
+    """Do what `evaluate` does with scores."""
+    positive, scores = np.asarray(positive), np.asarray(scores)
+    if positive.dtype != bool:
+        raise TypeError("with scores, data must be booleans: which rows are positive.")
     if not 0.0 < recall <= 1.0:
         raise WordedError("{recall} must be above 0 and at most 1", recall=Parameter("recall", recall))
     if cost_ratio is not None and not 0.0 < cost_ratio < np.inf:
@@ -319,7 +319,7 @@ def evaluate(
         probabilities=probabilities,
         auc=roc_auc_ci(positive, scores, confidence=confidence, sample_weight=weights),
         average_precision=float(average_precision_score(positive, scores, sample_weight=weights)),
-        sensitivity={s: sensitivity_at_specificity(positive, scores, s, weights) for s in SPECIFICITIES},
+        sensitivity={s: sensitivity_at_specificity(positive, scores, s, sample_weight=weights) for s in SPECIFICITIES},
         lift={share: lift(positive, scores, share, weights) for share in TOP_SHARES},
         thresholds=thresholds,
         bins=() if probabilities is None else reliability(positive, probabilities, weights=weights),
@@ -333,43 +333,6 @@ def evaluate(
         notes=notes,
         weights=weights,
     )
-
-
-def compare(
-    models: tuple[Model, Model], path: Any, *, confidence: float = 0.95, skip_errors: bool = False, **reading: Any
-) -> tuple[DeLongTest, np.ndarray, tuple[np.ndarray, np.ndarray]]:
-    """DeLong's paired test of two models on the same rows.
-
-    Parameters
-    ----------
-    models : pair of Model
-        Trained for the same target; they may use different columns of the file.
-    path : path
-        A labelled file, see `score_file`.
-    confidence : float in (0, 1)
-        Of the interval of the difference between the AUCs.
-    skip_errors : bool, default=False
-        Leave out rows that cannot be read, instead of refusing the file.
-    **reading
-        As in `score_file`.
-
-    Returns
-    -------
-    test : DeLongTest
-        First model minus second.
-    positive : boolean array of n
-    scores : pair of arrays of n
-    """
-    found = [score_rows(model, path, skip_errors=skip_errors, **reading) for model in models]
-    (labels_a, a), (labels_b, b) = ((rows.positive, rows.scores) for rows in found)
-    if not np.array_equal(labels_a, labels_b):
-        raise DataError(
-            "the two models do not agree on which rows are positive: they were trained for different labels"
-            + (", or skipped different rows" if skip_errors else "")
-        )
-    if notes := tuple(dict.fromkeys(note for rows in found for note in rows.notes)):
-        warn(UnseenValues(notes))
-    return delong_test(labels_a, a, b, confidence=confidence), labels_a, (a, b)
 
 
 def verdict(test: DeLongTest, a: str, b: str, measure: str = "AUC") -> str:

@@ -73,6 +73,7 @@ def explain_file(
     Parameters
     ----------
     model : Model
+        From `train` or `load_model`.
     path : path
         Rows with the columns of the model; labels are not needed.
     numbers : sequence of int, optional
@@ -89,7 +90,8 @@ def explain_file(
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from vrspam.tool import train
+    >>> import numpy as np
+    >>> from vrspam.tool import explain_file, train
     >>> rng = np.random.default_rng(0)
     >>> sick = rng.random(300) < 0.3
     >>> lines = [f"{a:.0f},{'yes' if s else 'no'}" for a, s in zip(60 + 10 * sick + rng.normal(0, 9, 300), sick)]

@@ -16,10 +16,18 @@ from vrspam.tool.model import Model
 class Effect:
     """One feature of a model, or one column where the model has curves.
 
-    `coefficient` is the change of the score for one unit of the column, `effect` that for one standard deviation;
-    both are None for a curve, whose slope varies. `importance` is the standard deviation of what it adds to the
-    score. `contribution` is what it adds to the difference between the mean scores of the two classes; `share` is
-    its part of that difference. Shares add up to 1; one is negative if the feature makes the difference smaller.
+    Attributes
+    ----------
+    feature, column : str
+    coefficient, effect : float or None
+        The change of the score for one unit of the column, and for one standard deviation; None for a curve, whose
+        slope varies.
+    importance : float or None
+        The standard deviation of what it adds to the score.
+    contribution : float
+        What it adds to the difference between the mean scores of the two classes.
+    share : float
+        Its part of that difference. Shares add up to 1; one is negative if the feature makes the difference smaller.
     """
 
     feature: str
@@ -44,6 +52,18 @@ def explain(model: Model) -> list[Effect]:
     Returns
     -------
     list of Effect
+        With `feature`, `column`, `coefficient`, `effect`, `importance`, `contribution` and `share`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from vrspam.tool import explain, train
+    >>> path = f"{tempfile.mkdtemp()}/cells.csv"
+    >>> load_breast_cancer(as_frame=True).frame.to_csv(path, index=False)
+    >>> effects = explain(train(path, "target", features="linear"))
+    >>> effects[0].feature, effects[0].coefficient < 0, round(sum(effect.share for effect in effects), 6)
+    ('worst radius', True, 1.0)
     """
     contributions = model.contributions
     total = float(contributions.sum()) or float("inf")  # without a difference of the means all shares are 0

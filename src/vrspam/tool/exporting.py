@@ -57,6 +57,17 @@ def export_model(
     ------
     NotExportable
         With the reason, where a form cannot hold the model.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from vrspam.tool import export_model, train
+    >>> path = f"{tempfile.mkdtemp()}/cells.csv"
+    >>> load_breast_cancer(as_frame=True).frame.to_csv(path, index=False)
+    >>> model = train(path, "target", features="linear")
+    >>> [written.name for written in export_model(model, python=f"{path}.py", sql=f"{path}.sql")]
+    ['cells.csv.py', 'cells.csv.sql']
     """
     from vrspam.export import to_python, to_sql
 

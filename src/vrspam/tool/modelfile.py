@@ -35,7 +35,20 @@ _LABELS = {"bool": (bool,), "int64": (int,), "double": (int, float), "string": (
 
 
 class ModelFileError(ValueError):
-    """A file cannot be used as a model; the message says why."""
+    """A file cannot be used as a model; the message says why.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from vrspam.tool import ModelFileError, load_model
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "notes.json"
+    >>> _ = path.write_text("{}")
+    >>> try:
+    ...     load_model(path)
+    ... except ModelFileError as error:
+    ...     print(str(error).partition(" ")[2])
+    is not a vrspam model file: give one that `vrspam train` has written
+    """
 
 
 def save_model(model: Model, path: str | os.PathLike[str]) -> None:
@@ -46,6 +59,18 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
     model : Model
     path : path
         By custom `something.json`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from vrspam.tool import load_model, save_model, train
+    >>> path = f"{tempfile.mkdtemp()}/cells.csv"
+    >>> load_breast_cancer(as_frame=True).frame.to_csv(path, index=False)
+    >>> model = train(path, "target", features="linear")
+    >>> save_model(model, f"{path}.json")
+    >>> bool((load_model(f"{path}.json").coef == model.coef).all())
+    True
     """
     content = {
         "schema": model.schema.to_dict(),
@@ -81,6 +106,17 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     ------
     ModelFileError
         If the file is not a model file, is cut off or changed, or was written by a newer version.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from vrspam.tool import load_model, save_model, train
+    >>> path = f"{tempfile.mkdtemp()}/cells.csv"
+    >>> load_breast_cancer(as_frame=True).frame.to_csv(path, index=False)
+    >>> save_model(train(path, "target", features="linear"), f"{path}.json")
+    >>> load_model(f"{path}.json").training["data"]
+    ['cells.csv']
     """
     name = os.fspath(path)
     try:

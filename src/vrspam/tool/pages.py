@@ -47,6 +47,23 @@ def report_page(
         How to show a parameter that a note names.
     command : str
         The command that makes the page again.
+
+    Returns
+    -------
+    Page
+        One HTML file without anything from elsewhere: `write(path)` writes it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from vrspam.tool import make_report, report_page
+    >>> path = f"{tempfile.mkdtemp()}/cells.csv"
+    >>> load_breast_cancer(as_frame=True).frame.to_csv(path, index=False)
+    >>> report = make_report(path, "target", features="linear", rows=0)
+    >>> page = report_page(report, data_name="cells.csv").write(f"{path}.html")
+    >>> page.name, page.read_text("utf-8")[:15].lower()
+    ('cells.csv.html', '<!doctype html>')
     """
     model, evaluation = report.model, report.evaluation
     names = class_names(model)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vrspam._utils.atomic import replacing
+from vrspam._utils.deprecation import renamed_parameter
 from vrspam._utils.messages import Parameter
 from vrspam._utils.warnings import UnseenValues, warn
 from vrspam.data import Chunks, DataError
@@ -34,6 +35,7 @@ class Prediction(NamedTuple):
     unseen: tuple[str, ...]
 
 
+@renamed_parameter("skip_errors", "drop_errors")
 def predict(
     model: Model,
     path: Any,
@@ -42,7 +44,6 @@ def predict(
     ids: Sequence[str] | None = None,
     escape_formulas: bool = False,
     drop_errors: bool = False,
-    skip_errors: bool = False,
     progress: bool = False,
     **reading: Any,
 ) -> int:
@@ -60,12 +61,13 @@ def predict(
         `.csv`, `.csv.gz` or `.parquet`; written whole or not at all.
     ids : sequence of str, optional
         Columns to copy before the scores. By default the identifiers that training left out, if they are there.
-    escape_formulas : bool
+    escape_formulas : bool, default=False
         In CSV, write an apostrophe before copied text, and names of copied columns, that start with = + - @ or a tab.
         A spreadsheet would take them for formulas. Numbers, and Parquet, stay as they are.
-    drop_errors : bool
-        Leave out rows that cannot be scored; `skip_errors` is its older name.
-    progress : bool
+    drop_errors : bool, default=False
+        Leave out rows that cannot be scored; `skip_errors` is its old name.
+    progress : bool, default=False
+        Show rows per second on the standard error stream.
     **reading
         `format`, `delimiter`, `encoding` and `zero_based` of `vrspam.data.read_chunks`.
 
@@ -73,6 +75,19 @@ def predict(
     -------
     int
         Rows written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from vrspam.tool import predict, train
+    >>> path = f"{tempfile.mkdtemp()}/cells.csv"
+    >>> load_breast_cancer(as_frame=True).frame.to_csv(path, index=False)
+    >>> predict(train(path, "target", features="linear"), path, f"{path}.scores.csv")
+    569
+    >>> with open(f"{path}.scores.csv", encoding="utf-8") as scores:
+    ...     print(scores.readline().strip())
+    "score","probability"
     """
     found = predict_rows(
         model,
@@ -80,7 +95,7 @@ def predict(
         out,
         ids=ids,
         escape_formulas=escape_formulas,
-        drop_errors=drop_errors or skip_errors,
+        drop_errors=drop_errors,
         progress=progress,
         **reading,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from vrspam._utils.messages import Parameter, WordedError
 from vrspam.data import Chunks, DataError
 from vrspam.model_selection.calibration import calibrate
 from vrspam.model_selection.held_out import HeldOut
-from vrspam.tool.evaluation import Evaluation, evaluate
+from vrspam.tool.evaluation import Evaluation, evaluate_scores
 from vrspam.tool.explanation import ExpectedAUC, expected_auc
 from vrspam.tool.fitting import Plan
 from vrspam.tool.model import Model
@@ -21,6 +21,8 @@ from vrspam.tool.single_rows import SingleRow, single_rows
 from vrspam.tool.subgroups import Subgroup, subgroups
 from vrspam.tool.table import OpenedTable
 from vrspam.tool.training import Trained, fit_file
+
+PLAN = [field.name for field in fields(Plan)]  # parameters of `train` that say how, not what, is trained
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,10 +72,10 @@ def make_report(
 
     Parameters
     ----------
-    path, target, positive, **opening
+    path, target, positive
         As in `vrspam.tool.train`.
     plan : Plan, optional
-        How the model is trained.
+        How the model is trained, as the command line hands it on; parameters of `train` take the place of its own.
     holdout : float in (0, 1), optional
         Keep this share of the rows from the training, and judge by them; without it every row is scored by
         cross-validation.
@@ -83,25 +85,34 @@ def make_report(
         How many single rows to explain beside the highest, the lowest and the most wrong; 0 explains none at all.
     cost_ratio : float, optional
         How many false alarms are as bad as one missed positive.
+    **opening
+        Further parameters of `train`, such as `features`, `random_state`, `drop` or `groups`.
 
     Returns
     -------
     Report
+        For `report_page`, which makes one HTML page of it.
 
     Examples
     --------
     >>> import pathlib, tempfile
+    >>> import numpy as np
+    >>> from vrspam.tool import make_report
     >>> rng = np.random.default_rng(0)
     >>> age, sick = rng.normal(60, 10, 300), rng.random(300) < 0.3
     >>> lines = [f"{a:.0f},{'yes' if s else 'no'}" for a, s in zip(age + 10 * sick, sick)]
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "patients.csv"
     >>> _ = path.write_text("\\n".join(["age,sick", *lines]))
-    >>> report = make_report(path, "sick", plan=Plan(features="linear"), by=["age"], rows=2)
+    >>> report = make_report(path, "sick", features="linear", by=["age"], rows=2)
     >>> report.evaluation.n, report.folds, len(report.groups)
     (300, 5, 4)
     """
     check_holdout(holdout, bool(opening.get("streaming")))
-    trained = fit_file(path, target, positive, plan or Plan(), holdout=holdout, by=by, **opening)
+    asked = {name: opening.pop(name) for name in PLAN if name in opening}
+    if "random_state" in opening:
+        asked["seed"] = opening.pop("random_state")
+    plan = replace(plan or Plan(), **asked)
+    trained = fit_file(path, target, positive, plan, holdout=holdout, by=by, **opening)
     return report_of(trained, by=by, rows=rows, cost_ratio=cost_ratio)
 
 
@@ -124,7 +135,7 @@ def report_of(trained: Trained, *, by: Sequence[str] = (), rows: int = 10, cost_
     model, opened = trained.model, trained.opened
     opened.check_columns(by)
     part, probabilities, weights = _unseen_rows(trained)
-    evaluation = evaluate(
+    evaluation = evaluate_scores(
         model,
         part.positive,
         part.scores,

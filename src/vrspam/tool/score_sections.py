@@ -12,9 +12,10 @@ from vrspam.model_selection.calibration import Calibration
 from vrspam.report import Block, Cell, Facts, Folded, Grid, Page, Table, Text, curves
 from vrspam.report.explorer import Explorer, Stops
 from vrspam.report.numbers import shorten
-from vrspam.tool.evaluation import BINS, Bin, Evaluation, calibration_error, describe_thresholds, reliability
+from vrspam.tool.evaluation import Evaluation, describe_thresholds
 from vrspam.tool.model import Model
 from vrspam.tool.model_sections import number_cell
+from vrspam.tool.score_measures import BINS, Bin, calibration_error, reliability
 
 LABEL = 40  # letters of a label
 ROWS_PER_BIN = 15  # of the calibration curve, at least

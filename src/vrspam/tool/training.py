@@ -12,6 +12,7 @@ import numpy as np
 
 from vrspam import AUCClassifierCV
 from vrspam._utils.choices import SELECTION_RULES
+from vrspam._utils.deprecation import renamed_parameter
 from vrspam._utils.messages import Parameter, WordedError, WordedText
 from vrspam._utils.warnings import CategoriesGrouped
 from vrspam.features import FeatureMap, StackedFeatures
@@ -37,6 +38,7 @@ MAJORITY = 0.6  # share of the rows from which the positive label is asked about
 MOST_COLUMNS = 1_000  # encoded; maps of wider tables take long and seldom help
 
 
+@renamed_parameter("seed", "random_state")
 def train(
     path: Any,
     target: str | None = None,
@@ -49,7 +51,7 @@ def train(
     max_fpr: float | None = None,
     calibration: str = "sigmoid",
     n_splits: int = FOLDS,
-    seed: int = 0,
+    random_state: int = 0,
     streaming: bool = False,
     private: bool = False,
     selection: str = "auto",
@@ -82,8 +84,8 @@ def train(
         How scores become probabilities.
     n_splits : int, default=5
         Folds of the cross-validation.
-    seed : int, default=0
-        Draws the folds.
+    random_state : int, default=0
+        Draws the folds. `seed` is its old name.
     streaming : bool, default=False
         Read the file block by block instead of holding it in memory (see `vrspam.tool.fitting.fit_blocks`).
     private : bool, default=False
@@ -110,7 +112,8 @@ def train(
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from vrspam.tool.training import train
+    >>> import numpy as np
+    >>> from vrspam.tool import train
     >>> rng = np.random.default_rng(0)
     >>> age, sick = rng.normal(60, 10, 300), rng.random(300) < 0.3
     >>> lines = [f"{a:.0f},{'yes' if s else 'no'}" for a, s in zip(age + 10 * sick, sick)]
@@ -120,7 +123,9 @@ def train(
     >>> model.positive, model.schema.feature_names, bool(model.coef[0] > 0)
     ('yes', ('age',), True)
     """
-    plan = Plan(l1, features, n_splits, seed, say, max_fpr, loss, penalty, private, calibration, selection, n_jobs)
+    plan = Plan(
+        l1, features, n_splits, random_state, say, max_fpr, loss, penalty, private, calibration, selection, n_jobs
+    )
     return fit_file(path, target, positive, plan, streaming=streaming, fingerprint=fingerprint, **opening).model
 
 

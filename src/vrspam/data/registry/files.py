@@ -24,7 +24,19 @@ _BLOCK = 1 << 16
 
 
 def cache_directory() -> Path:
-    """Return the directory in which downloaded files are kept (of the user, by the system's custom)."""
+    """Return the directory in which downloaded files are kept (of the user, by the system's custom).
+
+    Returns
+    -------
+    Path
+        It need not exist yet.
+
+    Examples
+    --------
+    >>> from vrspam.data import cache_directory
+    >>> cache_directory().name
+    'vrspam'
+    """
     # Not pooch.os_cache: that has another place on Windows, and the directory is asked for without pooch, too.
     if sys.platform == "win32":
         base = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
