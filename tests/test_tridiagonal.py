@@ -51,7 +51,7 @@ def test_threads_solve_side_by_side():
     for _ in range(4):
         A = rng.standard_normal((90, 80))
         problems.append((A.T @ A, rng.standard_normal(80)))
-    found = [None] * 4
+    found = [np.empty(0)] * 4
 
     def solve(number):
         H, b = problems[number]

@@ -1,4 +1,4 @@
-"""Symmetric matrices as H = Q T Qᵀ with T tridiagonal: (H + s I)⁻¹ b for many s, at a third of the price of eigenvectors.
+"""Symmetric matrices as H = Q T Qᵀ, T tridiagonal: (H + s I)⁻¹ b for many s, in a third of the time of eigenvectors.
 
 LAPACK's routines are called through the pointers that `scipy.linalg.cython_lapack` publishes: unlike SciPy's own
 functions these calls let other threads of Python run meanwhile.
@@ -32,7 +32,7 @@ def _routine(name: str) -> Callable[..., None]:
 
 
 def _call(name: str, *arguments: Any) -> None:
-    """Call a routine with letters, whole numbers and Fortran-ordered arrays; its last argument says whether it failed."""
+    """Call a routine with letters, whole numbers and Fortran-ordered arrays; its last argument is added here."""
     info = ctypes.c_int(0)
     given = []
     for value in arguments:
