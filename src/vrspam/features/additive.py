@@ -63,6 +63,9 @@ class LinearFeatures(FeatureMap):
         self.max_rows = max_rows
         self.random_state = random_state
 
+    def _encoding(self) -> tuple:
+        return ("lines",)
+
     def _curves(self, seen: Distribution, missing: bool) -> Curves:
         if seen.deviation == 0.0:
             return Curves(seen.values[:1], np.zeros((1, 1)), ("",), missing)
@@ -189,6 +192,13 @@ class AdditiveFeatures(FeatureMap):
     def _indicators(self, seen: Indicators) -> Indicators:
         return seen
 
+    def _most_functions(self) -> int:
+        """Smooth functions of each column, beside the column itself."""
+        return self.max_features // max(self._n_curved, 1) - 1
+
+    def _encoding(self) -> tuple:
+        return ("smooth", self.n_knots, self.decay, self.clip, self._most_functions())
+
     def _curves(self, seen: Distribution, missing: bool) -> Curves:
         if seen.deviation == 0.0:
             return Curves(seen.values[:1], np.zeros((1, 1)), ("",), missing)
@@ -197,7 +207,7 @@ class AdditiveFeatures(FeatureMap):
         # If there are few values, all of them are nodes, and no others.
         nodes = np.union1d(seen.values, inside) if seen.values.size > HANDFUL else seen.values
         curves, labels = [np.clip((nodes - seen.mean) / seen.deviation, -self.clip, self.clip)], [""]
-        most_functions = self.max_features // max(self._n_curved, 1) - 1
+        most_functions = self._most_functions()
         if seen.values.size > 2 and most_functions > 0:
             smooth = smooth_functions(seen.ranks, seen.shares, self.n_knots)[:, :most_functions]
             smooth *= np.arange(1.0, smooth.shape[1] + 1.0) ** -self.decay

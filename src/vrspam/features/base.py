@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from numbers import Integral
 from typing import Any, Self
@@ -16,80 +16,18 @@ from sklearn.utils.validation import _check_feature_names_in, _check_sample_weig
 
 from vrspam._utils.columns import check_columns, refuse_complex
 from vrspam._utils.docs_link import DocumentationLink
-from vrspam._utils.messages import Parameter, WordedError
 from vrspam._utils.warnings import CategoriesGrouped, warn
 from vrspam.features import frames
 from vrspam.features.encoders import (
-    LARGEST,
-    N_NODES,
     Curves,
     Distribution,
     Encoder,
     Indicators,
-    distribution,
     encoder_from_dict,
 )
+from vrspam.features.seen import SeenColumns, SharedColumns, see_columns
 
-NEARLY_ALL = 0.9  # share of different values that makes a text an identifier
 FEW_COEFS = 4  # up to this many columns of coefficients it is cheaper to sum the curves of a column first
-
-
-# What fit keeps of a column: its distribution and whether values are missing, or its categories.
-ColumnSummary = tuple[Distribution, bool] | Indicators
-
-
-def _numbers_seen(X, j: int, weights: np.ndarray | None, some: np.ndarray | None) -> ColumnSummary:
-    """The distribution of column j over all rows or, where even `some` rows have many different values, over those."""
-    values = frames.numbers(X, j)
-    present = ~np.isnan(values)
-    missing = not present.all()
-    if float(np.fmax.reduce(np.abs(values))) > LARGEST:
-        raise ValueError(f"Column {frames.name_of(X, j)!r} holds numbers beyond {LARGEST:.0e}: remove or replace them.")
-    if some is not None:
-        chosen = some[present[some]]
-        if np.unique(values[chosen]).size > N_NODES:
-            return distribution(values[chosen], None if weights is None else weights[chosen]), missing
-    if missing:
-        values, weights = values[present], None if weights is None else weights[present]
-    return distribution(values, weights), missing
-
-
-def _categories_seen(X, j: int, weights: np.ndarray | None, most: int) -> Indicators:
-    """The categories of a column; scaled by it, the indicator of each has variance 1.
-
-    Of more than `most` the most frequent are kept, and the others counted as one; a column that differs in nearly every
-    row is refused.
-    """
-    found = frames.categories(X, j)
-    seen = Indicators(tuple(sorted(value for value in found if value is not None)), None in found)
-    codes = frames.category_codes(X, j, seen.codes)
-    counts = np.bincount(codes, weights, seen.width)
-    different = len(seen.categories)
-    if different > most:
-        if different > NEARLY_ALL * np.count_nonzero(codes < different):
-            raise WordedError(
-                "Column {column!r} has more than {most} different values that are not numbers: drop it if it is a "
-                "name, convert it if it holds numbers as text, group its rare values, or raise {limit}.",
-                column=frames.name_of(X, j),
-                most=most,
-                limit=Parameter("max_categories"),
-            )
-        by_count = np.argsort(-counts[:different], kind="stable")
-        kept, rare = np.sort(by_count[: most - 1]), by_count[most - 1 :]
-        names = tuple(seen.categories[i] for i in kept)
-        counts = np.concatenate([counts[kept], [counts[rare].sum()], counts[different:]])
-        seen = Indicators((*names, _rare_name(names)), seen.missing, grouped=rare.size)
-    share = counts / counts.sum()
-    variance = share * (1.0 - share)
-    return replace(seen, scale=tuple((1.0 / np.sqrt(np.where(variance > 0.0, variance, 1.0))).tolist()))
-
-
-def _rare_name(names: Sequence[str]) -> str:
-    """What the group of rare categories is called: a name that no category has."""
-    name = "(rare)"
-    while name in names:
-        name = f"({name})"
-    return name
 
 
 class FeatureMap(DocumentationLink, TransformerMixin, BaseEstimator):
@@ -130,6 +68,10 @@ class FeatureMap(DocumentationLink, TransformerMixin, BaseEstimator):
     def _indicators(self, seen: Indicators) -> Indicators:
         """Return the indicators of these categories; they come with the scale that gives each variance 1."""
         return replace(seen, scale=())
+
+    def _encoding(self) -> tuple | None:
+        """What the encoders depend on beside the columns; None where maps do not share them."""
+        return None
 
     def _few_width(self) -> int:
         """Columns of the widest array that `_block_products` needs for few columns of coefficients."""
@@ -178,8 +120,11 @@ class FeatureMap(DocumentationLink, TransformerMixin, BaseEstimator):
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def learn(self, X, sample_weight=None) -> None:
-        """Do what `fit` does, without a word about columns that are rounded or grouped."""
+    def learn(self, X, sample_weight=None, shared: SharedColumns | None = None) -> None:
+        """Do what `fit` does, without a word about columns that are rounded or grouped.
+
+        `shared` is handed to all maps that learn from the same X and weights, so that columns are sorted once.
+        """
         X = self._check(X, reset=True)
         rng = check_random_state(self.random_state)
         weights = None
@@ -193,25 +138,29 @@ class FeatureMap(DocumentationLink, TransformerMixin, BaseEstimator):
         self._n_rows, some = X.shape[0], None
         if X.shape[0] > self.max_rows:
             some = np.sort(rng.choice(X.shape[0], self.max_rows, replace=False))
-        columns = sparse.csc_array(X) if sparse.issparse(X) else frames.columns_of(X)
-        seen: list[ColumnSummary] = []
-        for j, numeric in enumerate(frames.numeric_flags(X)):
-            if numeric:
-                seen.append(_numbers_seen(columns, j, weights, some))
-            else:
-                seen.append(_categories_seen(columns, j, weights, self.max_categories))
+        settings = (self.max_categories, None if some is None else some.tobytes())
+        shared = {} if shared is None else shared
+        if settings not in shared:
+            shared[settings] = SeenColumns(see_columns(X, weights, some, self.max_categories), {})
+        seen = shared[settings]
         if some is not None:
             X, weights = frames.rows_of(X, some), None if weights is None else weights[some]
         self._learn(X, seen, rng, weights)
 
-    def _learn(self, X, seen: list[ColumnSummary], rng: np.random.RandomState, weights: np.ndarray | None) -> None:
+    def _learn(self, X, seen: SeenColumns, rng: np.random.RandomState, weights: np.ndarray | None) -> None:
         """Learn the map from what was seen of each column; X has the rows, with weights, that a map may draw from."""
         self._n_curved = 0  # numeric columns of more than two values
-        for column in seen:
+        for column in seen.columns:
             self._n_curved += not isinstance(column, Indicators) and column[0].values.size > 2
-        self.encoders_ = []
-        for column in seen:
-            self.encoders_.append(self._indicators(column) if isinstance(column, Indicators) else self._curves(*column))
+        encoding = self._encoding()
+        made = None if encoding is None else seen.encoders.get(encoding)
+        if made is None:
+            made = []
+            for column in seen.columns:
+                made.append(self._indicators(column) if isinstance(column, Indicators) else self._curves(*column))
+            if encoding is not None:
+                seen.encoders[encoding] = made
+        self.encoders_ = list(made)
 
     @property
     def grouped_categories_(self) -> list[CategoriesGrouped]:
@@ -241,15 +190,9 @@ class FeatureMap(DocumentationLink, TransformerMixin, BaseEstimator):
         """Return what `transform` does, always as a NumPy array, independent of `set_output`."""
         check_is_fitted(self, "encoders_")
         X = self._check(X, reset=False)
-        out = None
-        for rows in frames.blocks(X.shape[0], self.n_features_out_):
-            block = self._transform_block(frames.rows_of(X, rows))
-            if block.shape[0] == X.shape[0]:
-                return block
-            if out is None:
-                out = np.empty((X.shape[0], block.shape[1]), dtype=block.dtype)
-            out[rows] = block
-        assert out is not None  # `_check` refuses X without rows
+        out = np.empty((X.shape[0], self.n_features_out_), dtype=self.dtype_of(X))
+        for rows in frames.blocks(*out.shape):
+            self._write_block(frames.rows_of(X, rows), out[rows])
         return out
 
     def products(self, X, coefs: np.ndarray) -> np.ndarray:
@@ -343,13 +286,18 @@ class FeatureMap(DocumentationLink, TransformerMixin, BaseEstimator):
     def _encode(self, X) -> np.ndarray:
         """Return the features of all columns for the rows of X, which is already checked and small."""
         columns, dtype = self._columns(X)
-        slices = self.column_slices_
-        out = np.empty((X.shape[0], slices[-1].stop), dtype=dtype)
-        for encoder, where, values in zip(self.encoders_, slices, columns, strict=True):
-            encoder.write(values, out[:, where])
+        out = np.empty((X.shape[0], self.column_slices_[-1].stop), dtype=dtype)
+        self._write_columns(columns, out)
         return out
 
-    _transform_block = _encode  # overridden by maps whose features are not those of single columns
+    def _write_columns(self, columns: list[np.ndarray], out: np.ndarray) -> None:
+        """Fill `out` with the features of all columns."""
+        for encoder, where, values in zip(self.encoders_, self.column_slices_, columns, strict=True):
+            encoder.write(values, out[:, where])
+
+    def _write_block(self, X, out: np.ndarray) -> None:
+        """Fill `out` with the features of the rows of X; overridden where they are not those of single columns."""
+        self._write_columns(self._columns(X)[0], out)
 
     def get_feature_names_out(self, input_features=None) -> np.ndarray:
         """Return the name of each feature: that of its column, and what it is.

@@ -12,9 +12,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from vrspam.features import frames
 from vrspam.features.additive import AdditiveFeatures
-from vrspam.features.base import ColumnSummary, FeatureMap
+from vrspam.features.base import FeatureMap
 from vrspam.features.encoders import Curves, Distribution, Indicators
-from vrspam.features.landmarks import CACHED_ENTRIES, N_LANDMARKS_CONSTRAINT, LandmarkFeatures
+from vrspam.features.landmarks import CACHED_ENTRIES, N_LANDMARKS_CONSTRAINT, Coefficients, LandmarkFeatures
+from vrspam.features.seen import SeenColumns
 
 SCALE_ROWS = 1_000
 
@@ -125,10 +126,13 @@ class KernelFeatures(LandmarkFeatures):
     def _indicators(self, seen: Indicators) -> Indicators:
         return replace(seen, scale=(0.5**0.5,) * seen.width)
 
+    def _encoding(self) -> tuple:
+        return ("ranks",)
+
     def _curves(self, seen: Distribution, missing: bool) -> Curves:
         return Curves(seen.values, (seen.ranks - 0.5)[:, np.newaxis], ("",), missing)
 
-    def _learn(self, X, seen: list[ColumnSummary], rng: np.random.RandomState, weights: np.ndarray | None) -> None:
+    def _learn(self, X, seen: SeenColumns, rng: np.random.RandomState, weights: np.ndarray | None) -> None:
         super()._learn(X, seen, rng, weights)
         chosen = self._draw(X.shape[0], rng)
         encoded = self._encode(frames.rows_of(X, chosen)).astype(np.float64)
@@ -152,18 +156,19 @@ class KernelFeatures(LandmarkFeatures):
             self.whitening_ *= _unit(self._times_kernel(sample, self.whitening_))
             self.additive_scale_ = _unit(self.additive_.features_of(sample))
 
-    def _times_kernel(self, X, coefs: np.ndarray) -> np.ndarray:
+    def _times_kernel(self, X, coefs: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """K(X, Z) @ coefs for the rows of X and the landmarks Z, in blocks of K that stay in the processor's cache."""
         # -γ‖u - z‖² as one product: (u, ‖u‖², 1) · γ (2z, -1, -‖z‖²)
         ranks = self._encode(X)
         m, ones = self.landmarks_.shape[0], np.ones((len(ranks), 1), dtype=ranks.dtype)
         left = np.hstack([ranks, _squares(ranks), ones])
         right = self.gamma_ * np.hstack([2.0 * self.landmarks_, -np.ones((m, 1)), -_squares(self.landmarks_)])
-        right, coefs = right.T.astype(left.dtype), coefs.astype(left.dtype)
-        out = np.empty((len(left), coefs.shape[1]), dtype=left.dtype)
+        right, factor = right.T.astype(left.dtype), Coefficients(coefs, left.dtype)
+        if out is None:
+            out = np.empty((len(left), coefs.shape[1]), dtype=left.dtype)
         for rows in frames.blocks(len(left), m, CACHED_ENTRIES):
             kernel = left[rows] @ right
-            out[rows] = np.exp(kernel, out=kernel) @ coefs
+            factor.multiply(np.exp(kernel, out=kernel), out[rows])
         return out
 
     def _few_width(self) -> int:

@@ -17,10 +17,29 @@ from vrspam.features.base import FeatureMap
 
 LEAST_EIGENVALUE = 1e-6
 CACHED_ENTRIES = 1 << 16
+TRIANGLE_STEP = 128  # columns of a triangular matrix that are multiplied at once
 # n_landmarks="auto" is the first number up to so many rows, and grows with their root up to the third: the time of a
 # fit then grows with the square of the rows at most.
 AUTO_LANDMARKS, AUTO_ROWS, MOST_AUTO_LANDMARKS = 500, 20_000, 1_000
 N_LANDMARKS_CONSTRAINT = [Interval(Integral, 2, None, closed="left"), StrOptions({"auto"})]
+
+
+class Coefficients:
+    """A matrix to multiply many blocks of rows with; the zeros of an upper triangular one are left out."""
+
+    def __init__(self, matrix: np.ndarray, dtype: Any):
+        self.matrix = matrix.astype(dtype, copy=False)
+        m, width = matrix.shape
+        is_upper = m == width >= 2 * TRIANGLE_STEP and not np.tril(matrix, -1).any()
+        self._steps = list(range(0, width, TRIANGLE_STEP)) if is_upper else []
+
+    def multiply(self, rows: np.ndarray, out: np.ndarray) -> None:
+        """Write rows @ matrix to `out`."""
+        if not self._steps:
+            np.matmul(rows, self.matrix, out=out)
+        for start in self._steps:
+            stop = start + TRIANGLE_STEP
+            np.matmul(rows[:, :stop], self.matrix[:stop, start:stop], out=out[:, start:stop])
 
 
 class LandmarkFeatures(FeatureMap):
@@ -37,8 +56,8 @@ class LandmarkFeatures(FeatureMap):
     additive_: AdditiveFeatures | None = None
     additive_scale_: float = 1.0
 
-    def _times_kernel(self, X, coefs: np.ndarray) -> np.ndarray:
-        """K(X, Z) @ coefs for the rows of X and the landmarks Z."""
+    def _times_kernel(self, X, coefs: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        """K(X, Z) @ coefs for the rows of X and the landmarks Z, written to `out` where it is given."""
         raise NotImplementedError
 
     def _draw(self, n_rows: int, rng: np.random.RandomState) -> np.ndarray:
@@ -57,25 +76,32 @@ class LandmarkFeatures(FeatureMap):
         return encoded
 
     def _whiten(self, kernel: np.ndarray) -> None:
-        """K^(-1/2), without the directions of eigenvalues below 1e-6 of the largest."""
+        """W such that Wᵀ K W = I, without the directions of eigenvalues below 1e-6 of the largest.
+
+        Where there are none of these, W is triangular (Cholesky), which halves the products with it. All such W give
+        the same scores, since they differ by a rotation of the features.
+        """
         values, vectors = linalg.eigh(kernel, check_finite=False)
         keep = values > LEAST_EIGENVALUE * values[-1]
-        self.whitening_ = np.ascontiguousarray(vectors[:, keep] / np.sqrt(values[keep]))
+        if keep.all():
+            factor = linalg.cholesky(kernel, check_finite=False)
+            self.whitening_ = np.ascontiguousarray(linalg.solve_triangular(factor, np.eye(len(kernel))))
+        else:
+            self.whitening_ = np.ascontiguousarray(vectors[:, keep] / np.sqrt(values[keep]))
 
-    def _transform_block(self, X) -> np.ndarray:
-        kernel = self._times_kernel(X, self.whitening_)
-        if self.additive_ is None:
-            return kernel
-        additive = self.additive_.features_of(X)
-        additive *= self.additive_scale_
-        return np.hstack([additive, kernel])
+    def _write_block(self, X, out: np.ndarray) -> None:
+        split = self.n_features_out_ - self.whitening_.shape[1]
+        if self.additive_ is not None:
+            self.additive_._write_block(X, out[:, :split])
+            out[:, :split] *= self.additive_scale_
+        self._times_kernel(X, self.whitening_, out[:, split:])
 
     def _block_products(self, X, coefs: np.ndarray) -> np.ndarray:
         # (K W) c = K (W c): one product with a square matrix less
         split = self.n_features_out_ - self.whitening_.shape[1]
         scores = self._times_kernel(X, self.whitening_ @ coefs[split:])
         if self.additive_ is not None:
-            scores += self.additive_.products(X, self.additive_scale_ * coefs[:split])
+            scores += self.additive_._block_products(X, self.additive_scale_ * coefs[:split])
         return scores
 
     def collapsed(self, coef: np.ndarray, means: np.ndarray) -> tuple[Self, np.ndarray, np.ndarray]:

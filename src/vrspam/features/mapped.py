@@ -17,7 +17,7 @@ from vrspam._utils.messages import Parameter, WordedError
 from vrspam._utils.warnings import warn
 from vrspam.features.additive import AdditiveFeatures, LinearFeatures
 from vrspam.features.base import FeatureMap
-from vrspam.features.frames import blocks, rows_of
+from vrspam.features.frames import WHOLE_ROWS, blocks, rows_of
 from vrspam.features.kernel import KernelFeatures
 from vrspam.features.stacked import StackedFeatures
 from vrspam.features.trees import TreeFeatures
@@ -120,16 +120,22 @@ class MappedArray:
         return np.concatenate([self.products(rows, coefs) for rows in blocks(*self.shape)])
 
 
-def hold_features(X: Any) -> Any:
-    """The features of all rows as an array if they take at most `HELD_BYTES`; anything else as it is.
+def hold_features(X: Any, most_bytes: int = HELD_BYTES) -> Any:
+    """The features of all rows as an array if they take at most so many bytes; anything else as it is.
 
-    For losses that read the rows many times. Larger features are made again, block by block, at each reading.
+    For losses that read the rows many times, and for few rows. Larger features are made again, block by block, at each
+    reading.
     """
-    if not isinstance(X, MappedArray) or X.shape[0] * X.shape[1] * X.dtype.itemsize > HELD_BYTES:
+    if not isinstance(X, MappedArray) or X.shape[0] * X.shape[1] * X.dtype.itemsize > most_bytes:
         return X
     held = np.empty(X.shape, dtype=X.dtype)
     for rows in blocks(*X.shape):
-        held[rows] = X[rows]
+        size = rows.stop - rows.start
+        if size % WHOLE_ROWS:  # equal rows must have equal features, for ties to count as ties
+            whole = np.minimum(np.arange(rows.start, rows.stop + -size % WHOLE_ROWS), rows.stop - 1)
+            held[rows] = X[whole][:size]
+        else:
+            held[rows] = X[rows]
     return held
 
 

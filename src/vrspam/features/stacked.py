@@ -14,6 +14,7 @@ from vrspam.features.additive import AdditiveFeatures, LinearFeatures
 from vrspam.features.base import FeatureMap
 from vrspam.features.encoders import Encoder
 from vrspam.features.kernel import KernelFeatures
+from vrspam.features.seen import SharedColumns
 from vrspam.features.trees import TreeFeatures
 
 _PARTS: dict[str, type[FeatureMap]] = {
@@ -93,15 +94,16 @@ class StackedFeatures(FeatureMap):
         maps, coefs, of_classes = zip(*parts, strict=True)
         return StackedFeatures.of_fitted(maps), np.concatenate(coefs), np.hstack(of_classes)
 
-    def learn(self, X, sample_weight=None) -> None:
+    def learn(self, X, sample_weight=None, shared: SharedColumns | None = None) -> None:
         """Do what `fit` does, without a word about columns that are rounded or grouped."""
+        shared = {} if shared is None else shared
         self._validate_params()
         if not self.maps or not all(isinstance(part, tuple(_PARTS.values())) for part in self.maps):
             raise ValueError(f"maps must be a list of maps out of {', '.join(_PARTS)}, got {self.maps!r}.")
         X = self._check(X, reset=True)
         found = [clone(part) for part in self.maps]
         for part in found:
-            part.learn(X, sample_weight)
+            part.learn(X, sample_weight, shared)
         self._take(found)
 
     @property
@@ -143,8 +145,9 @@ class StackedFeatures(FeatureMap):
         """The type of the features of X, without computing any: float32 if all numbers of X are."""
         return self.maps_[0].dtype_of(X)
 
-    def _transform_block(self, X) -> np.ndarray:
-        return np.hstack([part._transform_block(X) for part in self.maps_])
+    def _write_block(self, X, out: np.ndarray) -> None:
+        for part, where in zip(self.maps_, self.map_slices_, strict=True):
+            part._write_block(X, out[:, where])
 
     def products(self, X, coefs: np.ndarray) -> np.ndarray:
         """Return transform(X) @ coefs, map by map, without computing all features where that is possible.

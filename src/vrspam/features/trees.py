@@ -10,9 +10,10 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from vrspam.features import frames
-from vrspam.features.base import ColumnSummary, FeatureMap
+from vrspam.features.base import FeatureMap
 from vrspam.features.encoders import Curves, Distribution
-from vrspam.features.landmarks import N_LANDMARKS_CONSTRAINT, LandmarkFeatures
+from vrspam.features.landmarks import N_LANDMARKS_CONSTRAINT, Coefficients, LandmarkFeatures
+from vrspam.features.seen import SeenColumns
 
 MOST_DEPTH = 12
 MOST_TREES = 10_000
@@ -120,10 +121,13 @@ class TreeFeatures(LandmarkFeatures):
         self.max_rows = max_rows
         self.random_state = random_state
 
+    def _encoding(self) -> tuple:
+        return ("splits",)
+
     def _curves(self, seen: Distribution, missing: bool) -> Curves:
         return Curves(seen.values, np.empty((seen.values.size, 0)), (), missing)  # where a column can be split
 
-    def _learn(self, X, seen: list[ColumnSummary], rng: np.random.RandomState, weights: np.ndarray | None) -> None:
+    def _learn(self, X, seen: SeenColumns, rng: np.random.RandomState, weights: np.ndarray | None) -> None:
         from vrspam import kernels  # compiled code is loaded only when it is needed
 
         super()._learn(X, seen, rng, weights)
@@ -167,16 +171,18 @@ class TreeFeatures(LandmarkFeatures):
 
         return kernels.count_shared_leaves(leaves, np.ascontiguousarray(self.landmarks_.T)).astype(dtype)
 
-    def _times_kernel(self, X, coefs: np.ndarray) -> np.ndarray:
+    def _times_kernel(self, X, coefs: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """K(X, Z) @ coefs for the rows of X and the landmarks Z, in blocks of K that stay in the processor's cache."""
         codes, dtype = self._codes(X)
         coefs = coefs / self.landmarks_.shape[1]  # of counts to shares
+        if out is None:
+            out = np.empty((len(codes), coefs.shape[1]), dtype=dtype)
         if coefs.shape[1] <= FEW_SUMS:
-            return self._sum_leaves(codes, coefs).astype(dtype)
-        coefs = coefs.astype(dtype)
-        out = np.empty((len(codes), coefs.shape[1]), dtype=dtype)
+            out[:] = self._sum_leaves(codes, coefs)
+            return out
+        factor = Coefficients(coefs, dtype)
         for rows in frames.blocks(len(codes), len(self.landmarks_), CACHED_COUNTS):
-            out[rows] = self._counts(self._leaves(codes[rows]), dtype) @ coefs
+            factor.multiply(self._counts(self._leaves(codes[rows]), dtype), out[rows])
         return out
 
     def _sum_leaves(self, codes: np.ndarray, coefs: np.ndarray) -> np.ndarray:

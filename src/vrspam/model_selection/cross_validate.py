@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +18,8 @@ from vrspam.model_selection.sources import FoldSource, over_folds
 from vrspam.moments import ClassMoments
 from vrspam.objective import ELASTIC_NET, SQUARED, LossChoice, PenaltyFamily
 from vrspam.solvers.path import AUTO_L1S, AUTO_L2S, auto_l1s, auto_l2s, check_grid_axis, solve_grid
+
+OF_ROWS_BYTES = 1 << 26  # scores of all held-out rows at all points are kept up to this size
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,8 @@ class GridScores:
         Moments of all rows; dropped when another feature map is better.
     held_out : list of HeldOutBlock or None
         Scores of the held-out rows at all points, where they are read for all folds at once.
+    of_rows : list of ndarray of shape (points, rows) or None
+        Scores of all rows that each fold holds out, at all points, where the caller asks for them and they are few.
     kept : list of ndarray of shape (points, rows)
         Scores of some held-out rows of each fold at all points; empty unless the caller asks for them.
     scoring : Scoring
@@ -78,6 +82,7 @@ class GridScores:
     scoring: Scoring = ROC_AUC
     other: np.ndarray | None = None
     kept: list[np.ndarray] = field(default_factory=list)
+    of_rows: list[np.ndarray] | None = None
 
     @property
     def by_auc(self) -> bool:
@@ -98,6 +103,12 @@ class GridScores:
         point = int(np.ravel_multi_index(choice.index, self.auc.shape[:2]))
         return float(spreads(rows, [part[point : point + 1] for part in self.kept])[0])
 
+    def take_rows_at(self, choice: Choice) -> list[np.ndarray] | None:
+        """The scores of all held-out rows at the chosen point, one array for each fold; other points are forgotten."""
+        found, self.of_rows = self.of_rows, None
+        point = int(np.ravel_multi_index(choice.index, self.auc.shape[:2]))
+        return None if found is None else [part[point].copy() for part in found]
+
     def held_out_at(self, choice: Choice) -> HeldOut:
         """The held-out rows at the chosen point, where their scores were kept."""
         assert self.held_out is not None
@@ -105,7 +116,9 @@ class GridScores:
         return held_out_at(self.held_out, point, self.intercepts[choice.index])
 
 
-def cross_validate(source: FoldSource, search: GridSearch, *, keep_coefs: bool = False) -> GridScores:
+def cross_validate(
+    source: FoldSource, search: GridSearch, *, keep_coefs: bool = False, held_out: Sequence[int] = ()
+) -> GridScores:
     """Solve the whole grid on the training part of each fold, and measure the ranking of the rows that it holds out.
 
     The AUC is always taken; the measure of `search.scoring` beside it, where that is another one.
@@ -117,6 +130,8 @@ def cross_validate(source: FoldSource, search: GridSearch, *, keep_coefs: bool =
     search : GridSearch
     keep_coefs : bool, default=False
         Whether the coefficients of all folds are returned.
+    held_out : list of int, optional
+        How many rows each fold holds out, where the scores of all of them are to be returned, as far as they are few.
 
     Returns
     -------
@@ -138,6 +153,9 @@ def cross_validate(source: FoldSource, search: GridSearch, *, keep_coefs: bool =
     if search.keep is not None:  # without coefficients all scores are 0
         scores.kept = [np.zeros((l2s.size * l1s.size, fold.places.size)) for fold in search.keep.folds]
 
+    if held_out and 8 * l2s.size * l1s.size * sum(held_out) <= OF_ROWS_BYTES:
+        scores.of_rows = [np.zeros((l2s.size * l1s.size, rows)) for rows in held_out]
+
     def take_scores(blocks: Iterable[HeldOutBlock]) -> None:
         last: dict[int, HeldOutBlock] = {}
         for block in blocks:
@@ -149,6 +167,8 @@ def cross_validate(source: FoldSource, search: GridSearch, *, keep_coefs: bool =
                 last[block.fold] = block
             if search.keep is not None:
                 scores.kept[block.fold][block.points] = search.keep.folds[block.fold].scores(block)
+            if scores.of_rows is not None:
+                scores.of_rows[block.fold][block.points] = block.values().T
         for fold, block in last.items():  # all rows are tied at the points that were left out
             missing = np.isnan(scores.score[..., fold])
             if missing.any():

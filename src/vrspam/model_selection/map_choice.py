@@ -14,7 +14,8 @@ import numpy as np
 from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import warn
 from vrspam.features import FeatureMap, StackedFeatures
-from vrspam.features.mapped import MappedArray, TooManyFeatures
+from vrspam.features.mapped import MappedArray, TooManyFeatures, hold_features
+from vrspam.features.seen import SharedColumns
 from vrspam.metrics import roc_auc_columns
 from vrspam.model_selection.blending import blend_weights
 from vrspam.model_selection.corrected import Corrected, Grid, OtherMeasure, correct
@@ -28,6 +29,7 @@ from vrspam.moments import ClassMoments
 from vrspam.solvers import ExactFit, SolverName
 from vrspam.solvers.base import Solution
 
+FEW_BYTES = 1 << 25  # features of all rows are held up to this size: they are read for the moments, and for the scores
 # From rows, the way to read them, the chosen point and the moments of all rows, where they are known, to its fit.
 Fitter = Callable[[Rows, SolverName, Choice, ClassMoments | None], ExactFit]
 
@@ -43,7 +45,8 @@ class FoldModels(NamedTuple):
 class Candidate:
     """A fitted map (None for the columns as they are), the scores of its grid, and the chosen point of it.
 
-    `fit` is that of the point on all rows, where it may be needed; `spread` that of the held-out scores at the point.
+    `fit` is that of the point on all rows, where it may be needed; `spread` that of the held-out scores at the point;
+    `held_out` are these scores for each fold, without intercept, where they were kept.
     """
 
     name: str
@@ -54,6 +57,7 @@ class Candidate:
     choice: Choice
     fit: ExactFit | None = None
     spread: float = 1.0
+    held_out: list[np.ndarray] | None = None
 
     @property
     def fold_scores(self) -> np.ndarray:
@@ -87,6 +91,8 @@ class FittedChoice(NamedTuple):
     solver : str
         Of the best candidate, as l2.
     fold_models : FoldModels or None
+    held_out : list of ndarray or None
+        Scores of the rows that each fold holds out by its model, without intercept, where they were kept.
     """
 
     features: Any
@@ -95,6 +101,7 @@ class FittedChoice(NamedTuple):
     l2: float
     solver: SolverName
     fold_models: FoldModels | None
+    held_out: list[np.ndarray] | None = None
 
 
 @dataclass(frozen=True)
@@ -174,7 +181,7 @@ class MapChoice:
         best = self.chosen.fit
         assert best is not None
         if not self.is_blend:
-            return FittedChoice(self.chosen.features, *best, self.chosen.fold_models)
+            return FittedChoice(self.chosen.features, *best, self.chosen.fold_models, self.chosen.held_out)
         used = np.flatnonzero(self.weights)
         members = self.members
         factors = self.weights[used] / self.scales[used]
@@ -199,6 +206,7 @@ class MapChoice:
             best.l2,
             best.solver,
             FoldModels(np.concatenate(coefs, axis=1), intercepts),
+            _add_up(factors, [member.held_out for member in members]),
         )
 
     def corrected(
@@ -222,6 +230,14 @@ class MapChoice:
         # Also where one candidate has all the weight: mixtures are scored on the rows that were kept alone.
         blend_auc = _mean_auc(held_out) if rule == "blend" and held_out is not None else None
         return correct(rows, kept, grid, rule, seed, other, blend_auc, stable)
+
+
+def _add_up(factors: np.ndarray, parts: Sequence[list[np.ndarray] | None]) -> list[np.ndarray] | None:
+    """Weighted sums of the scores of several candidates, fold by fold; None where those of one were not kept."""
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts):
+        return None
+    return [factors @ np.stack(of_fold) for of_fold in zip(*known, strict=True)]
 
 
 def _mean_auc(held_out: HeldOut) -> float:
@@ -258,18 +274,22 @@ def evaluate_map(
     search: GridSearch,
     rule: SelectionRule,
     said: set[str] | None = None,
+    shared: SharedColumns | None = None,
 ) -> tuple[Candidate, RowsInMemory]:
     """Fit a map, without labels, and cross-validate its grid; with the source of its folds.
 
-    `said` are the columns whose rare categories were said to be grouped; None says nothing of them.
+    `said` are the columns whose rare categories were said to be grouped; None says nothing of them. `shared` is what
+    maps of the same rows share (`FeatureMap.learn`).
     """
-    _learn(features, rows, said)
-    X: Any = MappedArray(rows.X, features)
+    _learn(features, rows, said, shared)
+    X: Any = hold_features(MappedArray(rows.X, features), FEW_BYTES)
     source = RowsInMemory(rows._replace(X=X), splits, classes, search.n_jobs, search.loss)
-    scores = cross_validate(source, search, keep_coefs=True)
+    sizes = () if search.keep is None else [split.validation.size for split in splits]
+    scores = cross_validate(source, search, keep_coefs=True, held_out=sizes)
     choice = scores.select(rule)
     spread = 1.0 if search.keep is None else scores.spread_at(choice, search.keep)
-    return Candidate(name, features, X.shape[1], rows.y.size, scores, choice, spread=spread), source
+    held_out = scores.take_rows_at(choice)
+    return Candidate(name, features, X.shape[1], rows.y.size, scores, choice, None, spread, held_out), source
 
 
 def choose_map(
@@ -289,9 +309,10 @@ def choose_map(
     and the simplest such point of it.
     """
     said: set[str] = set()  # columns whose rare categories are grouped
+    shared: SharedColumns = {}
 
     def evaluate(name: str, features: Any) -> tuple[Candidate, Callable[[], ExactFit]]:
-        new, source = evaluate_map(name, features, rows, splits, classes, search, rule, said)
+        new, source = evaluate_map(name, features, rows, splits, classes, search, rule, said, shared)
         return new, lambda: fit(source.rows, source.solver, new.choice, new.scores.total)
 
     def fit_again(member: Candidate) -> ExactFit:
@@ -351,12 +372,12 @@ def choose_evaluated(
     return found
 
 
-def _learn(features: Any, rows: Rows, said: set[str] | None) -> None:
+def _learn(features: Any, rows: Rows, said: set[str] | None, shared: SharedColumns | None) -> None:
     """Fit a map without labels; columns whose categories it groups are said once, not for each map."""
     if not isinstance(features, FeatureMap):
         _fit_transformer(features, rows.X)
         return
-    features.learn(rows.X, rows.weights)
+    features.learn(rows.X, rows.weights, shared)
     for grouped in features.grouped_categories_:
         if said is not None and grouped.column not in said:
             said.add(grouped.column)
@@ -388,7 +409,7 @@ def _simplest(candidates: Sequence[Candidate]) -> tuple[np.ndarray, Candidate]:
     chosen = candidates[number]
     index = simplest(chosen.choice.mean >= least, chosen.scores.grid)
     values = {name: float(axis[i]) for (name, axis), i in zip(chosen.scores.grid.items(), index, strict=True)}
-    chosen = replace(chosen, choice=replace(chosen.choice, index=index, values=values))
+    chosen = replace(chosen, choice=replace(chosen.choice, index=index, values=values), held_out=None)
     return (np.arange(len(candidates)) == number).astype(np.float64), chosen
 
 

@@ -14,7 +14,12 @@ from vrspam.model_selection.sources import score_rows
 
 
 def held_out_scores(
-    rows: Rows, positive_label: object, splits: list[Split], coefs: np.ndarray, intercepts: np.ndarray
+    rows: Rows,
+    positive_label: object,
+    splits: list[Split],
+    coefs: np.ndarray,
+    intercepts: np.ndarray,
+    known: list[np.ndarray] | None = None,
 ) -> HeldOut:
     """Score each held-out row by the model of its fold, in one pass over the rows.
 
@@ -28,6 +33,8 @@ def held_out_scores(
     coefs : ndarray of shape (folds, features)
         Of the chosen point, trained on each fold.
     intercepts : ndarray of shape (folds,)
+    known : list of ndarray, optional
+        The scores of the rows that each fold holds out, without intercept, where they are known already.
 
     Returns
     -------
@@ -44,10 +51,11 @@ def held_out_scores(
     """
     X = rows.X
     index = np.concatenate([split.validation for split in splits])
-    parts = [
-        scores_of(X, validation, coef[np.newaxis])[:, 0] + intercept
-        for (_, validation), coef, intercept in zip(splits, coefs, intercepts, strict=True)
-    ]
+    if known is None:
+        known = [
+            scores_of(X, split.validation, coef[np.newaxis])[:, 0] for split, coef in zip(splits, coefs, strict=True)
+        ]
+    parts = [part + intercept for part, intercept in zip(known, intercepts, strict=True)]
     fold = np.repeat(np.arange(len(splits)), [split.validation.size for split in splits])
     order = np.argsort(index, kind="stable")
     index, fold = index[order], fold[order]

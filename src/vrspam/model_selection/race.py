@@ -2,6 +2,7 @@
 
 On the part the maps have few landmarks, so that each takes a fraction of a second. What a part of a few thousand rows
 cannot tell apart, a blend would hardly tell apart either; and the winners are cross-validated on all rows afterwards.
+On very many rows the winners meet on a larger part first: one that has no weight in a blend there does not go on.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from vrspam._utils import array_api
 from vrspam._utils.validation import Rows
 from vrspam.features.frames import rows_of
 from vrspam.features.mapped import TooManyFeatures
+from vrspam.features.seen import SharedColumns
 from vrspam.model_selection.cross_validate import GridSearch
 from vrspam.model_selection.folds import Split
 from vrspam.model_selection.kept_scores import some_of_each_class
@@ -27,6 +29,10 @@ PART_LANDMARKS = 150
 PART_FOLDS = 3
 FINALISTS = 2
 STILL = 0.3  # of the weight of the best in a blend of the part: maps above it go on
+AGAIN_FROM_ROWS = 50_000  # and more: the finalists race again
+AGAIN_ROWS = 16_000
+AGAIN_LANDMARKS = 400
+AGAIN_FOLDS = 5
 
 
 class Race(NamedTuple):
@@ -53,45 +59,81 @@ def race(
     by_ranks = search.scoring is ROC_AUC
     if len(maps) <= FINALISTS or rows.y.size < FROM_ROWS or search.loss.needs_rows or not by_ranks:
         return Race(maps, {})
-    positive = array_api.on_host(rows.y) == classes[1]
-    index = _part(positive, rows.weights, np.random.default_rng(seed))
-    some = Rows(rows_of(rows.X, index), rows.y[index], None if rows.weights is None else rows.weights[index])
-    inside = _restricted(splits[:PART_FOLDS], index, rows.y.size)
-    if any(np.unique(some.y[part]).size < 2 for split in inside for part in split):
-        return Race(maps, {})  # folds of a kind that the part does not show
-    candidates: list[Candidate] = []
-    for name, features in maps.items():
-        small = clone(features)
-        landmarks = small.get_params().get("n_landmarks")
-        if isinstance(landmarks, int | str):
-            small.set_params(
-                n_landmarks=PART_LANDMARKS if isinstance(landmarks, str) else min(landmarks, PART_LANDMARKS)
-            )
-        try:
-            new, _ = evaluate_map(name, small, some, inside, classes, search, "best")
-        except TooManyFeatures:
-            continue
-        except ValueError:
-            # What the part is too small for: a part of the ROC curve without a negative, categories that nearly all
-            # differ there. Where all rows are no better, `choose_map` says so.
-            return Race(maps, {})
-        new.scores.total = None  # matrices of all maps would take too much memory
-        candidates.append(new)
-        watch(new.described)
+    rng = np.random.default_rng(seed)
+    heat = Heat(PART_ROWS, PART_LANDMARKS, PART_FOLDS)
+    candidates = heat.run(maps, rows, splits, classes, search, rng, watch)
     if not candidates:
         return Race(maps, {})
     weights = weights_of(candidates, "blend")
     order = np.argsort(-weights, kind="stable")[:FINALISTS]
     kept = {candidates[number].name for number in order if weights[number] >= STILL * weights.max()}
     others = {candidate.name: candidate for candidate in candidates if candidate.name not in kept}
+    if len(kept) > 1 and rows.y.size >= AGAIN_FROM_ROWS:
+        finalists = {name: maps[name] for name in maps if name in kept}
+        again = Heat(AGAIN_ROWS, AGAIN_LANDMARKS, AGAIN_FOLDS)
+        candidates = again.run(finalists, rows, splits, classes, search, rng, lambda what: None)
+        if len(candidates) == len(kept):
+            weights = weights_of(candidates, "blend")
+            others |= {one.name: one for one, weight in zip(candidates, weights, strict=True) if weight == 0.0}
     # A map that gave too many features even here would do so on all rows: `choose_map` says it.
     return Race({name: new for name, new in maps.items() if name not in others}, others)
 
 
-def _part(positive: np.ndarray, weights: Any, rng: np.random.Generator) -> np.ndarray:
+class Heat(NamedTuple):
+    """A comparison of maps on a part of the rows: how many rows, landmarks and folds it has at most."""
+
+    rows: int
+    landmarks: int
+    folds: int
+
+    def run(
+        self,
+        maps: dict[str, Any],
+        rows: Rows,
+        splits: list[Split],
+        classes: np.ndarray,
+        search: GridSearch,
+        rng: np.random.Generator,
+        watch: Watch,
+    ) -> list[Candidate]:
+        """Cross-validate each map on the part; empty where the part cannot tell anything."""
+        positive = array_api.on_host(rows.y) == classes[1]
+        index = _part(positive, rows.weights, rng, self.rows)
+        some = Rows(rows_of(rows.X, index), rows.y[index], None if rows.weights is None else rows.weights[index])
+        inside = _restricted(splits[: self.folds], index, rows.y.size)
+        if any(np.unique(some.y[part]).size < 2 for split in inside for part in split):
+            return []  # folds of a kind that the part does not show
+        candidates: list[Candidate] = []
+        shared: SharedColumns = {}
+        for name, features in maps.items():
+            try:
+                new, _ = evaluate_map(name, self._small(features), some, inside, classes, search, "best", None, shared)
+            except TooManyFeatures:
+                continue
+            except ValueError:
+                # What the part is too small for: a part of the ROC curve without a negative, categories that nearly all
+                # differ there. Where all rows are no better, `choose_map` says so.
+                return []
+            new.scores.total = None  # matrices of all maps would take too much memory
+            candidates.append(new)
+            watch(new.described)
+        return candidates
+
+    def _small(self, features: Any) -> Any:
+        """The map, not fitted, with few landmarks."""
+        small = clone(features)
+        landmarks = small.get_params().get("n_landmarks")
+        if isinstance(landmarks, int | str):
+            small.set_params(
+                n_landmarks=self.landmarks if isinstance(landmarks, str) else min(landmarks, self.landmarks)
+            )
+        return small
+
+
+def _part(positive: np.ndarray, weights: Any, rng: np.random.Generator, most: int | None = None) -> np.ndarray:
     """The numbers of the rows in the part, in order: half of them of each class, or all of a class that has fewer."""
     counts = np.ones(positive.size, dtype=bool) if weights is None else weights > 0.0
-    return np.flatnonzero(some_of_each_class(counts, positive, PART_ROWS, rng))
+    return np.flatnonzero(some_of_each_class(counts, positive, most or PART_ROWS, rng))
 
 
 def _restricted(splits: list[Split], index: np.ndarray, n: int) -> list[Split]:

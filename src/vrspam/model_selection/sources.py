@@ -149,8 +149,8 @@ class RowsInMemory:
     Features of a map that are more than the rows are computed once, and are dense rows then.
 
     Where a split leaves out just its validation rows, the moments of its training part are total minus validation.
-    Where the validation parts are a partition of the rows, their moments add up to the total, and X is read once
-    (twice if keeping them all would take too much memory). Of X only its shape, its type and `X[rows]` are used.
+    Where no row is in two validation parts, their moments and those of the other rows add up to the total: X is read
+    once (twice if keeping them all would take too much memory). Of X only its shape, its type and `X[rows]` are used.
     """
 
     scores_all_folds_at_once = False
@@ -198,19 +198,25 @@ class RowsInMemory:
         return moments.add_checked(*self.rows, index=index)
 
     def _gather_total(self, n_jobs: int | None) -> ClassMoments:
-        """The moments of all rows: those of the validation parts added up, where they are a partition."""
+        """The moments of all rows: those of the validation parts added up, and of the rows that no fold holds out.
+
+        So where each row is held out once at most; otherwise they are gathered from all rows.
+        """
         n, d = self.rows.X.shape
-        _, parts = zip(*self.splits, strict=True)
+        parts = [split.validation for split in self.splits]
         uses = np.bincount(np.concatenate(parts), minlength=n)
         kept_bytes = MAPPED_BYTES if self.mapped else KEPT_BYTES
-        if self.solver == "products" or np.any(uses != 1) or self.n_folds * 16 * d * d > kept_bytes:
+        if self.solver == "products" or np.any(uses > 1) or self.n_folds * 16 * d * d > kept_bytes:
             return self._gather()
+        rest = np.flatnonzero(uses == 0)
+        if rest.size:
+            parts.append(rest)
         # Features are made on one core, so that folds side by side pay; products of rows use all cores anyway.
         if self.mapped:
             found = over_folds(self._gather, parts, self.problem(many_products=False), n_jobs)
         else:
             found = list(map(self._gather, parts))
-        self._validation = found
+        self._validation = found[: self.n_folds]
         return sum(found[1:], found[0])
 
     def training_moments(self, fold: int) -> ClassMoments:

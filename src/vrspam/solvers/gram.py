@@ -17,12 +17,14 @@ import numpy as np
 from scipy import linalg
 
 from vrspam._utils import array_api
+from vrspam._utils.tridiagonal import Tridiagonal
 from vrspam.objective import ElasticNet, Objective
 from vrspam.solvers.base import Solution, certify, is_done, target_gap
 
 SWEEPS_PER_NEWTON = 20
 SWEEPS_IF_NOT_CONVEX = 200  # most pieces of such a penalty have changed by then, and often there is no Cholesky factor
 EIGEN_MIN_POINTS = 4  # so many Cholesky solves cost as much as one eigendecomposition
+TRIDIAGONAL_FROM = 32  # features; below, both take as long
 NO_MATRIX = "it needs the d×d matrix of the data"
 NOT_RIDGE = "it solves a linear system, and the penalty is not l2/2 ‖w‖² alone"
 
@@ -108,8 +110,9 @@ def _solve_by_eigenvectors(objective: Objective, tol: float) -> Solution:
 def ridge_coefs(loss: Any, l2s: np.ndarray, like: Any = None) -> np.ndarray:
     """One row of coefficients for each l2, l1 = 0, from one eigendecomposition H = QΛQᵀ: w = Q (Qᵀδ / (Λ + l2/k)).
 
-    Directions in which both l2 and the data are lost in rounding get 0, so that l2 = 0 gives the shortest minimiser.
-    With `like`, an array on a device, all is computed there, if possible by Cholesky factors of all H + l2/k I at once
+    Where all l2 are above the rounding of H, a tridiagonal matrix in the place of Λ serves as well, in a third of the
+    time. Directions in which both l2 and the data are lost in rounding get 0, so that l2 = 0 gives the shortest
+    minimiser. With `like`, an array on a device, all is computed there, if possible by Cholesky factors of all H + l2/k I at once
     (1,000 features and 17 l2: 3 ms on an H200; eigenvectors: 11 ms, and 65 ms on the 16 cores beside it).
     """
     tilt = getattr(loss, "tilt", None)
@@ -117,8 +120,11 @@ def ridge_coefs(loss: Any, l2s: np.ndarray, like: Any = None) -> np.ndarray:
     shifts = np.asarray(l2s) / loss.k
     if like is not None and array_api.device_namespace(like) is not None:
         return _ridge_coefs_on_device(loss, shifts, linear, like)
-    H = np.outer(loss.delta, loss.delta)
-    H += loss.matrix
+    if shifts.size >= EIGEN_MIN_POINTS and linear.size >= TRIDIAGONAL_FROM:
+        found = _tridiagonal_coefs(_with_means(loss), linear, shifts)
+        if found is not None:
+            return found
+    H = _with_means(loss)
     values, vectors = np.linalg.eigh(H)  # SciPy's would not let other folds run meanwhile
     return _filtered(values, vectors.T @ linear, shifts) @ vectors.T
 
@@ -148,6 +154,23 @@ def _filtered(values: np.ndarray, rotated: np.ndarray, shifts: np.ndarray) -> np
     shifted = values + shifts[:, np.newaxis]
     known = shifted > _resolved(float(values.max(initial=0.0)), values.size)
     return np.where(known, rotated / np.where(known, shifted, 1.0), 0.0)
+
+
+def _with_means(loss: Any) -> np.ndarray:
+    """H = Σ + δδᵀ."""
+    H = np.outer(loss.delta, loss.delta)
+    H += loss.matrix
+    return H
+
+
+def _tridiagonal_coefs(H: np.ndarray, linear: np.ndarray, shifts: np.ndarray) -> np.ndarray | None:
+    """(H + shift I)⁻¹ linear for each shift; None if one of them is lost in the rounding of H, which is overwritten."""
+    if not shifts.min() > _resolved(float(np.trace(H)), len(H)):  # not so for NaN
+        return None
+    try:
+        return Tridiagonal(H).solve_shifted(linear, shifts)
+    except np.linalg.LinAlgError:
+        return None
 
 
 @dataclass(eq=False)

@@ -187,7 +187,9 @@ class ColumnInspector:
         for name, values in self._times.items():
             if values:
                 self._readings[name] = Times()
-                self._note(name, "holds times, which are read as hours; {drop} leaves it out", drop=Parameter("drop", [name]))
+                self._note(
+                    name, "holds times, which are read as hours; {drop} leaves it out", drop=Parameter("drop", [name])
+                )
             else:
                 self._leave_out(name, "has no values; left out")
         for name in self._row_numbers or ():
