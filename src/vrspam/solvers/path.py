@@ -1,9 +1,9 @@
 """Coefficients along a grid of penalties, each point with its certificate.
 
-For l1 = 0 one eigendecomposition, or one run of conjugate gradient, gives all l2. For l1 > 0 each solve starts from its neighbour: from large to
-small l1 and, within each, from large to small l2. Where l1 makes all coefficients 0, nothing is solved. A penalty
-that is not convex starts from the solution of its convex `start` at the same point, so that what is found does not
-depend on the rest of the grid.
+For l1 = 0 one eigendecomposition, or one run of conjugate gradient, gives all l2. For l1 > 0 each solve starts from its
+neighbour: from large to small l1 and, within each, from large to small l2. Where l1 makes all coefficients 0, nothing
+is solved. A penalty that is not convex starts from the solution of its convex `start` at the same point, so that what
+is found does not depend on the rest of the grid.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from vrspam.solvers.base import Solution, certify, target_gap
 from vrspam.solvers.gram import NOT_RIDGE
 from vrspam.solvers.products import NOT_QUADRATIC, ConjugateGradient
 
+BUDGET = 2  # times the most iterations of one point: products for all points together
 MARGIN = 0.25  # of the gap at which a point is done: its certificate makes room for rounding
 
 
@@ -22,16 +23,14 @@ class ShiftedConjugateGradient:
 
     The Krylov space of Σ + δδᵀ and δ does not depend on l2, and the residuals of all l2 are multiples of one another:
     each product with the data that the smallest l2 needs serves the others too (Jegerlehner 1996). There is no
-    preconditioner, which would depend on l2; with fewer rows than features it would help little. All together take at most the products that they would one by one,
-    `max_iter` each. A point without a certificate then goes on by `ConjugateGradient`; once that does not reach it
-    either, smaller l2, which are harder, stay as they are.
+    preconditioner, which would depend on l2; with fewer rows than features it would help little. What has no
+    certificate after twice `max_iter` products stays as it is, and its certificate says how far it came.
     """
 
     l2s: np.ndarray
     _loss: Any = None  # the one that `_found` belong to, and the tolerance they were solved to
     _tol: float = 0.0
     _found: dict[float, tuple[np.ndarray, int]] = field(default_factory=dict)
-    _too_hard: float = -1.0  # the largest l2 that was not reached
 
     def refuses(self, objective: Objective) -> str | None:
         if not objective.loss.is_quadratic:
@@ -50,22 +49,22 @@ class ShiftedConjugateGradient:
         loss, l2 = objective.loss, objective.penalty.ridge
         assert l2 is not None
         if self._loss is not loss or self._tol != tol:
-            self._found, self._too_hard = self._solve_together(loss, tol, max_iter), -1.0
+            self._found = self._solve_together(loss, tol, BUDGET * max_iter)
             self._loss, self._tol = loss, tol
-        solution = certify(objective, *self._found[l2], tol)
-        if solution.converged or l2 <= self._too_hard:
+        w, products = self._found[l2]
+        solution = certify(objective, w, products, tol)
+        if solution.converged or products == BUDGET * max_iter:
             return solution
-        better = ConjugateGradient().solve(objective, tol=tol, max_iter=max_iter, w0=solution.w)
-        if not better.converged:
-            self._too_hard = l2
-        return better if not better.gap >= solution.gap else solution
+        return ConjugateGradient().solve(
+            objective, tol=tol, max_iter=max_iter, w0=w
+        )  # rounding was larger than thought
 
     def _shifts(self) -> np.ndarray:
         """The l2 that are solved together, in increasing order."""
         return np.unique(self.l2s[self.l2s > 0.0])
 
-    def _solve_together(self, loss: Any, tol: float, max_iter: int) -> dict[float, tuple[np.ndarray, int]]:
-        """Coefficients of each l2, and how many products they took."""
+    def _solve_together(self, loss: Any, tol: float, most: int) -> dict[float, tuple[np.ndarray, int]]:
+        """Coefficients of each l2, and how many products they took, at most so many."""
         l2s, k, delta = self._shifts(), loss.k, np.asarray(loss.delta)
         least, extra = l2s[0] / k, (l2s - l2s[0]) / k
         enough = MARGIN * target_gap(Objective(loss, ElasticNet(float(l2s[0]))), tol) * 2.0 * l2s / k**2
@@ -75,7 +74,7 @@ class ShiftedConjugateGradient:
         residual, direction, growth = delta.copy(), delta.copy(), 0.0
         rho = float(residual @ residual)
         active = np.flatnonzero(factors**2 * rho > enough)
-        for _ in range(max_iter * l2s.size):
+        for _ in range(most):
             if not active.size:
                 break
             product = loss.within @ direction + float(delta @ direction) * delta + least * direction
