@@ -179,7 +179,7 @@ def _describe_test(test: DeLongTest, name_a: str, name_b: str, measure: str, how
 
 def _describe(model: Model, found: Evaluation, cost_ratio: float | None, recall: float) -> None:
     from vrspam.tool.evaluation import calibration_error
-    from vrspam.tool.explanation import describe_auc
+    from vrspam.tool.explanation import describe_auc, doubt_of
 
     auc, share = found.auc, _share_of_positives(found)
     name = f"{model.schema.target} = " if model.schema.target else ""
@@ -210,7 +210,7 @@ def _describe(model: Model, found: Evaluation, cost_ratio: float | None, recall:
     tell("lift: how many times more positives are among the highest scores than among rows drawn at random")
     rows = [[f"top {100 * at:g} %", f"{value:.2f}"] for at, value in found.lift.items()]
     show_table(["rows", "lift"], rows, texts=(), margin=2)
-    for note in found.notes:
+    for note in [*doubt_of(auc.low, auc.high, auc.confidence), *found.notes]:
         warn(f"warning: {note}")
 
 

@@ -140,8 +140,16 @@ def _numbers(found: Report, html: Path) -> dict[str, object]:
         **found.evaluation.flat(),
         "groups": groups,
         "left_out": list(found.left_out),
-        "warnings": [in_options(note) for note in found.model.training["warnings"]],
+        "warnings": _warnings(found),
     }
+
+
+def _warnings(found: Report) -> list[str]:
+    """What to worry about, in options."""
+    from vrspam.tool.explanation import doubt_of
+
+    notes = [in_options(note) for note in found.model.training["warnings"]]
+    return [*doubt_of(found.expected.low, found.expected.high), *notes]
 
 
 def _describe(found: Report, html: Path) -> None:
@@ -154,6 +162,6 @@ def _describe(found: Report, html: Path) -> None:
     for group in found.groups:
         if group.ranked_differently or group.predicted_wrongly:
             say(f"group    {group.column} = {group.name} differs from the other rows by more than noise")
-    for note in found.model.training["warnings"]:
-        warn(f"warning: {in_options(note)}")
+    for note in _warnings(found):
+        warn(f"warning: {note}")
     say(f"page     {html}")

@@ -152,6 +152,7 @@ def _describe(model: Model, path: Path) -> None:
         describe_auc,
         describe_model,
         describe_size,
+        doubt_of,
         expected_auc,
         find_strongest,
     )
@@ -183,7 +184,8 @@ def _describe(model: Model, path: Path) -> None:
     found = find_strongest(model, STRONGEST)
     show_table([what[:-1], "size"], [[feature, f"{effect:{sign}.4f}"] for feature, effect in found], margin=2)
     say("")
-    for note in facts["warnings"]:
+    doubt = [] if expected is None else doubt_of(expected.low, expected.high)
+    for note in [*doubt, *facts["warnings"]]:
         warn(f"warning: {in_options(note)}")
     written = [("written to", str(path))]
     if facts["rows_held"]:
@@ -194,8 +196,10 @@ def _describe(model: Model, path: Path) -> None:
 
 def _penalty(facts: Mapping[str, Any]) -> str:
     """The penalties that the folds have chosen, and what they do."""
+    from vrspam.tool.explanation import OWN_PENALTIES
+
     if facts["map"] == "stacked":
-        return "each model of the blend has its own, chosen by the folds"
+        return OWN_PENALTIES
     kind = "" if facts["penalty"] == "elasticnet" else f"{facts['penalty']}, "
     used = "keeps coefficients small; chosen by the folds"
     if facts["l1"]:

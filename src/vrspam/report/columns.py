@@ -9,7 +9,7 @@ import numpy as np
 
 from vrspam.inspection import PairEffect, Shape
 from vrspam.report.layout import Drawing
-from vrspam.report.numbers import decimals, percent, rounded, shorten, shorten_all
+from vrspam.report.numbers import decimals, isolated, percent, rounded, shorten, shorten_all, signed, text_width
 from vrspam.report.svg import (
     HEIGHT,
     WIDTH,
@@ -33,7 +33,7 @@ FEW_VALUES = 8  # a column of numbers with at most so many is drawn as points
 MANY_VALUES = 100  # of a column with more, the outermost hundredth may lie far off
 MOST_CATEGORIES = 14
 SQUEEZED = 4.0  # range of all rows / range of the middle 80 %: above this the axis is logarithmic, or cut
-NUMBER = 36.0  # width of a number at the end of a bar
+SMALL = 0.92  # letters of a number at the end of a bar, against other letters
 BAR_LETTERS = 25  # of a name beside a bar
 MOST_IN_TITLE = 70  # letters of a name above a picture
 ROW = 19.0  # height of a row of a list
@@ -171,7 +171,7 @@ def heat_map(pair: PairEffect, largest: float) -> Drawing:
     names = list(reversed(second.labels))
     short = shorten_all(first.labels, 14)
     columns, rows = pair.values.shape
-    room = 10.0 + 5.0 * max(map(len, short))
+    room = 10.0 + 0.77 * max(map(text_width, short))
     left, height = min(label_room(names, 16), 0.4 * WIDTH), HEIGHT + room - 20.0
     frame = Frame.of((0.0, float(columns)), (0.0, float(rows)), height=height, left=left, bottom=room + 22.0)
     wide, high = (frame.x.stop - frame.x.start) / columns, (frame.y.start - frame.y.stop) / rows
@@ -203,7 +203,7 @@ def _with_value(name: str, value: str) -> str:
     if not value:
         return name
     value = shorten(value, 12)
-    return f"{shorten(name, BAR_LETTERS - 3 - len(value))} = {value}"
+    return f"{isolated(shorten(name, BAR_LETTERS - 3 - len(value)))} = {isolated(value)}"
 
 
 def bars(
@@ -235,17 +235,18 @@ def bars(
     shown = [_with_value(name, value) for name, value in zip_longest(names, values, fillvalue="")]
     low, high = ends or (float(sizes.min(initial=0.0)), float(sizes.max(initial=0.0)))
     low, high = min(0.0, low), max(0.0, high)
-    left = label_room(shown, BAR_LETTERS)
-    sides = 2 if low < 0.0 else 1
-    margin = (high - low) * NUMBER / (WIDTH - left - 16.0 - sides * NUMBER) or 1.0  # for numbers at the ends of bars
+    left = min(label_room(shown, BAR_LETTERS), 0.52 * WIDTH)
+    places_after = decimals(max(high, -low))
+    numbers = [signed(size, places_after, sign=low < 0.0) for size in sizes]
+    sides, room = 2 if low < 0.0 else 1, 6.0 + SMALL * max(map(text_width, numbers), default=0.0)
+    margin = (high - low) * room / (WIDTH - left - 16.0 - sides * room) or 1.0  # for numbers at the ends of bars
     scale = (low - (margin if low < 0.0 else 0.0), high + margin)
     frame = Frame.of(scale, (0.0, 1.0), height=ROW * len(names) + 50.0, left=left, right=16.0)
     places = [frame.y.stop + ROW * (k + 0.5) for k in range(len(names))]
-    zero, places_after = float(frame.x(0.0)), decimals(max(high, -low))
+    zero = float(frame.x(0.0))
     marks = [x_axis(frame, label), row_names(frame, shown, places, BAR_LETTERS), rule(frame, x=0.0)]
-    for name, size, y in zip(shown, sizes, places, strict=True):
+    for name, size, text, y in zip(shown, sizes, numbers, places, strict=True):
         end, right = float(frame.x(size)), size >= 0.0
-        text = f"{size:{'+' if low < 0.0 else ''}.{places_after}f}"
         marks.append(box(min(zero, end), y - 6.0, abs(end - zero), 12.0, f"bar {'up' if right else 'down'}"))
         marks.append(words(end + (4.0 if right else -4.0), y + 4.0, text, "small" if right else "small end", name))
     return Drawing(title, picture(frame, marks, label=spoken or f"{title or label}: {', '.join(names[:5])}."))

@@ -11,7 +11,7 @@ import numpy as np
 
 from vrspam.report.explorer import Stops
 from vrspam.report.layout import Drawing
-from vrspam.report.numbers import NUMBERS, percent, shorten_all
+from vrspam.report.numbers import NUMBERS, percent, shorten_all, text_width
 from vrspam.report.svg import Frame, band, box, dot, line, number_axes, picture, rule, segment, words, x_axis, y_axis
 
 UNIT = (0.0, 1.0)
@@ -168,8 +168,8 @@ def forest(rows: Sequence[tuple[str, float, float, float, bool]], reference: flo
     The last entry of a row says whether it is marked.
     """
     names = shorten_all([row[0] for row in rows], 22)
-    least = max(0.0, min(0.5, *(row[2] for row in rows)))
-    left, height = 12.0 + 6.6 * max(map(len, names)), 52.0 + 21.0 * len(rows)
+    least = max(0.0, min(0.5, *(row[2] - 0.02 for row in rows)))  # an interval that ends beside its name looks cut
+    left, height = 12.0 + max(map(text_width, names)), 52.0 + 21.0 * len(rows)
     frame = Frame.of((least, 1.0), UNIT, width=360.0, height=height, left=left)
     marks = [x_axis(frame, "AUC"), rule(frame, x=reference, css="guess")]
     for number, (row, name) in enumerate(zip(rows, names, strict=True)):

@@ -196,8 +196,8 @@ class Explorer:
         return (
             '<table class="confusion"><caption>Rows by what they are and what they are called</caption>'
             '<thead><tr><td></td><th scope="col">called positive</th><th scope="col">not called</th></tr></thead>'
-            f'<tbody><tr><th scope="row"><bdi>{positive}</bdi></th>{found}</tr>'
-            f'<tr><th scope="row"><bdi>{negative}</bdi></th>{others}</tr></tbody></table>'
+            f'<tbody><tr><th scope="row"><bdi dir="ltr">{positive}</bdi></th>{found}</tr>'
+            f'<tr><th scope="row"><bdi dir="ltr">{negative}</bdi></th>{others}</tr></tbody></table>'
         )
 
     def _shares(self) -> str:
@@ -210,7 +210,8 @@ class Explorer:
         tiles.append(("Alerts per 1,000 rows", "alerts", f"{shown['alerts']:.1f}", "rows called positive"))
         tiles.append(("Cost per 1,000 rows", "cost", f"{cost:,.1f}", "in false alarms"))
         listed = "".join(
-            f"<div><dt>{title}</dt><dd>{_value(name, text)}<small><bdi>{escape(words)}</bdi></small></dd></div>"
+            f"<div><dt>{title}</dt><dd>{_value(name, text)}"
+            f'<small><bdi dir="ltr">{escape(words)}</bdi></small></dd></div>'
             for title, name, text, words in tiles
         )
         price = (

@@ -238,14 +238,15 @@ class Headline:
     quiet: str = "The checks of the data found nothing to worry about."
 
     def html(self) -> str:
-        worries = Alert(self.alert, self.worries).html() if self.worries else ""
-        quiet = "" if worries else f'<p class="remark">{escape(self.quiet)}</p>'
+        worries = Alert(self.alert, self.worries).html()
+        if not self.worries:
+            worries = f'<div class="quiet"><p class="title">{escape(self.alert)}</p><p>{escape(self.quiet)}</p></div>'
         return (
             '<div class="headline"><div class="number">'
             f"<p><span>{escape(self.name)}</span><strong{NUMBERS}>{escape(self.number)}</strong></p>"
             f'{self.picture}<p class="interval"{NUMBERS}>{escape(self.interval)}</p></div>'
             f'<div class="meaning"><p class="sentence">{escape(self.sentence)}</p>{Facts(self.facts, True).html()}'
-            f'<p class="remark"{NUMBERS}>{escape(self.remark)}</p>{quiet}</div>{worries}</div>'
+            f'<p class="remark"{NUMBERS}>{escape(self.remark)}</p></div>{worries}</div>'
         )
 
 

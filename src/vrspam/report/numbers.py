@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,16 +11,19 @@ import numpy as np
 #: element must hold no names from a file.
 NUMBERS = " data-numbers"
 SPACE = "\N{NO-BREAK SPACE}"
+LEAST_LETTERS = 6  # of a name that is shortened to fit
 
 
 def percent(share: float, digits: int = 1) -> str:
     """A share in percent; no line breaks before the sign.
 
-    >>> percent(0.1362), percent(0.5, 0), percent(0.00002)
-    ('13.6\\xa0%', '50\\xa0%', 'less than 0.1\\xa0%')
+    >>> percent(0.1362), percent(0.5, 0), percent(0.00002), percent(0.9999)
+    ('13.6\\xa0%', '50\\xa0%', 'less than 0.1\\xa0%', 'more than 99.9\\xa0%')
     """
     if 0.0 < share < 0.5 * 10.0 ** -(digits + 2):
         return f"less than {10.0**-digits:.{digits}f}{SPACE}%"
+    if 1.0 - 0.5 * 10.0 ** -(digits + 2) < share < 1.0:
+        return f"more than {100.0 - 10.0**-digits:.{digits}f}{SPACE}%"
     return f"{100.0 * share:.{digits}f}{SPACE}%"
 
 
@@ -77,6 +81,66 @@ def shorten_all(texts: Sequence[str], most: int) -> list[str]:
         seen[name] = seen.get(name, 0) + 1
         found.append(f"{name} {seen[name]}" if short.count(name) > 1 else name)
     return found
+
+
+NARROW, BROAD = frozenset("fijlrtI.,:;|!()[]'\" "), frozenset("mwMW@%—")
+
+
+def text_width(text: str) -> float:
+    """About how wide a text of a picture is, in units of the picture; rather too wide than too narrow.
+
+    >>> text_width("ill") < text_width("age") < text_width("mom") < text_width("心拍数")
+    True
+    """
+    width = 0.0
+    for letter in text:
+        if unicodedata.combining(letter):
+            continue
+        if unicodedata.east_asian_width(letter) in "WF":
+            width += 12.5
+        elif letter in BROAD:
+            width += 10.5
+        elif letter in NARROW:
+            width += 4.6
+        else:
+            width += 8.2 if letter.isupper() else 7.1
+    return width
+
+
+def shorten_to_fit(texts: Sequence[str], most: int, room: float) -> list[str]:
+    """`shorten_all` to at most so many letters, and to fewer where wide ones would not fit into the room.
+
+    >>> shorten_to_fit(["mmmmmmmmmmmmmmmmmmmm", "age"], 20, 120.0)
+    ['mmmmm…mmmm', 'age']
+    """
+    short = shorten_all(texts, most)
+    while most > LEAST_LETTERS and max(map(text_width, short), default=0.0) > room:
+        most -= 1
+        short = shorten_all(texts, most)
+    return short
+
+
+FIRST_STRONG, END = "\N{FIRST STRONG ISOLATE}", "\N{POP DIRECTIONAL ISOLATE}"
+
+
+def isolated(text: str) -> str:
+    """A text that may be written from right to left, so that it does not turn what stands around it.
+
+    >>> isolated("age"), isolated("\u05d2\u05d9\u05dc") == "\u2068\u05d2\u05d9\u05dc\u2069"
+    ('age', True)
+    """
+    turns = any(unicodedata.bidirectional(letter) in ("R", "AL", "AN") for letter in text)
+    return f"{FIRST_STRONG}{text}{END}" if turns else text
+
+
+def signed(value: float, digits: int, sign: bool = True) -> str:
+    """A number with its sign; one that is rounded to 0 has none.
+
+    >>> signed(0.5, 1), signed(-0.04, 1), signed(-0.5, 1, sign=False)
+    ('+0.5', '0.0', '-0.5')
+    """
+    text = f"{value:+.{digits}f}" if sign else f"{value:.{digits}f}"
+    return text if float(text) else f"{0.0:.{digits}f}"
 
 
 def short_between(low: float, high: float) -> float:

@@ -15,7 +15,9 @@ function format(value, digits, least = digits) {
   }
   return formats.get(key).format(value);
 }
-const percent = (share) => Number.isFinite(share) ? `${format(100 * share, 1)}\u00a0%` : "–";
+const percent = (share) => !Number.isFinite(share) ? "–"
+  : share > 0 && share < 0.0005 ? `less than ${format(0.1, 1)}\u00a0%`
+  : share < 1 && share > 0.9995 ? `more than ${format(99.9, 1)}\u00a0%` : `${format(100 * share, 1)}\u00a0%`;
 const count = (value) => format(value, Number.isInteger(value) ? 0 : 1);
 const significant = (value, digits) =>
   new Intl.NumberFormat(locale, { maximumSignificantDigits: digits, useGrouping: Math.abs(value) >= 1e4 }).format(value);

@@ -12,12 +12,11 @@ from html import escape
 
 import numpy as np
 
-from vrspam.report.numbers import NUMBERS, rounded, shorten, shorten_all
+from vrspam.report.numbers import NUMBERS, rounded, shorten_all, shorten_to_fit, text_width
 
 WIDTH, HEIGHT = 330.0, 270.0
 LARGEST = 1.3  # most pixels of the screen for a unit
 BROAD = 400.0  # a wider picture has larger letters on a phone
-LETTER = 6.3  # about the width of a letter of a label
 MOST_LETTERS = 22  # of a label beside an axis
 
 
@@ -124,17 +123,26 @@ def x_axis(frame: Frame, label: str, *, shares: bool = False, lines: bool = True
     """Numbers below the plot area."""
     base, top = frame.y.start, frame.y.stop
     ticks = frame.x.ticks()
+    texts = tick_texts(ticks, shares)
     parts = []
-    for tick, text in zip(ticks, tick_texts(ticks, shares), strict=True):
-        at = float(frame.x(tick))
+    end = -np.inf  # of the last number that has room
+    for tick, text in zip(ticks, texts, strict=True):
+        at, width = float(frame.x(tick)), text_width(text)
         if lines:
             parts.append(f'<path class="grid-line" d="M{at:.1f} {base:g}V{top:g}"/>')
-        parts.append(f'<text x="{at:.1f}" y="{base + 15:g}" class="middle">{escape(text)}</text>')
-    short = shorten(label, int(frame.width / LETTER))
-    half = LETTER * len(short) / 2
-    middle = min(max((frame.x.start + frame.x.stop) / 2, half), frame.width - half)  # within the picture
+        place = within(frame, at, width)
+        if place - width / 2 > end:
+            parts.append(f'<text x="{place:.1f}" y="{base + 15:g}" class="middle">{escape(text)}</text>')
+            end = place + width / 2
+    short = shorten_to_fit([label], len(label), frame.width)[0]
+    middle = within(frame, (frame.x.start + frame.x.stop) / 2, text_width(short))
     name = words(middle, frame.height - 6.0, short, "middle name", label if short != label else "")
     return f"<g{NUMBERS}>{''.join(parts)}</g>{name}"
+
+
+def within(frame: Frame, at: float, width: float) -> float:
+    """The middle of a text that is to stand at a place, moved where it would leave the picture."""
+    return min(max(at, width / 2), frame.width - width / 2)
 
 
 def y_axis(frame: Frame, label: str, *, shares: bool = False) -> str:
@@ -146,19 +154,19 @@ def y_axis(frame: Frame, label: str, *, shares: bool = False) -> str:
         parts.append(f'<path class="grid-line" d="M{frame.x.start:g} {at:.1f}H{frame.x.stop:g}"/>')
         parts.append(f'<text x="{frame.x.start - 6:g}" y="{at + 4:.1f}" class="end">{escape(text)}</text>')
     middle = (frame.y.start + frame.y.stop) / 2
-    place, text = f'transform="translate(11 {middle:g}) rotate(-90)"', escape(shorten(label, 40))
+    place, text = f'transform="translate(11 {middle:g}) rotate(-90)"', escape(shorten_all([label], 40)[0])
     name = f'<text {place} class="middle name">{text}</text>' if label else ""
     return f"<g{NUMBERS}>{''.join(parts)}</g>{name}"
 
 
 def tick_room(ends: tuple[float, float]) -> float:
     """The room that the numbers beside an axis need."""
-    return 8.0 + LETTER * max(map(len, tick_texts(Scale(*ends, 0.0, 1.0).ticks())))
+    return 8.0 + max(map(text_width, tick_texts(Scale(*ends, 0.0, 1.0).ticks())))
 
 
 def label_room(names: Sequence[str], most: int = MOST_LETTERS) -> float:
     """The room that names beside an axis need."""
-    return 12.0 + LETTER * max((len(name) for name in shorten_all(names, most)), default=0)
+    return 12.0 + max(map(text_width, shorten_all(names, most)), default=0.0)
 
 
 def row_names(frame: Frame, names: Sequence[str], places: Sequence[float], most: int = MOST_LETTERS) -> str:
@@ -166,7 +174,7 @@ def row_names(frame: Frame, names: Sequence[str], places: Sequence[float], most:
     return "".join(
         f'<text x="{frame.x.start - 6:g}" y="{at + 4:.1f}" class="end">{escape(short)}'
         f"{f'<title>{escape(name)}</title>' if short != name else ''}</text>"
-        for name, short, at in zip(names, shorten_all(names, most), places, strict=True)
+        for name, short, at in zip(names, shorten_to_fit(names, most, frame.x.start - 8.0), places, strict=True)
     )
 
 

@@ -161,7 +161,7 @@ def certify(
 ) -> Solution:
     """The solution at a point that was found directly, with a newly computed certificate.
 
-    The loss must be quadratic, with Σ as a matrix; `product` is Σw where it is known.
+    The loss must be quadratic; `product` is Σw where it is known.
     """
     value, grad = objective.loss.value_and_grad(w, product)
     gap, left = objective.certificate(w, grad)

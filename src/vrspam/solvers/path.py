@@ -1,9 +1,9 @@
 """Coefficients along a grid of penalties, each point with its certificate.
 
-For l1 = 0 one eigendecomposition gives all l2. For l1 > 0 each solve starts from its neighbour: from large to
-small l1 and, within each, from large to small l2. Where l1 makes all coefficients 0, nothing is solved. A penalty
-that is not convex starts from the solution of its convex `start` at the same point, so that what is found does not
-depend on the rest of the grid.
+For l1 = 0 one eigendecomposition, or one run of conjugate gradient, gives all l2. For l1 > 0 each solve starts from its
+neighbour: from large to small l1 and, within each, from large to small l2. Where l1 makes all coefficients 0, nothing
+is solved. A penalty that is not convex starts from the solution of its convex `start` at the same point, so that what
+is found does not depend on the rest of the grid.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from vrspam.solvers import exact_solvers, solve
 from vrspam.solvers.base import Solver
 from vrspam.solvers.dual import DualRidge
 from vrspam.solvers.gram import EIGEN_MIN_POINTS, RidgePath
+from vrspam.solvers.shifted import ShiftedConjugateGradient
 
 
 class GridSolution(NamedTuple):
@@ -78,7 +79,12 @@ def solve_grid(
     """
     shape = (len(l2s), len(l1s))
     grid = GridSolution(np.zeros((*shape, loss.n_features)), np.zeros(shape), np.ones(shape, dtype=bool))
-    solvers: list[Solver] = [RidgePath(l2s, like), DualRidge(many=l2s.size >= EIGEN_MIN_POINTS), *exact_solvers()]
+    at_once: list[Solver] = [
+        RidgePath(l2s, like),
+        DualRidge(many=l2s.size >= EIGEN_MIN_POINTS),
+        ShiftedConjugateGradient(l2s),
+    ]
+    solvers = [*at_once, *exact_solvers()]
     # ∇f(0) is the same at every point of the grid: it tells where w = 0 is the solution.
     grad = loss.value_and_grad(np.zeros(loss.n_features))[1]
     first = None

@@ -211,6 +211,7 @@ class ExpectedAUC(NamedTuple):
 
 
 NOT_CORRECTED = "not corrected for the choice of the model"
+OWN_PENALTIES = "each model of the blend has its own, chosen by the folds"
 
 
 def expected_auc(model: Model) -> ExpectedAUC | None:
@@ -226,6 +227,23 @@ def expected_auc(model: Model) -> ExpectedAUC | None:
     if known("corrected_auc"):
         name, remark = "corrected_auc", f"corrected for the choice of the model, {facts['cv_auc']:.4f} before"
     return ExpectedAUC(facts[name], facts[f"{name}_low"], facts[f"{name}_high"], remark)
+
+
+def doubt_of(low: float, high: float, confidence: float = 0.95) -> list[str]:
+    """What to say of an AUC that may be guessing: one sentence, or none.
+
+    >>> doubt_of(0.47, 0.64)
+    ['the 95 % interval of the AUC, 0.470 to 0.640, holds 0.5: these rows do not show that the model beats guessing']
+    >>> doubt_of(0.6, 0.7)
+    []
+    """
+    if not low <= 0.5:
+        return []
+    interval = f"the {100 * confidence:g} % interval of the AUC, {low:.3f} to {high:.3f},"
+    where = "holds 0.5: these rows do not show that the model beats guessing"
+    if high < 0.5:
+        where = "lies below 0.5: the model ranks these rows worse than guessing; look whether the labels are swapped"
+    return [f"{interval} {where}"]
 
 
 def describe_accuracy(facts: Mapping[str, Any]) -> str | None:
@@ -265,6 +283,8 @@ def describe_curves(model: Model) -> str:
             f"{what}. An earlier version wrote this model: its curves leave out what the kernel adds in single "
             "columns, which may undo them. Train it again for curves of the whole score."
         )
+    if len(shapes.columns) < 2:
+        return f"{what}.{_dashes(model)}"
     return (
         f"{what}; the curves are the best reading of the score as a sum of curves, and interactions make up the other "
         f"{100 * shapes.share:.0f} % of its variance.{_dashes(model)}"

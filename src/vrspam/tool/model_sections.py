@@ -14,6 +14,7 @@ from vrspam.report import Block, Bullets, Cell, Code, Drawing, Facts, Folded, Gr
 from vrspam.report.columns import bars, column_picture, common_range, heat_map
 from vrspam.tool.explanation import (
     NOT_CORRECTED,
+    OWN_PENALTIES,
     describe_accuracy,
     describe_candidate,
     describe_curves,
@@ -75,7 +76,7 @@ def _curves(model: Model) -> list[Block]:
     spoken = f"Picture: what the model looks at, {describe_size(model)}."
     strengths = [bars(found, _size_label(model), "What matters most", spoken=spoken)] if found else []
     if model.shapes is None:
-        return [Grid(strengths, "large")]
+        return [Grid([*strengths, _effects_table(model)], "large")]
     shapes = sorted(model.shapes.columns, key=lambda shape: -shape.importance)
     shown = [shape for shape in shapes if shape.importance > 0.0] or shapes
     ends = common_range(shown)
@@ -85,9 +86,11 @@ def _curves(model: Model) -> list[Block]:
     ]
     blocks += [Grid([*strengths, *drawn[:FIRST_CURVES]])]
     if drawn[FIRST_CURVES:]:
-        blocks.append(Folded(f"{len(drawn) - FIRST_CURVES} more columns", [Grid(drawn[FIRST_CURVES:])]))
-    if len(shown) > MOST_CURVES:
-        blocks.append(Text(f"{len(shown) - MOST_CURVES:,} columns that matter less are not drawn.", soft=True))
+        more = len(drawn) - FIRST_CURVES
+        blocks.append(Folded(f"{more} more column{'s' if more != 1 else ''}", [Grid(drawn[FIRST_CURVES:])]))
+    if (rest := len(shown) - MOST_CURVES) > 0:
+        words = "columns that matter less are" if rest != 1 else "column that matters less is"
+        blocks.append(Text(f"{rest:,} {words} not drawn.", soft=True))
     return blocks
 
 
@@ -102,18 +105,28 @@ def _together(model: Model) -> list[Block]:
 def _size_label(model: Model) -> str:
     """What the bars of a model are, in few words."""
     if model.features is None:
-        return "change of the score for one deviation"
+        return "change for one standard deviation"
     return "spread of what the column adds" if model.shapes is not None else "part of the difference of the classes"
 
 
 def _feature_table(model: Model) -> list[Block]:
+    """What the numbers are, and the numbers themselves where curves are shown in their place."""
+    words = "One deviation: change of the score when the feature rises by one standard deviation."
+    if model.features is not None:
+        words = "Spread: standard deviation of what the column adds to the score, both classes weighing the same."
+    below = Text(f"{words} Share: part of the difference between the mean scores of the classes.", soft=True)
+    if model.shapes is None:
+        return [below]
+    table = _effects_table(model)
+    return [below, Folded(f"{table.caption} as numbers", [table])]
+
+
+def _effects_table(model: Model) -> Table:
     effects = explain(model)
     shares = dict(sum_by_column(effects))
     what, names = "features", ["feature", "coefficient", "one deviation", "share", "share of its column"]
-    words = "One deviation: change of the score when the feature rises by one standard deviation."
     if model.features is not None:
         what, names = "columns", ["column", "spread", "share"]
-        words = "Spread: standard deviation of what the column adds to the score, both classes weighing the same."
     rows: list[list[Cell | str]] = []
     for effect in effects[:MOST_FEATURES]:
         row: list[Cell | str] = [effect.feature]
@@ -124,17 +137,14 @@ def _feature_table(model: Model) -> list[Block]:
             row += ["" if effect.importance is None else number_cell(effect.importance)]
             row += [Cell(f"{effect.share:.1%}", effect.share)]
         rows.append(row)
-    more = f"The first {MOST_FEATURES} of {len(effects)} {what}" if len(effects) > MOST_FEATURES else f"All {what}"
-    return [
-        Text(f"{words} Share: part of the difference between the mean scores of the classes.", soft=True),
-        Folded(f"{more} as numbers", [Table(names, rows, more)]),
-    ]
+    more = f"The first {MOST_FEATURES} of {len(effects):,} {what}" if len(effects) > MOST_FEATURES else f"All {what}"
+    return Table(names, rows, more)
 
 
 def _interactions(model: Model) -> list[Block]:
     """Pairs of columns that interact, where the score is not a sum of curves."""
     shapes = model.shapes
-    if shapes is None or shapes.interactions is None or not shapes.whole:
+    if shapes is None or shapes.interactions is None or not shapes.whole or len(shapes.columns) < 2:
         return []
     words = (
         f"Interactions, what no sum of curves can say, make up {100 * shapes.share:.1f} % of the variance of the score."
@@ -199,7 +209,9 @@ def training_facts(model: Model) -> dict[str, str]:
         words["cross-validated partial AUC"] = f"{facts['cv_partial_auc']:.4f} ({interval}), {part}; {NOT_CORRECTED}"
     if facts.get("loss", "squared") != "squared":
         words["loss"] = facts["loss"]
-    if facts.keys() >= {"l2", "l1"}:
+    if facts.get("map") == "stacked":
+        words["penalty"] = OWN_PENALTIES
+    elif facts.keys() >= {"l2", "l1"}:
         kind = "" if facts.get("penalty", "elasticnet") == "elasticnet" else f"{facts['penalty']}, "
         words["penalty"] = f"{kind}l2 = {facts['l2']:.3g} against large coefficients, l1 = {facts['l1']:.3g} for zeros"
     if (accuracy := describe_accuracy(facts)) is not None:

@@ -11,7 +11,7 @@ from vrspam.report import Block, Cell, Drawing, Facts, Grid, Headline, Page, Tab
 from vrspam.report.explorer import Stops
 from vrspam.report.numbers import percent, shorten
 from vrspam.tool.evaluation import Evaluation, verdict
-from vrspam.tool.explanation import NOT_CORRECTED, expected_auc
+from vrspam.tool.explanation import NOT_CORRECTED, doubt_of, expected_auc
 from vrspam.tool.model import Model
 from vrspam.tool.model_sections import ShowParameter, add_model, add_origin, number_cell, versions, worded_notes
 from vrspam.tool.report import Report
@@ -69,12 +69,12 @@ def report_page(
     names = class_names(model)
     expected = report.expected
     if report.folds is None:
-        where = f"{evaluation.n:,} rows that were kept from the training"
+        where = f"{evaluation.n:,} rows that were kept from the training{report.apart}"
         seen = "The curves, thresholds and groups below are of these rows alone."
         scale = ""
         about = "of rows kept from the training"
     else:
-        where = f"{evaluation.n:,} rows by {report.folds}-fold cross-validation"
+        where = f"{evaluation.n:,} rows by {report.folds}-fold cross-validation{report.apart}"
         corrected = model.training.get("corrected_auc") is not None
         number = "is corrected for the choice of the model" if corrected else "is the mean of the folds"
         seen = (
@@ -82,7 +82,7 @@ def report_page(
             f"the AUC {evaluation.auc.auc:.3f}; the number above {number}."
         )
         about = "to expect of new rows"
-        scale = "Scores of the final model have the same scale: 0 is half-way between the class means."
+        scale = "Scores of the final model have the same scale: 0 is half-way between the class means of the training."
     page = Page(f"{data_name}: what predicts {shorten(names['positive'], 80)}?")
     page.headline = Headline(
         f"AUC {about}",
@@ -92,12 +92,12 @@ def report_page(
         curves.auc_scale(expected.auc, expected.low, expected.high),
         {
             "rows": f"{model.training['rows'] + (evaluation.n if report.folds is None else 0):,}",
-            f"rows with {names['positive']}": percent(prevalence(evaluation)),
+            _share_name(names, evaluation): percent(prevalence(evaluation)),
             "judged by": where,
             "AUC": f"{expected.auc:.4f}, {expected.remark}",
             **(partial_fact(evaluation) if report.folds is None else partial_fact(evaluation, NOT_CORRECTED)),
         },
-        [*worded_notes(model, parameter), *evaluation.notes],
+        [*doubt_of(expected.low, expected.high), *worded_notes(model, parameter), *evaluation.notes],
         seen,
     )
     add_thresholds(page, model.calibration, evaluation, names, report.cost_ratio, remark=scale)
@@ -114,6 +114,10 @@ def report_page(
     more["rows judged"] = f"{where}; columns, categories and their scales were read from all rows, without labels"
     add_origin(page, model, parameter, more={**more, "versions": versions()}, notes=False, command=command)
     return page
+
+
+def _share_name(names: Mapping[str, str], evaluation: Evaluation) -> str:
+    return f"rows with {names['positive']}{'' if evaluation.weights is None else ', by weight'}"
 
 
 def evaluation_page(
@@ -140,10 +144,10 @@ def evaluation_page(
         curves.auc_scale(auc.auc, auc.low, auc.high),
         {
             "rows": f"{evaluation.n:,}",
-            f"rows with {names['positive']}": percent(prevalence(evaluation)),
+            _share_name(names, evaluation): percent(prevalence(evaluation)),
             **partial_fact(evaluation),
         },
-        evaluation.notes,
+        [*doubt_of(auc.low, auc.high, auc.confidence), *evaluation.notes],
         "AUC is the probability that a positive row scores above a negative one; 0.5 is guessing, 1 is perfect.",
         "Noticed in these rows",
         "Nothing in these rows looks unlike those of training.",

@@ -44,6 +44,8 @@ class Report:
         Columns of the file that are no features.
     cost_ratio : float or None
         How many false alarms are as bad as one missed positive, before the reader changes it.
+    apart : str
+        How groups and times keep the rows apart, to stand behind what they are judged by.
     """
 
     model: Model
@@ -54,6 +56,7 @@ class Report:
     rows: tuple[SingleRow, ...] = ()
     left_out: tuple[str, ...] = ()
     cost_ratio: float | None = None
+    apart: str = ""
 
 
 def make_report(
@@ -170,7 +173,17 @@ def report_of(trained: Trained, *, by: Sequence[str] = (), rows: int = 10, cost_
         rows=shown,
         left_out=_left_out(opened),
         cost_ratio=cost_ratio,
+        apart=_apart(trained),
     )
+
+
+def _apart(trained: Trained) -> str:
+    """How groups and times keep the rows apart, in words."""
+    if trained.opened.groups is not None:
+        return ", groups in one part each"
+    if trained.opened.time is None:
+        return ""
+    return ", the latest ones" if trained.kept is not None else ", each fold later than the rows it was trained on"
 
 
 def _unseen_rows(trained: Trained) -> tuple[HeldOut, np.ndarray | None, np.ndarray | None]:

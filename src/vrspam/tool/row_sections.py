@@ -19,10 +19,10 @@ GROUP_TEST = (
     "A difference is marked (▲ ▼) if noise does not explain it: tests of the AUC of a level against that of all other "
     "rows, and of the positives seen against those predicted (both two-sided, with a normal approximation), at 5 % for "
     "all levels of this page together (Holm). Levels with fewer than {least} rows of a class, inside or outside, are "
-    "not tested."
+    "not tested. Within the levels of a column that itself predicts well, AUCs are lower than for all rows."
 )
 GROUP_COLUMNS = ["level", "rows", "positive", "AUC", "95 % interval", "predicted", "observed", "beyond noise"]
-ROWS_KEPT = "The bars are what each column adds to the score; 0 is half-way between the class means."
+ROWS_KEPT = "The bars are what each column adds to the score; 0 is half-way between the class means of the training."
 ROWS_HELD_OUT = (
     "The held-out score is that of a model that has not seen the row. The bars are what each column adds in the final "
     "model, which was trained on all rows: their sum is its own score of the row."

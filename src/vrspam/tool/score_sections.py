@@ -11,7 +11,7 @@ from vrspam.data.first_pass import Label
 from vrspam.model_selection.calibration import Calibration
 from vrspam.report import Block, Cell, Facts, Folded, Grid, Page, Table, Text, curves
 from vrspam.report.explorer import Explorer, Stops
-from vrspam.report.numbers import shorten
+from vrspam.report.numbers import isolated, shorten
 from vrspam.tool.evaluation import Evaluation, describe_thresholds
 from vrspam.tool.model import Model
 from vrspam.tool.model_sections import number_cell
@@ -28,7 +28,9 @@ def class_names(model: Model) -> dict[str, str]:
     """
     labels = [_shown(label) for label in model.schema.labels or () if label != model.positive]
     target = model.schema.target
-    name = f"{shorten(str(target), LABEL)} = " if target is not None and not str(target).isdigit() else "label "
+    name = (
+        f"{isolated(shorten(str(target), LABEL))} = " if target is not None and not str(target).isdigit() else "label "
+    )
     positive = f"{name}{_shown(model.positive)}"
     if len(labels) == 1:
         return {"positive": positive, "negative": f"{name}{labels[0]}"}
@@ -38,7 +40,7 @@ def class_names(model: Model) -> dict[str, str]:
 def _shown(label: Label) -> str:
     """A label as text; LIBSVM files hold numbers such as 1.0, which are shown as 1."""
     whole = isinstance(label, float) and label.is_integer()
-    return shorten(str(int(label) if whole else label), LABEL)
+    return isolated(shorten(str(int(label) if whole else label), LABEL))
 
 
 def pairs_sentence(auc: float, names: Mapping[str, str]) -> str:
@@ -95,7 +97,8 @@ def add_thresholds(
     counted = "Rows are counted by their weights. " if evaluation.weights is not None else ""
     words = (
         f"{counted}The slider stops at {stops.thresholds.size:,} thresholds; the numbers are exact at each. "
-        "Click on a curve to go there."
+        "Click on a curve to go there. A threshold that is chosen because it looks best on these rows will be a little "
+        "worse on new ones."
     )
     words = f"{words} {remark}".strip()
     page.add(

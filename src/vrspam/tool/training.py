@@ -187,15 +187,17 @@ def fit_file(
         if holdout is not None:
             others, kept = split_off(opened, holdout, plan.seed)
             opened = opened.take(others)
-        features = plan.features
+        features = wanted = plan.features
         if features is None:
-            straight = streaming or opened.schema.n_features > MOST_COLUMNS or plan.l1 == "auto" or any(plan.l1)
-            features = "linear" if straight else "auto"
+            asked = streaming or plan.l1 == "auto" or any(plan.l1)
+            features = "linear" if asked or opened.schema.n_features > MOST_COLUMNS else "auto"
         method = None if plan.calibration == "none" else plan.calibration
         plan = replace(plan, features=features, calibration=method)
         in_memory = fit_linear if isinstance(features, str) and features == "linear" else fit_maps
         fit = (fit_blocks if streaming else in_memory)(opened, plan)
     notes = [*opened.notes, *data_checks.note_few_rows(fit.counts), *fit.notes]
+    if wanted is None and features == "linear" and not asked and opened.chunks.source.reader.tabular:
+        notes.append(note_straight(opened.schema.n_features, opened.schema.categorical))
     for warning in caught:
         said = isinstance(warning.message, CategoriesGrouped) and warning.message.column in opened.grouped
         if not said and (note := note_of(warning.message)) not in notes:
@@ -229,6 +231,22 @@ def check_plan(plan: Plan) -> None:
             given=Parameter("selection", plan.selection),
             known=" or ".join(SELECTION_RULES),
         )
+
+
+def note_straight(n_features: int, categories: Mapping[str, Sequence[Any]]) -> WordedText:
+    """The note that a wide table got straight lines, and what gives it curves: to drop a column, if one is enough."""
+    words = "{n_features:,} features are more than {most:,}: straight lines alone were fitted; use {fix}{why}"
+    largest = max(categories, key=lambda name: len(categories[name]), default=None)
+    if largest is not None and n_features - len(categories[largest]) <= MOST_COLUMNS:
+        return WordedText(
+            words,
+            n_features=n_features,
+            most=MOST_COLUMNS,
+            fix=Parameter("drop", [largest]),
+            why=f", which has {len(categories[largest]):,} categories, for curves and interactions of the others",
+        )
+    fix, why = Parameter("features", "auto"), " for curves and interactions, which takes long"
+    return WordedText(words, n_features=n_features, most=MOST_COLUMNS, fix=fix, why=why)
 
 
 def note_majority(opened: OpenedTable, counts: Sequence[int]) -> list[str]:
