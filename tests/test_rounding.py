@@ -194,6 +194,29 @@ def test_bounds_hold_for_many_chunks_and_blocks(chunk, monkeypatch):
         assert_bounds_hold(moments._stats[0], rows, None)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("precise", [False, True])
+def test_bounds_hold_for_rows_that_several_threads_gather(weighted, precise, monkeypatch):
+    import vrspam.moments._statistics as module
+
+    monkeypatch.setattr(module, "THREAD_PRODUCTS", 1)
+    monkeypatch.setattr(module, "blas_thread_count", lambda: 3)
+    monkeypatch.setattr(module, "CHUNK_ROWS", 32)
+    monkeypatch.setattr(module, "WINDOW_ROWS", 100)
+    rng = np.random.default_rng(3)
+    X, y = wild_rows(rng, 700, 3), rng.integers(0, 2, 700)
+    weights = rng.uniform(0.1, 9.0, 700) if weighted else None
+    some = np.flatnonzero(rng.random(700) < 0.7)
+    for rows in (X, X.astype(np.float32)):
+        for index in (None, some):
+            moments = ClassMoments().add_checked(rows, y, weights, index=index, precise=precise)
+            for label in (0, 1):
+                chosen = np.flatnonzero(y == label) if index is None else some[y[some] == label]
+                assert moments._stats[label].rows == chosen.size
+                given = None if weights is None else weights[chosen]
+                assert_bounds_hold(moments._stats[label], rows[chosen].astype(np.float64), given)
+
+
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
 def test_bounds_hold_in_a_window_that_was_repaired(make):
     rng = np.random.default_rng(2)

@@ -12,13 +12,17 @@ would lose them all.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import KW_ONLY, dataclass, replace
+from threading import Event
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from vrspam._utils.arrays import padded
+from vrspam._utils.blas import blas_thread_count, blas_threads
+from vrspam.moments._blocks import ChosenRows, centre_of, sparse_spread, sparse_sums
 from vrspam.moments._rounding import UNIT, UNIT_FLOAT32, Errors, difference, gamma, joined, lost_level, two_sum
 
 BLOCK_BYTES = 1 << 26  # rows are gathered in dense blocks of about this size
@@ -28,7 +32,9 @@ SLICE_BYTES = 1 << 20  # rows centred and summed at once: they stay in the cache
 FORGOTTEN_WEIGHT = 1e-150  # a class whose weight fades below this is forgotten: smaller numbers lose digits
 FLOAT32_ROUNDING = 2.0**-23  # relative error of a float32 product, with room to spare
 MOST_WEIGHT = float(np.finfo(np.float64).max) / 4.0  # of a class; the other class comes on top
-CENTRE_ROWS = 64  # rows of a block whose mean is subtracted before all of them are multiplied
+WINDOW_ROWS = 1 << 16  # rows of a C-ordered array that make up one block, though fewer are copied at once
+THREAD_PRODUCTS = 1 << 27  # multiplications in a product of the rows from which on several threads gather them
+THREAD_BYTES = 1 << 27  # most memory of the matrices of all threads together
 SPARSE_PRODUCT_DENSITY = 0.05  # below it a product of sparse blocks beats a dense one
 
 
@@ -202,7 +208,7 @@ class ClassStatistics:
         self.errors = Errors.none(self.mean.size)
 
     def add_rows(self, rows, weights: np.ndarray | None, of_weights: float = 0.0) -> None:
-        """Add one block of rows of this class; the block may be overwritten.
+        """Add one block of rows of this class; a block in memory may be overwritten.
 
         `of_weights` is the relative error of the weights.
         """
@@ -220,15 +226,16 @@ class ClassStatistics:
         uncertain: Any = 0.0
         # `centre` is close to the mean; `residual` is the mean minus the centre.
         if sparse.issparse(rows) and not full:
-            centre, residual, own = _sparse_spread(rows, weights, total)
+            centre, residual, own = sparse_spread(rows, weights, total)
             operations = 2 * m
             # The weight of zeros is a difference, see there; without weights it is a number of rows.
             uncertain = gamma(m) * total * centre**2 if weighted else 0.0
         else:
-            centre = _centre_of(rows)
-            centred, sums, in_sums = _centred_and_summed(rows, centre, weights)
-            own, operations = _products(centred, full)
-            operations = max(operations, in_sums)
+            centre = centre_of(rows)
+            if sparse.issparse(rows):
+                sums, own, operations = sparse_sums(rows, centre, weights)
+            else:
+                sums, own, operations = _dense_sums(rows, centre, weights, full)
             residual = sums / total
         squares = (own.diagonal() if full else own).astype(np.float64)
         errors = Errors.of_block(
@@ -254,69 +261,58 @@ class ClassStatistics:
         self._join(block, shift, [-total], [residual])
 
 
-def _centred_and_summed(rows, centre: np.ndarray, weights: np.ndarray | None) -> tuple[Any, np.ndarray, int]:
-    """(√c (x - centre) of each row x, Σ c (x - centre), most roundings that one element of the sum goes through).
+def _dense_sums(
+    rows: np.ndarray | ChosenRows, centre: np.ndarray, weights: np.ndarray | None, full: bool
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """(Σ c x, Σ c x xᵀ or its diagonal, most roundings of one element) of x = row - centre.
 
-    Dense rows are overwritten. The sum is one of float64; of the differences those of float32 rows have its digits.
-    A sparse block stays sparse.
+    Some rows at a time are copied, or overwritten, centred and multiplied, and the results are added in float64. The
+    sum is one of float64; of the differences those of float32 rows have its digits.
     """
     m, d = rows.shape
-    mass = np.ones(m) if weights is None else weights
-    root = np.sqrt(mass)
-    if sparse.issparse(rows):
-        if centre.any():
-            ones = sparse.csr_array(np.ones((m, 1), rows.dtype))
-            rows = rows - ones @ sparse.csr_array(centre.astype(rows.dtype)[np.newaxis])
-        if weights is not None:
-            rows = (sparse.diags_array(root.astype(rows.dtype)) @ rows).tocsr()
-        return rows, np.asarray(root @ rows, dtype=np.float64).ravel(), m
-    sums, is_coarse, own_centre = np.zeros(d), rows.dtype == np.float32, centre.astype(rows.dtype)
-    step = min(max(SLICE_BYTES // (rows.itemsize * max(d, 1)), 64), CHUNK_ROWS)
+    is_coarse, own_centre = rows.dtype == np.float32, centre.astype(rows.dtype)
+    step = min(m, COARSE_CHUNK_ROWS if is_coarse else CHUNK_ROWS)
+    slice_rows = min(max(SLICE_BYTES // (rows.itemsize * max(d, 1)), 64), CHUNK_ROWS)
+    product = None
+    if isinstance(rows, ChosenRows):
+        step, product = min(step, rows.buffer.shape[0]), rows.product
+    mass = np.ones(step) if weights is None else weights
+    root = mass if weights is None else np.sqrt(mass)
+    sums, own, slices = np.zeros(d), np.zeros((d, d) if full else d), 0
     for start in range(0, m, step):
-        chosen = slice(start, start + step)
-        part = rows[chosen]
-        if is_coarse:
-            wide = part.astype(np.float64)
-            wide -= centre
-            sums += mass[chosen] @ wide
-        part -= own_centre
-        if weights is not None:
-            part *= root[chosen].astype(rows.dtype)[:, np.newaxis]
-        if not is_coarse:
-            sums += root[chosen] @ part
-    return rows, sums, min(step, m) + (m - 1) // step
+        size = min(step, m - start)
+        chunk = rows.buffer[:size] if isinstance(rows, ChosenRows) else rows[start : start + size]
+        for first in range(0, size, slice_rows):
+            part = chunk[first : first + slice_rows]
+            if isinstance(rows, ChosenRows):
+                rows.copy_to(part, start + first)
+            place = first if weights is None else start + first
+            weighed = slice(place, place + part.shape[0])
+            if is_coarse:
+                wide = part.astype(np.float64)
+                wide -= centre
+                sums += mass[weighed] @ wide
+            part -= own_centre
+            if weights is not None:
+                part *= root[weighed].astype(rows.dtype)[:, np.newaxis]
+            if not is_coarse:
+                sums += root[weighed] @ part
+            slices += 1
+        own += _gram(chunk, product) if full else _column_squares(chunk)
+    operations = max(step + -(-m // step), min(slice_rows, step) + slices)
+    return sums, own.T, operations  # T: by columns, as all scatters
 
 
-def _products(centred, full: bool) -> tuple[np.ndarray, int]:
-    """(centredᵀ centred or its diagonal, most roundings that one element goes through).
-
-    Rows are multiplied some at a time and the results added in float64.
-    """
-    m, d = centred.shape
-    if not full:
-        return _column_squares(centred), m
-    step = m if sparse.issparse(centred) else COARSE_CHUNK_ROWS if centred.dtype == np.float32 else CHUNK_ROWS
-    if m <= step:
-        return _gram(centred).T, m  # T: the same memory order
-    own = np.zeros((d, d), order="F")
-    for start in range(0, m, step):
-        own += _gram(centred[start : start + step]).T
-    return own, step + -(-m // step)
-
-
-def _gram(centred) -> np.ndarray:
+def _gram(centred: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     """centredᵀ centred; float32 blocks multiply in float32.
 
     The product is NumPy's, as all others on this path: SciPy brings its own BLAS, and the idle threads of one
-    spin for a while and slow the other down.
+    spin for a while and slow the other down. SciPy also keeps Python's lock.
     """
-    if sparse.issparse(centred):
-        centred = centred.astype(np.float64, copy=False)  # float32 would be no faster
-        return (centred.T @ centred).toarray()
     if centred.dtype == np.float64:
-        return centred.T @ centred
+        return np.matmul(centred.T, centred, out=out)
     with np.errstate(over="ignore", invalid="ignore"):
-        product = centred.T @ centred
+        product = np.matmul(centred.T, centred, out=out)
     if 2.0**-80 < product.diagonal().max(initial=0.0) < 2.0**80:  # not so for NaN
         return product
     # Far from 1, a power of two brings the squares into float32's range and changes no digit.
@@ -325,46 +321,8 @@ def _gram(centred) -> np.ndarray:
     return np.ldexp((centred.T @ centred).astype(np.float64), 2 * exponent)
 
 
-def _centre_of(rows) -> np.ndarray:
-    """A vector to subtract from the rows of a block before they are multiplied, with digits of their type.
-
-    It is the mean of some of the rows, which lies within a fraction of the spread of the mean of all: enough to keep
-    the digits, and no second reading of the block.
-    A sparse block is centred only in columns that are more than half full: in the others the mean is small
-    against the root mean square, and subtracting it afterwards loses at most one bit.
-    """
-    some = rows[:: -(-rows.shape[0] // CENTRE_ROWS)]
-    centre = np.asarray(some.mean(axis=0, dtype=np.float64), dtype=rows.dtype).ravel()
-    if sparse.issparse(rows):
-        full = np.bincount(rows.indices, minlength=rows.shape[1]) > rows.shape[0] / 2
-        centre = np.where(full, centre, 0).astype(rows.dtype)
-    return centre.astype(np.float64)
-
-
 def _column_squares(rows: np.ndarray) -> np.ndarray:
     return np.einsum("ij,ij->j", rows, rows, dtype=np.float64)
-
-
-def _sparse_spread(rows, weights: np.ndarray | None, total: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(centre, mean - centre, sum of squares around it) of each column of a CSR block, from its entries alone.
-
-    The centre is 0 but in columns that are more than half full, see `_centre_of`.
-    """
-    rows.sum_duplicates()  # the block is a copy; an entry in two parts would spoil the squares
-    columns = rows.indices.astype(np.intp)  # once, for all the counting
-    d, each = rows.shape[1], None if weights is None else np.repeat(weights, np.diff(rows.indptr))
-    count = np.bincount(columns, minlength=d)
-    present = count if each is None else np.bincount(columns, each, d)
-    # The weight of zeros; where there are none, rounding would be multiplied by the square of the centre.
-    absent = np.where(count < rows.shape[0], np.maximum(total - present, 0.0), 0.0)
-    values = rows.data.astype(np.float64, copy=False)
-    sums = np.bincount(columns, values if each is None else each * values, d)
-    centre = np.where(present > total / 2, sums / total, 0.0)
-    if centre.any():
-        values = values - centre[columns]
-        sums = np.bincount(columns, values if each is None else each * values, d) - absent * centre
-    squares = np.bincount(columns, values**2 if each is None else each * values**2, d)
-    return centre, sums / total, squares + absent * centre**2
 
 
 def statistics_in_memory(
@@ -380,39 +338,95 @@ def statistics_in_memory(
     """Statistics of the rows of each label (of those numbered in `index`), which are copied in blocks of bounded size.
 
     Blocks of a sparse X stay sparse if a sparse product is cheaper. With `precise` float32 rows multiply in float64.
+    Of many rows each thread that BLAS may use gathers and multiplies a part, and the statistics of the parts are
+    merged: one thread that gathers rows would leave the others idle meanwhile.
     """
-    n, d = X.shape
-    found, members = [], []
-    for label in labels:
-        found.append(ClassStatistics.empty(d, full))
-        # Rows of weight zero count for nothing, not even as rows.
-        members.append((y == label) if weights is None else (y == label) & (weights > 0))
-    sparse_blocks = False
+    # Rows of weight zero count for nothing, not even as rows.
+    members = [(y == label) if weights is None else (y == label) & (weights > 0) for label in labels]
     if sparse.issparse(X):
         X = sparse.csr_array(X)
-        sparse_blocks = not full or X.nnz < SPARSE_PRODUCT_DENSITY * n * max(d, 1)
-    step = max(64, BLOCK_BYTES // (X.dtype.itemsize * max(d, 1)))
-    coarse = X.dtype == np.float32 and full and not precise and not sparse.issparse(X)
-    if sparse_blocks:
-        step = max(step, int(n * BLOCK_BYTES / (12 * (X.nnz + 1))))
-    # One buffer for all blocks of a C-ordered X: fresh memory for each would cost as much as the copy.
-    in_order = isinstance(X, np.ndarray) and X.flags.c_contiguous
-    buffer = np.empty((min(step, n), d), X.dtype) if in_order else None
-    for start in range(0, n if index is None else index.size, step):
-        window = np.arange(start, min(start + step, n)) if index is None else index[start : start + step]
-        for statistics, member in zip(found, members, strict=True):
-            chosen = window[member[window]]
-            if chosen.size == 0:
-                continue
-            if buffer is not None:
-                rows = np.take(X, chosen, axis=0, out=buffer[: chosen.size], mode="clip")
-            else:
-                rows = X[chosen]  # np.take would first copy all of an X that is not C-ordered
-                rows = rows.toarray() if sparse.issparse(X) and not sparse_blocks else rows
-            # Without a scatter there are no large products that float32 would make cheaper.
-            rows = rows if coarse else rows.astype(np.float64, copy=False)
-            statistics.add_rows(rows, None if weights is None else weights[chosen], of_weights)
-    return found
+    part = _PartOfRows(X, weights, index, members, full, precise, of_weights)
+    count = X.shape[0] if index is None else index.size
+    threads = part.threads(count)
+    if threads == 1:
+        return part.statistics(0, count, 1)
+    edges = [count * number // threads for number in range(threads + 1)]
+    with blas_threads(1), ThreadPoolExecutor(threads, "vrspam moments") as pool:
+        try:
+            found = list(pool.map(part.statistics, edges[:-1], edges[1:], [threads] * threads))
+            return list(pool.map(_merged, *found))
+        finally:
+            part.stop.set()  # after an interrupt
+
+
+def _merged(*parts: ClassStatistics) -> ClassStatistics:
+    """The statistics of all parts, in the memory of the first."""
+    for other in parts[1:]:
+        parts[0].merge(other)
+    return parts[0]
+
+
+@dataclass
+class _PartOfRows:
+    """The rows of `statistics_in_memory`, of which one thread takes a part; `members` are the rows of each label."""
+
+    X: Any
+    weights: np.ndarray | None
+    index: np.ndarray | None
+    members: list[np.ndarray]
+    full: bool
+    precise: bool
+    of_weights: float
+
+    def __post_init__(self) -> None:
+        n, d = self.X.shape
+        self.stop = Event()
+        # Without a scatter there are no large products that float32 would make cheaper.
+        in_float32 = self.full and not self.precise and not sparse.issparse(self.X) and self.X.dtype == np.float32
+        self.dtype = np.dtype(np.float32 if in_float32 else np.float64)
+        self.in_order = isinstance(self.X, np.ndarray) and self.X.flags.c_contiguous
+        self.sparse_blocks = sparse.issparse(self.X) and (
+            not self.full or self.X.nnz < SPARSE_PRODUCT_DENSITY * n * max(d, 1)
+        )
+
+    def threads(self, count: int) -> int:
+        """How many threads should share so many rows."""
+        d = self.X.shape[1]
+        if not (self.in_order and self.full) or count * d * d < THREAD_PRODUCTS:
+            return 1
+        threads = blas_thread_count()
+        return threads if threads * (len(self.members) + 1) * 8 * d * d <= THREAD_BYTES else 1
+
+    @np.errstate(over="ignore", invalid="ignore")  # `check_range` reports it
+    def statistics(self, first: int, last: int, threads: int) -> list[ClassStatistics]:
+        """Statistics of each label in some of the rows; as many threads do the same at once."""
+        n, d = self.X.shape
+        itemsize = self.dtype.itemsize if self.in_order else self.X.dtype.itemsize
+        step = max(64, BLOCK_BYTES // threads // (itemsize * max(d, 1)))
+        buffer, product = None, None
+        if self.in_order:
+            at_once = min(step, COARSE_CHUNK_ROWS if self.dtype == np.float32 else CHUNK_ROWS, last - first)
+            buffer = np.empty((at_once, d), self.dtype)
+            product = np.empty((d, d), self.dtype) if self.full else None
+            step = max(step, WINDOW_ROWS)
+        elif self.sparse_blocks:
+            step = max(step, int(n * BLOCK_BYTES / (12 * (self.X.nnz + 1))))
+        found = [ClassStatistics.empty(d, self.full) for _ in self.members]
+        for start in range(first, last, step):
+            stop = min(start + step, last)
+            window = np.arange(start, stop) if self.index is None else self.index[start:stop]
+            for statistics, member in zip(found, self.members, strict=True):
+                chosen = window[member[window]]
+                if chosen.size == 0 or self.stop.is_set():
+                    continue
+                weights = None if self.weights is None else self.weights[chosen]
+                if buffer is not None:
+                    statistics.add_rows(ChosenRows(self.X, chosen, buffer, product), weights, self.of_weights)
+                    continue
+                rows = self.X[chosen]  # np.take would first copy all of an X that is not C-ordered
+                rows = rows.toarray() if sparse.issparse(self.X) and not self.sparse_blocks else rows
+                statistics.add_rows(rows.astype(self.dtype, copy=False), weights, self.of_weights)
+        return found
 
 
 def check_range(statistics: ClassStatistics, forgets: bool) -> None:
