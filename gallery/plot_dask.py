@@ -25,7 +25,7 @@ y = (X @ rng.standard_normal(20) / 2 + rng.logistic(size=len(X)) > 4.0).astype(i
 # %%
 # Any blocks, the same model
 # --------------------------
-# The difference to the fit on one machine is rounding, however the rows are cut.
+# The difference to the fit on one machine is rounding, however the rows are cut (none at all is drawn at 1e-17).
 
 local = AUCClassifier().fit(X, y)
 blocks = [1, 4, 16, 64]
