@@ -51,8 +51,7 @@ for seed, name in enumerate(("customers.csv", "next-year.csv")):
 # lost is as bad as 10 letters in vain: the threshold follows. (Without ``plan`` more kinds of models compete.)
 
 report = make_report(folder / "customers.csv", "leaves", plan=Plan(features="additive"), cost_ratio=10)
-expected, held_out = report.expected, report.evaluation
-best = held_out.thresholds["cost"]
+expected, held_out, best = report.expected, report.evaluation, report.evaluation.thresholds["cost"]
 print(f"{held_out.positives} of {held_out.n} customers leave")
 print(f"AUC to expect of new customers: {expected.auc:.3f} [{expected.low:.3f}, {expected.high:.3f}]")
 print(f"a letter to {best.share:.0%} of them would reach {best.sensitivity:.0%} of those who leave")
@@ -63,9 +62,8 @@ print(f"a letter to {best.share:.0%} of them would reach {best.sensitivity:.0%} 
 # Customers of the next year, whom no model has seen.
 
 leaves, scores = score_file(report.model, folder / "next-year.csv")
-found = roc_auc_ci(leaves, scores)
+found, called = roc_auc_ci(leaves, scores), scores >= best.threshold
 print(f"AUC of the next year: {found.auc:.3f} [{found.low:.3f}, {found.high:.3f}]")
-called = scores >= best.threshold
 print(f"a letter to {called.mean():.0%} of them reaches {called[leaves].mean():.0%} of those who leave")
 
 _, (left, right) = plt.subplots(1, 2, figsize=(10, 4.4), layout="constrained")
