@@ -28,7 +28,7 @@ FAR_OFF = 0.1  # an outermost value is far off if its distance exceeds this part
 TITLE_LETTERS = 32  # in each of the two lines of a title
 
 
-def plot_shapes(shapes: Any, *, most: int = 12, columns: int = 3) -> Figure:
+def plot_shapes(shapes: Any, *, most: int = 12, columns: int = 3, figure: Figure | None = None) -> Figure:
     """Draw what each column adds to the score, the most important columns first.
 
     The curve of a numeric column is drawn over the range of its training values (without an outermost value that lies
@@ -50,6 +50,9 @@ def plot_shapes(shapes: Any, *, most: int = 12, columns: int = 3) -> Figure:
         Draw at most this many columns.
     columns : int, default=3
         Number of panels in a row.
+    figure : matplotlib Figure, optional
+        An empty figure to draw in, such as ``plt.figure()``, which ``plt.show()`` then shows. By default a new one that
+        pyplot does not know: a notebook shows it as the last value of a cell, and ``savefig`` writes it.
 
     Returns
     -------
@@ -80,7 +83,7 @@ def plot_shapes(shapes: Any, *, most: int = 12, columns: int = 3) -> Figure:
     columns = min(columns, len(shown))
     rows = ceil(len(shown) / columns)
     larger = letter_size()
-    figure, panels = new_figure(rows, columns, (larger * PANEL[0] * columns, larger * PANEL[1] * rows))
+    figure, panels = new_figure(rows, columns, (larger * PANEL[0] * columns, larger * PANEL[1] * rows), figure)
     every = list(panels.ravel())
     titles = wrap_distinct([shape.name for shape in shown], TITLE_LETTERS)
     with mpl.rc_context(own_style()):  # in which the texts are measured

@@ -20,7 +20,7 @@ PANEL = (3.6, 3.2)
 MOST_TICKS = 6
 
 
-def plot_interactions(pairs: Any, *, most: int = 6, columns: int = 3) -> Figure:
+def plot_interactions(pairs: Any, *, most: int = 6, columns: int = 3, figure: Figure | None = None) -> Figure:
     """Draw the strongest pairs of columns that interact, each as a heat map.
 
     The colour of a cell is the mean of what interactions add to the score, over the training rows in it; curves of
@@ -35,6 +35,9 @@ def plot_interactions(pairs: Any, *, most: int = 6, columns: int = 3) -> Figure:
         Draw at most this many pairs.
     columns : int, default=3
         Number of panels in a row.
+    figure : matplotlib Figure, optional
+        An empty figure to draw in, such as ``plt.figure()``, which ``plt.show()`` then shows. By default a new one that
+        pyplot does not know: a notebook shows it as the last value of a cell, and ``savefig`` writes it.
 
     Returns
     -------
@@ -73,7 +76,8 @@ def plot_interactions(pairs: Any, *, most: int = 6, columns: int = 3) -> Figure:
     columns = min(columns, len(shown))
     rows = ceil(len(shown) / columns)
     larger = letter_size()
-    figure, panels = new_figure(rows, columns, (larger * (PANEL[0] * columns + 0.7), larger * PANEL[1] * rows))
+    size = (larger * (PANEL[0] * columns + 0.7), larger * PANEL[1] * rows)
+    figure, panels = new_figure(rows, columns, size, figure)
     every = list(panels.ravel())
     largest = max(float(np.abs(pair.values[np.isfinite(pair.values)]).max(initial=0.0)) for pair in shown) or 1.0
     for ax in every[len(shown) :]:

@@ -91,10 +91,20 @@ def colours() -> tuple[str, ...]:
     return tuple(given[i % len(given)] for i in range(max(len(COLOURS), len(given))))
 
 
-def new_figure(rows: int, columns: int, size: tuple[float, float]) -> tuple[Figure, np.ndarray]:
-    """Return a figure of `size` inches with a grid of axes, in the user's style or that of this package."""
+def new_figure(
+    rows: int, columns: int, size: tuple[float, float], figure: Figure | None = None
+) -> tuple[Figure, np.ndarray]:
+    """Return a figure of `size` inches with a grid of axes, in the user's style or that of this package.
+
+    A `figure` that is given must be empty, and takes that size.
+    """
+    if figure is not None and figure.axes:
+        raise ValueError("figure must be empty, and this one has axes: pass a new one, such as plt.figure().")
     with mpl.rc_context(own_style()):
-        figure = Figure(figsize=size, layout="constrained")
+        if figure is None:
+            figure = Figure()
+        figure.set_size_inches(*size)
+        figure.set_layout_engine("constrained")
         return figure, figure.subplots(rows, columns, squeeze=False)
 
 
