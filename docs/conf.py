@@ -13,7 +13,7 @@ import vrspam
 from vrspam._utils.docs_link import BASE
 
 sys.path.insert(0, str(Path(__file__).parent))
-from api_pages import belongs_to_vrspam, write_api_pages
+from api_pages import belongs_to_vrspam, import_spark_estimators, write_api_pages
 from docstrings import as_rst
 
 project = "vrspam"
@@ -96,6 +96,7 @@ html_sidebars = {"index": [], "changelog": [], "when_to_use": []}
 
 def setup(app: Any) -> None:
     """Write the pages of the reference before Sphinx looks for its sources."""
+    import_spark_estimators()
     app.connect("config-inited", lambda app, config: write_api_pages(Path(app.srcdir) / "api"))
     app.connect("autodoc-skip-member", lambda app, what, name, member, skip, options: skip or not_ours(name, member))
     app.connect("autodoc-process-docstring", to_rst, priority=100)  # before numpydoc

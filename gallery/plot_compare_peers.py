@@ -52,7 +52,8 @@ for name, (X, y) in tables.items():
 # %%
 # The models
 # ----------
-# Each as its users would set it up, but EBM has 4 bags (14 by default), so that this page is made in a minute. LightGBM, EBM
+# Each as its users would set it up, but EBM has 4 bags (14 by default), so that this page is made in a minute.
+# LightGBM, EBM
 # and LibAUC are optional: a peer that is not installed is left out.
 
 
