@@ -15,6 +15,7 @@ from vrspam._utils.docs_link import BASE
 sys.path.insert(0, str(Path(__file__).parent))
 from api_pages import belongs_to_vrspam, import_spark_estimators, write_api_pages
 from docstrings import as_rst
+from name_links import LinkPublicNames
 
 project = "vrspam"
 author = "vrspam contributors"
@@ -47,6 +48,7 @@ myst_heading_anchors = 4
 autosummary_generate = True
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 templates_path = ["_templates"]
@@ -77,6 +79,7 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_favicon = "_static/logo.svg"
 html_show_sourcelink = False
+html_context = {"default_mode": "auto"}  # light or dark, as the reader's browser
 html_theme_options = {
     "logo": {"text": f"vrspam {version}", "image_light": "_static/logo.svg", "image_dark": "_static/logo.svg"},
     "header_links_before_dropdown": 6,
@@ -91,12 +94,13 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-html_sidebars = {"index": [], "changelog": [], "when_to_use": []}
+html_sidebars = {page: [] for page in ("index", "start", "when_to_use", "changelog")}  # they have no pages below them
 
 
 def setup(app: Any) -> None:
     """Write the pages of the reference before Sphinx looks for its sources."""
     import_spark_estimators()
+    app.add_transform(LinkPublicNames)
     app.connect("config-inited", lambda app, config: write_api_pages(Path(app.srcdir) / "api"))
     app.connect("autodoc-skip-member", lambda app, what, name, member, skip, options: skip or not_ours(name, member))
     app.connect("autodoc-process-docstring", to_rst, priority=100)  # before numpydoc
