@@ -7,10 +7,20 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 TESTS := -m pytest -n 2 --dist worksteal
 
-.PHONY: demo screenshots test test-lowest test-pythons test-strict fuzz lint hooks coverage bench bench-quality bench-tables bench-corrected test-spark bench-spark dist clean
+.PHONY: demo docs docs-serve screenshots test test-lowest test-pythons test-strict fuzz lint hooks coverage bench bench-record bench-quality bench-tables bench-corrected test-spark bench-spark dist clean
 
 demo: $(VENV)/.installed
 	$(BIN)/vrspam demo
+
+# The documentation as a site, docs/_build/html; every example of gallery/ runs, warnings are errors, and the build
+# needs no network. SPHINX=-D\ plot_gallery=0 leaves the examples out.
+docs: $(VENV)/.installed-docs
+	cd docs && OPENBLAS_NUM_THREADS=1 MPLBACKEND=agg $(abspath $(BIN))/python -m sphinx -b html -W --keep-going $(SPHINX) . _build/html
+	$(BIN)/python docs/check_links.py docs/_build/html
+
+docs-serve: docs
+	@echo "http://localhost:8000 (Ctrl-C ends it)"
+	$(BIN)/python -m http.server 8000 --bind 127.0.0.1 --directory docs/_build/html
 
 # The pictures of the docs, by chromium.
 screenshots: $(VENV)/.installed-dev
@@ -86,6 +96,10 @@ coverage: $(VENV)/.installed-dev
 bench: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks
 
+# The same, kept for the page of benchmarks, with date and machine: about half an hour, on a machine that has no other work.
+bench-record: $(VENV)/.installed-dev
+	$(BIN)/python -m benchmarks > docs/results/bench.md
+
 # Ranking quality beside nine peers, on 54 sets: hours on one core; stopped, it goes on where it was.
 bench-quality: $(VENV)/.installed-dev
 	$(PIP) --editable ".[quality]"
@@ -101,6 +115,7 @@ bench-corrected: $(VENV)/.installed-dev
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.corrected_scores --tried
 
 clean:
+	rm -rf docs/_build docs/api docs/auto_examples
 	rm -rf $(VENV) .venv-lowest .venv-random .venv-spark .venv-dist .venv-wheel $(PYTHONS:%=.venv-%) dist build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage .coverage.*
 	find src tests benchmarks -name __pycache__ -type d -exec rm -rf {} +
 
@@ -115,6 +130,10 @@ $(VENV)/.installed: pyproject.toml | $(BIN)/python
 $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
 	$(PIP) --editable ".[dev]"
 	touch $@ $(VENV)/.installed
+
+$(VENV)/.installed-docs: $(VENV)/.installed-dev
+	$(PIP) --editable ".[docs]"
+	touch $@
 
 .venv-lowest/.installed: pyproject.toml
 	rm -rf .venv-lowest

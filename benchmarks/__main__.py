@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import vrspam
+from benchmarks.common import where_and_when
 
 
 def main() -> None:
@@ -16,6 +17,7 @@ def main() -> None:
     if unknown:
         sys.exit(f"No benchmark named {', '.join(sorted(unknown))}; there are {', '.join(available)}.")
     print(f"# vrspam {vrspam.__version__}: benchmarks (ratios within this run)")
+    print(f"\n{where_and_when()}")
     for name in wanted:
         importlib.import_module(f"benchmarks.bench_{name}").main()
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
 import os
+import platform
 import statistics
 import subprocess
 import sys
@@ -16,6 +18,28 @@ ROOT = Path(__file__).resolve().parent.parent
 BESIDE = ROOT.parent / "shared" / "data"  # a data folder next to the checkout is used if it exists
 if BESIDE.is_dir():
     os.environ.setdefault("VRSPAM_DATA", str(BESIDE))
+
+
+def where_and_when() -> str:
+    """The date and the machine, for the head of a page of measurements.
+
+    >>> where_and_when()
+    '...-...-..., Python 3...., NumPy ..., scikit-learn ..., ... cores'
+    """
+    import sklearn
+
+    versions = f"Python {platform.python_version()}, NumPy {np.__version__}, scikit-learn {sklearn.__version__}"
+    return f"{datetime.date.today()}, {versions}, {processor()}, {os.cpu_count()} cores"
+
+
+def processor() -> str:
+    """The name of the processor, as Linux tells it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
 
 
 def interleaved(functions: dict[str, Callable[[], object]], repeats: int = 5, warm_up: int = 1) -> dict[str, float]:

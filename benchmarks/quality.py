@@ -25,7 +25,7 @@ from scipy.stats import rankdata
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import train_test_split
 
-import benchmarks.common  # noqa: F401  (sets VRSPAM_DATA)
+from benchmarks.common import where_and_when  # and sets VRSPAM_DATA
 from benchmarks.peers import MODELS, OURS, prepared, scores
 from benchmarks.tables import TABLES, load_table
 from vrspam.data import load
@@ -113,6 +113,17 @@ def print_table(title: str, names: list[str], models: list[str], auc: np.ndarray
     print("| mean rank | " + " | ".join(f"{rank:.2f}" for rank in ranks.mean(axis=0)) + " |", flush=True)
 
 
+def print_pairs(names: list[str], models: list[str], auc: np.ndarray) -> None:
+    """`auto` beside each of the others: on how many sets it is ahead or behind by more than 0.0005."""
+    print("\nauto beside each of the others, on all sets above\n")
+    print("| model | mean difference | ahead / behind | furthest behind |\n|---|---|---|---|")
+    for other in (model for model in models if model != "auto"):
+        ahead = auc[:, models.index("auto")] - auc[:, models.index(other)]
+        worst = int(ahead.argmin())
+        counts = f"{(ahead > 5e-4).sum()} / {(ahead < -5e-4).sum()}"
+        print(f"| {other} | {ahead.mean():+.4f} | {counts} | {ahead[worst]:+.3f} ({names[worst]}) |")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sets", nargs="*", choices=[[], *SETS, *TABLES], metavar="set")
@@ -127,12 +138,14 @@ def main() -> None:
             for model in given.models:
                 records.measure(name, split, model, parts)
         columns_and_labels.cache_clear()
+    print(where_and_when())
     for title, group in (("Data sets", list(SETS)), ("Real tables", list(TABLES)), ("All", [*SETS, *TABLES])):
         some = [name for name in group if name in names]
         if some and not (title == "All" and len(some) in (len(SETS), len(TABLES))):
             print_table(title, some, given.models, *records.means(some, given.models, given.splits))
     if "auto" in given.models and len(given.models) > len(OURS):
         auc, _ = records.means(names, given.models, given.splits)
+        print_pairs(names, given.models, auc)
         rank, mean = rankdata(-auc.round(6), axis=1).mean(axis=0), auc.mean(axis=0)
         us = given.models.index("auto")
         ahead = all(mean[us] > mean[i] and rank[us] < rank[i] for i in range(len(mean)) if i != us)

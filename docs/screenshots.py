@@ -1,4 +1,4 @@
-"""Make the pictures of docs/report.md: `make screenshots`. Needs chromium."""
+"""Make the pictures of the README and of docs/report.md: `make screenshots`. Needs chromium."""
 
 from __future__ import annotations
 
@@ -30,6 +30,21 @@ def main() -> None:
             [chromium, *FLAGS, profile, f"--screenshot={picture}", "--window-size=1280,1240", page], check=True
         )
         Image.open(picture).convert("RGB").quantize(200).save(DOCS / picture.name, optimize=True)  # half the size
+        draw_curves(folder / "patients.csv", folder / "curves.png")
+        Image.open(folder / "curves.png").convert("RGB").quantize(100).save(DOCS / "curves.png", optimize=True)
+
+
+def draw_curves(table: Path, picture: Path) -> None:
+    """What the three columns that matter most add to the score."""
+    import pandas as pd
+
+    from vrspam import AUCClassifierCV
+    from vrspam.plotting import plot_shapes
+
+    frame = pd.read_csv(table)
+    X, y = frame.drop(columns=["patient", "sick"]), frame["sick"] == "yes"
+    model = AUCClassifierCV(features="additive", random_state=0).fit(X, y)
+    plot_shapes(model, most=3).savefig(picture, dpi=110)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-BASE = ""  # address under which the pages of all public classes lie; while it is empty, there are no links
+BASE = ""  # address of the folder `api` of the documentation site; while it is empty, there are no links
 
 
 class DocumentationLink:

@@ -1,0 +1,67 @@
+"""The pages of the reference: one for each room of public names, from its `__all__`."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+ROOMS = {
+    "vrspam": "Estimators and statistics",
+    "vrspam.features": "Feature maps",
+    "vrspam.metrics": "Metrics",
+    "vrspam.plotting": "Plots",
+    "vrspam.tool": "The tool, from Python",
+    "vrspam.data": "Data",
+    "vrspam.distributed": "Clusters",
+    "vrspam.online": "Streams (river)",
+    "vrspam.export": "Export",
+    "vrspam.theory": "Theory",
+}
+
+
+def public_names(room: str) -> list[str]:
+    """What users import from a room."""
+    return sorted((name for name in importlib.import_module(room).__all__ if name[0] != "_"), key=str.lower)
+
+
+def write_api_pages(folder: Path) -> None:
+    """Write a page for each room, with a table of its names, for autosummary to make their pages from."""
+    folder.mkdir(exist_ok=True)
+    for room, title in ROOMS.items():
+        _write_if_changed(folder / f"{room}.rst", _page(room, title))
+
+
+def import_spark_estimators() -> None:
+    """Make the Spark estimators known without pyspark, whose 400 MB the site does not need."""
+    import vrspam.distributed as room
+
+    if importlib.util.find_spec("pyspark") is None:
+        from sphinx.ext.autodoc.mock import mock
+
+        with mock(["pyspark"]):
+            module = importlib.import_module("vrspam.distributed.spark")
+        for name in ("SparkAUCClassifier", "SparkAUCClassifierCV"):
+            setattr(room, name, getattr(module, name))
+
+
+def belongs_to_vrspam(name: str, member: Any) -> bool:
+    """Whether a member of a class was written for this package."""
+    member = getattr(member, "fget", member)  # a property
+    owner = getattr(member, "__objclass__", member)  # a method of a built-in class has no module of its own
+    module = getattr(owner, "__module__", None) or "vrspam"
+    return module.split(".")[0] == "vrspam" and not (name.startswith("set_") and name.endswith("_request"))
+
+
+def _page(room: str, title: str) -> str:
+    head = f"{title}: ``{room}``"
+    lines = [head, "=" * len(head), "", f".. automodule:: {room}", "   :no-members:", ""]
+    lines += [f".. currentmodule:: {room}", "", ".. autosummary::", "   :toctree: .", "   :nosignatures:", ""]
+    lines += [f"   {name}" for name in public_names(room)]
+    return "\n".join(lines) + "\n"
+
+
+def _write_if_changed(path: Path, text: str) -> None:
+    if not path.exists() or path.read_text("utf-8") != text:
+        path.write_text(text, "utf-8")

@@ -1,0 +1,100 @@
+"""The documentation site builds without a warning, no link on it is broken, and every public name has a page."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts)
+NEEDED = ["sphinx", "pydata_sphinx_theme", "numpydoc", "myst_parser", "sphinx_gallery", "sphinx_design"]
+MISSING = [name for name in [*NEEDED, "sphinx_copybutton"] if importlib.util.find_spec(name) is None]
+
+api_pages = runpy.run_path(str(DOCS / "api_pages.py"))
+check_links = runpy.run_path(str(DOCS / "check_links.py"))
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The site without the outputs of the gallery, built from a copy, so that a folder of sources stays clean."""
+    if MISSING:
+        pytest.skip(f"the site is built with the extra docs; not installed: {', '.join(MISSING)}")
+    folder = tmp_path_factory.mktemp("site")
+    made = ["-D", "plot_gallery=0", "-d", str(folder / "doctrees")]
+    command = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        "-b",
+        "html",
+        "-W",
+        "--keep-going",
+        "-q",
+        *made,
+        ".",
+        str(folder / "html"),
+    ]
+    paths = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(command, cwd=DOCS, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": paths})
+    assert done.returncode == 0, done.stderr
+    return folder / "html"
+
+
+def test_links_anchors_and_images_are_there_and_nothing_comes_from_elsewhere(site):
+    assert check_links["problems"](site) == []
+
+
+def test_every_public_name_has_a_page(site):
+    pages = {path.stem for path in (site / "api").glob("*.html")}
+    names = {f"{room}.{name}" for room in api_pages["ROOMS"] for name in api_pages["public_names"](room)}
+    assert len(names) > 90
+    assert names - pages == set()
+
+
+def test_the_site_has_its_parts_and_its_version(site):
+    import vrspam
+
+    home = (site / "index.html").read_text("utf-8")
+    assert f"vrspam {vrspam.__version__}" in home
+    for page in ["start", "guide", "when_to_use", "auto_examples/index", "api", "theory", "reproduce", "benchmarks"]:
+        assert (site / f"{page}.html").exists(), page
+    assert "Changelog" in (site / "changelog.html").read_text("utf-8")
+    assert (site / "searchindex.js").stat().st_size > 100_000
+
+
+def test_every_room_of_public_names_is_in_the_reference():
+    rooms = {path.parent.name for path in (ROOT / "src" / "vrspam").glob("*/__init__.py")}
+    internal = {"_utils", "cli", "estimators", "experiments", "inspection", "model_selection", "moments", "objective"}
+    internal |= {"report", "solvers"}
+    assert rooms - internal == {room.partition(".")[2] for room in api_pages["ROOMS"]} - {""}
+
+
+def test_every_page_is_in_a_table_of_contents():
+    listed = set()
+    for page in PAGES:
+        for block in re.findall(r"```{toctree}\n(.*?)```", page.read_text("utf-8"), flags=re.DOTALL):
+            listed |= {line for line in block.splitlines() if line and not line.startswith(":")}
+    pages = {path.relative_to(DOCS).with_suffix("").as_posix() for path in PAGES}
+    assert pages - listed == {"index", "results/bench", "results/table"}  # other pages include both results
+
+
+def test_broken_pages_are_found(tmp_path):
+    (tmp_path / "a.html").write_text(
+        '<a href="b.html#there">x</a><a href="b.html#gone">x</a><a href="c.html">x</a><img src="d.png">'
+        '<script src="https://elsewhere.example/x.js"></script><a href="https://elsewhere.example">fine</a>'
+    )
+    (tmp_path / "b.html").write_text('<h1 id="there">x</h1>')
+    assert check_links["problems"](tmp_path) == [
+        "a.html refers to b.html#gone, and that page has no such anchor",
+        "a.html refers to c.html, which is not there",
+        "a.html refers to d.png, which is not there",
+        "a.html loads https://elsewhere.example/x.js from elsewhere",
+    ]
