@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 TESTS := -m pytest -n 2 --dist worksteal
 
-.PHONY: demo docs docs-serve screenshots test test-lowest test-pythons test-strict fuzz lint hooks coverage bench bench-record bench-quality bench-tables bench-corrected test-spark bench-spark dist clean
+.PHONY: demo docs docs-serve screenshots test test-lowest test-pythons test-strict fuzz lint hooks coverage bench bench-record bench-quality bench-tables bench-corrected test-spark bench-spark test-extras dist clean
 
 demo: $(VENV)/.installed
 	$(BIN)/vrspam demo
@@ -60,15 +60,27 @@ test-spark: .venv-spark/.installed
 bench-spark: .venv-spark/.installed
 	OPENBLAS_NUM_THREADS=1 PYTHONPATH=$(CURDIR)/.venv-spark $(BIN)/python -m benchmarks.spark
 
+# An environment with the wheel of a folder and one extra (or none) alone; uv links the packages it has, and takes seconds.
+fresh = rm -rf $(1) && .venv-dist/bin/uv venv --quiet --python $(PYTHON) $(1) && \
+  .venv-dist/bin/uv pip install --quiet --python $(1)/bin/python "$$(ls $(CURDIR)/$(2)/*.whl)$(if $(3),[$(3)])"
+
+# Every extra alone, in an environment of its own, does what it is for. Spark needs a Java runtime.
+EXTRAS := cli data plots excel dask onnx river spark
+test-extras: .venv-dist/.installed
+	rm -rf build/wheel
+	.venv-dist/bin/python -m build --wheel --outdir build/wheel
+	$(call fresh,.venv-extra,build/wheel)
+	.venv-extra/bin/python tests/extra_alone.py none
+	@$(foreach extra,$(EXTRAS),($(call fresh,.venv-extra,build/wheel,$(extra))) && .venv-extra/bin/python tests/extra_alone.py $(extra) &&) rm -rf .venv-extra
+
 # What a release consists of: sdist and wheel in dist/, checked. Then the tests of the sdist, and the examples in the
 # docstrings of the installed package, run against the wheel in an environment of its own, without src/.
 DIST_TESTS := build/tests-of-dist
 dist: .venv-dist/.installed
-	rm -rf dist .venv-wheel $(DIST_TESTS)
+	rm -rf dist $(DIST_TESTS)
 	.venv-dist/bin/python -m build
 	.venv-dist/bin/twine check --strict dist/*
-	$(PYTHON) -m venv .venv-wheel
-	.venv-wheel/bin/python -m pip install --quiet --disable-pip-version-check "$$(ls $(CURDIR)/dist/*.whl)[dev]"
+	$(call fresh,.venv-wheel,dist,dev)
 	mkdir -p $(DIST_TESTS)
 	tar -xzf dist/*.tar.gz -C $(DIST_TESTS) --strip-components=1
 	rm -r $(DIST_TESTS)/src
@@ -116,7 +128,7 @@ bench-corrected: $(VENV)/.installed-dev
 
 clean:
 	rm -rf docs/_build docs/api docs/auto_examples
-	rm -rf $(VENV) .venv-lowest .venv-random .venv-spark .venv-dist .venv-wheel $(PYTHONS:%=.venv-%) dist build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage .coverage.*
+	rm -rf $(VENV) .venv-lowest .venv-random .venv-spark .venv-dist .venv-wheel .venv-extra $(PYTHONS:%=.venv-%) dist build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage .coverage.*
 	find src tests benchmarks -name __pycache__ -type d -exec rm -rf {} +
 
 $(BIN)/python:
@@ -149,5 +161,5 @@ $(VENV)/.installed-docs: $(VENV)/.installed-dev
 
 .venv-dist/.installed:
 	$(PYTHON) -m venv .venv-dist
-	.venv-dist/bin/python -m pip install --quiet --disable-pip-version-check build twine
+	.venv-dist/bin/python -m pip install --quiet --disable-pip-version-check build twine uv
 	touch $@
