@@ -7,8 +7,9 @@ on the device. Of what grows with the rows, only the shuffled numbers of the fol
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from numbers import Integral
 from typing import Any
 
@@ -27,7 +28,7 @@ from vrspam.moments import ClassMoments
 from vrspam.objective import SquaredPairLoss
 from vrspam.solvers import SolverName, choose_solver
 
-BITS = 1 << 20  # random numbers drawn at once
+BITS = 1 << 17  # random numbers drawn at once: they stay in the processor's cache
 
 
 def fold_sizes(sizes: tuple[int, int], n_folds: int) -> np.ndarray:
@@ -57,13 +58,17 @@ def shuffled_folds(counts: np.ndarray, seed: Any) -> list[np.ndarray]:
         return found
     from vrspam.kernels import shuffle_by_bits
 
+    draw = partial(rng.randint, 0, 2**32, size=BITS, dtype=np.uint32)
     bits, used = np.empty(0, dtype=np.uint32), 0
-    for values in found:
-        left = values.size - 1
-        while left > 0:
-            if used == bits.size:
-                bits, used = rng.randint(0, 2**32, size=BITS, dtype=np.uint32), 0
-            left, used = shuffle_by_bits(values, left, bits, used)
+    with ThreadPoolExecutor(1) as pool:  # draws the next numbers while these are used
+        drawn = pool.submit(draw)
+        for values in found:
+            left = values.size - 1
+            while left > 0:
+                if used == bits.size:
+                    bits, used = drawn.result(), 0
+                    drawn = pool.submit(draw)
+                left, used = shuffle_by_bits(values, left, bits, used)
     return found
 
 
