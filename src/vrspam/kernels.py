@@ -1416,17 +1416,23 @@ def shuffle_by_bits(values, left, bits, used):
     `left` is the place to be drawn for, at first the last one, and `used` how many of the numbers are spent. Returns
     both, when nothing is left to be drawn for or all numbers are spent.
     """
-    mask = np.uint32(1)
-    while mask < left:
-        mask = np.uint32((mask << np.uint32(1)) | np.uint32(1))
+    chosen = np.empty(bits.size - used, dtype=np.uint32)
+    start, count, mask = left, 0, np.uint32(0xFFFFFFFF)
     while left > 0 and used < bits.size:
         while (mask >> np.uint32(1)) >= left:
             mask = np.uint32(mask >> np.uint32(1))
         other = bits[used] & mask
+        # A number that is too large is overwritten by the next: without a branch, which no processor could foretell.
+        chosen[count] = other
+        step = np.int64(other <= left)
+        count += step
+        left -= step
         used += 1
-        if other <= left:
-            values[left], values[other] = values[other], values[left]
-            left -= 1
+    for i in range(count):
+        other = chosen[i]
+        kept = values[start - i]
+        values[start - i] = values[other]
+        values[other] = kept
     return left, used
 
 

@@ -18,7 +18,7 @@ from sklearn import get_config
 
 BLOCK_BYTES = 1 << 29  # rows are gathered in float64 blocks of about this size
 CHOLESKY_DEVICES = ("cuda",)  # of PyTorch, on which many Cholesky factors are quicker than one eigendecomposition
-GRAM_ROWS = 1 << 12  # rows of one product in a batch of them: a GPU has enough to do, and sums of results are cheap
+GRAM_ROWS = 1 << 11  # rows of one product in a batch of them: a GPU has enough to do, and sums of results are cheap
 _LIBRARIES: dict[type, Any] = {}  # of the types of arrays seen so far: scikit-learn takes 0.1 ms to name one
 
 
@@ -166,8 +166,7 @@ def upper_gram(rows: Any) -> Any:
     n, d = rows.shape
     step = min(n, GRAM_ROWS)
     batch = xp.reshape(rows, (n // step, step, d))
-    cuts = 4 if d >= 512 else 2 if d >= 128 else 1
-    edges = [8 * (d * cut // cuts // 8) for cut in range(cuts)] + [d]
+    edges = [*range(0, d, 64 if d <= 256 else 128), d]  # a multiple of the tiles that GPUs multiply
     found = xp.zeros((d, d), dtype=rows.dtype, device=device(rows))
     for start, stop in pairwise(edges):
         found[start:stop, start:] = xp.sum(xp.matrix_transpose(batch[:, :, start:stop]) @ batch[:, :, start:], axis=0)

@@ -273,7 +273,9 @@ class AUCClassifierBase(DocumentationLink, ClassifierMixin, BaseEstimator):
         rows = Rows(*array_api.checked_rows(X, y, sample_weight))
         if rows.X.shape[0] == 0:
             raise ValueError(f"Found array with 0 sample(s) (shape={tuple(rows.X.shape)}) while 1 is required.")
-        check_classification_targets(array_api.labels_of(rows.y))
+        labels = array_api.labels_of(rows.y)
+        if labels.dtype.kind not in "biu":  # whole numbers are labels
+            check_classification_targets(labels)
         validate_data(self, rows.X, reset=reset, skip_check_array=True)
         return rows
 

@@ -230,7 +230,8 @@ class AUCClassifierCV(ExplainedScores):
         After `fit`: `positive`, `scores`, `fold`, `weights` and `places` (which rows they are) of all rows that a fold
         holds out, in the order of the rows, each scored at the chosen point by the model of the other folds, 0 being
         half-way between the class means of these. ``calibration_(out_of_fold_.scores)`` are their probabilities. A row
-        that several folds hold out is there for each of them, and they share its weight.
+        that several folds hold out is there for each of them, and they share its weight. Of rows on a device they come
+        to the host when they are first read.
     history_ : dict of ndarray
         Of the last fit, on all rows, where the solver iterates: see `AUCClassifier`.
     held_out_ : HeldOut

@@ -7,8 +7,9 @@ on the device. Of what grows with the rows, only the shuffled numbers of the fol
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from numbers import Integral
 from typing import Any
 
@@ -27,7 +28,7 @@ from vrspam.moments import ClassMoments
 from vrspam.objective import SquaredPairLoss
 from vrspam.solvers import SolverName, choose_solver
 
-BITS = 1 << 20  # random numbers drawn at once
+BITS = 1 << 17  # random numbers drawn at once: they stay in the processor's cache
 
 
 def fold_sizes(sizes: tuple[int, int], n_folds: int) -> np.ndarray:
@@ -57,13 +58,17 @@ def shuffled_folds(counts: np.ndarray, seed: Any) -> list[np.ndarray]:
         return found
     from vrspam.kernels import shuffle_by_bits
 
+    draw = partial(rng.randint, 0, 2**32, size=BITS, dtype=np.uint32)
     bits, used = np.empty(0, dtype=np.uint32), 0
-    for values in found:
-        left = values.size - 1
-        while left > 0:
-            if used == bits.size:
-                bits, used = rng.randint(0, 2**32, size=BITS, dtype=np.uint32), 0
-            left, used = shuffle_by_bits(values, left, bits, used)
+    with ThreadPoolExecutor(1) as pool:  # draws the next numbers while these are used
+        drawn = pool.submit(draw)
+        for values in found:
+            left = values.size - 1
+            while left > 0:
+                if used == bits.size:
+                    bits, used = drawn.result(), 0
+                    drawn = pool.submit(draw)
+                left, used = shuffle_by_bits(values, left, bits, used)
     return found
 
 
@@ -153,9 +158,9 @@ class DeviceFolds:
         index = xp.concat([self.order[start:stop] for start, stop in ends])
         return index if weights is None else index[xp.take(weights, index) > 0]
 
-    def moments(self, folds: list[int], classes: np.ndarray) -> ClassMoments:
-        """The moments of the rows that some folds hold out."""
-        rows = (self.of_class(0, folds), self.of_class(1, folds))
+    def moments(self, parts: list[list[int]], classes: np.ndarray) -> list[ClassMoments]:
+        """The moments of parts of the rows: each part are those that some folds hold out."""
+        rows = [(self.of_class(0, folds), self.of_class(1, folds)) for folds in parts]
         return ClassMoments.of_device_rows(self.rows.X, rows, self.rows.weights, classes)
 
     def keep(self, n_points: int, seed: int) -> KeptRows:
@@ -246,10 +251,10 @@ class RowsOnDevice:
         d, every = self.like.shape[1], list(range(self.n_folds))
         self._validation: list[ClassMoments] = []
         if self.n_folds * 16 * d * d <= KEPT_BYTES:
-            self._validation = [folds.moments([fold], classes) for fold in every]
+            self._validation = folds.moments([[fold] for fold in every], classes)
             self.total = sum(self._validation[1:], self._validation[0])
         else:
-            self.total = folds.moments(every, classes)
+            (self.total,) = folds.moments([every], classes)
 
     def problem(self, many_products: bool) -> FoldProblem:
         """The size of the work on one fold."""
@@ -257,10 +262,10 @@ class RowsOnDevice:
 
     def training(self, fold: int) -> TrainingPart:
         """The loss on the training part: its moments are those of all rows minus those it holds out."""
-        held_out = self._validation[fold] if self._validation else self.folds.moments([fold], self.classes)
+        (held_out,) = self._validation[fold : fold + 1] or self.folds.moments([[fold]], self.classes)
         moments = self.total - held_out
         if moments.has_cancelled:
-            moments = self.folds.moments([other for other in range(self.n_folds) if other != fold], self.classes)
+            (moments,) = self.folds.moments([[k for k in range(self.n_folds) if k != fold]], self.classes)
         return TrainingPart(SquaredPairLoss.from_moments(moments), moments.means.mean(axis=0))
 
     def held_out(self, coefs: Mapping[int, np.ndarray]) -> Iterator[HeldOutBlock]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -114,32 +115,56 @@ def statistics_on_device(
     c = None if weights is None else beside(weights, X)
     chosen = None if index is None else beside(index, X)
     xp = device_namespace(X)
-    found = []
+    groups = []
     for label in labels:
         member = is_label(y, label, X)
         if c is not None:
             member = member & (c > 0)
-        rows = xp.nonzero(member)[0] if chosen is None else chosen[xp.take(member, chosen)]
-        found.append(statistics_of_rows(X, rows, c, full, of_weights))
-    return found
+        groups.append(xp.nonzero(member)[0] if chosen is None else chosen[xp.take(member, chosen)])
+    return statistics_of_groups(X, groups, c, full, of_weights)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # `check_range` reports it
-def statistics_of_rows(X: Any, index: Any, weights: Any, full: bool, of_weights: float = 0.0) -> ClassStatistics:
-    """Size, mean and scatter of the rows of some numbers, all with positive weight.
+def statistics_of_groups(
+    X: Any, groups: Sequence[Any], weights: Any, full: bool, of_weights: float = 0.0
+) -> list[ClassStatistics]:
+    """Size, mean and scatter of each group of rows, by their numbers, all with positive weight.
 
-    All rows are shifted by the mean of some of them, so that their products simply add up. The spread of all rows
-    includes how far that mean is from theirs, so a bad guess costs few digits; where the mean is no larger than
+    All rows of a group are shifted by the mean of some of them, so that their products simply add up. The spread of all
+    rows includes how far that mean is from theirs, so a bad guess costs few digits; where the mean is no larger than
     the spread, the shift is left out, because it would save only one bit.
     """
-    d, size = X.shape[1], int(index.shape[0])
-    if size == 0:
+    # The host asks for nothing between these steps, so that the device goes from one group to the next at once.
+    centres = [_centre_of(X, index) for index in groups]
+    gathered = [_Gathered.of(X, *group, weights, full) for group in zip(groups, centres, strict=True)]
+    return [_statistics(part, X.shape[1], full, of_weights) for part in gathered]
+
+
+class _Gathered(NamedTuple):
+    """The sums of one group of rows, on the device; `operations` is how many roundings an element went through."""
+
+    size: int
+    weight: Any
+    centre: Any
+    sums: Any
+    products: Any
+    operations: int
+
+    @classmethod
+    def of(cls, X: Any, index: Any, centre: Any, weights: Any, full: bool) -> _Gathered | None:
+        if index.shape[0] == 0:
+            return None
+        xp = device_namespace(X)
+        c = None if weights is None else xp.astype(xp.take(weights, index), xp.float64)
+        gather = _sums_and_products if full else _sums_and_squares
+        return cls(int(index.shape[0]), None if c is None else xp.sum(c), centre, *gather(X, index, c, centre))
+
+
+def _statistics(gathered: _Gathered | None, d: int, full: bool, of_weights: float) -> ClassStatistics:
+    if gathered is None:
         return ClassStatistics.empty(d, full)
-    xp, centre = device_namespace(X), _centre_of(X, index)
-    c = None if weights is None else xp.astype(xp.take(weights, index), xp.float64)
-    total = float(size if c is None else xp.sum(c))
-    gather = _sums_and_products if full else _sums_and_squares
-    sums, products, operations = gather(X, index, c, centre)
+    size, weight, centre, sums, products, operations = gathered
+    xp, total = device_namespace(sums), float(size if weight is None else weight)
     if not bool(xp.all(xp.isfinite(sums))):
         raise ValueError("X contains NaN or infinity: impute or drop those rows first.")
     left = sums / total
@@ -147,7 +172,7 @@ def statistics_of_rows(X: Any, index: Any, weights: Any, full: bool, of_weights:
     products = products - total * (left[:, None] * left[None, :] if full else left * left)
     residual = on_host(left)
     mean, low = two_sum(np.zeros(d) if centre is None else on_host(centre), residual)
-    of_weight = 0.0 if c is None else gamma(size) + of_weights
+    of_weight = 0.0 if weight is None else gamma(size) + of_weights
     errors = Errors.of_block(operations, total, squares, residual, of_weight=of_weight, of_weights=of_weights)
     if full:
         statistics: ClassStatistics = DeviceStatistics(size, total, mean, products, np.zeros(d), low=low, errors=errors)
@@ -161,6 +186,8 @@ def statistics_of_rows(X: Any, index: Any, weights: Any, full: bool, of_weights:
 def _centre_of(X: Any, index: Any) -> Any:
     """The vector that is subtracted from all rows, or None where it would save no digits."""
     xp = device_namespace(X)
+    if index.shape[0] == 0:
+        return None
     some = xp.astype(xp.take(X, index[:: -(-index.shape[0] // CENTRE_ROWS)], axis=0), xp.float64)
     mean = xp.mean(some, axis=0)
     return mean if bool(xp.any(xp.abs(mean) > xp.std(some, axis=0))) else None

@@ -11,7 +11,7 @@ import numpy as np
 from vrspam._utils import array_api
 from vrspam._utils.validation import check_rows, union_of_labels
 from vrspam.moments import _file
-from vrspam.moments._device import matrix_on_host, statistics_of_rows, statistics_on_device, within_on_device
+from vrspam.moments._device import matrix_on_host, statistics_of_groups, statistics_on_device, within_on_device
 from vrspam.moments._pairs import PairErrors, PairStatistics
 from vrspam.moments._rounding import UNIT, Errors
 from vrspam.moments._statistics import ClassStatistics, check_range, same, statistics_in_memory
@@ -132,12 +132,17 @@ class ClassMoments:
         return new
 
     @classmethod
-    def of_device_rows(cls, X: Any, rows: tuple[Any, Any], weights: Any, classes: np.ndarray) -> ClassMoments:
-        """Moments of rows on a device, by the numbers of the negative and of the positive ones, all with weight."""
-        found = [statistics_of_rows(X, index, weights, full=True) for index in rows]
+    def of_device_rows(
+        cls, X: Any, parts: Sequence[tuple[Any, Any]], weights: Any, classes: np.ndarray
+    ) -> list[ClassMoments]:
+        """Moments of parts of the rows on a device.
+
+        Of each part the numbers of the negative and of the positive rows are given, all with positive weight.
+        """
+        found = statistics_of_groups(X, [index for part in parts for index in part], weights, full=True)
         for statistics in found:
             check_range(statistics, forgets=False)
-        return cls.of_statistics(found[0], found[1], classes)
+        return [cls.of_statistics(*pair, classes) for pair in zip(found[::2], found[1::2], strict=True)]
 
     def update(self, X, y, sample_weight=None) -> ClassMoments:
         """Add rows, in place; if they are refused, nothing changes.

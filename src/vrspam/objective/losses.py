@@ -306,14 +306,15 @@ class SquaredPairLoss:
     @classmethod
     def from_moments(cls, moments: ClassMoments) -> SquaredPairLoss:
         """The loss from sufficient statistics alone."""
-        matrix = moments.within
+        there = moments.within_on_device
+        matrix = moments.within if there is None else np.asfortranarray(array_api.on_host(there).T)
         return cls.from_operator(
             matrix,
             moments,
             rounding=moments.rounding,
             matrix=matrix,
             errors=LossErrors.from_matrix(moments),
-            matrix_on_device=moments.within_on_device,
+            matrix_on_device=there,
         )
 
     @classmethod
