@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -105,7 +105,13 @@ class GridScores:
         return held_out_at(self.held_out, point, self.intercepts[choice.index])
 
 
-def cross_validate(source: FoldSource, search: GridSearch, *, keep_coefs: bool = False) -> GridScores:
+def cross_validate(
+    source: FoldSource,
+    search: GridSearch,
+    *,
+    keep_coefs: bool = False,
+    watch: Callable[[str], None] = lambda what: None,
+) -> GridScores:
     """Solve the whole grid on the training part of each fold, and measure the ranking of the rows that it holds out.
 
     The AUC is always taken; the measure of `search.scoring` beside it, where that is another one.
@@ -117,6 +123,8 @@ def cross_validate(source: FoldSource, search: GridSearch, *, keep_coefs: bool =
     search : GridSearch
     keep_coefs : bool, default=False
         Whether the coefficients of all folds are returned.
+    watch : callable
+        Called with the name of each fold that is done.
 
     Returns
     -------
@@ -171,6 +179,7 @@ def cross_validate(source: FoldSource, search: GridSearch, *, keep_coefs: bool =
         coefs = grid.coefs.reshape(l2s.size * l1s.size, -1)
         if not source.scores_all_folds_at_once:
             take_scores(source.held_out({fold: coefs}))
+        watch(f"fold {fold + 1}")
         return coefs if keep_coefs or source.scores_all_folds_at_once else np.empty(0)
 
     problem = source.problem(many_products=bool(l1s.any()))
