@@ -193,3 +193,23 @@ def test_no_race_where_it_would_ask_another_question(options):
     maps = {"lines": LinearFeatures(), "curves": AdditiveFeatures()}
     model = AUCClassifierCV(features=maps, cv=3, random_state=0, **options).fit(X, y)
     assert model.selection_["rows"] == [900, 900]
+
+
+def test_the_moving_line_begins_with_the_time_left(monkeypatch):
+    """A narrow terminal cuts off the end of the line."""
+    shown = []
+
+    class Line:
+        moves = True
+
+        def __init__(self, *_, **__): ...
+
+        def show(self, text, done, total):
+            shown.append((text, done, total))
+
+    monkeypatch.setattr("vrspam._utils.progress.StatusLine", Line)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    progress = StepProgress("comparing models", True, str.upper)
+    progress.start(2)
+    progress.tell("lines")
+    assert shown == [("0:00 left  1 of 2: LINES", 1, 2)]

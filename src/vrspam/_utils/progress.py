@@ -155,11 +155,11 @@ class StepProgress:
         if not self.enabled:
             return
         left = _time_left(time.monotonic() - self._start, self._done, self._steps)
-        text = f"{self._done} of {self._steps}: {self._in_words(what)}  {left}"
-        if self._line:
-            self._line.show(text, self._done, self._steps)
+        text = f"{self._done} of {self._steps}: {self._in_words(what)}"
+        if self._line:  # a narrow terminal cuts its end off: the time comes first
+            self._line.show(f"{left}  {text}", self._done, self._steps)
         else:
-            print(f"{self.label}  {text}", file=sys.stderr, flush=True)
+            print(f"{self.label}  {text}  {left}", file=sys.stderr, flush=True)
 
 
 def _time_left(seconds: float, done: int, total: int) -> str:
