@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,6 +17,7 @@ from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures, Tr
 from vrspam.model_selection import race as room
 from vrspam.model_selection.cross_validate import GridSearch
 from vrspam.model_selection.folds import Split, make_splits
+from vrspam.tool.fitting import TableClassifier
 
 SEARCH = GridSearch("auto", (0.0,), 1e-8, 1000, None)
 
@@ -121,6 +124,19 @@ def test_progress_goes_to_the_standard_error_stream(capsys):
     assert "2 of 2: additive: AUC 0." in shown.err
     AUCClassifierCV(features=["standardized", "additive"], cv=2, random_state=0).fit(X, y)
     assert capsys.readouterr().err == ""
+    AUCClassifierCV(cv=3, n_jobs=1, random_state=0, verbose=1).fit(X, y)
+    assert re.findall("choosing the penalty  (.*?)  ", capsys.readouterr().err) == [
+        "1 of 3: fold 1", "2 of 3: fold 2", "3 of 3: fold 3",
+    ]  # fmt: skip
+
+
+def test_the_tool_names_models_in_plain_words(capsys):
+    X, y = waves(200)
+    TableClassifier(features=["standardized", "additive"], cv=2, random_state=0, verbose=1).fit(X, y)
+    shown = capsys.readouterr().err
+    assert "1 of 2: straight lines: AUC 0." in shown
+    assert "2 of 2: smooth curves: AUC 0." in shown
+    assert "additive" not in shown
 
 
 @pytest.mark.usefixtures("_small_race")
@@ -177,3 +193,23 @@ def test_no_race_where_it_would_ask_another_question(options):
     maps = {"lines": LinearFeatures(), "curves": AdditiveFeatures()}
     model = AUCClassifierCV(features=maps, cv=3, random_state=0, **options).fit(X, y)
     assert model.selection_["rows"] == [900, 900]
+
+
+def test_the_moving_line_begins_with_the_time_left(monkeypatch):
+    """A narrow terminal cuts off the end of the line."""
+    shown = []
+
+    class Line:
+        moves = True
+
+        def __init__(self, *_, **__): ...
+
+        def show(self, text, done, total):
+            shown.append((text, done, total))
+
+    monkeypatch.setattr("vrspam._utils.progress.StatusLine", Line)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    progress = StepProgress("comparing models", True, str.upper)
+    progress.start(2)
+    progress.tell("lines")
+    assert shown == [("0:00 left  1 of 2: LINES", 1, 2)]

@@ -578,6 +578,39 @@ def test_a_curve_can_be_pointed_at(opened):
     assert re.fullmatch(r"-?[\d.]+: -?[\d.]+", hint.text)
 
 
+OUTSIDE = """
+const box = (element) => element.getBoundingClientRect();
+const outside = (text) => {
+  const [a, b] = [box(text), box(text.ownerSVGElement)];
+  return a.width && (a.left < b.left - 1 || a.right > b.right + 1);
+};
+return [...document.querySelectorAll("svg text")].filter(outside).map((text) => text.textContent);
+"""
+COLLIDED = """
+const collide = (a, b) => a.right > b.left + 1 && b.right > a.left && a.bottom > b.top + 4 && b.bottom > a.top + 4;
+const box = (element) => element.getBoundingClientRect();
+return [...document.querySelectorAll("svg")].flatMap((picture) => {
+  const names = [...picture.querySelectorAll("text.end:not(.small)")].map(box);
+  const numbers = [...picture.querySelectorAll("text.small")];
+  return numbers.filter((number) => names.some((name) => collide(name, box(number))));
+}).map((text) => text.textContent);
+"""
+
+
+def test_no_text_leaves_its_picture(opened):
+    """Wide letters, long names, numbers at the ends of bars: all lie inside, and numbers beside their names."""
+    browser = opened()
+    browser.execute_script("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+    assert browser.execute_script(OUTSIDE) == []
+    assert browser.execute_script(COLLIDED) == []
+
+
+def test_shares_next_to_none_and_all_are_not_rounded_to_them(opened):
+    browser = opened()
+    shown = browser.execute_script("return [0, 0.0001, 0.4, 0.9999, 1].map(percent)")
+    assert shown == ["0.0\u00a0%", "less than 0.1\u00a0%", "40.0\u00a0%", "more than 99.9\u00a0%", "100.0\u00a0%"]
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious(opened, scheme):
     browser = opened(1400, scheme)

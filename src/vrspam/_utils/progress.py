@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import sys
 import time
+from collections.abc import Callable
 from typing import Any, Self
 
 REDRAW_AFTER = 0.1  # seconds
@@ -125,10 +126,12 @@ class StepProgress:
         What is being done.
     enabled : bool
         False shows nothing.
+    in_words : callable
+        How a step is shown, from its name.
     """
 
-    def __init__(self, label: str, enabled: bool = True) -> None:
-        self.label, self.enabled = label, enabled
+    def __init__(self, label: str, enabled: bool = True, in_words: Callable[[str], str] = str) -> None:
+        self.label, self.enabled, self._in_words = label, enabled, in_words
         line = StatusLine(label, transient=True) if enabled and sys.stderr.isatty() else None
         self._line = line if line and line.moves else None
         self.start(0)
@@ -152,11 +155,11 @@ class StepProgress:
         if not self.enabled:
             return
         left = _time_left(time.monotonic() - self._start, self._done, self._steps)
-        text = f"{self._done} of {self._steps}: {what}  {left}"
-        if self._line:
-            self._line.show(text, self._done, self._steps)
+        text = f"{self._done} of {self._steps}: {self._in_words(what)}"
+        if self._line:  # a narrow terminal cuts its end off: the time comes first
+            self._line.show(f"{left}  {text}", self._done, self._steps)
         else:
-            print(f"{self.label}  {text}", file=sys.stderr, flush=True)
+            print(f"{self.label}  {text}  {left}", file=sys.stderr, flush=True)
 
 
 def _time_left(seconds: float, done: int, total: int) -> str:

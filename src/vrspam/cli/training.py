@@ -11,7 +11,7 @@ import typer
 
 from vrspam._utils.choices import SELECTION_RULES
 from vrspam.cli import options
-from vrspam.cli.options import warn
+from vrspam.cli.options import in_options, warn
 
 if TYPE_CHECKING:
     from vrspam.tool.fitting import Plan
@@ -193,7 +193,7 @@ def plan_of(
         features=None if features is None else features.value,
         n_splits=n_splits,
         seed=seed,
-        say=lambda stage: warn(f"{stage} ..."),
+        say=lambda stage: warn(f"{in_options(stage)} ..."),
         max_fpr=max_fpr,
         loss=loss.value,
         penalty=penalty.value,

@@ -144,7 +144,8 @@ class AUCClassifierCV(ExplainedScores):
         the landmarks of kernel features, is handed to transformers that have no `random_state` of their own, and
         seeds the draws of `corrected_score_` (with None they are the same in each fit).
     verbose : int, default=0
-        More than 0 shows which map was compared last, with its score, and the time left, on the standard error stream.
+        More than 0 shows which map was compared last, with its score (without maps: which fold is done), and the time
+        left, on the standard error stream.
 
     Attributes
     ----------
@@ -403,7 +404,9 @@ class AUCClassifierCV(ExplainedScores):
             source = RowsInMemory(rows, splits, classes, self.n_jobs, self._loss)
             d = rows.X.shape[1]  # bands of curves need the fits on the folds, and so do out-of-fold scores
             kept = d <= MOST_COLUMNS or 8 * d * len(splits) * search.n_points <= KEPT_COEFS_BYTES
-            scores = cross_validate(source, replace(search, keep=keep), keep_coefs=kept)
+            with StepProgress("choosing the penalty", bool(self.verbose)) as progress:
+                progress.start(len(splits))
+                scores = cross_validate(source, replace(search, keep=keep), keep_coefs=kept, watch=progress.tell)
             found, solver = only_columns(scores, d, rule), source.solver
             del source  # and with it the moments of the folds
             found.chosen.fit = fit_point(rows, solver, found.point, scores.total)
@@ -414,7 +417,7 @@ class AUCClassifierCV(ExplainedScores):
                 rows = rows._replace(X=frame_reading.read(rows.X, new=False))
             keep, seed = self._keep(rows, classes, splits, groups, len(maps))
             rule = self._rule(maps)
-            with StepProgress("comparing models", bool(self.verbose)) as progress:
+            with StepProgress("comparing models", bool(self.verbose), self._in_words) as progress:
                 progress.start(len(maps))
                 finalists, others = Race(maps, {})
                 if rule != "one-standard-error":  # which looks for simple maps, not for the best
@@ -479,6 +482,11 @@ class AUCClassifierCV(ExplainedScores):
         models = only_columns(cross_validate(source, search, keep_coefs=True), 0, "best").chosen.fold_models
         assert models is not None
         return models
+
+    @staticmethod
+    def _in_words(what: str) -> str:
+        """What `verbose` says of a model that was compared."""
+        return what
 
     def _learn_columns(self, X: Any, maps: Mapping[str, Any]) -> FrameReading | None:
         """How the columns of a frame are read; None for arrays, and where a transformer of the user takes them."""

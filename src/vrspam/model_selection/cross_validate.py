@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -117,7 +117,12 @@ class GridScores:
 
 
 def cross_validate(
-    source: FoldSource, search: GridSearch, *, keep_coefs: bool = False, held_out: Sequence[int] = ()
+    source: FoldSource,
+    search: GridSearch,
+    *,
+    keep_coefs: bool = False,
+    held_out: Sequence[int] = (),
+    watch: Callable[[str], None] = lambda what: None,
 ) -> GridScores:
     """Solve the whole grid on the training part of each fold, and measure the ranking of the rows that it holds out.
 
@@ -132,6 +137,8 @@ def cross_validate(
         Whether the coefficients of all folds are returned.
     held_out : list of int, optional
         How many rows each fold holds out, where the scores of all of them are to be returned, as far as they are few.
+    watch : callable
+        Called with the name of each fold that is done.
 
     Returns
     -------
@@ -191,6 +198,7 @@ def cross_validate(
         coefs = grid.coefs.reshape(l2s.size * l1s.size, -1)
         if not source.scores_all_folds_at_once:
             take_scores(source.held_out({fold: coefs}))
+        watch(f"fold {fold + 1}")
         return coefs if keep_coefs or source.scores_all_folds_at_once else np.empty(0)
 
     problem = source.problem(many_products=bool(l1s.any()))

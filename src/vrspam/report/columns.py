@@ -9,7 +9,17 @@ import numpy as np
 
 from vrspam.inspection import PairEffect, Shape
 from vrspam.report.layout import Drawing
-from vrspam.report.numbers import decimals, isolated, percent, rounded, shorten, shorten_all, signed, text_width
+from vrspam.report.numbers import (
+    NUMBERS,
+    decimals,
+    isolated,
+    percent,
+    rounded,
+    shorten,
+    shorten_all,
+    signed,
+    text_width,
+)
 from vrspam.report.svg import (
     HEIGHT,
     WIDTH,
@@ -247,6 +257,7 @@ def bars(
     marks = [x_axis(frame, label), row_names(frame, shown, places, BAR_LETTERS), rule(frame, x=0.0)]
     for name, size, text, y in zip(shown, sizes, numbers, places, strict=True):
         end, right = float(frame.x(size)), size >= 0.0
-        marks.append(box(min(zero, end), y - 6.0, abs(end - zero), 12.0, f"bar {'up' if right else 'down'}"))
-        marks.append(words(end + (4.0 if right else -4.0), y + 4.0, text, "small" if right else "small end", name))
+        marks.append(box(min(zero, end), y - 6.0, abs(end - zero), 12.0, f"bar {'up' if right else 'down'}", name))
+        number = words(end + (4.0 if right else -4.0), y + 4.0, text, "small" if right else "small end")
+        marks.append(f"<g{NUMBERS}>{number}</g>")
     return Drawing(title, picture(frame, marks, label=spoken or f"{title or label}: {', '.join(names[:5])}."))

@@ -87,7 +87,9 @@ class Stops:
         """What the script of the page needs."""
         sums = [np.round(part, 6).tolist() for part in (self.hits, self.alarms)]
         hits, alarms = ([int(v) if v == int(v) else v for v in part] for part in sums)
-        p = None if self.probabilities is None else np.round(self.probabilities, 5).tolist()
+        p = (
+            None if self.probabilities is None else np.round(self.probabilities, 8).tolist()
+        )  # shown to 0.1 %, rounded once
         found: dict[str, Any] = {"thresholds": self.thresholds.tolist(), "hits": hits, "alarms": alarms}
         return {**found, "positives": self.positives, "negatives": self.negatives, "probabilities": p}
 

@@ -113,6 +113,11 @@ class Drawing:
         return f"<figure><figcaption><bdi>{escape(self.title)}</bdi></figcaption>{self.svg}{below}</figure>"
 
 
+def _with_options(text: str) -> str:
+    """A text as HTML in which no line breaks inside an option, between its hyphens and its name."""
+    return re.sub(r"--[a-z][a-z-]*", r"<code>\g<0></code>", escape(text))
+
+
 @dataclass(frozen=True)
 class Text:
     """A paragraph; `soft` is for remarks, `numbers` are written as the reader's browser writes them."""
@@ -123,7 +128,7 @@ class Text:
 
     def html(self) -> str:
         soft = ' class="remark"' if self.soft else ""
-        return f"<p{soft}{NUMBERS if self.numbers else ''}>{escape(self.text)}</p>"
+        return f"<p{soft}{NUMBERS if self.numbers else ''}>{_with_options(self.text)}</p>"
 
 
 @dataclass(frozen=True)
@@ -143,9 +148,7 @@ class Bullets:
     items: Sequence[str]
 
     def html(self) -> str:
-        # a line must not break inside an option, between its hyphens and its name
-        items = (re.sub(r"--[a-z][a-z-]*", r"<code>\g<0></code>", escape(item)) for item in self.items)
-        return f"<ul>{''.join(f'<li>{item}</li>' for item in items)}</ul>"
+        return f"<ul>{''.join(f'<li>{_with_options(item)}</li>' for item in self.items)}</ul>"
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from scipy import sparse
 
 from vrspam import AUCClassifierCV, ClassMoments, HashFolds
 from vrspam._utils.blas import blas_threads
+from vrspam._utils.messages import Parameter, WordedText
 from vrspam.features import FeatureMap, LinearFeatures
 from vrspam.features.frames import rows_of
 from vrspam.features.mapped import is_plain, named_maps
@@ -20,7 +21,9 @@ from vrspam.model_selection.held_out import HeldOut
 from vrspam.moments.spread import spread
 from vrspam.objective.choice import LossName
 from vrspam.objective.penalties import PenaltyName
+from vrspam.solvers import choose_solver
 from vrspam.tool import data_checks
+from vrspam.tool.explanation import describe_candidate
 from vrspam.tool.folds import check_size, make_folds
 from vrspam.tool.model import Scaling
 from vrspam.tool.table import OpenedTable, stack
@@ -30,6 +33,11 @@ FOLDS = 5
 
 class TableClassifier(AUCClassifierCV):
     """The estimator for columns that the tool has read already: what is text is a category."""
+
+    @staticmethod
+    def _in_words(what: str) -> str:
+        name, colon, score = what.partition(":")
+        return f"{describe_candidate(name)}{colon}{score}"
 
     def _learn_columns(self, X: Any, maps: Mapping[str, Any]) -> None:
         return None
@@ -201,7 +209,12 @@ def fit_linear(opened: OpenedTable, plan: Plan) -> Fit:
     moments = ClassMoments(X.shape[1], classes=[False, True], scatter=False).update(X, positive, opened.weights)
     scaling = _scaling(moments, sparse.issparse(X))
     X = scaling(X)
-    plan.say(f"choosing the penalty by {folds.get_n_splits()} folds")
+    wide = choose_solver(*X.shape, sparse.issparse(X)) == "products"
+    stage = f"choosing the penalty by {folds.get_n_splits()} folds"
+    if wide and plan.n_jobs is None:
+        words = f"{stage} of {X.shape[1]:,} features, which may take minutes; {{jobs}} computes two folds at a time"
+        stage = WordedText(words, jobs=Parameter("n_jobs", 2))
+    plan.say(stage)
     l1s = l1_grid(plan.l1, moments, scaling, plan.penalty)
     search = AUCClassifierCV(
         l1s=l1s,
@@ -213,6 +226,7 @@ def fit_linear(opened: OpenedTable, plan: Plan) -> Fit:
         selection=plan.selection,
         n_jobs=plan.n_jobs,
         random_state=plan.seed,
+        verbose=int(sys.stderr.isatty()),
     )
     with blas_threads(1 if positive.size <= SMALL_ROWS else None):
         fitted = search.fit(X, positive, opened.relative_weights, opened.groups)

@@ -1,0 +1,130 @@
+"""What a report says beside its numbers: doubts, how rows were kept apart, singular and plural, directions of text."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from tool_data import write
+
+from vrspam.cli import main
+from vrspam.report import Text
+from vrspam.report.columns import bars
+from vrspam.report.explorer import Stops
+from vrspam.tool import model_sections, pages
+from vrspam.tool.fitting import Plan
+from vrspam.tool.report import make_report
+from vrspam.tool.training import note_straight
+
+QUICK = ["--features", "linear", "--folds", "2", "--rows", "0"]
+
+
+def visits(n=240, slope=2.0, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=n)
+    sick = slope * x + rng.logistic(size=n) > 0
+    return pd.DataFrame(
+        {
+            "x": x,
+            "z": rng.normal(size=n),
+            "patient": np.arange(n) // 4,
+            "day": np.arange(n),
+            "mass": rng.random(n) + 0.1,
+        }
+    ).assign(sick=np.where(sick, "yes", "no"))
+
+
+def page_of(frame, tmp_path, *more):
+    data, html = str(write(frame, tmp_path / "t.csv")), tmp_path / "t.html"
+    assert main(["report", data, "--target", "sick", "--html", str(html), "--drop", "day", *QUICK, *more]) == 0
+    return html.read_text("utf-8")
+
+
+def test_noise_is_doubted_first_on_the_page_in_the_terminal_and_as_json(tmp_path, capsys):
+    frame = visits(slope=0.0, seed=3)
+    text = page_of(frame, tmp_path)
+    printed = capsys.readouterr()
+    doubt = re.search(r"the 95 % interval of the AUC, (0\.\d{3}) to 0\.\d{3}, holds 0\.5", text)
+    assert doubt is not None
+    assert float(doubt[1]) <= 0.5
+    assert text.index("<aside") < doubt.start() < text.index("Choose a threshold</h2>")
+    assert doubt[0] in printed.err
+    model, data = str(tmp_path / "m.json"), str(tmp_path / "t.csv")
+    train = ["train", data, "--target", "sick", "--drop", "day", "--features", "linear", "--folds", "2"]
+    assert main([*train, "--model", model]) == 0
+    assert "holds 0.5: these rows do not show that the model beats guessing" in capsys.readouterr().err
+    other = str(write(visits(slope=0.0, seed=4), tmp_path / "other.csv"))
+    assert main(["evaluate", model, other]) == 0
+    assert "holds 0.5" in capsys.readouterr().err
+    page_of(frame, tmp_path, "--json")
+    assert "holds 0.5" in json.loads(capsys.readouterr().out)["warnings"][0]
+    assert "holds 0.5" not in page_of(visits(slope=3.0), tmp_path)
+    assert "holds 0.5" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (["--groups", "patient"], "2-fold cross-validation, groups in one part each"),
+        (["--groups", "patient", "--holdout", "0.4"], "kept from the training, groups in one part each"),
+        (["--time", "patient"], "2-fold cross-validation, each fold later than the rows it was trained on"),
+        (["--time", "patient", "--holdout", "0.4"], "kept from the training, the latest ones"),
+        (["--weights", "mass"], "rows with sick = yes, by weight"),
+    ],
+)
+def test_how_rows_were_kept_apart_is_said(tmp_path, more, words):
+    assert words in page_of(visits(), tmp_path, *more)
+
+
+def test_one_is_not_plural(tmp_path, monkeypatch):
+    path = write(visits().drop(columns=["patient", "day"]), tmp_path / "t.csv")
+    report = make_report(path, "sick", plan=Plan(features="additive", n_splits=2), rows=0)
+    monkeypatch.setattr(model_sections, "FIRST_CURVES", 1)
+    monkeypatch.setattr(model_sections, "MOST_CURVES", 2)
+    text = pages.report_page(report, data_name="t.csv").html()
+    assert "<summary>1 more column</summary>" in text
+    assert "1 column that matters less is not drawn." in text
+
+
+def test_a_single_column_does_not_interact(tmp_path):
+    path = write(visits()[["x", "sick"]], tmp_path / "t.csv")
+    report = make_report(path, "sick", plan=Plan(features="kernel", n_splits=2), rows=0)
+    text = pages.report_page(report, data_name="t.csv").html()
+    assert "Which columns interact" not in text
+    assert "of its variance" not in text
+
+
+def test_a_wide_table_is_told_why_it_got_straight_lines():
+    towns = {"town": [f"t{k}" for k in range(900)], "sex": ["f", "m"]}
+    assert str(note_straight(1100, towns)) == (
+        "1,100 features are more than 1,000: straight lines alone were fitted; use drop=['town'], which has 900 "
+        "categories, for curves and interactions of the others"
+    )
+    assert "use features='auto' for curves" in note_straight(2100, towns)
+    assert "use features='auto' for curves" in note_straight(2100, {})
+
+
+def test_text_from_right_to_left_does_not_turn_the_sentence(tmp_path):
+    frame = visits().drop(columns=["patient", "day"]).rename(columns={"sick": "מצב"})
+    data, html = str(write(frame, tmp_path / "t.csv")), tmp_path / "t.html"
+    assert main(["report", data, "--target", "מצב", "--html", str(html), *QUICK]) == 0
+    text = html.read_text("utf-8")
+    assert "Of 100 pairs of a row with \u2068מצב\u2069 = yes and a row with \u2068מצב\u2069 = no," in text
+    assert text.count("\u2068") == text.count("\u2069") - text.count("\u2066")
+
+
+def test_an_option_is_not_broken_and_zero_has_no_sign():
+    assert "<code>--rows</code> 0" in Text("use --rows 0").html()
+    drawn = bars([("a", 0.5), ("b", -0.0001), ("c", -0.5)], "added").svg
+    assert "-0.00<" not in drawn
+    assert ">0.00<" in drawn
+    numbers = re.findall(r"<g data-numbers><text[^>]*>([-+0-9.]+)</text></g>", drawn)
+    assert numbers == ["+0.50", "0.00", "-0.50"]  # written as the reader's browser writes them
+
+
+def test_a_probability_is_rounded_once():
+    stops = Stops(np.zeros(1), np.ones(1), np.ones(1), 1.0, 1.0, np.array([0.390496]))
+    assert stops.data()["probabilities"] == [0.390496]
