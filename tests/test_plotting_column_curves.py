@@ -145,7 +145,7 @@ def test_a_figure_of_pyplot_takes_the_panels_and_their_size():
     assert given.number in plt.get_fignums()
     assert given.get_size_inches().tolist() == own.get_size_inches().tolist()
     for figure in (own, given):
-        figure.canvas.draw()
+        figure.draw_without_rendering()
     places = [[ax.get_position().bounds for ax in figure.axes] for figure in (own, given)]
     np.testing.assert_allclose(*places, atol=1e-12)
     with pytest.raises(ValueError, match="must be empty"):
