@@ -2,8 +2,9 @@
 GPUs: the same code on other arrays
 ===================================
 
-One learns to fit and score arrays that are not NumPy's, where they lie: PyTorch tensors on a GPU if there is one, on the
-processor otherwise, or the strict arrays of the array API standard. Nothing but the line that makes the arrays changes.
+One learns to fit and score arrays that are not NumPy's, where they lie: PyTorch tensors on a GPU if there is one, on
+the processor otherwise, or the strict arrays of the array API standard. Nothing but the line that makes the arrays
+changes.
 """
 
 import os
@@ -48,7 +49,9 @@ with sklearn.config_context(array_api_dispatch=True):
     model = AUCClassifier().fit(place(X), place(y))
     scores = model.decision_function(place(X))
     tuned = AUCClassifierCV(cv=5).fit(place(X), place(y))
-print(f"coef_ is a {type(model.coef_).__module__}.{type(model.coef_).__name__}, scores have shape {tuple(scores.shape)}")
+print(
+    f"coef_ is a {type(model.coef_).__module__}.{type(model.coef_).__name__}, scores have shape {tuple(scores.shape)}"
+)
 
 # %%
 # The same answer

@@ -2,8 +2,8 @@
 Probabilities from scores
 =========================
 
-A score ranks rows; it is not a probability. One learns to get calibrated probabilities from held-out rows, to check them,
-and to choose between a sigmoid and an isotonic curve, neither of which changes the scores.
+A score ranks rows; it is not a probability. One learns to get calibrated probabilities from held-out rows, to check
+them, and to choose between a sigmoid and an isotonic curve, neither of which changes the scores.
 """
 
 import matplotlib.pyplot as plt
@@ -47,9 +47,9 @@ for levels_off, line in zip((False, True), axes, strict=True):
         ax.set_title(f"{name}, truth: {title}", fontsize="medium")
 
 # %%
-# Where the truth is logistic, the sigmoid is as good as logistic regression, which was made for it, and the isotonic curve
-# has the largest log loss: a step of it that says 0 or 1 is wrong now and then. Where the truth levels off, only the
-# isotonic curve can follow. (Rows on one step tie, which costs a little AUC; the scores do not tie.)
+# Where the truth is logistic, the sigmoid is as good as logistic regression, which was made for it, and the isotonic
+# curve has the largest log loss: a step of it that says 0 or 1 is wrong now and then. Where the truth levels off,
+# only the isotonic curve can follow. (Rows on one step tie, which costs a little AUC; the scores do not tie.)
 #
 # Labels and thresholds
 # ---------------------

@@ -2,8 +2,9 @@
 Certificates: how far from the optimum?
 =======================================
 
-Every fit says how far its objective can be above the minimum (``gap_``), without knowing the minimum. One learns how tight
-that bound is, what it says about the coefficients, and what it does not say: a certified optimum can rank badly.
+Every fit says how far its objective can be above the minimum (``gap_``), without knowing the minimum. One learns how
+tight that bound is, what it says about the coefficients, and what it does not say: a certified optimum can rank
+badly.
 """
 
 import warnings

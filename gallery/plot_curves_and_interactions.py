@@ -47,9 +47,9 @@ plot_shapes(model, figure=plt.figure())
 # %%
 # Interactions
 # ------------
-# The curves of age and shaking already give each its own part. What is left is the rest: a machine that is old and shakes
-# fails more often than its two curves say, one that is old or shakes fails less often. Pairs that do not stand out
-# from noise are not drawn.
+# The curves of age and shaking already give each its own part. What is left is the rest: a machine that is old and
+# shakes fails more often than its two curves say, one that is old or shakes fails less often. Pairs that do not stand
+# out from noise are not drawn.
 
 for pair, share in model.interactions_.items():
     print(f"{' and '.join(pair)}: {share:.1%} of the variance of the score")

@@ -2,8 +2,9 @@
 A cluster with Dask
 ===================
 
-One learns to fit a Dask array, or data frame, where it lies. Each worker sends the means and covariances of its blocks,
-which are small and add up, so the model is that of one machine; the penalties are chosen by cross-validation as well.
+One learns to fit a Dask array, or data frame, where it lies. Each worker sends the means and covariances of its
+blocks, which are small and add up, so the model is that of one machine; the penalties are chosen by cross-validation
+as well.
 """
 
 import dask.array as da
@@ -15,8 +16,8 @@ from vrspam.distributed import DaskAUCClassifier, DaskAUCClassifierCV
 from vrspam.plotting import plot_roc
 
 # %%
-# Made-up rows in blocks. Here Dask's own threads do the work; with ``dask.distributed.Client(...)`` the same lines run on
-# a cluster, and a block that is lost with its worker is computed again.
+# Made-up rows in blocks. Here Dask's own threads do the work; with ``dask.distributed.Client(...)`` the same lines
+# run on a cluster, and a block that is lost with its worker is computed again.
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((40_000, 20))

@@ -2,8 +2,9 @@
 Drift in a stream: forgetting old rows
 ======================================
 
-The rule that makes the labels changes in the middle of a stream. One learns how a model that forgets (a half-life, or a
-sliding window) recovers, while one that weighs all past rows alike does not; and what forgetting costs before the change.
+The rule that makes the labels changes in the middle of a stream. One learns how a model that forgets (a half-life, or
+a sliding window) recovers, while one that weighs all past rows alike does not; and what forgetting costs before the
+change.
 """
 
 from __future__ import annotations
@@ -58,7 +59,8 @@ ax.set(xlabel=f"batch of {BATCH} rows", ylabel="AUC, before learning from the ba
 ax.legend(loc="lower left")
 
 # %%
-# Before the change the three rank alike: here forgetting costs next to nothing. Right after it all three are near chance.
+# Before the change the three rank alike: here forgetting costs next to nothing. Right after it all three are near
+# chance.
 
 print("batches    " + "".join(f"{name:>11}" for name in aucs))
 for first, last in ((1, 10), (30, 40), (40, 41), (41, 45), (45, 50), (50, 60)):

@@ -47,8 +47,8 @@ for seed, name in enumerate(("customers.csv", "next-year.csv")):
 # %%
 # Train
 # -----
-# Every row is scored by a model that has not seen it, and the AUC is corrected for the choice of the penalty. One customer
-# lost is as bad as 10 letters in vain: the threshold follows. (Without ``plan`` more kinds of models compete.)
+# Every row is scored by a model that has not seen it, and the AUC is corrected for the choice of the penalty. To lose a
+# customer is as bad as 10 letters in vain: the threshold follows. (Without ``plan`` more kinds of models compete.)
 
 report = make_report(folder / "customers.csv", "leaves", plan=Plan(features="additive"), cost_ratio=10)
 expected, held_out, best = report.expected, report.evaluation, report.evaluation.thresholds["cost"]
@@ -73,7 +73,7 @@ plot_scores(leaves, scores, threshold=best.threshold, names=("stay", "leave"), a
 # %%
 # A page to mail
 # --------------
-# One HTML file, with a slider for the threshold; the command is ``vrspam report customers.csv --target leaves``.
+# One HTML file, with a slider; the command is ``vrspam report customers.csv --target leaves``.
 
 path = report_page(report, data_name="customers.csv").write(folder / "report.html")
 print(f"{path.name}: {path.stat().st_size / 1024:.0f} KB")

@@ -2,8 +2,8 @@
 An experiment that is killed and goes on
 ========================================
 
-A long experiment must survive a crash, a power cut or a full disk. One learns that ``vrspam reproduce`` can be killed at
-any moment: each run is stored in one file, whole or not at all, and the same command goes on with what is missing.
+A long experiment must survive a crash, a power cut or a full disk. One learns that ``vrspam reproduce`` can be killed
+at any moment: each run is stored in one file, whole or not at all, and the same command goes on with what is missing.
 """
 
 import subprocess
@@ -22,8 +22,8 @@ command += ["--algorithms", "exact-L2,VRSPAM-L2,SPAM-L2", "--scaling", "standard
 # %%
 # Kill it
 # -------
-# Four random splits of one set: 4 choices of a penalty and 12 trained models, so 16 runs. After about eight the process is
-# killed (SIGKILL, which no program can catch).
+# Four random splits of one set: 4 choices of a penalty and 12 trained models, so 16 runs. After about eight the
+# process is killed (SIGKILL, which no program can catch).
 
 beginning = time.monotonic()
 stored: list[tuple[float, int]] = []
@@ -40,7 +40,7 @@ def watch(process: subprocess.Popen, stop_at: int) -> set[Path]:
         time.sleep(0.02)
 
 
-process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True)
 watch(process, stop_at=8)
 process.kill()
 process.wait()

@@ -2,10 +2,12 @@
 MCP against l1: which columns matter?
 =====================================
 
-To get rid of useless columns, l1 must shrink the useful ones too. One learns what MCP does instead: it stops shrinking a
-coefficient once it is large, and so finds shorter lists. Its price is that the objective has several local minima,
-and no certificate; and the ranking hardly gains.
+To get rid of useless columns, l1 must shrink the useful ones too. One learns what MCP does instead: it stops
+shrinking a coefficient once it is large, and so finds shorter lists. Its price is that the objective has several
+local minima, and no certificate; and the ranking hardly gains.
 """
+
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -27,12 +29,13 @@ def two_classes(rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 # %%
-# Five tables of 1,000 rows, the strength chosen by cross-validation. "Shrunk to" compares the five coefficients with a fit
-# that was told which columns matter.
+# Five tables of 1,000 rows, the strength chosen by cross-validation. "Shrunk to" compares the five coefficients with
+# a fit that was told which columns matter.
 
 X_new, y_new = two_classes(20_000, 100)
+penalties: list[Any] = ["elasticnet", "mcp"]
 chosen = {}
-for penalty in ("elasticnet", "mcp"):
+for penalty in penalties:
     right = wrong = size = auc = 0.0
     for seed in range(5):
         X, y = two_classes(1000, seed)
@@ -47,14 +50,15 @@ for penalty in ("elasticnet", "mcp"):
 # %%
 # The paths
 # ---------
-# Coefficients along the strength, for the last table. From right to left the true columns (thick) grow. Under MCP they have
-# their full size long before the first useless column (thin) comes in; under l1 they have not. The dotted line is the
-# strength that cross-validation chose. Where MCP is weak its path jumps: from one local minimum to another.
+# Coefficients along the strength, for the last table. From right to left the true columns (thick) grow. Under MCP
+# they have their full size long before the first useless column (thin) comes in; under l1 they have not. The dotted
+# line is the strength that cross-validation chose. Where MCP is weak its path jumps: from one local minimum to
+# another.
 
 moments = ClassMoments.from_data(X, y)
 l1s = np.logspace(-3, -0.6, 60)
 _, axes = plt.subplots(1, 2, figsize=(10, 4.2), sharey=True, layout="constrained")
-for ax, penalty in zip(axes, ("elasticnet", "mcp"), strict=True):
+for ax, penalty in zip(axes, penalties, strict=True):
     coefs = coef_path(moments, [1e-8], l1s, penalty=penalty)[0]
     for j, column in enumerate(coefs.T):
         ax.semilogx(l1s, column, color="tab:blue" if truth[j] else "grey", linewidth=2 if truth[j] else 0.6)

@@ -2,9 +2,9 @@
 The online methods of the paper
 ===============================
 
-Events arrive in small parcels, and 2 % of them are positive. One learns to score events before their labels are known, to
-take one step for each, and to forget them; and how close SPAM, SOLAM and OPAUC come to the exact optimum, which is
-known only afterwards.
+Events arrive in small parcels, and 2 % of them are positive. One learns to score events before their labels are
+known, to take one step for each, and to forget them; and how close SPAM, SOLAM and OPAUC come to the exact optimum,
+which is known only afterwards.
 """
 
 import matplotlib.pyplot as plt
@@ -24,7 +24,8 @@ y = (rng.random(EVENTS) < 0.02).astype(int)
 X = rng.standard_normal((EVENTS, 10)) + np.outer(y, shift)
 
 # %%
-# A model takes no step until it has seen both classes; ``classes`` tells it the labels. The first parcels are not scored.
+# A model takes no step until it has seen both classes; ``classes`` tells it the labels. The first parcels are not
+# scored.
 
 models = {
     "SPAM": SPAMClassifier(),
@@ -42,8 +43,8 @@ for start in range(0, EVENTS, PARCEL):
         model.partial_fit(X[rows], y[rows], classes=[0, 1])
 
 # %%
-# The AUC of scores that were given before the label was known is honest, without a test set. That of the exact optimum is
-# not: it has seen all labels. With so few positives the intervals are wide, and overlap.
+# The AUC of scores that were given before the label was known is honest, without a test set. That of the exact
+# optimum is not: it has seen all labels. With so few positives the intervals are wide, and overlap.
 
 with_hindsight = AUCClassifier().fit(X, y).decision_function(X[WARM_UP:])
 found = {name: roc_auc_ci(y[WARM_UP:], np.concatenate(values)) for name, values in scores.items()}

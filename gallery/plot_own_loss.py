@@ -2,8 +2,9 @@
 Bring your own loss
 ===================
 
-A loss is any object with a value, a gradient, products with its Hessian and a bound on its curvature; no base class is
-needed. One learns to write one, here a logistic loss on pairs, and gets the solvers, the penalties and the certificate.
+A loss is any object with a value, a gradient, products with its Hessian and a bound on its curvature; no base class
+is needed. One learns to write one, here a logistic loss on pairs, and gets the solvers, the penalties and the
+certificate.
 """
 
 import matplotlib.pyplot as plt

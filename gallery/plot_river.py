@@ -2,8 +2,9 @@
 A stream row by row with river
 ==============================
 
-Rows come one at a time, as dictionaries; a key appears half-way, and later the rule changes. One learns to use the exact
-model as a classifier of river, and how a half-life compares with one that remembers all and with logistic regression.
+Rows come one at a time, as dictionaries; a key appears half-way, and later the rule changes. One learns to use the
+exact model as a classifier of river, and how a half-life compares with one that remembers all and with logistic
+regression.
 """
 
 from __future__ import annotations

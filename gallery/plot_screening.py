@@ -2,8 +2,8 @@
 The part of the curve that matters: screening
 =============================================
 
-Of a long list only the top is ever looked at, so only the left part of the ROC curve counts. One learns to measure that
-part (the partial AUC), to train on it with ``max_fpr``, and to check whether that pays. Often it does not.
+Of a long list only the top is ever looked at, so only the left part of the ROC curve counts. One learns to measure
+that part (the partial AUC), to train on it with ``max_fpr``, and to check whether that pays. Often it does not.
 """
 
 import matplotlib.pyplot as plt
@@ -16,9 +16,9 @@ from vrspam.plotting import plot_roc
 MAX_FPR = 0.1  # at most 10 % of the healthy may be called in
 
 # %%
-# Two made-up screenings. In the first, 15 % of the healthy have a harmless condition that raises the strongest marker as
-# much as the disease does. They are the top of the list, where that marker is useless, although it ranks nearly all
-# other pairs. In the second there is no such condition, and the marker is weaker.
+# Two made-up screenings. In the first, 15 % of the healthy have a harmless condition that raises the strongest marker
+# as much as the disease does. They are the top of the list, where that marker is useless, although it ranks nearly
+# all other pairs. In the second there is no such condition, and the marker is weaker.
 
 
 def patients(rows: int, seed: int, harmless: float) -> tuple[np.ndarray, np.ndarray]:
@@ -50,7 +50,7 @@ for (whole, part_of_it), harmless in zip(axes, (0.15, 0.0), strict=True):
         test = partial_auc_test(sick_new, scores["hinge on the part"], scores[other], max_fpr=MAX_FPR)
         print(f"  on the part - {other}: {test.difference:+.4f} [{test.low:+.4f}, {test.high:+.4f}]")
     plot_roc(sick_new, scores, max_fpr=MAX_FPR, ax=whole)
-    plot_roc(sick_new, scores, ax=part_of_it).get_legend().remove()
+    plot_roc(sick_new, scores, ax=part_of_it).legend().remove()
     part_of_it.set(xlim=(0, MAX_FPR), ylim=(0.4, 1), aspect="auto", title="the part that counts")
     whole.set_title(title)
 

@@ -2,8 +2,9 @@
 Several classes
 ===============
 
-One learns to rank each of ten classes above the rest from one pass over the rows, to measure that (the AUC of each class,
-Hand & Till's M), and to get probabilities that add up to 1. For the most likely label alone other models are better.
+One learns to rank each of ten classes above the rest from one pass over the rows, to measure that (the AUC of each
+class, Hand & Till's M), and to get probabilities that add up to 1. For the most likely label alone other models are
+better.
 """
 
 import matplotlib.pyplot as plt

@@ -3,8 +3,8 @@ A Spark data frame
 ==================
 
 One learns to fit a Spark data frame with text and missing values where it lies, with penalties chosen by
-cross-validation, and to add scores and probabilities to it as columns. Where pyspark or a Java runtime (17 or newer) is
-missing, the example says so and fits the same rows in memory.
+cross-validation, and to add scores and probabilities to it as columns. Where pyspark or a Java runtime (17 or newer)
+is missing, the example says so and fits the same rows in memory.
 """
 
 import os
@@ -71,5 +71,6 @@ else:
 
 print(scored.sort_values("score", ascending=False).head(3).to_string(index=False))
 _, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
-plot_coefficients(weights, label="coefficient" if has_spark else "spread of what the column adds", ax=left)
+meaning = "coefficient, for one unit of the column" if has_spark else "standard deviation of what the column adds"
+plot_coefficients(weights, label=meaning, ax=left)
 plot_reliability(scored["leaves"], scored["probability"], ax=right)

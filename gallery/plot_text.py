@@ -2,8 +2,9 @@
 Text: sparse words
 ==================
 
-One learns to rank texts by a wide and sparse matrix of words (TF-IDF), which is never made dense, and to read the words
-that decide. With more columns than rows the fit needs no matrix of all pairs of words, and still has its certificate.
+One learns to rank texts by a wide and sparse matrix of words (TF-IDF), which is never made dense, and to read the
+words that decide. With more columns than rows the fit needs no matrix of all pairs of words, and still has its
+certificate.
 """
 
 import matplotlib.pyplot as plt
@@ -21,7 +22,7 @@ from vrspam.plotting import plot_coefficients, plot_roc
 # the messages, use 12 of them six times as often. So the truth is known: 12 words matter, and thousands do not.
 
 rng = np.random.default_rng(0)
-TELLING = "refund broken late angry lawyer never again cancel worst rude waiting invoice".split()
+TELLING = ["refund", "broken", "late", "angry", "lawyer", "never", "again", "worst", "rude", "waiting", "bill", "sorry"]
 vocabulary = np.array([f"word{j}" for j in range(6000)] + TELLING)
 frequency = np.concatenate([1.0 / np.arange(10, 6010), np.full(len(TELLING), 4e-3)])
 of_complaints = frequency * np.where(np.arange(frequency.size) >= 6000, 6.0, 1.0)
@@ -39,8 +40,8 @@ print(texts[int(np.flatnonzero(complaint)[0])][:200], "...")
 # %%
 # Fit
 # ---
-# Logistic regression stands beside it, its penalty chosen by the AUC of folds as well. It ranks about as well here; what
-# the exact solver adds is the certificate, and a whole grid of penalties for the price of a few fits.
+# Logistic regression stands beside it, its penalty chosen by the AUC of folds as well. It ranks about as well here;
+# what the exact solver adds is the certificate, and a whole grid of penalties for the price of a few fits.
 
 train_texts, test_texts, y_train, y_test = train_test_split(texts, complaint, stratify=complaint, random_state=0)
 words = TfidfVectorizer()

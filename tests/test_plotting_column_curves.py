@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from helpers import make_data
@@ -135,3 +136,18 @@ def test_only_values_that_were_seen_are_drawn():
     assert z.max() > 3.0
     first = model.features_.transform(claims[:, np.newaxis])[:, 0]
     assert np.allclose(first, np.clip(z, -3.0, 3.0))
+
+
+def test_a_figure_of_pyplot_takes_the_panels_and_their_size():
+    shapes = {"age": curve("age", np.arange(20.0)), "dose": curve("dose", np.arange(20.0))}
+    own, given = plot_shapes(shapes), plt.figure(figsize=(1, 1))
+    assert plot_shapes(shapes, figure=given) is given
+    assert given.number in plt.get_fignums()
+    assert given.get_size_inches().tolist() == own.get_size_inches().tolist()
+    for figure in (own, given):
+        figure.draw_without_rendering()
+    places = [[ax.get_position().bounds for ax in figure.axes] for figure in (own, given)]
+    np.testing.assert_allclose(*places, atol=1e-12)
+    with pytest.raises(ValueError, match="must be empty"):
+        plot_shapes(shapes, figure=given)
+    plt.close(given)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from helpers import make_data
@@ -66,3 +67,11 @@ def test_what_cannot_be_drawn_says_why():
     streamed = AUCClassifierCV([1e-2], cv=3).fit_stream([(X, y)])
     with pytest.raises(AttributeError, match="no pair_effects_: the rows came in blocks"):
         plot_interactions(streamed)
+
+
+def test_a_figure_of_pyplot_takes_the_panels():
+    own, given = plot_interactions([pair()]), plt.figure(figsize=(1, 1))
+    assert plot_interactions([pair()], figure=given) is given
+    assert given.get_size_inches().tolist() == own.get_size_inches().tolist()
+    assert [ax.get_xlabel() for ax in given.axes] == [ax.get_xlabel() for ax in own.axes]
+    plt.close(given)

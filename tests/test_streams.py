@@ -2,8 +2,6 @@
 
 import itertools
 import pickle
-import runpy
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -300,12 +298,3 @@ def test_a_stream_that_is_lost_says_so():
     w = model._stream.method.coef  # finite, but F(w) ≥ l2/2 ‖w‖² is far above F(0) = pq
     assert np.isfinite(w).all()
     assert np.linalg.norm(w) > 1e10
-
-
-def test_example_runs(capsys):
-    path = Path(__file__).parent.parent / "examples" / "stream.py"
-    runpy.run_path(str(path))["main"](n=500, warm_up=200)
-    lines = capsys.readouterr().out.splitlines()
-    assert "500 events" in lines[0]
-    assert len(lines) == 7
-    assert len(path.read_text().splitlines()) < 80

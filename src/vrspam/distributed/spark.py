@@ -253,7 +253,7 @@ class SparkAUCClassifier(SparkScores, ClusterClassifier):
 
     Examples
     --------
-    A Spark session is needed: examples/spark_frame.py and tests/test_spark.py start one.
+    A Spark session is needed: gallery/plot_spark.py and tests/test_spark.py start one.
 
     >>> from vrspam.distributed import SparkAUCClassifier
     >>> frame = spark.createDataFrame(customers)  # doctest: +SKIP
@@ -323,7 +323,7 @@ class SparkAUCClassifierCV(SparkScores, ClusterClassifierCV):
 
     Examples
     --------
-    A Spark session is needed: examples/spark_frame.py and tests/test_spark.py start one.
+    A Spark session is needed: gallery/plot_spark.py and tests/test_spark.py start one.
 
     >>> from vrspam.distributed import SparkAUCClassifierCV
     >>> frame = spark.createDataFrame(customers)  # doctest: +SKIP
