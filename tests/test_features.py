@@ -551,3 +551,33 @@ def test_the_most_categories_are_a_parameter(features):
     with pytest.warns(CategoriesGrouped, match="the 1,198 most frequent are kept, and the other 2 count as one"):
         fewer = clone(features).set_params(max_categories=1199).fit(frame)
     assert len(fewer.encoders_[0].categories) == 1199
+
+
+def test_maps_that_learn_from_the_same_rows_share_what_they_have_seen():
+    X = np.random.default_rng(0).standard_normal((80, 3))
+    X[4, 1] = np.nan
+    shared: dict = {}
+    maps = [AdditiveFeatures(), KernelFeatures(random_state=1), KernelFeatures(bandwidth=0.3, random_state=1)]
+    maps += [TreeFeatures(random_state=1), AdditiveFeatures(n_knots=5), AdditiveFeatures(max_rows=100)]
+    for new in maps:
+        new.learn(X, None, shared)
+        np.testing.assert_array_equal(new.transform(X), clone(new).fit_transform(X))
+    assert len(shared) == 1
+    assert maps[1].encoders_[0] is maps[2].encoders_[0]
+    assert maps[0].encoders_[0] is not maps[4].encoders_[0]
+
+
+@pytest.mark.parametrize("bandwidth", [0.05, 3.0])
+def test_whitened_features_have_the_products_of_the_kernel(bandwidth):
+    """Of landmarks among themselves: φ(z_i)·φ(z_j) = k(z_i, z_j), for a triangular W and with directions cut."""
+    X = np.random.default_rng(0).standard_normal((300, 2))
+    features = KernelFeatures(bandwidth=bandwidth, additive=False, random_state=0).fit(X)
+    triangular = not np.tril(features.whitening_, -1).any()
+    assert triangular == (bandwidth == 0.05)
+    assert (features.whitening_.shape[1] == 300) == triangular
+    ranks = features._encode(X)
+    distances = ((ranks[:, np.newaxis] - ranks[np.newaxis]) ** 2).sum(axis=2)
+    found = features.transform(X)
+    np.testing.assert_allclose(
+        found @ found.T, np.exp(-features.gamma_ * distances), atol=1e-4 if not triangular else 1e-9
+    )

@@ -20,6 +20,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from vrspam import AUCClassifier, AUCClassifierCV, VRSPAMClassifier
 from vrspam._utils.warnings import ColumnsLeftOut, TextRead, UnseenValues
+from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures, TreeFeatures, frames
 from vrspam.features.readings import Dates, Numbers, find_reading, reading_from_dict, reading_to_dict
 from vrspam.features.tables import is_identifier
 from vrspam.features.times import Times
@@ -345,3 +346,48 @@ def test_what_is_new_is_said_where_columns_are_called_by_numbers():
     model = clone(MAP).set_params(l2s=[0.1]).fit(frame, np.arange(60) % 2)
     with pytest.warns(UnseenValues, match="column '1' holds categories that training did not have"):
         model.predict(pd.DataFrame({0: A, 1: ["U", "v", "u"] * 20}))
+
+
+def test_held_columns_are_read_like_the_frame_they_were_made_of():
+    frame = pd.DataFrame(
+        {
+            "size": [1.5, None, 3.0, -2.0],
+            "count": [1, 2, 3, 4],
+            "flag": [True, False, True, True],
+            "town": ["Graz", None, "Köln", "Graz"],
+            "kind": pd.Categorical(["b", "a", "b", "a"]),
+        }
+    )
+    held = frames.HeldColumns.of(frame)
+    assert held.shape == frame.shape
+    assert frames.numeric_flags(held) == frames.numeric_flags(frame) == [True, True, True, False, False]
+    mixed = np.array([[0, 1, 2, 3, 0], [3, 2, 1, 1, 1]])
+    parts = [
+        (held, frame),
+        (frames.rows_of(held, np.array([3, 0, 0])), frames.rows_of(frame, np.array([3, 0, 0]))),
+        (frames.rows_of(held, slice(1, 3)), frames.rows_of(frame, slice(1, 3))),
+        (frames.mixed_rows(held, mixed), frames.mixed_rows(frame, mixed)),
+    ]
+    codes = {"Graz": 4, "b": 7, None: 9}
+    for mine, theirs in parts:
+        assert mine.shape == theirs.shape
+        for index in range(3):
+            np.testing.assert_array_equal(frames.numbers(mine, index), frames.numbers(theirs, index))
+        for index in (3, 4):
+            assert frames.name_of(mine, index) == frames.name_of(theirs, index)
+            assert frames.categories(mine, index) == frames.categories(theirs, index)
+            assert frames.category_codes(mine, index, codes, 2).tolist() == (
+                frames.category_codes(theirs, index, codes, 2).tolist()
+            )
+
+
+@pytest.mark.parametrize("kind", [AdditiveFeatures, KernelFeatures, TreeFeatures, LinearFeatures])
+def test_maps_learn_the_same_of_a_frame_and_of_its_held_columns(kind):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.standard_normal(60), "town": rng.choice(["a", "b", "c"], 60)})
+    frame.loc[3, ["x", "town"]] = None
+    of_frame, of_held = kind(random_state=0).fit(frame), kind(random_state=0)
+    of_held.learn(frames.HeldColumns.of(frame))
+    assert of_held.feature_names_in_.tolist() == ["x", "town"]
+    np.testing.assert_array_equal(of_held.transform(frame), of_frame.transform(frame))
+    np.testing.assert_array_equal(of_held.features_of(frames.HeldColumns.of(frame)), of_frame.transform(frame))

@@ -29,7 +29,7 @@ from vrspam.estimators.base import (
 from vrspam.estimators.exact import ExactSolver
 from vrspam.estimators.explained import ExplainedScores
 from vrspam.features import FeatureMap
-from vrspam.features.frames import is_frame
+from vrspam.features.frames import HeldColumns, is_frame
 from vrspam.features.mapped import SPELLED_NAMES, MappedArray, is_plain, named_maps
 from vrspam.features.tables import FrameReading
 from vrspam.inspection import (
@@ -415,6 +415,8 @@ class AUCClassifierCV(ExplainedScores):
             frame_reading = self._learn_columns(rows.X, maps)
             if frame_reading is not None:
                 rows = rows._replace(X=frame_reading.read(rows.X, new=False))
+            if is_frame(rows.X) and all(isinstance(features, FeatureMap) for features in maps.values()):
+                rows = rows._replace(X=HeldColumns.of(rows.X))
             keep, seed = self._keep(rows, classes, splits, groups, len(maps))
             rule = self._rule(maps)
             with StepProgress("comparing models", bool(self.verbose), self._in_words) as progress:

@@ -229,6 +229,12 @@ class FeatureMap(DocumentationLink, TransformerMixin, BaseEstimator):
         return out
 
     def _check(self, X, *, reset: bool):
+        if isinstance(X, frames.HeldColumns):  # made of a frame that was checked
+            if reset:
+                self.n_features_in_ = X.shape[1]
+                if all(isinstance(name, str) for name in X.names):
+                    self.feature_names_in_ = np.array(X.names, dtype=object)
+            return X
         refuse_complex(X)
         if frames.is_frame(X):
             frames.check_frame(X)

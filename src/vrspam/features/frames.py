@@ -6,11 +6,11 @@ Frames are those that narwhals knows: pandas, polars, pyarrow tables and others 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, time, timedelta
 from decimal import Decimal
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -23,14 +23,57 @@ BLOCK_ENTRIES = 1 << 21
 WHOLE_ROWS = 192  # products with a multiple of so many rows sum all of them in the same order
 
 
+class Categories(NamedTuple):
+    """A column of categories: the place of each row's among `values`, -1 where it is missing."""
+
+    codes: np.ndarray
+    values: tuple[str, ...]
+
+
+class HeldColumns:
+    """The columns of a frame as arrays, made once: maps that read many blocks of rows do not ask the frame each time.
+
+    Numbers are floats, missing ones NaN; anything else is `Categories`. Every function here takes it for a frame.
+    """
+
+    def __init__(self, names: Sequence[Any], columns: Sequence[np.ndarray | Categories], n_rows: int):
+        self.names, self.columns = list(names), list(columns)
+        self.shape = (n_rows, len(self.columns))
+
+    @classmethod
+    def of(cls, X: Any) -> HeldColumns:
+        """All rows of a frame."""
+        found, columns = columns_of(X), list[np.ndarray | Categories]()
+        for index, numeric in enumerate(numeric_flags(X)):
+            if numeric:
+                columns.append(numbers(found, index))
+            else:
+                values = sorted(value for value in categories(found, index) if value is not None)
+                places: dict[str | None, int] = {value: place for place, value in enumerate(values)}
+                columns.append(Categories(category_codes(found, index, places), tuple(values)))
+        return cls(found.names, columns, X.shape[0])
+
+    def take(self, rows: Any) -> HeldColumns:
+        """Some rows: a slice, or numbers, of which the second axis, if there is one, are the columns."""
+        taken: list[np.ndarray | Categories] = []
+        for index, column in enumerate(self.columns):
+            some = rows if isinstance(rows, slice) or rows.ndim == 1 else rows[:, index]
+            if isinstance(column, Categories):
+                taken.append(column._replace(codes=column.codes[some]))
+            else:
+                taken.append(column[some])
+        size = len(range(self.shape[0])[rows]) if isinstance(rows, slice) else np.arange(self.shape[0])[rows].shape[0]
+        return HeldColumns(self.names, taken, size)
+
+
 def is_frame(X: Any) -> bool:
     """Whether X is a table with typed columns."""
-    return _wrap(X) is not None
+    return isinstance(X, HeldColumns) or _wrap(X) is not None
 
 
 def _wrap(X: Any) -> Any:
     """X as a narwhals frame, None where it is not a frame."""
-    if isinstance(X, np.ndarray) or sparse.issparse(X):
+    if isinstance(X, np.ndarray | HeldColumns) or sparse.issparse(X):
         return None
     try:
         frame = nw.from_native(X, pass_through=True)
@@ -42,6 +85,8 @@ def _wrap(X: Any) -> Any:
 
 def check_frame(X: Any) -> None:
     """Refuse frames whose rows are not in memory, and frames without rows or columns."""
+    if isinstance(X, HeldColumns):
+        return
     frame = _wrap(X)
     if isinstance(frame, nw.LazyFrame):
         raise ValueError(f"The rows of this {type(X).__name__} are not in memory: collect() or compute() them first.")
@@ -64,7 +109,7 @@ def columns_of(X: Any) -> Any:
 
 def _column(X: Any, index: int) -> Any:
     """Column `index` of a frame, or of `FrameColumns`; None where X is neither."""
-    if isinstance(X, FrameColumns):
+    if isinstance(X, FrameColumns | HeldColumns):
         return X.columns[index]
     frame = _wrap(X)
     return None if frame is None else frame[:, index]
@@ -72,7 +117,7 @@ def _column(X: Any, index: int) -> Any:
 
 def name_of(X: Any, index: int) -> Any:
     """What column `index` is called in messages."""
-    if isinstance(X, FrameColumns):
+    if isinstance(X, FrameColumns | HeldColumns):
         return X.names[index]
     frame = _wrap(X)
     return index if frame is None else frame.columns[index]
@@ -80,6 +125,8 @@ def name_of(X: Any, index: int) -> Any:
 
 def rows_of(X: Any, rows: slice | np.ndarray) -> Any:
     """Return some rows of X in its own type."""
+    if isinstance(X, HeldColumns):
+        return X.take(rows)
     frame = _wrap(X)
     return X[rows] if frame is None else frame[rows].to_native()
 
@@ -90,6 +137,8 @@ def mixed_rows(X: Any, rows: np.ndarray) -> Any:
     >>> mixed_rows(np.array([[1.0, 10.0], [2.0, 20.0]]), np.array([[0, 1], [1, 1]])).tolist()
     [[1.0, 20.0], [2.0, 20.0]]
     """
+    if isinstance(X, HeldColumns):
+        return X.take(rows)
     frame = _wrap(X)
     if frame is not None:
         columns = [frame[:, index][rows[:, index]].alias(name) for index, name in enumerate(frame.columns)]
@@ -101,6 +150,8 @@ def mixed_rows(X: Any, rows: np.ndarray) -> Any:
 def numeric_flags(X: Any) -> list[bool]:
     """For each column whether it holds numbers; booleans are numbers, anything else is a category."""
     found = columns_of(X)
+    if isinstance(found, HeldColumns):
+        return [isinstance(column, np.ndarray) for column in found.columns]
     if not isinstance(found, FrameColumns):
         return [True] * X.shape[1]
     return [
@@ -127,6 +178,8 @@ def numbers(X: Any, index: int, *, infinite: bool = False) -> np.ndarray:
     that are `infinite` are refused unless they are allowed.
     """
     column = _column(X, index)
+    if isinstance(column, np.ndarray):
+        return column
     if column is None:
         return X[:, [index]].toarray().ravel() if sparse.issparse(X) else X[:, index]
     return column_numbers(column, name_of(X, index), infinite=infinite)
@@ -154,6 +207,9 @@ def column_numbers(column: Any, name: Any = None, *, infinite: bool = False) -> 
 def categories(X: Any, index: int) -> set[str | None]:
     """The different values of column `index` of a frame as strings, None for a missing one."""
     found: set[str | None] = set()
+    held = _column(X, index)
+    if isinstance(held, Categories):
+        return {None if place < 0 else held.values[place] for place in np.unique(held.codes).tolist()}
     for value, gone in _values(_column(X, index).unique()):
         # Each date would be a category of its own, and new dates would match none of them.
         if not gone and (isinstance(value, (date, time, timedelta)) or type(value).__name__ == "Period"):
@@ -180,6 +236,8 @@ def category_codes(X: Any, index: int, codes: Mapping[str | None, int], other: i
     if column is None:
         raise ValueError(f"Column {index} held categories in fit: give a frame with the same columns.")
     missing = codes.get(None, -1)
+    if isinstance(column, Categories):
+        return np.array([*(codes.get(value, other) for value in column.values), missing], dtype=np.intp)[column.codes]
     if column.dtype.is_numeric() and column.null_count() < len(column):
         raise ValueError(
             f"Column {name_of(X, index)!r} held categories in fit and holds numbers now: convert it to text."
