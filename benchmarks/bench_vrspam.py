@@ -40,7 +40,7 @@ GOALS = {
     "breast-cancer": 50,
     "digits": 50,
 }
-NET_GOAL = 60
+NET_GOAL = 25
 
 
 def passes_to_the_certificate(table: Table) -> None:

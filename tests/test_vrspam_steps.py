@@ -13,6 +13,8 @@ from scipy import sparse
 
 from vrspam import ClassMoments, kernels, theory
 from vrspam.objective import ElasticNet
+from vrspam.solvers.anchor_span import AnchorSpan, Point
+from vrspam.solvers.base import run
 from vrspam.solvers.row_gradients import PairGradient, RowGradient, TrainingRows
 from vrspam.solvers.vrspam import VRSPAM, objective_on_rows, pass_order
 
@@ -433,3 +435,71 @@ def test_one_pass_draws_rows_by_weight():
     np.testing.assert_allclose(shares, mass, atol=5 * np.sqrt(0.25 / 20_000))
     assert shares[0] == 0.0
     assert sorted(pass_order(np.random.default_rng(0), np.full(9, 1 / 9), 9)) == list(range(9))
+
+
+# Combinations of anchors.
+
+
+def quadratic(seed, d, l1):
+    """A strongly convex quadratic f with a net, as functions: F and ∇f."""
+    rng = np.random.default_rng(seed)
+    root, b = rng.standard_normal((d, 2 * d)), 3.0 * rng.standard_normal(d)
+    H, net = root @ root.T / d, ElasticNet(0.05, l1)
+    return net, lambda w: 1.0 + 0.5 * w @ H @ w - b @ w + net.value(w), lambda w: H @ w - b
+
+
+@pytest.mark.parametrize("l1", [0.3, 2.0])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_best_combination_of_anchors_that_span_everything_is_the_optimum(seed, l1):
+    """Six points in general position in five dimensions: every point is a combination, so the gap must vanish."""
+    net, F, gradient = quadratic(seed, 5, l1)
+    rng = np.random.default_rng(100 + seed)
+    span = AnchorSpan()
+    for _ in range(5):
+        w = rng.standard_normal(5)
+        span.add(w, gradient(w))
+    last = rng.standard_normal(5)
+    best = span.best_point(net, Point(last, gradient(last), F(last)), 1.0)
+    assert best.value == pytest.approx(F(best.w), abs=1e-9)
+    np.testing.assert_allclose(best.grad, gradient(best.w), atol=1e-9)
+    assert 0.0 <= net.gap(best.w, gradient(best.w)) < 1e-3
+    small = 1.0 / np.linalg.norm(gradient(np.eye(5)[0]) - gradient(np.zeros(5)))
+    w = best.w
+    for _ in range(20_000):  # proximal gradient steps cannot lower F by more than the smoothing of |w|
+        w = net.prox(w - 0.05 * small * gradient(w), 0.05 * small)
+    assert F(best.w) - F(w) < 1e-6
+    span.add(last, gradient(last))
+    assert span.best_point(net, Point(w, gradient(w), F(w)), 1.0) is None  # nothing is left to gain
+
+
+def test_no_combination_of_few_anchors_is_better():
+    net, F, gradient = quadratic(0, 8, 0.5)
+    rng = np.random.default_rng(1)
+    anchors = rng.standard_normal((3, 8))
+    span = AnchorSpan()
+    for w in anchors[1:]:
+        span.add(w, gradient(w))
+    best = span.best_point(net, Point(anchors[0], gradient(anchors[0]), F(anchors[0])), 1.0)
+    S = (anchors[1:] - anchors[0]).T
+    c = np.linalg.lstsq(S, best.w - anchors[0], rcond=None)[0]
+    np.testing.assert_allclose(anchors[0] + S @ c, best.w, atol=1e-9)  # it is a combination
+    for size in (1e-4, 1e-3, 1e-2, 1e-1, 1.0):
+        for _ in range(200):
+            assert F(anchors[0] + S @ (c + size * rng.standard_normal(2))) > best.value - 1e-6
+
+
+def test_epochs_from_combinations_of_anchors_need_fewer_passes():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 12)) @ np.diag(np.geomspace(1.0, 0.05, 12)) @ rng.standard_normal((12, 12))
+    y = (X[:, 0] + 0.5 * rng.standard_normal(400) > 0).astype(int)
+    rows = make_rows(X, y)
+    objective = objective_on_rows(rows, 1e-4, 1e-3)
+    passes = {}
+    for extrapolates in (False, True):
+        solver = VRSPAM(rows, "centred", rng=np.random.default_rng(0), extrapolates=extrapolates)
+        solution = run(solver, objective, tol=1e-6, max_iter=400)
+        assert solution.converged
+        assert (np.diff(solution.history["objective"]) <= 1e-12).all()
+        assert solution.gap >= objective.value(solution.w) - solution.value
+        passes[extrapolates] = solution.history["passes"][-1]
+    assert passes[True] < 0.7 * passes[False]

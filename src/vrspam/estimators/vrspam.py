@@ -16,7 +16,7 @@ from vrspam.moments import ClassMoments
 from vrspam.objective import PenaltyFamily
 from vrspam.solvers.base import run, target_gap
 from vrspam.solvers.row_gradients import TrainingRows
-from vrspam.solvers.vrspam import VRSPAM, objective_on_rows, variant_that_runs
+from vrspam.solvers.vrspam import VRSPAM, extrapolates, objective_on_rows, variant_that_runs
 
 VARIANTS = ("paper", "centred", "accelerated")
 
@@ -53,7 +53,8 @@ class VRSPAMClassifier(AUCClassifierBase):
         iterate as next anchor. "centred", or "centered", takes the gradient about the class means and draws rows by
         their norm.
         "accelerated" adds Katyusha momentum to that. With l1 > 0, where momentum gains nothing, "accelerated"
-        runs as "centred"; on a sparse X with l1 > 0 both run with pairs of rows, in O(nonzeros) a step.
+        runs as "centred", with shorter epochs that start from the best combination of the last anchors (unless there
+        are more columns than rows); on a sparse X with l1 > 0 both run with pairs of rows, in O(nonzeros) a step.
         `variant_` is the one that ran.
     step_size : "auto", "theory" or float, default="auto"
         η. "auto" is a constant over the largest Lipschitz constant of a weighted draw, and it is guarded: an
@@ -207,6 +208,7 @@ class VRSPAMClassifier(AUCClassifierBase):
             inner_steps=self.inner_steps,
             rng=generator(self.random_state),
             record_variance=self.record_variance,
+            extrapolates=variant == "centred" and extrapolates(self.variant, objective.penalty, *rows.X.shape),
         )
         with _EpochLine(variant, target_gap(objective, self.tol)) if self.verbose else nullcontext() as line:
             solution = run(solver, objective, tol=self.tol, max_iter=self.max_iter, callback=line)

@@ -12,6 +12,9 @@ An epoch reads all rows once for ∇f at the anchor w̃ and then takes m steps
 | pair | pairs of a positive and a negative row | as above | last iterate |
 
 On a CSR matrix a step costs O(nonzeros of its rows), except for "paper" with l1 > 0.
+
+With `extrapolates`, an epoch starts from the best affine combination of the last anchors, found without reading
+the data (`vrspam.solvers.anchor_span`). The epochs are shorter then, because each one adds an anchor.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from typing import Literal
 import numpy as np
 
 from vrspam.objective import ELASTIC_NET, ElasticNet, Objective, Penalty, PenaltyFamily, SquaredPairLoss
+from vrspam.solvers.anchor_span import AnchorSpan, Point
 from vrspam.solvers.base import State, proximal_point, run
 from vrspam.solvers.online import known_sums
 from vrspam.solvers.row_gradients import PairGradient, RowGradient, TrainingRows
@@ -31,6 +35,9 @@ Variant = Literal["paper", "centred", "accelerated", "pair"]
 
 # The automatic step is this factor / (Lipschitz constant of a draw); the factors were measured on a dozen data sets.
 AUTO_STEP: dict[str, float] = {"paper": 0.5, "centred": 0.5, "accelerated": 3.0, "pair": 1.0}
+# With extrapolation, on ten data sets.
+EXTRAPOLATING_STEP = 0.7
+EXTRAPOLATING_READS = 0.5  # how often an epoch reads each row on average
 RETRY_FACTOR = 0.5
 MOST_RETRIES = 60
 BLOWN_UP = 10.0  # an accelerated epoch has failed if F is above F(0) and above this factor times the best F so far
@@ -40,7 +47,8 @@ ROUNDING = 1e-13  # F may rise by this share of F(0) in a plain epoch that has c
 def variant_that_runs(variant: Variant, penalty: Penalty, is_sparse: bool) -> Variant:
     """Return the variant that is used instead of `variant` for this penalty and matrix.
 
-    With l1 > 0 momentum gains nothing, and on a CSR matrix only the pair gradient has cheap steps.
+    With l1 > 0 momentum gains nothing (`extrapolates` does), and on a CSR matrix only the pair gradient has cheap
+    steps.
 
     >>> ridge, net = ElasticNet(1.0), ElasticNet(1.0, 0.1)
     >>> variant_that_runs("accelerated", ridge, True), variant_that_runs("accelerated", net, False)
@@ -49,6 +57,17 @@ def variant_that_runs(variant: Variant, penalty: Penalty, is_sparse: bool) -> Va
     if variant == "paper" or penalty.ridge is not None:
         return variant
     return "pair" if is_sparse and isinstance(penalty, ElasticNet) else "centred"
+
+
+def extrapolates(variant: Variant, penalty: Penalty, n: int, d: int) -> bool:
+    """Whether to start epochs from the best combination of anchors where a user asks for this variant on dense rows.
+
+    It takes the place of momentum where l1 > 0. With more columns than rows it would take longer than the epochs.
+
+    >>> extrapolates("accelerated", ElasticNet(1.0, 0.1), 1000, 10), extrapolates("centred", ElasticNet(1.0), 1000, 10)
+    (True, False)
+    """
+    return variant == "accelerated" and isinstance(penalty, ElasticNet) and penalty.ridge is None and n >= d
 
 
 def objective_on_rows(rows: TrainingRows, l2: float, l1: float, penalty: PenaltyFamily = ELASTIC_NET) -> Objective:
@@ -74,6 +93,8 @@ class VRSPAM:
     rng : numpy Generator
     record_variance : bool
         Add the column "variance" to the history.
+    extrapolates : bool
+        Start epochs from the best combination of the last anchors; for the elastic net.
     """
 
     def __init__(
@@ -85,9 +106,10 @@ class VRSPAM:
         inner_steps: int | None = None,
         rng: np.random.Generator,
         record_variance: bool = False,
+        extrapolates: bool = False,
     ):
         self.rows, self.variant, self.step_size, self.inner_steps = rows, variant, step_size, inner_steps
-        self.rng, self.record_variance = rng, record_variance
+        self.rng, self.record_variance, self.extrapolates = rng, record_variance, extrapolates
 
     def refuses(self, objective: Objective) -> str | None:
         """Return the reason why this variant cannot minimise the objective, or None if it can."""
@@ -105,12 +127,15 @@ class VRSPAM:
             )
         if self.variant in ("paper", "pair") and not isinstance(objective.penalty, ElasticNet):
             return f'the variant "{self.variant}" is written for the elastic net'
+        if self.extrapolates and not isinstance(objective.penalty, ElasticNet):
+            return "extrapolation is written for the elastic net"
         return None
 
     def init(self, objective: Objective) -> State:
         rows = self.rows
         self.gradient = PairGradient(rows) if self.variant == "pair" else RowGradient(rows, self.variant != "paper")
-        self.steps = self.inner_steps or max(1, rows.n // self.gradient.rows_per_step)
+        reads = EXTRAPOLATING_READS if self.extrapolates else 1.0
+        self.steps = self.inner_steps or max(1, int(reads * rows.n) // self.gradient.rows_per_step)
         self.step = self._first_step(objective)
         # Two passes so far: one for the class means, one for the norms. The gradient at 0 needs none.
         state = State(
@@ -120,6 +145,7 @@ class VRSPAM:
             self._start_from_spam(objective, state)
         self._anchor: np.ndarray | None = None
         self._best = (state.w, state.grad, state.value)
+        self._span = AnchorSpan()
         self._report(state, 0, float("nan"))
         return state
 
@@ -136,7 +162,8 @@ class VRSPAM:
         if self.step_size == "auto":
             # If all rows of a class are equal the Lipschitz constant may be 0; then the penalty limits the step.
             least = max(1e-6 * objective.penalty.strong_convexity, float(np.finfo(float).tiny))
-            return AUTO_STEP[self.variant] / max(self.gradient.lipschitz, least)
+            factor = EXTRAPOLATING_STEP if self.extrapolates else AUTO_STEP[self.variant]
+            return factor / max(self.gradient.lipschitz, least)
         return float(self.step_size)
 
     def _start_from_spam(self, objective: Objective, state: State) -> None:
@@ -153,10 +180,13 @@ class VRSPAM:
                 state.w, state.grad, state.value = w, grad, value
 
     def epoch(self, objective: Objective, state: State) -> None:
+        if self.extrapolates:
+            self._extrapolate(objective, state)
         retries = 0
         while True:
             w, grad, value, variance = self._try_epoch(objective, state)
             if self._is_good(objective, state, value):
+                state.fresh = True
                 break
             if self.step_size != "auto":
                 raise self.diverged(objective)
@@ -175,6 +205,16 @@ class VRSPAM:
         if objective.penalty.ridge is None:
             state.candidate = proximal_point(objective, w, grad)
         self._report(state, retries, variance)
+
+    def _extrapolate(self, objective: Objective, state: State) -> None:
+        """Move to the best combination of this anchor and the last ones, where it has less F."""
+        assert isinstance(objective.penalty, ElasticNet)  # `refuses` has checked it
+        point = Point(state.w, state.grad, state.value)
+        best = self._span.best_point(objective.penalty, point, objective.scale)
+        self._span.add(state.w, state.grad)
+        if best is not None:
+            state.w, state.grad, state.value = best
+            state.fresh = False  # until the epoch ends
 
     def _try_epoch(self, objective: Objective, state: State) -> tuple[np.ndarray, np.ndarray, float, float]:
         """Return the next anchor, ∇f and F there, and the variance of the direction at the end of the epoch."""
@@ -201,7 +241,13 @@ class VRSPAM:
 
     def diverged(self, objective: Objective) -> ValueError:
         """Return the error for a given step size that is too large; it names a step size that worked in a trial."""
-        trial = VRSPAM(self.rows, self.variant, inner_steps=self.inner_steps, rng=np.random.default_rng(0))
+        trial = VRSPAM(
+            self.rows,
+            self.variant,
+            inner_steps=self.inner_steps,
+            rng=np.random.default_rng(0),
+            extrapolates=self.extrapolates,
+        )
         run(trial, objective, tol=0.0, max_iter=5)
         safe = 10.0 ** np.floor(np.log10(trial.step))
         safe *= np.floor(trial.step / safe)
