@@ -19,7 +19,7 @@ from vrspam import AUCClassifierCV, HashFolds, VRSPAMClassifier, metrics
 from vrspam._utils.deprecation import keyword_only, renamed_parameter
 from vrspam.experiments.protocol import paper_protocol
 from vrspam.features import StackedFeatures
-from vrspam.tool import compare, evaluate, make_report, score_file, train
+from vrspam.tool import compare, evaluate, make_report, predict, score_file, train
 
 OLD_SEED: dict[str, Any] = {"seed": 5}  # a dict, because type checkers know the new name alone
 
@@ -106,6 +106,21 @@ def test_scores_of_plots_are_called_as_in_scikit_learn():
             old = plot(y, scores=score, ax=axes())
         for a, b in zip(old.lines, plot(y, y_score=score, ax=axes()).lines, strict=True):
             np.testing.assert_array_equal(a.get_xydata(), b.get_xydata())
+
+
+def test_columns_of_panels_are_called_as_in_scikit_learn():
+    plotting = pytest.importorskip("vrspam.plotting")
+    X, y = make_data(150, 3, seed=1)
+    model = AUCClassifierCV([0.1], cv=3, features="additive").fit(X, y)
+    new = plotting.plot_shapes(model, n_cols=1)
+    with pytest.warns(FutureWarning, match="plot_shapes: columns is now called n_cols"):
+        old = plotting.plot_shapes(model, columns=1)
+    assert old.get_size_inches().tolist() == new.get_size_inches().tolist()
+    with (
+        pytest.warns(FutureWarning, match="plot_interactions: columns is now called n_cols"),
+        pytest.raises(ValueError, match="nothing to draw"),
+    ):
+        plotting.plot_interactions(model, columns=1)
 
 
 def test_both_spellings_of_a_variant():
@@ -200,6 +215,16 @@ def test_an_evaluation_of_a_file_warns_of_rows_that_training_had(table):
         found = evaluate(model, table)
     assert all(note in str(caught[0].message) for note in found.notes)
     assert found.notes
+
+
+def test_skip_errors_of_predict_is_now_drop_errors(table, tmp_path):
+    table.write_text(table.read_text("utf-8") + "1.0,2.0,no,9\n", "utf-8")  # a field too many
+    model, given = make_model((1.0, 0.5)), dict[str, Any](skip_errors=True)
+    with pytest.warns(UserWarning, match="left out 1"):
+        assert predict(model, table, tmp_path / "new.csv", drop_errors=True) == 120
+    with pytest.warns(UserWarning, match="left out 1"), pytest.warns(FutureWarning, match="is now called drop_errors"):
+        assert predict(model, table, tmp_path / "old.csv", **given) == 120
+    assert (tmp_path / "old.csv").read_bytes() == (tmp_path / "new.csv").read_bytes()
 
 
 def test_a_pair_of_models_is_taken_as_two(table):

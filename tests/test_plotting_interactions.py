@@ -50,7 +50,7 @@ def test_cells_hold_the_values_and_axes_their_limits(tmp_path):
 def test_the_strongest_pairs_are_drawn_and_no_panel_is_empty():
     pairs = [pair(share=share) for share in (0.4, 0.3, 0.2, 0.1)]
     assert len(plot_interactions(pairs).axes) == 4 + 1
-    shown = plot_interactions(pairs, most=2, columns=1)
+    shown = plot_interactions(pairs, most=2, n_cols=1)
     assert [ax.get_title()[:4] for ax in shown.axes[:2]] == ["40.0", "30.0"]
     with pytest.raises(ValueError, match="at least 1"):
         plot_interactions(pairs, most=0)

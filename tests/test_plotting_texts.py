@@ -118,7 +118,7 @@ def laid_out(figure):
 def test_no_text_of_a_panel_touches_another(style, columns):
     with plt.style.context(style):
         shapes = {shape.name: shape for shape in nasty_shapes()}
-        figure = laid_out(plotting.plot_shapes(shapes, most=16, columns=columns))
+        figure = laid_out(plotting.plot_shapes(shapes, most=16, n_cols=columns))
         every = []
         for ax in figure.axes:
             ticks, others = drawn_texts(ax)

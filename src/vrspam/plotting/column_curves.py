@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from vrspam._utils.deprecation import renamed_parameter
 from vrspam.inspection import Shape
 from vrspam.plotting.style import GREY, colours, letter_size, new_figure, own_style
 from vrspam.plotting.texts import font_points, shorten_distinct, shortened, text_width, wrap_distinct
@@ -28,7 +29,8 @@ FAR_OFF = 0.1  # an outermost value is far off if its distance exceeds this part
 TITLE_LETTERS = 32  # in each of the two lines of a title
 
 
-def plot_shapes(shapes: Any, *, most: int = 12, columns: int = 3, figure: Figure | None = None) -> Figure:
+@renamed_parameter("columns", "n_cols")
+def plot_shapes(shapes: Any, *, most: int = 12, n_cols: int = 3, figure: Figure | None = None) -> Figure:
     """Draw what each column adds to the score, the most important columns first.
 
     The curve of a numeric column is drawn over the range of its training values (without an outermost value that lies
@@ -48,7 +50,7 @@ def plot_shapes(shapes: Any, *, most: int = 12, columns: int = 3, figure: Figure
     shapes : fitted AUCClassifierCV, its `shape_functions_`, or a model of `vrspam.tool`
     most : int, default=12
         Draw at most this many columns.
-    columns : int, default=3
+    n_cols : int, default=3
         Number of panels in a row.
     figure : matplotlib Figure, optional
         An empty figure to draw in, such as ``plt.figure()``, which ``plt.show()`` then shows. By default a new one that
@@ -77,13 +79,13 @@ def plot_shapes(shapes: Any, *, most: int = 12, columns: int = 3, figure: Figure
             "plot_shapes takes a fitted AUCClassifierCV, or its shape_functions_; for a pipeline pass its last step, "
             "for a search its best_estimator_."
         )
-    if most < 1 or columns < 1:
-        raise ValueError(f"most and columns must be at least 1, got {most} and {columns}.")
+    if most < 1 or n_cols < 1:
+        raise ValueError(f"most and n_cols must be at least 1, got {most} and {n_cols}.")
     shown: list[Shape] = sorted(found.values(), key=lambda shape: -shape.importance)[:most]
-    columns = min(columns, len(shown))
-    rows = ceil(len(shown) / columns)
+    n_cols = min(n_cols, len(shown))
+    rows = ceil(len(shown) / n_cols)
     larger = letter_size()
-    figure, panels = new_figure(rows, columns, (larger * PANEL[0] * columns, larger * PANEL[1] * rows), figure)
+    figure, panels = new_figure(rows, n_cols, (larger * PANEL[0] * n_cols, larger * PANEL[1] * rows), figure)
     every = list(panels.ravel())
     titles = wrap_distinct([shape.name for shape in shown], TITLE_LETTERS)
     with mpl.rc_context(own_style()):  # in which the texts are measured
@@ -95,14 +97,14 @@ def plot_shapes(shapes: Any, *, most: int = 12, columns: int = 3, figure: Figure
             ax.remove()
             continue
         ax.set_ylim(lowest, highest)
-        if number % columns == 0:
+        if number % n_cols == 0:
             ax.set_ylabel("added to the score")
         else:
             ax.tick_params(labelleft=False)
     handles = _marks(shown)
     if len(handles) > 1:
         figure.legend(
-            handles=handles, loc="outside lower center", frameon=False, ncols=min(columns, 2), fontsize="small"
+            handles=handles, loc="outside lower center", frameon=False, ncols=min(n_cols, 2), fontsize="small"
         )
     return figure
 

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
+from vrspam._utils.deprecation import renamed_parameter
 from vrspam.inspection import Axis, PairEffect
 from vrspam.plotting.style import colours, letter_size, mixed, new_figure
 from vrspam.plotting.texts import number_labels, shorten_distinct, wrap_distinct
@@ -20,7 +21,8 @@ PANEL = (3.6, 3.2)
 MOST_TICKS = 6
 
 
-def plot_interactions(pairs: Any, *, most: int = 6, columns: int = 3, figure: Figure | None = None) -> Figure:
+@renamed_parameter("columns", "n_cols")
+def plot_interactions(pairs: Any, *, most: int = 6, n_cols: int = 3, figure: Figure | None = None) -> Figure:
     """Draw the strongest pairs of columns that interact, each as a heat map.
 
     The colour of a cell is the mean of what interactions add to the score, over the training rows in it; curves of
@@ -33,7 +35,7 @@ def plot_interactions(pairs: Any, *, most: int = 6, columns: int = 3, figure: Fi
     pairs : fitted AUCClassifierCV, its `pair_effects_`, or a model of `vrspam.tool`
     most : int, default=6
         Draw at most this many pairs.
-    columns : int, default=3
+    n_cols : int, default=3
         Number of panels in a row.
     figure : matplotlib Figure, optional
         An empty figure to draw in, such as ``plt.figure()``, which ``plt.show()`` then shows. By default a new one that
@@ -70,14 +72,14 @@ def plot_interactions(pairs: Any, *, most: int = 6, columns: int = 3, figure: Fi
         )
     if not found:
         raise ValueError("There is nothing to draw: no pair of columns of this model stands out as interacting.")
-    if most < 1 or columns < 1:
-        raise ValueError(f"most and columns must be at least 1, got {most} and {columns}.")
+    if most < 1 or n_cols < 1:
+        raise ValueError(f"most and n_cols must be at least 1, got {most} and {n_cols}.")
     shown = list(found[:most])
-    columns = min(columns, len(shown))
-    rows = ceil(len(shown) / columns)
+    n_cols = min(n_cols, len(shown))
+    rows = ceil(len(shown) / n_cols)
     larger = letter_size()
-    size = (larger * (PANEL[0] * columns + 0.7), larger * PANEL[1] * rows)
-    figure, panels = new_figure(rows, columns, size, figure)
+    size = (larger * (PANEL[0] * n_cols + 0.7), larger * PANEL[1] * rows)
+    figure, panels = new_figure(rows, n_cols, size, figure)
     every = list(panels.ravel())
     largest = max(float(np.abs(pair.values[np.isfinite(pair.values)]).max(initial=0.0)) for pair in shown) or 1.0
     for ax in every[len(shown) :]:
