@@ -21,11 +21,7 @@ if BESIDE.is_dir():
 
 
 def where_and_when() -> str:
-    """The date and the machine, for the head of a page of measurements.
-
-    >>> where_and_when()
-    '...-...-..., Python 3...., NumPy ..., scikit-learn ..., ... cores'
-    """
+    """The date, the versions and the machine, for the head of a page of measurements."""
     import sklearn
 
     versions = f"Python {platform.python_version()}, NumPy {np.__version__}, scikit-learn {sklearn.__version__}"

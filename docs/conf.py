@@ -79,6 +79,7 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_favicon = "_static/logo.svg"
 html_show_sourcelink = False
+html_show_search_summary = False  # a page opened as a file may not read the others
 html_context = {"default_mode": "auto"}  # light or dark, as the reader's browser
 html_theme_options = {
     "logo": {"text": f"vrspam {version}", "image_light": "_static/logo.svg", "image_dark": "_static/logo.svg"},
