@@ -209,7 +209,7 @@ def fit_linear(opened: OpenedTable, plan: Plan) -> Fit:
     moments = ClassMoments(X.shape[1], classes=[False, True], scatter=False).update(X, positive, opened.weights)
     scaling = _scaling(moments, sparse.issparse(X))
     X = scaling(X)
-    wide = choose_solver(*X.shape, sparse.issparse(X)) == "products"
+    wide = choose_solver(X.shape[0], X.shape[1], sparse.issparse(X)) == "products"
     stage = f"choosing the penalty by {folds.get_n_splits()} folds"
     if wide and plan.n_jobs is None:
         words = f"{stage} of {X.shape[1]:,} features, which may take minutes; {{jobs}} computes two folds at a time"
