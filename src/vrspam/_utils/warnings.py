@@ -285,7 +285,7 @@ class UnseenValues(FieldsWarning):
     """New rows hold what training rows did not.
 
     >>> print(UnseenValues(("column 'town' has no value in any row, and had values in training",)))
-    These rows differ from those of training: column 'town' has no value in any row, and had values in training.
+    Compared with training: column 'town' has no value in any row, and had values in training.
     """
 
     sentences: tuple[str, ...]
@@ -293,4 +293,4 @@ class UnseenValues(FieldsWarning):
     def __str__(self) -> str:
         more = len(self.sentences) - SHOWN
         shown = "; ".join(self.sentences[:SHOWN]) + (f"; and so {more} more" if more > 0 else "")
-        return f"These rows differ from those of training: {shown}."
+        return f"Compared with training: {shown}."

@@ -59,7 +59,8 @@ def _group_row(group: Subgroup) -> list[Cell | str]:
     if group.auc_p is None and group.calibration_p is None:
         remarks.append("too few rows to test")
     auc, words = group.auc, "; ".join(remarks) or "within noise"
-    marked = group.ranked_differently or group.predicted_wrongly
+    bad = group.predicted_wrongly or (group.ranked_differently and group.worse)
+    mark = "bad" if bad else "below" if group.ranked_differently else ""  # blue: different, and good news
     return [
         group.name,
         Cell(f"{group.rows:,}", group.rows),
@@ -68,7 +69,7 @@ def _group_row(group: Subgroup) -> list[Cell | str]:
         "–" if auc is None else Cell(f"{auc.low:.3f} to {auc.high:.3f}", auc.low),
         "–" if group.predicted is None else Cell(percent(group.predicted), group.predicted),
         Cell(percent(group.observed), group.observed),
-        Cell(words, None, "", "bad") if marked else words,
+        Cell(words, None, "", mark) if mark else words,
     ]
 
 
