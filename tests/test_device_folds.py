@@ -130,8 +130,7 @@ def test_cholesky_factors_of_a_path(monkeypatch):
 
 
 @pytest.mark.parametrize("seed", [0, 11])
-@pytest.mark.parametrize("n_folds", [2, 5])
-@pytest.mark.parametrize("n", [23, 4001])
+@pytest.mark.parametrize(("n", "n_folds"), [(23, 2), (4001, 5), (1200, 100)])
 def test_folds_are_those_of_scikit_learn(xp, n, n_folds, seed):
     rng = np.random.default_rng(seed)
     X, y = rng.standard_normal((n, 2)), (rng.random(n) < 0.4).astype(int)

@@ -1424,7 +1424,7 @@ def shuffle_by_bits(values, left, bits, used):
         other = bits[used] & mask
         # A number that is too large is overwritten by the next: without a branch, which no processor could foretell.
         chosen[count] = other
-        step = np.int64(other <= left)
+        step = int(other <= left)
         count += step
         left -= step
         used += 1

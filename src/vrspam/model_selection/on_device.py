@@ -131,7 +131,8 @@ class DeviceFolds:
     def order(self) -> Any:
         """The numbers of all rows, fold by fold, in each the negative ones first."""
         xp = device_namespace(self.rows.X)
-        return xp.argsort(xp.astype(2 * self.fold + xp.astype(self.positive, xp.int8), xp.uint8), stable=True)
+        group = 2 * xp.astype(self.fold, xp.uint8) + xp.astype(self.positive, xp.uint8)  # at most 2·126 + 1
+        return xp.argsort(group, stable=True)
 
     @cached_property
     def _edges(self) -> np.ndarray:
