@@ -54,9 +54,12 @@ def data(folder: Path) -> None:
 
 
 def plots(folder: Path) -> None:
+    import matplotlib.pyplot as plt
+
     from vrspam.plotting import plot_roc
 
-    plot_roc(y, AUCClassifier().fit(X, y).decision_function(X)).figure.savefig(folder / "roc.png")
+    plot_roc(y, AUCClassifier().fit(X, y).decision_function(X))
+    plt.savefig(folder / "roc.png")
 
 
 def excel(folder: Path) -> None:
