@@ -76,7 +76,7 @@ dist: .venv-dist/.installed
 	tar -xzf dist/*.tar.gz -C $(DIST_TESTS) --strip-components=1
 	cd $(DIST_TESTS) && $(CURDIR)/.venv-wheel/bin/python -c 'import sys, vrspam; sys.exit(".venv-wheel" not in vrspam.__file__ and "not the wheel: " + vrspam.__file__)'
 	cd $(DIST_TESTS) && $(CURDIR)/.venv-wheel/bin/python $(TESTS) tests README.md docs
-	cd $(DIST_TESTS) && $(CURDIR)/.venv-wheel/bin/python $(TESTS) --pyargs vrspam --ignore-glob='*/distributed/*spark*.py'
+	cd $(DIST_TESTS) && $(CURDIR)/.venv-wheel/bin/python $(TESTS) --pyargs vrspam --ignore-glob='$(CURDIR)/.venv-wheel/*/distributed/*spark*.py'
 
 # Certificates of 20,000 mild and 20,000 wild problems against exact rational arithmetic (about 20 minutes).
 fuzz: $(VENV)/.installed-dev
