@@ -299,14 +299,14 @@ def test_a_killed_process_changes_nothing(spark, tmp_path, what):
     frame, fitted = generated(spark, str(marker), what), []
     fit = threading.Thread(target=lambda: fitted.append(SparkAUCClassifierCV(cv=3).fit(frame, "y")), daemon=True)
     fit.start()
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300  # a busy machine takes its time
     while not (marker.exists() and marker.read_text().endswith("\n")) and time.monotonic() < deadline:
         time.sleep(0.05)
     victim = int(marker.read_text())
     command = Path(f"/proc/{victim}/cmdline").read_text()
     assert ("CoarseGrainedExecutorBackend" in command) == (what == "executor"), command
     os.kill(victim, signal.SIGKILL)
-    fit.join(timeout=120)
+    fit.join(timeout=300)
     assert not fit.is_alive(), "the fit hangs"
     rows = pd.concat([block(number) for number in range(6)])
     local = AUCClassifierCV(cv=HashFolds(3)).fit(rows[NAMES].to_numpy(), rows["y"].to_numpy())
