@@ -45,8 +45,8 @@ for ax, (title, (X, y)) in zip(axes, sets.items(), strict=True):
 # The differences
 # ---------------
 # An interval that contains 0 means that these rows cannot tell the two models apart, not that they are equally good. On
-# the digits the kernel is better beyond doubt, although the intervals of the two AUCs above overlap. On the tumours it
-# is not: with four tests, a p just below 0.05 is no surprise.
+# the digits the kernel is better beyond doubt, although the intervals of the two AUCs above overlap. On the tumours
+# nothing is clear: with four tests, a p just below 0.05 is no surprise.
 
 for name, test in tests.items():
     print(f"{name.replace(chr(10), ' ')}: {test.difference:+.4f} [{test.low:+.4f}, {test.high:+.4f}], ", end="")

@@ -18,8 +18,8 @@ from vrspam.metrics import roc_auc
 BATCH, BATCHES, CHANGE = 500, 60, 40  # the rule changes before batch 40
 
 # %%
-# Three learners keep only the sizes, means and covariances of the two classes. Each batch is scored by what was learned
-# before it, and then learned from; so every AUC is that of rows that were new.
+# Three learners keep the sizes, means and covariances of the two classes (the window keeps its rows too). Each batch is
+# scored by what was learned before it, and then learned from; so every AUC is that of rows that were new.
 
 
 def batch(rng: np.random.Generator, rule: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -2,8 +2,8 @@
 An experiment that is killed and goes on
 ========================================
 
-A long experiment must survive a crash, a power cut or a full disk. One learns that ``vrspam reproduce`` can be killed
-at any moment: each run is stored in one file, whole or not at all, and the same command goes on with what is missing.
+A long experiment must survive a crash or a power cut. One learns that ``vrspam reproduce`` can be killed at any
+moment: each run is stored in one file, whole or not at all, and the same command goes on with what is missing.
 """
 
 import subprocess

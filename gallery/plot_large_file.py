@@ -3,7 +3,8 @@ A file larger than memory
 =========================
 
 One learns to fit files block by block, with penalties chosen by cross-validation. The result is the exact one and not
-an approximation: the blocks, their size and their order do not change it. The memory does not grow with the files.
+an approximation: the blocks, their size and their order do not change it. A pass needs the same memory for any number
+of files.
 """
 
 import tempfile

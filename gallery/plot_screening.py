@@ -57,4 +57,4 @@ for (whole, part_of_it), harmless in zip(axes, (0.15, 0.0), strict=True):
 # %%
 # With the harmless condition the top of the list is ranked a little better by the model that was trained on it. Most of
 # that gain is the hinge's, which ignores pairs that are ranked right by far. Without the condition there is nothing to
-# gain. On 42 real tables training on the part did not pay on average; so compare on held-out rows before you use it.
+# gain. Nor did it pay on average on real tables (docs/losses.md): compare on held-out rows before you use it.

@@ -40,8 +40,8 @@ print(texts[int(np.flatnonzero(complaint)[0])][:200], "...")
 # %%
 # Fit
 # ---
-# Logistic regression stands beside it, its penalty chosen by the AUC of folds as well. It ranks about as well here;
-# what the exact solver adds is the certificate, and a whole grid of penalties for the price of a few fits.
+# Logistic regression stands beside it, its penalty chosen by the AUC of folds as well. It ranks as well here; what the
+# exact solver adds is the certificate.
 
 train_texts, test_texts, y_train, y_test = train_test_split(texts, complaint, stratify=complaint, random_state=0)
 words = TfidfVectorizer()

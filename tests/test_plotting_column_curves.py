@@ -146,8 +146,8 @@ def test_a_figure_of_pyplot_takes_the_panels_and_their_size():
     assert given.get_size_inches().tolist() == own.get_size_inches().tolist()
     for figure in (own, given):
         figure.draw_without_rendering()
-    places = [[ax.get_position().bounds for ax in figure.axes] for figure in (own, given)]
-    np.testing.assert_allclose(*places, atol=1e-12)
+    places = np.array([[ax.get_position().bounds for ax in figure.axes] for figure in (own, given)])
+    np.testing.assert_allclose(places[0], places[1], atol=1e-12)
     with pytest.raises(ValueError, match="must be empty"):
         plot_shapes(shapes, figure=given)
     plt.close(given)
