@@ -1,7 +1,8 @@
-"""What pytest leaves out where a package is not installed: modules that cannot be imported for their examples."""
+"""What pytest leaves out: pages that `make docs` made, and modules whose package is not installed."""
 
 from importlib.util import find_spec
 
+MADE_BY_SPHINX = ["docs/_build", "docs/api", "docs/auto_examples"]
 NEEDED = {
     "dask": ["src/vrspam/distributed/*.py"],
     "matplotlib": ["src/vrspam/plotting/*.py"],
@@ -11,4 +12,5 @@ NEEDED = {
     "river": ["src/vrspam/online/*.py"],
     "skops": ["src/vrspam/trusted.py"],
 }
+collect_ignore = [*MADE_BY_SPHINX, "docs/conf.py", "docs/name_links.py"]
 collect_ignore_glob = [path for package, paths in NEEDED.items() if find_spec(package) is None for path in paths]
