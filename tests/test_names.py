@@ -168,6 +168,20 @@ def test_feature_importances_are_there_wherever_importances_are(features):
     assert model.feature_importances_.sum() == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize("features", ["linear", "standardized", "additive"])
+def test_feature_importances_where_the_rows_stay_on_a_cluster(features):
+    da = pytest.importorskip("dask.array")
+    from vrspam.distributed import DaskAUCClassifierCV
+
+    X, y = make_data(150, 3, seed=5)
+    order = np.argsort(HashFolds(3).hashes(X))  # maps are learnt from rows in this order
+    X, y = X[order], y[order]
+    model = DaskAUCClassifierCV([0.01], cv=3, features=features)
+    model.fit(da.from_array(X, chunks=(50, 3)), da.from_array(y, chunks=50))
+    local = AUCClassifierCV([0.01], cv=HashFolds(3), features=features).fit(X, y)
+    np.testing.assert_allclose(model.feature_importances_, local.feature_importances_, rtol=1e-6)
+
+
 @pytest.fixture
 def table(tmp_path):
     import pandas as pd

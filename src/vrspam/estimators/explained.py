@@ -140,12 +140,12 @@ class ExplainedScores(CalibratedScores):
         squares; a column without features has 0.
         """
         check_is_fitted(self, "coef_")
-        if self.features_ is None and isinstance(self._reading, str):
+        if isinstance(self._reading, str) and keeps_columns_apart(self.features_):  # the rows were not in memory
             effects = np.array(list(self.importances_.values()))
         else:
             effects = self._read_curves("feature_importances_").effects
-            if (reading := getattr(self, "_frame_reading", None)) is not None:
-                effects = reading.by_column(effects)
+        if self.features_ is not None and (reading := getattr(self, "_frame_reading", None)) is not None:
+            effects = reading.by_column(effects)
         total = effects.sum()
         return effects / total if total > 0.0 else np.zeros_like(effects)
 

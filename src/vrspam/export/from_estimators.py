@@ -45,7 +45,7 @@ def scorer_of(model: Any) -> Scorer:
     >>> from sklearn.datasets import load_breast_cancer
     >>> from vrspam import AUCClassifierCV
     >>> from vrspam.export import scorer_of
-    >>> scorer = scorer_of(AUCClassifierCV(features="additive").fit(*load_breast_cancer(return_X_y=True)))
+    >>> scorer = scorer_of(AUCClassifierCV(features="standardized").fit(*load_breast_cancer(return_X_y=True)))
     >>> scorer.classes, len(scorer.inputs)
     ((0, 1), 30)
     """

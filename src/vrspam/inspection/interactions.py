@@ -61,12 +61,11 @@ class PairEffect(NamedTuple):
     Examples
     --------
     >>> import numpy as np
-    >>> from vrspam import AUCClassifierCV
-    >>> X = np.random.default_rng(0).standard_normal((300, 2))
-    >>> model = AUCClassifierCV([0.1], features="kernel 1", random_state=0).fit(X, X[:, 0] * X[:, 1] > 0)
-    >>> (effect,) = model.pair_effects_
-    >>> effect.names, effect.share > 0.5
-    (('x0', 'x1'), True)
+    >>> from vrspam.inspection import Axis, PairEffect
+    >>> axes = Axis("sex", ("f", "m"), None), Axis("smoker", ("no", "yes"), None)
+    >>> effect = PairEffect(axes, 0.1, np.array([[0.2, -0.2], [-0.2, 0.2]]))  # as in `pair_effects_`
+    >>> effect.names, float(effect.values[1, 1])
+    (('sex', 'smoker'), 0.2)
     """
 
     columns: tuple[Axis, Axis]

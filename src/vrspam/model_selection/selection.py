@@ -69,7 +69,7 @@ def select(
 
     Parameters
     ----------
-    scores : array of shape (*grid, folds)
+    scores : array of the shape of the grid, with an axis of folds at the end
         Higher is better.
     grid : mapping of names to arrays of numbers
         The axes of `scores` in order; a larger number must mean a simpler model. For an elastic net

@@ -1,19 +1,24 @@
 # The public names and where they live: read by type checkers, by editors and, at import, by lazy_loader.
-from .comparison import compare
-from .evaluation import evaluate, score_file
-from .explained_rows import explain_file
-from .explanation import explain
+from .comparison import Comparison, compare
+from .evaluation import Evaluation, evaluate, score_file
+from .explained_rows import ExplainedRows, explain_file
+from .explanation import Effect, explain
 from .exporting import export_model
 from .model import Model
 from .modelfile import ModelFileError, load_model, save_model
 from .pages import report_page
 from .prediction import predict
-from .report import make_report
+from .report import Report, make_report
 from .training import train
 
 __all__ = [
+    "Comparison",
+    "Effect",
+    "Evaluation",
+    "ExplainedRows",
     "Model",
     "ModelFileError",
+    "Report",
     "compare",
     "evaluate",
     "explain",

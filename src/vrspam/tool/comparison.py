@@ -26,6 +26,16 @@ class Comparison(NamedTuple):
         First model minus second.
     positive : boolean array of n
     scores : pair of arrays of n
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vrspam.metrics import delong_test
+    >>> from vrspam.tool import Comparison
+    >>> positive, a, b = np.arange(8) > 3, np.arange(8.0), np.array([5.0, 2, 3, 6, 4, 1, 7, 8])
+    >>> test, _, _ = comparison = Comparison(delong_test(positive, a, b), positive, (a, b))  # as from `compare`
+    >>> test.auc_a, test.auc_b, comparison.partial_test(0.5).auc_a
+    (1.0, 0.625, 1.0)
     """
 
     test: DeLongTest

@@ -31,7 +31,42 @@ TOP_SHARES = (0.01, 0.05, 0.10, 0.20)
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """Scores, labels and the numbers that follow from them."""
+    """Scores, labels and the numbers that follow from them.
+
+    Attributes
+    ----------
+    positive : boolean array of n
+    scores : array of n
+    probabilities, weights : array of n or None
+    auc : AUCInterval
+        The AUC with its interval.
+    average_precision : float
+    sensitivity : dict of float to float
+        At each specificity.
+    lift : dict of float to float
+        Of the top share of the rows.
+    thresholds : dict of str to Threshold
+        "youden", "recall" and, with a cost ratio, "cost": each with `threshold`, `sensitivity`, `specificity`,
+        `precision` and `share`.
+    bins : tuple of Bin
+        Groups of rows of similar probability: `rows`, `predicted`, `observed`.
+    brier : float or None
+        Brier score, where there are probabilities.
+    max_fpr, partial_auc : float and AUCInterval, or None
+    notes : tuple of str
+        What there is to say about the rows.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from vrspam.tool import evaluate, train
+    >>> path = f"{tempfile.mkdtemp()}/cells.csv"
+    >>> load_breast_cancer(as_frame=True).frame.to_csv(path, index=False)
+    >>> found = evaluate(train(path, "target", features="linear", fingerprint=False), path)
+    >>> sorted(found.thresholds), found.positives, found.flat()["positives"]
+    (['recall', 'youden'], 357, 357)
+    """
 
     positive: np.ndarray
     scores: np.ndarray

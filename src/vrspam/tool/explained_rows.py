@@ -58,7 +58,26 @@ class ExplainedRow:
 
 
 class ExplainedRows(NamedTuple):
-    """Explained rows, how many rows were read, and what all of them hold that training did not have."""
+    """Explained rows, how many rows were read, and what all of them hold that training did not have.
+
+    Attributes
+    ----------
+    rows : list of ExplainedRow
+        Each with `row`, `score`, `probability`, `identifiers`, `parts` (the largest first) and `reason`.
+    n : int
+    notes : tuple of str
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from vrspam.tool import explain_file, train
+    >>> path = f"{tempfile.mkdtemp()}/cells.csv"
+    >>> load_breast_cancer(as_frame=True).frame.to_csv(path, index=False)
+    >>> found = explain_file(train(path, "target", features="linear"), path, [3])
+    >>> found.rows[0].row, len(found.rows[0].parts), found.rows[0].score < 0
+    (3, 30, True)
+    """
 
     rows: list[ExplainedRow]
     n: int

@@ -28,6 +28,17 @@ class Effect:
         What it adds to the difference between the mean scores of the two classes.
     share : float
         Its part of that difference. Shares add up to 1; one is negative if the feature makes the difference smaller.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from vrspam.tool import explain, train
+    >>> path = f"{tempfile.mkdtemp()}/cells.csv"
+    >>> load_breast_cancer(as_frame=True).frame.to_csv(path, index=False)
+    >>> first = explain(train(path, "target", features="linear"))[0]
+    >>> first.feature, first.effect < 0 < first.share
+    ('worst radius', True)
     """
 
     feature: str
