@@ -40,6 +40,11 @@ def processor() -> str:
 
 def interleaved(functions: dict[str, Callable[[], object]], repeats: int = 5, warm_up: int = 1) -> dict[str, float]:
     """Return the median seconds of each function; they take turns, so that other load slows all of them alike."""
+    return {name: statistics.median(values) for name, values in timings(functions, repeats, warm_up).items()}
+
+
+def timings(functions: dict[str, Callable[[], object]], repeats: int = 5, warm_up: int = 1) -> dict[str, list[float]]:
+    """Return the seconds of each run of each function; they take turns."""
     seconds: dict[str, list[float]] = {name: [] for name in functions}
     for turn in range(warm_up + repeats):
         for name, function in functions.items():
@@ -47,7 +52,12 @@ def interleaved(functions: dict[str, Callable[[], object]], repeats: int = 5, wa
             function()
             if turn >= warm_up:
                 seconds[name].append(time.perf_counter() - start)
-    return {name: statistics.median(values) for name, values in seconds.items()}
+    return seconds
+
+
+def ratios(above: list[float], below: list[float]) -> list[float]:
+    """Return the ratio of each turn."""
+    return [a / b for a, b in zip(above, below, strict=True)]
 
 
 def peak_extra_megabytes(setup: str, statement: str) -> float:
@@ -94,3 +104,8 @@ class Table:
 
     def at_most(self, what: str, value: float, goal: float, note: str = "") -> None:
         self.row(what, f"{value:.3g}{' ' + note if note else ''}", f"≤ {goal:g}", value <= goal)
+
+    def median_at_most(self, what: str, values: list[float], goal: float, note: str = "") -> None:
+        """A row for the median of several turns, with the best and the worst of them."""
+        ends = f"(best {min(values):.3g}, worst {max(values):.3g})"
+        self.at_most(what, statistics.median(values), goal, f"{ends} {note}".rstrip())

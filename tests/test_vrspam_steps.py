@@ -355,6 +355,23 @@ def test_idling_equals_its_steps(shrink, tau1, lag, z, y, average):
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
 
 
+def test_idling_for_long_equals_its_steps():
+    """More steps than one block of the table, so that blocks and single steps are combined."""
+    for shrink, tau1 in ((0.9999, 0.4), (0.999, 0.01), (0.3, 0.2)):
+        tau3, work = 0.5 - tau1, np.zeros((3, 8))
+        work[:, :3] = start = np.array([0.7, -1.3, 0.4])
+        rule = kernels.idling(shrink, tau1, tau3, 5000)
+        for j, lag in enumerate((1023, 1024, 4321)):
+            kernels._idle(work, j, float(lag), rule)
+            z, y, average = start
+            for _ in range(lag):
+                z *= shrink
+                y = tau1 * z + tau3 * y
+                average = shrink * average + y
+            np.testing.assert_allclose(work[j, :3], [z, y, average], rtol=1e-9, atol=1e-40)
+            assert work[j, 3] == lag
+
+
 # The paper's theorem and variance bounds.
 
 
@@ -460,6 +477,7 @@ def test_the_best_combination_of_anchors_that_span_everything_is_the_optimum(see
         span.add(w, gradient(w))
     last = rng.standard_normal(5)
     best = span.best_point(net, Point(last, gradient(last), F(last)), 1.0)
+    assert best is not None
     assert best.value == pytest.approx(F(best.w), abs=1e-9)
     np.testing.assert_allclose(best.grad, gradient(best.w), atol=1e-9)
     assert 0.0 <= net.gap(best.w, gradient(best.w)) < 1e-3
@@ -480,6 +498,7 @@ def test_no_combination_of_few_anchors_is_better():
     for w in anchors[1:]:
         span.add(w, gradient(w))
     best = span.best_point(net, Point(anchors[0], gradient(anchors[0]), F(anchors[0])), 1.0)
+    assert best is not None
     S = (anchors[1:] - anchors[0]).T
     c = np.linalg.lstsq(S, best.w - anchors[0], rcond=None)[0]
     np.testing.assert_allclose(anchors[0] + S @ c, best.w, atol=1e-9)  # it is a combination

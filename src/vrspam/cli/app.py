@@ -11,6 +11,7 @@ import typer
 from vrspam import __version__
 from vrspam._utils.messages import MissingExtra
 from vrspam.cli import demo, evaluate, experiments, explain, export, predict, report, theory, train
+from vrspam.cli.light_help import load_light_help
 from vrspam.cli.options import INTERRUPTED, in_options, say, warn
 
 # the error of click for misuse; typer has it from click, or from its own copy of click
@@ -73,6 +74,8 @@ def run(arguments: list[str]) -> int:
     """Run the application; an error is one sentence on the standard error stream, without a traceback."""
     debug = "--debug" in arguments  # wherever it stands
     arguments = [argument for argument in arguments if argument != "--debug"]
+    if not arguments or "--help" in arguments:
+        load_light_help()
     try:
         return int(app(arguments, prog_name="vrspam", standalone_mode=False) or 0)
     except typer.Exit as error:

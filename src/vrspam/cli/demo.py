@@ -158,6 +158,8 @@ def _show_aucs(rows: Sequence[dict[str, Any]]) -> None:
     from vrspam.experiments.tables import summarise
 
     cells = {(cell.algorithm, cell.set): cell for cell in summarise(rows)}
+    if not cells:  # all runs failed
+        return
     algorithms, sets = (list(dict.fromkeys(names)) for names in zip(*cells, strict=True))
     lines = []
     for algorithm in algorithms:

@@ -267,6 +267,14 @@ class VRSPAM:
             zero = np.zeros_like(state.w)
             _, moved, _ = self._sparse_ridge(objective, state, order, zero, zero, 1.0, 0.0, self.step)
             return state.w + moved, moved
+        if not gradient.centred and objective.penalty.ridge is not None and not rows.is_sparse:
+            l2, moved = objective.penalty.ridge, np.zeros_like(state.w)
+            shrink = 1.0 / (1.0 + self.step * l2)
+            constant = shrink * self.step * (state.grad + l2 * state.w)
+            kernels.ridge_epoch(
+                rows.kernel, order, gradient.kernel_draws(), rows.means, constant, moved, self.step, shrink
+            )
+            return state.w + moved, moved
         w = state.w.copy()
         kernels.svrg_epoch(
             rows.kernel,
@@ -320,7 +328,7 @@ class VRSPAM:
 
         l2, rows = objective.penalty.strong_convexity, self.rows
         fixed = np.stack([*rows.means, state.grad + l2 * state.w])
-        work = np.zeros((state.w.size, 8))
+        work = whole_lines(state.w.size, 8)
         work[:, kernels.Z], work[:, kernels.Y], work[:, kernels.LOWER : kernels.GRAD + 1] = Z, Y, fixed.T
         scores = np.concatenate([rows.means @ Z, rows.means @ Y])
         kernels.sparse_ridge_epoch(
@@ -334,7 +342,8 @@ class VRSPAM:
 
         assert isinstance(self.gradient, PairGradient)
         positives, negatives, scale = self.gradient.draw(self.rng, self.steps)
-        work = np.stack([state.w, state.w, state.grad, np.zeros_like(state.w)], axis=1)
+        work = whole_lines(state.w.size, 4)
+        work[:, kernels.W], work[:, kernels.ANCHOR], work[:, kernels.ANCHOR_GRAD] = state.w, state.w, state.grad
         kernels.sparse_net_epoch(self.rows.kernel, positives, negatives, scale, work, self.step, objective.penalty)
         w = work[:, kernels.W].copy()
         return w, w - state.w
@@ -342,6 +351,13 @@ class VRSPAM:
     def _row_gradient(self) -> RowGradient:
         assert isinstance(self.gradient, RowGradient)
         return self.gradient
+
+
+def whole_lines(rows: int, columns: int) -> np.ndarray:
+    """Zeros whose rows do not straddle lines of the cache (64 bytes) more than they must: each one costs a miss."""
+    held = np.zeros(rows * columns + 8)
+    start = -held.ctypes.data % 64 // held.itemsize
+    return held[start : start + rows * columns].reshape(rows, columns)
 
 
 def pass_order(rng: np.random.Generator, mass: np.ndarray, size: int) -> np.ndarray:
