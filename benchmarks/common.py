@@ -20,6 +20,14 @@ if BESIDE.is_dir():
 
 def interleaved(functions: dict[str, Callable[[], object]], repeats: int = 5, warm_up: int = 1) -> dict[str, float]:
     """Return the median seconds of each function; they take turns, so that other load slows all of them alike."""
+    runs = take_turns(functions, repeats, warm_up)
+    return {name: statistics.median(values) for name, values in runs.items()}
+
+
+def take_turns(
+    functions: dict[str, Callable[[], object]], repeats: int = 3, warm_up: int = 1
+) -> dict[str, list[float]]:
+    """Return the seconds of each run of each function; they take turns."""
     seconds: dict[str, list[float]] = {name: [] for name in functions}
     for turn in range(warm_up + repeats):
         for name, function in functions.items():
@@ -27,7 +35,7 @@ def interleaved(functions: dict[str, Callable[[], object]], repeats: int = 5, wa
             function()
             if turn >= warm_up:
                 seconds[name].append(time.perf_counter() - start)
-    return {name: statistics.median(values) for name, values in seconds.items()}
+    return seconds
 
 
 def peak_extra_megabytes(setup: str, statement: str) -> float:
@@ -74,3 +82,9 @@ class Table:
 
     def at_most(self, what: str, value: float, goal: float, note: str = "") -> None:
         self.row(what, f"{value:.3g}{' ' + note if note else ''}", f"≤ {goal:g}", value <= goal)
+
+    def ratio(self, what: str, ours: list[float], peer: list[float], goal: float) -> None:
+        """A row for the time of some runs over that of a peer in the same turns: the median, the best and the worst."""
+        ratios = sorted(mine / other for mine, other in zip(ours, peer, strict=True))
+        note = f"({ratios[0]:.3g} to {ratios[-1]:.3g}; {min(ours):.2f} s / {min(peer):.2f} s at best)"
+        self.at_most(what, statistics.median(ratios), goal, note)
