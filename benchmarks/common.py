@@ -43,7 +43,7 @@ def interleaved(functions: dict[str, Callable[[], object]], repeats: int = 5, wa
     return {name: statistics.median(values) for name, values in timings(functions, repeats, warm_up).items()}
 
 
-def timings(functions: dict[str, Callable[[], object]], repeats: int = 5, warm_up: int = 1) -> dict[str, list[float]]:
+def timings(functions: dict[str, Callable[[], object]], repeats: int = 3, warm_up: int = 1) -> dict[str, list[float]]:
     """Return the seconds of each run of each function; they take turns."""
     seconds: dict[str, list[float]] = {name: [] for name in functions}
     for turn in range(warm_up + repeats):
@@ -109,3 +109,7 @@ class Table:
         """A row for the median of several turns, with the best and the worst of them."""
         ends = f"(best {min(values):.3g}, worst {max(values):.3g})"
         self.at_most(what, statistics.median(values), goal, f"{ends} {note}".rstrip())
+
+    def ratio(self, what: str, ours: list[float], peer: list[float], goal: float) -> None:
+        """A row for the time of some runs over that of a peer in the same turns."""
+        self.median_at_most(what, ratios(ours, peer), goal, f"({min(ours):.2f} s / {min(peer):.2f} s at best)")

@@ -1344,6 +1344,32 @@ def write_curves(values, nodes, steps, bins, per_bin, table, slopes, extend, out
             out[i, q] = table[place, q] + factor * slopes[place, q]
 
 
+@compiled
+def add_powers(values, powers, weights, out):
+    """Add the sums over j and k of values[i, j] ** powers[k] · weights[k, c, j] to out[i, c]; powers are 1 or more."""
+    n, m = values.shape
+    square, product = np.empty_like(values[0]), np.empty_like(values[0])
+    for i in range(n):
+        for k in range(powers.size):
+            left, begun = powers[k], False
+            for j in range(m):
+                square[j] = values[i, j]
+            while left > 0:
+                if left & 1:
+                    for j in range(m):
+                        product[j] = product[j] * square[j] if begun else square[j]
+                    begun = True
+                left >>= 1
+                if left > 0:
+                    for j in range(m):
+                        square[j] = square[j] * square[j]
+            for c in range(out.shape[1]):
+                total = out[i, c]
+                for j in range(m):
+                    total += product[j] * weights[k, c, j]
+                out[i, c] = total
+
+
 # Random trees without labels (`vrspam.features.trees`). A tree is complete: node i has the children 2i + 1 and 2i + 2,
 # and a node that is not split sends all rows to the left. `codes` are whole numbers, the places of values among the
 # quantiles of their column or the numbers of categories; -1 is a missing value or an unknown category.

@@ -146,13 +146,13 @@ class Curves:
 
     @cached_property
     def _tables(self) -> dict[np.dtype, tuple[np.ndarray, np.ndarray]]:
-        """The table and its steps from node to node, in both precisions; one node is followed by itself."""
-        table = np.ascontiguousarray(np.vstack([self.table, self.table[-1:]]) if self.nodes.size == 1 else self.table)
-        steps = np.diff(table, axis=0)
-        return {
-            np.dtype(np.float64): (table, steps),
-            np.dtype(np.float32): (table.astype(np.float32), steps.astype(np.float32)),
-        }
+        """The table and its steps from node to node, in both precisions."""
+        return {np.dtype(kind): self._with_steps(self.table, np.dtype(kind)) for kind in (np.float64, np.float32)}
+
+    def _with_steps(self, table: np.ndarray, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
+        """Functions at the nodes, and their steps from node to node; one node is followed by itself."""
+        table = np.ascontiguousarray(np.vstack([table, table[-1:]]) if self.nodes.size == 1 else table)
+        return table.astype(dtype, copy=False), np.diff(table, axis=0).astype(dtype, copy=False)
 
     @cached_property
     def _nodes(self) -> dict[np.dtype, Nodes]:
@@ -166,23 +166,26 @@ class Curves:
 
     def write(self, values: np.ndarray, out: np.ndarray) -> None:
         """Fill `out` (rows × width) with the features of `values`."""
+        q = self.table.shape[1]
+        self._write(values, self._tables[out.dtype], out[:, :q])
+        if self.missing:
+            out[:, q] = np.isnan(values)
+
+    def _write(self, values: np.ndarray, table: tuple[np.ndarray, np.ndarray], out: np.ndarray) -> None:
+        """Fill `out` with functions that `_with_steps` has at the nodes."""
         from vrspam import kernels  # compiled code is loaded only when it is needed
 
-        q = self.table.shape[1]
         # Differences of such numbers may overflow in float32.
         if values.dtype == np.float32 and max(-self.nodes[0], self.nodes[-1]) > HALF_OF_FLOAT32:
             values = values.astype(np.float64)
         values = np.ascontiguousarray(values)
-        kernels.write_curves(values, *self._nodes[values.dtype], *self._tables[out.dtype], self.extend, out[:, :q])
-        if self.missing:
-            out[:, q] = np.isnan(values)
+        kernels.write_curves(values, *self._nodes[values.dtype], *table, self.extend, out)
 
     def add_products(self, values: np.ndarray, coefs: np.ndarray, out: np.ndarray) -> None:
         """Add the features of `values` times `coefs` (width × m) to `out` (rows × m): a sum of curves is a curve."""
         q = self.table.shape[1]
-        summed = Curves(self.nodes, self.table @ coefs[:q], self.labels, missing=False, extend=self.extend)
         part = np.empty_like(out)
-        summed.write(values, part)
+        self._write(values, self._with_steps(self.table @ coefs[:q], out.dtype), part)
         if self.missing:
             part[np.isnan(values)] = coefs[q]
         out += part

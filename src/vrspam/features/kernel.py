@@ -156,17 +156,22 @@ class KernelFeatures(LandmarkFeatures):
             self.whitening_ *= _unit(self._times_kernel(sample, self.whitening_))
             self.additive_scale_ = _unit(self.additive_.features_of(sample))
 
-    def _times_kernel(self, X, coefs: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-        """K(X, Z) @ coefs for the rows of X and the landmarks Z, in blocks of K that stay in the processor's cache."""
-        # -γ‖u - z‖² as one product: (u, ‖u‖², 1) · γ (2z, -1, -‖z‖²)
+    def exponents(self, X) -> tuple[np.ndarray, np.ndarray]:
+        """Two matrices whose product is -γ‖u(x) - u(z)‖² for the rows x of X and the landmarks z."""
+        # (u, ‖u‖², 1) · γ (2z, -1, -‖z‖²)
         ranks = self._encode(X)
         m, ones = self.landmarks_.shape[0], np.ones((len(ranks), 1), dtype=ranks.dtype)
         left = np.hstack([ranks, _squares(ranks), ones])
         right = self.gamma_ * np.hstack([2.0 * self.landmarks_, -np.ones((m, 1)), -_squares(self.landmarks_)])
-        right, factor = right.T.astype(left.dtype), Coefficients(coefs, left.dtype)
+        return left, right.T.astype(left.dtype)
+
+    def _times_kernel(self, X, coefs: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        """K(X, Z) @ coefs for the rows of X and the landmarks Z, in blocks of K that stay in the processor's cache."""
+        left, right = self.exponents(X)
+        factor = Coefficients(coefs, left.dtype)
         if out is None:
             out = np.empty((len(left), coefs.shape[1]), dtype=left.dtype)
-        for rows in frames.blocks(len(left), m, CACHED_ENTRIES):
+        for rows in frames.blocks(len(left), right.shape[1], CACHED_ENTRIES):
             kernel = left[rows] @ right
             factor.multiply(np.exp(kernel, out=kernel), out[rows])
         return out

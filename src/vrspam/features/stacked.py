@@ -11,10 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from vrspam._utils.warnings import CategoriesGrouped
 from vrspam.features.additive import AdditiveFeatures, LinearFeatures
-from vrspam.features.base import FeatureMap
+from vrspam.features.base import FEW_COEFS, FeatureMap
 from vrspam.features.encoders import Encoder
 from vrspam.features.kernel import KernelFeatures
 from vrspam.features.seen import SharedColumns
+from vrspam.features.side_by_side import group_kernels, products_of_kernels
 from vrspam.features.trees import TreeFeatures
 
 _PARTS: dict[str, type[FeatureMap]] = {
@@ -63,6 +64,7 @@ class StackedFeatures(FeatureMap):
 
     _parameter_constraints: dict = {"maps": [list, tuple]}
     maps_: list[FeatureMap]
+    _found_groups: list[list[int]] | None = None
 
     def __init__(self, maps: Sequence[FeatureMap]):
         self.maps = maps
@@ -76,7 +78,7 @@ class StackedFeatures(FeatureMap):
         return new
 
     def _take(self, maps: Sequence[FeatureMap]) -> None:
-        self.maps_ = list(maps)
+        self.maps_, self._found_groups = list(maps), None
         self.n_features_in_ = maps[0].n_features_in_
         if hasattr(maps[0], "feature_names_in_"):
             self.feature_names_in_ = maps[0].feature_names_in_
@@ -162,9 +164,29 @@ class StackedFeatures(FeatureMap):
         ndarray of shape (n_samples,) or (n_samples, m)
         """
         check_is_fitted(self, "maps_")
+        if coefs.reshape(len(coefs), -1).shape[1] <= FEW_COEFS:
+            return super().products(X, coefs)
         X = self._check(X, reset=False)
         found = [part.products(X, coefs[where]) for part, where in zip(self.maps_, self.map_slices_, strict=True)]
         return np.sum(found, axis=0)
+
+    def _few_width(self) -> int:
+        return max(part._few_width() for part in self.maps_)
+
+    def _block_products(self, X, coefs: np.ndarray) -> np.ndarray:
+        """Few products of one block; what maps of the same landmarks have in common is computed once."""
+        slices, total = self.map_slices_, np.zeros((X.shape[0], coefs.shape[1]), dtype=self.dtype_of(X))
+        for group in self._groups():
+            parts, some = [self.maps_[number] for number in group], [coefs[slices[number]] for number in group]
+            kernels = [part for part in parts if isinstance(part, KernelFeatures)]
+            total += products_of_kernels(kernels, X, some) if kernels[1:] else parts[0]._block_products(X, some[0])
+        return total
+
+    def _groups(self) -> list[list[int]]:
+        """The numbers of the maps, in groups of the same landmarks, found once."""
+        if self._found_groups is None:
+            self._found_groups = group_kernels(self.maps_)
+        return self._found_groups
 
     def get_feature_names_out(self, input_features=None) -> np.ndarray:
         """Return the name of each feature: the number of its map, and its name there.

@@ -16,7 +16,7 @@ from vrspam._utils.deprecation import renamed_parameter
 from vrspam._utils.messages import Parameter
 from vrspam._utils.warnings import UnseenValues, warn
 from vrspam.data import Chunks, DataError
-from vrspam.data.chunks import BrokenRow
+from vrspam.data.chunks import BrokenRow, read_ahead
 from vrspam.data.readers import Source
 from vrspam.data.readers.arrow_reader import type_kind
 from vrspam.tool.model import Model
@@ -162,7 +162,7 @@ def _write_scores(
     names = [f"'{name}" if escape and re.match(FORMULA, name) else copied_name(name) for name in keep] + [SCORE]
     names += ([PROBABILITY] if model.calibration is not None else []) + ([REASON] if reasons else [])
     with _writer(target) as write:
-        for block in model.score_chunks(chunks):
+        for block in read_ahead(model.score_chunks(chunks)):  # scored while the block before is written
             if block.broken and not reasons:
                 raise _RowWithoutScore
             copied = [block.kept.column(name) for name in keep]

@@ -1,0 +1,55 @@
+"""Tests of scores of several kernel maps at once: against the features of each map times its coefficients."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from vrspam import kernels
+from vrspam.features import AdditiveFeatures, KernelFeatures, StackedFeatures, TreeFeatures
+from vrspam.features.side_by_side import group_kernels
+
+
+def rows(n=400, seed=0):
+    X = np.random.default_rng(seed).standard_normal((n, 3))
+    X[3, 1] = np.nan
+    return X
+
+
+def kernel(bandwidth, additive=True, seed=0, **more):
+    return KernelFeatures(bandwidth=bandwidth, additive=additive, random_state=seed, n_landmarks=50, **more)
+
+
+@pytest.mark.parametrize("width", [1, 3])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_scores_are_those_of_the_features(width, dtype):
+    X = rows().astype(dtype)
+    maps = [AdditiveFeatures(), kernel(3.0), kernel(1.0), kernel(0.3), kernel(1.0, False), kernel(0.7, False)]
+    maps += [kernel(1.0, seed=5), kernel(1.0, max_additive=9), TreeFeatures(n_trees=20, n_landmarks=50, random_state=0)]
+    stacked = StackedFeatures(maps).fit(X)
+    assert stacked._groups() == [[0], [1, 2, 3, 4, 5, 7], [6], [8]]
+    coefs = np.random.default_rng(1).standard_normal((stacked.n_features_out_, width))
+    expected = stacked.transform(X).astype(np.float64) @ coefs
+    size = np.abs(expected).max()
+    np.testing.assert_allclose(
+        stacked.products(X, coefs), expected, atol=size * (1e-10 if dtype is np.float64 else 1e-3)
+    )
+    np.testing.assert_allclose(stacked.products(X, coefs[:, 0]), stacked.products(X, coefs)[:, 0], atol=1e-3 * size)
+
+
+def test_maps_read_from_a_file_are_grouped_too():
+    maps = [kernel(3.0), kernel(1.0)]
+    stacked = StackedFeatures(maps).fit(rows())
+    again = StackedFeatures.from_dict(stacked.to_dict())
+    assert group_kernels(again.maps_) == [[0, 1]]
+    coef = np.random.default_rng(1).standard_normal(stacked.n_features_out_)
+    np.testing.assert_array_equal(again.products(rows(seed=2), coef), stacked.products(rows(seed=2), coef))
+
+
+def test_powers_are_added_up():
+    rng = np.random.default_rng(0)
+    values, powers = rng.random((7, 5)), np.array([1, 2, 9, 100])
+    weights, out = rng.standard_normal((4, 2, 5)), rng.standard_normal((7, 2))
+    expected = out + sum(values ** int(power) @ weights[k].T for k, power in enumerate(powers))
+    kernels.add_powers(values, powers, weights, out)
+    np.testing.assert_allclose(out, expected, rtol=1e-12)
