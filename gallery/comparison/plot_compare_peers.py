@@ -168,5 +168,5 @@ plt.show()
 # What each explains
 # ------------------
 
-for name, (_, explains) in models.items():
-    print(f"{name:25} {explains}")
+for name in models:
+    print(f"{name:25} {models[name][1]}")
