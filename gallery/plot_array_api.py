@@ -67,3 +67,4 @@ print(f"certificates: {float(model.gap_):.0e} and {plain.gap_:.0e}; cross-valida
 _, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
 plot_coefficients(model, ax=left)
 plot_cv(tuned, ax=right)
+plt.show()

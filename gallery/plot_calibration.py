@@ -45,6 +45,7 @@ for levels_off, line in zip((False, True), axes, strict=True):
         print(f"  Brier {brier_score_loss(y_new, probability):.4f}  AUC {roc_auc(y_new, probability):.4f}")
         plot_reliability(y_new, probability, ax=ax)
         ax.set_title(f"{name}, truth: {title}", fontsize="medium")
+plt.show()
 
 # %%
 # Where the truth is logistic, the sigmoid is as good as logistic regression, which was made for it, and the isotonic

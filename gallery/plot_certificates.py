@@ -64,3 +64,4 @@ for name, rows, style in (("standardised", X, "o-"), ("in other units", raw, "s-
     print(f"{name}: no certificate is above {max(fit.gap_ for fit in fits):.0e}")
 right.set(xlabel="l2", ylabel="AUC on test rows", title="certified optima of ten objectives")
 right.legend()
+plt.show()

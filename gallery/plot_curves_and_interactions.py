@@ -43,6 +43,7 @@ print(f"{fails.mean():.0%} fail; cross-validated AUC {model.corrected_score_:.3f
 # rows with that value.
 
 plot_shapes(model, figure=plt.figure())
+plt.show()
 
 # %%
 # Interactions
@@ -54,6 +55,7 @@ plot_shapes(model, figure=plt.figure())
 for pair, share in model.interactions_.items():
     print(f"{' and '.join(pair)}: {share:.1%} of the variance of the score")
 plot_interactions(model, figure=plt.figure())
+plt.show()
 
 # %%
 # One row
@@ -62,3 +64,4 @@ plot_interactions(model, figure=plt.figure())
 
 riskiest = table.iloc[[model.decision_function(table).argmax()]]
 plot_contributions(model, riskiest)
+plt.show()

@@ -57,6 +57,7 @@ for (name, values), style in zip(aucs.items(), ("-", "--", "-."), strict=True):
 ax.axvline(CHANGE, color="grey", linestyle=":", label="the rule changes")
 ax.set(xlabel=f"batch of {BATCH} rows", ylabel="AUC, before learning from the batch")
 ax.legend(loc="lower left")
+plt.show()
 
 # %%
 # Before the change the three rank alike: here forgetting costs next to nothing. Right after it all three are near

@@ -35,6 +35,7 @@ odds = 0.06 * (table["age"] - 55) + 0.015 * (table["cholesterol"].fillna(200) - 
 sick = odds + rng.logistic(size=len(table)) > 2.4
 model = AUCClassifierCV(features="additive").fit(table, sick)
 plot_shapes(model, figure=plt.figure())
+plt.show()
 
 # %%
 # Three forms
@@ -71,3 +72,4 @@ for ax, (name, values) in zip(axes, scores.items(), strict=True):
     ax.set(title=name, xlabel="score of the model")
 axes[0].set_ylabel("score of the exported form")
 print("\n".join(to_python(model).splitlines()[:6]))
+plt.show()

@@ -41,8 +41,8 @@ def customers(rows: int, seed: int) -> pd.DataFrame:
 
 
 folder = Path(tempfile.mkdtemp())
-for seed, name in enumerate(("customers.csv", "next-year.csv")):
-    customers(4000, seed).to_csv(folder / name, index=False)
+customers(4000, 0).to_csv(folder / "customers.csv", index=False)
+customers(4000, 1).to_csv(folder / "next-year.csv", index=False)
 
 # %%
 # Train
@@ -69,11 +69,11 @@ print(f"a letter to {called.mean():.0%} of them reaches {called[leaves].mean():.
 _, (left, right) = plt.subplots(1, 2, figsize=(10, 4.4), layout="constrained")
 plot_roc(leaves, {"next year": scores}, ax=left)
 plot_scores(leaves, scores, threshold=best.threshold, names=("stay", "leave"), ax=right)
+plt.show()
 
 # %%
 # A page to mail
 # --------------
 # One HTML file, with a slider; the command is ``vrspam report customers.csv --target leaves``.
-
 path = report_page(report, data_name="customers.csv").write(folder / "report.html")
 print(f"{path.name}: {path.stat().st_size / 1024:.0f} KB")

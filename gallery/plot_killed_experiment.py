@@ -65,6 +65,7 @@ ax.step(*zip(*stored, (time.monotonic() - beginning, len(last)), strict=True), w
 ax.axvline(killed, color="tab:red", linestyle="--", label="killed, and started again")
 ax.set(xlabel="seconds", ylabel="runs stored", ylim=(0, None))
 ax.legend(loc="upper left")
+plt.show()
 
 # %%
 # The table is made from the stored rows alone: mean test AUC beside that of the exact optimum.

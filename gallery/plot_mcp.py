@@ -65,3 +65,4 @@ for ax, penalty in zip(axes, penalties, strict=True):
     ax.axvline(chosen[penalty], color="black", linestyle=":")
     ax.set(title=penalty, xlabel="l1, the strength of the penalty")
 axes[0].set_ylabel("coefficient")
+plt.show()

@@ -61,3 +61,4 @@ reach = np.array([[auc.auc - auc.low, auc.high - auc.auc] for auc in found.value
 ax.errorbar(middle, places, xerr=reach, fmt="o", capsize=3)
 ax.set_yticks(places, found)
 ax.set_xlabel("AUC, with its 95 % interval")
+plt.show()

@@ -71,3 +71,4 @@ for name, model in (("squared", squared), ("squared hinge", hinge)):
 _, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 ax.plot(np.maximum(l1s, 5e-4), np.array(coefs), "o-", markersize=3)
 ax.set(xscale="log", xlabel="l1 (0 is drawn at 0.0005)", ylabel="coefficients of ten columns")
+plt.show()

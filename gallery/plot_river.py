@@ -66,3 +66,4 @@ for (name, values), style in zip(aucs.items(), ("-", "--", "-."), strict=True):
 ax.axvline(CHANGE, color="grey", linestyle=":", label="the rule changes")
 ax.set(xlabel="row", ylabel="AUC of the last 1,000 rows")
 ax.legend(loc="lower left")
+plt.show()

@@ -53,6 +53,7 @@ for (whole, part_of_it), harmless in zip(axes, (0.15, 0.0), strict=True):
     plot_roc(sick_new, scores, ax=part_of_it).legend().remove()
     part_of_it.set(xlim=(0, MAX_FPR), ylim=(0.4, 1), aspect="auto", title="the part that counts")
     whole.set_title(title)
+plt.show()
 
 # %%
 # With the harmless condition the top of the list is ranked a little better by the model that was trained on it. Most of

@@ -57,3 +57,4 @@ left.set(xlabel="digit", ylabel="1 - AUC against the rest (lower is better)", xt
 left.legend()
 ConfusionMatrixDisplay.from_predictions(y_test, model.predict(X_test), ax=right, colorbar=False, cmap="Blues")
 right.set_title("OneVsRestAUC, calibrated: likeliest digit")
+plt.show()

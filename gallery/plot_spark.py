@@ -74,3 +74,4 @@ _, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
 meaning = "coefficient, for one unit of the column" if has_spark else "standard deviation of what the column adds"
 plot_coefficients(weights, label=meaning, ax=left)
 plot_reliability(scored["leaves"], scored["probability"], ax=right)
+plt.show()

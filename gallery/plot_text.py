@@ -66,3 +66,4 @@ print(f"of the 12 words that matter, {np.isin(names, TELLING).sum()} are among t
 _, (left, right) = plt.subplots(1, 2, figsize=(10, 5), layout="constrained")
 plot_coefficients(names, coef[top], label="coefficient", ax=left)
 plot_roc(y_test, scores, ax=right)
+plt.show()

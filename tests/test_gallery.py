@@ -38,6 +38,7 @@ def run(tmp_path, monkeypatch, capsys):
         with mock.patch.dict(os.environ, MPLBACKEND="Agg"), warnings.catch_warnings(), plt.rc_context():
             warnings.simplefilter("error", UserWarning)
             warnings.simplefilter("error", RuntimeWarning)
+            warnings.filterwarnings("ignore", "FigureCanvasAgg is non-interactive")  # plt.show() has no screen here
             for old_name in (DeprecationWarning, FutureWarning):  # what the example itself calls
                 warnings.filterwarnings("error", category=old_name, module="__main__")
             variables = runpy.run_path(str(GALLERY / f"{name}.py"), run_name="__main__")
