@@ -16,7 +16,6 @@ import pandas as pd
 from vrspam.metrics import roc_auc_ci
 from vrspam.plotting import plot_roc, plot_scores
 from vrspam.tool import make_report, report_page, score_file
-from vrspam.tool.fitting import Plan
 
 # %%
 # The table
@@ -48,9 +47,9 @@ customers(4000, 1).to_csv(folder / "next-year.csv", index=False)
 # Train
 # -----
 # Every row is scored by a model that has not seen it, and the AUC is corrected for the choice of the penalty. To lose a
-# customer is as bad as 10 letters in vain: the threshold follows. (Without ``plan`` more kinds of models compete.)
+# customer is as bad as 10 letters in vain: the threshold follows. (Without ``features`` more kinds of models compete.)
 
-report = make_report(folder / "customers.csv", "leaves", plan=Plan(features="additive"), cost_ratio=10)
+report = make_report(folder / "customers.csv", "leaves", features="additive", cost_ratio=10)
 expected, held_out, best = report.expected, report.evaluation, report.evaluation.thresholds["cost"]
 print(f"{held_out.positives} of {held_out.n} customers leave")
 print(f"AUC to expect of new customers: {expected.auc:.3f} [{expected.low:.3f}, {expected.high:.3f}]")
