@@ -19,18 +19,31 @@ ROOMS = {
     "vrspam.export": "Export",
     "vrspam.theory": "Theory",
 }
+FOR_EXTENSIONS = {
+    "vrspam.objective": "Losses and penalties",
+    "vrspam.solvers": "Solvers",
+    "vrspam.model_selection": "Cross-validation",
+    "vrspam.inspection": "Readings of a score",
+    "vrspam.selection": "The choice of a point of a grid",
+    "vrspam.trusted": "Loading with skops",
+}
 
 
 def public_names(room: str) -> list[str]:
     """What users import from a room."""
-    return sorted((name for name in importlib.import_module(room).__all__ if name[0] != "_"), key=str.lower)
+    names = getattr(importlib.import_module(room), "__all__", [])
+    return sorted((name for name in names if name[0] != "_"), key=str.lower)
 
 
 def write_api_pages(folder: Path) -> None:
     """Write a page for each room, with a table of its names, for autosummary to make their pages from."""
     folder.mkdir(exist_ok=True)
-    for room, title in ROOMS.items():
+    others = {room: title for room, title in FOR_EXTENSIONS.items() if public_names(room)}
+    for room, title in (ROOMS | others).items():
         _write_if_changed(folder / f"{room}.rst", _page(room, title))
+    head = ["For extensions", "=" * 14, "", "Rooms for those who add to the package; most of their names may change."]
+    toctree = ["", ".. toctree::", "   :maxdepth: 1", "", *(f"   {room}" for room in others)]
+    _write_if_changed(folder / "for_extensions.rst", "\n".join([*head, *toctree]) + "\n")
 
 
 def import_spark_estimators() -> None:

@@ -16,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from api_pages import belongs_to_vrspam, import_spark_estimators, write_api_pages
 from docstrings import as_rst
 from name_links import LinkPublicNames
+from root_files import read_source
 
 project = "vrspam"
 author = "vrspam contributors"
@@ -102,6 +103,7 @@ def setup(app: Any) -> None:
     """Write the pages of the reference before Sphinx looks for its sources."""
     import_spark_estimators()
     app.add_transform(LinkPublicNames)
+    app.connect("source-read", read_source)
     app.connect("config-inited", lambda app, config: write_api_pages(Path(app.srcdir) / "api"))
     app.connect("autodoc-skip-member", lambda app, what, name, member, skip, options: skip or not_ours(name, member))
     app.connect("autodoc-process-docstring", to_rst, priority=100)  # before numpydoc
