@@ -35,8 +35,8 @@ def public_names(room: str) -> list[str]:
     return sorted((name for name in names if name[0] != "_"), key=str.lower)
 
 
-def write_api_pages(folder: Path) -> None:
-    """Write a page for each room, with a table of its names, for autosummary to make their pages from."""
+def write_api_pages(folder: Path) -> list[str]:
+    """Write a page for each room, with a table of its names; return the pages for autosummary."""
     folder.mkdir(exist_ok=True)
     others = {room: title for room, title in FOR_EXTENSIONS.items() if public_names(room)}
     for room, title in (ROOMS | others).items():
@@ -44,6 +44,7 @@ def write_api_pages(folder: Path) -> None:
     head = ["For extensions", "=" * 14, "", "Rooms for those who add to the package; most of their names may change."]
     toctree = ["", ".. toctree::", "   :maxdepth: 1", "", *(f"   {room}" for room in others)]
     _write_if_changed(folder / "for_extensions.rst", "\n".join([*head, *toctree]) + "\n")
+    return [f"api/{room}.rst" for room in ROOMS | others]
 
 
 def import_spark_estimators() -> None:
