@@ -16,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from api_pages import belongs_to_vrspam, import_spark_estimators, write_api_pages
 from docstrings import as_rst
 from name_links import LinkPublicNames
+from root_files import read_source
 
 project = "vrspam"
 author = "vrspam contributors"
@@ -45,7 +46,6 @@ myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 4
 
 # The reference: one page for every public name.
-autosummary_generate = True
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 toc_object_entries_show_parents = "hide"
@@ -102,9 +102,15 @@ def setup(app: Any) -> None:
     """Write the pages of the reference before Sphinx looks for its sources."""
     import_spark_estimators()
     app.add_transform(LinkPublicNames)
-    app.connect("config-inited", lambda app, config: write_api_pages(Path(app.srcdir) / "api"))
+    app.connect("source-read", read_source)
+    app.connect("config-inited", write_reference)
     app.connect("autodoc-skip-member", lambda app, what, name, member, skip, options: skip or not_ours(name, member))
     app.connect("autodoc-process-docstring", to_rst, priority=100)  # before numpydoc
+
+
+def write_reference(app: Any, config: Any) -> None:
+    """Write the pages of rooms, and name them, so that a build that goes on from an earlier one sees new ones."""
+    config.autosummary_generate = write_api_pages(Path(app.srcdir) / "api")
 
 
 def not_ours(name: str, member: Any) -> bool | None:

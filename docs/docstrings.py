@@ -17,6 +17,8 @@ def as_rst(lines: list[str]) -> list[str]:
 
     >>> as_rst(["The gap bounds F(coef_) - min F:", "", "    |F| ≤ gap_"])
     ['The gap bounds F(coef\\\\_) - min F:', '', '::', '', '    |F| ≤ gap_']
+    >>> as_rst(["The optimum is w*."])
+    ['The optimum is w\\\\*.']
     >>> print("\\n".join(as_rst(["| map | score |", "|---|---|", "| `A` | a |b| sum |"])))
     .. list-table::
        :header-rows: 1
@@ -66,10 +68,12 @@ def _marked(row: list[str]) -> list[tuple[bool, str]]:
 
 
 def _escaped(text: str) -> str:
-    """Outside code: no substitutions, no targets, and pages as links."""
+    """Outside code: no substitutions, no targets, no emphasis that does not end, and pages as links."""
     parts = CODE.split(text)
     parts[::2] = [
         PAGE.sub(r":doc:`\1 </\1>`", NAME_THAT_ENDS_IN_UNDERSCORE.sub(r"\\_", part.replace("|", r"\|")))
         for part in parts[::2]
     ]
+    if sum(part.count("*") for part in parts[::2]) % 2:
+        parts[::2] = [part.replace("*", r"\*") for part in parts[::2]]
     return "".join(parts)

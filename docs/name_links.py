@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from api_pages import ROOMS, public_names
+from api_pages import FOR_EXTENSIONS, ROOMS, public_names
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.transforms import SphinxTransform
@@ -12,8 +12,9 @@ from sphinx.transforms import SphinxTransform
 
 def targets() -> dict[str, str]:
     """The full name of each public name, by itself and with its room; of two rooms the first has it."""
-    found = {room: room for room in ROOMS}
-    for room in ROOMS:
+    rooms = [room for room in (*ROOMS, *FOR_EXTENSIONS) if public_names(room)]
+    found = {room: room for room in rooms}
+    for room in rooms:
         for name in public_names(room):
             found.setdefault(name, f"{room}.{name}")
             found[f"{room}.{name}"] = f"{room}.{name}"
