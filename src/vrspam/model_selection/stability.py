@@ -43,8 +43,9 @@ def stable_share(rows: Rows, splits: Sequence[Split], keep: KeptRows, coefs: np.
     """
     overlap = _overlap([split.train for split in splits], rows.X.shape[0])
     beyond, room = 0.0, 0.0
-    for number, (split, fold) in enumerate(zip(splits, keep.folds, strict=True)):
-        scores = scores_of(rows.X, split.validation[fold.places], coefs)
+    places = [split.validation[fold.places] for split, fold in zip(splits, keep.folds, strict=True)]
+    found = np.split(scores_of(rows.X, np.concatenate(places), coefs), np.cumsum([part.size for part in places])[:-1])
+    for number, (scores, fold) in enumerate(zip(found, keep.folds, strict=True)):
         correlation = _correlation_within_classes(scores, fold, number)
         others = np.isfinite(correlation) & (np.arange(len(splits)) != number)
         beyond += float(np.sum(correlation[others] - overlap[number, others]))
