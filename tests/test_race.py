@@ -17,6 +17,8 @@ from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures, Tr
 from vrspam.model_selection import race as room
 from vrspam.model_selection.cross_validate import GridSearch
 from vrspam.model_selection.folds import Split, make_splits
+from vrspam.model_selection.sources import RowsInMemory
+from vrspam.moments import ClassMoments
 from vrspam.tool.fitting import TableClassifier
 
 SEARCH = GridSearch("auto", (0.0,), 1e-8, 1000, None)
@@ -113,6 +115,38 @@ def test_a_fit_lists_all_maps_and_says_how_many_rows_each_was_compared_on():
     assert np.isfinite(model.corrected_score_)
     alone = AUCClassifierCV(features={table["features"][chosen]: maps[table["features"][chosen]]}, cv=3, random_state=0)
     np.testing.assert_allclose(alone.fit(X, y).decision_function(X[:9]), model.decision_function(X[:9]))
+
+
+@pytest.mark.usefixtures("_small_race")
+def test_finalists_of_very_many_rows_meet_on_a_larger_part(monkeypatch):
+    for name, value in (("FINALISTS", 2), ("STILL", 0.0), ("AGAIN_FROM_ROWS", 800), ("AGAIN_ROWS", 500)):
+        monkeypatch.setattr(room, name, value)
+    X, y = waves()
+    maps = {"lines": LinearFeatures(), "curves": AdditiveFeatures(), "again lines": LinearFeatures()}
+    found, _ = run(X, y, maps)
+    assert list(found.finalists) == ["curves"]
+    assert sorted(other.n_rows for other in found.others.values()) == [300, 500]
+    monkeypatch.setattr(room, "AGAIN_FROM_ROWS", 1_000)
+    assert len(run(X, y, maps)[0].finalists) == 2
+
+
+@pytest.mark.parametrize("maps", ["additive", ["standardized", "additive", "kernel 1"]])
+def test_scores_of_held_out_rows_are_the_same_kept_and_computed_again(maps, monkeypatch):
+    X, y = waves(300)
+    kept = AUCClassifierCV(features=maps, cv=3, random_state=0).fit(X, y)
+    monkeypatch.setattr("vrspam.model_selection.cross_validate.OF_ROWS_BYTES", 0)
+    again = AUCClassifierCV(features=maps, cv=3, random_state=0).fit(X, y)
+    assert np.ptp(again.out_of_fold_.scores) > 0.1
+    np.testing.assert_allclose(kept.out_of_fold_.scores, again.out_of_fold_.scores, rtol=1e-9, atol=1e-12)
+
+
+def test_moments_of_all_rows_are_gathered_once_where_folds_leave_rows_out():
+    X, y = waves(300)
+    splits = make_splits(5, Rows(X, y, None), np.unique(y), None, 0)[:2]
+    source = RowsInMemory(Rows(X, y, None), splits, np.unique(y))
+    assert source.total == ClassMoments.from_data(X, y)
+    for fold, (train, _) in enumerate(splits):
+        assert source.training_moments(fold) == ClassMoments.from_data(X[train], y[train])
 
 
 def test_progress_goes_to_the_standard_error_stream(capsys):

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from vrspam._utils.warnings import CategoriesGrouped
+from vrspam.features import frames
 from vrspam.features.additive import AdditiveFeatures, LinearFeatures
 from vrspam.features.base import FEW_COEFS, FeatureMap
 from vrspam.features.encoders import Encoder
@@ -21,6 +22,8 @@ from vrspam.features.trees import TreeFeatures
 _PARTS: dict[str, type[FeatureMap]] = {
     kind.__name__: kind for kind in (LinearFeatures, AdditiveFeatures, KernelFeatures, TreeFeatures)
 }
+
+SHARED_COEFS = 8  # up to this many columns of coefficients maps of the same landmarks are multiplied together
 
 
 class StackedFeatures(FeatureMap):
@@ -164,14 +167,17 @@ class StackedFeatures(FeatureMap):
         ndarray of shape (n_samples,) or (n_samples, m)
         """
         check_is_fitted(self, "maps_")
-        if coefs.reshape(len(coefs), -1).shape[1] <= FEW_COEFS:
-            return super().products(X, coefs)
         X = self._check(X, reset=False)
-        found = [part.products(X, coefs[where]) for part, where in zip(self.maps_, self.map_slices_, strict=True)]
-        return np.sum(found, axis=0)
-
-    def _few_width(self) -> int:
-        return max(part._few_width() for part in self.maps_)
+        columns = coefs.reshape(len(coefs), -1)
+        if columns.shape[1] > SHARED_COEFS:
+            found = [part.products(X, coefs[where]) for part, where in zip(self.maps_, self.map_slices_, strict=True)]
+            return np.sum(found, axis=0)
+        few = columns.shape[1] <= FEW_COEFS
+        width = max(part._few_width() if few else part.n_features_out_ for part in self.maps_)
+        parts = []
+        for rows in frames.blocks(X.shape[0], width):
+            parts.append(self._block_products(frames.rows_of(X, rows), columns))
+        return np.concatenate(parts).reshape(X.shape[0], *coefs.shape[1:])
 
     def _block_products(self, X, coefs: np.ndarray) -> np.ndarray:
         """Few products of one block; what maps of the same landmarks have in common is computed once."""
