@@ -122,7 +122,10 @@ CLASSES = [
     for name in NAMES
     if name.startswith(("vrspam.features.", "vrspam.distributed.", "vrspam.online.")) or name.count(".") == 1
 ]
-FOR_THE_ROOMS = {"collapsed", "dtype_of", "features_of", "holding_no_rows", "learn", "of_fitted", "products"}  # of maps
+FOR_THE_ROOMS = {  # of maps and moments
+    *("collapsed", "dtype_of", "exponents", "features_of", "holding_no_rows", "learn", "of_device_rows", "of_fitted"),
+    "products",
+}
 
 
 @pytest.mark.parametrize("name", CLASSES)

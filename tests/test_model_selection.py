@@ -191,7 +191,7 @@ def test_the_table_shows_the_point_that_is_taken(monkeypatch):
         36: [[[0.84, 1.00]], [[0.70, 0.70]]],  # curves: mean 0.92 with standard error 0.08
     }
 
-    def given_scores(source, search, *, keep_coefs):
+    def given_scores(source, search, *, keep_coefs, held_out=()):
         auc = np.array(given[source.rows.X.shape[1]])
         nothing = np.zeros(auc.shape)
         grid = {"l2": np.array([0.1, 1.0]), "l1": np.array([0.0])}

@@ -130,7 +130,7 @@ def test_a_file_of_numbers_says_what_training_did_not_have(tmp_path):
     rows[:6, 2] *= 1e3
     rows[:, 3] = np.nan
     np.save(tmp_path / "b.npy", rows)
-    with pytest.warns(UnseenValues, match="differ from those of training") as said:
+    with pytest.warns(UnseenValues, match="Compared with training") as said:
         predict(model, tmp_path / "b.npy", tmp_path / "s.csv")
     (words,) = [str(warning.message) for warning in said]
     assert "column '2' is far outside the range of training, " in words
