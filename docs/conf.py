@@ -57,7 +57,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../gallery",
     "gallery_dirs": "auto_examples",
     "filename_pattern": r"\.py$",  # every example runs
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": "gallery_order.GalleryOrder",
     "abort_on_example_error": True,
     "download_all_examples": False,
     "show_memory": False,
