@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from numbers import Integral
 from typing import Any, Self
 
@@ -45,7 +45,6 @@ class FeatureMap(DocumentationLink, TransformerMixin, BaseEstimator):
     max_categories: int
     max_rows: int
     random_state: Any
-    _known_slices: tuple[list[Encoder] | None, list[slice]] = (None, [])  # `column_slices_` of these encoders
     _n_rows: int  # of fit, those of weight 0 left out
     _read_columns: tuple[Any, ...] | None = None  # of the frame that an estimator made this map's columns of
     _parameter_constraints: dict = {
@@ -261,12 +260,8 @@ class FeatureMap(DocumentationLink, TransformerMixin, BaseEstimator):
     @property
     def column_slices_(self) -> list[slice]:
         """Where the features of each column are."""
-        encoders, slices = self._known_slices
-        if encoders is not self.encoders_:
-            stops = np.cumsum([0, *(encoder.width for encoder in self.encoders_)]).tolist()
-            slices = [slice(start, stop) for start, stop in pairwise(stops)]
-            self._known_slices = self.encoders_, slices
-        return slices
+        stops = list(accumulate((encoder.width for encoder in self.encoders_), initial=0))
+        return [slice(start, stop) for start, stop in pairwise(stops)]
 
     @property
     def n_features_out_(self) -> int:

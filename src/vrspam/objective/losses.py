@@ -16,6 +16,7 @@ Both terms of f are ≥ 0, so neither f nor ∇f suffers from cancellation.
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
@@ -24,10 +25,12 @@ import numpy as np
 from scipy import sparse
 
 from vrspam._utils import array_api
+from vrspam._utils.blas import blas_thread_count, blas_threads
 from vrspam.moments import ClassMoments
 from vrspam.objective.rounding import LossErrors
 
-BLOCK_BYTES = 1 << 22  # rows converted, or centred, at once
+BLOCK_BYTES = 1 << 20  # rows converted, or centred, at once: they stay in the cache of a core
+THREAD_ENTRIES = 1 << 22  # of a table from which on several threads convert it
 FAR = 1e4  # offset over spread of rows that are centred before they are multiplied
 
 
@@ -88,14 +91,8 @@ class WithinProducts:
         means = self.means if self.offsets is None else self.offsets
         shift = (means @ w)[self.side]
         if self._by_blocks:
-            width = self.X.nnz // max(self.side.size, 1) if self._is_sparse else w.size
-            step = max(1, BLOCK_BYTES // (8 * max(width, 1)))
-            scores, back = np.empty(self.side.size), np.zeros(w.size)
-            for start in range(0, self.side.size, step):
-                rows = slice(start, start + step)
-                block = self._centred(self.X[rows].astype(np.float64))  # always a copy
-                scores[rows] = block @ w - shift[rows]
-                back += block.T @ (self.share[rows] * scores[rows])
+            scores = np.empty(self.side.size)
+            back = self._block_products(w, shift, scores)
             residual = self.share * scores
         else:
             scores = self.X @ w - shift
@@ -103,6 +100,28 @@ class WithinProducts:
             back = self._transposed @ residual
         product = back - np.bincount(self.side, weights=residual, minlength=2) @ means
         return product, float(residual @ scores)
+
+    def _block_products(self, w: np.ndarray, shift: np.ndarray, scores: np.ndarray) -> np.ndarray:
+        """Write the scores of all rows, less `shift`, and return Xᵀr; several threads share a large table."""
+        n = self.side.size
+        width = self.X.nnz // max(n, 1) if self._is_sparse else w.size
+        step = max(1, BLOCK_BYTES // (8 * max(width, 1)))
+
+        def part(first: int, last: int) -> np.ndarray:
+            back = np.zeros(w.size)
+            for start in range(first, last, step):
+                rows = slice(start, min(start + step, last))
+                block = self._centred(self.X[rows].astype(np.float64))  # always a copy
+                scores[rows] = block @ w - shift[rows]
+                back += block.T @ (self.share[rows] * scores[rows])
+            return back
+
+        threads = blas_thread_count() if n * width >= THREAD_ENTRIES and not self._is_sparse else 1
+        if threads == 1:
+            return part(0, n)
+        edges = [n * number // threads for number in range(threads + 1)]
+        with blas_threads(1), ThreadPoolExecutor(threads, "vrspam products") as pool:
+            return np.sum(list(pool.map(part, edges[:-1], edges[1:])), axis=0)
 
     def _centred(self, block):
         """block - centre; the block may be overwritten."""
