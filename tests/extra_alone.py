@@ -6,6 +6,7 @@ all extras.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -102,6 +103,7 @@ def spark(folder: Path) -> None:
 
     from vrspam.distributed import SparkAUCClassifierCV
 
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else workers take the python of PATH
     session = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
     frame = session.createDataFrame(pd.DataFrame(X, columns=list("abcd")).assign(y=y))
     model = SparkAUCClassifierCV(cv=3).fit(frame, "y")
