@@ -60,6 +60,24 @@ def test_an_example_is_short_and_says_what_one_learns(path):
     assert "# %%" in text
 
 
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_a_figure_is_finished_in_the_cell_that_makes_it(path):
+    """The site takes the figures of each cell; what a later cell drew would be missing there."""
+    earlier: set[str] = set()
+    for cell in re.split("^# %%.*\n", path.read_text("utf-8"), flags=re.MULTILINE):
+        tree = ast.parse(cell)
+        assigned = [node for node in ast.walk(tree) if isinstance(node, ast.Assign)]
+        figures = [node for node in assigned if re.match(r"plt\.(subplots|figure)\(", ast.unparse(node.value))]
+        made = {name for node in figures for target in node.targets for name in names_in(target)} - {"_"}
+        assert not (earlier - made) & names_in(tree)
+        earlier |= made
+
+
+def names_in(tree: ast.AST) -> set[str]:
+    """The variables of some code."""
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+
+
 @pytest.mark.parametrize("name", [path.stem for path in EXAMPLES])
 def test_an_example_runs_and_draws(name, run):
     variables, figures, printed = run(name)
