@@ -14,7 +14,7 @@ from exact_oracle import ExactProblem, as_integers, power
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from vrspam import AUCClassifier, ClassMoments, SlidingMoments, coef_path
+from vrspam import AUCClassifier, ClassMoments, SlidingMoments, VRSPAMClassifier, coef_path
 from vrspam.estimators import exact
 from vrspam.objective import ElasticNet, Objective, SquaredPairLoss, losses
 from vrspam.solvers import solve
@@ -369,6 +369,24 @@ def test_sparse_rows_far_from_the_origin_are_certified(block_bytes):
 def test_the_objective_of_sparse_rows_whose_scores_cancel():
     """A problem that `make fuzz` found: means near 1e15, and F(w) of 1e-8."""
     assert fuzz.run_case(215641, True, Counter()) == []
+
+
+def test_the_objective_of_a_stochastic_method_whose_scores_cancel():
+    """A problem that `make fuzz` found: a constant column at 1e8 whose coefficient is 1e7, by rounding alone."""
+    assert fuzz.run_case(3994, True, Counter()) == []
+
+
+def test_a_measurement_on_centred_rows_replaces_a_coarse_one():
+    """The last entry of the history too, so that it stays the history of what is stored."""
+    rng = np.random.default_rng(1)
+    X, y = np.array([0.0, 1e13]) + rng.standard_normal((50, 2)), np.arange(50) % 4 == 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = VRSPAMClassifier(l2=1e-3, max_iter=2, random_state=0).fit(X, y)
+    value = float(ExactProblem(X, y).value(model.coef_[0], 1e-3, 0.0))
+    assert model.objective_ == pytest.approx(value, rel=1e-9)
+    assert model.history_["objective"][-1] == model.objective_
+    assert model.history_["gap"][-1] == model.gap_
 
 
 def test_the_fuzz_can_fail():

@@ -16,6 +16,7 @@ from vrspam.moments import ClassMoments
 from vrspam.objective import AUTO_L2_SHARE, Objective
 from vrspam.solvers.base import Solution, run
 from vrspam.solvers.online import OnlineMethod, ShuffledEpochs, diverged, kernel_rows, largest_square
+from vrspam.solvers.refine import measured_on_centred_rows
 
 STREAM_CONSTRAINTS: dict = {
     "l2": PENALTY_CONSTRAINTS["l2"],
@@ -126,6 +127,7 @@ class StreamClassifierBase(AUCClassifierBase):
             solution = run(epochs, objective, tol=self.tol or 0.0, max_iter=self.max_iter)
         if not solution.value <= DIVERGED * objective.scale:
             raise error()
+        solution = measured_on_centred_rows(objective, solution, rows, moments, tol=self.tol or 0.0)
         return self._store(
             solution,
             moments.classes,

@@ -15,6 +15,7 @@ from vrspam.estimators.base import CHOSEN_PENALTY, PENALTY_CONSTRAINTS, AUCClass
 from vrspam.moments import ClassMoments
 from vrspam.objective import PenaltyFamily
 from vrspam.solvers.base import run, target_gap
+from vrspam.solvers.refine import measured_on_centred_rows
 from vrspam.solvers.row_gradients import TrainingRows
 from vrspam.solvers.vrspam import VRSPAM, extrapolates, objective_on_rows, variant_that_runs
 
@@ -214,6 +215,7 @@ class VRSPAMClassifier(AUCClassifierBase):
             solution = run(solver, objective, tol=self.tol, max_iter=self.max_iter, callback=line)
         if self.step_size != "auto" and solution.value > objective.scale:
             raise solver.diverged(objective)
+        solution = measured_on_centred_rows(objective, solution, data, moments, tol=self.tol)
         return self._store(solution, moments.classes, moments.means, l2, variant_=variant)
 
 

@@ -1,4 +1,4 @@
-"""Improve a solution found from moments, by products with the rows themselves.
+"""Improve a solution found from moments, or measure one again, by products with the rows themselves.
 
 Moments of float32 rows are coarse, and all moments square what is small in the rows. Products with the rows are
 accurate, so the gradient they give certifies a solution that the moments could not. Where it is not good enough, the
@@ -11,8 +11,12 @@ refinement, for any penalty):
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
+from vrspam._utils.validation import Rows
+from vrspam.moments import ClassMoments
 from vrspam.objective import Objective, SquaredPairLoss
 from vrspam.solvers import solve
 from vrspam.solvers.base import Solution, certify
@@ -22,10 +26,34 @@ ENOUGH_PROGRESS = 0.25  # of the gap, in one round: with less, further rounds ar
 ACCURATE_VALUE = 1e-8  # relative error of F that is good enough
 
 
+def knows_value(objective: Objective, solution: Solution) -> bool:
+    """Whether F is known to a relative error of 1e-8."""
+    error = objective.loss.value_error(solution.w, solution.value - objective.penalty.value(solution.w))
+    return error <= ACCURATE_VALUE * abs(solution.value)
+
+
 def is_accurate(objective: Objective, solution: Solution) -> bool:
     """Whether the certificate is reached, and F known to a relative error of 1e-8."""
-    error = objective.loss.value_error(solution.w, solution.value - objective.penalty.value(solution.w))
-    return solution.converged and error <= ACCURATE_VALUE * abs(solution.value)
+    return solution.converged and knows_value(objective, solution)
+
+
+def measured_on_centred_rows(
+    objective: Objective, solution: Solution, rows: Rows, moments: ClassMoments, *, tol: float
+) -> Solution:
+    """The same coefficients, with F and the certificate of centred rows where those of the solver are too coarse.
+
+    The stochastic methods read the rows as they are. Where a column lies far from the origin and its coefficient is
+    large, the scores of rows as they are keep few digits of their differences.
+    """
+    if knows_value(objective, solution):
+        return solution
+    positive = rows.y == moments.classes[1]
+    loss = SquaredPairLoss.from_centred_rows(rows.X, positive, rows.weights, moments)
+    again = certify(Objective(loss, objective.penalty), solution.w, solution.n_iter, tol)
+    for name, number in (("objective", again.value), ("gap", again.gap), ("stationarity", again.stationarity)):
+        if name in solution.history:
+            solution.history[name][-1] = number
+    return replace(again, history=solution.history)
 
 
 def refine(
