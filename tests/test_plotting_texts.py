@@ -171,6 +171,8 @@ def test_the_legend_explains_the_marks_that_occur_and_no_others():
     plain = curve("age", np.arange(20.0))._replace(mean_score=None)
     assert words(plain) == ["the column's own part", "95 % band from the folds"]
     assert "mean score of the rows" in words(curve("age", np.arange(20.0)))
+    few = curve("parts", np.arange(3.0))  # drawn as points
+    assert words(curve("age", np.arange(20.0)), few).count("mean score of the rows") == 1
     assert words(levels("town", ["a", "b"])) == ["the column's own part", "95 % interval"]
     assert len(words(plain._replace(missing=(0.1, 0.0, 0.2)))) == 2  # a missing value is named at its point
 

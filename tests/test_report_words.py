@@ -59,6 +59,9 @@ def test_noise_is_doubted_first_on_the_page_in_the_terminal_and_as_json(tmp_path
     other = str(write(visits(slope=0.0, seed=4), tmp_path / "other.csv"))
     assert main(["evaluate", model, other]) == 0
     assert "holds 0.5" in capsys.readouterr().err
+    for command in ([*train, "--model", model], ["evaluate", model, other]):
+        assert main([*command, "--json"]) == 0
+        assert "holds 0.5" in json.loads(capsys.readouterr().out)["warnings"][0]
     page_of(frame, tmp_path, "--json")
     assert "holds 0.5" in json.loads(capsys.readouterr().out)["warnings"][0]
     assert "holds 0.5" not in page_of(visits(slope=3.0), tmp_path)

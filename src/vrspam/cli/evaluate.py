@@ -92,7 +92,7 @@ def evaluate(
                 parameter=options.as_option,
             ).write(html)
     if as_json:
-        print_json({**found.flat(), "warnings": list(found.notes)})
+        print_json({**found.flat(), "warnings": _worries(found)})
         return
     _describe(loaded, found, cost_ratio, recall)
     if html is not None:
@@ -179,7 +179,7 @@ def _describe_test(test: DeLongTest, name_a: str, name_b: str, measure: str, how
 
 def _describe(model: Model, found: Evaluation, cost_ratio: float | None, recall: float) -> None:
     from vrspam.tool.evaluation import calibration_error
-    from vrspam.tool.explanation import describe_auc, doubt_of
+    from vrspam.tool.explanation import describe_auc
 
     auc, share = found.auc, _share_of_positives(found)
     name = f"{model.schema.target} = " if model.schema.target else ""
@@ -210,8 +210,16 @@ def _describe(model: Model, found: Evaluation, cost_ratio: float | None, recall:
     tell("lift: how many times more positives are among the highest scores than among rows drawn at random")
     rows = [[f"top {100 * at:g} %", f"{value:.2f}"] for at, value in found.lift.items()]
     show_table(["rows", "lift"], rows, texts=(), margin=2)
-    for note in [*doubt_of(auc.low, auc.high, auc.confidence), *found.notes]:
+    for note in _worries(found):
         warn(f"warning: {note}")
+
+
+def _worries(found: Evaluation) -> list[str]:
+    """What to worry about, an AUC that may be that of guessing first."""
+    from vrspam.tool.explanation import doubt_of
+
+    auc = found.auc
+    return [*doubt_of(auc.low, auc.high, auc.confidence), *found.notes]
 
 
 def _share_of_positives(found: Evaluation) -> float:

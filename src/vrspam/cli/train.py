@@ -137,7 +137,7 @@ def train(
             training.write_report(report, html, data, context)
         save_model(trained, model)
     if as_json:
-        facts = {**trained.training, "warnings": [in_options(note) for note in trained.training["warnings"]]}
+        facts = {**trained.training, "warnings": _warnings(trained)}
         print_json({"model": str(model), "positive": trained.positive, **facts})
     else:
         _describe(trained, model)
@@ -152,7 +152,6 @@ def _describe(model: Model, path: Path) -> None:
         describe_auc,
         describe_model,
         describe_size,
-        doubt_of,
         expected_auc,
         find_strongest,
     )
@@ -184,14 +183,22 @@ def _describe(model: Model, path: Path) -> None:
     found = find_strongest(model, STRONGEST)
     show_table([what[:-1], "size"], [[feature, f"{effect:{sign}.4f}"] for feature, effect in found], margin=2)
     say("")
-    doubt = [] if expected is None else doubt_of(expected.low, expected.high)
-    for note in [*doubt, *facts["warnings"]]:
-        warn(f"warning: {in_options(note)}")
+    for note in _warnings(model):
+        warn(f"warning: {note}")
     written = [("written to", str(path))]
     if facts["rows_held"]:
         held = f"{facts['rows_held']:,} rows of the table"
         written.append(("", f"it tells the values of {held}; --private keeps rows out"))
     show_facts(written)
+
+
+def _warnings(model: Model) -> list[str]:
+    """What to worry about, in options, an AUC that may be that of guessing first."""
+    from vrspam.tool.explanation import doubt_of, expected_auc
+
+    expected = expected_auc(model)
+    doubt = [] if expected is None else doubt_of(expected.low, expected.high)
+    return [in_options(note) for note in [*doubt, *model.training["warnings"]]]
 
 
 def _penalty(facts: Mapping[str, Any]) -> str:

@@ -115,12 +115,10 @@ def _marks(shapes: list[Shape]) -> list[Artist]:
     look: dict[str, Any] = {"linestyle": "-"} if any(map(_is_curve, shapes)) else {"marker": "o", "linestyle": ""}
     handles: list[Artist] = [Line2D([], [], color=own, label="the column's own part", **look)]
     means = [_is_curve(shape) for shape in shapes if shape.mean_score is not None]
-    if True in means:
-        dashes = Line2D([], [], color=GREY, linestyle=DASHED, linewidth=1.0, label="mean score of the rows")
-        handles.append(dashes)
-    if False in means:
-        ring = Line2D([], [], color=GREY, linestyle="", marker="o", fillstyle="none", label="mean score of the rows")
-        handles.append(ring)
+    if means:  # dashes along curves, rings at points; one line of the legend where the panels have both
+        mean: dict[str, Any] = {"linestyle": DASHED if True in means else "", "linewidth": 1.0}
+        mean |= {"marker": "o", "fillstyle": "none"} if False in means else {}
+        handles.append(Line2D([], [], color=GREY, label="mean score of the rows", **mean))
     banded = [_is_curve(shape) for shape in shapes if np.isfinite(shape.low).all()]
     if True in banded:
         handles.append(Patch(color=own, alpha=0.2, linewidth=0, label="95 % band from the folds"))
