@@ -132,8 +132,12 @@ class ColumnBins(NamedTuple):
 
 
 def bin_numbers(values: np.ndarray, most: int) -> ColumnBins:
-    """Bins of about as many rows each; each value has its own where there are at most `most`."""
-    values = np.asarray(values, dtype=np.float64)
+    """Bins of about as many rows each; each value has its own where there are at most `most`.
+
+    >>> bin_numbers(np.array([-0.0, 1.0, 0.0, np.nan]), 4).labels
+    ('0', '1', 'missing')
+    """
+    values = np.asarray(values, dtype=np.float64) + 0.0  # no label is "-0"
     absent = np.isnan(values)
     present = values[~absent]
     codes = np.empty(values.size, dtype=np.intp)
