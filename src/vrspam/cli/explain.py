@@ -186,10 +186,10 @@ def _print_interactions(model: Model) -> None:
 
     shapes = model.shapes
     if shapes is not None and shapes.interactions is not None and shapes.whole:
-        tell(
-            f"interactions: {100 * shapes.share:.1f} % of the variance of the score; what columns do together, beyond "
-            "the sum of their curves"
-        )
+        beyond = "what columns do together, beyond the sum of their curves"
+        if len(shapes.columns) < 2:
+            beyond = "what the curve is too smooth to show"
+        tell(f"{shapes.rest_name}: {100 * shapes.share:.1f} % of the variance of the score; {beyond}")
         if pairs := describe_pairs(model):
             rows = [[pair, f"{100 * share:.1f} %"] for pair, share in pairs]
             show_table(["columns that interact", "of the variance"], rows, margin=2)

@@ -4,13 +4,13 @@
 
 from vrspam.inspection.interactions import Axis, Interactions, PairEffect
 from vrspam.inspection.parts import (
-    INTERACTIONS,
     Places,
     column_groups,
     distinct,
     importances,
     keeps_columns_apart,
     parts_of_score,
+    rest_name,
 )
 from vrspam.inspection.reading import MOST_COLUMNS, FittedScorer, ScoreReading, read_later, read_score
 from vrspam.inspection.shapes import Shape

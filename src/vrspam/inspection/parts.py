@@ -13,6 +13,7 @@ from vrspam.inspection.side_by_side import stacked_encoders
 from vrspam.moments import ClassMoments
 
 INTERACTIONS = "interactions"
+FINER_THAN_THE_CURVE = "finer than the curve"  # what is left where nothing can interact: a model of one column
 
 
 def keeps_columns_apart(features: Any) -> bool:
@@ -35,6 +36,15 @@ def distinct(names: Iterable[Any]) -> list[str]:
             number, free = number + 1, f"{name} ({number})"
         found[free] = None
     return list(found)
+
+
+def rest_name(columns: Sequence[str]) -> str:
+    """What the part of a score is called that is no sum of curves of these columns.
+
+    >>> rest_name(["age", "dose"]), rest_name(["age", "interactions"]), rest_name(["age"])
+    ('interactions', 'interactions (2)', 'finer than the curve')
+    """
+    return distinct([*columns, INTERACTIONS if len(columns) > 1 else FINER_THAN_THE_CURVE])[-1]
 
 
 Places = slice | np.ndarray  # of the features of a part of the score

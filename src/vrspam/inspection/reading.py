@@ -27,7 +27,7 @@ from vrspam.inspection.interactions import (
     shuffle_effects,
     strongest_pairs,
 )
-from vrspam.inspection.parts import INTERACTIONS, column_groups, distinct, importances, keeps_columns_apart
+from vrspam.inspection.parts import column_groups, distinct, importances, keeps_columns_apart, rest_name
 from vrspam.inspection.projection import Projection, with_line
 from vrspam.inspection.rows import MOST_ROWS, ReadRows, bin_column, draw_rows, mean_at_numbers
 from vrspam.inspection.shapes import ColumnEncoder, Shape, make_shape
@@ -65,7 +65,7 @@ class ScoreReading:
     @property
     def rest_name(self) -> str:
         """What the part is called that is no sum of curves."""
-        return distinct([*(shape.name for shape in self.shapes), INTERACTIONS])[-1]
+        return rest_name([shape.name for shape in self.shapes])
 
     def importances(self) -> dict[str, float]:
         """Spread of what each column, and interactions, add to the score."""

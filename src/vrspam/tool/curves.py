@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from vrspam.inspection import INTERACTIONS, Axis, PairEffect, Shape, distinct
+from vrspam.inspection import Axis, PairEffect, Shape, rest_name
 
 _LISTS = ("contribution", "low", "high")
 
@@ -42,7 +42,7 @@ class Shapes:
     @property
     def rest_name(self) -> str:
         """What the part is called that is no sum of curves."""
-        return distinct([*(shape.name for shape in self.columns), INTERACTIONS])[-1]
+        return rest_name([shape.name for shape in self.columns])
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values and lists."""
