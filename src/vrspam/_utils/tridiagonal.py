@@ -17,18 +17,22 @@ from scipy.linalg import cython_lapack, lapack
 BLOCK = 64  # columns that are reduced at once
 
 
+# Functions of their own, whose types nobody else sets: those of `ctypes.pythonapi` are made when they are first asked
+# for, and two threads that ask at the same time may get them before their types are set.
+_name_of = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", ctypes.pythonapi))
+_pointer_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
+
+
 @functools.cache
 def _routine(name: str) -> Callable[..., None]:
     """A routine of LAPACK; all of its arguments are pointers."""
     capsule = cython_lapack.__pyx_capi__[name]
-    python = ctypes.pythonapi
-    python.PyCapsule_GetName.restype, python.PyCapsule_GetName.argtypes = ctypes.c_char_p, [ctypes.py_object]
-    signature = python.PyCapsule_GetName(capsule)
-    python.PyCapsule_GetPointer.restype = ctypes.c_void_p
-    python.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    signature = _name_of(capsule)
     n_arguments = signature.count(b",") + 1
     prototype = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * n_arguments)
-    return prototype(python.PyCapsule_GetPointer(capsule, signature))
+    return prototype(_pointer_of(capsule, signature))
 
 
 def _call(name: str, *arguments: Any) -> None:
