@@ -24,11 +24,19 @@ from vrspam.features.encoders import (
     Distribution,
     Encoder,
     Indicators,
+    add_indicated,
     encoder_from_dict,
 )
 from vrspam.features.seen import SeenColumns, SharedColumns, see_columns
+from vrspam.moments import CodedRows, Indicated
 
+MANY_CATEGORIES = 32  # from so many on, the indicators of a column are not written out to be multiplied
 FEW_COEFS = 4  # up to this many columns of coefficients it is cheaper to sum the curves of a column first
+
+
+def _is_coded(encoder: Encoder) -> bool:
+    """Whether the indicators of a column are not written out to be multiplied."""
+    return isinstance(encoder, Indicators) and encoder.width >= MANY_CATEGORIES
 
 
 class FeatureMap(DocumentationLink, TransformerMixin, BaseEstimator):
@@ -220,10 +228,14 @@ class FeatureMap(DocumentationLink, TransformerMixin, BaseEstimator):
 
     def _block_products(self, X, coefs: np.ndarray) -> np.ndarray:
         """The features of one block times `coefs`; for few columns of them the curves are summed first."""
-        if coefs.shape[1] > FEW_COEFS:
-            block = self._encode(X)
-            return block @ coefs.astype(block.dtype, copy=False)
         columns, dtype = self._columns(X)
+        if coefs.shape[1] > FEW_COEFS:
+            rows = self._coded(columns, dtype)
+            coefs = coefs.astype(dtype, copy=False)
+            out = rows.dense @ (coefs[rows.places] if rows.indicated else coefs)
+            for where, codes, values in rows.indicated:
+                add_indicated(codes, values.astype(dtype)[:, np.newaxis] * coefs[where], out)
+            return out
         out = np.zeros((X.shape[0], coefs.shape[1]), dtype=dtype)
         for encoder, where, values in zip(self.encoders_, self.column_slices_, columns, strict=True):
             encoder.add_products(values, coefs[where], out)
@@ -297,6 +309,31 @@ class FeatureMap(DocumentationLink, TransformerMixin, BaseEstimator):
         """Fill `out` with the features of all columns."""
         for encoder, where, values in zip(self.encoders_, self.column_slices_, columns, strict=True):
             encoder.write(values, out[:, where])
+
+    def coded_slices(self) -> list[slice]:
+        """Features that are the indicators of a column of many categories."""
+        return [where for where, encoder in self._slices_and_encoders() if _is_coded(encoder)]
+
+    def coded_rows(self, X) -> CodedRows:
+        """The features of the rows of X, few rows, without writing out the indicators of many categories."""
+        return self._coded(*self._columns(self._check(X, reset=False)))
+
+    def _coded(self, columns: list[np.ndarray], dtype: np.dtype) -> CodedRows:
+        indicated, written = [], []
+        for (where, encoder), values in zip(self._slices_and_encoders(), columns, strict=True):
+            if isinstance(encoder, Indicators) and _is_coded(encoder):
+                indicated.append(Indicated(where, values, np.array(encoder.scale or (1.0,) * encoder.width)))
+            else:
+                written.append((encoder, values))
+        dense = np.empty((len(columns[0]), sum(encoder.width for encoder, _ in written)), dtype=dtype)
+        start = 0
+        for encoder, values in written:
+            encoder.write(values, dense[:, start : start + encoder.width])
+            start += encoder.width
+        return CodedRows(self.column_slices_[-1].stop, dense, indicated)
+
+    def _slices_and_encoders(self) -> list[tuple[slice, Encoder]]:
+        return list(zip(self.column_slices_, self.encoders_, strict=True))
 
     def _write_block(self, X, out: np.ndarray) -> None:
         """Fill `out` with the features of the rows of X; overridden where they are not those of single columns."""

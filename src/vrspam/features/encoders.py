@@ -202,6 +202,15 @@ class Curves:
         }
 
 
+def add_indicated(codes: np.ndarray, lines: np.ndarray, out: np.ndarray) -> None:
+    """Add to each row of `out` the line of its code; nothing where it is -1."""
+    if codes.min(initial=0) >= 0:
+        out += lines[codes]
+    else:
+        known = np.flatnonzero(codes >= 0)
+        out[known] += lines[codes[known]]
+
+
 @dataclass(frozen=True)
 class Indicators:
     """One feature for each category, 0 or its scale; a category not seen before is all zeros, or a rare one.
@@ -260,9 +269,7 @@ class Indicators:
 
     def add_products(self, codes: np.ndarray, coefs: np.ndarray, out: np.ndarray) -> None:
         """Add the indicators of rows with these codes times `coefs` (width × m) to `out` (rows × m)."""
-        known = np.flatnonzero(codes >= 0)
-        scaled = coefs * np.array(self.scale)[:, np.newaxis] if self.scale else coefs
-        out[known] += scaled[codes[known]]
+        add_indicated(codes, coefs * np.array(self.scale)[:, np.newaxis] if self.scale else coefs, out)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""

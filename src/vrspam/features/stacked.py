@@ -146,6 +146,10 @@ class StackedFeatures(FeatureMap):
         """Number of features."""
         return self.map_slices_[-1].stop
 
+    def coded_slices(self) -> list[slice]:
+        """None: the maps were multiplied alone."""
+        return []
+
     def dtype_of(self, X) -> np.dtype:
         """The type of the features of X, without computing any: float32 if all numbers of X are."""
         return self.maps_[0].dtype_of(X)
