@@ -72,6 +72,15 @@ class CodedRows:
         new.places = np.concatenate(places)
         return new
 
+    def _runs(self) -> list[tuple[slice, slice]]:
+        """Where columns that are written out lie side by side, here and there: slices are quicker than places."""
+        starts = np.flatnonzero(np.diff(self.places, prepend=-2) != 1).tolist()
+        runs = []
+        for start, stop in zip(starts, [*starts[1:], self.places.size], strict=True):
+            first = int(self.places[start])
+            runs.append((slice(first, first + stop - start), slice(start, stop)))
+        return runs
+
     def sums(
         self, own: np.ndarray, dense_sums: np.ndarray, root: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray, int]:
@@ -84,7 +93,11 @@ class CodedRows:
         full = own.ndim == 2
         sums, total = np.zeros(d), np.zeros((d, d) if full else d, order="F")
         sums[self.places] = dense_sums
-        total[np.ix_(self.places, self.places) if full else self.places] = own
+        for some, run in self._runs():
+            for other, beside in self._runs() if full else []:
+                total[some, other] = own[run, beside]
+            if not full:
+                total[some] = own[run]
         mass, most = None if root is None else root * root, 0
         members: list[sparse.csc_array] = []
         for where, codes, values in self.indicated:
@@ -102,8 +115,9 @@ class CodedRows:
             each = np.ones(known.size) if root is None else root[known]
             rows = sparse.csc_array((each, of_known, ends), shape=(width, m))  # √c in the line of its category
             crossed = (rows @ self.dense) * values[:, np.newaxis]
-            total[where.start + np.arange(width)[:, np.newaxis], self.places] += crossed
-            total[self.places[:, np.newaxis], where.start + np.arange(width)] += crossed.T
+            for some, run in self._runs():
+                total[where, some] += crossed[:, run]
+                total[some, where] += crossed[:, run].T
             for other, (before, _, of_others) in zip(members, self.indicated, strict=False):
                 counted = (rows @ other.T).toarray() * np.outer(values, of_others)
                 total[where, before] += counted
