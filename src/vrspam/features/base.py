@@ -319,10 +319,12 @@ class FeatureMap(DocumentationLink, TransformerMixin, BaseEstimator):
         return self._coded(*self._columns(self._check(X, reset=False)))
 
     def _coded(self, columns: list[np.ndarray], dtype: np.dtype) -> CodedRows:
+        """The features of these columns; indicators are rounded to the type of the others."""
         indicated, written = [], []
         for (where, encoder), values in zip(self._slices_and_encoders(), columns, strict=True):
             if isinstance(encoder, Indicators) and _is_coded(encoder):
-                indicated.append(Indicated(where, values, np.array(encoder.scale or (1.0,) * encoder.width)))
+                scale = np.array(encoder.scale or (1.0,) * encoder.width).astype(dtype)
+                indicated.append(Indicated(where, values, scale.astype(np.float64)))
             else:
                 written.append((encoder, values))
         dense = np.empty((len(columns[0]), sum(encoder.width for encoder, _ in written)), dtype=dtype)

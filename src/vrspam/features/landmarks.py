@@ -109,7 +109,11 @@ class LandmarkFeatures(FeatureMap):
         dense = np.empty((len(found.dense), split + self.whitening_.shape[1]), dtype=found.dtype)
         np.multiply(found.dense, scale, out=dense[:, :split])
         self._times_kernel(X, self.whitening_, dense[:, split:])
-        indicated = [part._replace(values=scale * part.values) for part in found.indicated]
+        indicated = []
+        for part in found.indicated:
+            values = part.values.astype(found.dtype)
+            values *= scale  # rounded as where they are written out
+            indicated.append(part._replace(values=values.astype(np.float64)))
         return CodedRows(self.n_features_out_, dense, indicated)
 
     def _block_products(self, X, coefs: np.ndarray) -> np.ndarray:
