@@ -221,7 +221,7 @@ class FeatureMap(DocumentationLink, TransformerMixin, BaseEstimator):
         columns = coefs.reshape(len(coefs), -1)
         few = columns.shape[1] <= FEW_COEFS
         width = max(self._few_width(), columns.shape[1]) if few else self.n_features_out_
-        parts = []
+        X, parts = self._held(X), []
         for rows in frames.blocks(X.shape[0], width):
             parts.append(self._block_products(frames.rows_of(X, rows), columns))
         return np.concatenate(parts).reshape(X.shape[0], *coefs.shape[1:])
@@ -258,6 +258,17 @@ class FeatureMap(DocumentationLink, TransformerMixin, BaseEstimator):
         return validate_data(
             self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite="allow-nan"
         )
+
+    def _reads_columns_again(self) -> bool:
+        """Whether the columns of the same rows are read more than once to compute features."""
+        return False
+
+    def _held(self, X):
+        """X or, where columns are read more than once, those of a frame as arrays."""
+        if not self._reads_columns_again() or isinstance(X, frames.HeldColumns) or not frames.is_frame(X):
+            return X
+        encoders = self.encoders_[: self.n_features_in_]
+        return frames.HeldColumns.of(X, [isinstance(encoder, Curves) for encoder in encoders])
 
     def _refuse_unread(self, X) -> None:
         """Refuse the frame that was given to an estimator, which read it before this map saw it."""

@@ -54,10 +54,10 @@ class HeldColumns:
         self.shape = (n_rows, len(self.columns))
 
     @classmethod
-    def of(cls, X: Any) -> HeldColumns:
-        """All rows of a frame."""
+    def of(cls, X: Any, numeric_columns: Sequence[bool] | None = None) -> HeldColumns:
+        """All rows of a frame; which columns hold numbers is told by their types, unless it is known."""
         found, columns = columns_of(X), list[np.ndarray | Categories]()
-        for index, numeric in enumerate(numeric_flags(X)):
+        for index, numeric in enumerate(numeric_flags(X) if numeric_columns is None else numeric_columns):
             if numeric:
                 columns.append(numbers(found, index))
             else:

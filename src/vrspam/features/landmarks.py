@@ -116,6 +116,9 @@ class LandmarkFeatures(FeatureMap):
             indicated.append(part._replace(values=values.astype(np.float64)))
         return CodedRows(self.n_features_out_, dense, indicated)
 
+    def _reads_columns_again(self) -> bool:
+        return self.additive_ is not None
+
     def _block_products(self, X, coefs: np.ndarray) -> np.ndarray:
         # (K W) c = K (W c): one product with a square matrix less
         split = self.n_features_out_ - self.whitening_.shape[1]

@@ -146,6 +146,9 @@ class StackedFeatures(FeatureMap):
         """Number of features."""
         return self.map_slices_[-1].stop
 
+    def _reads_columns_again(self) -> bool:
+        return True
+
     def coded_slices(self) -> list[slice]:
         """None: the maps were multiplied alone."""
         return []
@@ -171,7 +174,7 @@ class StackedFeatures(FeatureMap):
         ndarray of shape (n_samples,) or (n_samples, m)
         """
         check_is_fitted(self, "maps_")
-        X = self._check(X, reset=False)
+        X = self._held(self._check(X, reset=False))
         columns = coefs.reshape(len(coefs), -1)
         if columns.shape[1] > SHARED_COEFS:
             found = [part.products(X, coefs[where]) for part, where in zip(self.maps_, self.map_slices_, strict=True)]
