@@ -6,11 +6,12 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from sklearn.metrics import roc_auc_score
 
 from vrspam import AUCClassifierCV, ClassMoments
-from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures, base
+from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures, StackedFeatures, TreeFeatures, base
 from vrspam.features.frames import HeldColumns
 from vrspam.features.mapped import MappedArray
 from vrspam.inspection.together import MANY_FUNCTIONS, whitening
@@ -20,6 +21,7 @@ from vrspam.solvers.exclusive import exclusive_coefs, pays
 from vrspam.solvers.gram import RidgePath
 
 MAPS = [LinearFeatures(), AdditiveFeatures(n_knots=5), KernelFeatures(n_landmarks=20, random_state=0)]
+TREES = TreeFeatures(n_trees=20, n_landmarks=20, random_state=0)
 ROWS = 900
 
 
@@ -57,7 +59,8 @@ def test_moments_are_those_of_columns_that_are_written_out_and_the_bounds_hold(f
     frame, y = table(dtype, common)
     features = features.fit(frame)
     X = MappedArray(HeldColumns.of(frame), features)
-    assert X.coded_rows is not None and X.written_width == X.shape[1] - sum(s.stop - s.start for s in X.exclusive)
+    assert X.coded_rows is not None
+    assert X.written_width == X.shape[1] - sum(where.stop - where.start for where in X.exclusive)
     weights = np.random.default_rng(1).uniform(0.1, 3.0, ROWS) if weighted else None
     moments = ClassMoments(X.shape[1], classes=[False, True]).add_checked(X, y, weights, index=np.arange(ROWS))
     spread = ClassMoments(X.shape[1], classes=[False, True], scatter=False).add_checked(X, y, weights)
@@ -176,3 +179,17 @@ def test_whitening_of_many_functions_of_a_column():
     # what a function of the column explains of another: vᵀ C⁺ v
     v = covariance @ rng.standard_normal(size + 1)
     assert ((W.T @ v) ** 2).sum() == pytest.approx(v @ np.linalg.pinv(covariance, hermitian=True) @ v, rel=1e-8)
+
+
+@pytest.mark.parametrize("features", [MAPS[2], StackedFeatures([*MAPS, TREES])], ids=["kernel", "stacked"])
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
+def test_columns_of_a_frame_are_read_once_for_all_parts_of_a_map(features, make):
+    frame, _ = table()
+    features = features.fit(make(frame))
+    coefs = np.random.default_rng(0).standard_normal(features.n_features_out_)
+    new = frame.assign(town=frame.town.where(frame.index % 7 > 0, "elsewhere"), age=frame.age.where(frame.index > 9))
+    expected = features.transform(make(new)) @ coefs
+    np.testing.assert_allclose(features.products(make(new), coefs), expected, rtol=0, atol=1e-10 * np.ptp(expected))
+    gone = make({"age": [None, None], "town": [None, "town 1"], "sex": [None, None], "trade": [None, None]})
+    expected = features.transform(gone) @ coefs  # columns without any value have no type that tells numbers from text
+    np.testing.assert_allclose(features.products(gone, coefs), expected, rtol=0, atol=1e-10 * np.ptp(expected))

@@ -1,7 +1,7 @@
 """Rows some of whose columns are indicators of categories: the numbers of the categories stand for these columns.
 
-At most one indicator of a category is not 0 in a row. So the products of such columns with others are sums over the rows
-of each category, those of indicators with each other are counts, and no column of zeros is ever written.
+At most one indicator of a category is not 0 in a row. So the products of such columns with others are sums over the
+rows of each category, those of indicators with each other are counts, and no column of zeros is ever written.
 """
 
 from __future__ import annotations
