@@ -84,8 +84,7 @@ def test_errors_of_mapped_items_come_in_their_turn_and_leaving_early_ends_the_th
 
     def items():
         try:
-            for number in range(100):
-                yield number
+            yield from range(100)
         finally:
             closed.append(True)
 

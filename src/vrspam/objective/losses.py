@@ -341,7 +341,7 @@ class SquaredPairLoss:
 
     @classmethod
     def from_moments(cls, moments: ClassMoments, exclusive: Sequence[slice] = ()) -> SquaredPairLoss:
-        """The loss from sufficient statistics alone; of columns that are `exclusive` (see `Exclusive`) most are told."""
+        """The loss from sufficient statistics alone; the widest of some slices of columns is kept as `exclusive`."""
         there = moments.within_on_device
         matrix = moments.within if there is None else np.asfortranarray(array_api.on_host(there).T)
         return cls.from_operator(
