@@ -77,6 +77,18 @@ def test_moments_are_those_of_columns_that_are_written_out_and_the_bounds_hold(f
         np.testing.assert_allclose(diagonal.diagonal, statistics.diagonal, rtol=1e-10, atol=1e-12)
 
 
+def test_a_category_of_nearly_all_rows_is_bounded_as_a_column_that_is_written_out():
+    frame, y = table()
+    frame["town"] = [f"town {max(row - ROWS + 41, 0)}" for row in np.random.default_rng(0).permutation(ROWS)]
+    assert frame.town.value_counts().iloc[:2].tolist() == [ROWS - 40, 1]
+    features = LinearFeatures().fit(frame)
+    X = MappedArray(HeldColumns.of(frame), features)
+    found = ClassMoments(X.shape[1], classes=[False, True]).add_checked(X, y)
+    written = ClassMoments.from_data(features.transform(frame), y)
+    for one, other in zip(found._stats, written._stats, strict=True):
+        assert (one.errors.scatter <= 4.0 * other.errors.scatter + 1e-300).all()
+
+
 def test_rows_of_one_category_and_blocks_without_rows_of_some(monkeypatch):
     frame, y = table()
     features = AdditiveFeatures(n_knots=4).fit(frame)

@@ -321,11 +321,11 @@ class FeatureMap(DocumentationLink, TransformerMixin, BaseEstimator):
         for encoder, where, values in zip(self.encoders_, self.column_slices_, columns, strict=True):
             encoder.write(values, out[:, where])
 
-    def coded_slices(self) -> list[slice]:
+    def _coded_slices(self) -> list[slice]:
         """Features that are the indicators of a column of many categories."""
         return [where for where, encoder in self._slices_and_encoders() if _is_coded(encoder)]
 
-    def coded_rows(self, X) -> CodedRows:
+    def _coded_rows(self, X) -> CodedRows:
         """The features of the rows of X, few rows, without writing out the indicators of many categories."""
         return self._coded(*self._columns(self._check(X, reset=False)))
 

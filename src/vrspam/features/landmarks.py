@@ -97,14 +97,14 @@ class LandmarkFeatures(FeatureMap):
             out[:, :split] *= self.additive_scale_
         self._times_kernel(X, self.whitening_, out[:, split:])
 
-    def coded_slices(self) -> list[slice]:
+    def _coded_slices(self) -> list[slice]:
         """Additive features that are the indicators of a column of many categories."""
-        return [] if self.additive_ is None else self.additive_.coded_slices()
+        return [] if self.additive_ is None else self.additive_._coded_slices()
 
-    def coded_rows(self, X) -> CodedRows:
+    def _coded_rows(self, X) -> CodedRows:
         """The features of the rows of X, few rows, without writing out the indicators of many categories."""
         assert self.additive_ is not None
-        found = self.additive_.coded_rows(X)
+        found = self.additive_._coded_rows(X)
         scale, split = self.additive_scale_, found.dense.shape[1]
         dense = np.empty((len(found.dense), split + self.whitening_.shape[1]), dtype=found.dtype)
         np.multiply(found.dense, scale, out=dense[:, :split])

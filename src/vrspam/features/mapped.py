@@ -92,13 +92,13 @@ class MappedArray:
                 linear=Parameter("features", "linear"),
             )
 
-        self.exclusive = features.coded_slices() if isinstance(features, FeatureMap) else []
+        self.exclusive = features._coded_slices() if isinstance(features, FeatureMap) else []
         # as moments take rows, where the indicators of many categories need not be written out
         self.coded_rows = self._coded_rows if self.exclusive else None
         self.written_width = self.shape[1] - sum(where.stop - where.start for where in self.exclusive)
 
     def _coded_rows(self, rows: slice | np.ndarray) -> CodedRows:
-        return self.features.coded_rows(rows_of(self.X, rows))
+        return self.features._coded_rows(rows_of(self.X, rows))
 
     def __getitem__(self, rows: slice | np.ndarray) -> np.ndarray:
         if isinstance(self.features, FeatureMap):

@@ -149,7 +149,7 @@ class StackedFeatures(FeatureMap):
     def _reads_columns_again(self) -> bool:
         return True
 
-    def coded_slices(self) -> list[slice]:
+    def _coded_slices(self) -> list[slice]:
         """None: the maps were multiplied alone."""
         return []
 
