@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from vrspam.data.chunks import read_ahead
+from vrspam.data.chunks import map_ahead, read_ahead
 
 
 def readers():
-    return [thread for thread in threading.enumerate() if thread.name.startswith("vrspam reading ahead")]
+    names = ("vrspam reading ahead", "vrspam mapping ahead")
+    return [thread for thread in threading.enumerate() if thread.name.startswith(names)]
 
 
 def test_same_items_in_the_same_order_and_not_far_ahead():
@@ -55,5 +56,44 @@ def test_leaving_early_ends_the_thread_and_closes_the_source():
     stream: Any = read_ahead(items())
     next(stream)
     stream.close()
+    assert closed == [True, True]
+    assert not readers()
+
+
+def test_items_are_mapped_in_their_order_and_not_far_ahead():
+    made = []
+
+    def items():
+        for number in range(50):
+            made.append(number)
+            yield number
+
+    def slowly(number):
+        time.sleep(0.001 * (number % 3))
+        return -number
+
+    for place, found in enumerate(map_ahead(slowly, items(), 3)):
+        assert found == -place
+        assert len(made) <= place + 5
+    assert made == list(range(50))
+    assert not readers()
+
+
+def test_errors_of_mapped_items_come_in_their_turn_and_leaving_early_ends_the_threads():
+    closed = []
+
+    def items():
+        try:
+            yield from range(100)
+        finally:
+            closed.append(True)
+
+    found = []
+    with pytest.raises(ZeroDivisionError):  # noqa: PT012
+        for number in map_ahead(lambda number: 1 // (5 - number), items(), 2):
+            found.append(number)
+    assert found == [0, 0, 0, 0, 1]
+    for _ in map_ahead(str, items(), 2):
+        break
     assert closed == [True, True]
     assert not readers()

@@ -274,3 +274,23 @@ def test_straight_lines_hold_no_rows_in_any_case(tmp_path, capsys):
     shown, stored = train_lines(tmp_path, capsys, "--features", "linear")
     assert "rows of the table" not in shown
     assert stored["training"]["rows_held"] == 0
+
+
+@pytest.mark.parametrize("levels", [3, 61, 62, 63, 100])
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("columns", [1, 3])
+def test_scores_are_sums_over_leaves(levels, missing, columns):
+    """Few columns of coefficients: leaves are added up; up to 62 categories, and more, go another way down a tree."""
+    rng = np.random.default_rng(levels)
+    size = 1_300
+    city = pd.Series([f"city {c}" for c in np.arange(size) % levels])
+    age = rng.normal(50, 10, size)
+    if missing:
+        city[np.arange(size) % 11 == 0], age[::7] = None, np.nan
+    train = pd.DataFrame({"city": city, "age": age, "height": rng.normal(170, 9, size)})
+    features = TreeFeatures(n_trees=40, max_depth=5, n_landmarks=30, random_state=0).fit(train)
+    assert features.trees_["multipliers"].any()
+    new = train.assign(city=city.where(np.arange(size) % 13 > 0, "elsewhere"))
+    coefs = rng.standard_normal((features.n_features_out_, columns))
+    expected = features.transform(new) @ coefs
+    np.testing.assert_allclose(features.products(new, coefs), expected, rtol=0, atol=1e-11 * np.abs(expected).max())

@@ -1519,6 +1519,58 @@ def add_leaf_sums(sums, codes, columns, thresholds, multipliers, absent_left):
     return out
 
 
+MASKED = 62  # categories at most, whose sides fit into 64 bits beside that of absent values
+
+
+@compiled
+def splits_as_masks(columns, thresholds, multipliers, absent_left, widths):
+    """Thresholds and 64-bit masks that send rows to the same sides as `_leaf`, without a branch.
+
+    Bit 0 of a mask is set where absent values go right, and bit c + 1 where the category of code c does. Categories
+    have no threshold then, and bit 63 is never set. `widths` are the numbers of categories of each column.
+    """
+    limits, masks = thresholds.copy(), np.zeros(columns.shape, dtype=np.uint64)
+    one = np.uint64(1)
+    for t in range(columns.shape[0]):
+        for node in range(columns.shape[1]):
+            if not absent_left[t, node]:
+                masks[t, node] |= one
+            if multipliers[t, node] == 0:
+                continue
+            limits[t, node] = NO_SPLIT
+            for code in range(widths[columns[t, node]]):
+                if _split_value(code, multipliers[t, node]) > thresholds[t, node]:
+                    masks[t, node] |= one << np.uint64(code + 1)
+    return limits, masks
+
+
+@compiled
+def add_leaf_sums_by_level(sums, codes, columns, limits, masks, out):
+    """Add what `add_leaf_sums` returns to `out`; `codes` are by columns, and few rows, which go down a tree together.
+
+    Rows do not wait for each other on the way, and all that they read of a tree stays in the nearest cache.
+    """
+    count, n_nodes = codes.shape[1], columns.shape[1]
+    flat, place = codes.ravel(), np.empty(codes.shape[1], dtype=np.uint32)  # no sign: an index that is not negative
+    one = np.uint64(1)
+    for t in range(columns.shape[0]):
+        column, limit, mask, of_tree = columns[t], limits[t], masks[t], sums[t]
+        place[:] = 0
+        reached = 0
+        while reached < n_nodes:
+            for i in range(count):
+                node = place[i]
+                code = flat[np.uint32(column[node]) * np.uint32(count) + np.uint32(i)]
+                bit = np.uint64(min(code + np.int32(1), np.int32(63)))
+                right = np.uint32(code > limit[node]) | np.uint32((mask[node] >> bit) & one)
+                place[i] = np.uint32(2) * node + np.uint32(1) + right
+            reached = 2 * reached + 1
+        for i in range(count):
+            leaf = place[i] - np.uint32(n_nodes)
+            for m in range(out.shape[1]):
+                out[i, m] += of_tree[leaf, m]
+
+
 @compiled
 def shuffle_by_bits(values, left, bits, used):
     """Go on shuffling `values` in place with random 32-bit numbers, exactly as `numpy.random.RandomState.shuffle`.

@@ -26,6 +26,7 @@ from vrspam.features.unseen import Unseen
 #: Rows are handed out dense when more than this share of their entries can be other than zero.
 DENSE_ABOVE = 0.1
 Item = TypeVar("Item")
+Made = TypeVar("Made")
 _END: Any = object()
 
 
@@ -51,6 +52,29 @@ def read_ahead(items: Iterator[Item], depth: int = 2) -> Iterator[Item]:
         while (item := made.popleft().result()) is not _END:
             made.append(pool.submit(next, items, _END))
             yield item
+    finally:
+        pool.shutdown(cancel_futures=True)
+        if isinstance(items, Generator):
+            items.close()
+
+
+def map_ahead(function: Callable[[Item], Made], items: Iterator[Item], threads: int) -> Iterator[Made]:
+    """Yield function(item) in the order of the items; as many threads compute them at the same time.
+
+    An error is raised where its item would have come. Leaving the loop early ends the threads.
+
+    >>> list(map_ahead(str.upper, iter("abc"), 2))
+    ['A', 'B', 'C']
+    """
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="vrspam mapping ahead")
+    made: deque[Future] = deque()
+    try:
+        for item in items:
+            made.append(pool.submit(function, item))
+            if len(made) > threads:
+                yield made.popleft().result()
+        while made:
+            yield made.popleft().result()
     finally:
         pool.shutdown(cancel_futures=True)
         if isinstance(items, Generator):

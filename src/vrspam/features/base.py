@@ -24,11 +24,19 @@ from vrspam.features.encoders import (
     Distribution,
     Encoder,
     Indicators,
+    add_indicated,
     encoder_from_dict,
 )
 from vrspam.features.seen import SeenColumns, SharedColumns, see_columns
+from vrspam.moments import CodedRows, Indicated
 
+MANY_CATEGORIES = 32  # from so many on, the indicators of a column are not written out to be multiplied
 FEW_COEFS = 4  # up to this many columns of coefficients it is cheaper to sum the curves of a column first
+
+
+def _is_coded(encoder: Encoder) -> bool:
+    """Whether the indicators of a column are not written out to be multiplied."""
+    return isinstance(encoder, Indicators) and encoder.width >= MANY_CATEGORIES
 
 
 class FeatureMap(DocumentationLink, TransformerMixin, BaseEstimator):
@@ -213,17 +221,21 @@ class FeatureMap(DocumentationLink, TransformerMixin, BaseEstimator):
         columns = coefs.reshape(len(coefs), -1)
         few = columns.shape[1] <= FEW_COEFS
         width = max(self._few_width(), columns.shape[1]) if few else self.n_features_out_
-        parts = []
+        X, parts = self._held(X), []
         for rows in frames.blocks(X.shape[0], width):
             parts.append(self._block_products(frames.rows_of(X, rows), columns))
         return np.concatenate(parts).reshape(X.shape[0], *coefs.shape[1:])
 
     def _block_products(self, X, coefs: np.ndarray) -> np.ndarray:
         """The features of one block times `coefs`; for few columns of them the curves are summed first."""
-        if coefs.shape[1] > FEW_COEFS:
-            block = self._encode(X)
-            return block @ coefs.astype(block.dtype, copy=False)
         columns, dtype = self._columns(X)
+        if coefs.shape[1] > FEW_COEFS:
+            rows = self._coded(columns, dtype)
+            coefs = coefs.astype(dtype, copy=False)
+            out = rows.dense @ (coefs[rows.places] if rows.indicated else coefs)
+            for where, codes, values in rows.indicated:
+                add_indicated(codes, values.astype(dtype)[:, np.newaxis] * coefs[where], out)
+            return out
         out = np.zeros((X.shape[0], coefs.shape[1]), dtype=dtype)
         for encoder, where, values in zip(self.encoders_, self.column_slices_, columns, strict=True):
             encoder.add_products(values, coefs[where], out)
@@ -246,6 +258,17 @@ class FeatureMap(DocumentationLink, TransformerMixin, BaseEstimator):
         return validate_data(
             self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite="allow-nan"
         )
+
+    def _reads_columns_again(self) -> bool:
+        """Whether the columns of the same rows are read more than once to compute features."""
+        return False
+
+    def _held(self, X):
+        """X or, where columns are read more than once, those of a frame as arrays."""
+        if not self._reads_columns_again() or isinstance(X, frames.HeldColumns) or not frames.is_frame(X):
+            return X
+        encoders = self.encoders_[: self.n_features_in_]
+        return frames.HeldColumns.of(X, [isinstance(encoder, Curves) for encoder in encoders])
 
     def _refuse_unread(self, X) -> None:
         """Refuse the frame that was given to an estimator, which read it before this map saw it."""
@@ -297,6 +320,33 @@ class FeatureMap(DocumentationLink, TransformerMixin, BaseEstimator):
         """Fill `out` with the features of all columns."""
         for encoder, where, values in zip(self.encoders_, self.column_slices_, columns, strict=True):
             encoder.write(values, out[:, where])
+
+    def _coded_slices(self) -> list[slice]:
+        """Features that are the indicators of a column of many categories."""
+        return [where for where, encoder in self._slices_and_encoders() if _is_coded(encoder)]
+
+    def _coded_rows(self, X) -> CodedRows:
+        """The features of the rows of X, few rows, without writing out the indicators of many categories."""
+        return self._coded(*self._columns(self._check(X, reset=False)))
+
+    def _coded(self, columns: list[np.ndarray], dtype: np.dtype) -> CodedRows:
+        """The features of these columns; indicators are rounded to the type of the others."""
+        indicated, written = [], []
+        for (where, encoder), values in zip(self._slices_and_encoders(), columns, strict=True):
+            if isinstance(encoder, Indicators) and _is_coded(encoder):
+                scale = np.array(encoder.scale or (1.0,) * encoder.width).astype(dtype)
+                indicated.append(Indicated(where, values, scale.astype(np.float64)))
+            else:
+                written.append((encoder, values))
+        dense = np.empty((len(columns[0]), sum(encoder.width for encoder, _ in written)), dtype=dtype)
+        start = 0
+        for encoder, values in written:
+            encoder.write(values, dense[:, start : start + encoder.width])
+            start += encoder.width
+        return CodedRows(self.column_slices_[-1].stop, dense, indicated)
+
+    def _slices_and_encoders(self) -> list[tuple[slice, Encoder]]:
+        return list(zip(self.column_slices_, self.encoders_, strict=True))
 
     def _write_block(self, X, out: np.ndarray) -> None:
         """Fill `out` with the features of the rows of X; overridden where they are not those of single columns."""

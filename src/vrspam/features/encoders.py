@@ -82,7 +82,7 @@ def _mean_and_deviation(ordered: np.ndarray, mass: np.ndarray) -> tuple[float, f
 
 
 HALF_OF_FLOAT32 = float(np.finfo(np.float32).max) / 2.0
-BINS = 1024  # in which the nodes of a column are looked up
+BINS = 4096  # in which the nodes of a column are looked up
 
 
 class Nodes(NamedTuple):
@@ -105,9 +105,14 @@ class Nodes(NamedTuple):
         if last == 0 or not (np.isfinite(per_bin) and per_bin > 0.0):
             return cls(nodes, steps, np.array([[0, last]], dtype=np.int32), dtype(0.0))
         # A little beyond the ends of each bin, because numbers are rounded.
-        ends = float(nodes[0]) + (np.arange(BINS)[:, np.newaxis] + [-1e-3, 1.001]) / float(per_bin)
+        ends = float(nodes[0]) + (np.arange(BINS)[:, np.newaxis] + [-2e-3, 1.002]) / float(per_bin)
         bins = np.searchsorted(nodes[: last + 1].astype(np.float64), ends, side="right") - 1
-        return cls(nodes, steps, np.clip(bins, 0, last).astype(np.int32), per_bin)
+        bins = np.clip(bins, 0, last).astype(np.int32)
+        # All of them as long as the longest: a search that always takes as many steps is no surprise to the processor.
+        longest = int((bins[:, 1] - bins[:, 0]).max())
+        bins[:, 0] = np.minimum(bins[:, 0], last - longest)
+        bins[:, 1] = bins[:, 0] + longest
+        return cls(nodes, steps, bins, per_bin)
 
 
 @dataclass(frozen=True)
@@ -202,6 +207,15 @@ class Curves:
         }
 
 
+def add_indicated(codes: np.ndarray, lines: np.ndarray, out: np.ndarray) -> None:
+    """Add to each row of `out` the line of its code; nothing where it is -1."""
+    if codes.min(initial=0) >= 0:
+        out += lines[codes]
+    else:
+        known = np.flatnonzero(codes >= 0)
+        out[known] += lines[codes[known]]
+
+
 @dataclass(frozen=True)
 class Indicators:
     """One feature for each category, 0 or its scale; a category not seen before is all zeros, or a rare one.
@@ -260,9 +274,7 @@ class Indicators:
 
     def add_products(self, codes: np.ndarray, coefs: np.ndarray, out: np.ndarray) -> None:
         """Add the indicators of rows with these codes times `coefs` (width × m) to `out` (rows × m)."""
-        known = np.flatnonzero(codes >= 0)
-        scaled = coefs * np.array(self.scale)[:, np.newaxis] if self.scale else coefs
-        out[known] += scaled[codes[known]]
+        add_indicated(codes, coefs * np.array(self.scale)[:, np.newaxis] if self.scale else coefs, out)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""

@@ -24,10 +24,23 @@ WHOLE_ROWS = 192  # products with a multiple of so many rows sum all of them in 
 
 
 class Categories(NamedTuple):
-    """A column of categories: the place of each row's among `values`, -1 where it is missing."""
+    """A column of categories: the place of each row's among `values`, -1 where it is missing.
+
+    `known` holds the codes that maps have given to the values, for all rows that are taken of the column.
+    """
 
     codes: np.ndarray
     values: tuple[str, ...]
+    known: dict[tuple[int, int], tuple[Mapping[str | None, int], np.ndarray]]
+
+    def recoded(self, codes: Mapping[str | None, int], other: int) -> np.ndarray:
+        """The code of each row: that of its value, `other` where it has none."""
+        key = (id(codes), other)
+        found = self.known.get(key)
+        if found is None:  # the mapping is kept beside its codes: no other can get its id
+            table = np.array([*(codes.get(value, other) for value in self.values), codes.get(None, -1)], dtype=np.intp)
+            found = self.known[key] = (codes, table)
+        return found[1][self.codes]
 
 
 class HeldColumns:
@@ -41,16 +54,16 @@ class HeldColumns:
         self.shape = (n_rows, len(self.columns))
 
     @classmethod
-    def of(cls, X: Any) -> HeldColumns:
-        """All rows of a frame."""
+    def of(cls, X: Any, numeric_columns: Sequence[bool] | None = None) -> HeldColumns:
+        """All rows of a frame; which columns hold numbers is told by their types, unless it is known."""
         found, columns = columns_of(X), list[np.ndarray | Categories]()
-        for index, numeric in enumerate(numeric_flags(X)):
+        for index, numeric in enumerate(numeric_flags(X) if numeric_columns is None else numeric_columns):
             if numeric:
                 columns.append(numbers(found, index))
             else:
                 values = sorted(value for value in categories(found, index) if value is not None)
                 places: dict[str | None, int] = {value: place for place, value in enumerate(values)}
-                columns.append(Categories(category_codes(found, index, places), tuple(values)))
+                columns.append(Categories(category_codes(found, index, places), tuple(values), {}))
         return cls(found.names, columns, X.shape[0])
 
     def take(self, rows: Any) -> HeldColumns:
@@ -237,7 +250,7 @@ def category_codes(X: Any, index: int, codes: Mapping[str | None, int], other: i
         raise ValueError(f"Column {index} held categories in fit: give a frame with the same columns.")
     missing = codes.get(None, -1)
     if isinstance(column, Categories):
-        return np.array([*(codes.get(value, other) for value in column.values), missing], dtype=np.intp)[column.codes]
+        return column.recoded(codes, other)
     if column.dtype.is_numeric() and column.null_count() < len(column):
         raise ValueError(
             f"Column {name_of(X, index)!r} held categories in fit and holds numbers now: convert it to text."

@@ -14,6 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from vrspam.features.additive import AdditiveFeatures
 from vrspam.features.base import FeatureMap
+from vrspam.moments import CodedRows
 
 LEAST_EIGENVALUE = 1e-6
 CACHED_ENTRIES = 1 << 16
@@ -95,6 +96,28 @@ class LandmarkFeatures(FeatureMap):
             self.additive_._write_block(X, out[:, :split])
             out[:, :split] *= self.additive_scale_
         self._times_kernel(X, self.whitening_, out[:, split:])
+
+    def _coded_slices(self) -> list[slice]:
+        """Additive features that are the indicators of a column of many categories."""
+        return [] if self.additive_ is None else self.additive_._coded_slices()
+
+    def _coded_rows(self, X) -> CodedRows:
+        """The features of the rows of X, few rows, without writing out the indicators of many categories."""
+        assert self.additive_ is not None
+        found = self.additive_._coded_rows(X)
+        scale, split = self.additive_scale_, found.dense.shape[1]
+        dense = np.empty((len(found.dense), split + self.whitening_.shape[1]), dtype=found.dtype)
+        np.multiply(found.dense, scale, out=dense[:, :split])
+        self._times_kernel(X, self.whitening_, dense[:, split:])
+        indicated = []
+        for part in found.indicated:
+            values = part.values.astype(found.dtype)
+            values *= scale  # rounded as where they are written out
+            indicated.append(part._replace(values=values.astype(np.float64)))
+        return CodedRows(self.n_features_out_, dense, indicated)
+
+    def _reads_columns_again(self) -> bool:
+        return self.additive_ is not None
 
     def _block_products(self, X, coefs: np.ndarray) -> np.ndarray:
         # (K W) c = K (W c): one product with a square matrix less

@@ -21,6 +21,7 @@ from vrspam.features.frames import WHOLE_ROWS, blocks, rows_of
 from vrspam.features.kernel import KernelFeatures
 from vrspam.features.stacked import StackedFeatures
 from vrspam.features.trees import TreeFeatures
+from vrspam.moments import CodedRows
 
 # Every map that has a name of its own, from simple to complex; the numbers are bandwidths (from nearly quadratic to
 # fine detail) and depths.
@@ -90,6 +91,14 @@ class MappedArray:
                 most=MAX_FEATURES,
                 linear=Parameter("features", "linear"),
             )
+
+        self.exclusive = features._coded_slices() if isinstance(features, FeatureMap) else []
+        # as moments take rows, where the indicators of many categories need not be written out
+        self.coded_rows = self._coded_rows if self.exclusive else None
+        self.written_width = self.shape[1] - sum(where.stop - where.start for where in self.exclusive)
+
+    def _coded_rows(self, rows: slice | np.ndarray) -> CodedRows:
+        return self.features._coded_rows(rows_of(self.X, rows))
 
     def __getitem__(self, rows: slice | np.ndarray) -> np.ndarray:
         if isinstance(self.features, FeatureMap):

@@ -146,6 +146,13 @@ class StackedFeatures(FeatureMap):
         """Number of features."""
         return self.map_slices_[-1].stop
 
+    def _reads_columns_again(self) -> bool:
+        return True
+
+    def _coded_slices(self) -> list[slice]:
+        """None: the maps were multiplied alone."""
+        return []
+
     def dtype_of(self, X) -> np.dtype:
         """The type of the features of X, without computing any: float32 if all numbers of X are."""
         return self.maps_[0].dtype_of(X)
@@ -167,7 +174,7 @@ class StackedFeatures(FeatureMap):
         ndarray of shape (n_samples,) or (n_samples, m)
         """
         check_is_fitted(self, "maps_")
-        X = self._check(X, reset=False)
+        X = self._held(self._check(X, reset=False))
         columns = coefs.reshape(len(coefs), -1)
         if columns.shape[1] > SHARED_COEFS:
             found = [part.products(X, coefs[where]) for part, where in zip(self.maps_, self.map_slices_, strict=True)]

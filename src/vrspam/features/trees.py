@@ -19,6 +19,7 @@ MOST_DEPTH = 12
 MOST_TREES = 10_000
 SAMPLE_ROWS = 500  # from which the splits of one tree are drawn
 FEW_SUMS = 8  # up to this many columns of coefficients it is quicker to add up leaves than to count landmarks
+LEVEL_ROWS = 576  # rows that go down a tree together
 CACHED_COUNTS = 1 << 18
 PARTS = ("columns", "thresholds", "multipliers", "absent_left")
 
@@ -191,9 +192,18 @@ class TreeFeatures(LandmarkFeatures):
 
         n_leaves = self.trees_["columns"].shape[1] + 1
         sums = kernels.leaf_sums(self.landmarks_, np.ascontiguousarray(coefs, dtype=np.float64), n_leaves)
+        parts = [self.trees_[part] for part in PARTS]
+        widths = np.array([0 if isinstance(encoder, Curves) else encoder.width for encoder in self.encoders_])
+        if widths.max() <= kernels.MASKED:
+            out, columns = np.zeros((len(codes), coefs.shape[1])), parts[0]
+            limits, masks = kernels.splits_as_masks(parts[0], parts[1], parts[2], parts[3], widths)
+            for rows in frames.blocks(len(codes), 1, LEVEL_ROWS):
+                some = np.ascontiguousarray(codes[rows].T)
+                kernels.add_leaf_sums_by_level(sums, some, columns, limits, masks, out[rows])
+            return out
         out = np.empty((len(codes), coefs.shape[1]))
         for rows in frames.blocks(len(codes), self.landmarks_.shape[1], CACHED_COUNTS):
-            out[rows] = kernels.add_leaf_sums(sums, codes[rows], *(self.trees_[part] for part in PARTS))
+            out[rows] = kernels.add_leaf_sums(sums, codes[rows], *parts)
         return out
 
     def to_dict(self) -> dict[str, Any]:

@@ -8,7 +8,7 @@ folds share the threads. So rows in memory, blocks of a stream and a cluster sha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -190,7 +190,8 @@ class RowsInMemory:
         block_bytes = min(8 * BLOCK_ENTRIES if self.mapped else BLOCK_BYTES, 8 * n * d)
         if self.loss.needs_rows:
             block_bytes += min(COPIED_BYTES, 8 * n * d)
-        return FoldProblem.from_matrices(d, many_products, block_bytes, foreign or self.on_device)
+        found = FoldProblem.from_matrices(d, many_products, block_bytes, foreign or self.on_device)
+        return replace(found, small=X.written_width <= SMALL) if self.mapped and X.exclusive else found
 
     def _gather(self, index: np.ndarray | None = None) -> ClassMoments:
         """The moments of some rows."""
@@ -206,6 +207,8 @@ class RowsInMemory:
         parts = [split.validation for split in self.splits]
         uses = np.bincount(np.concatenate(parts), minlength=n)
         kept_bytes = MAPPED_BYTES if self.mapped else KEPT_BYTES
+        if self.mapped and self.rows.X.exclusive:  # whose features, were they written out, would take more
+            kept_bytes *= 2
         if self.solver == "products" or np.any(uses > 1) or self.n_folds * 16 * d * d > kept_bytes:
             return self._gather()
         rest = np.flatnonzero(uses == 0)
@@ -235,7 +238,8 @@ class RowsInMemory:
             return self._from_rows(fold)
         if self.solver == "moments":
             moments = self.training_moments(fold)
-            return TrainingPart(SquaredPairLoss.from_moments(moments), moments.means.mean(axis=0))
+            exclusive = getattr(self.rows.X, "exclusive", ())  # of features: indicators of many categories
+            return TrainingPart(SquaredPairLoss.from_moments(moments, exclusive), moments.means.mean(axis=0))
         weights, moments = self._weights_in(fold), self._spread_in(fold)
         loss = SquaredPairLoss.from_rows(self.rows.X, self.is_positive, weights, moments)
         return TrainingPart(loss, moments.means.mean(axis=0))

@@ -1,9 +1,18 @@
 """Sufficient statistics of the squared pair loss: class sizes, means and scatters."""
 
+from vrspam.moments._coded import CodedRows, Indicated
 from vrspam.moments._pairs import PairErrors
 from vrspam.moments._rounding import gamma
 from vrspam.moments.class_moments import ClassMoments
 from vrspam.moments.one_vs_rest import one_vs_rest_moments
 from vrspam.moments.sliding import SlidingMoments
 
-__all__ = ["ClassMoments", "PairErrors", "SlidingMoments", "gamma", "one_vs_rest_moments"]
+__all__ = [
+    "ClassMoments",
+    "CodedRows",
+    "Indicated",
+    "PairErrors",
+    "SlidingMoments",
+    "gamma",
+    "one_vs_rest_moments",
+]

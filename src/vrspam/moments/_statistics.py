@@ -23,6 +23,7 @@ from scipy import sparse
 from vrspam._utils.arrays import padded
 from vrspam._utils.blas import blas_thread_count, blas_threads
 from vrspam.moments._blocks import ChosenRows, centre_of, sparse_spread, sparse_sums
+from vrspam.moments._coded import CodedRows
 from vrspam.moments._rounding import UNIT, UNIT_FLOAT32, Errors, difference, gamma, joined, lost_level, two_sum
 
 BLOCK_BYTES = 1 << 26  # rows are gathered in dense blocks of about this size
@@ -230,6 +231,9 @@ class ClassStatistics:
             operations = 2 * m
             # The weight of zeros is a difference, see there; without weights it is a number of rows.
             uncertain = gamma(m) * total * centre**2 if weighted else 0.0
+        elif isinstance(rows, CodedRows):
+            centre, sums, own, operations = _coded_sums(rows, weights, full)
+            residual = sums / total
         else:
             centre = centre_of(rows)
             if sparse.issparse(rows):
@@ -301,6 +305,22 @@ def _dense_sums(
         own += _gram(chunk, product) if full else _column_squares(chunk)
     operations = max(step + -(-m // step), min(slice_rows, step) + slices)
     return sums, own.T, operations  # T: by columns, as all scatters
+
+
+def _coded_sums(
+    rows: CodedRows, weights: np.ndarray | None, full: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+    """(centre, Σ c x, Σ c x xᵀ or its diagonal, most roundings of one element) of x = row - centre.
+
+    The centre of indicators is 0: none of them is in more than half of the rows (see `with_common_written_out`), so
+    that the mean is small against the root mean square.
+    """
+    centre = np.zeros(rows.shape[1])
+    centre[rows.places] = centre_of(rows.dense)
+    sums, own, operations = _dense_sums(rows.dense, centre[rows.places], weights, full)
+    root = None if weights is None else np.sqrt(weights)
+    all_sums, all_own, most = rows.sums(own, sums, root)
+    return centre, all_sums, all_own, max(operations, most + 2)
 
 
 def _gram(centred: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
@@ -401,8 +421,10 @@ class _PartOfRows:
     def statistics(self, first: int, last: int, threads: int) -> list[ClassStatistics]:
         """Statistics of each label in some of the rows; as many threads do the same at once."""
         n, d = self.X.shape
+        coded = getattr(self.X, "coded_rows", None)  # indicators of many categories are not written out
         itemsize = self.dtype.itemsize if self.in_order else self.X.dtype.itemsize
-        step = max(64, BLOCK_BYTES // threads // (itemsize * max(d, 1)))
+        written = d if coded is None else self.X.written_width
+        step = max(64, BLOCK_BYTES // threads // (itemsize * max(written, 1)))
         buffer, product = None, None
         if self.in_order:
             at_once = min(step, COARSE_CHUNK_ROWS if self.dtype == np.float32 else CHUNK_ROWS, last - first)
@@ -422,6 +444,10 @@ class _PartOfRows:
                 weights = None if self.weights is None else self.weights[chosen]
                 if buffer is not None:
                     statistics.add_rows(ChosenRows(self.X, chosen, buffer, product), weights, self.of_weights)
+                    continue
+                if coded is not None:
+                    rows = coded(chosen).with_common_written_out(self.dtype)
+                    statistics.add_rows(rows, weights, self.of_weights)
                     continue
                 rows = self.X[chosen]  # np.take would first copy all of an X that is not C-ordered
                 rows = rows.toarray() if sparse.issparse(self.X) and not self.sparse_blocks else rows

@@ -15,11 +15,11 @@ Both terms of f are ≥ 0, so neither f nor ∇f suffers from cancellation.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy import sparse
@@ -142,6 +142,12 @@ def _are_far(moments: ClassMoments) -> bool:
     return bool(some or np.linalg.norm(levels) > FAR * np.linalg.norm(spreads))
 
 
+def _widest(moments: ClassMoments, exclusive: Sequence[slice]) -> Exclusive | None:
+    """The longest of some slices, with the means there."""
+    where = max(exclusive, key=lambda one: one.stop - one.start, default=None)
+    return None if where is None else Exclusive(where, (moments.means + moments.offsets)[:, where])
+
+
 class DeviceProducts:
     """Σ as products with X where X lies (see `WithinProducts`)."""
 
@@ -259,6 +265,13 @@ class QuadraticLoss(SmoothLoss, Protocol):
         """The loss of some of the columns, whose Σ is `matrix`."""
 
 
+class Exclusive(NamedTuple):
+    """Columns at most one of which is not 0 in a row, and their means in both classes, of shape (2, columns)."""
+
+    where: slice
+    means: np.ndarray
+
+
 @dataclass(frozen=True)
 class SquaredPairLoss:
     """The squared pair loss of one data set.
@@ -287,6 +300,9 @@ class SquaredPairLoss:
         A linear term tilt·w that is added to the loss (see `vrspam.solvers.refine`).
     matrix_on_device : array of shape (d, d), optional
         `matrix` once more, on the device where the rows lie.
+    exclusive : Exclusive, optional
+        Columns that are the indicators of one category, where they are known: `vrspam.solvers.exclusive` eliminates
+        them.
 
     Examples
     --------
@@ -310,6 +326,7 @@ class SquaredPairLoss:
     errors: LossErrors | None = None
     tilt: np.ndarray | None = None
     matrix_on_device: Any = None
+    exclusive: Exclusive | None = None
 
     is_quadratic = True
 
@@ -323,8 +340,8 @@ class SquaredPairLoss:
         return cls(classes.p, classes.delta, within, classes.within_diagonal, classes.q, **more)
 
     @classmethod
-    def from_moments(cls, moments: ClassMoments) -> SquaredPairLoss:
-        """The loss from sufficient statistics alone."""
+    def from_moments(cls, moments: ClassMoments, exclusive: Sequence[slice] = ()) -> SquaredPairLoss:
+        """The loss from sufficient statistics alone; the widest of some slices of columns is kept as `exclusive`."""
         there = moments.within_on_device
         matrix = moments.within if there is None else np.asfortranarray(array_api.on_host(there).T)
         return cls.from_operator(
@@ -334,6 +351,7 @@ class SquaredPairLoss:
             matrix=matrix,
             errors=LossErrors.from_matrix(moments),
             matrix_on_device=there,
+            exclusive=_widest(moments, exclusive),
         )
 
     @classmethod
@@ -420,7 +438,7 @@ class SquaredPairLoss:
     def restricted_to(self, columns: np.ndarray, matrix: np.ndarray) -> SquaredPairLoss:
         """The loss of some of the columns, whose Σ is `matrix`."""
         delta, diagonal = self.delta[columns], self.diagonal[columns]
-        alone = replace(self, rows=None, errors=None, matrix_on_device=None)
+        alone = replace(self, rows=None, errors=None, matrix_on_device=None, exclusive=None)
         return replace(alone, delta=delta, within=matrix, matrix=matrix, diagonal=diagonal)
 
     def hessian_product(self, w: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:

@@ -20,6 +20,7 @@ from vrspam._utils import array_api
 from vrspam._utils.tridiagonal import Tridiagonal
 from vrspam.objective import ElasticNet, Objective
 from vrspam.solvers.base import Solution, certify, is_done, target_gap
+from vrspam.solvers.exclusive import exclusive_coefs, pays
 
 SWEEPS_PER_NEWTON = 20
 SWEEPS_IF_NOT_CONVEX = 200  # most pieces of such a penalty have changed by then, and often there is no Cholesky factor
@@ -111,10 +112,10 @@ def ridge_coefs(loss: Any, l2s: np.ndarray, like: Any = None) -> np.ndarray:
     """One row of coefficients for each l2, l1 = 0, from one eigendecomposition H = QΛQᵀ: w = Q (Qᵀδ / (Λ + l2/k)).
 
     Where all l2 are above the rounding of H, a tridiagonal matrix in the place of Λ serves as well, in a third of the
-    time. Directions in which both l2 and the data are lost in rounding get 0, so that l2 = 0 gives the shortest
-    minimiser. With `like`, an array on a device, all is computed there, if possible by Cholesky factors of all
-    H + l2/k I at once (1,000 features and 17 l2: 3 ms on an H200; eigenvectors: 11 ms, and 65 ms on the 16 cores
-    beside it).
+    time; indicators of one category can be eliminated instead (`vrspam.solvers.exclusive`). Directions in which both l2
+    and the data are lost in rounding get 0, so that l2 = 0 gives the shortest minimiser. With `like`, an array on a
+    device, all is computed there, if possible by Cholesky factors of all H + l2/k I at once (1,000 features and 17 l2:
+    3 ms on an H200; eigenvectors: 11 ms, and 65 ms on the 16 cores beside it).
     """
     tilt = getattr(loss, "tilt", None)
     linear = loss.delta if tilt is None else loss.delta - tilt / loss.k
@@ -122,7 +123,10 @@ def ridge_coefs(loss: Any, l2s: np.ndarray, like: Any = None) -> np.ndarray:
     if like is not None and array_api.device_namespace(like) is not None:
         return _ridge_coefs_on_device(loss, shifts, linear, like)
     if shifts.size >= EIGEN_MIN_POINTS and linear.size >= TRIDIAGONAL_FROM:
-        found = _tridiagonal_coefs(_with_means(loss), linear, shifts)
+        if pays(loss, shifts.size):
+            found = _exclusive_coefs(loss, linear, shifts)
+        else:
+            found = _tridiagonal_coefs(_with_means(loss), linear, shifts)
         if found is not None:
             return found
     H = _with_means(loss)
@@ -162,6 +166,17 @@ def _with_means(loss: Any) -> np.ndarray:
     H = np.outer(loss.delta, loss.delta)
     H += loss.matrix
     return H
+
+
+def _exclusive_coefs(loss: Any, linear: np.ndarray, shifts: np.ndarray) -> np.ndarray | None:
+    """(H + shift I)⁻¹ linear for each shift; None if one of them is lost in the rounding of H."""
+    trace = float(np.sum(loss.diagonal + loss.delta**2))
+    if not shifts.min() > _resolved(trace, loss.n_features):  # not so for NaN
+        return None
+    try:
+        return exclusive_coefs(loss, linear, shifts)
+    except np.linalg.LinAlgError:
+        return None
 
 
 def _tridiagonal_coefs(H: np.ndarray, linear: np.ndarray, shifts: np.ndarray) -> np.ndarray | None:

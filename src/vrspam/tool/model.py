@@ -12,8 +12,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from vrspam._utils.blas import blas_thread_count, blas_threads
 from vrspam.data import Chunks, Schema
-from vrspam.data.chunks import BrokenRow
+from vrspam.data.chunks import BrokenRow, map_ahead
 from vrspam.data.first_pass import Label
 from vrspam.data.readers import Source
 from vrspam.features import LinearFeatures
@@ -265,6 +266,15 @@ class Model:
 
     def score_chunks(self, chunks: Chunks) -> Iterator[ScoredBlock]:
         """Scores of what `open` returned, block by block, in the order of the rows."""
-        for X, y, *more in chunks:
+
+        def scored(block: tuple[Any, ...]) -> ScoredBlock:
+            X, y, *more = block
             scores = np.empty(0) if X is None else self.score(X)
-            yield ScoredBlock(scores, None if y is None else y == self.positive, *more)
+            return ScoredBlock(scores, None if y is None else y == self.positive, *more)
+
+        threads = 1 if self.features is None else blas_thread_count()
+        if threads == 1:
+            yield from map(scored, chunks)
+            return
+        with blas_threads(1):  # products of a block are small: threads do more for several blocks
+            yield from map_ahead(scored, iter(chunks), threads)
