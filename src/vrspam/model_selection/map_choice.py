@@ -273,15 +273,8 @@ def evaluate_map(
     classes: np.ndarray,
     search: GridSearch,
     rule: SelectionRule,
-    said: set[str] | None = None,
-    shared: SharedColumns | None = None,
 ) -> tuple[Candidate, RowsInMemory]:
-    """Fit a map, without labels, and cross-validate its grid; with the source of its folds.
-
-    `said` are the columns whose rare categories were said to be grouped; None says nothing of them. `shared` is what
-    maps of the same rows share (`FeatureMap.learn`).
-    """
-    _learn(features, rows, said, shared)
+    """Cross-validate the grid of a map that `learn_map` has fitted; with the source of its folds."""
     X: Any = hold_features(MappedArray(rows.X, features), FEW_BYTES)
     source = RowsInMemory(rows._replace(X=X), splits, classes, search.n_jobs, search.loss)
     sizes = () if search.keep is None else [split.validation.size for split in splits]
@@ -312,7 +305,8 @@ def choose_map(
     shared: SharedColumns = {}
 
     def evaluate(name: str, features: Any) -> tuple[Candidate, Callable[[], ExactFit]]:
-        new, source = evaluate_map(name, features, rows, splits, classes, search, rule, said, shared)
+        learn_map(features, rows, said, shared)
+        new, source = evaluate_map(name, features, rows, splits, classes, search, rule)
         return new, lambda: fit(source.rows, source.solver, new.choice, new.scores.total)
 
     def fit_again(member: Candidate) -> ExactFit:
@@ -372,8 +366,12 @@ def choose_evaluated(
     return found
 
 
-def _learn(features: Any, rows: Rows, said: set[str] | None, shared: SharedColumns | None) -> None:
-    """Fit a map without labels; columns whose categories it groups are said once, not for each map."""
+def learn_map(features: Any, rows: Rows, said: set[str] | None, shared: SharedColumns | None) -> None:
+    """Fit a map without labels.
+
+    `said` are the columns whose rare categories were said to be grouped, which is done once, not for each map; None
+    says nothing of them. `shared` is what maps of the same rows share (`FeatureMap.learn`).
+    """
     if not isinstance(features, FeatureMap):
         _fit_transformer(features, rows.X)
         return
