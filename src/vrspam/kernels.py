@@ -1345,6 +1345,57 @@ def write_curves(values, nodes, steps, bins, per_bin, table, slopes, extend, out
 
 
 @compiled
+def write_many_curves(X, nodes, starts, table, slopes, lines, widths, extend, out):
+    """Fill `out` with what `write_curves` gives for each column of X, and with indicators of missing values.
+
+    The arguments are the fields of `vrspam.features.packed.PackedCurves`.
+    """
+    first = 0
+    for j in range(X.shape[1]):
+        begin, last, q = starts[j], max(starts[j + 1] - starts[j] - 2, 0), widths[j, 0]
+        for i in range(X.shape[0]):
+            value = X[i, j]
+            if np.isnan(value):
+                for k in range(q):
+                    out[i, first + k] = 0.0
+                if widths[j, 1]:
+                    out[i, first + q] = 1.0
+                continue
+            place, left = 0, last + 1
+            while left > 1:
+                half = left // 2
+                place = place + half if nodes[begin + place + half] <= value else place
+                left -= half
+            step = nodes[begin + place + 1] - nodes[begin + place] if starts[j + 1] - begin > 1 else 1.0
+            share = (value - nodes[begin + place]) / step
+            if not extend[j]:
+                share = min(max(share, 0.0), 1.0)
+            at, along = lines[j, 0] + place * q, lines[j, 1] + place * q
+            for k in range(q):
+                out[i, first + k] = table[at + k] + share * slopes[along + k]
+            if widths[j, 1]:
+                out[i, first + q] = 0.0
+        first += q + widths[j, 1]
+
+
+@compiled
+def places_of_many(X, nodes, starts):
+    """How many of the nodes of its column are below each value of X; -1 for missing values."""
+    out = np.empty(X.shape, dtype=np.int32)
+    for j in range(X.shape[1]):
+        for i in range(X.shape[0]):
+            value, low, high = X[i, j], starts[j], starts[j + 1]
+            while low < high:
+                middle = (low + high) // 2
+                if nodes[middle] < value:
+                    low = middle + 1
+                else:
+                    high = middle
+            out[i, j] = -1 if np.isnan(value) else low - starts[j]
+    return out
+
+
+@compiled
 def add_powers(values, powers, weights, out):
     """Add the sums over j and k of values[i, j] ** powers[k] · weights[k, c, j] to out[i, c]; powers are 1 or more."""
     n, m = values.shape
