@@ -42,7 +42,7 @@ def test_features_do_not_depend_on_how_many_columns_are_written_at_once(features
 def features_at_nodes(features):
     """Rows whose values are nodes of their columns, where one line ends and the next begins."""
     nodes = [encoder.nodes for encoder in features.encoders_]
-    return np.stack([np.resize(of_column, 256) for of_column in nodes], axis=1)
+    return np.stack([np.resize(of_column, 600) for of_column in nodes], axis=1)
 
 
 def test_places_are_those_of_searchsorted():

@@ -145,22 +145,22 @@ class Curves:
         return self.table.shape[1] + self.missing
 
     @cached_property
-    def _made(self) -> dict[tuple[str, np.dtype], Any]:
-        """Tables and nodes in the precisions that were asked for."""
+    def made(self) -> dict[Any, Any]:
+        """What was computed from the fields, such as tables in the precisions that were asked for."""
         return {}
 
     def table_in(self, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
         """The table and its steps from node to node, in one precision."""
-        found = self._made.get(("table", dtype))
+        found = self.made.get(("table", dtype))
         if found is None:
-            found = self._made["table", dtype] = self._with_steps(self.table, dtype)
+            found = self.made["table", dtype] = self._with_steps(self.table, dtype)
         return found
 
     def nodes_in(self, dtype: np.dtype) -> Nodes:
         """The nodes in one precision."""
-        found = self._made.get(("nodes", dtype))
+        found = self.made.get(("nodes", dtype))
         if found is None:
-            found = self._made["nodes", dtype] = Nodes.of(self.nodes, dtype.type)
+            found = self.made["nodes", dtype] = Nodes.of(self.nodes, dtype.type)
         return found
 
     def _with_steps(self, table: np.ndarray, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:

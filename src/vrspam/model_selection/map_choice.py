@@ -294,15 +294,16 @@ def choose_map(
     rule: SelectionRule,
     fit: Fitter,
     watch: Watch = _watch_nothing,
+    shared: SharedColumns | None = None,
 ) -> MapChoice:
     """Fit each map, without labels, cross-validate its grid, and fit what was chosen on all rows.
 
     Maps that give too many features are skipped; if all of them do, that is an error. The rule "one-standard-error"
     takes the first map, in the given order, that has a point within one standard error of the best point of all maps,
-    and the simplest such point of it.
+    and the simplest such point of it. `shared` is handed to all maps (`FeatureMap.learn`).
     """
     said: set[str] = set()  # columns whose rare categories are grouped
-    shared: SharedColumns = {}
+    shared = {} if shared is None else shared
 
     def evaluate(name: str, features: Any) -> tuple[Candidate, Callable[[], ExactFit]]:
         learn_map(features, rows, said, shared)
