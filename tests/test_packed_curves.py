@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures, TreeFeatures, packed
+from vrspam.features.encoders import Curves
 
 
 def columns(rng, rows=300):
@@ -51,5 +52,6 @@ def test_places_are_those_of_searchsorted():
     X = columns(rng)
     found = packed.packed_places(features.encoders_, X)
     for j, encoder in enumerate(features.encoders_):
+        assert isinstance(encoder, Curves)
         expected = np.where(np.isnan(X[:, j]), -1, np.searchsorted(encoder.nodes, X[:, j]))
         assert np.array_equal(found[:, j], expected)

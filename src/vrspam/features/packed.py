@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import is_
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,7 @@ MOST_ROWS = 2_000  # of a block, for which compiled code over all columns is use
 _FLOAT64 = np.dtype(np.float64)
 
 
-def can_pack(encoders: Sequence[Encoder], X: Any) -> TypeGuard[np.ndarray]:
+def can_pack(encoders: Sequence[Encoder], X: Any) -> bool:
     """Whether these rows are few, and all columns numbers in one array of float64."""
     if not isinstance(X, np.ndarray) or X.dtype != _FLOAT64 or X.shape[0] > MOST_ROWS:
         return False
@@ -72,6 +72,7 @@ class PackedCurves(NamedTuple):
 
         nodes = np.concatenate([encoder.nodes for encoder in encoders])
         starts = _starts([encoder.nodes.size for encoder in encoders])
+        bins, per_bin = kernels.pack_bins(nodes, starts)
         tables = [encoder.table for encoder in encoders]
         # One node is followed by itself.
         slopes = [np.diff(table, axis=0) if len(table) > 1 else np.zeros_like(table) for table in tables]
@@ -81,7 +82,8 @@ class PackedCurves(NamedTuple):
         return cls(
             nodes,
             starts,
-            *kernels.pack_bins(nodes, starts),
+            bins,
+            per_bin,
             np.concatenate([table.ravel() for table in tables]),
             np.concatenate([slope.ravel() for slope in slopes]),
             np.stack([_starts([size for size, _ in sizes]), _starts([size for _, size in sizes])], axis=1),
