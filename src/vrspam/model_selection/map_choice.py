@@ -46,7 +46,8 @@ class Candidate:
     """A fitted map (None for the columns as they are), the scores of its grid, and the chosen point of it.
 
     `fit` is that of the point on all rows, where it may be needed; `spread` that of the held-out scores at the point;
-    `held_out` are these scores for each fold, without intercept, where they were kept.
+    `held_out` are these scores for each fold, without intercept, where they were kept; `models` are those of the folds
+    at the point, where the other points were forgotten.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Candidate:
     fit: ExactFit | None = None
     spread: float = 1.0
     held_out: list[np.ndarray] | None = None
+    models: FoldModels | None = None
 
     @property
     def fold_scores(self) -> np.ndarray:
@@ -74,7 +76,12 @@ class Candidate:
     def fold_models(self) -> FoldModels | None:
         """The models of the folds at the chosen point, where their coefficients were kept."""
         (i, j), coefs = self.choice.index, self.scores.coefs
-        return None if coefs is None else FoldModels(coefs[:, i, j], self.scores.intercepts[i, j])
+        return self.models if coefs is None else FoldModels(coefs[:, i, j], self.scores.intercepts[i, j])
+
+    def forget_other_points(self) -> None:
+        """Keep the models of the folds at the chosen point alone: of a grid with l1 all would take much memory."""
+        kept, self.scores.coefs = self.fold_models, None
+        self.models = None if kept is None else FoldModels(kept.coefs.copy(), kept.intercepts)
 
 
 class FittedChoice(NamedTuple):
@@ -349,6 +356,8 @@ def choose_evaluated(
         if rule != "one-standard-error" and weights_of(candidates, rule)[-1] > 0.0:
             new.fit = fit_now()
         new.scores.total = None
+        if rule != "one-standard-error":  # which may take another point
+            new.forget_other_points()
         del fit_now  # and with it features that its rows may hold
         watch(new.described)
         _drop_matrices(candidates, rule)

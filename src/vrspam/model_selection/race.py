@@ -7,9 +7,11 @@ On very many rows the winners meet on a larger part first: one that has no weigh
 
 from __future__ import annotations
 
+from collections import deque
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -143,13 +145,19 @@ class Heat(NamedTuple):
         Maps with too many features are left out.
         """
         found: dict[str, Candidate] = {}
+        untold, done, lock = deque(maps), set(), Lock()
 
         def evaluate(name: str, search: GridSearch) -> None:
             with suppress(TooManyFeatures):
                 new, _ = evaluate_map(name, maps[name], rows, splits, classes, search, "best")
                 new.scores.total = new.scores.coefs = None  # those of all maps would take too much memory
                 found[name] = new
-                watch(new.described)
+            with lock:  # which ends first differs from run to run: they are told in their own order
+                done.add(name)
+                while untold and untold[0] in done:
+                    told = untold.popleft()
+                    if told in found:
+                        watch(found[told].described)
 
         ours = [name for name, features in maps.items() if isinstance(features, FeatureMap)]
         small = [name for name in ours if maps[name].n_features_out_ <= SMALL]
