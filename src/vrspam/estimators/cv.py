@@ -138,7 +138,8 @@ class AUCClassifierCV(ExplainedScores):
     n_jobs : int, default=None
         Folds solved, and maps raced, at the same time, in threads; -1 means all cores. None means what a
         `joblib.parallel_config` says, or else, up to 1,000 features (1,300 of a map), as many as matrix products have
-        threads (one decomposition gains little from them) and fit into 320 MB; beyond, 1. Results do not depend on it.
+        threads (one decomposition gains little from them) and fit into 320 MB; beyond, 1. Results
+        differ by rounding at most.
     random_state : int, RandomState or None, default=None
         With a number of folds it shuffles the rows before they are split, with the seed 0 for None: a table may be
         sorted (a splitter such as `sklearn.model_selection.StratifiedKFold` takes rows in their order). It also draws
