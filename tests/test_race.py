@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
+import threading
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.model_selection import GroupKFold, TimeSeriesSplit
+from sklearn.model_selection import GroupKFold, StratifiedKFold, TimeSeriesSplit
+from threadpoolctl import threadpool_limits
 
 from vrspam import AUCClassifierCV
 from vrspam._utils.progress import StepProgress
 from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import CategoriesGrouped
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures, TreeFeatures
+from vrspam.features.mapped import TooManyFeatures
 from vrspam.model_selection import race as room
 from vrspam.model_selection.cross_validate import GridSearch
 from vrspam.model_selection.folds import Split, make_splits
@@ -247,3 +250,44 @@ def test_the_moving_line_begins_with_the_time_left(monkeypatch):
     progress.start(2)
     progress.tell("lines")
     assert shown == [("0:00 left  1 of 2: LINES", 1, 2)]
+
+
+@pytest.mark.usefixtures("_small_race")
+def test_maps_side_by_side_change_no_result():
+    X, y = waves()
+    maps = {
+        "lines": LinearFeatures(),
+        "curves": AdditiveFeatures(),
+        "kernel": KernelFeatures(n_landmarks=40, random_state=0),
+        "trees": TreeFeatures(n_landmarks=40, n_trees=20, random_state=0),
+    }
+    models = []
+    for threads, jobs in ((1, None), (3, None), (1, 3), (3, 1)):
+        with threadpool_limits(threads, user_api="blas"):
+            models.append(AUCClassifierCV(features=maps, cv=3, n_jobs=jobs, random_state=0).fit(X, y))
+    for model in models[1:]:
+        for column in ("features", "n_features", "auc", "standard_error", "weight", "rows"):
+            assert model.selection_[column] == models[0].selection_[column]
+        assert np.allclose(model.decision_function(X), models[0].decision_function(X), rtol=1e-9, atol=1e-12)
+        assert model.corrected_score_ == models[0].corrected_score_
+
+
+def test_maps_of_a_race_run_at_the_same_time(monkeypatch):
+    """Two maps wait for each other; each is cross-validated by one thread."""
+    meeting = threading.Barrier(2)
+    jobs = []
+
+    def meet(name, features, rows, splits, classes, search, rule):
+        jobs.append(search.n_jobs)
+        meeting.wait(timeout=30)
+        raise TooManyFeatures("too many")
+
+    monkeypatch.setattr(room, "evaluate_map", meet)
+    X, y = waves()
+    splits = [Split(*pair) for pair in StratifiedKFold(3).split(X, y)]
+    heat = room.Heat(500, 10, 3)
+    maps = {"lines": LinearFeatures(), "curves": AdditiveFeatures()}
+    with threadpool_limits(2, user_api="blas"):
+        found = heat.run(maps, Rows(X, y, None), splits, np.unique(y), SEARCH, np.random.default_rng(0), print)
+    assert found == []
+    assert jobs == [1, 1]

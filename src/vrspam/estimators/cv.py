@@ -31,6 +31,7 @@ from vrspam.estimators.explained import ExplainedScores
 from vrspam.features import FeatureMap
 from vrspam.features.frames import HeldColumns, is_frame
 from vrspam.features.mapped import SPELLED_NAMES, MappedArray, is_plain, named_maps
+from vrspam.features.seen import SharedColumns
 from vrspam.features.tables import FrameReading
 from vrspam.inspection import (
     MOST_COLUMNS,
@@ -135,9 +136,10 @@ class AUCClassifierCV(ExplainedScores):
     max_iter : int, default=1000
         Most iterations of the iterative solvers at each point.
     n_jobs : int, default=None
-        Folds solved at the same time, in threads; -1 means all cores. None means what a `joblib.parallel_config` says,
-        or else, up to 1,000 features, as many as matrix products have threads (one decomposition gains little
-        from them) and fit into 256 MB; beyond, 1.
+        Folds solved, and maps raced, at the same time, in threads; -1 means all cores. None means what a
+        `joblib.parallel_config` says, or else, up to 1,000 features (1,300 of a map), as many as matrix products have
+        threads (one decomposition gains little from them) and fit into 320 MB; beyond, 1. Results
+        differ by rounding at most.
     random_state : int, RandomState or None, default=None
         With a number of folds it shuffles the rows before they are split, with the seed 0 for None: a table may be
         sorted (a splitter such as `sklearn.model_selection.StratifiedKFold` takes rows in their order). It also draws
@@ -399,6 +401,7 @@ class AUCClassifierCV(ExplainedScores):
 
         rule = self._rule({})
         frame_reading: FrameReading | None = None
+        shared: SharedColumns = {}
         if plain:
             keep, seed = self._keep(rows, classes, splits, groups)
             source = RowsInMemory(rows, splits, classes, self.n_jobs, self._loss)
@@ -426,14 +429,14 @@ class AUCClassifierCV(ExplainedScores):
                     finalists, others = race(maps, rows, splits, classes, search, seed, progress.tell)
                 progress.start(len(finalists))
                 search = replace(search, keep=keep)
-                found = choose_map(finalists, rows, splits, classes, search, rule, fit_point, progress.tell)
+                found = choose_map(finalists, rows, splits, classes, search, rule, fit_point, progress.tell, shared)
             found = replace(found, order=tuple(maps), others=others)
         fit = found.fitted()
         if frame_reading is not None and not frame_reading.is_plain and isinstance(fit.features, FeatureMap):
             fit.features._read_columns = frame_reading.columns
         models = fit.fold_models or self._solve_folds_again(rows, splits, classes, found)
         train_parts, _ = zip(*splits, strict=True)
-        reading = self._read(fit, rows, train_parts, self._read_names(frame_reading), seed)
+        reading = self._read(fit, rows, train_parts, self._read_names(frame_reading), seed, shared)
         read = rows if fit.features is None else rows._replace(X=MappedArray(rows.X, fit.features))
         held_out = held_out_scores(read, classes[1], splits, *models, fit.held_out)
         stable = stable_share(read, splits, keep, models.coefs)
@@ -603,7 +606,13 @@ class AUCClassifierCV(ExplainedScores):
         return ExactSolver(values["l2"], values["l1"], self.tol, self.max_iter, self._family, self._loss)
 
     def _read(
-        self, fit: FittedChoice, rows: Rows, train_parts: Sequence[np.ndarray], names: Any, seed: int
+        self,
+        fit: FittedChoice,
+        rows: Rows,
+        train_parts: Sequence[np.ndarray],
+        names: Any,
+        seed: int,
+        shared: SharedColumns,
     ) -> ScoreReading | str:
         """Read the fitted score column by column, or say why that is not possible."""
         n = rows.X.shape[0]
@@ -621,7 +630,7 @@ class AUCClassifierCV(ExplainedScores):
         )
         positive = array_api.on_host(rows.y) == fit.moments.classes[1]
         weights = None if rows.weights is None else array_api.on_host(rows.weights)
-        return read_score(scorer, rows.X, positive, weights, names, seed)
+        return read_score(scorer, rows.X, positive, weights, names, seed, shared)
 
     def _store_search(
         self,

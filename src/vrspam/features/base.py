@@ -27,6 +27,7 @@ from vrspam.features.encoders import (
     add_indicated,
     encoder_from_dict,
 )
+from vrspam.features.packed import can_pack, write_packed
 from vrspam.features.seen import SeenColumns, SharedColumns, see_columns
 from vrspam.moments import CodedRows, Indicated
 
@@ -289,7 +290,7 @@ class FeatureMap(DocumentationLink, TransformerMixin, BaseEstimator):
     @property
     def n_features_out_(self) -> int:
         """Number of features."""
-        return self.column_slices_[-1].stop
+        return sum(encoder.width for encoder in self.encoders_)
 
     def _columns(self, X) -> tuple[list[np.ndarray], np.dtype]:
         """Return the columns of X, which is already checked and small, and the type of their features."""
@@ -311,8 +312,13 @@ class FeatureMap(DocumentationLink, TransformerMixin, BaseEstimator):
 
     def _encode(self, X) -> np.ndarray:
         """Return the features of all columns for the rows of X, which is already checked and small."""
+        width = sum(encoder.width for encoder in self.encoders_)
+        if can_pack(self.encoders_, X):
+            out = np.empty((X.shape[0], width))
+            write_packed(self.encoders_, X, out)
+            return out
         columns, dtype = self._columns(X)
-        out = np.empty((X.shape[0], self.column_slices_[-1].stop), dtype=dtype)
+        out = np.empty((X.shape[0], width), dtype=dtype)
         self._write_columns(columns, out)
         return out
 
@@ -350,7 +356,10 @@ class FeatureMap(DocumentationLink, TransformerMixin, BaseEstimator):
 
     def _write_block(self, X, out: np.ndarray) -> None:
         """Fill `out` with the features of the rows of X; overridden where they are not those of single columns."""
-        self._write_columns(self._columns(X)[0], out)
+        if can_pack(self.encoders_, X):
+            write_packed(self.encoders_, X, out)
+        else:
+            self._write_columns(self._columns(X)[0], out)
 
     def get_feature_names_out(self, input_features=None) -> np.ndarray:
         """Return the name of each feature: that of its column, and what it is.

@@ -150,19 +150,28 @@ class Curves:
         return self.table.shape[1] + self.missing
 
     @cached_property
-    def _tables(self) -> dict[np.dtype, tuple[np.ndarray, np.ndarray]]:
-        """The table and its steps from node to node, in both precisions."""
-        return {np.dtype(kind): self._with_steps(self.table, np.dtype(kind)) for kind in (np.float64, np.float32)}
+    def made(self) -> dict[Any, Any]:
+        """What was computed from the fields, such as tables in the precisions that were asked for."""
+        return {}
+
+    def table_in(self, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
+        """The table and its steps from node to node, in one precision."""
+        found = self.made.get(("table", dtype))
+        if found is None:
+            found = self.made["table", dtype] = self._with_steps(self.table, dtype)
+        return found
+
+    def nodes_in(self, dtype: np.dtype) -> Nodes:
+        """The nodes in one precision."""
+        found = self.made.get(("nodes", dtype))
+        if found is None:
+            found = self.made["nodes", dtype] = Nodes.of(self.nodes, dtype.type)
+        return found
 
     def _with_steps(self, table: np.ndarray, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
         """Functions at the nodes, and their steps from node to node; one node is followed by itself."""
         table = np.ascontiguousarray(np.vstack([table, table[-1:]]) if self.nodes.size == 1 else table)
         return table.astype(dtype, copy=False), np.diff(table, axis=0).astype(dtype, copy=False)
-
-    @cached_property
-    def _nodes(self) -> dict[np.dtype, Nodes]:
-        """The nodes in both precisions."""
-        return {np.dtype(kind): Nodes.of(self.nodes, kind) for kind in (np.float64, np.float32)}
 
     def names(self, column: str) -> list[str]:
         """Name of each feature."""
@@ -172,7 +181,7 @@ class Curves:
     def write(self, values: np.ndarray, out: np.ndarray) -> None:
         """Fill `out` (rows × width) with the features of `values`."""
         q = self.table.shape[1]
-        self._write(values, self._tables[out.dtype], out[:, :q])
+        self._write(values, self.table_in(out.dtype), out[:, :q])
         if self.missing:
             out[:, q] = np.isnan(values)
 
@@ -184,7 +193,7 @@ class Curves:
         if values.dtype == np.float32 and max(-self.nodes[0], self.nodes[-1]) > HALF_OF_FLOAT32:
             values = values.astype(np.float64)
         values = np.ascontiguousarray(values)
-        kernels.write_curves(values, *self._nodes[values.dtype], *table, self.extend, out)
+        kernels.write_curves(values, *self.nodes_in(values.dtype), *table, self.extend, out)
 
     def add_products(self, values: np.ndarray, coefs: np.ndarray, out: np.ndarray) -> None:
         """Add the features of `values` times `coefs` (width × m) to `out` (rows × m): a sum of curves is a curve."""

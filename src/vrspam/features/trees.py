@@ -13,6 +13,7 @@ from vrspam.features import frames
 from vrspam.features.base import FeatureMap
 from vrspam.features.encoders import Curves, Distribution
 from vrspam.features.landmarks import N_LANDMARKS_CONSTRAINT, Coefficients, LandmarkFeatures
+from vrspam.features.packed import can_pack, packed_places
 from vrspam.features.seen import SeenColumns
 
 MOST_DEPTH = 12
@@ -151,6 +152,8 @@ class TreeFeatures(LandmarkFeatures):
 
     def _codes(self, X) -> tuple[np.ndarray, np.dtype]:
         """The place of each value among the quantiles of its column, or the number of its category; -1 for none."""
+        if can_pack(self.encoders_, X):
+            return packed_places(self.encoders_, X), X.dtype
         values, dtype = self._columns(X)
         codes = np.empty((X.shape[0], len(self.encoders_)), dtype=np.int32)
         for j, (encoder, column) in enumerate(zip(self.encoders_, values, strict=True)):

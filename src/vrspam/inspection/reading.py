@@ -19,6 +19,7 @@ from vrspam._utils import array_api
 from vrspam.features import AdditiveFeatures, FeatureMap, StackedFeatures, frames
 from vrspam.features.encoders import Curves, Encoder
 from vrspam.features.mapped import MAX_FEATURES, MappedArray
+from vrspam.features.seen import SharedColumns
 from vrspam.inspection.interactions import (
     MOST_SCREENED,
     Interactions,
@@ -116,8 +117,12 @@ def read_score(
     weights: np.ndarray | None,
     names: Sequence[Any],
     seed: int | None,
+    shared: SharedColumns | None = None,
 ) -> ScoreReading | str:
-    """Return the reading of a score over the rows that it was fitted on, or say why there is none."""
+    """Return the reading of a score over the rows that it was fitted on, or say why there is none.
+
+    `shared` is what maps that were fitted on the same rows have seen of the columns.
+    """
     columns = distinct(names)
     if scorer.features is None:
         if len(columns) > MOST_COLUMNS:
@@ -138,7 +143,7 @@ def read_score(
             max_categories=scorer.features.max_categories if isinstance(scorer.features, FeatureMap) else 1000,
             random_state=seed,
         )
-        basis.learn(X, weights)  # what there is to say about the columns was said when the score was fitted
+        basis.learn(X, weights, shared)  # what there is to say about the columns was said when the score was fitted
     except (TypeError, ValueError) as error:  # dates, say, which a transformer of another package may take
         return f"the columns have no curves ({error})"
     if _has_straight_lines(scorer.features):

@@ -46,7 +46,8 @@ class Candidate:
     """A fitted map (None for the columns as they are), the scores of its grid, and the chosen point of it.
 
     `fit` is that of the point on all rows, where it may be needed; `spread` that of the held-out scores at the point;
-    `held_out` are these scores for each fold, without intercept, where they were kept.
+    `held_out` are these scores for each fold, without intercept, where they were kept; `models` are those of the folds
+    at the point, where the other points were forgotten.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Candidate:
     fit: ExactFit | None = None
     spread: float = 1.0
     held_out: list[np.ndarray] | None = None
+    models: FoldModels | None = None
 
     @property
     def fold_scores(self) -> np.ndarray:
@@ -74,7 +76,12 @@ class Candidate:
     def fold_models(self) -> FoldModels | None:
         """The models of the folds at the chosen point, where their coefficients were kept."""
         (i, j), coefs = self.choice.index, self.scores.coefs
-        return None if coefs is None else FoldModels(coefs[:, i, j], self.scores.intercepts[i, j])
+        return self.models if coefs is None else FoldModels(coefs[:, i, j], self.scores.intercepts[i, j])
+
+    def forget_other_points(self) -> None:
+        """Keep the models of the folds at the chosen point alone: of a grid with l1 all would take much memory."""
+        kept, self.scores.coefs = self.fold_models, None
+        self.models = None if kept is None else FoldModels(kept.coefs.copy(), kept.intercepts)
 
 
 class FittedChoice(NamedTuple):
@@ -273,15 +280,8 @@ def evaluate_map(
     classes: np.ndarray,
     search: GridSearch,
     rule: SelectionRule,
-    said: set[str] | None = None,
-    shared: SharedColumns | None = None,
 ) -> tuple[Candidate, RowsInMemory]:
-    """Fit a map, without labels, and cross-validate its grid; with the source of its folds.
-
-    `said` are the columns whose rare categories were said to be grouped; None says nothing of them. `shared` is what
-    maps of the same rows share (`FeatureMap.learn`).
-    """
-    _learn(features, rows, said, shared)
+    """Cross-validate the grid of a map that `learn_map` has fitted; with the source of its folds."""
     X: Any = hold_features(MappedArray(rows.X, features), FEW_BYTES)
     source = RowsInMemory(rows._replace(X=X), splits, classes, search.n_jobs, search.loss)
     sizes = () if search.keep is None else [split.validation.size for split in splits]
@@ -301,18 +301,20 @@ def choose_map(
     rule: SelectionRule,
     fit: Fitter,
     watch: Watch = _watch_nothing,
+    shared: SharedColumns | None = None,
 ) -> MapChoice:
     """Fit each map, without labels, cross-validate its grid, and fit what was chosen on all rows.
 
     Maps that give too many features are skipped; if all of them do, that is an error. The rule "one-standard-error"
     takes the first map, in the given order, that has a point within one standard error of the best point of all maps,
-    and the simplest such point of it.
+    and the simplest such point of it. `shared` is handed to all maps (`FeatureMap.learn`).
     """
     said: set[str] = set()  # columns whose rare categories are grouped
-    shared: SharedColumns = {}
+    shared = {} if shared is None else shared
 
     def evaluate(name: str, features: Any) -> tuple[Candidate, Callable[[], ExactFit]]:
-        new, source = evaluate_map(name, features, rows, splits, classes, search, rule, said, shared)
+        learn_map(features, rows, said, shared)
+        new, source = evaluate_map(name, features, rows, splits, classes, search, rule)
         return new, lambda: fit(source.rows, source.solver, new.choice, new.scores.total)
 
     def fit_again(member: Candidate) -> ExactFit:
@@ -354,6 +356,8 @@ def choose_evaluated(
         if rule != "one-standard-error" and weights_of(candidates, rule)[-1] > 0.0:
             new.fit = fit_now()
         new.scores.total = None
+        if rule != "one-standard-error":  # which may take another point
+            new.forget_other_points()
         del fit_now  # and with it features that its rows may hold
         watch(new.described)
         _drop_matrices(candidates, rule)
@@ -372,8 +376,12 @@ def choose_evaluated(
     return found
 
 
-def _learn(features: Any, rows: Rows, said: set[str] | None, shared: SharedColumns | None) -> None:
-    """Fit a map without labels; columns whose categories it groups are said once, not for each map."""
+def learn_map(features: Any, rows: Rows, said: set[str] | None, shared: SharedColumns | None) -> None:
+    """Fit a map without labels.
+
+    `said` are the columns whose rare categories were said to be grouped, which is done once, not for each map; None
+    says nothing of them. `shared` is what maps of the same rows share (`FeatureMap.learn`).
+    """
     if not isinstance(features, FeatureMap):
         _fit_transformer(features, rows.X)
         return

@@ -7,21 +7,29 @@ On very many rows the winners meet on a larger part first: one that has no weigh
 
 from __future__ import annotations
 
+from collections import deque
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
 
 from vrspam._utils import array_api
+from vrspam._utils.blas import SMALL
 from vrspam._utils.validation import Rows
+from vrspam.features import FeatureMap
 from vrspam.features.frames import rows_of
 from vrspam.features.mapped import TooManyFeatures
 from vrspam.features.seen import SharedColumns
 from vrspam.model_selection.cross_validate import GridSearch
 from vrspam.model_selection.folds import Split
 from vrspam.model_selection.kept_scores import some_of_each_class
-from vrspam.model_selection.map_choice import Candidate, Watch, evaluate_map, weights_of
+from vrspam.model_selection.map_choice import FEW_BYTES, Candidate, Watch, evaluate_map, learn_map, weights_of
 from vrspam.model_selection.scoring import ROC_AUC
+from vrspam.model_selection.sources import FoldProblem, how_many_at_once, over_folds
 
 FROM_ROWS = 15_000  # and more: below, the race would take as long as what it saves
 PART_ROWS = 4_000
@@ -33,6 +41,7 @@ AGAIN_FROM_ROWS = 50_000  # and more: the finalists race again
 AGAIN_ROWS = 16_000
 AGAIN_LANDMARKS = 400
 AGAIN_FOLDS = 5
+LEARN_BYTES = 1 << 25  # that a map takes at most while it is fitted on a part
 
 
 class Race(NamedTuple):
@@ -103,21 +112,66 @@ class Heat(NamedTuple):
         inside = _restricted(splits[: self.folds], index, rows.y.size)
         if any(np.unique(some.y[part]).size < 2 for split in inside for part in split):
             return []  # folds of a kind that the part does not show
-        candidates: list[Candidate] = []
+        try:
+            small = self._learn({name: self._small(features) for name, features in maps.items()}, some, search.n_jobs)
+            found = self._evaluate(small, some, inside, classes, search, watch)
+        except ValueError:
+            # What the part is too small for: a part of the ROC curve without a negative, categories that nearly all
+            # differ there. Where all rows are no better, `choose_map` says so.
+            return []
+        return [found[name] for name in maps if name in found]
+
+    def _learn(self, maps: dict[str, Any], rows: Rows, n_jobs: int | None) -> dict[str, Any]:
+        """Fit the maps, without labels: the first one sees the columns for all, the others follow side by side."""
         shared: SharedColumns = {}
-        for name, features in maps.items():
-            try:
-                new, _ = evaluate_map(name, self._small(features), some, inside, classes, search, "best", None, shared)
-            except TooManyFeatures:
-                continue
-            except ValueError:
-                # What the part is too small for: a part of the ROC curve without a negative, categories that nearly all
-                # differ there. Where all rows are no better, `choose_map` says so.
-                return []
-            new.scores.total = None  # matrices of all maps would take too much memory
-            candidates.append(new)
-            watch(new.described)
-        return candidates
+        learn = partial(learn_map, rows=rows, said=None, shared=shared)
+        first, *others = maps.values()
+        learn(first)
+        in_turn = not all(isinstance(features, FeatureMap) for features in others)
+        over_folds(learn, others, FoldProblem(True, False, LEARN_BYTES, in_turn), n_jobs)
+        return maps
+
+    def _evaluate(
+        self,
+        maps: dict[str, Any],
+        rows: Rows,
+        splits: list[Split],
+        classes: np.ndarray,
+        search: GridSearch,
+        watch: Watch,
+    ) -> dict[str, Candidate]:
+        """Cross-validate fitted maps: small ones side by side, others in turn, with their folds side by side.
+
+        Maps with too many features are left out.
+        """
+        found: dict[str, Candidate] = {}
+        untold, done, lock = deque(maps), set(), Lock()
+
+        def evaluate(name: str, search: GridSearch) -> None:
+            with suppress(TooManyFeatures):
+                new, _ = evaluate_map(name, maps[name], rows, splits, classes, search, "best")
+                new.scores.total = new.scores.coefs = None  # those of all maps would take too much memory
+                found[name] = new
+            with lock:  # which ends first differs from run to run: they are told in their own order
+                done.add(name)
+                while untold and untold[0] in done:
+                    told = untold.popleft()
+                    if told in found:
+                        watch(found[told].described)
+
+        ours = [name for name, features in maps.items() if isinstance(features, FeatureMap)]
+        small = [name for name in ours if maps[name].n_features_out_ <= SMALL]
+        widest = max((maps[name].n_features_out_ for name in small), default=1)
+        needed = FEW_BYTES + (16 * len(splits) + 80) * widest**2  # features that are held, moments, and one fold
+        problem = FoldProblem(True, False, needed)
+        if how_many_at_once(len(small), problem, search.n_jobs) == 1:
+            small = []
+        else:
+            over_folds(partial(evaluate, search=replace(search, n_jobs=1)), small, problem, search.n_jobs)
+        for name in maps:
+            if name not in small:
+                evaluate(name, search)
+        return found
 
     def _small(self, features: Any) -> Any:
         """The map, not fitted, with few landmarks."""

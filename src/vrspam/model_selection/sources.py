@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from threading import Lock
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -29,7 +30,8 @@ from vrspam.objective import SQUARED, LossChoice, SmoothLoss, SquaredPairLoss
 from vrspam.solvers import MOMENTS_MAX_FEATURES_DENSE, SolverName, choose_solver
 
 T = TypeVar("T")
-SIDE_BY_SIDE_BYTES = 1 << 28  # memory that folds solved at the same time may need, if the caller does not set n_jobs
+SMALL_MAPPED = 1_300  # features up to which folds side by side pay: one core makes those of a fold
+SIDE_BY_SIDE_BYTES = 5 << 26  # memory that folds solved at the same time may need, if the caller does not set n_jobs
 
 
 @dataclass(frozen=True)
@@ -56,11 +58,19 @@ class FoldProblem:
 
     @classmethod
     def from_matrices(
-        cls, n_features: int, many_products: bool, block_bytes: int = 0, in_turn: bool = False
+        cls, n_features: int, many_products: bool, block_bytes: int = 0, in_turn: bool = False, small: int = SMALL
     ) -> FoldProblem:
         """Folds that are solved from matrices of n_features², and that then score blocks of rows."""
         needed = 2 * block_bytes + 10 * 8 * n_features**2
-        return cls(n_features <= SMALL, many_products, needed, in_turn)
+        return cls(n_features <= small, many_products, needed, in_turn)
+
+
+def how_many_at_once(count: int, problem: FoldProblem, n_jobs: int | None) -> int:
+    """How many of so many folds, or maps, are worked on at the same time."""
+    jobs = min(effective_n_jobs(n_jobs), count)
+    if problem.small and n_jobs is None and jobs == 1 and not problem.in_turn:
+        jobs = min(blas_thread_count(), count, max(1, SIDE_BY_SIDE_BYTES // problem.bytes_each))
+    return jobs
 
 
 def over_folds(function: Callable[[Any], T], folds: Sequence[Any], problem: FoldProblem, n_jobs: int | None) -> list[T]:
@@ -69,9 +79,7 @@ def over_folds(function: Callable[[Any], T], folds: Sequence[Any], problem: Fold
     Small matrix products, and the many products of elastic nets, are slower when several threads share them. The
     threads that small products do not use go to the folds, as far as memory allows, unless the caller sets n_jobs.
     """
-    jobs = min(effective_n_jobs(n_jobs), len(folds))
-    if problem.small and n_jobs is None and jobs == 1 and not problem.in_turn:
-        jobs = min(blas_thread_count(), len(folds), max(1, SIDE_BY_SIDE_BYTES // problem.bytes_each))
+    jobs = how_many_at_once(len(folds), problem, n_jobs)
     threads = None if jobs == 1 else max(1, effective_n_jobs(-1) // jobs)
     if problem.small or problem.many_products:
         threads = min(FEW, blas_thread_count()) if problem.in_turn and jobs == 1 else 1
@@ -79,6 +87,7 @@ def over_folds(function: Callable[[Any], T], folds: Sequence[Any], problem: Fold
         return Parallel(n_jobs=jobs, prefer="threads")(map(delayed(function), folds))
 
 
+CUT_ROWS = 2_000  # and more: parts of features are gathered in two pieces
 BLOCK_BYTES = 1 << 25  # rows gathered, and scores held, at once
 KEPT_BYTES = 1 << 30  # moments of all folds are kept up to this size
 MAPPED_BYTES = 1 << 27  # moments of all folds in feature space are kept up to this size
@@ -190,8 +199,9 @@ class RowsInMemory:
         block_bytes = min(8 * BLOCK_ENTRIES if self.mapped else BLOCK_BYTES, 8 * n * d)
         if self.loss.needs_rows:
             block_bytes += min(COPIED_BYTES, 8 * n * d)
-        found = FoldProblem.from_matrices(d, many_products, block_bytes, foreign or self.on_device)
-        return replace(found, small=X.written_width <= SMALL) if self.mapped and X.exclusive else found
+        small = SMALL_MAPPED if self.mapped else SMALL
+        found = FoldProblem.from_matrices(d, many_products, block_bytes, foreign or self.on_device, small)
+        return replace(found, small=X.written_width <= small) if self.mapped and X.exclusive else found
 
     def _gather(self, index: np.ndarray | None = None) -> ClassMoments:
         """The moments of some rows."""
@@ -214,13 +224,32 @@ class RowsInMemory:
         rest = np.flatnonzero(uses == 0)
         if rest.size:
             parts.append(rest)
-        # Features are made on one core, so that folds side by side pay; products of rows use all cores anyway.
-        if self.mapped:
-            found = over_folds(self._gather, parts, self.problem(many_products=False), n_jobs)
-        else:
-            found = list(map(self._gather, parts))
+        # Features are made on one core, so that parts side by side pay; products of rows use all cores anyway.
+        found = self._gather_mapped(parts, n_jobs) if self.mapped else list(map(self._gather, parts))
         self._validation = found[: self.n_folds]
         return sum(found[1:], found[0])
+
+    def _gather_mapped(self, parts: list[np.ndarray], n_jobs: int | None) -> list[ClassMoments]:
+        """The moments of the features of some parts of the rows, several at the same time.
+
+        Large parts are cut in two, so that two threads share five parts evenly. That does not depend on the number of
+        threads, which so changes no digit.
+        """
+        cut = [np.array_split(part, 2 if part.size >= CUT_ROWS else 1) for part in parts]
+        found: list[dict[int, ClassMoments]] = [{} for _ in parts]
+        lock = Lock()
+
+        def gather(piece: tuple[int, int]) -> None:
+            part, number = piece
+            moments = self._gather(cut[part][number])
+            with lock:
+                found[part][number] = moments
+                if len(found[part]) == len(cut[part]) > 1:
+                    found[part] = {0: found[part][0] + found[part][1]}
+
+        pieces = [(part, number) for part, several in enumerate(cut) for number in range(len(several))]
+        over_folds(gather, pieces, self.problem(many_products=False), n_jobs)
+        return [moments[0] for moments in found]
 
     def training_moments(self, fold: int) -> ClassMoments:
         """The moments of a training part."""

@@ -17,7 +17,7 @@ from vrspam._utils.messages import Parameter, WordedError, WordedText
 from vrspam._utils.warnings import CategoriesGrouped
 from vrspam.features import FeatureMap, StackedFeatures
 from vrspam.features.landmarks import LandmarkFeatures
-from vrspam.features.mapped import kind_of_map
+from vrspam.features.mapped import MAX_FEATURES, kind_of_map
 from vrspam.metrics.partial import check_max_fpr
 from vrspam.model_selection.calibration import METHODS
 from vrspam.model_selection.held_out import HeldOut
@@ -193,10 +193,15 @@ def fit_file(
             features = "linear" if asked or opened.schema.n_features > MOST_COLUMNS else "auto"
         method = None if plan.calibration == "none" else plan.calibration
         plan = replace(plan, features=features, calibration=method)
-        in_memory = fit_linear if isinstance(features, str) and features == "linear" else fit_maps
+        too_wide = len(opened.schema.columns) > MAX_FEATURES  # for any map
+        straight = isinstance(features, str) and (features == "linear" or (too_wide and features == "auto"))
+        in_memory = fit_linear if straight else fit_maps
         fit = (fit_blocks if streaming else in_memory)(opened, plan)
     notes = [*opened.notes, *data_checks.note_few_rows(fit.counts), *fit.notes]
-    if wanted is None and features == "linear" and not asked and opened.chunks.source.reader.tabular:
+    by_default = wanted is None and features == "linear" and not asked and opened.chunks.source.reader.tabular
+    if too_wide and (by_default or (isinstance(wanted, str) and wanted == "auto")):
+        notes.append(note_too_wide(len(opened.schema.columns)))
+    elif by_default:
         notes.append(note_straight(opened.schema.n_features, opened.schema.categorical))
     for warning in caught:
         said = isinstance(warning.message, CategoriesGrouped) and warning.message.column in opened.grouped
@@ -247,6 +252,16 @@ def note_straight(n_features: int, categories: Mapping[str, Sequence[Any]]) -> W
         )
     fix, why = Parameter("features", "auto"), " for curves and interactions, which takes long"
     return WordedText(words, n_features=n_features, most=MOST_COLUMNS, fix=fix, why=why)
+
+
+def note_too_wide(n_columns: int) -> WordedText:
+    """The note that a table got straight lines because no map takes so many columns."""
+    return WordedText(
+        "{given} makes curves of at most {most:,} columns, and there are {n_columns:,}: straight lines were fitted",
+        n_columns=n_columns,
+        most=MAX_FEATURES,
+        given=Parameter("features", "auto"),
+    )
 
 
 def note_majority(opened: OpenedTable, counts: Sequence[int]) -> list[str]:
