@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from dataclasses import replace
 from functools import partial
@@ -12,6 +13,7 @@ import pytest
 from experiment_rows import SPLITS, about, fill, result
 
 from vrspam.experiments import tables
+from vrspam.experiments.processes import start_early, workers
 from vrspam.experiments.protocol import (
     GRID,
     Protocol,
@@ -240,3 +242,21 @@ def test_disagreement_is_measured_run_by_run(tmp_path):
     cells = {(c.set, c.algorithm): c for c in tables.summarise(rows)}
     assert cells["german", "VRSPAM-NET"].worst == pytest.approx(0.02)
     assert cells["german", "VRSPAM-L2"].worst == 0.0
+
+
+def look_around(name):
+    return os.environ.get(name), os.getcwd(), "vrspam.kernels" in sys.modules
+
+
+def test_processes_see_the_environment_and_the_folder_of_now(tmp_path, monkeypatch):
+    start_early()  # before the changes
+    monkeypatch.setenv("VRSPAM_NOW", "yes")
+    monkeypatch.chdir(tmp_path)
+    with workers(1) as pool:
+        value, folder, _ = pool.submit(look_around, "VRSPAM_NOW").result()
+    assert (value, folder) == ("yes", str(tmp_path))
+    monkeypatch.delenv("VRSPAM_NOW")
+    with workers(1) as pool:
+        value, _, imported = pool.submit(look_around, "VRSPAM_NOW").result()
+    assert value is None
+    assert imported or sys.platform != "linux"  # there, once for all processes
