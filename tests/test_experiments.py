@@ -11,6 +11,8 @@ from functools import partial
 import numpy as np
 import pytest
 from experiment_rows import SPLITS, about, fill, result
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from PIL import Image
 
 from vrspam.experiments import tables
 from vrspam.experiments.processes import start_early, workers
@@ -26,6 +28,7 @@ from vrspam.experiments.protocol import (
 )
 from vrspam.experiments.run import WORKER_DIED, Outcome, run_all
 from vrspam.experiments.store import Store, read_all
+from vrspam.plotting import paper
 
 RUN = Run("german", "SOLAM", 3, 4)
 PROTOCOL = paper_protocol()
@@ -260,3 +263,24 @@ def test_processes_see_the_environment_and_the_folder_of_now(tmp_path, monkeypat
         value, _, imported = pool.submit(look_around, "VRSPAM_NOW").result()
     assert value is None
     assert imported or sys.platform != "linux"  # there, once for all processes
+
+
+def test_figures_have_room_for_their_texts_in_both_files(tmp_path, monkeypatch):
+    looked = []
+    look = ConstrainedLayoutEngine.execute
+    monkeypatch.setattr(ConstrainedLayoutEngine, "execute", lambda *a, **k: looked.append(a) or look(*a, **k))
+    rows = [{"passes": x, "auc": 0.9 + x / 1e3, "excess": 10.0**-x, "auc_exact": 0.95} for x in (1, 4, 15)]
+    figure = paper.plot_panels({"breast-cancer": {"VRSPAM-L2": rows}, "digits": {"SOLAM": rows}}, "passes")
+    paper.save(figure, tmp_path / "figure")
+    assert len(looked) == 1
+    width, height = Image.open(tmp_path / "figure.png").size
+    assert (width, height) == tuple(np.round(200 * figure.get_size_inches()))
+    for dpi in (72, 200):  # of SVG and of PNG
+        figure.set_dpi(dpi)
+        boxes = [panel.get_tightbbox() for panel in figure.axes] + [figure.legends[0].get_tightbbox()]
+        for number, box in enumerate(boxes):
+            assert box.x0 >= 0.0
+            assert box.y0 >= 0.0
+            assert box.x1 <= figure.bbox.width
+            assert box.y1 <= figure.bbox.height
+            assert not any(box.overlaps(other) for other in boxes[:number])
