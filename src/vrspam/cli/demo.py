@@ -79,6 +79,7 @@ def _paper_runs(directory: Path, jobs: int | None) -> Background:
 
     start_early()
     with without_collector():
+        import vrspam.kernels  # noqa: F401 (with its compiler, which the report needs)
         from vrspam.cli.background import Background
         from vrspam.experiments.protocol import demo_protocol
         from vrspam.experiments.run import run_experiment

@@ -14,7 +14,7 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from typing import Any
 
-IMPORTED = ["vrspam.experiments.run", "vrspam.kernels"]  # once, by the process that the others are forked from
+IMPORTED = ["vrspam.experiments.prepared"]  # once, by the process that the others are forked from
 
 
 def start_early() -> None:
