@@ -7,6 +7,7 @@ import sys
 import time
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -268,7 +269,12 @@ def test_processes_see_the_environment_and_the_folder_of_now(tmp_path, monkeypat
 def test_figures_have_room_for_their_texts_in_both_files(tmp_path, monkeypatch):
     looked = []
     look = ConstrainedLayoutEngine.execute
-    monkeypatch.setattr(ConstrainedLayoutEngine, "execute", lambda *a, **k: looked.append(a) or look(*a, **k))
+
+    def execute(engine, figure):
+        looked.append(figure)
+        return look(engine, figure)
+
+    monkeypatch.setattr(ConstrainedLayoutEngine, "execute", execute)
     rows = [{"passes": x, "auc": 0.9 + x / 1e3, "excess": 10.0**-x, "auc_exact": 0.95} for x in (1, 4, 15)]
     figure = paper.plot_panels({"breast-cancer": {"VRSPAM-L2": rows}, "digits": {"SOLAM": rows}}, "passes")
     paper.save(figure, tmp_path / "figure")
@@ -277,7 +283,7 @@ def test_figures_have_room_for_their_texts_in_both_files(tmp_path, monkeypatch):
     assert (width, height) == tuple(np.round(200 * figure.get_size_inches()))
     for dpi in (72, 200):  # of SVG and of PNG
         figure.set_dpi(dpi)
-        boxes = [panel.get_tightbbox() for panel in figure.axes] + [figure.legends[0].get_tightbbox()]
+        boxes: list[Any] = [panel.get_tightbbox() for panel in (*figure.axes, figure.legends[0])]
         for number, box in enumerate(boxes):
             assert box.x0 >= 0.0
             assert box.y0 >= 0.0

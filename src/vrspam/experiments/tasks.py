@@ -157,7 +157,8 @@ def _discrete(estimator) -> dict[str, Any]:
 
 def warm_up(estimator: Any, is_sparse: bool = False) -> None:
     """Have the code of an estimator compiled, or loaded; once in a process."""
-    _warm_up(type(estimator), tuple(sorted(_discrete(estimator).items())), is_sparse)
+    cls: Any = type(estimator)
+    _warm_up(cls, tuple(sorted(_discrete(estimator).items())), is_sparse)
 
 
 @cache
