@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import nullcontext
 from typing import Annotated, Any
 
 import typer
 
 from vrspam import __version__
+from vrspam._utils.collector import without_collector
 from vrspam.cli.commands import MARKUP, LazyCommands
 from vrspam.cli.light_help import load_light_help
 
@@ -71,10 +73,12 @@ def run(arguments: list[str]) -> int:
     """Run the application; an error is one sentence on the standard error stream, without a traceback."""
     debug = "--debug" in arguments  # wherever it stands
     arguments = [argument for argument in arguments if argument != "--debug"]
-    if not arguments or "--help" in arguments:
+    helping = not arguments or "--help" in arguments
+    if helping:
         load_light_help()
     try:
-        return int(app(arguments, prog_name="vrspam", standalone_mode=False) or 0)
+        with without_collector() if helping else nullcontext():  # a page is drawn in no time
+            return int(app(arguments, prog_name="vrspam", standalone_mode=False) or 0)
     except typer.Exit as error:
         return error.exit_code
     except BrokenPipeError:  # the reader of the pipe has gone
