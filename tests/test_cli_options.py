@@ -95,6 +95,7 @@ def test_names_of_columns_come_back_from_the_shell(names):
 
 def test_every_option_of_the_table_is_one_of_the_commands():
     commands: Any = typer.main.get_command(app)
+    commands.load(*commands.commands)
     there = {
         option
         for command in commands.commands.values()

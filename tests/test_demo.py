@@ -6,6 +6,7 @@ import json
 import webbrowser
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,11 +20,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from vrspam import AUCClassifier
-from vrspam.cli import demo, main
+from vrspam.cli import background, demo, main
 from vrspam.cli.watching import RunDisplay
 from vrspam.experiments import publish, run, tables
 from vrspam.experiments.protocol import Run
-from vrspam.experiments.run import Experiment, Outcome
+from vrspam.experiments.run import Experiment, Outcome, Watcher
 from vrspam.experiments.store import read_all
 from vrspam.tool import report
 from vrspam.tool.fitting import Plan
@@ -98,6 +99,50 @@ def test_a_pipe_gets_a_line_for_each_quarter_of_the_runs(capsys):
     assert len(lines) == 4
     assert "FAILED: no memory" in lines[0]
     assert [line.split(" of ")[0] for line in lines[1:]] == ["32", "64", "96"]
+
+
+def test_runs_in_the_background_are_told_later_with_their_own_times(capsys, monkeypatch):
+    runs = [Run("digits", "SOLAM", split, split) for split in range(8)]
+    now = iter(np.arange(0.0, 1000.0, 10.0))  # each thing that happens takes 10 s
+    monkeypatch.setattr(background.time, "monotonic", lambda: next(now))
+
+    def work(watcher):
+        watcher.start(runs, 0)
+        for one in runs:
+            watcher.step(Outcome(one, auc=0.9))
+        return Experiment(Path("d"), 8, 0)
+
+    with background.Background(work) as beside:
+        beside._thread.join()  # all has happened before anybody listens
+        assert beside.result(RunDisplay(few_lines=True, clock=beside.clock)).done == 8
+    assert beside.seconds == 100.0  # nine things, and the end
+    lines = capsys.readouterr().err.splitlines()
+    # 2 of 8 runs took 20 s after the start, so that 6 others take 60 s
+    assert lines == [f"{done} of 8 runs are done, {80 - 10 * done} s left" for done in (2, 4, 6)]
+
+
+def test_an_error_in_the_background_is_raised_where_the_result_is_asked_for():
+    def refuse(watcher):
+        raise ValueError("another protocol")
+
+    with background.Background(refuse) as beside, pytest.raises(ValueError, match="another protocol"):
+        beside.result(Watcher())
+
+
+def test_runs_in_the_background_end_with_what_they_were_beside():
+    ended = []
+
+    def work(watcher):
+        try:
+            while True:
+                watcher.step(Outcome(Run("digits", "SOLAM", 0, 0)))
+        finally:
+            ended.append(True)
+
+    with pytest.raises(KeyboardInterrupt), background.Background(work) as beside:
+        raise KeyboardInterrupt
+    assert ended
+    assert not beside._thread.is_alive()
 
 
 @pytest.mark.parametrize(

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
 from experiment_rows import SPLITS, about, fill, result
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from PIL import Image
 
 from vrspam.experiments import tables
+from vrspam.experiments.processes import start_early, workers
 from vrspam.experiments.protocol import (
     GRID,
     Protocol,
@@ -24,6 +29,7 @@ from vrspam.experiments.protocol import (
 )
 from vrspam.experiments.run import WORKER_DIED, Outcome, run_all
 from vrspam.experiments.store import Store, read_all
+from vrspam.plotting import paper
 
 RUN = Run("german", "SOLAM", 3, 4)
 PROTOCOL = paper_protocol()
@@ -240,3 +246,47 @@ def test_disagreement_is_measured_run_by_run(tmp_path):
     cells = {(c.set, c.algorithm): c for c in tables.summarise(rows)}
     assert cells["german", "VRSPAM-NET"].worst == pytest.approx(0.02)
     assert cells["german", "VRSPAM-L2"].worst == 0.0
+
+
+def look_around(name):
+    return os.environ.get(name), os.getcwd(), "vrspam.kernels" in sys.modules
+
+
+def test_processes_see_the_environment_and_the_folder_of_now(tmp_path, monkeypatch):
+    start_early()  # before the changes
+    monkeypatch.setenv("VRSPAM_NOW", "yes")
+    monkeypatch.chdir(tmp_path)
+    with workers(1) as pool:
+        value, folder, _ = pool.submit(look_around, "VRSPAM_NOW").result()
+    assert (value, folder) == ("yes", str(tmp_path))
+    monkeypatch.delenv("VRSPAM_NOW")
+    with workers(1) as pool:
+        value, _, imported = pool.submit(look_around, "VRSPAM_NOW").result()
+    assert value is None
+    assert imported or sys.platform != "linux"  # there, once for all processes
+
+
+def test_figures_have_room_for_their_texts_in_both_files(tmp_path, monkeypatch):
+    looked = []
+    look = ConstrainedLayoutEngine.execute
+
+    def execute(engine, figure):
+        looked.append(figure)
+        return look(engine, figure)
+
+    monkeypatch.setattr(ConstrainedLayoutEngine, "execute", execute)
+    rows = [{"passes": x, "auc": 0.9 + x / 1e3, "excess": 10.0**-x, "auc_exact": 0.95} for x in (1, 4, 15)]
+    figure = paper.plot_panels({"breast-cancer": {"VRSPAM-L2": rows}, "digits": {"SOLAM": rows}}, "passes")
+    paper.save(figure, tmp_path / "figure")
+    assert len(looked) == 1
+    width, height = Image.open(tmp_path / "figure.png").size
+    assert (width, height) == tuple(np.round(200 * figure.get_size_inches()))
+    for dpi in (72, 200):  # of SVG and of PNG
+        figure.set_dpi(dpi)
+        boxes: list[Any] = [panel.get_tightbbox() for panel in (*figure.axes, figure.legends[0])]
+        for number, box in enumerate(boxes):
+            assert box.x0 >= 0.0
+            assert box.y0 >= 0.0
+            assert box.x1 <= figure.bbox.width
+            assert box.y1 <= figure.bbox.height
+            assert not any(box.overlaps(other) for other in boxes[:number])

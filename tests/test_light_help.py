@@ -1,9 +1,22 @@
-"""Help pages do without Markdown and tracebacks, and leave both as they are for others."""
+"""Help pages do without Markdown, tracebacks and the modules of the commands, and leave all as they are for others."""
 
 from __future__ import annotations
 
+import ast
+import gc
+import inspect
 import subprocess
 import sys
+from importlib import import_module
+from typing import Any
+
+import pytest
+import typer
+
+from vrspam._utils.collector import without_collector
+from vrspam.cli import main
+from vrspam.cli.app import app
+from vrspam.cli.commands import LINES, MODULES
 
 PROGRAM = """
 import sys
@@ -27,3 +40,101 @@ def test_help_loads_neither_markdown_nor_tracebacks_but_typer_still_has_both():
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "vrspam demo" in done.stdout
+
+
+def python(program: str) -> str:
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def group() -> Any:
+    return typer.main.get_command(app)
+
+
+def test_list_of_commands_imports_none_of_them():
+    found = python(
+        "import sys; from vrspam.cli import main; main(['--help'])\n"
+        "print([name for name in sys.modules if name.startswith('vrspam.cli.')])"
+    )
+    modules = ast.literal_eval(found.splitlines()[-1])
+    assert set(modules) <= {f"vrspam.cli.{name}" for name in ("app", "commands", "light_help")}
+
+
+def test_help_of_one_command_imports_no_other():
+    found = python(
+        "import sys; from vrspam.cli import main; main(['theory', '--help'])\n"
+        "print([name for name in sys.modules if name.startswith('vrspam.cli.')])"
+    )
+    assert "--epsilon" in found
+    modules = {name.rpartition(".")[2] for name in ast.literal_eval(found.splitlines()[-1])}
+    assert modules & {"theory", *LINES} == {"theory"}
+
+
+def test_lines_of_the_list_are_those_of_the_commands():
+    commands = group()
+    before = list(commands.commands)
+    commands.load(*LINES)
+    assert list(commands.commands) == before == list(LINES)
+    for name, command in commands.commands.items():
+        said = inspect.cleandoc(inspect.unwrap(command.callback).__doc__).split("\n\n")[0]
+        assert LINES[name] == " ".join(said.split())
+    for module in {MODULES.get(name, name) for name in LINES}:  # no command of a module is missing in the list
+        alone = typer.Typer()
+        import_module(f"vrspam.cli.{module}").register(alone)
+        assert {info.name for info in alone.registered_commands} == {
+            name for name in LINES if MODULES.get(name, name) == module
+        }
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_page_is_the_same_with_all_commands_loaded(width, capsys, monkeypatch):
+    monkeypatch.setattr("typer.rich_utils.MAX_WIDTH", width)
+    pages = []
+    for loaded in ((), tuple(LINES)):
+        commands = group()
+        commands.load(*loaded)
+        with pytest.raises(SystemExit):
+            commands(["--help"], prog_name="vrspam")
+        pages.append(capsys.readouterr().out)
+    assert pages[0] == pages[1]
+    assert all(name in pages[0] for name in LINES)
+
+
+def test_shells_complete_names_and_options():
+    commands = group()
+    context = commands.make_context("vrspam", [], resilient_parsing=True)
+    (found,) = commands.shell_complete(context, "tr")
+    assert found.value == "train"
+    assert LINES["train"].startswith(found.help.removesuffix("..."))
+    _, command, _ = commands.resolve_command(context, ["train", "--cal"])
+    inner = command.make_context("train", [], parent=context, resilient_parsing=True)
+    assert [item.value for item in command.shell_complete(inner, "--cal")] == ["--calibration"]
+
+
+def test_a_mistyped_command_is_told_the_right_one(capsys):
+    assert main(["trian"]) == 2
+    assert "Did you mean 'train'" in capsys.readouterr().err
+
+
+def test_the_collector_rests_in_the_block_alone():
+    assert gc.isenabled()
+    with without_collector():
+        assert not gc.isenabled()
+    with pytest.raises(ValueError, match="inside"), without_collector():
+        raise ValueError("inside")
+    assert gc.isenabled()
+    with without_collector(), without_collector():
+        pass
+    assert gc.isenabled()
+
+
+def test_only_a_process_that_ends_freezes_its_objects():
+    assert gc.get_freeze_count() == 0
+    assert main(["--version"]) == 0
+    assert gc.get_freeze_count() == 0
+    program = (
+        "import gc, sys; sys.argv = ['vrspam', '--version']\n"
+        "from vrspam.cli import main; main(); print(gc.get_freeze_count())"
+    )
+    assert int(python(program).splitlines()[-1]) > 1000

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
-from vrspam._utils.messages import how_to_install
+from vrspam._utils.collector import without_collector
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; return the exit code."""
     try:
-        from vrspam.cli.app import run
+        with without_collector():
+            import rich.console  # noqa: F401 (the commands need it: said here if it is missing)
+
+            from vrspam.cli.app import run
     except ModuleNotFoundError as error:
+        from vrspam._utils.messages import how_to_install  # here, because --help does not need it
+
         print(f"vrspam: {how_to_install(str(error.name).partition('.')[0], 'cli')}", file=sys.stderr)
         return 1
-    return run(sys.argv[1:] if arguments is None else arguments)
+    if arguments is not None:
+        return run(arguments)
+    code = run(sys.argv[1:])
+    gc.freeze()  # the process ends here: without it, Python would look for garbage in all modules once more
+    return code

@@ -4,37 +4,36 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import nullcontext
 from typing import Annotated, Any
 
 import typer
 
 from vrspam import __version__
-from vrspam._utils.messages import MissingExtra
-from vrspam.cli import demo, evaluate, experiments, explain, export, predict, report, theory, train
+from vrspam._utils.collector import without_collector
+from vrspam.cli.commands import MARKUP, LazyCommands
 from vrspam.cli.light_help import load_light_help
-from vrspam.cli.options import INTERRUPTED, in_options, say, warn
 
 # the error of click for misuse; typer has it from click, or from its own copy of click
 Misuse: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException")
 
 app = typer.Typer(
     name="vrspam",
+    cls=LazyCommands,
     no_args_is_help=True,
     add_completion=False,
-    rich_markup_mode="rich",
+    rich_markup_mode=MARKUP,
     pretty_exceptions_enable=False,
     help="Linear scorers that maximise the area under the ROC curve.\n\n"
     "Try:  vrspam demo\n\n"
     "Your own file:  vrspam report patients.csv --target sick\n\n"
     "A model to keep:  vrspam train patients.csv --target sick, then evaluate, predict, explain",
 )
-for commands in (report, train, evaluate, predict, explain, export, theory, demo, experiments):
-    commands.register(app)
 
 
 def _version(wanted: bool) -> None:
     if wanted:
-        say(f"vrspam {__version__}")
+        typer.echo(f"vrspam {__version__}")
         raise typer.Exit
 
 
@@ -74,29 +73,39 @@ def run(arguments: list[str]) -> int:
     """Run the application; an error is one sentence on the standard error stream, without a traceback."""
     debug = "--debug" in arguments  # wherever it stands
     arguments = [argument for argument in arguments if argument != "--debug"]
-    if not arguments or "--help" in arguments:
+    helping = not arguments or "--help" in arguments
+    if helping:
         load_light_help()
     try:
-        return int(app(arguments, prog_name="vrspam", standalone_mode=False) or 0)
+        with without_collector() if helping else nullcontext():  # a page is drawn in no time
+            return int(app(arguments, prog_name="vrspam", standalone_mode=False) or 0)
     except typer.Exit as error:
         return error.exit_code
-    except Misuse as error:
+    except BrokenPipeError:  # the reader of the pipe has gone
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except (Exception, KeyboardInterrupt) as error:
+        return _report(error, debug)
+
+
+def _report(error: BaseException, debug: bool) -> int:
+    """Say what went wrong; return the exit code."""
+    from vrspam._utils.messages import MissingExtra
+    from vrspam.cli.options import INTERRUPTED, in_options, warn  # here, because the help does not need them
+
+    if isinstance(error, Misuse):
         command = getattr(getattr(error, "ctx", None), "command_path", "vrspam")
         if message := _misuse(error):  # without a command the help was shown, and there is no message
             warn(f"vrspam: {' '.join(message.split())}  (see {command} --help)")
         return 2
-    except (KeyboardInterrupt, typer.Abort):
+    if isinstance(error, KeyboardInterrupt | typer.Abort):
         warn("vrspam: stopped")
         return INTERRUPTED
-    except BrokenPipeError:  # the reader of the pipe has gone
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    except Exception as error:
-        if debug:
-            raise
-        unexpected = not isinstance(error, (ValueError, OSError, RuntimeError, MissingExtra))
-        kind = f"unexpected {type(error).__name__}: " if unexpected else ""
-        hint = " (--debug shows where)" if unexpected else ""
-        sentence = " ".join(in_options(error).split())  # one line, whatever bytes of a damaged file it quotes
-        warn(f"vrspam: {kind}{sentence}{hint}")
-        return 1
+    if debug:
+        raise error
+    unexpected = not isinstance(error, (ValueError, OSError, RuntimeError, MissingExtra))
+    kind = f"unexpected {type(error).__name__}: " if unexpected else ""
+    hint = " (--debug shows where)" if unexpected else ""
+    sentence = " ".join(in_options(error).split())  # one line, whatever bytes of a damaged file it quotes
+    warn(f"vrspam: {kind}{sentence}{hint}")
+    return 1

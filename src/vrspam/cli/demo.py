@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 import webbrowser
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,12 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from vrspam._utils.collector import without_collector
 from vrspam._utils.messages import require
 from vrspam.cli import options
 from vrspam.cli.options import INTERRUPTED, err, out, print_json, say, warn, warnings_as_lines
 from vrspam.cli.tables import show_table, tell
 
 if TYPE_CHECKING:
+    from vrspam.cli.background import Background
     from vrspam.tool.report import Report
 
 NAME, TARGET, POSITIVE = "breast-cancer", "diagnosis", "malignant"
@@ -61,14 +62,32 @@ def demo(
     directory.mkdir(parents=True, exist_ok=True)
     if not as_json:
         _title("1. A table goes in, a report comes out")
-    report = demo_report(directory)
-    if not as_json:
-        _describe_report(report)
-        if not no_browser and _has_screen():
-            webbrowser.open(report.page.resolve().as_uri())
-        say("")
-        _title("2. The algorithms of the paper, on two small sets")
-    _run_paper(directory, jobs, as_json, report)
+    with _paper_runs(directory, jobs) as runs:
+        report = demo_report(directory)
+        if not as_json:
+            _describe_report(report)
+            if not no_browser and _has_screen():
+                webbrowser.open(report.page.resolve().as_uri())
+            say("")
+            _title("2. The algorithms of the paper, on two small sets")
+        _show_paper(directory, as_json, report, runs)
+
+
+def _paper_runs(directory: Path, jobs: int | None) -> Background:
+    """The runs of the second part, which go on while the report is made."""
+    from vrspam.experiments.processes import start_early
+
+    start_early()
+    with without_collector():
+        import vrspam.kernels  # noqa: F401 (with its compiler, which the report needs)
+        from vrspam.cli.background import Background
+        from vrspam.experiments.protocol import demo_protocol
+        from vrspam.experiments.run import run_experiment
+        from vrspam.tool import pages, report  # noqa: F401 (imported here, and not by two threads at once)
+    protocol = demo_protocol()
+    return Background(
+        lambda watcher: run_experiment(protocol, directory, n_jobs=jobs, skip_missing=False, watcher=watcher)
+    )
 
 
 def demo_report(directory: Path) -> DemoReport:
@@ -120,17 +139,16 @@ def _describe_report(report: DemoReport) -> None:
     say(f"{' ' * INDENT}  vrspam {' '.join(_again(report.table, Path('report.html')))}")
 
 
-def _run_paper(directory: Path, jobs: int | None, as_json: bool, report: DemoReport) -> None:
-    from vrspam.cli.watching import duration, watching
-    from vrspam.experiments.protocol import demo_protocol
-    from vrspam.experiments.publish import describe_agreement, publish
-    from vrspam.experiments.run import ROWS, run_experiment
-    from vrspam.experiments.store import read_all
+def _show_paper(directory: Path, as_json: bool, report: DemoReport, runs: Background) -> None:
+    with without_collector():
+        from vrspam.cli.watching import duration, watching
+        from vrspam.experiments.publish import describe_agreement, publish
+        from vrspam.experiments.run import ROWS
+        from vrspam.experiments.store import read_all
 
-    start = time.monotonic()
     try:
-        with watching(few_lines=True) as watcher:
-            done = run_experiment(demo_protocol(), directory, n_jobs=jobs, skip_missing=False, watcher=watcher)
+        with watching(few_lines=True, clock=runs.clock) as watcher:
+            done = runs.result(watcher)
     except KeyboardInterrupt:
         warn("vrspam: stopped; the same command goes on from here")
         raise typer.Exit(INTERRUPTED) from None
@@ -140,7 +158,7 @@ def _run_paper(directory: Path, jobs: int | None, as_json: bool, report: DemoRep
         print_json({kind: [str(path) for path in paths] for kind, paths in files.items()})
     else:
         again = f", {done.skipped} had been done before" if done.skipped else ""
-        tell(f"{done.done} runs in {duration(time.monotonic() - start)}{again}.", INDENT)
+        tell(f"{done.done} runs in {duration(runs.seconds)}{again}.", INDENT)
         rows = read_all(directory / ROWS)[0]
         _show_aucs(rows)
         tell(f"Does VRSPAM, the paper's algorithm, reach the optimum? {describe_agreement(rows)}", INDENT)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from vrspam._utils.collector import without_collector
 from vrspam._utils.messages import require
 from vrspam.cli import options
 from vrspam.cli.options import err, print_json, say, warn, warnings_as_lines
@@ -62,8 +63,9 @@ def evaluate(
         raise typer.BadParameter("there is no interval of a partial AUC with --weights", param_hint="--max-fpr")
     read = {"format": format, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
     options.check_output("--html", html, model, data)
-    from vrspam.tool import load_model
-    from vrspam.tool.evaluation import evaluate_file
+    with without_collector():
+        from vrspam.tool import load_model
+        from vrspam.tool.evaluation import evaluate_file
 
     with warnings_as_lines():
         loaded = load_model(model)
@@ -129,8 +131,9 @@ def compare(
     options.check_output("--html", html, model_a, model_b, data)
     if picture is not None:
         require("plots", "matplotlib")
-    from vrspam.tool import comparison, load_model
-    from vrspam.tool.evaluation import verdict
+    with without_collector():
+        from vrspam.tool import comparison, load_model
+        from vrspam.tool.evaluation import verdict
 
     with warnings_as_lines():
         models = load_model(model_a), load_model(model_b)

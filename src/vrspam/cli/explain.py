@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from vrspam._utils.collector import without_collector
 from vrspam._utils.messages import require
 from vrspam.cli import options
 from vrspam.cli.explain_rows import explain_single_rows
@@ -94,7 +95,8 @@ def explain(
         raise typer.BadParameter("a picture shows one row: name it with --row", param_hint="--picture")
     if picture is not None:
         require("plots", "matplotlib")
-    from vrspam.tool import load_model
+    with without_collector():
+        from vrspam.tool import load_model
 
     loaded = load_model(model)
     if single:

@@ -10,6 +10,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+from vrspam._utils.collector import without_collector
+
 LATER = {"rich.markdown": "Markdown", "rich.traceback": "Traceback"}
 
 
@@ -38,7 +40,8 @@ def load_light_help() -> None:
         setattr(module, LATER[name], _Later(LATER[name], (), {"module": name}))
         sys.modules[name] = module
     try:
-        import_module("typer.rich_utils")
+        with without_collector():
+            import_module("typer.rich_utils")
     finally:
         for name in standing_in:
             del sys.modules[name]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from vrspam._utils.collector import without_collector
 from vrspam._utils.messages import require
 from vrspam.cli import options
 from vrspam.cli.options import err, in_options, print_json, say, warn, warnings_as_lines
@@ -66,8 +67,9 @@ def predict(
     Example:  vrspam predict patients.json new-patients.csv --out scores.csv --id patient
     """
     require("data", "pyarrow")
-    from vrspam.tool import load_model
-    from vrspam.tool.prediction import check_out, predict_rows
+    with without_collector():
+        from vrspam.tool import load_model
+        from vrspam.tool.prediction import check_out, predict_rows
 
     read = {"format": format, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
     try:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vrspam._utils.choices import SELECTION_RULES
+from vrspam._utils.collector import without_collector
 from vrspam._utils.messages import require
 from vrspam.cli import experiments, options, training
 from vrspam.cli.options import err, in_options, print_json, say, warn, warnings_as_lines
@@ -85,7 +86,8 @@ def report(
     opening |= {"drop": drop or (), "include": include or (), "categorical": categorical or ()}
     opening |= {"format": format, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
     opening |= {"max_categories": max_categories, "skip_errors": skip_errors, "streaming": streaming}
-    from vrspam.tool.report import check_holdout, make_report
+    with without_collector():
+        from vrspam.tool.report import check_holdout, make_report
 
     with options.misuse_of("--holdout"):
         check_holdout(holdout, streaming)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vrspam._utils.choices import SELECTION_RULES
+from vrspam._utils.collector import without_collector
 from vrspam._utils.messages import require
 from vrspam.cli import options, training
 from vrspam.cli.options import err, in_options, print_json, say, warn, warnings_as_lines
@@ -123,8 +124,10 @@ def train(
         seed=seed,
         private=private,
     )
-    from vrspam.tool.modelfile import save_model
-    from vrspam.tool.training import fit_file
+    with without_collector():
+        import vrspam.kernels  # noqa: F401 (with its compiler: any fit needs it)
+        from vrspam.tool.modelfile import save_model
+        from vrspam.tool.training import fit_file
 
     with warnings_as_lines():
         opening["progress"] = err.is_terminal

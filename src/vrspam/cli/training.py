@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vrspam._utils.choices import SELECTION_RULES
+from vrspam._utils.collector import without_collector
 from vrspam.cli import options
 from vrspam.cli.options import in_options, warn
 
@@ -168,8 +169,9 @@ def plan_of(
     private: bool = False,
 ) -> Plan:
     """How a model is to be trained; what cannot be is refused before the file is read."""
-    from vrspam.tool.fitting import Plan
-    from vrspam.tool.training import check_folds, check_penalty, check_straight, check_sums
+    with without_collector():
+        from vrspam.tool.fitting import Plan
+        from vrspam.tool.training import check_folds, check_penalty, check_straight, check_sums
 
     if opening["streaming"]:
         with options.misuse_of("--features"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from vrspam._utils.progress import StatusLine
@@ -17,17 +17,17 @@ EARLY = 0.03  # share of the work below which the start-up of the processes woul
 class TimeLeft:
     """Time left, from the work done so far: every run counts by its guessed cost. Nothing is said too early."""
 
-    def __init__(self, todo: list[Run]):
+    def __init__(self, todo: list[Run], clock: Callable[[], float] = time.monotonic):
         self.left = sum(map(cost, todo))
         self.done = 0.0
-        self.start = time.monotonic()
+        self.clock, self.start = clock, clock()
 
     def step(self, run: Run) -> str:
         self.done += cost(run)
         self.left -= cost(run)
         if self.done < EARLY * self.left:
             return ""
-        return f", {duration((time.monotonic() - self.start) * max(self.left, 0.0) / self.done)} left"
+        return f", {duration((self.clock() - self.start) * max(self.left, 0.0) / self.done)} left"
 
 
 def duration(seconds: float) -> str:
@@ -46,13 +46,20 @@ class RunDisplay(Watcher):
     """A line for each run that has ended; with a `StatusLine` it is redrawn, and only failures and messages stay.
 
     With `few_lines` the runs are not named, and without a `StatusLine` there is one line for each quarter of them.
+    `clock` tells the time of what is being told, which may have happened before.
     """
 
-    def __init__(self, line: StatusLine | None = None, *, few_lines: bool = False):
-        self.line, self.few_lines = line, few_lines
+    def __init__(
+        self,
+        line: StatusLine | None = None,
+        *,
+        few_lines: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ):
+        self.line, self.few_lines, self.clock = line, few_lines, clock
 
     def start(self, todo: list[Run], done: int) -> None:
-        self.time_left, self.number, self.total = TimeLeft(todo), done, done + len(todo)
+        self.time_left, self.number, self.total = TimeLeft(todo, self.clock), done, done + len(todo)
         if done:
             self.message(f"{done} of {self.total} runs are there already")
 
@@ -87,10 +94,10 @@ def describe(outcome: Outcome) -> str:
 
 
 @contextmanager
-def watching(few_lines: bool = False) -> Iterator[Watcher]:
+def watching(few_lines: bool = False, clock: Callable[[], float] = time.monotonic) -> Iterator[Watcher]:
     """Return the display that suits the standard error stream; `few_lines` is for one that is not a terminal."""
     if not err.is_terminal:
-        yield RunDisplay(few_lines=few_lines)
+        yield RunDisplay(few_lines=few_lines, clock=clock)
         return
     with StatusLine("", transient=True) as line:
-        yield RunDisplay(line, few_lines=few_lines)
+        yield RunDisplay(line, few_lines=few_lines, clock=clock)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from vrspam._utils.atomic import write_text
+from vrspam._utils.collector import without_collector
 from vrspam.experiments import tables
 from vrspam.experiments.protocol import Protocol, paper_cells, paper_protocol
 from vrspam.experiments.run import ROWS
@@ -153,7 +154,8 @@ def publish(directory: str | os.PathLike[str]) -> dict[str, list[Path]]:
             write_text(folder / "table.csv", _csv(list(cells.values()))),
         ]
     }
-    figures = draw_all(rows, protocol, folder)
+    with without_collector():  # figures are full of cycles, and all of them are here for seconds only
+        figures = draw_all(rows, protocol, folder)
     written["figure"] = [path for figure in figures for path in figure.paths]
     page = Page("AUC maximisation: the paper's experiments repeated", summary(rows, sets))
     page.add("Test AUC", Text(legend(cells)), Table(columns, grid), *remarks(cells, sets))

@@ -9,19 +9,14 @@ from __future__ import annotations
 
 import os
 import platform
-import signal
-import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib.metadata import version
-from multiprocessing import get_context
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +25,7 @@ from sklearn.exceptions import ConvergenceWarning
 from vrspam import __version__
 from vrspam._utils.blas import blas_threads
 from vrspam.data import DataError, available, load
+from vrspam.experiments.processes import workers
 from vrspam.experiments.protocol import Protocol, Run, make_plan, needs
 from vrspam.experiments.store import Row, Store
 from vrspam.experiments.tasks import TASKS, load_set
@@ -204,7 +200,7 @@ def run_all(
     ended = set(done)
     size = max(1, min(n_jobs or os.cpu_count() or 1, len(waiting) or 1))
     while waiting:
-        with _workers(size) as pool:
+        with workers(size) as pool:
             under_way: dict[Future[Outcome], Run] = {}
             sound = True
             while under_way or (waiting and sound):
@@ -219,36 +215,6 @@ def run_all(
                     ended.add(run)
                     died = isinstance(future.exception(), BrokenProcessPool)
                     yield Outcome(run, WORKER_DIED) if died else future.result()
-
-
-@contextmanager
-def _workers(size: int) -> Iterator[ProcessPoolExecutor]:
-    """Processes that end when this process ends, even if it is killed.
-
-    Each holds the reading end of a pipe whose writing end only this process has, and notices when it is closed.
-    """
-    context = get_context("spawn")
-    ours, theirs = context.Pipe(duplex=False)
-    pool = ProcessPoolExecutor(size, mp_context=context, initializer=_start_worker, initargs=(ours,))
-    try:
-        yield pool
-        pool.shutdown()
-    finally:  # after an interrupt the workers must not finish their runs
-        theirs.close()
-        ours.close()
-        pool.shutdown(cancel_futures=True)
-
-
-def _start_worker(parent: Connection) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles interrupts
-
-    def end_with_parent() -> None:
-        try:
-            parent.recv()
-        except (EOFError, OSError):
-            os._exit(1)
-
-    threading.Thread(target=end_with_parent, daemon=True).start()
 
 
 def about(run: Run, protocol: Protocol, data: bool = True) -> dict[str, Any]:

@@ -108,8 +108,7 @@ def build(algorithm: Algorithm, l2: float, l1: float, seed: int, tuned: str | No
 
 def fit(estimator, split: TrainTestSplit):
     """Train after the code is compiled; return the estimator and the seconds its solver took."""
-    cls: Any = type(estimator)
-    _warm_up(cls, tuple(sorted(_discrete(estimator).items())), sparse.issparse(split.X))
+    warm_up(estimator, sparse.issparse(split.X))
     start = time.perf_counter()
     estimator.fit(split.X, split.y)
     elapsed = time.perf_counter() - start
@@ -154,6 +153,12 @@ def _discrete(estimator) -> dict[str, Any]:
         "l2": 1.0,
         **({"l1": float(estimator.l1 > 0)} if "l1" in estimator.get_params() else {}),
     }
+
+
+def warm_up(estimator: Any, is_sparse: bool = False) -> None:
+    """Have the code of an estimator compiled, or loaded; once in a process."""
+    cls: Any = type(estimator)
+    _warm_up(cls, tuple(sorted(_discrete(estimator).items())), is_sparse)
 
 
 @cache
