@@ -20,7 +20,9 @@ from vrspam.features.mapped import TooManyFeatures
 from vrspam.model_selection import race as room
 from vrspam.model_selection.cross_validate import GridSearch
 from vrspam.model_selection.folds import Split, make_splits
+from vrspam.model_selection.map_choice import learn_maps
 from vrspam.model_selection.sources import RowsInMemory
+from vrspam.model_selection.stability import stable_share
 from vrspam.moments import ClassMoments
 from vrspam.tool.fitting import TableClassifier
 
@@ -141,6 +143,40 @@ def test_scores_of_held_out_rows_are_the_same_kept_and_computed_again(maps, monk
     again = AUCClassifierCV(features=maps, cv=3, random_state=0).fit(X, y)
     assert np.ptp(again.out_of_fold_.scores) > 0.1
     np.testing.assert_allclose(kept.out_of_fold_.scores, again.out_of_fold_.scores, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("maps", ["additive", ["standardized", "additive", "kernel 1"]])
+def test_scores_by_all_folds_are_the_same_from_features_at_hand_and_computed_again(maps, monkeypatch):
+    """They say how stable the scores are, and so the width of the interval."""
+    X, y = waves(300)
+    told = []
+
+    def tell(rows, splits, keep, coefs, known=None):
+        told.append(known)
+        return stable_share(rows, splits, keep, coefs, known)
+
+    monkeypatch.setattr("vrspam.estimators.cv.stable_share", tell)
+    at_hand = AUCClassifierCV(features=maps, cv=3, random_state=0).fit(X, y)
+    monkeypatch.setattr("vrspam.model_selection.map_choice.FEW_BYTES", 0)
+    again = AUCClassifierCV(features=maps, cv=3, random_state=0).fit(X, y)
+    assert told[0] is not None
+    assert told[1] is None
+    assert at_hand.corrected_interval_ == pytest.approx(again.corrected_interval_, abs=1e-9)
+
+
+def test_maps_of_few_rows_learn_at_the_same_time():
+    """The first sees the columns; two of the others wait for each other."""
+    meeting = threading.Barrier(2)
+
+    class Waiting(LinearFeatures):
+        def learn(self, X, sample_weight=None, shared=None):
+            assert shared
+            meeting.wait(timeout=30)
+            super().learn(X, sample_weight, shared)
+
+    X, y = waves(200)
+    with threadpool_limits(2, user_api="blas"):
+        learn_maps([LinearFeatures(), Waiting(), Waiting()], Rows(X, y, None), None, {})
 
 
 def test_moments_of_all_rows_are_gathered_once_where_folds_leave_rows_out():

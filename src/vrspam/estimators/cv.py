@@ -439,7 +439,7 @@ class AUCClassifierCV(ExplainedScores):
         reading = self._read(fit, rows, train_parts, self._read_names(frame_reading), seed, shared)
         read = rows if fit.features is None else rows._replace(X=MappedArray(rows.X, fit.features))
         held_out = held_out_scores(read, classes[1], splits, *models, fit.held_out)
-        stable = stable_share(read, splits, keep, models.coefs)
+        stable = stable_share(read, splits, keep, models.coefs, fit.by_all)
         corrected = found.corrected(keep, rule, seed, held_out, stable)
         more = {"out_of_fold_": held_out, "_frame_reading": frame_reading}
         self._store_search(found, fit, reading, corrected, held_out, like=rows.X, **more)

@@ -24,12 +24,14 @@ from vrspam.model_selection.folds import Split
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.model_selection.kept_scores import KeptRows
 from vrspam.model_selection.selection import TIE, Choice, SelectionRule, simplest
-from vrspam.model_selection.sources import RowsInMemory, rows_for_solver
+from vrspam.model_selection.sources import FoldProblem, RowsInMemory, over_folds, rows_for_solver
+from vrspam.model_selection.stability import scores_by_all
 from vrspam.moments import ClassMoments
 from vrspam.solvers import ExactFit, SolverName
 from vrspam.solvers.base import Solution
 
 FEW_BYTES = 1 << 25  # features of all rows are held up to this size: they are read for the moments, and for the scores
+LEARN_BYTES = 1 << 25  # that a map takes at most while it is fitted
 # From rows, the way to read them, the chosen point and the moments of all rows, where they are known, to its fit.
 Fitter = Callable[[Rows, SolverName, Choice, ClassMoments | None], ExactFit]
 
@@ -46,7 +48,8 @@ class Candidate:
     """A fitted map (None for the columns as they are), the scores of its grid, and the chosen point of it.
 
     `fit` is that of the point on all rows, where it may be needed; `spread` that of the held-out scores at the point;
-    `held_out` are these scores for each fold, without intercept, where they were kept; `models` are those of the folds
+    `held_out` are these scores for each fold, without intercept, where they were kept; `by_all` are those of the rows
+    that the search keeps by the models of all folds, where the features were at hand; `models` are those of the folds
     at the point, where the other points were forgotten.
     """
 
@@ -59,6 +62,7 @@ class Candidate:
     fit: ExactFit | None = None
     spread: float = 1.0
     held_out: list[np.ndarray] | None = None
+    by_all: np.ndarray | None = None
     models: FoldModels | None = None
 
     @property
@@ -100,6 +104,8 @@ class FittedChoice(NamedTuple):
     fold_models : FoldModels or None
     held_out : list of ndarray or None
         Scores of the rows that each fold holds out by its model, without intercept, where they were kept.
+    by_all : ndarray or None
+        Scores of kept rows by the models of all folds (`vrspam.model_selection.stability`), where they are known.
     """
 
     features: Any
@@ -109,6 +115,7 @@ class FittedChoice(NamedTuple):
     solver: SolverName
     fold_models: FoldModels | None
     held_out: list[np.ndarray] | None = None
+    by_all: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -188,7 +195,8 @@ class MapChoice:
         best = self.chosen.fit
         assert best is not None
         if not self.is_blend:
-            return FittedChoice(self.chosen.features, *best, self.chosen.fold_models, self.chosen.held_out)
+            one = self.chosen
+            return FittedChoice(one.features, *best, one.fold_models, one.held_out, one.by_all)
         used = np.flatnonzero(self.weights)
         members = self.members
         factors = self.weights[used] / self.scales[used]
@@ -214,6 +222,7 @@ class MapChoice:
             best.solver,
             FoldModels(np.concatenate(coefs, axis=1), intercepts),
             _add_up(factors, [member.held_out for member in members]),
+            _sum_of(factors, [member.by_all for member in members]),
         )
 
     def corrected(
@@ -245,6 +254,14 @@ def _add_up(factors: np.ndarray, parts: Sequence[list[np.ndarray] | None]) -> li
     if len(known) < len(parts):
         return None
     return [factors @ np.stack(of_fold) for of_fold in zip(*known, strict=True)]
+
+
+def _sum_of(factors: np.ndarray, parts: Sequence[np.ndarray | None]) -> np.ndarray | None:
+    """A weighted sum of arrays; None where one is not known."""
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts):
+        return None
+    return np.tensordot(factors, np.stack(known), axes=1)
 
 
 def _mean_auc(held_out: HeldOut) -> float:
@@ -281,7 +298,7 @@ def evaluate_map(
     search: GridSearch,
     rule: SelectionRule,
 ) -> tuple[Candidate, RowsInMemory]:
-    """Cross-validate the grid of a map that `learn_map` has fitted; with the source of its folds."""
+    """Cross-validate the grid of a fitted map; with the source of its folds."""
     X: Any = hold_features(MappedArray(rows.X, features), FEW_BYTES)
     source = RowsInMemory(rows._replace(X=X), splits, classes, search.n_jobs, search.loss)
     sizes = () if search.keep is None else [split.validation.size for split in splits]
@@ -289,7 +306,10 @@ def evaluate_map(
     choice = scores.select(rule)
     spread = 1.0 if search.keep is None else scores.spread_at(choice, search.keep)
     held_out = scores.take_rows_at(choice)
-    return Candidate(name, features, X.shape[1], rows.y.size, scores, choice, None, spread, held_out), source
+    found = Candidate(name, features, X.shape[1], rows.y.size, scores, choice, None, spread, held_out)
+    if search.keep is not None and isinstance(X, np.ndarray) and (models := found.fold_models) is not None:
+        found.by_all = scores_by_all(X, splits, search.keep, models.coefs)
+    return found, source
 
 
 def choose_map(
@@ -309,11 +329,14 @@ def choose_map(
     takes the first map, in the given order, that has a point within one standard error of the best point of all maps,
     and the simplest such point of it. `shared` is handed to all maps (`FeatureMap.learn`).
     """
-    said: set[str] = set()  # columns whose rare categories are grouped
-    shared = {} if shared is None else shared
+    learn_maps(list(maps.values()), rows, search.n_jobs, {} if shared is None else shared)
+    said: set[str] = set()  # columns whose rare categories are grouped: it is said once, not for each map
 
     def evaluate(name: str, features: Any) -> tuple[Candidate, Callable[[], ExactFit]]:
-        learn_map(features, rows, said, shared)
+        for grouped in features.grouped_categories_ if isinstance(features, FeatureMap) else ():
+            if grouped.column not in said:
+                said.add(grouped.column)
+                warn(grouped)
         new, source = evaluate_map(name, features, rows, splits, classes, search, rule)
         return new, lambda: fit(source.rows, source.solver, new.choice, new.scores.total)
 
@@ -376,20 +399,23 @@ def choose_evaluated(
     return found
 
 
-def learn_map(features: Any, rows: Rows, said: set[str] | None, shared: SharedColumns | None) -> None:
-    """Fit a map without labels.
+def learn_maps(maps: Sequence[Any], rows: Rows, n_jobs: int | None, shared: SharedColumns) -> None:
+    """Fit the maps, without labels: the first one sees the columns for all, the others follow side by side.
 
-    `said` are the columns whose rare categories were said to be grouped, which is done once, not for each map; None
-    says nothing of them. `shared` is what maps of the same rows share (`FeatureMap.learn`).
+    `shared` is what maps of the same rows share (`FeatureMap.learn`).
     """
-    if not isinstance(features, FeatureMap):
-        _fit_transformer(features, rows.X)
-        return
-    features.learn(rows.X, rows.weights, shared)
-    for grouped in features.grouped_categories_:
-        if said is not None and grouped.column not in said:
-            said.add(grouped.column)
-            warn(grouped)
+
+    def learn(features: Any) -> None:
+        if isinstance(features, FeatureMap):
+            features.learn(rows.X, rows.weights, shared)
+        else:
+            _fit_transformer(features, rows.X)
+
+    first, *others = maps
+    learn(first)
+    if others:
+        in_turn = not all(isinstance(features, FeatureMap) for features in others)
+        over_folds(learn, others, FoldProblem(True, False, LEARN_BYTES, in_turn), n_jobs)
 
 
 def weights_of(candidates: Sequence[Candidate], rule: SelectionRule) -> np.ndarray:
@@ -417,7 +443,7 @@ def _simplest(candidates: Sequence[Candidate]) -> tuple[np.ndarray, Candidate]:
     chosen = candidates[number]
     index = simplest(chosen.choice.mean >= least, chosen.scores.grid)
     values = {name: float(axis[i]) for (name, axis), i in zip(chosen.scores.grid.items(), index, strict=True)}
-    chosen = replace(chosen, choice=replace(chosen.choice, index=index, values=values), held_out=None)
+    chosen = replace(chosen, choice=replace(chosen.choice, index=index, values=values), held_out=None, by_all=None)
     return (np.arange(len(candidates)) == number).astype(np.float64), chosen
 
 

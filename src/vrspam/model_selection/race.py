@@ -23,11 +23,10 @@ from vrspam._utils.validation import Rows
 from vrspam.features import FeatureMap
 from vrspam.features.frames import rows_of
 from vrspam.features.mapped import TooManyFeatures
-from vrspam.features.seen import SharedColumns
 from vrspam.model_selection.cross_validate import GridSearch
 from vrspam.model_selection.folds import Split
 from vrspam.model_selection.kept_scores import some_of_each_class
-from vrspam.model_selection.map_choice import FEW_BYTES, Candidate, Watch, evaluate_map, learn_map, weights_of
+from vrspam.model_selection.map_choice import FEW_BYTES, Candidate, Watch, evaluate_map, learn_maps, weights_of
 from vrspam.model_selection.scoring import ROC_AUC
 from vrspam.model_selection.sources import FoldProblem, how_many_at_once, over_folds
 
@@ -41,7 +40,6 @@ AGAIN_FROM_ROWS = 50_000  # and more: the finalists race again
 AGAIN_ROWS = 16_000
 AGAIN_LANDMARKS = 400
 AGAIN_FOLDS = 5
-LEARN_BYTES = 1 << 25  # that a map takes at most while it is fitted on a part
 
 
 class Race(NamedTuple):
@@ -113,23 +111,14 @@ class Heat(NamedTuple):
         if any(np.unique(some.y[part]).size < 2 for split in inside for part in split):
             return []  # folds of a kind that the part does not show
         try:
-            small = self._learn({name: self._small(features) for name, features in maps.items()}, some, search.n_jobs)
+            small = {name: self._small(features) for name, features in maps.items()}
+            learn_maps(list(small.values()), some, search.n_jobs, {})
             found = self._evaluate(small, some, inside, classes, search, watch)
         except ValueError:
             # What the part is too small for: a part of the ROC curve without a negative, categories that nearly all
             # differ there. Where all rows are no better, `choose_map` says so.
             return []
         return [found[name] for name in maps if name in found]
-
-    def _learn(self, maps: dict[str, Any], rows: Rows, n_jobs: int | None) -> dict[str, Any]:
-        """Fit the maps, without labels: the first one sees the columns for all, the others follow side by side."""
-        shared: SharedColumns = {}
-        learn = partial(learn_map, rows=rows, said=None, shared=shared)
-        first, *others = maps.values()
-        learn(first)
-        in_turn = not all(isinstance(features, FeatureMap) for features in others)
-        over_folds(learn, others, FoldProblem(True, False, LEARN_BYTES, in_turn), n_jobs)
-        return maps
 
     def _evaluate(
         self,

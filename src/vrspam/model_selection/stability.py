@@ -7,6 +7,7 @@ alone; what they have in common beyond that is there for other rows too.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,15 @@ from vrspam.model_selection.out_of_fold import scores_of
 from vrspam.moments import ClassMoments
 
 
-def stable_share(rows: Rows, splits: Sequence[Split], keep: KeptRows, coefs: np.ndarray) -> float:
+def scores_by_all(X: Any, splits: Sequence[Split], keep: KeptRows, coefs: np.ndarray) -> np.ndarray:
+    """Scores of the kept rows of all folds, one fold after the other, by the model of each fold: (rows, folds)."""
+    places = [split.validation[fold.places] for split, fold in zip(splits, keep.folds, strict=True)]
+    return scores_of(X, np.concatenate(places), coefs)  # features of all of them at once
+
+
+def stable_share(
+    rows: Rows, splits: Sequence[Split], keep: KeptRows, coefs: np.ndarray, known: np.ndarray | None = None
+) -> float:
     """The share of the variance of the scores, within the classes, that does not come from the choice of training rows.
 
     Each fold's rows are scored by its own model, which has not seen them, and by those of the other folds, which have.
@@ -35,6 +44,8 @@ def stable_share(rows: Rows, splits: Sequence[Split], keep: KeptRows, coefs: np.
         The rows to look at.
     coefs : ndarray of shape (folds, features)
         The model of each fold.
+    known : ndarray, optional
+        `scores_by_all`, where they were computed before.
 
     Returns
     -------
@@ -42,9 +53,9 @@ def stable_share(rows: Rows, splits: Sequence[Split], keep: KeptRows, coefs: np.
         From 0 to 1.
     """
     overlap = _overlap([split.train for split in splits], rows.X.shape[0])
-    places = [split.validation[fold.places] for split, fold in zip(splits, keep.folds, strict=True)]
-    found = scores_of(rows.X, np.concatenate(places), coefs)  # features of all of them at once
-    return stable_share_of(np.split(found, np.cumsum([part.size for part in places])[:-1]), overlap, keep)
+    found = scores_by_all(rows.X, splits, keep, coefs) if known is None else known
+    ends = np.cumsum([fold.places.size for fold in keep.folds])[:-1]
+    return stable_share_of(np.split(found, ends), overlap, keep)
 
 
 def stable_share_of(scores: Sequence[np.ndarray], overlap: np.ndarray, keep: KeptRows) -> float:
