@@ -201,7 +201,11 @@ class RowsInMemory:
             block_bytes += min(COPIED_BYTES, 8 * n * d)
         small = SMALL_MAPPED if self.mapped else SMALL
         found = FoldProblem.from_matrices(d, many_products, block_bytes, foreign or self.on_device, small)
-        return replace(found, small=X.written_width <= small) if self.mapped and X.exclusive else found
+        if not (self.mapped and X.exclusive):
+            return found
+        # Most of the indicators are eliminated (`vrspam.solvers.exclusive`), where few square matrices are held.
+        fewer = 0 if many_products or X.written_width > d / 2 else 6 * 8 * d * d
+        return replace(found, small=X.written_width <= small, bytes_each=found.bytes_each - fewer)
 
     def _gather(self, index: np.ndarray | None = None) -> ClassMoments:
         """The moments of some rows."""
