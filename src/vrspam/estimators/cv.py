@@ -426,7 +426,8 @@ class AUCClassifierCV(ExplainedScores):
                 progress.start(len(maps))
                 finalists, others = Race(maps, {})
                 if rule != "one-standard-error":  # which looks for simple maps, not for the best
-                    finalists, others = race(maps, rows, splits, classes, search, seed, progress.tell)
+                    alone = self.selection != "blend"  # who asks for a blend gets one
+                    finalists, others = race(maps, rows, splits, classes, search, seed, progress.tell, alone)
                 progress.start(len(finalists))
                 search = replace(search, keep=keep)
                 found = choose_map(finalists, rows, splits, classes, search, rule, fit_point, progress.tell, shared)

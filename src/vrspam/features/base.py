@@ -221,7 +221,7 @@ class FeatureMap(DocumentationLink, TransformerMixin, BaseEstimator):
         X = self._check(X, reset=False)
         columns = coefs.reshape(len(coefs), -1)
         few = columns.shape[1] <= FEW_COEFS
-        width = max(self._few_width(), columns.shape[1]) if few else self.n_features_out_
+        width = max(self._few_width(), columns.shape[1] if few else self.n_features_out_)
         X, parts = self._held(X), []
         for rows in frames.blocks(X.shape[0], width):
             parts.append(self._block_products(frames.rows_of(X, rows), columns))

@@ -11,7 +11,9 @@ import numpy as np
 from scipy import linalg
 from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
+from vrspam._utils.blas import blas_threads
 from vrspam.features.additive import AdditiveFeatures
 from vrspam.features.base import FeatureMap
 from vrspam.moments import CodedRows
@@ -31,8 +33,9 @@ class Coefficients:
     def __init__(self, matrix: np.ndarray, dtype: Any):
         self.matrix = matrix.astype(dtype, copy=False)
         m, width = matrix.shape
-        is_upper = m == width >= 2 * TRIANGLE_STEP and not np.tril(matrix, -1).any()
-        self._steps = list(range(0, width, TRIANGLE_STEP)) if is_upper else []
+        steps = range(0, width, TRIANGLE_STEP) if m == width >= 2 * TRIANGLE_STEP else range(0)
+        is_upper = not any(matrix[start + TRIANGLE_STEP :, start : start + TRIANGLE_STEP].any() for start in steps)
+        self._steps = list(steps) if is_upper else []
 
     def multiply(self, rows: np.ndarray, out: np.ndarray) -> None:
         """Write rows @ matrix to `out`."""
@@ -41,6 +44,19 @@ class Coefficients:
         for start in self._steps:
             stop = start + TRIANGLE_STEP
             np.matmul(rows[:, :stop], self.matrix[:stop, start:stop], out=out[:, start:stop])
+
+
+def _full_rank_factor(kernel: np.ndarray) -> np.ndarray | None:
+    """The upper Cholesky factor U of K = UᵀU; None where an eigenvalue is at most 1e-6 of the largest."""
+    try:
+        factor = linalg.cholesky(kernel, check_finite=False)
+    except linalg.LinAlgError:
+        return None
+    # No eigenvalue is below the least pivot, and the largest is at least the mean of the sums of the rows.
+    if factor.diagonal().min() ** 2 <= LEAST_EIGENVALUE * kernel.sum() / len(kernel):
+        return None
+    values = np.linalg.eigvalsh(kernel)  # without vectors, in a third of the time
+    return factor if values[0] > LEAST_EIGENVALUE * values[-1] else None
 
 
 class LandmarkFeatures(FeatureMap):
@@ -82,13 +98,14 @@ class LandmarkFeatures(FeatureMap):
         Where there are none of these, W is triangular (Cholesky), which halves the products with it. All such W give
         the same scores, since they differ by a rotation of the features.
         """
-        values, vectors = linalg.eigh(kernel, check_finite=False)
+        with blas_threads(1):  # idle threads of SciPy's library would slow NumPy's down for a while
+            factor = _full_rank_factor(kernel)
+            if factor is not None:
+                self.whitening_ = np.ascontiguousarray(linalg.lapack.dtrtri(factor)[0])
+                return
+        values, vectors = np.linalg.eigh(kernel)  # SciPy's would not let other maps learn meanwhile
         keep = values > LEAST_EIGENVALUE * values[-1]
-        if keep.all():
-            factor = linalg.cholesky(kernel, check_finite=False)
-            self.whitening_ = np.ascontiguousarray(linalg.solve_triangular(factor, np.eye(len(kernel))))
-        else:
-            self.whitening_ = np.ascontiguousarray(vectors[:, keep] / np.sqrt(values[keep]))
+        self.whitening_ = np.ascontiguousarray(vectors[:, keep] / np.sqrt(values[keep]))
 
     def _write_block(self, X, out: np.ndarray) -> None:
         split = self.n_features_out_ - self.whitening_.shape[1]
@@ -119,8 +136,29 @@ class LandmarkFeatures(FeatureMap):
     def _reads_columns_again(self) -> bool:
         return self.additive_ is not None
 
+    def products(self, X, coefs: np.ndarray) -> np.ndarray:
+        """Return transform(X) @ coefs, block by block, without computing all features.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+        coefs : array of shape (n_features_out_,) or (n_features_out_, m)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, m)
+        """
+        check_is_fitted(self, "whitening_")
+        # (K W) c = K (W c): W c is computed once for all blocks, and stands in the place of W.
+        split, columns = self.n_features_out_ - self.whitening_.shape[1], coefs.reshape(len(coefs), -1)
+        if columns.shape[1] < self.whitening_.shape[1]:
+            summed = copy(self)
+            summed.whitening_ = self.whitening_ @ columns[split:]
+            columns = np.concatenate([columns[:split], np.eye(columns.shape[1])])
+            return super(LandmarkFeatures, summed).products(X, columns).reshape(-1, *coefs.shape[1:])
+        return super().products(X, coefs)
+
     def _block_products(self, X, coefs: np.ndarray) -> np.ndarray:
-        # (K W) c = K (W c): one product with a square matrix less
         split = self.n_features_out_ - self.whitening_.shape[1]
         scores = self._times_kernel(X, self.whitening_ @ coefs[split:])
         if self.additive_ is not None:

@@ -95,7 +95,7 @@ class Projection:
             gram += weighted.T @ weighted
         self.whitening = [whitening(gram[where, where]) for where in self.slices]
         white = self._whitened(self._whitened(gram).T)  # blocks on the diagonal are identities
-        values, vectors = linalg.eigh(white, overwrite_a=True, check_finite=False)
+        values, vectors = np.linalg.eigh(white)
         kept = values > TIED
         self._gram, self._values, self._vectors = gram, values[kept], vectors[:, kept]
 
@@ -105,7 +105,7 @@ class Projection:
         weighted = (design - self.centre) * root
         self.whitening = [whitening(weighted[:, where].T @ weighted[:, where]) for where in self.slices]
         white = self._whitened(weighted.T)  # whitened functions × rows
-        values, vectors = linalg.eigh(white.T @ white, overwrite_a=True, check_finite=False)
+        values, vectors = np.linalg.eigh(white.T @ white)
         kept = values > TIED
         self._weighted, self._values = weighted, values[kept]
         self._vectors = white @ (vectors[:, kept] / np.sqrt(values[kept]))

@@ -141,7 +141,7 @@ def read_score(
         basis = AdditiveFeatures(
             max_features=max(1, min(MOST_FUNCTIONS, int(rows.effective) // ROWS_PER_FUNCTION)),
             max_categories=scorer.features.max_categories if isinstance(scorer.features, FeatureMap) else 1000,
-            random_state=seed,
+            random_state=_seed_of(scorer.features, seed),
         )
         basis.learn(X, weights, shared)  # what there is to say about the columns was said when the score was fitted
     except (TypeError, ValueError) as error:  # dates, say, which a transformer of another package may take
@@ -176,6 +176,13 @@ def _too_many_columns(count: int) -> str:
         f"X has {count:,} columns that are used as they are, and curves are made for at most {MOST_COLUMNS:,}; coef_ "
         "says what each adds"
     )
+
+
+def _seed_of(features: Any, other: int | None) -> Any:
+    """What a fitted map drew rows by: with the same seed columns are seen in the same rows, and so only once."""
+    first = features.maps_[0] if isinstance(features, StackedFeatures) else features
+    given = getattr(first, "random_state", None) if isinstance(first, FeatureMap) else None
+    return given if isinstance(given, int) else other
 
 
 def _has_straight_lines(features: Any) -> bool:

@@ -2,7 +2,8 @@
 
 On the part the maps have few landmarks, so that each takes a fraction of a second. What a part of a few thousand rows
 cannot tell apart, a blend would hardly tell apart either; and the winners are cross-validated on all rows afterwards.
-On very many rows the winners meet on a larger part first: one that has no weight in a blend there does not go on.
+On very many rows the winners meet on a larger part first, and one of them goes on alone: the second would take as much
+time as the first, and a blend of two gains least there.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from sklearn.base import clone
 from vrspam._utils import array_api
 from vrspam._utils.blas import SMALL
 from vrspam._utils.validation import Rows
-from vrspam.features import FeatureMap
+from vrspam.features import FeatureMap, KernelFeatures
 from vrspam.features.frames import rows_of
 from vrspam.features.mapped import TooManyFeatures
 from vrspam.model_selection.cross_validate import GridSearch
@@ -40,6 +41,7 @@ AGAIN_FROM_ROWS = 50_000  # and more: the finalists race again
 AGAIN_ROWS = 16_000
 AGAIN_LANDMARKS = 400
 AGAIN_FOLDS = 5
+NARROWER = 0.2  # of the weight in a blend there: a narrower kernel with so much of it goes on in the place of a wider one
 
 
 class Race(NamedTuple):
@@ -57,11 +59,13 @@ def race(
     search: GridSearch,
     seed: int,
     watch: Watch,
+    alone: bool = True,
 ) -> Race:
     """Compare the maps on a part of the rows, where there are many rows and more maps than may go on.
 
     The folds are the first three of those of all rows, as far as they lie in the part. There is no race by a measure
-    that depends on the share of positives, which the part has more of.
+    that depends on the share of positives, which the part has more of. Without `alone` two maps may go on also of very
+    many rows.
     """
     by_ranks = search.scoring is ROC_AUC
     if len(maps) <= FINALISTS or rows.y.size < FROM_ROWS or search.loss.needs_rows or not by_ranks:
@@ -81,9 +85,26 @@ def race(
         candidates = again.run(finalists, rows, splits, classes, search, rng, lambda what: None)
         if len(candidates) == len(kept):
             weights = weights_of(candidates, "blend")
-            others |= {one.name: one for one, weight in zip(candidates, weights, strict=True) if weight == 0.0}
+            goes_on = [_best(candidates, weights, maps)] if alone else [candidates[n].name for n in np.flatnonzero(weights)]
+            others |= {one.name: one for one in candidates if one.name not in goes_on}
     # A map that gave too many features even here would do so on all rows: `choose_map` says it.
     return Race({name: new for name, new in maps.items() if name not in others}, others)
+
+
+def _best(candidates: list[Candidate], weights: np.ndarray, maps: dict[str, Any]) -> str:
+    """The map of most weight, or the narrowest kernel like it that has some: it gains most by more landmarks."""
+    best = candidates[int(weights.argmax())].name
+    for candidate, weight in zip(candidates, weights, strict=True):
+        if weight >= NARROWER and _is_narrower(maps[candidate.name], maps[best]):
+            best = candidate.name
+    return best
+
+
+def _is_narrower(a: Any, b: Any) -> bool:
+    """Whether two kernels differ in their bandwidths alone, and the first one has the smaller one."""
+    if not (isinstance(a, KernelFeatures) and isinstance(b, KernelFeatures)) or a.bandwidth >= b.bandwidth:
+        return False
+    return repr(clone(a).set_params(bandwidth=b.bandwidth)) == repr(b)
 
 
 class Heat(NamedTuple):
