@@ -33,6 +33,7 @@ def test_features_do_not_depend_on_how_many_columns_are_written_at_once(features
     rng = np.random.default_rng(0)
     features.fit(columns(rng))
     new = np.vstack([columns(rng, 150), 3.0 * columns(rng, 150), features_at_nodes(features)])
+    monkeypatch.setattr(packed, "MOST_ROWS", 2_000)
     assert packed.can_pack(features.encoders_, new)
     at_once = features.transform(new)
     monkeypatch.setattr(packed, "MOST_ROWS", 0)

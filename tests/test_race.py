@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import threading
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -133,6 +135,40 @@ def test_finalists_of_very_many_rows_meet_on_a_larger_part(monkeypatch):
     assert sorted(other.n_rows for other in found.others.values()) == [300, 500]
     monkeypatch.setattr(room, "AGAIN_FROM_ROWS", 1_000)
     assert len(run(X, y, maps)[0].finalists) == 2
+
+
+@pytest.mark.usefixtures("_small_race")
+def test_of_very_many_rows_one_map_goes_on_unless_a_blend_is_asked_for(monkeypatch):
+    for name, value in (("FINALISTS", 2), ("STILL", 0.0), ("AGAIN_FROM_ROWS", 800), ("AGAIN_ROWS", 500)):
+        monkeypatch.setattr(room, name, value)
+    X, y = waves()
+    curves = {"curves": AdditiveFeatures(), "the same": AdditiveFeatures(n_knots=15), "lines": LinearFeatures()}
+    model = AUCClassifierCV(features=curves, cv=3, random_state=0).fit(X, y)
+    assert sorted(model.selection_["rows"]) == [300, 500, 900]
+    assert sum(model.selection_["chosen"]) == 1
+    blend = AUCClassifierCV(features=curves, cv=3, random_state=0, selection="blend").fit(X, y)
+    assert sorted(blend.selection_["rows"]) == [300, 900, 900]
+    assert sum(blend.selection_["chosen"]) == 2
+
+
+def test_a_narrower_kernel_with_some_weight_goes_on_in_the_place_of_a_wider_one():
+    """Others do so only if they are better: a map of another kind, or a kernel with other parameters beside."""
+    widths = {f"kernel {width:g}": KernelFeatures(bandwidth=width) for width in (3.0, 1.0, 0.3)}
+    alone = {f"alone {width:g}": KernelFeatures(bandwidth=width, additive=False) for width in (3.0, 1.0)}
+    maps = {**widths, **alone, "curves": AdditiveFeatures()}
+
+    def best(**weights):
+        names = [name.replace("_", " ") for name in weights]
+        candidates: list[Any] = [SimpleNamespace(name=name) for name in names]
+        return room._best(candidates, np.array(list(weights.values())), maps)
+
+    assert best(kernel_3=0.6, kernel_1=0.4) == "kernel 1"
+    assert best(kernel_3=0.85, kernel_1=0.15) == "kernel 3"
+    assert best(kernel_1=0.6, kernel_3=0.4) == "kernel 1"
+    assert best(kernel_3=0.6, alone_1=0.4) == "kernel 3"
+    assert best(alone_3=0.6, alone_1=0.4) == "alone 1"
+    assert best(curves=0.6, kernel_1=0.4) == "curves"
+    assert best(kernel_3=0.6, curves=0.4) == "kernel 3"
 
 
 @pytest.mark.parametrize("maps", ["additive", ["standardized", "additive", "kernel 1"]])

@@ -81,7 +81,10 @@ class MapsOnBlocks:
         labels = np.unique(self.sample.y)
         if self.rule != "one-standard-error" and labels.size == 2:
             splits = [Split(*split) for split in self.folds.split(self.sample.X)]
-            finalists, others = race(maps, self.sample, splits, labels, self.search, self.seed, lambda what: None)
+            alone = getattr(self.estimator, "selection", "auto") != "blend"  # who asks for a blend gets one
+            finalists, others = race(
+                maps, self.sample, splits, labels, self.search, self.seed, lambda what: None, alone
+            )
         found = choose_evaluated(finalists, self._evaluate, self._fit_again, self.rule)
         return replace(found, order=tuple(maps), others=others)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Self
@@ -10,14 +11,18 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from vrspam._utils.factors import RightFactor, TwoSteps
 from vrspam.features import frames
 from vrspam.features.additive import AdditiveFeatures
 from vrspam.features.base import FeatureMap
 from vrspam.features.encoders import Curves, Distribution, Indicators
-from vrspam.features.landmarks import CACHED_ENTRIES, N_LANDMARKS_CONSTRAINT, Coefficients, LandmarkFeatures
+from vrspam.features.landmarks import CACHED_ENTRIES, N_LANDMARKS_CONSTRAINT, LandmarkFeatures
 from vrspam.features.seen import SeenColumns
+from vrspam.moments import LastProduct
 
 SCALE_ROWS = 1_000
+FIRST_LANDMARKS = 128  # of which the first step of a large whitening takes out what they tell of the others
+ROWS_PER_LANDMARK = 40  # and more: the second step is done with moments
 
 
 class KernelFeatures(LandmarkFeatures):
@@ -93,6 +98,7 @@ class KernelFeatures(LandmarkFeatures):
     0.9...
     """
 
+    _begun: TwoSteps | None = None  # where the second step of the whitening is left to the moments (`_unfinished`)
     _parameter_constraints: dict = {
         **FeatureMap._parameter_constraints,
         "bandwidth": [Interval(Real, 0, None, closed="neither")],
@@ -168,13 +174,38 @@ class KernelFeatures(LandmarkFeatures):
     def _times_kernel(self, X, coefs: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """K(X, Z) @ coefs for the rows of X and the landmarks Z, in blocks of K that stay in the processor's cache."""
         left, right = self.exponents(X)
-        factor = Coefficients(coefs, left.dtype)
+        multiply = self._multiplication(coefs, left.dtype)
         if out is None:
             out = np.empty((len(left), coefs.shape[1]), dtype=left.dtype)
         for rows in frames.blocks(len(left), right.shape[1], CACHED_ENTRIES):
             kernel = left[rows] @ right
-            factor.multiply(np.exp(kernel, out=kernel), out[rows])
+            multiply(np.exp(kernel, out=kernel), out[rows])
         return out
+
+    def _multiplication(self, coefs: np.ndarray, dtype: np.dtype) -> Callable[[np.ndarray, np.ndarray], None]:
+        """How values of the kernel are multiplied by `coefs`: by a large triangular whitening in two steps."""
+        if self._begun is not None:
+            return self._begun.begin
+        if coefs is self.whitening_ and self._has_two_steps():
+            return TwoSteps(coefs, FIRST_LANDMARKS, dtype).multiply
+        return RightFactor(coefs, dtype).multiply
+
+    def _has_two_steps(self) -> bool:
+        m, width = self.whitening_.shape
+        return m == width >= 3 * FIRST_LANDMARKS and not np.tril(self.whitening_, -1).any()
+
+    def _unfinished(self, n_rows: int) -> tuple[Self, LastProduct] | None:
+        """A map of cheaper features, and the last product that makes the features of this map of them.
+
+        Moments of very many rows are gathered before the second step of the whitening, which then multiplies the
+        moments instead of every row. None where it would not pay.
+        """
+        m = len(self.landmarks_)
+        if n_rows < ROWS_PER_LANDMARK * m or not self._has_two_steps():
+            return None
+        new = copy(self)
+        new._begun = TwoSteps(self.whitening_, FIRST_LANDMARKS)
+        return new, LastProduct(self.n_features_out_ - m + FIRST_LANDMARKS, new._begun.last.matrix)
 
     def _few_width(self) -> int:
         return sum(encoder.width for encoder in self.encoders_)

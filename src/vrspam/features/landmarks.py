@@ -20,30 +20,10 @@ from vrspam.moments import CodedRows
 
 LEAST_EIGENVALUE = 1e-6
 CACHED_ENTRIES = 1 << 16
-TRIANGLE_STEP = 128  # columns of a triangular matrix that are multiplied at once
 # n_landmarks="auto" is the first number up to so many rows, and grows with their root up to the third: the time of a
 # fit then grows with the square of the rows at most.
 AUTO_LANDMARKS, AUTO_ROWS, MOST_AUTO_LANDMARKS = 500, 20_000, 1_000
 N_LANDMARKS_CONSTRAINT = [Interval(Integral, 2, None, closed="left"), StrOptions({"auto"})]
-
-
-class Coefficients:
-    """A matrix to multiply many blocks of rows with; the zeros of an upper triangular one are left out."""
-
-    def __init__(self, matrix: np.ndarray, dtype: Any):
-        self.matrix = matrix.astype(dtype, copy=False)
-        m, width = matrix.shape
-        steps = range(0, width, TRIANGLE_STEP) if m == width >= 2 * TRIANGLE_STEP else range(0)
-        is_upper = not any(matrix[start + TRIANGLE_STEP :, start : start + TRIANGLE_STEP].any() for start in steps)
-        self._steps = list(steps) if is_upper else []
-
-    def multiply(self, rows: np.ndarray, out: np.ndarray) -> None:
-        """Write rows @ matrix to `out`."""
-        if not self._steps:
-            np.matmul(rows, self.matrix, out=out)
-        for start in self._steps:
-            stop = start + TRIANGLE_STEP
-            np.matmul(rows[:, :stop], self.matrix[:stop, start:stop], out=out[:, start:stop])
 
 
 def _full_rank_factor(kernel: np.ndarray) -> np.ndarray | None:

@@ -21,7 +21,7 @@ from vrspam.features.frames import WHOLE_ROWS, blocks, rows_of
 from vrspam.features.kernel import KernelFeatures
 from vrspam.features.stacked import StackedFeatures
 from vrspam.features.trees import TreeFeatures
-from vrspam.moments import CodedRows
+from vrspam.moments import CodedRows, LastProduct
 
 # Every map that has a name of its own, from simple to complex; the numbers are bandwidths (from nearly quadratic to
 # fine detail) and depths.
@@ -116,6 +116,12 @@ class MappedArray:
         if not np.isfinite(block).all():
             raise ValueError(f"{type(self.features).__name__} gave features that are not finite: impute first.")
         return block
+
+    def unfinished(self) -> tuple[MappedArray, LastProduct] | None:
+        """Cheaper features, and the last product that makes these of them, where moments of very many rows want it."""
+        is_known = isinstance(self.features, KernelFeatures) and self.dtype == np.float64
+        found = self.features._unfinished(self.shape[0]) if is_known else None
+        return None if found is None else (MappedArray(self.X, found[0]), found[1])
 
     def products(self, rows: slice | np.ndarray, coefs: np.ndarray) -> np.ndarray:
         """Return the features of some rows times `coefs`."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from vrspam.features.encoders import Curves, Encoder
 
-MOST_ROWS = 2_000  # of a block, for which compiled code over all columns is used
+MOST_ROWS = 160  # of a block, for which compiled code over all columns is quicker than column after column
 _FLOAT64 = np.dtype(np.float64)
 
 

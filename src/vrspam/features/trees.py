@@ -9,10 +9,11 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from vrspam._utils.factors import RightFactor
 from vrspam.features import frames
 from vrspam.features.base import FeatureMap
 from vrspam.features.encoders import Curves, Distribution
-from vrspam.features.landmarks import N_LANDMARKS_CONSTRAINT, Coefficients, LandmarkFeatures
+from vrspam.features.landmarks import N_LANDMARKS_CONSTRAINT, LandmarkFeatures
 from vrspam.features.packed import can_pack, packed_places
 from vrspam.features.seen import SeenColumns
 
@@ -184,7 +185,7 @@ class TreeFeatures(LandmarkFeatures):
         if coefs.shape[1] <= FEW_SUMS:
             out[:] = self._sum_leaves(codes, coefs)
             return out
-        factor = Coefficients(coefs, dtype)
+        factor = RightFactor(coefs, dtype)
         for rows in frames.blocks(len(codes), len(self.landmarks_), CACHED_COUNTS):
             factor.multiply(self._counts(self._leaves(codes[rows]), dtype), out[rows])
         return out

@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from scipy import linalg
 
 from vrspam.features import AdditiveFeatures, frames
 from vrspam.features.encoders import Curves, Encoder

@@ -26,7 +26,7 @@ from vrspam.model_selection.kept_scores import KeptRows
 from vrspam.model_selection.selection import TIE, Choice, SelectionRule, simplest
 from vrspam.model_selection.sources import FoldProblem, RowsInMemory, over_folds, rows_for_solver
 from vrspam.model_selection.stability import scores_by_all
-from vrspam.moments import ClassMoments
+from vrspam.moments import ClassMoments, FinishedMoments
 from vrspam.solvers import ExactFit, SolverName
 from vrspam.solvers.base import Solution
 
@@ -338,7 +338,7 @@ def choose_map(
                 said.add(grouped.column)
                 warn(grouped)
         new, source = evaluate_map(name, features, rows, splits, classes, search, rule)
-        return new, lambda: fit(source.rows, source.solver, new.choice, new.scores.total)
+        return new, lambda: _settled(fit(source.rows, source.solver, new.choice, new.scores.total))
 
     def fit_again(member: Candidate) -> ExactFit:
         mapped, solver = rows_for_solver(rows._replace(X=MappedArray(rows.X, member.features)))
@@ -397,6 +397,12 @@ def choose_evaluated(
         if member.fit is None:
             member.fit = fit_again(member)
     return found
+
+
+def _settled(fit: ExactFit) -> ExactFit:
+    """The fit with moments that are computed to the end."""
+    moments = fit.moments
+    return fit._replace(moments=moments.settled) if isinstance(moments, FinishedMoments) else fit
 
 
 def learn_maps(maps: Sequence[Any], rows: Rows, n_jobs: int | None, shared: SharedColumns) -> None:

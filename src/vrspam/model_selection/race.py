@@ -38,10 +38,12 @@ PART_FOLDS = 3
 FINALISTS = 2
 STILL = 0.3  # of the weight of the best in a blend of the part: maps above it go on
 AGAIN_FROM_ROWS = 50_000  # and more: the finalists race again
-AGAIN_ROWS = 16_000
-AGAIN_LANDMARKS = 400
+AGAIN_ROWS = 10_000
+AGAIN_LANDMARKS = 300
 AGAIN_FOLDS = 5
-NARROWER = 0.2  # of the weight in a blend there: a narrower kernel with so much of it goes on in the place of a wider one
+NARROWER = (
+    0.2  # of the weight in a blend there: a narrower kernel with so much of it goes on in the place of a wider one
+)
 
 
 class Race(NamedTuple):
@@ -85,8 +87,9 @@ def race(
         candidates = again.run(finalists, rows, splits, classes, search, rng, lambda what: None)
         if len(candidates) == len(kept):
             weights = weights_of(candidates, "blend")
-            goes_on = [_best(candidates, weights, maps)] if alone else [candidates[n].name for n in np.flatnonzero(weights)]
-            others |= {one.name: one for one in candidates if one.name not in goes_on}
+            going_on = {one.name for one, weight in zip(candidates, weights, strict=True) if weight > 0.0}
+            going_on = {_best(candidates, weights, maps)} if alone else going_on
+            others |= {one.name: one for one in candidates if one.name not in going_on}
     # A map that gave too many features even here would do so on all rows: `choose_map` says it.
     return Race({name: new for name, new in maps.items() if name not in others}, others)
 
@@ -104,7 +107,7 @@ def _is_narrower(a: Any, b: Any) -> bool:
     """Whether two kernels differ in their bandwidths alone, and the first one has the smaller one."""
     if not (isinstance(a, KernelFeatures) and isinstance(b, KernelFeatures)) or a.bandwidth >= b.bandwidth:
         return False
-    return repr(clone(a).set_params(bandwidth=b.bandwidth)) == repr(b)
+    return clone(a).set_params(bandwidth=b.bandwidth).get_params() == b.get_params()
 
 
 class Heat(NamedTuple):

@@ -25,7 +25,7 @@ from vrspam.features.frames import BLOCK_ENTRIES, WHOLE_ROWS
 from vrspam.features.mapped import MappedArray, hold_features
 from vrspam.model_selection.folds import HashFolds, Split
 from vrspam.model_selection.held_out import HeldOutBlock, ValidationScores
-from vrspam.moments import ClassMoments
+from vrspam.moments import ClassMoments, FinishedMoments
 from vrspam.objective import SQUARED, LossChoice, SmoothLoss, SquaredPairLoss
 from vrspam.solvers import MOMENTS_MAX_FEATURES_DENSE, SolverName, choose_solver
 
@@ -90,7 +90,8 @@ def over_folds(function: Callable[[Any], T], folds: Sequence[Any], problem: Fold
 CUT_ROWS = 2_000  # and more: parts of features are gathered in two pieces
 BLOCK_BYTES = 1 << 25  # rows gathered, and scores held, at once
 KEPT_BYTES = 1 << 30  # moments of all folds are kept up to this size
-MAPPED_BYTES = 1 << 27  # moments of all folds in feature space are kept up to this size
+MAPPED_BYTES = 1 << 28  # moments of all folds in feature space are kept up to this size
+SMALL_GATHERED = 2_500  # features up to which parts are gathered side by side: one core makes those of a part
 COPIED_BYTES = 1 << 26  # rows of a training part that are read many times are copied up to this size
 BLOCKS_MAX_FEATURES = MOMENTS_MAX_FEATURES_DENSE  # two d×d matrices are kept for each fold of blocks
 
@@ -184,8 +185,13 @@ class RowsInMemory:
                 f"On a device the grid is solved from moments, not for {rows.X.shape[1]:,} features: use AUCClassifier "
                 "at a few l2, or give NumPy arrays."
             )
+        # Features of very many rows may be multiplied a last time as moments, not as rows.
+        self._gathered, self._last = rows, None
+        if self.mapped and self.solver == "moments" and (unfinished := rows.X.unfinished()) is not None:
+            self._gathered, self._last = rows._replace(X=unfinished[0]), unfinished[1]
         self._validation: list[ClassMoments] = []
-        self.total = self._gather_total(n_jobs)
+        self._total = self._gather_total(n_jobs)
+        self.total = self._finished(self._total)
         self._held_rows = hold_features(rows.X) if loss.needs_rows else rows.X
 
     def problem(self, many_products: bool) -> FoldProblem:
@@ -195,22 +201,33 @@ class RowsInMemory:
         if self.solver == "products":
             small = n <= SMALL and not sparse.issparse(X)  # rows × rows are decomposed
             return FoldProblem(small, many_products=False, bytes_each=2 * BLOCK_BYTES + 6 * 8 * n * n)
-        foreign = self.mapped and not isinstance(X.features, FeatureMap)
-        block_bytes = min(8 * BLOCK_ENTRIES if self.mapped else BLOCK_BYTES, 8 * n * d)
+        block_bytes = self._block_bytes()
         if self.loss.needs_rows:
             block_bytes += min(COPIED_BYTES, 8 * n * d)
         small = SMALL_MAPPED if self.mapped else SMALL
-        found = FoldProblem.from_matrices(d, many_products, block_bytes, foreign or self.on_device, small)
+        found = FoldProblem.from_matrices(d, many_products, block_bytes, self._in_turn(), small)
         if not (self.mapped and X.exclusive):
             return found
         # Most of the indicators are eliminated (`vrspam.solvers.exclusive`), where few square matrices are held.
         fewer = 0 if many_products or X.written_width > d / 2 else 6 * 8 * d * d
         return replace(found, small=X.written_width <= small, bytes_each=found.bytes_each - fewer)
 
+    def _block_bytes(self) -> int:
+        n, d = self.rows.X.shape
+        return min(8 * BLOCK_ENTRIES if self.mapped else BLOCK_BYTES, 8 * n * d)
+
+    def _in_turn(self) -> bool:
+        """Whether a transformer of another package makes the rows, or a device holds them."""
+        return self.on_device or (self.mapped and not isinstance(self.rows.X.features, FeatureMap))
+
     def _gather(self, index: np.ndarray | None = None) -> ClassMoments:
-        """The moments of some rows."""
+        """The moments of some rows, without the last product of their features."""
         moments = ClassMoments(self.rows.X.shape[1], classes=self.classes, scatter=self.solver == "moments")
-        return moments.add_checked(*self.rows, index=index)
+        return moments.add_checked(*self._gathered, index=index)
+
+    def _finished(self, moments: ClassMoments) -> ClassMoments:
+        """With the last product of the features, where there is one."""
+        return moments if self._last is None else FinishedMoments(moments, self._last)
 
     def _gather_total(self, n_jobs: int | None) -> ClassMoments:
         """The moments of all rows: those of the validation parts added up, and of the rows that no fold holds out.
@@ -252,7 +269,9 @@ class RowsInMemory:
                     found[part] = {0: found[part][0] + found[part][1]}
 
         pieces = [(part, number) for part, several in enumerate(cut) for number in range(len(several))]
-        over_folds(gather, pieces, self.problem(many_products=False), n_jobs)
+        d = self.rows.X.shape[1]
+        needed = 2 * self._block_bytes() + 6 * 8 * d * d
+        over_folds(gather, pieces, FoldProblem(d <= SMALL_GATHERED, False, needed, self._in_turn()), n_jobs)
         return [moments[0] for moments in found]
 
     def training_moments(self, fold: int) -> ClassMoments:
@@ -260,10 +279,10 @@ class RowsInMemory:
         train, validation = self.splits[fold]
         uses = np.bincount(np.concatenate([train, validation]), minlength=self.rows.X.shape[0])
         if train.size >= validation.size and np.all(uses == 1):
-            rest = self.total - (self._validation[fold] if self._validation else self._gather(validation))
+            rest = self._total - (self._validation[fold] if self._validation else self._gather(validation))
             if not rest.has_cancelled:
-                return rest
-        return self._gather(train)
+                return self._finished(rest)
+        return self._finished(self._gather(train))
 
     def training(self, fold: int) -> TrainingPart:
         """The loss on the training part: from its moments, or by products with X as it is."""

@@ -1,6 +1,7 @@
 """Sufficient statistics of the squared pair loss: class sizes, means and scatters."""
 
 from vrspam.moments._coded import CodedRows, Indicated
+from vrspam.moments._finished import FinishedMoments, LastProduct
 from vrspam.moments._pairs import PairErrors
 from vrspam.moments._rounding import gamma
 from vrspam.moments.class_moments import ClassMoments
@@ -10,7 +11,9 @@ from vrspam.moments.sliding import SlidingMoments
 __all__ = [
     "ClassMoments",
     "CodedRows",
+    "FinishedMoments",
     "Indicated",
+    "LastProduct",
     "PairErrors",
     "SlidingMoments",
     "gamma",

@@ -344,9 +344,12 @@ class SquaredPairLoss:
         """The loss from sufficient statistics alone; the widest of some slices of columns is kept as `exclusive`."""
         there = moments.within_on_device
         matrix = moments.within if there is None else np.asfortranarray(array_api.on_host(there).T)
-        return cls.from_operator(
+        return cls(
+            moments.p,
+            moments.delta,
             matrix,
-            moments,
+            moments.within_diagonal,
+            moments.q,
             rounding=moments.rounding,
             matrix=matrix,
             errors=LossErrors.from_matrix(moments),

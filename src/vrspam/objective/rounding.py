@@ -16,7 +16,7 @@ from typing import Protocol
 
 import numpy as np
 
-from vrspam.moments import ClassMoments, PairErrors, gamma
+from vrspam.moments import ClassMoments, FinishedMoments, LastProduct, PairErrors, gamma
 
 UNIT = 2.0**-53
 
@@ -49,6 +49,64 @@ class MatrixErrors:
 
     def of_square(self, w: np.ndarray, square: float) -> float:
         return float(np.abs(w) @ self.of_product(w)) + gamma(w.size) * float(self.spread @ np.abs(w)) ** 2
+
+
+@dataclass(frozen=True)
+class FinishedErrors:
+    """Σ = TᵀST as a matrix, with the error of S known (`vrspam.moments.FinishedMoments`).
+
+    |TᵀETw| ≤ |T|ᵀ root (root · |Tw|), where |error of S_ij| ≤ root_i root_j: a bound by the columns of Σ would have
+    |T| |w| in the place of |Tw|, which is far larger where parts cancel. Products with T are rounded as well, and so
+    are the features that a map computes, to which F belongs.
+
+    Attributes
+    ----------
+    last : LastProduct
+    root : ndarray of shape (d,)
+        Of the error of S.
+    roots, levels : ndarray of shape (d,)
+        |T|ᵀ root, and |T|ᵀ times the spread of each column of S.
+    spread : ndarray of shape (d,)
+        Of each column of Σ.
+    features : ndarray of shape (d,)
+        The error of each feature, in the mean square of both classes.
+    """
+
+    last: LastProduct
+    root: np.ndarray
+    roots: np.ndarray
+    levels: np.ndarray
+    spread: np.ndarray
+    features: np.ndarray
+
+    @classmethod
+    def of(cls, moments: FinishedMoments) -> FinishedErrors:
+        unfinished, last = moments.unfinished, moments.last
+        within = unfinished.pair_errors().within
+        roots = last.of_sizes(np.sqrt(within))
+        levels = last.of_sizes(np.sqrt(unfinished.within_diagonal + within))
+        spread = np.sqrt(moments.within_diagonal + roots**2 + 3.0 * last.of_matrices * levels**2)
+        return cls(last, np.sqrt(within), roots, levels, spread, moments.of_features)
+
+    def _of_matrix(self, size: np.ndarray) -> np.ndarray:
+        """What the rounding of products with T, with Σ and of the features adds, with |w|."""
+        by_level, by_spread, by_features = (float(v @ size) for v in (self.levels, self.spread, self.features))
+        found = self.last.of_matrices * (by_level + 2.0 * by_spread) * self.levels
+        found += (2.0 * gamma(size.size) * by_spread + by_features) * self.spread
+        return found + (by_spread + by_features) * self.features
+
+    def _of_root(self, w: np.ndarray) -> float:
+        """root · |Tw|, with the rounding of Tw."""
+        return float(self.root @ np.abs(self.last.times(w))) + gamma(w.size) * float(self.roots @ np.abs(w))
+
+    def of_product(self, w: np.ndarray) -> np.ndarray:
+        return self._of_root(w) * self.roots + self._of_matrix(np.abs(w))
+
+    def of_square(self, w: np.ndarray, square: float) -> float:
+        size = np.abs(w)
+        return (
+            self._of_root(w) ** 2 + float(size @ self._of_matrix(size)) + gamma(w.size) * float(self.spread @ size) ** 2
+        )
 
 
 @dataclass(frozen=True)
@@ -133,6 +191,8 @@ class LossErrors:
     def from_matrix(cls, moments: ClassMoments) -> LossErrors:
         """Σ is the matrix of these moments."""
         errors = moments.pair_errors()
+        if isinstance(moments, FinishedMoments):
+            return cls(errors.share, errors.delta, FinishedErrors.of(moments))
         return cls(errors.share, errors.delta, MatrixErrors.of(moments.within_diagonal, errors.within))
 
     @classmethod
