@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 import threading
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -151,24 +149,22 @@ def test_of_very_many_rows_one_map_goes_on_unless_a_blend_is_asked_for(monkeypat
     assert sum(blend.selection_["chosen"]) == 2
 
 
-def test_a_narrower_kernel_with_some_weight_goes_on_in_the_place_of_a_wider_one():
-    """Others do so only if they are better: a map of another kind, or a kernel with other parameters beside."""
-    widths = {f"kernel {width:g}": KernelFeatures(bandwidth=width) for width in (3.0, 1.0, 0.3)}
-    alone = {f"alone {width:g}": KernelFeatures(bandwidth=width, additive=False) for width in (3.0, 1.0)}
-    maps = {**widths, **alone, "curves": AdditiveFeatures()}
-
-    def best(**weights):
-        names = [name.replace("_", " ") for name in weights]
-        candidates: list[Any] = [SimpleNamespace(name=name) for name in names]
-        return room._best(candidates, np.array(list(weights.values())), maps)
-
-    assert best(kernel_3=0.6, kernel_1=0.4) == "kernel 1"
-    assert best(kernel_3=0.85, kernel_1=0.15) == "kernel 3"
-    assert best(kernel_1=0.6, kernel_3=0.4) == "kernel 1"
-    assert best(kernel_3=0.6, alone_1=0.4) == "kernel 3"
-    assert best(alone_3=0.6, alone_1=0.4) == "alone 1"
-    assert best(curves=0.6, kernel_1=0.4) == "curves"
-    assert best(kernel_3=0.6, curves=0.4) == "kernel 3"
+@pytest.mark.usefixtures("_small_race")
+def test_of_kernels_of_a_kind_the_narrowest_goes_on_without_another_heat(monkeypatch):
+    """Where both reach the end: of other kinds, or where a blend is asked for, they meet on a larger part."""
+    for name, value in (("FINALISTS", 2), ("STILL", 0.0), ("AGAIN_FROM_ROWS", 800), ("AGAIN_ROWS", 500)):
+        monkeypatch.setattr(room, name, value)
+    X, y = waves()
+    few = {"n_landmarks": 30, "random_state": 0}
+    kernels = {"wide": KernelFeatures(bandwidth=1.1, **few), "narrow": KernelFeatures(**few), "lines": LinearFeatures()}
+    found, _ = run(X, y, kernels)
+    assert list(found.finalists) == ["narrow"]
+    assert found.others["wide"].n_rows == 300
+    found, _ = run(X, y, {**kernels, "wide": KernelFeatures(bandwidth=1.1, additive=False, **few)})
+    assert sorted(other.n_rows for other in found.others.values()) == [300, 500]
+    splits = make_splits(3, Rows(X, y, None), np.unique(y), None, 0)
+    both = room.race(kernels, Rows(X, y, None), splits, np.unique(y), SEARCH, 0, lambda what: None, alone=False)
+    assert list(both.finalists) == ["wide", "narrow"]
 
 
 @pytest.mark.parametrize("maps", ["additive", ["standardized", "additive", "kernel 1"]])

@@ -22,6 +22,7 @@ from vrspam.moments import LastProduct
 
 SCALE_ROWS = 1_000
 FIRST_LANDMARKS = 128  # of which the first step of a large whitening takes out what they tell of the others
+AUTO_ADDITIVE, MOST_AUTO_ADDITIVE = 250, 350  # max_additive="auto", and up to where it grows
 ROWS_PER_LANDMARK = 40  # and more: the second step is done with moments
 
 
@@ -45,14 +46,15 @@ class KernelFeatures(LandmarkFeatures):
         Width of the kernel in units of the median distance.
     n_landmarks : int or "auto", default=500
         Rows drawn as landmarks (all, if there are fewer). "auto" is 500 up to 20,000 rows, and grows with the root of
-        their number up to 1,000: detail that many rows can tell, for more time.
+        their number up to 1,000, or to 800 beside 330 additive features: detail that many rows can tell, for more time.
     landmarks : {"rows", "columns"}, default="rows"
         "rows": landmarks are rows of the training table, which the fitted map and its model file then hold (as ranks).
         "columns": each column of a landmark is drawn on its own, independently, so that no row is held.
     additive : bool, default=True
         Put the additive features beside those of the kernel.
-    max_additive : int, default=250
-        `max_features` of the additive features.
+    max_additive : int or "auto", default=250
+        `max_features` of the additive features. "auto" is 250 up to 20,000 rows, and grows with the root of their
+        number up to 350.
     max_categories : int, default=1000
         Of a column of more categories the most frequent are kept and the others count as one category.
     max_rows : int, default=50_000
@@ -105,7 +107,7 @@ class KernelFeatures(LandmarkFeatures):
         "n_landmarks": N_LANDMARKS_CONSTRAINT,
         "landmarks": [StrOptions({"rows", "columns"})],
         "additive": ["boolean"],
-        "max_additive": [Interval(Integral, 1, None, closed="left")],
+        "max_additive": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
     }
 
     def __init__(
@@ -140,6 +142,16 @@ class KernelFeatures(LandmarkFeatures):
 
     def _learn(self, X, seen: SeenColumns, rng: np.random.RandomState, weights: np.ndarray | None) -> None:
         super()._learn(X, seen, rng, weights)
+        self.additive_, self.additive_scale_ = None, 1.0
+        if self.additive:
+            self.additive_ = AdditiveFeatures(
+                max_features=self._most_additive(),
+                max_categories=self.max_categories,
+                max_rows=self.max_rows,
+                random_state=0,
+            )
+            self.additive_._check(X, reset=True)
+            self.additive_._learn(X, seen, rng, weights)
         chosen = self._draw(X.shape[0], rng)
         encoded = self._encode(frames.rows_of(X, chosen)).astype(np.float64)
         self.landmarks_ = self._without_rows(encoded, self.column_slices_, rng)
@@ -148,19 +160,15 @@ class KernelFeatures(LandmarkFeatures):
         median = float(np.median(distances[np.triu_indices_from(distances, 1)])) if chosen.size > 1 else 0.0
         self.gamma_ = 1.0 / (2.0 * self.bandwidth**2 * (median if median > 0.0 else 1.0))
         self._whiten(np.exp(-self.gamma_ * distances))
-        self.additive_, self.additive_scale_ = None, 1.0
-        if self.additive:
-            self.additive_ = AdditiveFeatures(
-                max_features=self.max_additive,
-                max_categories=self.max_categories,
-                max_rows=self.max_rows,
-                random_state=0,
-            )
-            self.additive_._check(X, reset=True)
-            self.additive_._learn(X, seen, rng, weights)
+        if self.additive_ is not None:
             sample = frames.rows_of(X, chosen[:SCALE_ROWS])
             self.whitening_ *= _unit(self._times_kernel(sample, self.whitening_))
             self.additive_scale_ = _unit(self.additive_.features_of(sample))
+
+    def _most_additive(self) -> int:
+        if isinstance(self.max_additive, str):
+            return min(self._grown(AUTO_ADDITIVE), MOST_AUTO_ADDITIVE)
+        return self.max_additive
 
     def exponents(self, X) -> tuple[np.ndarray, np.ndarray]:
         """Two matrices whose product is -γ‖u(x) - u(z)‖² for the rows x of X and the landmarks z."""

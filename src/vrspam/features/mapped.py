@@ -28,7 +28,10 @@ from vrspam.moments import CodedRows, LastProduct
 CANDIDATES: dict[str, FeatureMap] = {
     "standardized": LinearFeatures(),
     "additive": AdditiveFeatures(),
-    **{f"kernel {width:g}": KernelFeatures(bandwidth=width, n_landmarks="auto") for width in (3.0, 1.0, 0.3)},
+    **{
+        f"kernel {width:g}": KernelFeatures(bandwidth=width, n_landmarks="auto", max_additive="auto")
+        for width in (3.0, 1.0, 0.3)
+    },
     **{
         f"kernel alone {width:g}": KernelFeatures(bandwidth=width, n_landmarks="auto", additive=False)
         for width in (3.0, 1.0, 0.3)

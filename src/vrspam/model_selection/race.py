@@ -2,8 +2,8 @@
 
 On the part the maps have few landmarks, so that each takes a fraction of a second. What a part of a few thousand rows
 cannot tell apart, a blend would hardly tell apart either; and the winners are cross-validated on all rows afterwards.
-On very many rows the winners meet on a larger part first, and one of them goes on alone: the second would take as much
-time as the first, and a blend of two gains least there.
+On very many rows one of the winners goes on alone, since a second would take as much time, and a blend of two gains
+least there: of kernels that differ in their width the narrowest, of others the one that is ahead on a larger part.
 """
 
 from __future__ import annotations
@@ -80,27 +80,20 @@ def race(
     weights = weights_of(candidates, "blend")
     order = np.argsort(-weights, kind="stable")[:FINALISTS]
     kept = {candidates[number].name for number in order if weights[number] >= STILL * weights.max()}
+    very_many = rows.y.size >= AGAIN_FROM_ROWS
+    if very_many and alone:  # on all rows kernels have more landmarks, from which the narrowest of a kind gains most
+        kept = {name for name in kept if not any(_is_narrower(maps[other], maps[name]) for other in kept)}
     others = {candidate.name: candidate for candidate in candidates if candidate.name not in kept}
-    if len(kept) > 1 and rows.y.size >= AGAIN_FROM_ROWS:
+    if very_many and len(kept) > 1:
         finalists = {name: maps[name] for name in maps if name in kept}
         again = Heat(AGAIN_ROWS, AGAIN_LANDMARKS, AGAIN_FOLDS)
         candidates = again.run(finalists, rows, splits, classes, search, rng, lambda what: None)
         if len(candidates) == len(kept):
             weights = weights_of(candidates, "blend")
-            going_on = {one.name for one, weight in zip(candidates, weights, strict=True) if weight > 0.0}
-            going_on = {_best(candidates, weights, maps)} if alone else going_on
-            others |= {one.name: one for one in candidates if one.name not in going_on}
+            enough = weights == weights.max() if alone else weights > 0.0
+            others |= {one.name: one for one, goes_on in zip(candidates, enough, strict=True) if not goes_on}
     # A map that gave too many features even here would do so on all rows: `choose_map` says it.
     return Race({name: new for name, new in maps.items() if name not in others}, others)
-
-
-def _best(candidates: list[Candidate], weights: np.ndarray, maps: dict[str, Any]) -> str:
-    """The map of most weight, or the narrowest kernel like it that has some: it gains most by more landmarks."""
-    best = candidates[int(weights.argmax())].name
-    for candidate, weight in zip(candidates, weights, strict=True):
-        if weight >= NARROWER and _is_narrower(maps[candidate.name], maps[best]):
-            best = candidate.name
-    return best
 
 
 def _is_narrower(a: Any, b: Any) -> bool:
