@@ -22,7 +22,7 @@ from vrspam.moments import LastProduct
 
 SCALE_ROWS = 1_000
 FIRST_LANDMARKS = 128  # of which the first step of a large whitening takes out what they tell of the others
-AUTO_ADDITIVE, MOST_AUTO_ADDITIVE = 250, 350  # max_additive="auto", and up to where it grows
+AUTO_ADDITIVE, MOST_AUTO_ADDITIVE = 250, 400  # max_additive="auto", and up to where it grows
 ROWS_PER_LANDMARK = 40  # and more: the second step is done with moments
 
 
@@ -46,15 +46,15 @@ class KernelFeatures(LandmarkFeatures):
         Width of the kernel in units of the median distance.
     n_landmarks : int or "auto", default=500
         Rows drawn as landmarks (all, if there are fewer). "auto" is 500 up to 20,000 rows, and grows with the root of
-        their number up to 1,000, or to 800 beside 330 additive features: detail that many rows can tell, for more time.
+        their number up to 1,000, or to 700 beside 390 additive features: detail that many rows can tell, for more time.
     landmarks : {"rows", "columns"}, default="rows"
         "rows": landmarks are rows of the training table, which the fitted map and its model file then hold (as ranks).
         "columns": each column of a landmark is drawn on its own, independently, so that no row is held.
     additive : bool, default=True
         Put the additive features beside those of the kernel.
     max_additive : int or "auto", default=250
-        `max_features` of the additive features. "auto" is 250 up to 20,000 rows, and grows with the root of their
-        number up to 350.
+        `max_features` of the additive features. "auto" is 250 up to 20,000 rows, and grows with the third root of
+        their number up to 400.
     max_categories : int, default=1000
         Of a column of more categories the most frequent are kept and the others count as one category.
     max_rows : int, default=50_000
@@ -167,7 +167,7 @@ class KernelFeatures(LandmarkFeatures):
 
     def _most_additive(self) -> int:
         if isinstance(self.max_additive, str):
-            return min(self._grown(AUTO_ADDITIVE), MOST_AUTO_ADDITIVE)
+            return min(self._grown(AUTO_ADDITIVE, 3), MOST_AUTO_ADDITIVE)
         return self.max_additive
 
     def exponents(self, X) -> tuple[np.ndarray, np.ndarray]:

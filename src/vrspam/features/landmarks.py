@@ -24,8 +24,8 @@ CACHED_ENTRIES = 1 << 16
 # fit then grows with the square of the rows at most.
 AUTO_LANDMARKS, AUTO_ROWS, MOST_AUTO_LANDMARKS = 500, 20_000, 1_000
 # Additive features beyond the first number take the place of so many landmarks each, but for the last number of them:
-# 800 landmarks beside 330 additive features rank better than 1,000 beside 240, in less time.
-FEW_ADDITIVE, LANDMARKS_PER_ADDITIVE, LEAST_BESIDE = 250, 2.5, 800
+# 700 landmarks beside 390 additive features rank better than 1,000 beside 240, in less time.
+FEW_ADDITIVE, LANDMARKS_PER_ADDITIVE, LEAST_BESIDE = 250, 2.5, 700
 N_LANDMARKS_CONSTRAINT = [Interval(Integral, 2, None, closed="left"), StrOptions({"auto"})]
 
 
@@ -66,12 +66,12 @@ class LandmarkFeatures(FeatureMap):
         if isinstance(wanted, str):
             beside = 0 if self.additive_ is None else self.additive_.n_features_out_
             fewer = int(LANDMARKS_PER_ADDITIVE * max(0, beside - FEW_ADDITIVE))
-            wanted = min(self._grown(AUTO_LANDMARKS), max(MOST_AUTO_LANDMARKS - fewer, LEAST_BESIDE))
+            wanted = min(self._grown(AUTO_LANDMARKS, 2), max(MOST_AUTO_LANDMARKS - fewer, LEAST_BESIDE))
         return rng.permutation(n_rows)[:wanted]
 
-    def _grown(self, number: int) -> int:
-        """A number that grows with the root of the rows that the map is fitted on."""
-        return int(number * np.sqrt(max(1.0, self._n_rows / AUTO_ROWS)))
+    def _grown(self, number: int, root: int) -> int:
+        """A number that grows with a root of the rows that the map is fitted on."""
+        return int(number * max(1.0, self._n_rows / AUTO_ROWS) ** (1.0 / root))
 
     def _without_rows(self, encoded: np.ndarray, groups: Sequence[slice], rng: np.random.RandomState) -> np.ndarray:
         """The landmarks: drawn rows as they are or, for landmarks="columns", each group of columns shuffled alone."""

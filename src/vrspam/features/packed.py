@@ -15,12 +15,15 @@ import numpy as np
 from vrspam.features.encoders import Curves, Encoder
 
 MOST_ROWS = 160  # of a block, for which compiled code over all columns is quicker than column after column
+MANY_COLUMNS = 200  # and more: what is prepared for each column alone takes longer than its rows do, up to
+MOST_ROWS_OF_MANY = 2_000
 _FLOAT64 = np.dtype(np.float64)
 
 
 def can_pack(encoders: Sequence[Encoder], X: Any) -> bool:
     """Whether these rows are few, and all columns numbers in one array of float64."""
-    if not isinstance(X, np.ndarray) or X.dtype != _FLOAT64 or X.shape[0] > MOST_ROWS:
+    most = MOST_ROWS if len(encoders) < MANY_COLUMNS else MOST_ROWS_OF_MANY
+    if not isinstance(X, np.ndarray) or X.dtype != _FLOAT64 or X.shape[0] > most:
         return False
     return all(isinstance(encoder, Curves) for encoder in encoders)
 

@@ -90,7 +90,8 @@ def over_folds(function: Callable[[Any], T], folds: Sequence[Any], problem: Fold
 CUT_ROWS = 2_000  # and more: parts of features are gathered in two pieces
 BLOCK_BYTES = 1 << 25  # rows gathered, and scores held, at once
 KEPT_BYTES = 1 << 30  # moments of all folds are kept up to this size
-MAPPED_BYTES = 1 << 28  # moments of all folds in feature space are kept up to this size
+MAPPED_BYTES = 1 << 27  # moments of all folds in feature space are kept up to this size,
+TABLE_SHARE = 1  # or up to so much of what the table itself takes
 SMALL_GATHERED = 2_500  # features up to which parts are gathered side by side: one core makes those of a part
 COPIED_BYTES = 1 << 26  # rows of a training part that are read many times are copied up to this size
 BLOCKS_MAX_FEATURES = MOMENTS_MAX_FEATURES_DENSE  # two d×d matrices are kept for each fold of blocks
@@ -237,7 +238,7 @@ class RowsInMemory:
         n, d = self.rows.X.shape
         parts = [split.validation for split in self.splits]
         uses = np.bincount(np.concatenate(parts), minlength=n)
-        kept_bytes = MAPPED_BYTES if self.mapped else KEPT_BYTES
+        kept_bytes = max(MAPPED_BYTES, TABLE_SHARE * 8 * n * self.rows.X.X.shape[1]) if self.mapped else KEPT_BYTES
         if self.mapped and self.rows.X.exclusive:  # whose features, were they written out, would take more
             kept_bytes *= 2
         if self.solver == "products" or np.any(uses > 1) or self.n_folds * 16 * d * d > kept_bytes:
