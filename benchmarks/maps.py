@@ -4,7 +4,9 @@ Mean test AUC over the first three of the 70/30 splits of `benchmarks.quality`. 
 of the trees, is chosen together with the penalty by cross-validation inside the training part. "no rows" are the same
 maps with landmarks="columns".
 
-`python -m benchmarks.maps landmarks` prints what more landmarks bring on 60,000 rows of ijcnn1.
+`python -m benchmarks.maps landmarks` prints what more landmarks bring on 60,000 rows of ijcnn1, and
+`python -m benchmarks.maps many` what very many rows are worth to "auto": a blend of two maps beside one of them, and
+landmarks beside curves.
 """
 
 from __future__ import annotations
@@ -12,12 +14,16 @@ from __future__ import annotations
 import sys
 import time
 import warnings
+from collections.abc import Iterator
 from itertools import islice
+from typing import Any
 
 import numpy as np
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import train_test_split
 
+from benchmarks.bench_features import curved
+from benchmarks.bench_tool import mixed_table
 from benchmarks.quality import SETS, splits
 from vrspam import AUCClassifierCV
 from vrspam.data import load
@@ -53,6 +59,42 @@ def more_landmarks() -> None:
         print(f"| {shown} | {auc:.4f} | {seconds:.1f} |", flush=True)
 
 
+def large_tables() -> Iterator[tuple[str, Any, np.ndarray]]:
+    """Tables of 140,000 rows and more; two of them are made up."""
+    X, y = load("ijcnn1", sparse=False)
+    yield "ijcnn1", X, y == y.max()
+    X, y = load("celeba-ad", sparse=False)
+    yield "celeba-ad", X, y == y.max()
+    yield "30 numbers", *curved(140_000, 30)
+    frame = mixed_table(140_000)
+    yield "15 mixed columns", frame.drop(columns="sick"), (frame.sick == "yes").to_numpy()
+
+
+def very_many_rows() -> None:
+    """Test AUC of two 70/30 splits, and seconds of a fit."""
+    print("| table | model | split 0 | split 1 |\n|---|---|---|---|", flush=True)
+    fewer = {f"{m:,} landmarks, {most} curves": (m, most) for m, most in ((1_000, 250), (800, 350), (700, 400))}
+    for name, X, y in large_tables():
+        for what in ("auto", "auto, blend", *fewer):
+            if what in fewer and name == "celeba-ad":
+                continue  # which has no column of more than two values
+            cells = []
+            for seed in (0, 1):
+                parts = train_test_split(X, y, test_size=0.3, stratify=y, random_state=seed)
+                X_train, X_test, y_train, y_test = parts
+                features: Any = "auto"
+                if what in fewer:
+                    m, most = fewer[what]
+                    features = KernelFeatures(n_landmarks=m, max_additive=most)
+                selection = "blend" if what == "auto, blend" else "auto"
+                start = time.perf_counter()
+                model = AUCClassifierCV(features=features, selection=selection, random_state=seed)
+                model.fit(X_train, y_train)
+                seconds = time.perf_counter() - start
+                cells.append(f"{roc_auc_score(y_test, model.decision_function(X_test)):.4f} ({seconds:.1f} s)")
+            print(f"| {name} | {what} | {cells[0]} | {cells[1]} |", flush=True)
+
+
 def main(names: list[str]) -> None:
     unknown = set(names) - set(SETS)
     if unknown:
@@ -83,5 +125,7 @@ if __name__ == "__main__":
         warnings.simplefilter("ignore")
         if sys.argv[1:] == ["landmarks"]:
             more_landmarks()
+        elif sys.argv[1:] == ["many"]:
+            very_many_rows()
         else:
             main(sys.argv[1:] or list(FEW_SETS))

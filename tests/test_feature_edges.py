@@ -88,6 +88,27 @@ def test_max_additive_bounds_the_curves_beside_a_kernel():
         assert additive.n_features_out_ == most
 
 
+@pytest.mark.parametrize(("rows", "curves", "landmarks"), [(150, 12, 20), (1_600, 27, 56), (5_400, 36, 40)])
+def test_many_rows_have_more_curves_and_these_take_the_place_of_landmarks(rows, curves, landmarks, monkeypatch):
+    """14 curves up to 200 rows, then with the third root up to 38; beyond 20 each takes the place of two landmarks."""
+    rules = {"AUTO_LANDMARKS": 20, "AUTO_ROWS": 200, "MOST_AUTO_LANDMARKS": 70}
+    rules |= {"FEW_CURVES": 20, "LANDMARKS_PER_CURVE": 2, "LEAST_BESIDE": 40}
+    for name, value in rules.items():
+        monkeypatch.setattr(f"vrspam.features.landmarks.{name}", value)
+    monkeypatch.setattr("vrspam.features.kernel.AUTO_ADDITIVE", 14)
+    monkeypatch.setattr("vrspam.features.kernel.MOST_AUTO_ADDITIVE", 38)
+    X = np.random.default_rng(0).standard_normal((rows, 3))
+    features = KernelFeatures(n_landmarks="auto", max_additive="auto", random_state=0).fit(X)
+    assert features.additive_ is not None
+    assert features.additive_.n_features_out_ == curves
+    grown = int(20 * np.sqrt(max(rows, 200) / 200))
+    assert len(features.landmarks_) == landmarks == min(grown, max(70 - 2 * max(curves - 20, 0), 40))
+    towns = pd.DataFrame(X).set_axis(list("abc"), axis=1).assign(town=np.arange(rows) % 15)
+    towns["town"] = towns["town"].astype(str)  # indicators of categories are no curves
+    beside = KernelFeatures(n_landmarks="auto", max_additive="auto", random_state=0).fit(towns)
+    assert len(beside.landmarks_) == landmarks
+
+
 def test_ranks_stay_below_one_where_shares_add_up_to_more():
     column, beyond = np.arange(200.0), 0
     for seed in range(20):

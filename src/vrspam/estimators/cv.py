@@ -109,7 +109,8 @@ class AUCClassifierCV(ExplainedScores):
         "blend" adds up the best point of each map: a map whose mean score is Δ behind the best one's has exp(-2Δ/s)
         times its weight, with s the deviation of the best one's scores over the folds, and weights below 2 % of the
         largest are 0, so that a clear winner stands alone. Scores are divided by the spread of their held-out values
-        first. "auto" blends where several maps of this package are compared, and takes the best point otherwise.
+        first. "auto" blends where several maps of this package are compared, and takes the best point otherwise; of
+        50,000 rows and more, where a blend gains least, it is made of one map.
         "one-standard-error" takes, of all points whose mean score is within one standard error of the best, the
         sparsest (largest l1), and of those the one with the largest l2. Of several feature maps it first takes
         the simplest (the earliest in the list) that has such a point.
@@ -192,7 +193,8 @@ class AUCClassifierCV(ExplainedScores):
         For each candidate its name, number of features, penalties, CV AUC and standard error, whether it is part of the
         model, its weight there, the certificate of its fit on all rows, NaN where there was none, and the rows that
         its AUC rests on (`pandas.DataFrame(model.selection_)`): of 15,000 rows and more, more than two maps first
-        race on 4,000, and the best two at most go on to all rows; of 50,000 rows and more they meet on 16,000 first.
+        race on 4,000, and the best two at most go on to all rows; of 50,000 rows and more one does, unless `selection`
+        is "blend".
         Where another measure chooses, the column `score` has it, and `standard_error` is that of `score`.
     shape_functions_ : dict of str to Shape
         What each column adds to the score, with a band from the folds, keyed by column, in the order of the columns.

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from vrspam._utils.blas import blas_threads
 from vrspam.features.additive import AdditiveFeatures
 from vrspam.features.base import FeatureMap
+from vrspam.features.encoders import Curves
 from vrspam.moments import CodedRows
 
 LEAST_EIGENVALUE = 1e-6
@@ -23,9 +24,9 @@ CACHED_ENTRIES = 1 << 16
 # n_landmarks="auto" is the first number up to so many rows, and grows with their root up to the third: the time of a
 # fit then grows with the square of the rows at most.
 AUTO_LANDMARKS, AUTO_ROWS, MOST_AUTO_LANDMARKS = 500, 20_000, 1_000
-# Additive features beyond the first number take the place of so many landmarks each, but for the last number of them:
-# 700 landmarks beside 390 additive features rank better than 1,000 beside 240, in less time.
-FEW_ADDITIVE, LANDMARKS_PER_ADDITIVE, LEAST_BESIDE = 250, 2.5, 700
+# Curves beyond the first number take the place of so many landmarks each, but for the last number of them: 700
+# landmarks beside 390 curves rank better than 1,000 beside 240, in less time.
+FEW_CURVES, LANDMARKS_PER_CURVE, LEAST_BESIDE = 250, 2.5, 700
 N_LANDMARKS_CONSTRAINT = [Interval(Integral, 2, None, closed="left"), StrOptions({"auto"})]
 
 
@@ -64,8 +65,9 @@ class LandmarkFeatures(FeatureMap):
         """Which of the rows at hand become landmarks; `n_landmarks="auto"` goes by the number of all rows."""
         wanted = self.n_landmarks
         if isinstance(wanted, str):
-            beside = 0 if self.additive_ is None else self.additive_.n_features_out_
-            fewer = int(LANDMARKS_PER_ADDITIVE * max(0, beside - FEW_ADDITIVE))
+            beside = [] if self.additive_ is None else self.additive_.encoders_
+            curves = sum(encoder.width for encoder in beside if isinstance(encoder, Curves))
+            fewer = int(LANDMARKS_PER_CURVE * max(0, curves - FEW_CURVES))
             wanted = min(self._grown(AUTO_LANDMARKS, 2), max(MOST_AUTO_LANDMARKS - fewer, LEAST_BESIDE))
         return rng.permutation(n_rows)[:wanted]
 
