@@ -68,7 +68,8 @@ class LandmarkFeatures(FeatureMap):
             beside = [] if self.additive_ is None else self.additive_.encoders_
             curves = sum(encoder.width for encoder in beside if isinstance(encoder, Curves))
             fewer = int(LANDMARKS_PER_CURVE * max(0, curves - FEW_CURVES))
-            wanted = min(self._grown(AUTO_LANDMARKS, 2), max(MOST_AUTO_LANDMARKS - fewer, LEAST_BESIDE))
+            most = max(MOST_AUTO_LANDMARKS - fewer, min(LEAST_BESIDE, MOST_AUTO_LANDMARKS))
+            wanted = min(self._grown(AUTO_LANDMARKS, 2), most)
         return rng.permutation(n_rows)[:wanted]
 
     def _grown(self, number: int, root: int) -> int:
