@@ -200,7 +200,7 @@ class KernelFeatures(LandmarkFeatures):
 
     def _has_two_steps(self) -> bool:
         m, width = self.whitening_.shape
-        return m == width >= 3 * FIRST_LANDMARKS and not np.tril(self.whitening_, -1).any()
+        return m == width > 4 * FIRST_LANDMARKS and not np.tril(self.whitening_, -1).any()
 
     def _unfinished(self, n_rows: int) -> tuple[Self, LastProduct] | None:
         """A map of cheaper features, and the last product that makes the features of this map of them.

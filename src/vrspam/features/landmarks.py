@@ -36,7 +36,7 @@ def _full_rank_factor(kernel: np.ndarray) -> np.ndarray | None:
         factor = linalg.cholesky(kernel, check_finite=False)
     except linalg.LinAlgError:
         return None
-    # No eigenvalue is below the least pivot, and the largest is at least the mean of the sums of the rows.
+    # The least eigenvalue is at most the least pivot, and the largest at least the mean of the sums of the rows.
     if factor.diagonal().min() ** 2 <= LEAST_EIGENVALUE * kernel.sum() / len(kernel):
         return None
     values = np.linalg.eigvalsh(kernel)  # without vectors, in a third of the time
