@@ -45,6 +45,7 @@ from vrspam.estimators import exact
 from vrspam.model_selection.cross_validate import GridSearch, cross_validate
 from vrspam.model_selection.folds import Split
 from vrspam.model_selection.sources import RowsInMemory
+from vrspam.moments import FinishedMoments, LastProduct
 from vrspam.objective import SquaredPairLoss
 from vrspam.solvers.path import solve_grid
 
@@ -178,6 +179,19 @@ def by_coarse_moments(case: Case) -> Iterator[Claim]:
     yield _of(case.model().fit_moments(moments), case, (X, case.y, case.weights))
 
 
+def by_last_product(case: Case) -> Iterator[Claim]:
+    """Moments of the rows, and a triangular product that makes features of their last columns."""
+    first = int(case.rng.integers(case.X.shape[1]))
+    size = case.X.shape[1] - first
+    matrix = np.triu(case.rng.standard_normal((size, size)) * 10.0 ** case.rng.uniform(-3.0, 3.0, (size, size)))
+    last = LastProduct(first, matrix)
+    finished = FinishedMoments(ClassMoments.from_data(case.X, case.y, case.weights), last)
+    fit = exact.ExactSolver(case.l2, case.l1, 1e-8, 300).from_moments(finished).solution
+    if not np.isfinite(fit.w).all():
+        raise ValueError("The solution is not finite")
+    yield Claim(fit.w, fit.gap, fit.value, (last.of(case.X), case.y, case.weights), case.l2, case.l1)
+
+
 def by_products(case: Case) -> Iterator[Claim]:
     """Products with the rows alone, as for very many columns."""
     dense = case.X if case.rng.random() < 0.5 else case.X * (case.rng.random(case.X.shape) < 0.7)
@@ -284,6 +298,7 @@ ROUTES: dict[str, Callable[[Case], Iterator[Claim]]] = {
     "fit float32": by_float32_fit,
     "fit float32, coarse products": by_coarse_fit,
     "fit_moments, coarse products": by_coarse_moments,
+    "last product": by_last_product,
     "products": by_products,
     "partial_fit": by_partial_fit,
     "fit_stream": by_stream,
@@ -294,7 +309,7 @@ ROUTES: dict[str, Callable[[Case], Iterator[Claim]]] = {
 }
 
 
-FROM_MOMENTS = ("partial_fit", "fit_stream", "subtraction", "window", "fit_moments, coarse products")
+FROM_MOMENTS = ("partial_fit", "fit_stream", "subtraction", "window", "fit_moments, coarse products", "last product")
 
 
 def judge(claim: Claim, from_moments: bool = False) -> list[str]:
