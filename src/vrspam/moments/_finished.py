@@ -196,6 +196,10 @@ class FinishedMoments(ClassMoments):
         """The diagonal of `within`."""
         return np.maximum(self.within.diagonal(), 0.0)
 
+    def of_loss(self) -> tuple[float, float, np.ndarray, np.ndarray]:
+        """What the loss needs beside Σ: p, q, δ and the diagonal of Σ."""
+        return self.p, self.q, self.delta, self.within_diagonal
+
     @property
     def of_features(self) -> np.ndarray:
         """The error of each feature as a map computes it, in the mean square, of both classes together."""

@@ -359,6 +359,11 @@ class ClassMoments:
         """Shares, means and variances of both classes, all at once."""
         return PairStatistics.of(*self._both())
 
+    def of_loss(self) -> tuple[float, float, np.ndarray, np.ndarray]:
+        """What the loss needs beside Σ: p, q, δ and the diagonal of Σ."""
+        found = self.pair_statistics()
+        return found.p, found.q, found.delta, found.within_diagonal
+
     def pair_errors(self) -> PairErrors:
         """How far rounding may have moved each of the statistics."""
         return PairErrors.of(*self._both())

@@ -344,12 +344,13 @@ class SquaredPairLoss:
         """The loss from sufficient statistics alone; the widest of some slices of columns is kept as `exclusive`."""
         there = moments.within_on_device
         matrix = moments.within if there is None else np.asfortranarray(array_api.on_host(there).T)
+        p, q, delta, diagonal = moments.of_loss()
         return cls(
-            moments.p,
-            moments.delta,
+            p,
+            delta,
             matrix,
-            moments.within_diagonal,
-            moments.q,
+            diagonal,
+            q,
             rounding=moments.rounding,
             matrix=matrix,
             errors=LossErrors.from_matrix(moments),
