@@ -88,9 +88,9 @@ def test_max_additive_bounds_the_curves_beside_a_kernel():
         assert additive.n_features_out_ == most
 
 
-@pytest.mark.parametrize(("rows", "curves", "landmarks"), [(150, 12, 20), (1_600, 27, 56), (5_400, 36, 40)])
+@pytest.mark.parametrize(("rows", "curves", "landmarks"), [(150, 12, 20), (1_600, 27, 56), (5_400, 36, 44)])
 def test_many_rows_have_more_curves_and_these_take_the_place_of_landmarks(rows, curves, landmarks, monkeypatch):
-    """14 curves up to 200 rows, then with the third root up to 38; beyond 20 each takes the place of two landmarks."""
+    """14 up to 200 rows, then with the third root up to 38; beyond 20, lines apart, each is worth two landmarks."""
     rules = {"AUTO_LANDMARKS": 20, "AUTO_ROWS": 200, "MOST_AUTO_LANDMARKS": 70}
     rules |= {"FEW_CURVES": 20, "LANDMARKS_PER_CURVE": 2, "LEAST_BESIDE": 40}
     for name, value in rules.items():
@@ -102,7 +102,7 @@ def test_many_rows_have_more_curves_and_these_take_the_place_of_landmarks(rows, 
     assert features.additive_ is not None
     assert features.additive_.n_features_out_ == curves
     grown = int(20 * np.sqrt(max(rows, 200) / 200))
-    assert len(features.landmarks_) == landmarks == min(grown, max(70 - 2 * max(curves - 20, 0), 40))
+    assert len(features.landmarks_) == landmarks == min(grown, max(70 - 2 * max(curves - 3 - 20, 0), 40))
     towns = pd.DataFrame(X).set_axis(list("abc"), axis=1).assign(town=np.arange(rows) % 15)
     towns["town"] = towns["town"].astype(str)  # indicators of categories are no curves
     beside = KernelFeatures(n_landmarks="auto", max_additive="auto", random_state=0).fit(towns)

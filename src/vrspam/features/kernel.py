@@ -46,7 +46,7 @@ class KernelFeatures(LandmarkFeatures):
         Width of the kernel in units of the median distance.
     n_landmarks : int or "auto", default=500
         Rows drawn as landmarks (all, if there are fewer). "auto" is 500 up to 20,000 rows, and grows with the root of
-        their number up to 1,000, or to 700 beside 390 curves: detail that many rows can tell, for more time.
+        their number up to 1,000, or to 700 beside 360 curves: detail that many rows can tell, for more time.
     landmarks : {"rows", "columns"}, default="rows"
         "rows": landmarks are rows of the training table, which the fitted map and its model file then hold (as ranks).
         "columns": each column of a landmark is drawn on its own, independently, so that no row is held.

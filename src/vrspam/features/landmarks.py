@@ -25,8 +25,8 @@ CACHED_ENTRIES = 1 << 16
 # fit then grows with the square of the rows at most.
 AUTO_LANDMARKS, AUTO_ROWS, MOST_AUTO_LANDMARKS = 500, 20_000, 1_000
 # Curves beyond the first number take the place of so many landmarks each, but for the last number of them: 700
-# landmarks beside 390 curves rank better than 1,000 beside 240, in less time.
-FEW_CURVES, LANDMARKS_PER_CURVE, LEAST_BESIDE = 250, 2.5, 700
+# landmarks beside 360 curves rank better than 1,000 beside 210, in less time.
+FEW_CURVES, LANDMARKS_PER_CURVE, LEAST_BESIDE = 240, 2.5, 700
 N_LANDMARKS_CONSTRAINT = [Interval(Integral, 2, None, closed="left"), StrOptions({"auto"})]
 
 
@@ -66,7 +66,8 @@ class LandmarkFeatures(FeatureMap):
         wanted = self.n_landmarks
         if isinstance(wanted, str):
             beside = [] if self.additive_ is None else self.additive_.encoders_
-            curves = sum(encoder.width for encoder in beside if isinstance(encoder, Curves))
+            # the first one is a straight line
+            curves = sum(encoder.table.shape[1] - 1 for encoder in beside if isinstance(encoder, Curves))
             fewer = int(LANDMARKS_PER_CURVE * max(0, curves - FEW_CURVES))
             most = max(MOST_AUTO_LANDMARKS - fewer, min(LEAST_BESIDE, MOST_AUTO_LANDMARKS))
             wanted = min(self._grown(AUTO_LANDMARKS, 2), most)
