@@ -219,13 +219,17 @@ class FeatureMap(DocumentationLink, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self, "encoders_")
         X = self._check(X, reset=False)
-        columns = coefs.reshape(len(coefs), -1)
+        new, columns = self._for_products(coefs.reshape(len(coefs), -1))
         few = columns.shape[1] <= FEW_COEFS
-        width = max(self._few_width(), columns.shape[1] if few else self.n_features_out_)
+        width = max(new._few_width(), columns.shape[1] if few else new.n_features_out_)
         X, parts = self._held(X), []
         for rows in frames.blocks(X.shape[0], width):
-            parts.append(self._block_products(frames.rows_of(X, rows), columns))
+            parts.append(new._block_products(frames.rows_of(X, rows), columns))
         return np.concatenate(parts).reshape(X.shape[0], *coefs.shape[1:])
+
+    def _for_products(self, coefs: np.ndarray) -> tuple[Self, np.ndarray]:
+        """A map and coefficients with the same products, prepared once for all blocks."""
+        return self, coefs
 
     def _block_products(self, X, coefs: np.ndarray) -> np.ndarray:
         """The features of one block times `coefs`; for few columns of them the curves are summed first."""

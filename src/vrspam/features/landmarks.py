@@ -11,7 +11,6 @@ import numpy as np
 from scipy import linalg
 from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from vrspam._utils.blas import blas_threads
 from vrspam.features.additive import AdditiveFeatures
@@ -128,27 +127,14 @@ class LandmarkFeatures(FeatureMap):
     def _reads_columns_again(self) -> bool:
         return self.additive_ is not None
 
-    def products(self, X, coefs: np.ndarray) -> np.ndarray:
-        """Return transform(X) @ coefs, block by block, without computing all features.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-        coefs : array of shape (n_features_out_,) or (n_features_out_, m)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, m)
-        """
-        check_is_fitted(self, "whitening_")
+    def _for_products(self, coefs: np.ndarray) -> tuple[Self, np.ndarray]:
         # (K W) c = K (W c): W c is computed once for all blocks, and stands in the place of W.
-        split, columns = self.n_features_out_ - self.whitening_.shape[1], coefs.reshape(len(coefs), -1)
-        if columns.shape[1] < self.whitening_.shape[1]:
-            summed = copy(self)
-            summed.whitening_ = self.whitening_ @ columns[split:]
-            columns = np.concatenate([columns[:split], np.eye(columns.shape[1])])
-            return super(LandmarkFeatures, summed).products(X, columns).reshape(-1, *coefs.shape[1:])
-        return super().products(X, coefs)
+        split, count = self.n_features_out_ - self.whitening_.shape[1], coefs.shape[1]
+        if count >= self.whitening_.shape[1]:
+            return self, coefs
+        summed = copy(self)
+        summed.whitening_ = self.whitening_ @ coefs[split:]
+        return summed, np.concatenate([coefs[:split], np.eye(count)])
 
     def _block_products(self, X, coefs: np.ndarray) -> np.ndarray:
         split = self.n_features_out_ - self.whitening_.shape[1]
