@@ -10,8 +10,8 @@ from pathlib import Path
 
 from benchmarks.bench_tool import write_table
 from benchmarks.common import Table
+from vrspam.tool import report_page
 from vrspam.tool.fitting import Plan
-from vrspam.tool.pages import report_page
 from vrspam.tool.report import make_report
 
 ROWS, COLUMNS = 200_000, 20

@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tool_data import patients, write
 
-from vrspam._utils.messages import Message, Parameter, WordedError, WordedText, WordedWarning
-from vrspam._utils.warnings import AllCoefficientsZero, GridEdge
+from vrspam._utils.messages import Message, Parameter, WordedError
+from vrspam._utils.warnings import AllCoefficientsZero, CategoriesGrouped, GridEdge
 from vrspam.cli import main, options
 from vrspam.cli.app import app
 from vrspam.cli.options import as_option, in_options, parse_column_names, warnings_as_lines
@@ -114,10 +114,13 @@ def test_errors_and_warnings_name_options(capsys, monkeypatch, tmp_path):
     assert main(["predict", "m.json", "x.csv", "--out", str(tmp_path / "s.csv")]) == 1
     assert capsys.readouterr().err == "vrspam: column 'a{b}' is odd; use --drop 'a{b}'\n"
     with warnings_as_lines():
-        warnings.warn(WordedWarning("try {fix}", fix=Parameter("n_splits", 3)), stacklevel=1)
-        warnings.warn(WordedWarning("try {fix}", fix=Parameter("n_splits", 3)), stacklevel=1)  # from another line
+        warnings.warn(CategoriesGrouped("town", 9, 4), stacklevel=1)
+        warnings.warn(CategoriesGrouped("town", 9, 4), stacklevel=1)  # from another line
         warnings.warn("l1= stays as it is in plain text", stacklevel=1)
-    assert capsys.readouterr().err == "warning: try --folds 3\nwarning: l1= stays as it is in plain text\n"
+    first, second = capsys.readouterr().err.splitlines()
+    assert first.startswith("warning: Column 'town' has 13 categories")
+    assert first.endswith("or raise --max-categories to keep more.")
+    assert second == "warning: l1= stays as it is in plain text"
 
 
 def test_notes_of_a_model_file_name_options(tmp_path, capsys):
@@ -142,7 +145,8 @@ def test_notes_of_a_model_file_name_options(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("noticed", "options"),
     [
-        (WordedWarning("use {b}, not {a}", a=Parameter("l1"), b=Parameter("l2", 0.5)), "use --l2 0.5, not --l1"),
+        (Message("use {b}, not {a}", a=Parameter("l1"), b=Parameter("l2", 0.5)), "use --l2 0.5, not --l1"),
+        (CategoriesGrouped("town", 9, 4), "or raise --max-categories to keep more."),
         (Message("first: {inner}", inner=Message("drop {x}", x=3)), "first: drop 3"),
         (GridEdge("l1", 0.5, "largest", lead=0.25, error=0.125), "try larger numbers with --l1"),
         (AllCoefficientsZero(0.5), "better than chance; try smaller numbers with --l1"),
@@ -153,8 +157,8 @@ def test_notes_of_a_model_file_name_options(tmp_path, capsys):
 def test_a_note_goes_through_json(noticed, options):
     note = note_of(noticed)
     assert note_of(note) is note
-    plain = json.loads(json.dumps(note.to_plain() if isinstance(note, WordedText) else note))
-    back = WordedText.from_plain(plain)
+    plain = json.loads(json.dumps(note.to_plain() if isinstance(note, Message) else note))
+    back = Message.from_plain(plain)
     assert back == note
     assert in_options(back) == in_options(note)
     assert in_options(back).endswith(options)

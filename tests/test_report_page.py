@@ -27,12 +27,12 @@ from sklearn.metrics import (
 from tool_data import write
 
 from vrspam.cli import main
+from vrspam.metrics.thresholds import wilson
 from vrspam.model_selection.held_out import HeldOut
-from vrspam.report.curves import wilson
 from vrspam.report.explorer import FINE, Stops, confusion
+from vrspam.report.sections import evaluation_page, report_page
 from vrspam.tool.evaluation import evaluate
 from vrspam.tool.fitting import Plan
-from vrspam.tool.pages import evaluation_page, report_page
 from vrspam.tool.report import cross_calibrated, make_report
 from vrspam.tool.single_rows import choose_rows
 from vrspam.tool.subgroups import holm, subgroups
@@ -217,7 +217,8 @@ def test_the_headline_is_the_corrected_auc_and_the_curves_are_of_held_out_rows(f
     assert report.folds == 3
     html = report_page(report, data_name="awkward.csv").html()
     assert f"95 % interval {facts['corrected_auc_low']:.3f} to {facts['corrected_auc_high']:.3f}" in html
-    assert f"the AUC {report.evaluation.auc.auc:.3f}" in html
+    assert "All counts below are for rows the model had not seen." in html
+    assert f"{report.evaluation.auc.auc:.4f}" in html  # among the further numbers
     assert "scored by a model that was trained without it" in html
     kept = make_report(folder / "awkward.csv", "out <come>", POSITIVE, plan=QUICK, rows=2, holdout=0.3)
     found = kept.evaluation

@@ -11,10 +11,9 @@ import pytest
 from tool_data import write
 
 from vrspam.cli import main
-from vrspam.report import Text
-from vrspam.report.columns import bars
+from vrspam.report import Text, sections
 from vrspam.report.explorer import Stops
-from vrspam.tool import model_sections, pages
+from vrspam.report.pictures import bars
 from vrspam.tool.fitting import Plan
 from vrspam.tool.report import make_report
 from vrspam.tool.training import note_straight
@@ -85,9 +84,9 @@ def test_how_rows_were_kept_apart_is_said(tmp_path, more, words):
 def test_one_is_not_plural(tmp_path, monkeypatch):
     path = write(visits().drop(columns=["patient", "day"]), tmp_path / "t.csv")
     report = make_report(path, "sick", plan=Plan(features="additive", n_splits=2), rows=0)
-    monkeypatch.setattr(model_sections, "FIRST_CURVES", 1)
-    monkeypatch.setattr(model_sections, "MOST_CURVES", 2)
-    text = pages.report_page(report, data_name="t.csv").html()
+    monkeypatch.setattr(sections, "FIRST_CURVES", 1)
+    monkeypatch.setattr(sections, "MOST_CURVES", 2)
+    text = sections.report_page(report, data_name="t.csv").html()
     assert "<summary>1 more column</summary>" in text
     assert "1 column that matters less is not drawn." in text
 
@@ -95,7 +94,7 @@ def test_one_is_not_plural(tmp_path, monkeypatch):
 def test_a_single_column_does_not_interact(tmp_path):
     path = write(visits()[["x", "sick"]], tmp_path / "t.csv")
     report = make_report(path, "sick", plan=Plan(features="kernel", n_splits=2), rows=0)
-    text = pages.report_page(report, data_name="t.csv").html()
+    text = sections.report_page(report, data_name="t.csv").html()
     assert "Which columns interact" not in text
     assert "of its variance" not in text
 

@@ -83,7 +83,7 @@ def _paper_runs(directory: Path, jobs: int | None) -> Background:
         from vrspam.cli.background import Background
         from vrspam.experiments.protocol import demo_protocol
         from vrspam.experiments.run import run_experiment
-        from vrspam.tool import pages, report  # noqa: F401 (imported here, and not by two threads at once)
+        from vrspam.tool import report  # noqa: F401 (imported here, and not by two threads at once)
     protocol = demo_protocol()
     return Background(
         lambda watcher: run_experiment(protocol, directory, n_jobs=jobs, skip_missing=False, watcher=watcher)
@@ -92,8 +92,7 @@ def _paper_runs(directory: Path, jobs: int | None) -> Background:
 
 def demo_report(directory: Path) -> DemoReport:
     """Write a table of patients, and the report of it."""
-    from vrspam.tool.pages import report_page
-    from vrspam.tool.report import make_report
+    from vrspam.tool.report import make_report, report_page
 
     table, page = write_table(directory), directory / f"{NAME}.html"
     with warnings_as_lines():
@@ -124,7 +123,7 @@ def write_table(directory: Path) -> Path:
 
 
 def _describe_report(report: DemoReport) -> None:
-    from vrspam.tool.explanation import describe_auc
+    from vrspam.report.words import describe_auc
 
     expected = report.found.expected
     tell(

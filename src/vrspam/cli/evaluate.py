@@ -82,7 +82,7 @@ def evaluate(
             **read,
         )
         if html is not None:
-            from vrspam.tool.pages import evaluation_page
+            from vrspam.report.sections import evaluation_page
 
             evaluation_page(
                 loaded,
@@ -132,8 +132,8 @@ def compare(
     if picture is not None:
         require("plots", "matplotlib")
     with without_collector():
+        from vrspam.report.words import verdict
         from vrspam.tool import comparison, load_model
-        from vrspam.tool.evaluation import verdict
 
     with warnings_as_lines():
         models = load_model(model_a), load_model(model_b)
@@ -147,12 +147,11 @@ def compare(
     scores = {name_a: a, name_b: b}
     if picture is not None:
         from vrspam.plotting.style import save_figure
-        from vrspam.tool.pictures import comparison_picture
 
-        save_figure(comparison_picture(positive, scores, max_fpr), picture)
+        save_figure(comparison.comparison_picture(positive, scores, max_fpr), picture)
     partial = None if max_fpr is None else found.partial_test(max_fpr)
     if html is not None:
-        from vrspam.tool.pages import comparison_page
+        from vrspam.report.sections import comparison_page
 
         comparison_page(test, positive, scores, data_name=Path(data).name, partial=partial, max_fpr=max_fpr).write(html)
     if as_json:
@@ -181,8 +180,8 @@ def _describe_test(test: DeLongTest, name_a: str, name_b: str, measure: str, how
 
 
 def _describe(model: Model, found: Evaluation, cost_ratio: float | None, recall: float) -> None:
-    from vrspam.tool.evaluation import calibration_error
-    from vrspam.tool.explanation import describe_auc
+    from vrspam.metrics.thresholds import calibration_error
+    from vrspam.report.words import describe_auc
 
     auc, share = found.auc, _share_of_positives(found)
     name = f"{model.schema.target} = " if model.schema.target else ""
@@ -219,7 +218,7 @@ def _describe(model: Model, found: Evaluation, cost_ratio: float | None, recall:
 
 def _worries(found: Evaluation) -> list[str]:
     """What to worry about, an AUC that may be that of guessing first."""
-    from vrspam.tool.explanation import doubt_of
+    from vrspam.report.words import doubt_of
 
     auc = found.auc
     return [*doubt_of(auc.low, auc.high, auc.confidence), *found.notes]
@@ -233,7 +232,7 @@ def _share_of_positives(found: Evaluation) -> float:
 
 
 def _show_thresholds(found: Evaluation, cost_ratio: float | None, recall: float) -> None:
-    from vrspam.tool.evaluation import describe_thresholds
+    from vrspam.report.words import describe_thresholds
 
     say("")
     tell("if rows are called positive whose score is at least a threshold")

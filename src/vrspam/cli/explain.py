@@ -16,8 +16,8 @@ from vrspam.cli.options import print_json, say
 from vrspam.cli.tables import show_table, tell
 
 if TYPE_CHECKING:
+    from vrspam.inspection.effects import Effect
     from vrspam.tool import Model
-    from vrspam.tool.explanation import Effect
 
 
 def register(app: typer.Typer) -> None:
@@ -107,16 +107,17 @@ def explain(
 
 
 def _explain_model(loaded: Model, path: Path, top: int, picture: Path | None, html: Path | None, as_json: bool) -> None:
-    from vrspam.tool.explanation import describe_curves, sum_by_column
-    from vrspam.tool.explanation import explain as explain_model
+    from vrspam.inspection.effects import explain as explain_model
+    from vrspam.inspection.effects import sum_by_column
+    from vrspam.report.words import describe_curves
 
     if picture is not None:
         from vrspam.plotting.style import save_figure
-        from vrspam.tool.pictures import features_picture
+        from vrspam.tool.explanation import features_picture
 
         save_figure(features_picture(loaded), picture)
     if html is not None:
-        from vrspam.tool.pages import explanation_page
+        from vrspam.report.sections import explanation_page
 
         explanation_page(loaded, model_name=path.name, parameter=options.as_option).write(html)
     effects = explain_model(loaded)
@@ -170,7 +171,7 @@ def _print_effects(model: Model, effects: list[Effect], columns: dict[str, float
     if len(effects) > top:
         say(f"and {len(effects) - top:,} more (--top)")
     if model.features is not None:
-        tell("spread: standard deviation of what the column adds to the score")
+        tell("spread: how much the column moves scores (standard deviation of what it adds)")
     else:
         tell("one deviation: change of the score when the feature rises by one standard deviation")
     tell("share: part of the difference between the mean scores of the classes; negative where it makes that smaller")
@@ -184,7 +185,7 @@ def _print_effects(model: Model, effects: list[Effect], columns: dict[str, float
 
 def _print_interactions(model: Model) -> None:
     """How much of the score is no sum of curves, and which columns interact or move together."""
-    from vrspam.tool.explanation import describe_pairs, describe_together
+    from vrspam.report.words import describe_pairs, describe_together
 
     shapes = model.shapes
     if shapes is not None and shapes.interactions is not None and shapes.whole:

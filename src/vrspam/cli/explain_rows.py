@@ -12,7 +12,7 @@ from vrspam.cli.tables import show_table, tell
 
 if TYPE_CHECKING:
     from vrspam.tool import Model
-    from vrspam.tool.explained_rows import ExplainedRow
+    from vrspam.tool.explanation import ExplainedRow
 
 MOST_ROWS = 10  # that are printed where none are named
 
@@ -46,7 +46,7 @@ def explain_single_rows(
     if numbers is None and found.n > len(found.rows):
         tell(f"and {found.n - len(found.rows):,} more rows: --row names some, --json prints all")
     say("")
-    tell("Rows are counted from 1, the first row of the data. A score of 0 lies half-way between the classes.")
+    tell("Rows are counted from 1, the first row of the data. A score of 0 is half-way between the classes.")
     if picture is not None:
         say(str(picture))
     for note in found.notes:
@@ -60,7 +60,7 @@ def _print_row(model: Model, row: ExplainedRow, data: str, top: int) -> None:
         tell(f"{title}: no score, because {row.reason}")
         return
     label = f"{model.schema.target} = " if model.schema.target else ""
-    from vrspam.tool.explained_rows import value_text
+    from vrspam.tool.explanation import value_text
 
     likely = f"score {row.score:+.4f}"
     if row.probability is not None:
@@ -80,7 +80,7 @@ def _draw(model: Model, row: ExplainedRow, picture: Path) -> None:
         raise ValueError(f"row {row.row:,} has no score to draw: {row.reason}")
     from vrspam.plotting import plot_contributions
     from vrspam.plotting.style import new_figure, save_figure
-    from vrspam.tool.explained_rows import value_text
+    from vrspam.tool.explanation import value_text
 
     figure, axes = new_figure(1, 1, (6.4, 1.4 + 0.27 * min(len(row.parts) + 1, 14)))
     parts = {part.column: part.adds for part in row.parts}

@@ -105,4 +105,4 @@ def predict(
 def _probability(model: Model) -> str:
     if model.calibration is None:
         return "; it is not a probability"
-    return "; probability: how likely, if positives are as frequent as they were in training"
+    return "; probability: assumes that positives are as common as in training"

@@ -148,7 +148,7 @@ def _numbers(found: Report, html: Path) -> dict[str, object]:
 
 def _warnings(found: Report) -> list[str]:
     """What to worry about, in options."""
-    from vrspam.tool.explanation import doubt_of
+    from vrspam.report.words import doubt_of
 
     notes = [in_options(note) for note in found.model.training["warnings"]]
     return [*doubt_of(found.expected.low, found.expected.high), *notes]

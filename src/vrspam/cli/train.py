@@ -149,14 +149,15 @@ def train(
 
 
 def _describe(model: Model, path: Path) -> None:
-    from vrspam.tool.explanation import (
+    from vrspam.inspection.effects import find_strongest
+    from vrspam.report.words import (
         NOT_CORRECTED,
         describe_accuracy,
         describe_auc,
         describe_model,
+        describe_rows_held,
         describe_size,
         expected_auc,
-        find_strongest,
     )
 
     facts = model.training
@@ -190,14 +191,13 @@ def _describe(model: Model, path: Path) -> None:
         warn(f"warning: {note}")
     written = [("written to", str(path))]
     if facts["rows_held"]:
-        held = f"{facts['rows_held']:,} rows of the table"
-        written.append(("", f"it tells the values of {held}; --private keeps rows out"))
+        written.append(("", describe_rows_held(facts["rows_held"])))
     show_facts(written)
 
 
 def _warnings(model: Model) -> list[str]:
     """What to worry about, in options, an AUC that may be that of guessing first."""
-    from vrspam.tool.explanation import doubt_of, expected_auc
+    from vrspam.report.words import doubt_of, expected_auc
 
     expected = expected_auc(model)
     doubt = [] if expected is None else doubt_of(expected.low, expected.high)
@@ -206,7 +206,7 @@ def _warnings(model: Model) -> list[str]:
 
 def _penalty(facts: Mapping[str, Any]) -> str:
     """The penalties that the folds have chosen, and what they do."""
-    from vrspam.tool.explanation import OWN_PENALTIES
+    from vrspam.report.words import OWN_PENALTIES
 
     if facts["map"] == "stacked":
         return OWN_PENALTIES
@@ -219,7 +219,7 @@ def _penalty(facts: Mapping[str, Any]) -> str:
 
 def _show_candidates(facts: Mapping[str, Any]) -> None:
     """The models that were compared, if there were several."""
-    from vrspam.tool.explanation import describe_candidate, describe_part
+    from vrspam.report.words import describe_candidate, describe_part
 
     if len(facts["selection"]) < 2:
         return
@@ -235,6 +235,3 @@ def _show_candidates(facts: Mapping[str, Any]) -> None:
         for row in facts["selection"]
     ]
     show_table(["model", measure, "taken"], rows, texts=(0, 2), margin=2)
-    names = [row["features"] for row in facts["selection"]]
-    if any(name.startswith(("kernel", "trees")) for name in names):
-        tell("width: how far apart two rows may lie and still count as alike; depth: how often a tree asks", margin=2)

@@ -216,7 +216,7 @@ def check_no_page(context: typer.Context) -> None:
 
 def write_report(report: Report, html: Path, data: str, context: typer.Context) -> None:
     """Write the page, with the command that makes it again."""
-    from vrspam.tool.pages import report_page
+    from vrspam.report.sections import report_page
 
     report_page(
         report,

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from vrspam import AUCClassifier
-from vrspam._utils.messages import Message, Parameter, WordedText
+from vrspam._utils.messages import Message, Parameter
 from vrspam._utils.warnings import AllCoefficientsZero, GridEdge, GridNotCertified, NotConverged, NothingAtTheTop
 from vrspam.data import Schema
 from vrspam.data.encode import encode_rows
@@ -59,19 +59,19 @@ def constants(
     return describe(X, labels, fitted.l2_, theta=theta, epsilon=epsilon, coef=coef if np.any(coef) else None)
 
 
-LAST_DIGIT = "to the last digit"
-CERTIFICATE = f"{LAST_DIGIT}; the certificate says how far from the optimum the model can be"
+TOLERANCE = "did not reach the tolerance"
+CERTIFICATE = f"{TOLERANCE}; the certificate says how far from the optimum the model can be"
 BEST_AT_THE_EDGE = (
     "The best {parameter} is {value:g}, the {end} that was tried, and beats its neighbour by {lead:.2g}{unit}, more "
     "than one standard error ({error:.2g}): "
 )
 
 
-def note_of(noticed: Warning | Message | str) -> str:
+def note_of(noticed: Warning | str) -> str:
     """A note for the model file; advice of the estimators becomes advice about `train`.
 
     >>> note_of(GridNotCertified(2, 60))
-    '2 of 60 candidates for the penalty were not solved to the last digit; the certificate says ...'
+    '2 of 60 candidates for the penalty did not reach the tolerance; the certificate says ...'
     >>> note_of(GridEdge("l1", 0.5, "largest", lead=0.25, error=0.125))
     'The best l1 is 0.5, the largest that was tried, and beats its neighbour by 0.25, ...: try larger numbers with l1='
     """
@@ -79,38 +79,33 @@ def note_of(noticed: Warning | Message | str) -> str:
         case str():
             return noticed
         case GridNotCertified(missed=missed, total=total, convex=convex):
-            how = CERTIFICATE if convex else LAST_DIGIT
-            return f"{missed} of {total} candidates for the penalty were not solved {how}"
+            return f"{missed} of {total} candidates for the penalty {CERTIFICATE if convex else TOLERANCE}"
         case NotConverged(measure=measure):
-            return f"the model was not solved {CERTIFICATE if measure == 'gap_' else LAST_DIGIT}"
+            return f"the model {CERTIFICATE if measure == 'gap_' else TOLERANCE}"
         case GridEdge(parameter="l1", beyond=beyond):
             advice = "try {beyond} numbers with {option}"
-            return WordedText(
+            return Message(
                 BEST_AT_THE_EDGE + advice, **vars(noticed), unit=noticed.unit, beyond=beyond, option=Parameter("l1")
             )
         case GridEdge(beyond=beyond):
             advice = "a {beyond} value might rank better, but `train` does not try one"
-            return WordedText(BEST_AT_THE_EDGE + advice, **vars(noticed), unit=noticed.unit, beyond=beyond)
+            return Message(BEST_AT_THE_EDGE + advice, **vars(noticed), unit=noticed.unit, beyond=beyond)
         case AllCoefficientsZero(l1=l1) if l1 > 0.0:
-            return WordedText(
+            return Message(
                 "All coefficients are 0 at the chosen l1 = {l1:g}: every l1 that was tried is too large, or no feature "
                 "ranks the validation rows better than chance; try smaller numbers with {option}",
                 l1=l1,
                 option=Parameter("l1"),
             )
         case NothingAtTheTop(max_fpr=max_fpr):
-            return WordedText(
+            return Message(
                 "With {part} all coefficients are 0: no score of these columns puts the positives clearly above the "
                 "negatives at the top; use a larger share, more columns, or {squared}, which trains on the whole curve "
                 "and chooses by the part",
                 part=Parameter("max_fpr", max_fpr),
                 squared=Parameter("loss", "squared"),
             )
-    message = getattr(noticed, "message", noticed)
-    if not isinstance(message, Message):
-        return str(noticed)
-    fields = {name: str(value) if isinstance(value, Message) else value for name, value in message.fields.items()}
-    return WordedText(message.template, **fields)
+    return getattr(noticed, "message", str(noticed))
 
 
 LEAKAGE_AUC = 0.999
@@ -185,7 +180,7 @@ def note_leaking_features(rows: Any, positive: np.ndarray, schema: Schema) -> li
     for name, values in schema.categorical.items():
         suspects += _category_aucs(rows.column(name), name, values, positive)
     return [
-        WordedText(
+        Message(
             "{name!r} alone separates the classes (AUC {auc:.4f}): is it known before the outcome? If not, leave it "
             "out with {drop}",
             name=name,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -15,15 +14,14 @@ from vrspam._utils.warnings import UnseenValues, warn
 from vrspam.data import DataError
 from vrspam.metrics import (
     AUCInterval,
-    DeLongTest,
     partial_auc_ci,
     roc_auc_ci,
     sensitivity_at_specificity,
 )
+from vrspam.metrics.thresholds import Bin, Curve, Threshold, calibration_error, lift, reliability
 from vrspam.tool.beside import beside_values
 from vrspam.tool.fingerprint import SeenRows
 from vrspam.tool.model import Model
-from vrspam.tool.score_measures import Bin, Curve, Threshold, calibration_error, lift, reliability
 
 SPECIFICITIES = (0.80, 0.90, 0.95, 0.99)
 TOP_SHARES = (0.01, 0.05, 0.10, 0.20)
@@ -370,28 +368,5 @@ def evaluate_scores(
     )
 
 
-def verdict(test: DeLongTest, a: str, b: str, measure: str = "AUC") -> str:
-    """The result of a comparison in one sentence."""
-    if np.isnan(test.p_value):
-        return f"{a} and {b} differ by the same amount in every row: no test is possible."
-    if test.p_value >= 1.0 - test.confidence:
-        return f"No difference was found: {measure} {test.auc_a:.4f} and {test.auc_b:.4f}, p = {test.p_value:.3g}."
-    better, worse = (a, b) if test.difference > 0 else (b, a)
-    return f"{better} ranks better than {worse}: by {abs(test.difference):.4f} in {measure}, p = {test.p_value:.3g}."
-
-
 def _percent(share: float) -> str:
     return f"{100 * share:g}"
-
-
-def describe_thresholds(
-    evaluation: Evaluation, cost_ratio: float | None, recall: float
-) -> Iterator[tuple[str, Threshold]]:
-    """The thresholds with their meaning in words."""
-    words = {
-        "youden": "highest sensitivity + specificity (Youden)",
-        "cost": f"least cost, one miss worth {cost_ratio:g} false alarms" if cost_ratio else "",
-        "recall": f"finds {100 * recall:g} % of the positives",
-    }
-    for name, found in evaluation.thresholds.items():
-        yield words[name], found

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from vrspam import AUCClassifierCV, ClassMoments, HashFolds
 from vrspam._utils.blas import blas_threads
-from vrspam._utils.messages import Parameter, WordedText
+from vrspam._utils.messages import Message, Parameter
 from vrspam.features import FeatureMap, LinearFeatures
 from vrspam.features.frames import rows_of
 from vrspam.features.mapped import is_plain, named_maps
@@ -21,9 +21,9 @@ from vrspam.model_selection.held_out import HeldOut
 from vrspam.moments.spread import spread
 from vrspam.objective.choice import LossName
 from vrspam.objective.penalties import PenaltyName
+from vrspam.report.words import describe_candidate
 from vrspam.solvers import choose_solver
 from vrspam.tool import data_checks
-from vrspam.tool.explanation import describe_candidate
 from vrspam.tool.folds import check_size, make_folds
 from vrspam.tool.model import Scaling
 from vrspam.tool.table import OpenedTable, stack
@@ -213,7 +213,7 @@ def fit_linear(opened: OpenedTable, plan: Plan) -> Fit:
     stage = f"choosing the penalty by {folds.get_n_splits()} folds"
     if wide and plan.n_jobs is None:
         words = f"{stage} of {X.shape[1]:,} features, which may take minutes; {{jobs}} computes two folds at a time"
-        stage = WordedText(words, jobs=Parameter("n_jobs", 2))
+        stage = Message(words, jobs=Parameter("n_jobs", 2))
     plan.say(stage)
     l1s = l1_grid(plan.l1, moments, scaling, plan.penalty)
     search = AUCClassifierCV(

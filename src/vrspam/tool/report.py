@@ -13,8 +13,9 @@ from vrspam._utils.messages import Parameter, WordedError
 from vrspam.data import Chunks, DataError
 from vrspam.model_selection.calibration import calibrate
 from vrspam.model_selection.held_out import HeldOut
+from vrspam.report.sections import report_page  # noqa: F401 (a public name of `vrspam.tool`)
+from vrspam.report.words import ExpectedAUC, expected_auc
 from vrspam.tool.evaluation import Evaluation, evaluate_scores
-from vrspam.tool.explanation import ExpectedAUC, expected_auc
 from vrspam.tool.fitting import Plan
 from vrspam.tool.model import Model
 from vrspam.tool.single_rows import SingleRow, single_rows

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from vrspam._utils.texts import rounded
 from vrspam.features.frames import rows_of
 from vrspam.model_selection.held_out import HeldOut
-from vrspam.report.numbers import rounded
-from vrspam.tool.explained_rows import Part, parts_by_column, value_of, value_text
+from vrspam.tool.explanation import Part, parts_by_column, value_of, value_text
 from vrspam.tool.model import Model
 from vrspam.tool.table import OpenedTable
 

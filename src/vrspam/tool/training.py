@@ -13,7 +13,7 @@ import numpy as np
 from vrspam import AUCClassifierCV
 from vrspam._utils.choices import SELECTION_RULES
 from vrspam._utils.deprecation import renamed_parameter
-from vrspam._utils.messages import Parameter, WordedError, WordedText
+from vrspam._utils.messages import Message, Parameter, WordedError
 from vrspam._utils.warnings import CategoriesGrouped
 from vrspam.features import FeatureMap, StackedFeatures
 from vrspam.features.landmarks import LandmarkFeatures
@@ -238,12 +238,12 @@ def check_plan(plan: Plan) -> None:
         )
 
 
-def note_straight(n_features: int, categories: Mapping[str, Sequence[Any]]) -> WordedText:
+def note_straight(n_features: int, categories: Mapping[str, Sequence[Any]]) -> Message:
     """The note that a wide table got straight lines, and what gives it curves: to drop a column, if one is enough."""
     words = "{n_features:,} features are more than {most:,}: straight lines alone were fitted; use {fix}{why}"
     largest = max(categories, key=lambda name: len(categories[name]), default=None)
     if largest is not None and n_features - len(categories[largest]) <= MOST_COLUMNS:
-        return WordedText(
+        return Message(
             words,
             n_features=n_features,
             most=MOST_COLUMNS,
@@ -251,12 +251,12 @@ def note_straight(n_features: int, categories: Mapping[str, Sequence[Any]]) -> W
             why=f", which has {len(categories[largest]):,} categories, for curves and interactions of the others",
         )
     fix, why = Parameter("features", "auto"), " for curves and interactions, which takes long"
-    return WordedText(words, n_features=n_features, most=MOST_COLUMNS, fix=fix, why=why)
+    return Message(words, n_features=n_features, most=MOST_COLUMNS, fix=fix, why=why)
 
 
-def note_too_wide(n_columns: int) -> WordedText:
+def note_too_wide(n_columns: int) -> Message:
     """The note that a table got straight lines because no map takes so many columns."""
-    return WordedText(
+    return Message(
         "{given} makes curves of at most {most:,} columns, and there are {n_columns:,}: straight lines were fitted",
         n_columns=n_columns,
         most=MAX_FEATURES,
@@ -270,7 +270,7 @@ def note_majority(opened: OpenedTable, counts: Sequence[int]) -> list[str]:
     other = next(label for label in opened.schema.labels or () if label != opened.positive)
     if positives <= MAJORITY * (others + positives):
         return []
-    note = WordedText(
+    note = Message(
         "the rows labelled {positive!r} are ranked above the others, because it is the larger label, and they are "
         "{share:.0f} % of all rows: if the others are to be found, give {fix}",
         positive=str(opened.positive),

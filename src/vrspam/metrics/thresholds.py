@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.metrics import roc_curve
-
-from vrspam.metrics.reliability import group_by_probability
 
 BINS = 10
 
@@ -24,8 +22,7 @@ class Threshold:
     share: float
 
 
-@dataclass(frozen=True)
-class Bin:
+class Bin(NamedTuple):
     """Rows of similar probability: their mean predicted probability, and the observed frequency of positives."""
 
     rows: int
@@ -92,10 +89,34 @@ def reliability(
 ) -> tuple[Bin, ...]:
     """Rows in order of their probability, cut into groups of about equal size; equal probabilities stay together.
 
+    Rows count by their weights.
+
     >>> reliability(np.array([False, True]), np.array([0.2, 0.6]), bins=2)
     (Bin(rows=1, predicted=0.2, observed=0.0), Bin(rows=1, predicted=0.6, observed=1.0))
     """
-    return tuple(Bin(*group) for group in group_by_probability(positive, probabilities, bins, weights))
+    edges = np.unique(np.quantile(probabilities, np.linspace(0, 1, bins + 1)[1:-1], method="higher"))
+    group = np.searchsorted(edges, probabilities, side="right")
+    found = []
+    for number in range(edges.size + 1):
+        rows = group == number
+        own = None if weights is None else weights[rows]
+        if rows.any() and (own is None or own.any()):
+            predicted, observed = (float(np.average(part[rows], weights=own)) for part in (probabilities, positive))
+            found.append(Bin(int(rows.sum()), predicted, observed))
+    return tuple(found)
+
+
+def wilson(share: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Wilson's 95 % interval of a share.
+
+    >>> low, high = wilson(np.array([0.5]), np.array([100]))
+    >>> low.round(3).tolist(), high.round(3).tolist()
+    ([0.404], [0.596])
+    """
+    z = 1.959963984540054
+    middle = (share + z**2 / (2 * rows)) / (1 + z**2 / rows)
+    half = z * np.sqrt(share * (1 - share) / rows + z**2 / (4 * rows**2)) / (1 + z**2 / rows)
+    return np.clip(middle - half, 0.0, 1.0), np.clip(middle + half, 0.0, 1.0)
 
 
 def calibration_error(bins: tuple[Bin, ...]) -> float:
