@@ -130,8 +130,7 @@ class AUCClassifierCV(ExplainedScores):
         example "kernel 1", "kernel alone 0.3" or "trees 4". With a map X may be a frame with categories, and have
         missing values: text that is numbers is read as numbers, dates become a position in time, a month, a weekday and
         an hour, and columns that only name the rows have no features, each with a warning (docs/tables.md). In a list
-        "linear" means "standardized" until the next version, with a `FutureWarning`. A dict gives each transformer the
-        name that it has in `selection_`.
+        write "standardized" for "linear". A dict gives each transformer the name that it has in `selection_`.
     tol : float, default=1e-8
         Relative accuracy of every solution: its gap is at most tol·F(0).
     max_iter : int, default=1000
