@@ -20,9 +20,8 @@ from vrspam.features.mapped import MAX_FEATURES, kind_of_map
 from vrspam.metrics.partial import check_max_fpr
 from vrspam.model_selection.calibration import METHODS
 from vrspam.model_selection.held_out import HeldOut
-from vrspam.moments.spread import spread
-from vrspam.objective import LOSSES
-from vrspam.objective.choice import LossName
+from vrspam.moments.class_moments import spread
+from vrspam.objective import LOSSES, LossName
 from vrspam.objective.penalties import CONCAVE, PenaltyName
 from vrspam.tool import data_checks
 from vrspam.tool.curves import shapes_of
