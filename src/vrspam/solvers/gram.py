@@ -187,7 +187,7 @@ def ridge_coefs(loss: Any, l2s: np.ndarray, like: Any = None) -> np.ndarray:
     """One row of coefficients for each l2, l1 = 0, from one eigendecomposition H = QΛQᵀ: w = Q (Qᵀδ / (Λ + l2/k)).
 
     Where all l2 are above the rounding of H, a tridiagonal matrix in the place of Λ serves as well, in a third of the
-    time; indicators of one category can be eliminated instead (`vrspam.solvers.gram`). Directions in which both l2
+    time; indicators of one category can be eliminated instead (`exclusive_coefs`). Directions in which both l2
     and the data are lost in rounding get 0, so that l2 = 0 gives the shortest minimiser. With `like`, an array on a
     device, all is computed there, if possible by Cholesky factors of all H + l2/k I at once (1,000 features and 17 l2:
     3 ms on an H200; eigenvectors: 11 ms, and 65 ms on the 16 cores beside it).

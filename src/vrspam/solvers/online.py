@@ -303,12 +303,12 @@ def spam_pass(
     Parameters
     ----------
     X : ndarray or CSR
-        From `vrspam.solvers.online.kernel_rows`.
+        From `kernel_rows`.
     is_positive : ndarray of shape (n,)
     order : ndarray of int
         The rows to visit. With sample weights, draw the rows with probabilities proportional to them.
     classes : ClassSums
-        From `vrspam.solvers.online.known_sums`.
+        From `known_sums`.
     penalty : ElasticNet
     w : ndarray of shape (d,)
         The starting point; it is not changed.

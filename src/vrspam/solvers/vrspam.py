@@ -14,7 +14,7 @@ An epoch reads all rows once for ∇f at the anchor w̃ and then takes m steps
 On a CSR matrix a step costs O(nonzeros of its rows), except for "paper" with l1 > 0.
 
 With `extrapolates`, an epoch starts from the best affine combination of the last anchors, found without reading
-the data (`vrspam.solvers.vrspam`). The epochs are shorter then, because each one adds an anchor.
+the data (`AnchorSpan`). The epochs are shorter then, because each one adds an anchor.
 """
 
 from __future__ import annotations
