@@ -17,8 +17,8 @@ from tool_data import write
 
 from vrspam import AUCClassifierCV, HashFolds, VRSPAMClassifier, metrics
 from vrspam._utils.deprecation import keyword_only, renamed_parameter
-from vrspam.experiments.protocol import paper_protocol
 from vrspam.features import StackedFeatures
+from vrspam.paper.protocol import paper_protocol
 from vrspam.tool import compare, evaluate, make_report, predict, score_file, train
 
 OLD_SEED: dict[str, Any] = {"seed": 5}  # a dict, because type checkers know the new name alone
