@@ -8,6 +8,7 @@ import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -115,11 +116,6 @@ def summarise(rows: Sequence[Row]) -> list[CellResult]:
     return cells
 
 
-def paper_only(sets: Iterable[str], algorithms: Iterable[str]) -> list[CellResult]:
-    """Return the paper's cells of sets that were not run."""
-    return [_cell(name, algorithm, [], {}) for name in sets for algorithm in algorithms]
-
-
 def disagreements(rows: Sequence[Row], prefix: str = "VRSPAM") -> list[Row]:
     """Return the runs in which an algorithm's test AUC is further than `AGREEMENT` from that of the optimum."""
     return [
@@ -221,8 +217,8 @@ def publish(directory: str | os.PathLike[str]) -> dict[str, list[Path]]:
     sets = _ordered([row["set"] for row in rows] + wanted, [*paper_protocol().sets, *wanted])
     algorithms = _ordered([row["algorithm"] for row in rows if row["task"] == "score"], _names(ways))
     cells = {(cell.set, cell.algorithm): cell for cell in summarise(rows)}
-    for cell in paper_only(sets, algorithms):
-        cells.setdefault((cell.set, cell.algorithm), cell)
+    for name, algorithm in product(sets, algorithms):  # what was not run has the paper's cell alone
+        cells.setdefault((name, algorithm), _cell(name, algorithm, [], {}))
     columns, grid = auc_table(cells, sets, algorithms)
     written = {
         "table": [

@@ -335,7 +335,7 @@ def own_penalties(algorithm: Algorithm, protocol: Protocol) -> list[tuple[float,
 def chosen_penalty(algorithm: Algorithm, needed: Iterable[Row]) -> tuple[float, float]:
     """Return the best penalty of this kind according to the exact minimiser."""
     rows = [row for row in needed if row["kind"] == "choice" and row["algorithm"] == GRID]
-    (row,) = net_rows(rows) if algorithm.penalty == "net" else ridge_rows(rows)
+    (row,) = [row for row in rows if (row["l1"] != NO_L1) == (algorithm.penalty == "net")]
     return row["l2"], row["l1"]
 
 
@@ -343,16 +343,6 @@ def tuned_value(needed: Iterable[Row]) -> str | None:
     """Return the value, as JSON, that a tuning run has chosen, or None without such a run."""
     values = [row["tuned"] for row in needed if row["kind"] == "choice" and row["task"] == "tune"]
     return values[0] if values else None
-
-
-def ridge_rows(rows: Iterable[Row]) -> list[Row]:
-    """Return the rows without l1."""
-    return [row for row in rows if row["l1"] == NO_L1]
-
-
-def net_rows(rows: Iterable[Row]) -> list[Row]:
-    """Return the rows with l1."""
-    return [row for row in rows if row["l1"] != NO_L1]
 
 
 def _stopped(algorithm: Algorithm, l2: float, l1: float, seed: int, epochs: int, tuned: str | None, **more: Any):
