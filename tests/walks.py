@@ -110,7 +110,7 @@ def passed(call: Callable[[], Any]) -> tuple[int, int]:
         call()
     finally:
         sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type]
+        threading.setprofile(None)
     own = {(c.co_filename, c.co_qualname) for c in seen if c.co_filename.startswith(inside)}
     named = {
         (path, name) for path, name in own if name.rpartition(".")[2][:1] != "<"
