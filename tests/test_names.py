@@ -13,8 +13,8 @@ from test_tool_modelfile import make_model
 from tool_data import write
 
 from vrspam import AUCClassifierCV, HashFolds, VRSPAMClassifier, metrics
-from vrspam.experiments.protocol import paper_protocol
 from vrspam.features import StackedFeatures
+from vrspam.paper.protocol import paper_protocol
 from vrspam.tool import compare, evaluate, make_report, predict, score_file, train
 
 
