@@ -7,8 +7,7 @@ require("plots", "matplotlib")  # its message says what to install; a failed imp
 # ruff: noqa: E402
 from vrspam.plotting.bars import plot_coefficients, plot_contributions
 from vrspam.plotting.columns import plot_interactions, plot_shapes
-from vrspam.plotting.grid import plot_cv, plot_path
-from vrspam.plotting.paper import plot_convergence
+from vrspam.plotting.grid import plot_convergence, plot_cv, plot_path
 from vrspam.plotting.ranking import (
     plot_lift,
     plot_precision_recall,

@@ -19,7 +19,6 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import NullLocator
 
-from vrspam._utils.deprecation import renamed_parameter
 from vrspam._utils.texts import shorten, shorten_distinct, wrap_distinct
 from vrspam.inspection import Axis, PairEffect, Shape
 from vrspam.inspection.drawing import (
@@ -50,7 +49,6 @@ DASHED = (0, (4, 2))
 TITLE_LETTERS = 32  # in each of the two lines of a title
 
 
-@renamed_parameter("columns", "n_cols")
 def plot_shapes(shapes: Any, *, most: int = 12, n_cols: int = 3, figure: Figure | None = None) -> Figure:
     """Draw what each column adds to the score, the most important columns first.
 
@@ -216,7 +214,6 @@ def _points(ax: Axes, x: np.ndarray, value: np.ndarray, low: np.ndarray, high: n
     ax.errorbar(x, value, yerr=bars, fmt="o", color=colour, linewidth=1.2, capsize=2.5)
 
 
-@renamed_parameter("columns", "n_cols")
 def plot_interactions(pairs: Any, *, most: int = 6, n_cols: int = 3, figure: Figure | None = None) -> Figure:
     """Draw the strongest pairs of columns that interact, each as a heat map.
 

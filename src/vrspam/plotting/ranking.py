@@ -9,7 +9,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from sklearn.metrics import precision_recall_curve, roc_curve
 
-from vrspam._utils.deprecation import renamed_parameter
 from vrspam._utils.texts import wrap_distinct
 from vrspam.features.frames import columns_of, is_frame
 from vrspam.inspection.drawing import score_edges
@@ -34,7 +33,6 @@ Scores = Any  # an array, an estimator, a dict of names to these, or a frame
 NAME_LETTERS = 24  # of a model, before its AUC stands in the same line
 
 
-@renamed_parameter("scores", "y_score")
 def plot_roc(
     y_true: Any,
     y_score: Scores = None,
@@ -89,7 +87,6 @@ def plot_roc(
     return ax
 
 
-@renamed_parameter("scores", "y_score")
 def plot_precision_recall(y_true: Any, y_score: Scores = None, *, X: Any = None, ax: Axes | None = None) -> Axes:
     """Draw precision against recall; the dashed line is the precision of random scores.
 
@@ -130,7 +127,6 @@ def plot_precision_recall(y_true: Any, y_score: Scores = None, *, X: Any = None,
     return ax
 
 
-@renamed_parameter("scores", "y_score")
 def plot_scores(
     y_true: Any,
     y_score: Any = None,
@@ -194,7 +190,6 @@ def _leave_room(ax: Axes, highest: float) -> None:
     ax.set_ylim(0.0, 1.03 * highest / (1.0 - min(legend, 0.8)) or 1.0)
 
 
-@renamed_parameter("scores", "y_score")
 def plot_lift(y_true: Any, y_score: Any = None, *, X: Any = None, ax: Axes | None = None) -> Axes:
     """Draw the lift: how many times more positives the top rows hold than rows drawn at random.
 

@@ -18,8 +18,8 @@ from vrspam.features.frames import rows_of
 from vrspam.features.mapped import is_plain, named_maps
 from vrspam.metrics import AUCInterval, logit_interval, partial_auc_ci, roc_auc_ci
 from vrspam.model_selection.held_out import HeldOut
-from vrspam.moments.spread import spread
-from vrspam.objective.choice import LossName
+from vrspam.moments.class_moments import spread
+from vrspam.objective import LossName
 from vrspam.objective.penalties import PenaltyName
 from vrspam.report.words import describe_candidate
 from vrspam.solvers import choose_solver
