@@ -11,7 +11,7 @@ import pytest
 
 from vrspam._utils.texts import text_width
 from vrspam.inspection import Axis, PairEffect, Shape
-from vrspam.inspection.drawing import Scale, common_range, plan_column
+from vrspam.inspection.drawing import DECADES, Scale, common_range, plan_column
 from vrspam.plotting import plot_interactions, plot_shapes
 from vrspam.report.pictures import column_picture, heat_map
 
@@ -106,7 +106,7 @@ def test_both_draw_the_same_values_in_the_same_range():
 def test_a_scale_that_is_logarithmic_outside_is_that_of_matplotlib():
     ax = plt.figure().add_subplot()
     scale = Scale(-3e4, 2e5, "symlog", 70.0)
-    ax.set_xscale("symlog", linthresh=scale.middle, linscale=scale.DECADES)
+    ax.set_xscale("symlog", linthresh=scale.middle, linscale=DECADES)
     values = np.array([-3e4, -500.0, -70.0, -1.0, 0.0, 3.0, 70.0, 71.0, 2e5])
     bent = ax.xaxis.get_transform().transform(values)
     np.testing.assert_allclose(scale.share(values), (bent - bent[0]) / (bent[-1] - bent[0]), atol=1e-12)

@@ -309,7 +309,7 @@ def test_comparison_in_a_browser(folder, browser):
         assert words in text
 
 
-@pytest.mark.parametrize(("kind", "words"), [("additive", "together they are the score"), ("kernel", "interactions")])
+@pytest.mark.parametrize(("kind", "words"), [("additive", "Together they are the score"), ("kernel", "interactions")])
 def test_curves_in_a_browser(folder, browser, kind, words):
     model = str(folder / f"{kind}.json")
     data = ["train", str(folder / "patients.csv"), "--target", "sick", "--folds", "3"]

@@ -65,9 +65,9 @@ def test_the_command(table, tmp_path, capsys):
     assert main([*arguments, "--l1", "auto"]) == 0
     shown = capsys.readouterr().out
     assert "penalty              mcp, l2 = " in shown
-    assert "certificate          none (the penalty is not convex); stationary to " in shown
+    assert "certificate          none, because the penalty is not convex; no small change " in shown
     assert main(["evaluate", model, str(table[0]), "--html", str(page)]) == 0
-    assert "stationary to" in page.read_text()
+    assert "There is no certificate, because the penalty is not convex" in page.read_text()
     capsys.readouterr()
     assert main([*arguments, "--l1", "auto", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["penalty"] == "mcp"

@@ -58,11 +58,7 @@ def _named(columns: tuple[Any, ...]) -> str:
 
 @dataclass(eq=False)
 class NotConverged(WordedWarning, ConvergenceWarning):
-    """A solver stopped before its certificate reached the tolerance.
-
-    >>> print(NotConverged("AUCClassifier", 10, 0.0123))
-    AUCClassifier stopped after 10 iterations with gap_ = 0.0123, above tol * F(0): raise max_iter, ...
-    """
+    """A solver stopped before its certificate reached the tolerance."""
 
     template = (
         "{estimator} stopped after {n_iter} iterations with {measure} = {gap:.3g}, above tol * F(0): raise max_iter, "
@@ -77,11 +73,7 @@ class NotConverged(WordedWarning, ConvergenceWarning):
 
 @dataclass(eq=False)
 class GridNotCertified(WordedWarning, ConvergenceWarning):
-    """Some points of a grid of penalties did not reach the tolerance: `missed` of `total`.
-
-    >>> print(GridNotCertified(2, 60))
-    2 of 60 solutions of the grid were not certified to tol: raise max_iter, standardise the features, ...
-    """
+    """Some points of a grid of penalties did not reach the tolerance: `missed` of `total`."""
 
     missed: int
     total: int
@@ -103,9 +95,6 @@ class GridEdge(WordedWarning):
 
     `lead` is how much better its mean score is than its neighbour's, `error` the standard error of that mean, and
     `measure` says what the score is, where it is not the AUC.
-
-    >>> print(GridEdge("l2", 0.1, "largest", lead=0.09, error=0.02))
-    The best l2 is 0.1, the largest of the grid, and beats its neighbour by 0.09, ...: add larger values of l2.
     """
 
     parameter: str
@@ -151,11 +140,7 @@ class AllCoefficientsZero(WordedWarning):
 
 @dataclass(eq=False)
 class NothingAtTheTop(WordedWarning):
-    """Trained on the highest-scored negatives, all coefficients are 0: no score does better there than none.
-
-    >>> print(NothingAtTheTop(0.05))
-    With max_fpr=0.05 all coefficients are 0: no score of these features puts the positives clearly above ...
-    """
+    """Trained on the highest-scored negatives, all coefficients are 0: no score does better there than none."""
 
     template = (
         "With max_fpr={max_fpr:g} all coefficients are 0: no score of these features puts the positives clearly above "
@@ -177,11 +162,7 @@ class NoCorrection(WordedWarning):
 
 @dataclass(eq=False)
 class RawColumns(WordedWarning):
-    """The columns have very different scales; the two names are those of the largest and smallest deviation.
-
-    >>> print(RawColumns("income", "rate", 23_456.0))
-    Columns have very different scales: the standard deviation of 'income' is about 20,000 times that of 'rate'. ...
-    """
+    """The columns have very different scales; the two names are those of the largest and smallest deviation."""
 
     largest: str
     smallest: str
@@ -201,11 +182,7 @@ class RawColumns(WordedWarning):
 
 @dataclass(eq=False)
 class IntegersRounded(WordedWarning):
-    """Integers of these columns are beyond 2⁵³ and lose digits as 64-bit floats, in which everything is computed.
-
-    >>> print(IntegersRounded(("account",)))
-    Column 'account' holds integers beyond 2**53, which lose digits as 64-bit floats: leave it out if it ...
-    """
+    """Integers of these columns are beyond 2⁵³ and lose digits as 64-bit floats, in which everything is computed."""
 
     columns: tuple[Any, ...]
 
@@ -228,11 +205,7 @@ class IntegersRounded(WordedWarning):
 
 @dataclass(eq=False)
 class CategoriesGrouped(WordedWarning):
-    """A column has more categories than a feature map takes: some are kept, the others count as one.
-
-    >>> print(CategoriesGrouped("town", 999, 4001))
-    Column 'town' has 5,000 categories: the 999 most frequent are kept, and the other 4,001 count as one, ...
-    """
+    """A column has more categories than a feature map takes: some are kept, the others count as one."""
 
     column: str
     kept: int
@@ -252,11 +225,7 @@ class CategoriesGrouped(WordedWarning):
 
 @dataclass(eq=False)
 class TextRead(WordedWarning):
-    """The text of a column is read as numbers or dates.
-
-    >>> print(TextRead("price", "numbers", "text that was read as numbers ('$5')"))
-    Column 'price' holds text that was read as numbers ('$5'): make it categorical if its values are names.
-    """
+    """The text of a column is read as numbers or dates."""
 
     template = "Column {column!r} holds {remark}: make it categorical if its values are names."
     column: Any
@@ -266,11 +235,7 @@ class TextRead(WordedWarning):
 
 @dataclass(eq=False)
 class ColumnsLeftOut(WordedWarning):
-    """Columns that only name the rows are not used as features.
-
-    >>> print(ColumnsLeftOut(("patient",)))
-    Column 'patient' looks like an identifier and has no features: to use it, convert it to a categorical column.
-    """
+    """Columns that only name the rows are not used as features."""
 
     columns: tuple[Any, ...]
 
@@ -286,11 +251,7 @@ class ColumnsLeftOut(WordedWarning):
 
 @dataclass(eq=False)
 class UnseenValues(WordedWarning):
-    """New rows hold what training rows did not.
-
-    >>> print(UnseenValues(("column 'town' has no value in any row, and had values in training",)))
-    Compared with training: column 'town' has no value in any row, and had values in training.
-    """
+    """New rows hold what training rows did not."""
 
     sentences: tuple[str, ...]
 

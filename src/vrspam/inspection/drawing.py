@@ -25,6 +25,7 @@ FAR_OFF = 0.1  # an outermost value is far off if its distance exceeds this part
 NEARLY_ALL = 0.9  # share of the points of a curve that are whole where its column is (bounds of clipping are not)
 ROOM, GAP = 195.0, 6.0  # length of the axis of a column, and between two of its labels
 MOST_TICKS = 6
+DECADES = 2.0  # length of the linear middle of a logarithmic axis, on each side of 0
 ADDED = "added to the score"
 MEAN_SCORE = "average score of rows with this value"
 BAND = "95 % band from the folds"
@@ -45,9 +46,6 @@ class Scale(NamedTuple):
     kind: Literal["linear", "log", "symlog"] = "linear"
     middle: float = 0.0
 
-    #: Length of the linear middle on each side of 0, in decades; both engines draw it so.
-    DECADES = 2.0
-
     def bend(self, values: np.ndarray | float) -> np.ndarray:
         """Numbers that lie evenly along the axis."""
         values = np.asarray(values, dtype=float)
@@ -55,7 +53,7 @@ class Scale(NamedTuple):
             if self.kind == "log":
                 return np.log10(values)
             if self.kind == "symlog":
-                size, inside = np.abs(values) / self.middle, self.DECADES / 0.9
+                size, inside = np.abs(values) / self.middle, DECADES / 0.9
                 return np.where(size <= 1.0, inside * values / self.middle, np.sign(values) * (inside + np.log10(size)))
         return values
 

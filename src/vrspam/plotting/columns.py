@@ -24,6 +24,7 @@ from vrspam.inspection import Axis, PairEffect, Shape
 from vrspam.inspection.drawing import (
     ADDED,
     BAND,
+    DECADES,
     MEAN_SCORE,
     ColumnPlan,
     bin_ticks,
@@ -179,7 +180,7 @@ def _draw_curve(ax: Axes, shape: Shape, plan: ColumnPlan, width: float) -> float
     ax.plot(grid, shape.contribution[chosen], color=colour)
     if shape.mean_score is not None:
         ax.plot(grid, shape.mean_score[chosen], color=GREY, linestyle=DASHED, linewidth=1.0, zorder=1.5)
-    more: dict[str, Any] = {"linthresh": scale.middle, "linscale": scale.DECADES} if scale.kind == "symlog" else {}
+    more: dict[str, Any] = {"linthresh": scale.middle, "linscale": DECADES} if scale.kind == "symlog" else {}
     ax.set_xscale(scale.kind, **more)
     ax.set_xticks(*plan.ticks)
     ax.xaxis.set_minor_locator(NullLocator())

@@ -92,12 +92,8 @@ def plot_precision_recall(y_true: Any, y_score: Scores = None, *, X: Any = None,
 
     Parameters
     ----------
-    y_true : array of n labels, or fitted AUCClassifierCV
-        Two values, the positive one sorting last, or booleans. An estimator alone is drawn on the held-out rows of its
-        folds (`out_of_fold_`).
-    y_score : array of n numbers, fitted estimator, dict of names to these, or frame with a column for each model
-        An estimator scores the rows of `X`.
-    X : rows to score, optional
+    y_true, y_score, X
+        As in `plot_roc`.
     ax : matplotlib Axes, optional
         By default a new figure.
 
@@ -140,11 +136,8 @@ def plot_scores(
 
     Parameters
     ----------
-    y_true : array of n labels, or fitted AUCClassifierCV
-        Two values, the positive one sorting last, or booleans. An estimator alone is drawn on the held-out rows of its
-        folds (`out_of_fold_`).
-    y_score : array of n numbers, or fitted estimator, which scores the rows of `X`
-    X : rows to score, optional
+    y_true, y_score, X
+        As in `plot_roc`, of one model.
     threshold : float, optional
         Drawn as a line.
     names : pair of str
@@ -195,11 +188,8 @@ def plot_lift(y_true: Any, y_score: Any = None, *, X: Any = None, ax: Axes | Non
 
     Parameters
     ----------
-    y_true : array of n labels, or fitted AUCClassifierCV
-        Two values, the positive one sorting last, or booleans. An estimator alone is drawn on the held-out rows of its
-        folds (`out_of_fold_`).
-    y_score : array of n numbers, or fitted estimator, which scores the rows of `X`
-    X : rows to score, optional
+    y_true, y_score, X
+        As in `plot_roc`, of one model.
     ax : matplotlib Axes, optional
         By default a new figure.
 

@@ -294,12 +294,7 @@ def add_thresholds(
         Text(f"{counted}{words.SLIDER} {words.ZERO}", soft=True),
         Folded(
             "Rules for a threshold, sensitivity at fixed specificity, and further numbers",
-            [
-                _threshold_table(evaluation, cost_ratio, recall),
-                *_sensitivity_table(evaluation),
-                *_ranking(evaluation),
-                *_reliability(evaluation),
-            ],
+            [_threshold_table(evaluation, cost_ratio, recall), *_further_numbers(evaluation)],
         ),
     )
 
@@ -315,32 +310,31 @@ def _groups_of_rows(evaluation: Evaluation) -> tuple[Bin, ...]:
 def add_scores(page: Page, evaluation: Evaluation, names: Mapping[str, str]) -> None:
     threshold = evaluation.thresholds["youden"].threshold
     drawn = pictures.distribution(evaluation.positive, evaluation.scores, names, threshold, evaluation.weights)
-    page.add("Scores", Grid([drawn, *_lift_table(evaluation)], "large"))
+    rows = [[Cell(f"top {100 * share:g} %", share), Cell(f"{v:.2f}", v)] for share, v in evaluation.lift.items()]
+    page.add("Scores", Grid([drawn, Table(["rows", "lift"], rows, words.LIFT)], "large"))
 
 
-def _ranking(evaluation: Evaluation) -> list[Block]:
-    auc, part = evaluation.auc, evaluation.partial_auc
-    meaning = words.AUC_IS
-    of_part: dict[str, str] = {}
+def _further_numbers(evaluation: Evaluation) -> list[Block]:
+    """Sensitivity at fixed specificity, and single numbers with what they mean."""
+    rows = [[Cell(f"{100 * s:g} %", s), number_cell(value)] for s, value in evaluation.sensitivity.items()]
+    auc, part, meaning = evaluation.auc, evaluation.partial_auc, words.AUC_IS
     interval = f"{100 * auc.confidence:g} % interval"
-    if part is not None and evaluation.max_fpr is not None:
-        meaning = f"{meaning} {words.describe_partial(evaluation.max_fpr)}"
-        numbers = f"{part.auc:.4f} ({part.low:.4f} to {part.high:.4f}, {part.source})"
-        of_part[f"partial AUC and its {interval}"] = numbers
     facts = {
         "AUC of these rows": f"{auc.auc:.4f}",
         f"{interval} ({auc.source})": f"{auc.low:.4f} to {auc.high:.4f}",
         "average precision": f"{evaluation.average_precision:.4f}",
-        **of_part,
-        "rows": f"{evaluation.n:,}",
-        "positives": f"{evaluation.positives:,} ({evaluation.positives / evaluation.n:.2%})",
     }
-    return [Text(meaning, numbers=True), Facts(facts, numbers=True)]
-
-
-def _lift_table(evaluation: Evaluation) -> list[Block]:
-    rows = [[Cell(f"top {100 * share:g} %", share), Cell(f"{v:.2f}", v)] for share, v in evaluation.lift.items()]
-    return [Table(["rows", "lift"], rows, words.LIFT)]
+    if part is not None and evaluation.max_fpr is not None:
+        meaning = f"{meaning} {words.describe_partial(evaluation.max_fpr)}"
+        numbers = f"{part.auc:.4f} ({part.low:.4f} to {part.high:.4f}, {part.source})"
+        facts[f"partial AUC and its {interval}"] = numbers
+    facts["rows"] = f"{evaluation.n:,}"
+    facts["positives"] = f"{evaluation.positives:,} ({evaluation.positives / evaluation.n:.2%})"
+    if evaluation.brier is not None:
+        facts["Brier score (less is better)"] = f"{evaluation.brier:.4f}"
+        facts["mean calibration error"] = f"{calibration_error(evaluation.bins):.4f}"
+    table = Table(["specificity", "sensitivity"], rows, words.SENSITIVITY)
+    return [table, Text(meaning, numbers=True), Facts(facts, numbers=True)]
 
 
 def _threshold_table(evaluation: Evaluation, cost_ratio: float | None, recall: float) -> Table:
@@ -357,21 +351,6 @@ def _threshold_table(evaluation: Evaluation, cost_ratio: float | None, recall: f
     ]
     names = ["rule", "score at least", "sensitivity", "specificity", "precision", "rows called positive"]
     return Table(names, rows, "A row is called positive if its score reaches the threshold")
-
-
-def _sensitivity_table(evaluation: Evaluation) -> list[Block]:
-    rows = [[Cell(f"{100 * s:g} %", s), number_cell(value)] for s, value in evaluation.sensitivity.items()]
-    return [Table(["specificity", "sensitivity"], rows, words.SENSITIVITY)]
-
-
-def _reliability(evaluation: Evaluation) -> list[Block]:
-    if evaluation.brier is None:
-        return []
-    facts = {
-        "Brier score (less is better)": f"{evaluation.brier:.4f}",
-        "mean calibration error": f"{calibration_error(evaluation.bins):.4f}",
-    }
-    return [Facts(facts, numbers=True)]
 
 
 # ---- the model

@@ -260,7 +260,7 @@ def describe_accuracy(facts: Mapping[str, Any]) -> str | None:
         return f"the fit {state} at most {gap:.0e} above the minimum"
     if "relative_stationarity" in facts:
         size = facts["relative_stationarity"]
-        return f"the fit is complete: no small change of the coefficients improves it (to {size:.0e})"
+        return f"none, because the penalty is not convex; no small change improves the fit (to {size:.0e})"
     return None
 
 
