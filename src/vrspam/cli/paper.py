@@ -204,7 +204,9 @@ def demo(
     """
     _require_all(directory)
     from vrspam.paper.protocol import demo_protocol
+    from vrspam.paper.run import start_early
 
+    start_early()
     directory.mkdir(parents=True, exist_ok=True)
     if not as_json:
         _title("1. A table goes in, a report comes out")
