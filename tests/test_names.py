@@ -191,13 +191,6 @@ def table(tmp_path):
     return write(frame, tmp_path / "rows.csv")
 
 
-def test_seed_of_train_is_now_random_state(table):
-    with pytest.warns(FutureWarning, match="train: seed is now called random_state"):
-        old = train(table, "sick", features="linear", **OLD_SEED)
-    new, other = (train(table, "sick", features="linear", random_state=state) for state in (5, 6))
-    assert old.training["cv_auc"] == new.training["cv_auc"] != other.training["cv_auc"]
-
-
 def test_a_report_takes_the_parameters_of_train(table):
     report = make_report(table, "sick", features="linear", n_splits=4, random_state=5, calibration="none", rows=0)
     model = train(table, "sick", features="linear", n_splits=4, random_state=5, calibration="none")
@@ -212,9 +205,6 @@ def test_an_evaluation_of_a_file_is_that_of_its_scores(table):
     found, by_hand = evaluate(model, table, recall=0.7), evaluate(model, positive, scores, recall=0.7)
     assert found.flat() == by_hand.flat()
     assert found.auc == metrics.roc_auc_ci(positive, scores)
-    given: dict[str, Any] = {"positive": positive, "scores": scores, "recall": 0.7}
-    with pytest.warns(FutureWarning, match="evaluate: positive is now called data"):
-        assert evaluate(model, **given).flat() == found.flat()
     with pytest.raises(TypeError, match="leave skip_errors out"):
         evaluate(model, positive, scores, skip_errors=True)
     with pytest.raises(TypeError, match="with scores alone"):
@@ -241,12 +231,9 @@ def test_skip_errors_of_predict_is_now_drop_errors(table, tmp_path):
     assert (tmp_path / "old.csv").read_bytes() == (tmp_path / "new.csv").read_bytes()
 
 
-def test_a_pair_of_models_is_taken_as_two(table):
+def test_a_comparison_is_that_of_the_scores(table):
     a, b = make_model((1.0, 0.5)), make_model((0.2, -1.0))
     found = compare(a, b, table)
-    for arguments, named in ((((a, b), table), {}), (([a, b],), {"path": table}), ((table,), {"models": (a, b)})):
-        with pytest.warns(FutureWarning, match="compare: give the models one by one"):
-            assert compare(*arguments, **named).test == found.test
     assert found.test == metrics.delong_test(found.positive, *found.scores)
     partial = metrics.partial_auc_test(found.positive, *found.scores, max_fpr=0.2)
     assert found.partial_test(0.2) == partial

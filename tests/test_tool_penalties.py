@@ -88,6 +88,6 @@ def test_notes_do_not_speak_of_a_certificate_where_there_is_none():
         GridNotCertified(2, 60, convex=False),
         NotConverged("AUCClassifierCV", 5, 0.1, "", "stationarity_"),
     ):
-        assert "to the last digit" in note_of(noticed)
+        assert "did not reach the tolerance" in note_of(noticed)
         assert "certificate" not in note_of(noticed)
     assert "2 of 60 solutions of the grid are not stationary to tol" in str(GridNotCertified(2, 60, convex=False))

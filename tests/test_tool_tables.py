@@ -23,8 +23,8 @@ from vrspam.cli.train import train as train_command
 from vrspam.data import DataError, readers
 from vrspam.metrics import roc_auc_ci
 from vrspam.tool import load_model, predict, save_model, train
-from vrspam.tool.folds import forward_folds, make_folds
 from vrspam.tool.table import open_labelled
+from vrspam.tool.training import forward_folds, make_folds
 
 LINEAR = ["--features", "linear", "--folds", "2"]
 FAST: dict[str, Any] = {"features": "linear", "n_splits": 2}
@@ -328,7 +328,7 @@ def test_folds_look_forward(visits):
     [
         (["--groups", "patient", "--streaming"], "--streaming draws the folds from the content of each row"),
         (["--time", "day", "--streaming"], "without --time: leave one of them out"),
-        (["--time", "day", "--groups", "patient"], "would tear the groups of --groups apart"),
+        (["--time", "day", "--groups", "patient"], "--time and --groups cannot be combined"),
         (["--weights", "weight", "--max-fpr", "0.1"], "not with --weights"),
         (["--weights", "day"], "holds text that is not numbers"),
         (["--weights", "sick"], "holds the labels: name another with --weights"),

@@ -14,8 +14,7 @@ import typer
 from vrspam._utils.collector import without_collector
 from vrspam._utils.messages import require
 from vrspam.cli import options
-from vrspam.cli.options import INTERRUPTED, err, out, print_json, say, warn, warnings_as_lines
-from vrspam.cli.tables import show_table, tell
+from vrspam.cli.options import INTERRUPTED, err, out, print_json, say, show_table, tell, warn, warnings_as_lines
 
 if TYPE_CHECKING:
     from vrspam.cli.background import Background
@@ -31,10 +30,6 @@ class DemoReport(NamedTuple):
     table: Path
     page: Path
     found: Report
-
-
-def register(app: typer.Typer) -> None:
-    app.command("demo")(demo)
 
 
 def demo(

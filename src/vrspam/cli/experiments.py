@@ -33,12 +33,6 @@ Out = Annotated[Path, typer.Option("--out", help="The directory to write everyth
 Jobs = Annotated[int | None, typer.Option("--jobs", min=1, help="Number of processes; by default one for each core.")]
 
 
-def register(app: typer.Typer) -> None:
-    app.command("reproduce")(reproduce)
-    app.command("publish")(publish)
-    app.command("datasets")(datasets)
-
-
 def reproduce(
     sets: Annotated[
         str | None, typer.Option(help="Data sets, separated by commas; by default all in the paper's table.")

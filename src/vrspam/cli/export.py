@@ -20,10 +20,6 @@ class Precision(StrEnum):
     float64 = "float64"
 
 
-def register(app: typer.Typer) -> None:
-    app.command("export")(export)
-
-
 def export(
     model: options.ModelFile,
     onnx: Annotated[
@@ -46,9 +42,10 @@ def export(
 ) -> None:
     """Write a model for other programs: an ONNX graph, plain Python, or SQL.
 
-    The graph takes the columns of the file as they are (dates as microseconds since 1970, text as strings) and gives
-    label, score and probability. Python and SQL are written column by column, for people to review, and need nothing
-    of this program.
+    The graph takes the columns of the file and gives label, score and probability.
+    Its dates are microseconds since 1970, its text is strings.
+    Python and SQL are written column by column, for people to review.
+    They need nothing of this program.
 
     Example:  vrspam export patients.json --onnx patients.onnx
 

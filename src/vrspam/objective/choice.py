@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 
+from vrspam._utils.choices import LossName
 from vrspam._utils.messages import Parameter, WordedError
 from vrspam.moments import ClassMoments
 from vrspam.objective.losses import SmoothLoss
 from vrspam.objective.partial_hinge import PartialHingeLoss
 from vrspam.objective.squared_hinge import SquaredHingeLoss
 
-LossName = Literal["squared", "squared_hinge"]
 LOSSES: tuple[LossName, ...] = get_args(LossName)
 PARTIAL_TOL = 1e-6
 
