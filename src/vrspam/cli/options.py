@@ -214,7 +214,7 @@ def _place(parameter: inspect.Parameter) -> int:
     """Options without a panel come first, then the panels in their order."""
     shown = getattr(parameter.annotation, "__metadata__", ())
     panel = getattr(shown[0], "rich_help_panel", None) if shown else None
-    return 0 if panel is None else 1 + plan.PANELS.index(panel)
+    return 0 if panel is None else 1 + plan.PANELS.index(panel) if panel in plan.PANELS else len(plan.PANELS) + 1
 
 
 def _parameter(name: str, panels: Sequence[str]) -> inspect.Parameter:

@@ -44,11 +44,12 @@ def predict(
         bool,
         typer.Option(
             "--drop-errors",
+            "--skip-errors",
             help="Leave out rows that cannot be scored; by default they stay, with an empty score and a reason.",
             metavar="",
+            rich_help_panel="Errors",
         ),
     ] = False,
-    skip_errors: Annotated[bool, typer.Option("--skip-errors", hidden=True)] = False,  # as it is called elsewhere
     as_json: options.AsJson = False,
     **given: Any,
 ) -> None:
@@ -80,7 +81,7 @@ def predict(
             out,
             ids=copied,
             escape_formulas=escape_formulas,
-            drop_errors=drop_errors or skip_errors,
+            drop_errors=drop_errors,
             progress=err.is_terminal,
             **reading,
         )

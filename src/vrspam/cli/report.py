@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vrspam._utils.messages import require
-from vrspam.cli import experiments, options
+from vrspam.cli import options
 from vrspam.cli.options import in_options, print_json, say, warn, warnings_as_lines, with_options
 from vrspam.cli.train import write_report
 from vrspam.tool.plan import PAGE, PANELS, ReportPlan, options_of
@@ -40,7 +40,9 @@ def report(
     Example:  vrspam report visits.xlsx --target readmitted --groups patient --holdout 0.3
     """
     if given["target"] is None and Path(data).is_dir():
-        experiments.publish(Path(data), as_json)
+        from vrspam.cli.paper import publish
+
+        publish(Path(data), as_json)
         return warn(f"note: results of experiments are now published by  vrspam publish {data}")
     require("data", "pyarrow")
     options.check_output("--html", html, data)
