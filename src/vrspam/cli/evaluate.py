@@ -53,17 +53,18 @@ def evaluate(
     Example:  vrspam evaluate patients.json new-patients.csv --max-fpr 0.1
     """
     require("data", "pyarrow")
-    wanted = options.read_options(given)
-    cost_ratio = wanted["cost_ratio"]
+    reading = options.read_options(given)
+    measures = {name: reading.pop(name) for name in ("cost_ratio", "max_fpr")}
+    measures |= {"confidence": confidence, "recall": recall}
     with options.misuse():
-        check_measures(confidence, recall, cost_ratio, wanted["max_fpr"], wanted["weights"])
+        check_measures(**measures, weights=reading["weights"])
     options.check_output("--html", html, model, data)
     from vrspam.tool import load_model
     from vrspam.tool.evaluation import evaluate_file
 
     with warnings_as_lines():
         loaded = load_model(model)
-        found = evaluate_file(loaded, data, confidence=confidence, recall=recall, progress=err.is_terminal, **wanted)
+        found = evaluate_file(loaded, data, measures, progress=err.is_terminal, **reading)
         if html is not None:
             from vrspam.tool.pages import evaluation_page
 
@@ -72,14 +73,14 @@ def evaluate(
                 found,
                 model_name=model.name,
                 data_name=Path(data).name,
-                cost_ratio=cost_ratio,
+                cost_ratio=measures["cost_ratio"],
                 recall=recall,
                 parameter=options.as_option,
             ).write(html)
     if as_json:
         print_json({**found.flat(), "warnings": _worries(found)})
         return
-    _describe(loaded, found, cost_ratio, recall)
+    _describe(loaded, found, measures["cost_ratio"], recall)
     if html is not None:
         show_facts([("page", str(html))], 17)
 

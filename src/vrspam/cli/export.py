@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from vrspam._utils.messages import require
 from vrspam.cli import options
 from vrspam.cli.options import print_json, say
-
-
-class Precision(StrEnum):
-    """Of the numbers that go into a graph and come out."""
-
-    float32 = "float32"
-    float64 = "float64"
 
 
 def export(
@@ -35,9 +27,9 @@ def export(
         Path | None,
         typer.Option("--sql", help="Write one SQL expression, for linear and additive models.", show_default=False),
     ] = None,
-    dtype: Annotated[Precision, typer.Option(help="Of numbers that go into the ONNX graph and come out.")] = (
-        Precision.float32
-    ),
+    dtype: Annotated[
+        Literal["float32", "float64"], typer.Option(help="Of numbers that go into the ONNX graph and come out.")
+    ] = "float32",
     as_json: options.AsJson = False,
 ) -> None:
     """Write a model for other programs: an ONNX graph, plain Python, or SQL.
@@ -64,7 +56,7 @@ def export(
     from vrspam.tool import export_model, load_model
 
     loaded = load_model(model)
-    written = export_model(loaded, onnx=onnx, python=python, sql=sql, dtype=dtype.value)
+    written = export_model(loaded, onnx=onnx, python=python, sql=sql, dtype=dtype)
     if as_json:
         scorer = loaded.as_scorer()
         inputs = [{"name": one.name, "kind": one.kind, "note": one.note} for one in scorer.inputs]

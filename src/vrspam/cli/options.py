@@ -227,11 +227,10 @@ def _parameter(name: str, panels: Sequence[str]) -> inspect.Parameter:
         text, default = f"Do not {text[0].lower()}{text[1:]}", False
     elif isinstance(default, tuple):
         default = ",".join(f"{value:g}" for value in default) or None
-    names = kind == Sequence[str]
     option = typer.Option(
         *(shown.flags or (plan.flag_of(name),)),
         help=f"{text} {shown.typed}".strip(),
-        metavar="" if flag else shown.metavar or ("<names>" if names else None if kind in numbers else "<name>"),
+        metavar="" if flag else shown.metavar or (None if kind in numbers else "<name>"),
         rich_help_panel=shown.panel if shown.panel in panels else None,
         show_default=default is not None and not flag,
     )
@@ -323,7 +322,7 @@ def command_line(context: typer.Context) -> str:
         elif isinstance(value, bool):
             words.append((parameter.opts if value else parameter.secondary_opts or parameter.opts)[0])
         else:
-            words += [parameter.opts[0], csv_line(value) if isinstance(value, tuple | list) else str(value)]
+            words += [parameter.opts[0], str(value)]
     return " ".join(word if number == 0 else shlex.quote(word) for number, word in enumerate(words))
 
 

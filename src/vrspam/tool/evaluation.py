@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -279,36 +279,16 @@ def evaluate(
         return evaluate_scores(model, data, scores, weights=weights, probabilities=probabilities, notes=notes, **wanted)
     if probabilities is not None or notes:
         raise TypeError("evaluate() makes probabilities and notes of a file itself: give them with scores alone.")
-    found = evaluate_file(model, data, weights=weights, **wanted, **reading)
+    found = evaluate_file(model, data, wanted, weights=weights, **reading)
     if found.notes:
         warn(UnseenValues(found.notes))
     return found
 
 
-def evaluate_file(
-    model: Model,
-    path: Any,
-    *,
-    weights: str | None = None,
-    confidence: float = 0.95,
-    cost_ratio: float | None = None,
-    recall: float = 0.9,
-    max_fpr: float | None = None,
-    **reading: Any,
-) -> Evaluation:
-    """Do what `evaluate` does with a file, but return the notes instead of warning."""
-    rows = score_rows(model, path, weights=weights, **reading)
-    return evaluate_scores(
-        model,
-        rows.positive,
-        rows.scores,
-        confidence=confidence,
-        cost_ratio=cost_ratio,
-        recall=recall,
-        max_fpr=max_fpr,
-        weights=rows.weights,
-        notes=rows.notes,
-    )
+def evaluate_file(model: Model, path: Any, measures: Mapping[str, Any], **reading: Any) -> Evaluation:
+    """Do what `evaluate` does with a file, but return the notes instead of warning; `measures` are what it computes."""
+    rows = score_rows(model, path, **reading)
+    return evaluate_scores(model, rows.positive, rows.scores, weights=rows.weights, notes=rows.notes, **measures)
 
 
 def evaluate_scores(

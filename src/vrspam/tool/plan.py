@@ -8,10 +8,9 @@ Help pages are drawn from this module, so that it imports nothing that takes tim
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import Field, dataclass, fields
+from dataclasses import Field, dataclass, field, fields
 from textwrap import wrap
-from types import UnionType
-from typing import Annotated, Any, Literal, NamedTuple, Self, TypeVar, get_args, get_origin
+from typing import Any, Literal, NamedTuple, Self, TypeVar, get_args, get_origin
 
 from vrspam._utils.choices import LossName, PenaltyName, Selection
 from vrspam._utils.messages import Parameter, WordedError
@@ -98,7 +97,7 @@ def positive_number(value: float | None) -> str | None:
     return None if value is None or 0.0 < value < float("inf") else "must be a positive number"
 
 
-def some_names(value: Any) -> str | None:
+def _names(value: Any) -> str | None:
     return "must be names of columns, not one text" if isinstance(value, str) else None
 
 
@@ -126,13 +125,31 @@ def _features(value: Any) -> str | None:
 
 
 def _format(value: str | None) -> str | None:
+    if value is None:
+        return None
     from vrspam.data.readers import READERS
 
-    return None if value is None or value in READERS else f"is not known; give {in_words(READERS)}"
+    return None if value in READERS else f"is not known; give {in_words(READERS)}"
 
 
 def _delimiter(value: str | None) -> str | None:
     return None if value is None or len(value.encode()) == 1 else "is neither one ASCII character nor tab"
+
+
+def _silent(stage: str) -> None:
+    return None
+
+
+def option(default: Any, panel: str | None, help: str, **more: Any) -> Any:
+    """A field of a plan with its default and what `Option` holds."""
+    return field(default=default, metadata={"option": Option(panel, help, **more)})
+
+
+def columns(panel: str, help: str, typed: str = "") -> Any:
+    """An option that names columns."""
+    return option(
+        (), panel, help, typed=typed, check=_names, read=read_names, metavar="<names>", kind="sequence of str"
+    )
 
 
 def in_words(names: Any) -> str:
@@ -163,191 +180,127 @@ class TrainPlan:
     vrspam._utils.messages.WordedError: n_splits=1 must be at least 2
     """
 
-    target: Annotated[
-        str | None, Option(DATA, "The column that holds the labels (not for LIBSVM).", metavar="<column>")
-    ] = None
-    positive: Annotated[
-        str | None, Option(DATA, "The label to rank above all others; by default the larger of two.", metavar="<label>")
-    ] = None
-    drop: Annotated[
-        Sequence[str],
-        Option(
-            DATA,
-            "Columns to leave out.",
-            typed='Commas separate names, as in age,"height, cm".',
-            check=some_names,
-            read=read_names,
-        ),
-    ] = ()
-    include: Annotated[
-        Sequence[str],
-        Option(DATA, "Columns to keep although they look like identifiers.", check=some_names, read=read_names),
-    ] = ()
-    categorical: Annotated[
-        Sequence[str], Option(DATA, "Columns of numbers to treat as categories.", check=some_names, read=read_names)
-    ] = ()
-    max_categories: Annotated[
-        int, Option(DATA, "Most categories of a text column: rarer ones count as one.", check=at_least(2))
-    ] = 1000
-    dates: Annotated[
-        Literal["features", "drop"],
-        Option(DATA, "features: dates become a position in time, month, weekday, hour; drop: they are left out."),
-    ] = "features"
-    weights: Annotated[
-        str | None, Option(DATA, "A column of weights: how much each row counts.", metavar="<column>")
-    ] = None
-    features: Annotated[
-        Any,
-        Option(
-            MODEL,
-            "linear: straight lines; additive: a curve for each column; kernel: curves and interactions; trees: random "
-            "trees; auto: a blend of all. By default auto, but linear with {streaming} or {l1}, and for more than "
-            "1,000 features.",
-            check=_features,
-            kind='{"linear", "additive", "kernel", "trees", "auto"} or a map of `vrspam.features`',
-        ),
-    ] = None
-    l1: Annotated[
-        str | Sequence[float],
-        Option(
-            MODEL,
-            "Candidates for the penalty that leaves features out; auto tries six.",
-            typed="Commas separate numbers.",
-            in_python="They are for standardised features.",
-            check=_l1,
-            read=read_numbers,
-            metavar="<numbers>",
-            kind='"auto" or sequence of numbers',
-        ),
-    ] = (0.0,)
-    penalty: Annotated[
-        PenaltyName,
-        Option(
-            MODEL,
-            "elasticnet, or mcp or scad, which leave features out without shrinking the others and need {l1} above 0.",
-            in_python="See docs/penalties.md.",
-        ),
-    ] = "elasticnet"
-    loss: Annotated[
-        LossName,
-        Option(
-            MODEL,
-            "What a pair of rows costs: squared, or squared_hinge, which ignores pairs ranked right by more than the "
-            "margin (not with {streaming}).",
-        ),
-    ] = "squared"
-    max_fpr: Annotated[
-        float | None,
-        Option(
-            MODEL,
-            "The part of the ROC curve that matters: up to this false-positive rate.",
-            in_python="The model is chosen by the AUC of this part, which is recorded beside the AUC.",
-            check=share_or_all,
-            kind="float in (0, 1]",
-        ),
-    ] = None
-    calibration: Annotated[
-        Literal["sigmoid", "isotonic", "none"],
-        Option(MODEL, "How scores become probabilities: sigmoid, isotonic (for thousands of rows) or none."),
-    ] = "sigmoid"
-    private: Annotated[
-        bool,
-        Option(
-            MODEL,
-            "Hold no row of the table in the model file: interactions then rank a little worse.",
-            in_python="Landmarks of kernels are drawn column by column, and there is no fingerprint.",
-            only="train",
-        ),
-    ] = False
-    fingerprint: Annotated[
-        bool,
-        Option(
-            MODEL,
-            "Keep hashes of at most 1,000 training rows in the model, by which evaluate knows the training file.",
-            in_python="They are salted.",
-            flags=("--no-fingerprint",),
-            only="train",
-        ),
-    ] = True
-    n_splits: Annotated[
-        int, Option(FOLDS, "Number of folds of the cross-validation.", check=at_least(2), flags=("--folds",))
-    ] = 5
-    groups: Annotated[
-        str | None,
-        Option(
-            FOLDS,
-            "A column of groups that folds keep together, such as the patient of repeated visits.",
-            metavar="<column>",
-        ),
-    ] = None
-    time: Annotated[
-        str | None,
-        Option(
-            FOLDS,
-            "A column of times: each fold is trained on earlier rows and tested on later ones.",
-            metavar="<column>",
-        ),
-    ] = None
-    selection: Annotated[
-        Selection,
-        Option(
-            FOLDS,
-            "What the folds decide: best, one-standard-error (the simplest model that is about as good), blend, or "
-            "auto: a blend of several kinds of features, else the best.",
-        ),
-    ] = "auto"
-    n_jobs: Annotated[
-        int | None,
-        Option(
-            FOLDS,
-            "Folds computed at the same time; -1: one on each core. By default one on each core that memory allows, "
-            "but one by one up to 5,000 rows and beyond 1,000 features.",
-            check=_jobs,
-            flags=("--jobs",),
-        ),
-    ] = None
-    random_state: Annotated[int, Option(FOLDS, "Seed that draws the folds.", check=at_least(0), flags=("--seed",))] = 0
-    streaming: Annotated[bool, Option(FILE, "For files larger than memory: read in blocks, several times.")] = False
-    format: Annotated[
-        str | None,
-        Option(
-            FILE,
-            "Such as csv or parquet; by default told from the name of the file, else from its first bytes.",
-            check=_format,
-            metavar="<name>",
-        ),
-    ] = None
-    delimiter: Annotated[
-        str | None,
-        Option(
-            FILE,
-            "Between the fields of CSV: one character, or tab; by default found in the header line.",
-            check=_delimiter,
-            read=lambda text: {"tab": "\t", "\\t": "\t"}.get(text, text),
-            metavar="<char>",
-        ),
-    ] = None
-    encoding: Annotated[
-        str | None,
-        Option(
-            FILE,
-            "Of CSV: utf-8, windows-1252, latin-1, utf-16 or another; by default told from the bytes.",
-            metavar="<name>",
-        ),
-    ] = None
-    zero_based: Annotated[
-        bool | None,
-        Option(
-            FILE,
-            "Where indices of LIBSVM start; by default at 1, or as in training.",
-            flags=("--zero-based/--one-based",),
-        ),
-    ] = None
-    skip_errors: Annotated[bool, Option(FILE, "Leave out broken lines, and say how many.")] = False
-    progress: Annotated[bool, Option(None, "Show a progress line.")] = False
-    say: Annotated[Callable[[str], None], Option(None, "Is told each stage as it begins.", kind="callable")] = (
-        lambda stage: None
+    target: str | None = option(None, DATA, "The column that holds the labels (not for LIBSVM).", metavar="<column>")
+    positive: str | None = option(
+        None, DATA, "The label to rank above all others; by default the larger of two.", metavar="<label>"
     )
+    drop: Sequence[str] = columns(DATA, "Columns to leave out.", 'Commas separate names, as in age,"height, cm".')
+    include: Sequence[str] = columns(DATA, "Columns to keep although they look like identifiers.")
+    categorical: Sequence[str] = columns(DATA, "Columns of numbers to treat as categories.")
+    max_categories: int = option(
+        1000, DATA, "Most categories of a text column: rarer ones count as one.", check=at_least(2)
+    )
+    dates: Literal["features", "drop"] = option(
+        "features", DATA, "features: dates become a position in time, month, weekday, hour; drop: they are left out."
+    )
+    weights: str | None = option(None, DATA, "A column of weights: how much each row counts.", metavar="<column>")
+    features: Any = option(
+        None,
+        MODEL,
+        "linear: straight lines; additive: a curve for each column; kernel: curves and interactions; trees: random "
+        "trees; auto: a blend of all. By default auto, but linear with {streaming} or {l1}, and for more than "
+        "1,000 features.",
+        check=_features,
+        kind='{"linear", "additive", "kernel", "trees", "auto"} or a map of `vrspam.features`',
+    )
+    l1: str | Sequence[float] = option(
+        (0.0,),
+        MODEL,
+        "Candidates for the penalty that leaves features out; auto tries six.",
+        typed="Commas separate numbers.",
+        in_python="They are for standardised features.",
+        check=_l1,
+        read=read_numbers,
+        metavar="<numbers>",
+        kind='"auto" or sequence of numbers',
+    )
+    penalty: PenaltyName = option(
+        "elasticnet",
+        MODEL,
+        "elasticnet, or mcp or scad, which leave features out without shrinking the others and need {l1} above 0.",
+        in_python="See docs/penalties.md.",
+    )
+    loss: LossName = option(
+        "squared",
+        MODEL,
+        "What a pair of rows costs: squared, or squared_hinge, which ignores pairs ranked right by more than the "
+        "margin (not with {streaming}).",
+    )
+    max_fpr: float | None = option(
+        None,
+        MODEL,
+        "The part of the ROC curve that matters: up to this false-positive rate.",
+        in_python="The model is chosen by the AUC of this part, which is recorded beside the AUC.",
+        check=share_or_all,
+        kind="float in (0, 1]",
+    )
+    calibration: Literal["sigmoid", "isotonic", "none"] = option(
+        "sigmoid", MODEL, "How scores become probabilities: sigmoid, isotonic (for thousands of rows) or none."
+    )
+    private: bool = option(
+        False,
+        MODEL,
+        "Hold no row of the table in the model file: interactions then rank a little worse.",
+        in_python="Landmarks of kernels are drawn column by column, and there is no fingerprint.",
+        only="train",
+    )
+    fingerprint: bool = option(
+        True,
+        MODEL,
+        "Keep hashes of at most 1,000 training rows in the model, by which evaluate knows the training file.",
+        in_python="They are salted.",
+        flags=("--no-fingerprint",),
+        only="train",
+    )
+    n_splits: int = option(5, FOLDS, "Number of folds of the cross-validation.", check=at_least(2), flags=("--folds",))
+    groups: str | None = option(
+        None, FOLDS, "A column of groups that folds keep together, such as patients.", metavar="<column>"
+    )
+    time: str | None = option(
+        None,
+        FOLDS,
+        "A column of times: each fold trains on earlier rows and tests on later ones.",
+        metavar="<column>",
+    )
+    selection: Selection = option(
+        "auto",
+        FOLDS,
+        "What the folds decide: best, one-standard-error (the simplest model that is about as good), blend, or "
+        "auto: a blend of several kinds of features, else the best.",
+    )
+    n_jobs: int | None = option(
+        None,
+        FOLDS,
+        "Folds computed at the same time; -1: one on each core. By default one on each core that memory allows, "
+        "but one by one up to 5,000 rows and beyond 1,000 features.",
+        check=_jobs,
+        flags=("--jobs",),
+    )
+    random_state: int = option(0, FOLDS, "Seed that draws the folds.", check=at_least(0), flags=("--seed",))
+    streaming: bool = option(False, FILE, "For files larger than memory: read in blocks, several times.")
+    format: str | None = option(
+        None, FILE, "Such as csv or parquet; by default told from the name, else from the first bytes.", check=_format
+    )
+    delimiter: str | None = option(
+        None,
+        FILE,
+        "Between the fields of CSV: one character, or tab; by default found in the header line.",
+        check=_delimiter,
+        read=lambda text: {"tab": "\t", "\\t": "\t"}.get(text, text),
+        metavar="<char>",
+    )
+    encoding: str | None = option(
+        None, FILE, "Of CSV: utf-8, windows-1252, latin-1, utf-16 or another; by default told from the bytes."
+    )
+    zero_based: bool | None = option(
+        None,
+        FILE,
+        "Where indices of LIBSVM start; by default at 1, or as in training.",
+        flags=("--zero-based/--one-based",),
+    )
+    skip_errors: bool = option(False, FILE, "Leave out broken lines, and say how many.")
+    progress: bool = option(False, None, "Show a progress line.")
+    say: Callable[[str], None] = option(_silent, None, "Is told each stage as it begins.", kind="callable")
 
     def __post_init__(self) -> None:
         for one in fields(self):
@@ -408,44 +361,31 @@ class TrainPlan:
 class ReportPlan(TrainPlan):
     """What `vrspam.tool.make_report` is asked for."""
 
-    by: Annotated[
-        Sequence[str],
-        Option(
-            PAGE,
-            "Columns whose levels the report looks at one by one.",
-            typed="Commas separate them: sex,clinic.",
-            check=some_names,
-            read=read_names,
-        ),
-    ] = ()
-    rows: Annotated[
-        int,
-        Option(
-            PAGE,
-            "Rows to explain beside the highest, the lowest and the most wrong; 0 shows no row at all.",
-            check=at_least(0),
-        ),
-    ] = 10
-    cost_ratio: Annotated[
-        float | None,
-        Option(
-            PAGE,
-            "How many false alarms are as bad as one missed positive; gives the threshold of least cost.",
-            check=positive_number,
-            flags=("--cost-ratio", "--cost"),
-            metavar="<ratio>",
-        ),
-    ] = None
-    holdout: Annotated[
-        float | None,
-        Option(
-            FOLDS,
-            "Keep this share of the rows from the training, and score them alone; by default the folds score all rows.",
-            check=share,
-            kind="float in (0, 1)",
-            only="report",
-        ),
-    ] = None
+    by: Sequence[str] = columns(
+        PAGE, "Columns whose levels the report looks at one by one.", "Commas separate them: sex,clinic."
+    )
+    rows: int = option(
+        10,
+        PAGE,
+        "Rows to explain beside the highest, the lowest and the most wrong; 0 shows no row at all.",
+        check=at_least(0),
+    )
+    cost_ratio: float | None = option(
+        None,
+        PAGE,
+        "How many false alarms are as bad as one missed positive; gives the threshold of least cost.",
+        check=positive_number,
+        flags=("--cost-ratio", "--cost"),
+        metavar="<ratio>",
+    )
+    holdout: float | None = option(
+        None,
+        FOLDS,
+        "Keep this share of the rows from the training, and score them alone; by default the folds score all rows.",
+        check=share,
+        kind="float in (0, 1)",
+        only="report",
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -506,8 +446,7 @@ OPTIONS: dict[str, "Field[Any]"] = {one.name: one for one in fields(ReportPlan)}
 
 def declared(name: str) -> tuple[Any, Option]:
     """The type of an option, and how it is shown and checked."""
-    kind, shown = get_args(OPTIONS[name].type)
-    return kind, shown
+    return OPTIONS[name].type, OPTIONS[name].metadata["option"]
 
 
 def flag_of(name: str) -> str:
@@ -527,16 +466,13 @@ def quoted(value: Any) -> str:
 def _in_python(name: str) -> list[str]:
     """The lines of an option in a docstring."""
     (kind, shown), default = declared(name), OPTIONS[name].default
+    words = shown.kind or (get_args(kind) or (kind,))[0]  # of str | None the first
     if get_origin(kind) is Literal:
         words = f"{{{', '.join(map(quoted, get_args(kind)))}}}"
-    elif get_origin(kind) is UnionType:
-        words = get_args(kind)[0].__name__
-    else:
-        words = kind.__name__ if isinstance(kind, type) else "sequence of str"
-    if default is None or default == () or callable(default):
-        words = f"{shown.kind or words}, optional"
-    else:
-        words = f"{shown.kind or words}, default={quoted(default)}"
+    elif isinstance(words, type):
+        words = words.__name__
+    optional = default is None or default == () or callable(default)
+    words = f"{words}, optional" if optional else f"{words}, default={quoted(default)}"
     text = shown.help.format_map({name: f"`{name}`" for name in OPTIONS})
     return [f"{name} : {words}", *(f"    {line}" for line in wrap(f"{text} {shown.in_python}", 112))]
 

@@ -360,19 +360,7 @@ def subgroups(
     probabilities: np.ndarray | None = None,
     weights: np.ndarray | None = None,
 ) -> tuple[Subgroup, ...]:
-    """All levels of some columns, with what the tests say.
-
-    Parameters
-    ----------
-    columns : mapping of str to arrays of n values
-    positive : boolean array of n
-    scores, probabilities, weights : arrays of n numbers
-        `scores` and `probabilities` are by models that have not seen the row.
-
-    Returns
-    -------
-    tuple of Subgroup
-    """
+    """All levels of some columns, with what the tests say; scores are by models that have not seen the row."""
     whole = roc_auc_ci(positive, scores, sample_weight=weights).auc
     found, auc_ps, calibration_ps = [], [], []
     for column, values in columns.items():
@@ -497,25 +485,9 @@ def single_rows(
     more: int,
     names: Sequence[np.ndarray] = (),
 ) -> tuple[SingleRow, ...]:
-    """Explain some rows of a table in memory.
+    """Explain the highest, the lowest, the most wrong and some `more` rows; their scores are those of `held_out`.
 
-    Parameters
-    ----------
-    model : Model
-    opened : OpenedTable
-    held_out : HeldOut
-        Rows with scores of models that have not seen them; `places` says which rows of the table they are.
-    probabilities : array, optional
-        Of these rows.
-    more : int
-        How many rows to show beside the highest, the lowest and the most wrong.
-    names : sequence of arrays
-        Values of columns that name these rows.
-
-    Returns
-    -------
-    tuple of SingleRow
-        Empty where the model cannot say what its columns add.
+    `names` are the values of columns that name the rows. Empty where the model cannot say what its columns add.
     """
     assert held_out.places is not None
     no_curves = model.features is not None and (model.shapes is None or not model.shapes.whole)

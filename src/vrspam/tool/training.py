@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
 
 from vrspam import AUCClassifierCV, ClassMoments, HashFolds
 from vrspam._utils.blas import blas_threads
@@ -40,6 +40,10 @@ from vrspam.tool.table import OpenedTable, open_labelled, stack
 
 MOST_COLUMNS = 1_000  # encoded; maps of wider tables take long and seldom help
 LEAST = 4  # rows of each class: two folds of two
+OPENING = (  # options that say how the file is read
+    *("target", "positive", "drop", "include", "categorical", "max_categories", "dates", "weights", "groups", "time"),
+    *("skip_errors", "progress", "streaming", "format", "delimiter", "encoding", "zero_based"),
+)
 SMALL_ROWS = 5_000  # with fewer rows one core is enough: on a busy machine, threads would only wait for each other
 L1_SHARES = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3)  # of the least l1 that makes every coefficient 0
 SUSPECT_ROWS = 20_000  # rows of a stream in which leaking features are looked for
@@ -98,25 +102,14 @@ class Trained(NamedTuple):
 def fit_file(path: Any, plan: TrainPlan, *, holdout: float | None = None, by: Sequence[str] = ()) -> Trained:
     """Do what `train` does, and keep the rows.
 
-    Parameters
-    ----------
-    path : path, directory, pattern or list of paths
-    plan : TrainPlan
-    holdout : float in (0, 1), optional
-        Keep this share of the rows from the training (`split_off`).
-    by : sequence of str
-        Columns that a report will need; they are looked for before the model is trained.
-
-    Returns
-    -------
-    Trained
-        `opened` has all rows, those that were kept among them.
+    A share of the rows may be kept from the training (`holdout`); columns that a report will need (`by`) are looked for
+    before the model is trained.
     """
     plan.say("reading")
     kept = None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        opened = whole = _open(path, plan)
+        opened = whole = open_labelled(path, **{name: getattr(plan, name) for name in OPENING})
         opened.check_columns(by)
         if holdout is not None:
             others, kept = split_off(opened, holdout, plan.random_state)
@@ -143,29 +136,6 @@ def fit_file(path: Any, plan: TrainPlan, *, holdout: float | None = None, by: Se
     known = plan.fingerprint and not plan.private and fit.sample is not None
     fingerprint = Fingerprint.of(fit.sample, plan.random_state) if known else None
     return Trained(_model(opened, fit, notes, fingerprint), whole, fit.held_out, fit.weights, kept)
-
-
-def _open(path: Any, plan: TrainPlan) -> OpenedTable:
-    return open_labelled(
-        path,
-        plan.target,
-        plan.positive,
-        drop=plan.drop,
-        include=plan.include,
-        categorical=plan.categorical,
-        max_categories=plan.max_categories,
-        dates=plan.dates,
-        weights=plan.weights,
-        groups=plan.groups,
-        time=plan.time,
-        skip_errors=plan.skip_errors,
-        progress=plan.progress,
-        streaming=plan.streaming,
-        format=plan.format,
-        delimiter=plan.delimiter,
-        encoding=plan.encoding,
-        zero_based=plan.zero_based,
-    )
 
 
 class Fit(NamedTuple):
@@ -387,25 +357,12 @@ def stratified_folds(positive: np.ndarray, n_splits: int, seed: int) -> Stratifi
     return StratifiedKFold(min(n_splits, smaller // 2), shuffle=True, random_state=seed)
 
 
-class FixedFolds:
-    """Splits that are known, in the form of a splitter of scikit-learn."""
-
-    def __init__(self, splits: Sequence[tuple[np.ndarray, np.ndarray]]):
-        self.splits = splits
-
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        return len(self.splits)
-
-    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        yield from self.splits
-
-
 def make_folds(opened: OpenedTable, positive: np.ndarray, n_splits: int, seed: int) -> Any:
     """Folds of rows in memory: stratified, or such that groups stay together, or such that each looks forward."""
     smaller = check_size([positive.sum(), (~positive).sum()])
     if opened.groups is not None:
         folds = StratifiedGroupKFold(min(n_splits, smaller // 2), shuffle=True, random_state=seed)
-        return FixedFolds(list(folds.split(np.empty(positive.size), positive, opened.groups)))
+        return check_cv(list(folds.split(np.empty(positive.size), positive, opened.groups)))
     if opened.time is not None:
         splits = forward_folds(opened.time, positive, min(n_splits, smaller // 2))
         if len(splits) < 2:  # one fold shows neither standard errors nor bands
@@ -414,7 +371,7 @@ def make_folds(opened: OpenedTable, positive: np.ndarray, n_splits: int, seed: i
                 "or leave it out",
                 time=Parameter("time"),
             )
-        return FixedFolds(splits)
+        return check_cv(splits)
     return stratified_folds(positive, n_splits, seed)
 
 
@@ -477,33 +434,15 @@ def fold_auc_ci(
     max_fpr: float | None = None,
     weights: np.ndarray | None = None,
 ) -> AUCInterval:
-    """Mean AUC, or partial AUC, of the folds with an interval from DeLong's standard error of each.
+    """Mean AUC, or partial AUC up to `max_fpr`, of the folds with an interval from DeLong's standard error of each.
 
-    Rows are compared within their fold only, because other folds were scored by other models. The held-out rows of
-    different folds are independent, so squared errors add:  se = √(Σ se_k²)/K; the interval is symmetric on the
-    logit scale, as in `vrspam.metrics.roc_auc_ci`. The models share training rows, which this does not see: the
-    interval says how well these folds were ranked, and is a little short for a model trained on other rows.
+    Rows are compared within their fold only, because other folds were scored by other models; folds with fewer than two
+    rows of a class are left out. The held-out rows of different folds are independent, so squared errors add:
+    se = √(Σ se_k²)/K; the interval is symmetric on the logit scale, as in `vrspam.metrics.roc_auc_ci`. If the folds
+    give no standard error of a partial AUC, the bounds are the means of their bounds. The models share training rows,
+    which this does not see: the interval says how well these folds were ranked, and is a little short for a model
+    trained on other rows. Weights of the rows do not go with `max_fpr`.
 
-    Parameters
-    ----------
-    positive : boolean array of n
-    scores : array of n
-        Each from a model that has not seen the row.
-    fold : array of n integers
-        Folds with fewer than two rows of a class are left out.
-    confidence : float in (0, 1)
-    max_fpr : float in (0, 1], optional
-        Of the partial AUC up to this false-positive rate. If the folds give no standard error, the bounds are the
-        means of their bounds.
-    weights : array of n numbers, optional
-        Weights of the rows, as in `vrspam.metrics.roc_auc_ci`; not with `max_fpr`.
-
-    Returns
-    -------
-    AUCInterval
-
-    Examples
-    --------
     >>> rng = np.random.default_rng(0)
     >>> positive = rng.random(1000) < 0.3
     >>> interval = fold_auc_ci(positive, rng.standard_normal(1000) + positive, rng.integers(0, 5, 1000))
