@@ -403,13 +403,13 @@ def test_report_for_scripts(folder, capsys):
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        (["--holdout", "1.5"], "--holdout 1.5 is not between 0 and 1"),
+        (["--holdout", "1.5"], "--holdout 1.5 must be between 0 and 1"),
         (["--holdout", "0.3", "--streaming"], "--streaming holds no rows in memory"),
         (["--holdout", "0.999"], "at least 4 are needed: give another share"),
         (["--by", "sexe"], "has no column 'sexe' (did you mean 'sex'?)"),
         (["--by", "out <come>"], "holds the labels: name another with --by"),
         (["--by", "sex", "--streaming"], "--by sex needs the named columns of a table in memory"),
-        (["--cost", "-1"], "-1 is not a positive number"),
+        (["--cost", "-1"], "--cost-ratio -1.0 must be a positive number"),
     ],
 )
 def test_what_is_refused(folder, capsys, more, words):

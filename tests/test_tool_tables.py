@@ -334,7 +334,7 @@ def test_folds_look_forward(visits):
         (["--weights", "sick"], "holds the labels: name another with --weights"),
         (["--groups", "nobody"], "has no column 'nobody'"),
         (["--groups", "patient", "--drop", "patient"], "is left out by --drop and named by --groups"),
-        (["--selection", "worst"], "'worst' is none of auto, best, one-standard-error, blend"),
+        (["--selection", "worst"], "--selection worst is not known; give auto, best, one-standard-error or blend"),
         (["--encoding", "klingon"], "--encoding klingon is not known"),
     ],
 )
