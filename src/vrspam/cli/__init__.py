@@ -8,6 +8,8 @@ import sys
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; return the exit code."""
+    if arguments is None:
+        gc.set_threshold(100_000, 50, 50)  # a short process: nearly all that it makes are modules, which are no garbage
     try:
         import rich.console  # noqa: F401 (the commands need it: said here if it is missing)
 
