@@ -301,7 +301,7 @@ class SquaredPairLoss:
     matrix_on_device : array of shape (d, d), optional
         `matrix` once more, on the device where the rows lie.
     exclusive : Exclusive, optional
-        Columns that are the indicators of one category, where they are known: `vrspam.solvers.exclusive` eliminates
+        Columns that are the indicators of one category, where they are known: `vrspam.solvers.gram` eliminates
         them.
 
     Examples

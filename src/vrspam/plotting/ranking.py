@@ -11,7 +11,7 @@ from sklearn.metrics import precision_recall_curve, roc_curve
 
 from vrspam.metrics import roc_auc, roc_auc_ci
 from vrspam.metrics.partial import check_max_fpr
-from vrspam.metrics.reliability import group_by_probability
+from vrspam.metrics.thresholds import group_by_probability
 from vrspam.plotting.scored import Scores, labelled_probabilities, labelled_scores
 from vrspam.plotting.style import DASHES, GREY, add_legend, axes_or_new, colours, legend_texts
 from vrspam.plotting.texts import axes_points, fit_labels, font_points, wrap_distinct

@@ -17,9 +17,8 @@ from vrspam.solvers.base import EpochSolver, Solution, Solver, State
 from vrspam.solvers.dual import DualRidge
 from vrspam.solvers.gram import Cholesky, GramDescent
 from vrspam.solvers.newton import PairNewton
-from vrspam.solvers.partial import EdgeWeights
 from vrspam.solvers.products import ColumnDescent, ConjugateGradient
-from vrspam.solvers.proximal_newton import PairProximalNewton
+from vrspam.solvers.proximal_newton import EdgeWeights, PairProximalNewton
 from vrspam.solvers.smooth import ProximalGradient, TruncatedNewton
 
 __all__ = ["EpochSolver", "Solution", "Solver", "State", "choose_solver", "exact_solvers", "solve"]

@@ -22,8 +22,7 @@ import numpy as np
 from scipy import linalg
 
 from vrspam.objective import Objective
-from vrspam.objective.sorted_pairs import SortedPairs
-from vrspam.objective.squared_hinge import SquaredHingeLoss
+from vrspam.objective.hinge import SortedPairs, SquaredHingeLoss
 from vrspam.solvers.base import EpochSolver, Solution, State, run, target_gap
 from vrspam.solvers.gram import NOT_RIDGE
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import linalg
 
-from vrspam._utils.arrays import padded
+from vrspam._utils.array_api import padded
 from vrspam._utils.blas import blas_threads
 from vrspam.moments import ClassMoments
 from vrspam.objective import ElasticNet, Objective, SquaredPairLoss

@@ -22,7 +22,7 @@ from vrspam.solvers import exact_solvers, solve
 from vrspam.solvers.base import Solver
 from vrspam.solvers.dual import DualRidge
 from vrspam.solvers.gram import EIGEN_MIN_POINTS, RidgePath
-from vrspam.solvers.shifted import ShiftedConjugateGradient
+from vrspam.solvers.products import ShiftedConjugateGradient
 
 
 class GridSolution(NamedTuple):

@@ -12,8 +12,8 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from vrspam._utils.columns import LARGEST_EXACT
 from vrspam._utils.messages import Parameter, WordedText
+from vrspam._utils.validation import LARGEST_EXACT
 from vrspam.data import DataError, Schema
 from vrspam.data.errors import no_column
 from vrspam.data.first_pass import Label, Means

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import roc_curve
 
-from vrspam.metrics.reliability import group_by_probability
+from vrspam.metrics.thresholds import group_by_probability
 
 BINS = 10
 

@@ -28,7 +28,7 @@ from vrspam.features.landmarks import LandmarkFeatures
 from vrspam.features.mapped import MAX_FEATURES, is_plain, kind_of_map, named_maps
 from vrspam.metrics import AUCInterval, logit_interval, partial_auc_ci, roc_auc_ci
 from vrspam.model_selection.held_out import HeldOut
-from vrspam.moments.spread import spread
+from vrspam.moments.class_moments import spread
 from vrspam.solvers import choose_solver
 from vrspam.tool import data_checks
 from vrspam.tool.curves import shapes_of
