@@ -404,7 +404,7 @@ def test_report_for_scripts(folder, capsys):
     ("more", "words"),
     [
         (["--holdout", "1.5"], "--holdout 1.5 must be between 0 and 1"),
-        (["--holdout", "0.3", "--streaming"], "--streaming holds no rows in memory"),
+        (["--holdout", "0.3", "--streaming"], "--streaming and --holdout cannot be combined: a stream holds no rows"),
         (["--holdout", "0.999"], "at least 4 are needed: give another share"),
         (["--by", "sexe"], "has no column 'sexe' (did you mean 'sex'?)"),
         (["--by", "out <come>"], "holds the labels: name another with --by"),

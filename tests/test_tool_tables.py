@@ -326,10 +326,13 @@ def test_folds_look_forward(visits):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--groups", "patient", "--streaming"], "--streaming draws the folds from the content of each row"),
-        (["--time", "day", "--streaming"], "without --time: leave one of them out"),
+        (
+            ["--groups", "patient", "--streaming"],
+            "cannot be combined: a stream draws its folds from the rows alone",
+        ),
+        (["--time", "day", "--streaming"], "--streaming and --time cannot be combined"),
         (["--time", "day", "--groups", "patient"], "--time and --groups cannot be combined"),
-        (["--weights", "weight", "--max-fpr", "0.1"], "not with --weights"),
+        (["--weights", "weight", "--max-fpr", "0.1"], "--max-fpr and --weights cannot be combined"),
         (["--weights", "day"], "holds text that is not numbers"),
         (["--weights", "sick"], "holds the labels: name another with --weights"),
         (["--groups", "nobody"], "has no column 'nobody'"),

@@ -316,7 +316,7 @@ def _describe_report(report: DemoReport) -> None:
     expected = report.found.expected
     tell(
         f"{report.table.name}: {report.found.evaluation.n:,} breast tumours that come with scikit-learn, 30 "
-        f"measurements of each. The model learns which are {POSITIVE}; each is judged by a model that has not seen it.",
+        f"measurements of each. The model learns which are {POSITIVE}; each is scored by a model that has not seen it.",
         INDENT,
     )
     interval = f"95 % interval {expected.low:.4f} to {expected.high:.4f}"

@@ -92,7 +92,7 @@ def _describe(found: Report, html: Path) -> None:
     how = "kept from the training" if found.folds is None else f"{found.folds} folds"
     say(f"AUC      {expected.auc:.4f}, 95 % interval {expected.low:.4f} to {expected.high:.4f}")
     say(f"         {expected.remark}")
-    say(f"judged   {evaluation.n:,} rows ({how}), of which {evaluation.positives:,} positive ({share:.2%})")
+    say(f"scored   {evaluation.n:,} rows ({how}), of which {evaluation.positives:,} positive ({share:.2%})")
     for group in found.groups:
         if group.ranked_differently or group.predicted_wrongly:
             say(f"group    {group.column} = {group.name} differs from the other rows by more than noise")

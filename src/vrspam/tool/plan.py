@@ -305,49 +305,20 @@ class TrainPlan:
     def __post_init__(self) -> None:
         for one in fields(self):
             check_option(one.name, getattr(self, one.name))
-        self._check_penalty()
-        self._check_streaming()
-        check_weights(self.weights, self.max_fpr)
-        if self.groups and self.time:
-            raise WordedError(
-                "{time} and {groups} cannot be combined: time-ordered folds would split groups",
-                time=Parameter("time"),
-                groups=Parameter("groups"),
-            )
-
-    def _check_penalty(self) -> None:
-        """Refuse l1 = 0 where that is the strength of the penalty."""
         if self.penalty != "elasticnet" and not isinstance(self.l1, str) and not all(value > 0.0 for value in self.l1):
-            raise WordedError(
-                "{given} needs positive numbers for l1, its strength: give {fix}, or numbers above 0",
-                given=Parameter("penalty", self.penalty),
-                fix=Parameter("l1", "auto"),
-            )
-
-    def _check_streaming(self) -> None:
-        """Refuse what needs all rows for a file that is read in blocks."""
-        if not self.streaming:
-            return
-        streaming = Parameter("streaming", True)
-        if not (self.features is None or (isinstance(self.features, str) and self.features == "linear")):
-            raise WordedError(
-                "{streaming} trains straight lines only: leave {features} out",
-                streaming=streaming,
-                features=Parameter("features"),
-            )
-        if self.loss != "squared":
-            raise WordedError(
-                "{streaming} keeps sums of the rows, and {loss} needs the rows themselves: leave one of them out",
-                streaming=streaming,
-                loss=Parameter("loss", self.loss),
-            )
+            words = "{penalty} needs positive numbers for l1, its strength: give {l1}, or numbers above 0"
+            raise error_about(words, penalty=self.penalty, l1="auto")
+        if self.streaming and self.features not in (None, "linear"):
+            words = "{streaming} trains straight lines only: leave {features} out"
+            raise error_about(words, streaming=True, features=None)
+        if self.groups and self.time:
+            raise conflict("time-ordered folds would split groups", time=None, groups=None)
+        if self.streaming and self.loss != "squared":
+            raise conflict("this loss needs all rows in memory", streaming=True, loss=self.loss)
         for name in ("groups", "time"):
-            if getattr(self, name):
-                raise WordedError(
-                    "{streaming} draws the folds from the content of each row, without {option}: leave one of them out",
-                    streaming=streaming,
-                    option=Parameter(name),
-                )
+            if self.streaming and getattr(self, name):
+                raise conflict("a stream draws its folds from the rows alone", streaming=True, **{name: None})
+        check_weights(self.weights, self.max_fpr)
 
     @classmethod
     def of(cls, target: str | None, positive: str | None, plan: "TrainPlan | None", given: dict[str, Any]) -> Self:
@@ -390,11 +361,17 @@ class ReportPlan(TrainPlan):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.streaming and self.holdout is not None:
-            raise WordedError(
-                "{streaming} holds no rows in memory that {holdout} could keep: leave one of them out",
-                streaming=Parameter("streaming", True),
-                holdout=Parameter("holdout"),
-            )
+            raise conflict("a stream holds no rows in memory", streaming=True, holdout=None)
+
+
+def error_about(words: str, **parameters: Any) -> WordedError:
+    """An error whose words name parameters, each with the value that matters, or None."""
+    return WordedError(words, **{name: Parameter(name, value) for name, value in parameters.items()})
+
+
+def conflict(why: str, **parameters: Any) -> WordedError:
+    """The error that options cannot be combined."""
+    return error_about(f"{' and '.join(f'{{{name}}}' for name in parameters)} cannot be combined: {why}", **parameters)
 
 
 def check_option(name: str, value: Any) -> None:
@@ -414,11 +391,7 @@ def refuse(name: str, value: Any, wrong: str | None) -> None:
 def check_weights(weights: Any, max_fpr: float | None) -> None:
     """Refuse weights of rows with a partial AUC."""
     if weights is not None and max_fpr is not None:
-        raise WordedError(
-            "{max_fpr} has an interval for rows that count alike, not with {weights}: leave one of them out",
-            max_fpr=Parameter("max_fpr"),
-            weights=Parameter("weights"),
-        )
+        raise conflict("the interval of a partial AUC is for rows of equal weight", max_fpr=None, weights=None)
 
 
 def check_measures(
