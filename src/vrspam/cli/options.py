@@ -220,8 +220,8 @@ def _place(parameter: inspect.Parameter) -> int:
 def _parameter(name: str, panels: Sequence[str]) -> inspect.Parameter:
     """An option of the plan as typer takes it; what is neither a number nor a flag is text that the plan reads."""
     (kind, shown), default = plan.declared(name), plan.OPTIONS[name].default
-    numbers = {int: int, float: float, int | None: int | None, float | None: float | None}
-    flag = kind is bool or kind == bool | None
+    flag = kind in (bool, bool | None)
+    is_text = not (flag or kind in (int, float, int | None, float | None))
     text = shown.help.format_map({other: plan.flag_of(other) for other in plan.OPTIONS})
     if kind is bool and default:
         text, default = f"Do not {text[0].lower()}{text[1:]}", False
@@ -230,12 +230,11 @@ def _parameter(name: str, panels: Sequence[str]) -> inspect.Parameter:
     option = typer.Option(
         *(shown.flags or (plan.flag_of(name),)),
         help=f"{text} {shown.typed}".strip(),
-        metavar="" if flag else shown.metavar or (None if kind in numbers else "<name>"),
+        metavar="" if flag else shown.metavar or ("<name>" if is_text else None),
         rich_help_panel=shown.panel if shown.panel in panels else None,
         show_default=default is not None and not flag,
     )
-    typed = bool | None if kind == bool | None else bool if flag else numbers.get(kind, str | None)
-    annotation = Annotated[typed, option]  # type: ignore[valid-type]
+    annotation = Annotated[str | None if is_text else kind, option]
     return inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=annotation)
 
 
