@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vrspam._utils.collector import without_collector
 from vrspam._utils.messages import require
 from vrspam.cli import options
-from vrspam.cli.options import err, print_json, say, warn, warnings_as_lines
-from vrspam.cli.tables import show_facts, show_table, tell
+from vrspam.cli.options import (
+    READING,
+    err,
+    print_json,
+    say,
+    show_facts,
+    show_table,
+    tell,
+    warn,
+    warnings_as_lines,
+    with_options,
+)
+from vrspam.tool.plan import check_measures
 
 if TYPE_CHECKING:
     from vrspam.metrics import DeLongTest
@@ -20,28 +30,17 @@ if TYPE_CHECKING:
     from vrspam.tool.evaluation import Evaluation
 
 
-def register(app: typer.Typer) -> None:
-    app.command("evaluate")(evaluate)
-    app.command("compare")(compare)
-
-
+@with_options("cost_ratio", "max_fpr", "weights", *READING, "skip_errors")
 def evaluate(
     model: options.ModelFile,
     data: options.Data,
     html: options.HtmlOut = None,
     confidence: options.Confidence = 0.95,
-    cost_ratio: options.CostRatio = None,
     recall: Annotated[
         float, typer.Option(help="Adds the highest threshold that finds this share of the positives.")
     ] = 0.9,
-    max_fpr: options.MaxFpr = None,
-    weights: options.Weights = None,
-    format: options.FileFormat = None,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = None,
-    zero_based: options.ZeroBased = None,
-    skip_errors: options.SkipErrors = False,
     as_json: options.AsJson = False,
+    **given: Any,
 ) -> None:
     """Measure how good a model is on labelled rows: AUC with its interval, curves, thresholds, lift, calibration.
 
@@ -54,33 +53,18 @@ def evaluate(
     Example:  vrspam evaluate patients.json new-patients.csv --max-fpr 0.1
     """
     require("data", "pyarrow")
-    options.check_share("--confidence", confidence)
-    if not 0.0 < recall <= 1.0:
-        raise typer.BadParameter(f"{recall:g} is not above 0 and at most 1", param_hint="--recall")
-    options.check_positive("--cost-ratio", cost_ratio)
-    options.check_max_fpr(max_fpr)
-    if weights is not None and max_fpr is not None:
-        raise typer.BadParameter("there is no interval of a partial AUC with --weights", param_hint="--max-fpr")
-    read = {"format": format, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
+    reading = options.read_options(given)
+    measures = {name: reading.pop(name) for name in ("cost_ratio", "max_fpr")}
+    measures |= {"confidence": confidence, "recall": recall}
+    with options.misuse():
+        check_measures(**measures, weights=reading["weights"])
     options.check_output("--html", html, model, data)
-    with without_collector():
-        from vrspam.tool import load_model
-        from vrspam.tool.evaluation import evaluate_file
+    from vrspam.tool import load_model
+    from vrspam.tool.evaluation import evaluate_file
 
     with warnings_as_lines():
         loaded = load_model(model)
-        found = evaluate_file(
-            loaded,
-            data,
-            weights=weights,
-            confidence=confidence,
-            cost_ratio=cost_ratio,
-            recall=recall,
-            max_fpr=max_fpr,
-            skip_errors=skip_errors,
-            progress=err.is_terminal,
-            **read,
-        )
+        found = evaluate_file(loaded, data, measures, progress=err.is_terminal, **reading)
         if html is not None:
             from vrspam.tool.pages import evaluation_page
 
@@ -89,18 +73,19 @@ def evaluate(
                 found,
                 model_name=model.name,
                 data_name=Path(data).name,
-                cost_ratio=cost_ratio,
+                cost_ratio=measures["cost_ratio"],
                 recall=recall,
                 parameter=options.as_option,
             ).write(html)
     if as_json:
         print_json({**found.flat(), "warnings": _worries(found)})
         return
-    _describe(loaded, found, cost_ratio, recall)
+    _describe(loaded, found, measures["cost_ratio"], recall)
     if html is not None:
         show_facts([("page", str(html))], 17)
 
 
+@with_options("max_fpr", *READING, "skip_errors")
 def compare(
     model_a: options.ModelFile,
     model_b: options.ModelFile,
@@ -108,13 +93,8 @@ def compare(
     picture: options.Picture = None,
     html: options.HtmlOut = None,
     confidence: options.Confidence = 0.95,
-    max_fpr: options.MaxFpr = None,
-    format: options.FileFormat = None,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = None,
-    zero_based: options.ZeroBased = None,
-    skip_errors: options.SkipErrors = False,
     as_json: options.AsJson = False,
+    **given: Any,
 ) -> None:
     """Test whether one model ranks the same rows better than another: DeLong's paired test.
 
@@ -123,21 +103,21 @@ def compare(
     Example:  vrspam compare old.json new.json new-patients.csv --picture both.png
     """
     require("data", "pyarrow")
-    options.check_share("--confidence", confidence)
-    options.check_max_fpr(max_fpr)
-    read = {"format": format, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
+    reading = options.read_options(given)
+    max_fpr = reading.pop("max_fpr")
+    with options.misuse():
+        check_measures(confidence)
     options.check_picture(picture)
     options.check_output("--picture", picture, model_a, model_b, data)
     options.check_output("--html", html, model_a, model_b, data)
     if picture is not None:
         require("plots", "matplotlib")
-    with without_collector():
-        from vrspam.tool import comparison, load_model
-        from vrspam.tool.evaluation import verdict
+    from vrspam.tool import comparison, load_model
+    from vrspam.tool.evaluation import verdict
 
     with warnings_as_lines():
         models = load_model(model_a), load_model(model_b)
-        found = comparison.compare(*models, data, confidence=confidence, skip_errors=skip_errors, **read)
+        found = comparison.compare(*models, data, confidence=confidence, **reading)
     test, positive, (a, b) = found
     name_a, name_b = model_a.name, model_b.name
     if model_a == model_b:

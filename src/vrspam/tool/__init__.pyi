@@ -7,6 +7,7 @@ from .exporting import export_model
 from .model import Model
 from .modelfile import ModelFileError, load_model, save_model
 from .pages import report_page
+from .plan import TrainPlan
 from .prediction import predict
 from .report import Report, make_report
 from .training import train
@@ -19,6 +20,7 @@ __all__ = [
     "Model",
     "ModelFileError",
     "Report",
+    "TrainPlan",
     "compare",
     "evaluate",
     "explain",

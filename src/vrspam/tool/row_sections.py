@@ -10,9 +10,7 @@ from vrspam.report.columns import bars
 from vrspam.report.numbers import decimals, percent, shorten
 from vrspam.tool.evaluation import Evaluation
 from vrspam.tool.model_sections import ShowParameter
-from vrspam.tool.report import Report
-from vrspam.tool.single_rows import KINDS, SingleRow
-from vrspam.tool.subgroups import LEAST_TO_TEST, Subgroup
+from vrspam.tool.report import KINDS, LEAST_TO_TEST, Report, SingleRow, Subgroup
 
 MOST_PARTS = 8  # columns of a single row that are shown one by one
 GROUP_TEST = (
