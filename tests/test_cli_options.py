@@ -21,10 +21,11 @@ from vrspam._utils.messages import Message, Parameter, WordedError
 from vrspam._utils.warnings import AllCoefficientsZero, CategoriesGrouped, GridEdge
 from vrspam.cli import main, options
 from vrspam.cli.app import app
-from vrspam.cli.options import as_option, in_options, parse_column_names, warnings_as_lines
+from vrspam.cli.options import as_option, in_options, warnings_as_lines
 from vrspam.data import readers
 from vrspam.tool import load_model, save_model
 from vrspam.tool.data_checks import note_of
+from vrspam.tool.plan import OPTIONS, declared, flag_of, read_names
 from vrspam.tool.training import train
 
 
@@ -90,7 +91,7 @@ def test_a_parameter_is_written_as_it_is_typed(parameter, typed):
 def test_names_of_columns_come_back_from_the_shell(names):
     option, line = shlex.split(as_option(Parameter("drop", names)))
     assert option == "--drop"
-    assert parse_column_names(line) == tuple(names)
+    assert read_names(line) == tuple(names)
 
 
 def test_every_option_of_the_table_is_one_of_the_commands():
@@ -102,8 +103,9 @@ def test_every_option_of_the_table_is_one_of_the_commands():
         for parameter in command.params
         for option in (*parameter.opts, *parameter.secondary_opts)
     }
-    written = {typed.split()[0] for typed in (*options._OPTIONS.values(), *options._VALUES.values())}
-    assert written <= there
+    written = {typed.split()[0] for typed in (*options._OTHER.values(), *options._VALUES.values())}
+    declared_ones = {flag_of(name) for name in OPTIONS if declared(name)[1].panel is not None}
+    assert written | declared_ones <= there
 
 
 def test_errors_and_warnings_name_options(capsys, monkeypatch, tmp_path):
@@ -167,11 +169,12 @@ def test_a_note_goes_through_json(noticed, options):
 
 
 def test_every_format_that_can_be_read_is_an_option(monkeypatch):
-    assert [options.parse_format(name) for name in readers.READERS] == list(readers.READERS)
-    with pytest.raises(typer.BadParameter, match="'mine' is none of csv"):
-        options.parse_format("mine")
+    given = [{"format": name} for name in readers.READERS]
+    assert [options.read_options(one) for one in given] == given
+    with pytest.raises(options.Misuse, match="--format mine is not known; give csv, "):
+        options.read_options({"format": "mine"})
     monkeypatch.setitem(readers.READERS, "mine", readers.CSVReader)
-    assert options.parse_format("mine") == "mine"
+    assert options.read_options({"format": "mine"}) == {"format": "mine"}
 
 
 @pytest.mark.parametrize(

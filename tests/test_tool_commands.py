@@ -368,7 +368,7 @@ def test_help_has_an_example(command, capsys):
         (["train", "x.csv", "--features", "magic"], "--features"),
         (
             ["train", "x.csv", "--loss", "squared_hinge", "--streaming"],
-            "--streaming keeps sums of the rows, and --loss squared_hinge needs the rows themselves",
+            "--streaming and --loss squared_hinge cannot be combined: this loss needs all rows in memory",
         ),
         (
             ["train", "x.csv", "--features", "auto", "--streaming"],

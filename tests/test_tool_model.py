@@ -30,12 +30,11 @@ from vrspam.model_selection.map_choice import choose_map
 from vrspam.report.sections import explanation_page
 from vrspam.report.words import expected_auc
 from vrspam.selection import select
-from vrspam.tool import evaluation, fitting, load_model, save_model
+from vrspam.tool import evaluation, load_model, save_model
 from vrspam.tool.data_checks import note_of
-from vrspam.tool.fitting import RowSample, fold_auc_ci
 from vrspam.tool.prediction import predict
 from vrspam.tool.table import choose_positive, open_labelled
-from vrspam.tool.training import corrected_facts
+from vrspam.tool.training import RowSample, corrected_facts, fold_auc_ci
 from vrspam.tool.training import train as train_by_default
 
 NUMBERS, TOWN, SICK = NAMES[1:4], "town", "sick"
@@ -329,7 +328,7 @@ def test_warnings_of_the_estimator_say_what_train_can_do(folder, monkeypatch, op
     def estimator(*args, **given):
         return AUCClassifierCV(*args, **{**given, **options})
 
-    monkeypatch.setattr(fitting, "AUCClassifierCV", estimator)
+    monkeypatch.setattr("vrspam.tool.training.AUCClassifierCV", estimator)
     notes = train(path, SICK, l1=[0.0, 0.01] if "max_iter" in options else [0.0]).training["warnings"]
     assert any(words in note for note in notes), notes
     assert not any(not_there in note for note in notes)

@@ -39,9 +39,7 @@ if TYPE_CHECKING:
     from vrspam.model_selection.calibration import Calibration
     from vrspam.tool.evaluation import Evaluation
     from vrspam.tool.model import Model
-    from vrspam.tool.report import Report
-    from vrspam.tool.single_rows import SingleRow
-    from vrspam.tool.subgroups import Subgroup
+    from vrspam.tool.report import Report, SingleRow, Subgroup
 
 MOST_NAMED = 30  # columns that are not used
 MOST_FEATURES = 20
@@ -350,7 +348,7 @@ def _threshold_table(evaluation: Evaluation, cost_ratio: float | None, recall: f
         for rule, found in words.describe_thresholds(evaluation, cost_ratio, recall)
     ]
     names = ["rule", "score at least", "sensitivity", "specificity", "precision", "rows called positive"]
-    return Table(names, rows, "A row is called positive if its score reaches the threshold")
+    return Table(names, rows, words.CALLED)
 
 
 # ---- the model

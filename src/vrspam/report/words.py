@@ -32,6 +32,11 @@ SENSITIVITY = (
     "Share of the positives called positive (sensitivity) when at least this share of the negatives is called "
     "negative (specificity)"
 )
+CALLED = "A row is called positive if its score reaches the threshold"
+SHARES_OF_CALLS = (
+    "Sensitivity: share of the positives that is called; specificity: share of the negatives that is not; precision: "
+    "share of the called rows that is positive; called: share of all rows."
+)
 SPREAD = "Spread: how much the column moves scores (standard deviation of what it adds)."
 ONE_DEVIATION = "One deviation: change of the score when the feature rises by one standard deviation."
 SHARE = "Share: part of the difference between the mean scores of the classes."
@@ -80,6 +85,16 @@ def describe_direction(model: Model) -> str:
     """What a high score means."""
     name = f"{model.schema.target} = " if model.schema.target else ""
     return f"A higher score means that {name}{model.positive} is more likely."
+
+
+def describe_probability(model: Model) -> str:
+    """What a probability of the model rests on."""
+    if model.calibration is None:
+        return "It is not a probability."
+    name = f"{model.schema.target} = {model.positive}" if model.schema.target else str(model.positive)
+    facts = model.training
+    share = f" ({facts['positives'] / facts['rows']:.0%})" if facts.keys() >= {"rows", "positives"} else ""
+    return f"Its probability assumes that {name} is as common as in training{share}."
 
 
 # ---- the AUC
@@ -315,6 +330,15 @@ def describe_interactions(model: Model) -> str:
     if share < 0.5:
         return "Nothing here depends on combinations of columns."
     return f"{share:.0f} % of the score comes from combinations of columns."
+
+
+def describe_rest(model: Model) -> str:
+    """What the part of the score is that no curve shows."""
+    assert model.shapes is not None
+    what = (
+        "what combinations of columns add" if len(model.shapes.columns) > 1 else "what the curve is too smooth to show"
+    )
+    return f"{model.shapes.rest_name}: {100 * model.shapes.share:.1f} % of the variance of the score; {what}"
 
 
 def describe_cells(largest: float) -> str:

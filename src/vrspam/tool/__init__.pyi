@@ -5,6 +5,7 @@ from .explanation import Effect, ExplainedRows, explain, explain_file
 from .exporting import export_model
 from .model import Model
 from .modelfile import ModelFileError, load_model, save_model
+from .plan import TrainPlan
 from .prediction import predict
 from .report import Report, make_report, report_page
 from .training import train
@@ -17,6 +18,7 @@ __all__ = [
     "Model",
     "ModelFileError",
     "Report",
+    "TrainPlan",
     "compare",
     "evaluate",
     "explain",

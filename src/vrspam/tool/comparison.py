@@ -52,7 +52,7 @@ def compare(
 ) -> Comparison:
     """Test whether one model ranks the same rows better than another, by DeLong's paired test.
 
-    What training has not seen is said in a warning.
+    A warning names values that training has not seen.
 
     Parameters
     ----------

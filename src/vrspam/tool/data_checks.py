@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -59,8 +59,8 @@ def constants(
     return describe(X, labels, fitted.l2_, theta=theta, epsilon=epsilon, coef=coef if np.any(coef) else None)
 
 
-TOLERANCE = "did not reach the tolerance"
-CERTIFICATE = f"{TOLERANCE}; the certificate says how far from the optimum the model can be"
+MISSED = "did not reach the tolerance"
+CERTIFICATE = f"{MISSED}; the certificate says how far from the optimum the model can be"
 BEST_AT_THE_EDGE = (
     "The best {parameter} is {value:g}, the {end} that was tried, and beats its neighbour by {lead:.2g}{unit}, more "
     "than one standard error ({error:.2g}): "
@@ -79,9 +79,9 @@ def note_of(noticed: Warning | str) -> str:
         case str():
             return noticed
         case GridNotCertified(missed=missed, total=total, convex=convex):
-            return f"{missed} of {total} candidates for the penalty {CERTIFICATE if convex else TOLERANCE}"
+            return f"{missed} of {total} candidates for the penalty {CERTIFICATE if convex else MISSED}"
         case NotConverged(measure=measure):
-            return f"the model {CERTIFICATE if measure == 'gap_' else TOLERANCE}"
+            return f"the model {CERTIFICATE if measure == 'gap_' else MISSED}"
         case GridEdge(parameter="l1", beyond=beyond):
             advice = "try {beyond} numbers with {option}"
             return Message(
@@ -108,6 +108,7 @@ def note_of(noticed: Warning | str) -> str:
     return getattr(noticed, "message", str(noticed))
 
 
+MAJORITY = 0.6  # share of the rows from which the positive label is asked about
 LEAKAGE_AUC = 0.999
 FEW = 50  # of a class: below, intervals are wide and choices of the penalty shaky
 CANDIDATES = 1000  # most features whose AUC is computed one by one
@@ -128,6 +129,48 @@ def note_constant_features(names: Sequence[str]) -> str:
     """The warning about features without spread."""
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return f"constant and so without effect: {', '.join(map(repr, names[:SHOWN]))}{more}"
+
+
+def note_straight(n_features: int, most: int, categories: Mapping[str, Sequence[Any]]) -> Message:
+    """The note that a wide table got straight lines, and what gives it curves: to drop a column, if one is enough."""
+    words = "{n_features:,} features are more than {most:,}: straight lines alone were fitted; use {fix}{why}"
+    largest = max(categories, key=lambda name: len(categories[name]), default=None)
+    if largest is not None and n_features - len(categories[largest]) <= most:
+        return Message(
+            words,
+            n_features=n_features,
+            most=most,
+            fix=Parameter("drop", [largest]),
+            why=f", which has {len(categories[largest]):,} categories, for curves and interactions of the others",
+        )
+    fix, why = Parameter("features", "auto"), " for curves and interactions, which takes long"
+    return Message(words, n_features=n_features, most=most, fix=fix, why=why)
+
+
+def note_too_wide(n_columns: int, most: int) -> Message:
+    """The note that a table got straight lines because no map takes so many columns."""
+    return Message(
+        "{given} makes curves of at most {most:,} columns, and there are {n_columns:,}: straight lines were fitted",
+        n_columns=n_columns,
+        most=most,
+        given=Parameter("features", "auto"),
+    )
+
+
+def note_majority(positive: Any, labels: Sequence[Any], counts: Sequence[int]) -> list[str]:
+    """A note where the label that is ranked above the other, because it is the larger, is that of most rows."""
+    others, positives = counts
+    other = next(label for label in labels if label != positive)
+    if positives <= MAJORITY * (others + positives):
+        return []
+    note = Message(
+        "the rows labelled {positive!r} are ranked above the others, because it is the larger label, and they are "
+        "{share:.0f} % of all rows: if the others are to be found, give {fix}",
+        positive=str(positive),
+        share=100.0 * positives / (others + positives),
+        fix=Parameter("positive", str(other)),
+    )
+    return [note]
 
 
 def find_constant_columns(rows: Any, schema: Schema) -> list[str]:
