@@ -169,7 +169,7 @@ class TableClassifier(AUCClassifierCV):
         return None
 
 
-def _search(kind: type[AUCClassifierCV], plan: TrainPlan, l1s: Sequence[float], folds: Any, **more: Any) -> Any:
+def _search(kind: type[AUCClassifierCV], plan: TrainPlan, l1s: Any, folds: Any, **more: Any) -> Any:
     """The cross-validation that a plan asks for, unfitted."""
     return kind(
         l1s=l1s,
