@@ -8,9 +8,8 @@ import time
 import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 from rich.table import Table
@@ -45,19 +44,7 @@ INDENT = 3
 COLUMNS = ("target", "positive", "drop", "include", "categorical", "max_categories")  # options of `theory`
 EARLY = 0.03  # share of the work below which the start-up of the processes would mislead
 
-
-class ScalingName(StrEnum):
-    published = "published"
-    standardised = "standardised"
-    standardized = "standardized"  # the same, see `usual_spelling`
-    unit_rows = "unit-rows"
-
-
-class CrossValidation(StrEnum):
-    exact = "exact"
-    own = "own"
-
-
+Scaling = Literal["published", "standardised", "standardized", "unit-rows"]  # two are the same, see `usual_spelling`
 Out = Annotated[Path, typer.Option("--out", help="The directory to write everything to.")]
 Jobs = Annotated[int | None, typer.Option("--jobs", min=1, help="Number of processes; by default one for each core.")]
 
@@ -69,10 +56,10 @@ def reproduce(
     runs: Annotated[int, typer.Option(min=1, help="Random splits into a training and a test part.")] = 20,
     directory: Out = Path("vrspam-results"),
     cv: Annotated[
-        CrossValidation,
+        Literal["exact", "own"],
         typer.Option(help="Which solver the cross-validation uses: the exact one, or each algorithm its own (slow)."),
-    ] = CrossValidation.exact,
-    scaling: Annotated[ScalingName, typer.Option(help="How the features are scaled.")] = ScalingName.published,
+    ] = "exact",
+    scaling: Annotated[Scaling, typer.Option(help="How the features are scaled.")] = "published",
     algorithms: Annotated[str | None, typer.Option(help="Algorithms, separated by commas; by default all.")] = None,
     jobs: Jobs = None,
     as_json: AsJson = False,
@@ -88,7 +75,7 @@ def reproduce(
 
     chosen, wanted = _names(sets), _names(algorithms)
     try:
-        protocol = paper_protocol(runs=runs, cv=cv.value, scaling=scaling.value, **({"sets": chosen} if chosen else {}))
+        protocol = paper_protocol(runs=runs, cv=cv, scaling=scaling, **({"sets": chosen} if chosen else {}))
         protocol = protocol.with_algorithms(wanted) if wanted else protocol
     except ValueError as error:
         raise typer.BadParameter(in_options(error)) from error
@@ -191,7 +178,9 @@ def demo(
     """
     _require_all(directory)
     from vrspam.paper.protocol import demo_protocol
+    from vrspam.paper.run import start_early
 
+    start_early()
     directory.mkdir(parents=True, exist_ok=True)
     if not as_json:
         _title("1. A table goes in, a report comes out")

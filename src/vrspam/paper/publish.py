@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import gc
 import io
 import math
 import os
@@ -226,11 +225,7 @@ def publish(directory: str | os.PathLike[str]) -> dict[str, list[Path]]:
             write_text(folder / "table.csv", _csv(list(cells.values()))),
         ]
     }
-    gc.disable()  # figures are full of cycles, and all of them are here for seconds only
-    try:
-        figures = draw_all(rows, protocol, folder)
-    finally:
-        gc.enable()
+    figures = draw_all(rows, protocol, folder)
     written["figure"] = [path for figure in figures for path in figure.paths]
     page = Page("AUC maximisation: the paper's experiments repeated", summary(rows, sets))
     page.add("Test AUC", Text(legend(cells)), Table(columns, grid), *remarks(cells, sets))
