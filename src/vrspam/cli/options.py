@@ -299,7 +299,7 @@ def as_option(parameter: Parameter) -> str:
 
 
 def csv_line(names: Sequence[str]) -> str:
-    """Names as options that name columns are read; `parse_column_names` is the inverse.
+    """Names as options that name columns are read; `vrspam.tool.plan.read_names` is the inverse.
 
     >>> csv_line(["age", "cholesterol, mg/dl"])
     'age,"cholesterol, mg/dl"'
