@@ -234,8 +234,10 @@ def _parameter(name: str, panels: Sequence[str]) -> inspect.Parameter:
         rich_help_panel=shown.panel if shown.panel in panels else None,
         show_default=default is not None and not flag,
     )
-    annotation = Annotated[str | None if is_text else kind, option]
-    return inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=annotation)
+    typed: Any = str | None if is_text else kind
+    return inspect.Parameter(
+        name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=Annotated[typed, option]
+    )
 
 
 def read_options(given: dict[str, Any]) -> dict[str, Any]:
@@ -297,7 +299,7 @@ def as_option(parameter: Parameter) -> str:
 
 
 def csv_line(names: Sequence[str]) -> str:
-    """Names as options that name columns are read; `parse_column_names` is the inverse.
+    """Names as options that name columns are read; `vrspam.tool.plan.read_names` is the inverse.
 
     >>> csv_line(["age", "cholesterol, mg/dl"])
     'age,"cholesterol, mg/dl"'

@@ -440,7 +440,7 @@ def _calibration_p(
 
 
 def holm(p_values: np.ndarray) -> np.ndarray:
-    """P-values corrected by Holm's method; NaN are no tests.
+    """P-values corrected by Holm's method; NaN where there was no test.
 
     >>> holm(np.array([0.01, 0.04, np.nan, 0.03])).tolist()
     [0.03, 0.06, nan, 0.06]

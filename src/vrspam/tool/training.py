@@ -169,7 +169,7 @@ class TableClassifier(AUCClassifierCV):
         return None
 
 
-def _search(kind: type[AUCClassifierCV], plan: TrainPlan, l1s: Sequence[float], folds: Any, **more: Any) -> Any:
+def _search(kind: type[AUCClassifierCV], plan: TrainPlan, l1s: Any, folds: Any, **more: Any) -> Any:
     """The cross-validation that a plan asks for, unfitted."""
     return kind(
         l1s=l1s,
@@ -392,7 +392,7 @@ def forward_folds(time: np.ndarray, positive: np.ndarray, n_splits: int) -> list
 
 
 def split_off(opened: OpenedTable, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Places of rows to train on, and of about so large a share to keep from it, with as many positives as elsewhere.
+    """Rows to train on, and rows to keep: about this share of each class. Both are places in the table.
 
     Groups stay together, and of rows with times the latest are kept; rows of the same time stay together.
     """
