@@ -32,8 +32,6 @@ from vrspam.metrics._inputs import (
 )
 from vrspam.metrics.intervals import ENOUGH_FOR_DELONG, AUCInterval, DeLongTest
 
-ROUNDING = 1e-12  # 0.55 · 100 is 55.00000000000001
-
 
 def partial_auc(
     y_true: ArrayLike,
@@ -165,7 +163,8 @@ def _area_beyond(room: NDArray, tied: NDArray) -> NDArray:
 
 def negatives_up_to_cut(negatives: int, max_fpr: float) -> int:
     """The place, from the top, of the negative at which the part ends: the first that is not wholly inside."""
-    return min(negatives, int(max_fpr * negatives * (1.0 + ROUNDING)) + 1)
+    rounding = 1e-12  # 0.55 · 100 is 55.00000000000001
+    return min(negatives, int(max_fpr * negatives * (1.0 + rounding)) + 1)
 
 
 # Confidence intervals of a partial AUC, and the paired test of two.

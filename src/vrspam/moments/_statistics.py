@@ -25,8 +25,6 @@ from vrspam._utils.blas import blas_thread_count, blas_threads
 from vrspam.moments._coded import CodedRows
 from vrspam.moments._rounding import UNIT, UNIT_FLOAT32, Errors, difference, gamma, joined, lost_level, two_sum
 
-CENTRE_ROWS = 64  # rows of a block whose mean is subtracted before all of them are multiplied
-
 
 class ChosenRows:
     """Some rows of a C-ordered array, which are copied to a buffer a few at a time.
@@ -66,7 +64,8 @@ def centre_of(rows) -> np.ndarray:
     A sparse block is centred only in columns that are more than half full: in the others the mean is small
     against the root mean square, and subtracting it afterwards loses at most one bit.
     """
-    some = rows[:: -(-rows.shape[0] // CENTRE_ROWS)]  # spread over all of them
+    centre_rows = 64  # rows of a block whose mean is subtracted before all of them are multiplied
+    some = rows[:: -(-rows.shape[0] // centre_rows)]  # spread over all of them
     centre = np.asarray(some.mean(axis=0, dtype=np.float64), dtype=rows.dtype).ravel()
     if sparse.issparse(rows):
         full = np.bincount(rows.indices, minlength=rows.shape[1]) > rows.shape[0] / 2
@@ -113,14 +112,10 @@ def sparse_spread(rows, weights: np.ndarray | None, total: float) -> tuple[np.nd
 BLOCK_BYTES = 1 << 26  # rows are gathered in dense blocks of about this size
 CHUNK_ROWS = 1 << 12  # so many rows are multiplied at once: the bound on rounding grows with them
 COARSE_CHUNK_ROWS = 1 << 14  # of products in float32, which are too coarse for a certificate anyway
-SLICE_BYTES = 1 << 20  # rows centred and summed at once: they stay in the cache meanwhile
-FORGOTTEN_WEIGHT = 1e-150  # a class whose weight fades below this is forgotten: smaller numbers lose digits
 FLOAT32_ROUNDING = 2.0**-23  # relative error of a float32 product, with room to spare
 MOST_WEIGHT = float(np.finfo(np.float64).max) / 4.0  # of a class; the other class comes on top
 WINDOW_ROWS = 1 << 16  # rows of a C-ordered array that make up one block, though fewer are copied at once
 THREAD_PRODUCTS = 1 << 27  # multiplications in a product of the rows from which on several threads gather them
-THREAD_BYTES = 1 << 27  # most memory of the matrices of all threads together
-SPARSE_PRODUCT_DENSITY = 0.05  # below it a product of sparse blocks beats a dense one
 
 
 @dataclass
@@ -283,7 +278,8 @@ class ClassStatistics:
         self.weight *= factor
         self.scatter *= factor
         self.peak *= factor
-        if self.weight < FORGOTTEN_WEIGHT:
+        forgotten_weight = 1e-150  # a class whose weight fades below this is forgotten: smaller numbers lose digits
+        if self.weight < forgotten_weight:
             self._clear()
 
     def _clear(self) -> None:
@@ -360,7 +356,8 @@ def _dense_sums(
     m, d = rows.shape
     is_coarse, own_centre = rows.dtype == np.float32, centre.astype(rows.dtype)
     step = min(m, COARSE_CHUNK_ROWS if is_coarse else CHUNK_ROWS)
-    slice_rows = min(max(SLICE_BYTES // (rows.itemsize * max(d, 1)), 64), CHUNK_ROWS)
+    slice_bytes = 1 << 20  # rows centred and summed at once: they stay in the cache meanwhile
+    slice_rows = min(max(slice_bytes // (rows.itemsize * max(d, 1)), 64), CHUNK_ROWS)
     product = None
     if isinstance(rows, ChosenRows):
         step, product = min(step, rows.buffer.shape[0]), rows.product
@@ -489,8 +486,9 @@ class _PartOfRows:
         in_float32 = self.full and not self.precise and not sparse.issparse(self.X) and self.X.dtype == np.float32
         self.dtype = np.dtype(np.float32 if in_float32 else np.float64)
         self.in_order = isinstance(self.X, np.ndarray) and self.X.flags.c_contiguous
+        sparse_product_density = 0.05  # below it a product of sparse blocks beats a dense one
         self.sparse_blocks = sparse.issparse(self.X) and (
-            not self.full or self.X.nnz < SPARSE_PRODUCT_DENSITY * n * max(d, 1)
+            not self.full or self.X.nnz < sparse_product_density * n * max(d, 1)
         )
 
     def threads(self, count: int) -> int:
@@ -499,7 +497,8 @@ class _PartOfRows:
         if not (self.in_order and self.full) or count * d * d < THREAD_PRODUCTS:
             return 1
         threads = blas_thread_count()
-        return threads if threads * (len(self.members) + 1) * 8 * d * d <= THREAD_BYTES else 1
+        thread_bytes = 1 << 27  # most memory of the matrices of all threads together
+        return threads if threads * (len(self.members) + 1) * 8 * d * d <= thread_bytes else 1
 
     @np.errstate(over="ignore", invalid="ignore")  # `check_range` reports it
     def statistics(self, first: int, last: int, threads: int) -> list[ClassStatistics]:

@@ -77,9 +77,6 @@ class PairErrors(NamedTuple):
         )
 
 
-MOST_CANCELLATION = 1e6  # subtraction may lose six of the sixteen digits
-
-
 class ClassMoments:
     """Size, mean and scatter of each of two classes; they add over rows, and subtract again.
 
@@ -519,7 +516,8 @@ class ClassMoments:
     @property
     def has_cancelled(self) -> bool:
         """Whether `-` has lost so many digits that the rows should be gathered again: `cancellation` is above 1e6."""
-        return self.cancellation > MOST_CANCELLATION
+        most_cancellation = 1e6  # subtraction may lose six of the sixteen digits
+        return self.cancellation > most_cancellation
 
     def save(self, path: str | os.PathLike) -> None:
         """Write to a NumPy archive (no pickle); an existing file is replaced only by a complete one.

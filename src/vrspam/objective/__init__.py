@@ -177,7 +177,6 @@ def l2_unit(moments: ClassMoments) -> float:
 
 
 LOSSES: tuple[LossName, ...] = get_args(LossName)
-PARTIAL_TOL = 1e-6
 
 
 @dataclass(frozen=True)
@@ -210,7 +209,8 @@ class LossChoice:
 
     def tolerance(self, tol: float) -> float:
         """The tolerance that is asked for; the kinks of a partial loss allow no smaller one than 1e-6."""
-        return max(tol, PARTIAL_TOL) if self.is_partial else tol
+        partial_tol = 1e-6
+        return max(tol, partial_tol) if self.is_partial else tol
 
     def from_rows(
         self, X: Any, is_positive: np.ndarray, weights: np.ndarray | None, moments: ClassMoments

@@ -21,7 +21,6 @@ from vrspam.objective.losses import multiply
 # Products with the rows of X, whatever holds them: dense, sparse, float32, or features that are made when read.
 
 BLOCK_BYTES = 1 << 22  # float32 rows converted at once
-MADE_ENTRIES = 1 << 21  # features made at once
 
 
 class RowProducts:
@@ -45,7 +44,8 @@ class RowProducts:
 
     def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
         n, d = self.shape
-        step = max(192, (BLOCK_BYTES // 8 if self.in_memory else MADE_ENTRIES) // max(d, 1))
+        made_entries = 1 << 21  # features made at once
+        step = max(192, (BLOCK_BYTES // 8 if self.in_memory else made_entries) // max(d, 1))
         for start in range(0, n, step):
             rows = slice(start, min(start + step, n))
             yield rows, np.asarray(self.X[rows], dtype=np.float64)
@@ -440,9 +440,6 @@ def _growth(terms: int) -> float:
 # (`vrspam.solvers.proximal_newton`): `SmoothedPartialLoss` takes off μ/(2α) Σ_j c_j (t_j - before_j)², so that the
 # maximum is unique and the loss smooth, and `before` moves on to the t that was found.
 
-ROOT_STEPS = 100
-TIED_ENTRIES = 1 << 22  # of the tied rows whose change of t enters the Hessian as a matrix
-
 
 class PartialHingeLoss:
     """The squared hinge over the pairs of all positives with the highest-scored negatives of total weight `max_fpr`.
@@ -568,7 +565,8 @@ class SmoothedPartialLoss(SquaredHingeLoss):
         """∇g_j = 2 Σ_i a_i max(0, lower_j - upper_i) (x_j - x_i) of the tied rows, or of some, and their weights."""
         centre = self.centre if columns is None else self.centre[columns]
         some = np.arange(edge.tied.size)
-        most = max(1_000, TIED_ENTRIES // max(centre.size, 1))
+        tied_entries = 1 << 22  # of the tied rows whose change of t enters the Hessian as a matrix
+        most = max(1_000, tied_entries // max(centre.size, 1))
         if some.size > most:
             some = np.arange(most) * some.size // most
         weights = edge.tied_weights[some] * (edge.tied_weights.sum() / edge.tied_weights[some].sum())
@@ -671,7 +669,8 @@ def _threshold(aim: np.ndarray, weights: np.ndarray, total: float) -> float:
     """The θ with Σ weights · clip(aim - θ, 0, 1) = total, by Newton steps between two bounds."""
     low, high = float(aim.min()) - 1.0, float(aim.max())
     theta = 0.5 * (low + high)
-    for _ in range(ROOT_STEPS):
+    root_steps = 100
+    for _ in range(root_steps):
         over, slope = _excess(aim - theta, weights, total)
         if abs(over) <= EPS * total:
             break

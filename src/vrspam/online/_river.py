@@ -19,7 +19,6 @@ from vrspam.solvers.online import SOLAM, SPAM, OnlineMethod, diverged, largest_s
 from vrspam.solvers.opauc import OPAUC
 
 BUFFERED_ROWS = 256  # rows that are gathered before they are added to the moments: one product is quicker than many
-SCORES_HALF_LIFE = 1000.0  # rows; probabilities of SPAM, SOLAM and OPAUC follow scores of about so many rows
 
 
 class Scorer(NamedTuple):
@@ -143,7 +142,8 @@ class StepStream:
     def _note_score(self, score: float, side: int) -> None:
         if self.method.n_steps == 0:
             return
-        self.sums[:, [0, 2]] *= 2.0 ** (-1.0 / SCORES_HALF_LIFE)
+        scores_half_life = 1000.0  # rows; probabilities of SPAM, SOLAM and OPAUC follow scores of about so many rows
+        self.sums[:, [0, 2]] *= 2.0 ** (-1.0 / scores_half_life)
         weight, mean, _ = self.sums[side]
         self.sums[side, 0] = weight + 1.0
         self.sums[side, 1] = mean + (score - mean) / (weight + 1.0)

@@ -31,8 +31,6 @@ from vrspam.solvers.base import Solution, certify, is_done, target_gap
 # which a shift does not change but for the diagonal, and whose inverse costs as much as reading it (Sherman, Morrison
 # and Woodbury). What is left is a Cholesky factor of the Schur complement of the other columns, for each shift.
 
-REDUCTION_COST = 4.0  # of d³ multiplications: a tridiagonal form has 4/3 d³, at a third of the speed
-
 
 def pays(loss: Any, n_shifts: int) -> bool:
     """Whether the columns that exclude each other are so many that this is quicker than one tridiagonal form."""
@@ -40,7 +38,8 @@ def pays(loss: Any, n_shifts: int) -> bool:
         return False
     width = float(loss.exclusive.means.shape[1])
     rest = loss.n_features - width
-    return n_shifts * (width * rest**2 + rest**3 / 3.0) < REDUCTION_COST * float(loss.n_features) ** 3
+    reduction_cost = 4.0  # of d³ multiplications: a tridiagonal form has 4/3 d³, at a third of the speed
+    return n_shifts * (width * rest**2 + rest**3 / 3.0) < reduction_cost * float(loss.n_features) ** 3
 
 
 def exclusive_coefs(loss: Any, b: np.ndarray, shifts: np.ndarray) -> np.ndarray:
@@ -97,10 +96,8 @@ class _Eliminated:
         return solve
 
 
-SWEEPS_PER_NEWTON = 20
 SWEEPS_IF_NOT_CONVEX = 200  # most pieces of such a penalty have changed by then, and often there is no Cholesky factor
 EIGEN_MIN_POINTS = 4  # so many Cholesky solves cost as much as one eigendecomposition
-TRIDIAGONAL_FROM = 32  # features; below, both take as long
 NO_MATRIX = "it needs the d×d matrix of the data"
 NOT_RIDGE = "it solves a linear system, and the penalty is not l2/2 ‖w‖² alone"
 
@@ -197,7 +194,8 @@ def ridge_coefs(loss: Any, l2s: np.ndarray, like: Any = None) -> np.ndarray:
     shifts = np.asarray(l2s) / loss.k
     if like is not None and array_api.device_namespace(like) is not None:
         return _ridge_coefs_on_device(loss, shifts, linear, like)
-    if shifts.size >= EIGEN_MIN_POINTS and linear.size >= TRIDIAGONAL_FROM:
+    tridiagonal_from = 32  # features; below, both take as long
+    if shifts.size >= EIGEN_MIN_POINTS and linear.size >= tridiagonal_from:
         if pays(loss, shifts.size):
             found = _exclusive_coefs(loss, linear, shifts)
         else:
@@ -323,9 +321,10 @@ class GramDescent:
         grad = self.gram @ w - self.linear
         penalty, divisor = objective.penalty, objective.penalty.gap_curvature(self._diagonal)
         sweeps, inner_target, stalled = 0, target, False
+        sweeps_per_newton = 20
         while sweeps < max_iter and not stalled:
             before = w.copy()
-            budget = min(SWEEPS_PER_NEWTON if penalty.is_convex else SWEEPS_IF_NOT_CONVEX, max_iter - sweeps)
+            budget = min(sweeps_per_newton if penalty.is_convex else SWEEPS_IF_NOT_CONVEX, max_iter - sweeps)
             done, left = kernels.gram_descent(
                 self.gram, self._diagonal, w, grad, penalty, divisor, inner_target, budget
             )

@@ -170,7 +170,6 @@ class ColumnDescent(EpochSolver):
 
 # All l2 of a grid at the cost of the smallest: conjugate gradient with shifts, by products with the data alone.
 
-BUDGET = 2  # times the most iterations of one point: products for all points together
 MARGIN = 0.25  # of the gap at which a point is done: its certificate makes room for rounding
 
 
@@ -205,12 +204,13 @@ class ShiftedConjugateGradient:
     def solve(self, objective: Objective, *, tol: float, max_iter: int, w0: np.ndarray | None = None) -> Solution:
         loss, l2 = objective.loss, objective.penalty.ridge
         assert l2 is not None
+        budget = 2  # times the most iterations of one point: products for all points together
         if self._loss is not loss or self._tol != tol:
-            self._found = self._solve_together(loss, tol, BUDGET * max_iter)
+            self._found = self._solve_together(loss, tol, budget * max_iter)
             self._loss, self._tol = loss, tol
         w, products = self._found[l2]
         solution = certify(objective, w, products, tol)
-        if solution.converged or products == BUDGET * max_iter:
+        if solution.converged or products == budget * max_iter:
             return solution
         return ConjugateGradient().solve(
             objective, tol=tol, max_iter=max_iter, w0=w

@@ -31,8 +31,6 @@ from vrspam.solvers.newton import (
 from vrspam.solvers.smooth import TruncatedNewton
 
 MOST_COLUMNS = 2_000  # with coefficients that are not 0; beyond, no matrix of them is formed
-INNER_TOL = 1e-2  # of what is left of the certificate
-INNER_SWEEPS = 300
 
 
 class QuadraticModel:
@@ -129,7 +127,9 @@ class PairProximalNewton(SortedScores):
         left = objective.certificate(state.w, state.grad)[1]
         model = QuadraticModel(self._matrix, self._matrix @ w - state.grad[columns], max(left, 1e-300))
         inner = Objective(model, penalty.restricted_to(columns))
-        goal = ModelDescent().solve(inner, tol=INNER_TOL, max_iter=INNER_SWEEPS, w0=w).w
+        inner_tol = 1e-2  # of what is left of the certificate
+        inner_sweeps = 300
+        goal = ModelDescent().solve(inner, tol=inner_tol, max_iter=inner_sweeps, w0=w).w
         direction = np.zeros_like(state.w)
         direction[columns] = goal - w
         image = loss.quick_scores(direction)
@@ -211,14 +211,7 @@ class PairProximalNewton(SortedScores):
 # negatives at the edge on to those that it found. The error shrinks with μ and with every round, so a handful of rounds
 # do.
 
-ROUNDS = 40
-FIRST_MU = 1.0  # in units of what a pair costs at w = 0
-SHRINK = 4.0  # of μ, from round to round
-FIRST_TOL = 1e-3  # of the first smooth problem
 INNER = 0.1  # of the tolerance that a smooth problem may use up
-MATRIX_WORK = 4e9  # rows · columns², up to which a step by the whole Hessian takes a fraction of a second
-HALVINGS = 40
-INNER_STEPS = 50  # of a smooth problem: what more do than a few is follow rounding
 
 
 class MatrixNewton:
@@ -234,6 +227,7 @@ class MatrixNewton:
         scores = loss.scores(w)
         point = loss.at(scores)
         steps, passes = 0, 1.0
+        halvings = 40
         while True:
             grad = loss.gradient_of(point.slope)
             gap, left = objective.exact_certificate(w, grad)
@@ -243,7 +237,7 @@ class MatrixNewton:
             direction = self._direction(loss.hessian_matrix(point.pairs), grad + l2 * w, l2)
             image, slope = loss.scores(direction), float((grad + l2 * w) @ direction)
             value, fraction = point.value + objective.penalty.value(w), 1.0
-            for _ in range(HALVINGS):
+            for _ in range(halvings):
                 new = loss.at(scores + fraction * image)
                 moved = w + fraction * direction
                 if new.value + objective.penalty.value(moved) <= value + 1e-4 * fraction * slope + 4.0 * EPS * value:
@@ -291,19 +285,25 @@ class EdgeWeights:
         loss: PartialHingeLoss = objective.loss
         inner: Any = PairProximalNewton() if objective.penalty.ridge is None else PairNewton()
         n, d = loss.whole.products.shape
-        if objective.penalty.ridge is not None and n * d * d <= MATRIX_WORK:
+        matrix_work = 4e9  # rows · columns², up to which a step by the whole Hessian takes a fraction of a second
+        if objective.penalty.ridge is not None and n * d * d <= matrix_work:
             inner = MatrixNewton()
-        before, mu = np.full(loss.whole.pair_rows.b.size, loss.max_fpr), FIRST_MU
+        first_mu = 1.0  # in units of what a pair costs at w = 0
+        before, mu = np.full(loss.whole.pair_rows.b.size, loss.max_fpr), first_mu
+        shrink = 4.0  # of μ, from round to round
         if w0 is not None and self._last is not None and self._last[0] is loss:  # a neighbour on a grid
             _, before, last_mu = self._last
-            mu = min(FIRST_MU, last_mu * SHRINK**2)
+            mu = min(first_mu, last_mu * shrink**2)
         target, w = target_gap(objective, tol), w0
         rows, best, least, steps = [], None, np.inf, 0
         passes, begun = 0.0, time.perf_counter()
-        for number in range(ROUNDS):
+        rounds = 40
+        first_tol = 1e-3  # of the first smooth problem
+        inner_steps = 50  # of a smooth problem: what more do than a few is follow rounding
+        for number in range(rounds):
             smooth = loss.smoothed(before, mu)
-            accuracy = FIRST_TOL if best is None else max(INNER * tol, INNER * 0.01 * least / loss.scale)
-            most = min(max_iter - steps, INNER_STEPS)
+            accuracy = first_tol if best is None else max(INNER * tol, INNER * 0.01 * least / loss.scale)
+            most = min(max_iter - steps, inner_steps)
             found = inner.solve(replace(objective, loss=smooth), tol=accuracy, max_iter=most, w0=w)
             w, steps = found.w, steps + found.n_iter
             passes += float(found.history["passes"][-1]) + 3.0
@@ -319,7 +319,7 @@ class EdgeWeights:
                 self._last = loss, before, mu
             if best.converged or steps >= max_iter:
                 break
-            mu /= SHRINK
+            mu /= shrink
         assert best is not None
         names = ("epoch", "passes", "seconds", "objective", "gap")
         history = dict(zip(names, map(np.array, zip(*rows, strict=True)), strict=True))

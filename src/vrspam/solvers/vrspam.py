@@ -40,9 +40,6 @@ from vrspam.solvers.row_gradients import PairGradient, RowGradient, TrainingRows
 
 MOST_ANCHORS = 12
 SMOOTHING = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)  # of |w_j|, one after the other, relative to the largest |w_j|
-MOST_STEPS = 25  # of Newton's method, for each of them
-DEPENDENT = 1e-8  # singular values of S, relative to the largest, from which on a direction counts
-LEAST_GAIN = 1e-10  # of F, relative to F(0): below it rounding in the combinations would count
 
 
 class Point(NamedTuple):
@@ -80,7 +77,8 @@ class AnchorSpan:
             S = (moves[moved] / lengths[moved, np.newaxis]).T
             Y = (np.array([own - grad for _, own in self._anchors])[moved] / lengths[moved, np.newaxis]).T
             _, singular, basis = np.linalg.svd(S, full_matrices=False)
-            kept = singular > DEPENDENT * singular[0]
+            dependent = 1e-8  # singular values of S, relative to the largest, from which on a direction counts
+            kept = singular > dependent * singular[0]
             orthonormal = basis[kept].T / singular[kept]
             S, Y = S @ orthonormal, Y @ orthonormal
             c = _minimised(penalty, w, grad, S, S.T @ Y, size)
@@ -88,7 +86,8 @@ class AnchorSpan:
                 return None
             step = S @ c
             gain = -(float(grad @ step) + 0.5 * float(step @ (Y @ c)) + penalty.value(w + step) - penalty.value(w))
-            if not gain > LEAST_GAIN * scale:  # not so for NaN
+            least_gain = 1e-10  # of F, relative to F(0): below it rounding in the combinations would count
+            if not gain > least_gain * scale:  # not so for NaN
                 return None
         return Point(w + step, grad + Y @ c, value - gain)
 
@@ -106,8 +105,9 @@ def _minimised(
     def smoothed(c: np.ndarray, u: np.ndarray, epsilon: float) -> float:
         return float(slope @ c + 0.5 * c @ curvature @ c + 0.5 * l2 * u @ u + l1 * np.sqrt(u * u + epsilon**2).sum())
 
+    most_steps = 25  # of Newton's method, for each of them
     for epsilon in size * np.array(SMOOTHING):
-        for _ in range(MOST_STEPS):
+        for _ in range(most_steps):
             u = w + S @ c
             root = np.sqrt(u * u + epsilon**2)
             value = smoothed(c, u, epsilon)
@@ -137,11 +137,7 @@ Variant = Literal["paper", "centred", "accelerated", "pair"]
 AUTO_STEP: dict[str, float] = {"paper": 0.5, "centred": 0.5, "accelerated": 3.0, "pair": 1.0}
 # With extrapolation, on ten data sets.
 EXTRAPOLATING_STEP = 0.7
-EXTRAPOLATING_READS = 0.5  # how often an epoch reads each row on average
-RETRY_FACTOR = 0.5
-MOST_RETRIES = 60
 BLOWN_UP = 10.0  # an accelerated epoch has failed if F is above F(0) and above this factor times the best F so far
-ROUNDING = 1e-13  # F may rise by this share of F(0) in a plain epoch that has converged
 
 
 def variant_that_runs(variant: Variant, penalty: Penalty, is_sparse: bool) -> Variant:
@@ -234,7 +230,8 @@ class VRSPAM:
     def init(self, objective: Objective) -> State:
         rows = self.rows
         self.gradient = PairGradient(rows) if self.variant == "pair" else RowGradient(rows, self.variant != "paper")
-        reads = EXTRAPOLATING_READS if self.extrapolates else 1.0
+        extrapolating_reads = 0.5  # how often an epoch reads each row on average
+        reads = extrapolating_reads if self.extrapolates else 1.0
         self.steps = self.inner_steps or max(1, int(reads * rows.n) // self.gradient.rows_per_step)
         self.step = self._first_step(objective)
         # Two passes so far: one for the class means, one for the norms. The gradient at 0 needs none.
@@ -284,6 +281,8 @@ class VRSPAM:
         if self.extrapolates:
             self._extrapolate(objective, state)
         retries = 0
+        retry_factor = 0.5
+        most_retries = 60
         while True:
             w, grad, value, variance = self._try_epoch(objective, state)
             if self._is_good(objective, state, value):
@@ -292,11 +291,11 @@ class VRSPAM:
             if self.step_size != "auto":
                 raise self.diverged(objective)
             retries += 1
-            self.step *= RETRY_FACTOR
+            self.step *= retry_factor
             self._anchor = None  # momentum starts again from zero
             if self.variant == "accelerated":
                 state.w, state.grad, state.value = self._best
-            if retries == MOST_RETRIES:
+            if retries == most_retries:
                 w, grad, value = state.w, state.grad, state.value
                 break
         state.w, state.grad, state.value = w, grad, value
@@ -333,7 +332,8 @@ class VRSPAM:
             return value <= BLOWN_UP * start
         if self.variant == "accelerated":  # F may rise for a while even in a good run
             return value <= max(start, BLOWN_UP * self._best[2])
-        return value <= state.value + ROUNDING * start
+        rounding = 1e-13  # F may rise by this share of F(0) in a plain epoch that has converged
+        return value <= state.value + rounding * start
 
     def _report(self, state: State, retries: int, variance: float) -> None:
         state.extra = {"step_size": self.step, "retries": float(retries)}

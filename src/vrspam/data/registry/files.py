@@ -122,9 +122,6 @@ def _set(name: str, entry: dict) -> SetInfo:
     return SetInfo(name=name, files=parts, **entry)
 
 
-_BLOCK = 1 << 16
-
-
 def cache_directory() -> Path:
     """Return the directory in which downloaded files are kept (of the user, by the system's custom).
 
@@ -333,9 +330,10 @@ def download(url: str, path: str | os.PathLike[str], *, timeout: float = 30.0, p
     headers = {"User-Agent": f"vrspam/{__version__}", "Accept-Encoding": "identity"}
     with _Bar(f"download {url.rsplit('/', 1)[1]}", progress) as bar:
         answers: list[requests.Response] = []
+        block = 1 << 16
         fetch = pooch.HTTPDownloader(
             progressbar=bar,
-            chunk_size=_BLOCK,
+            chunk_size=block,
             timeout=timeout,
             headers=headers,
             hooks={"response": lambda answer, *_, **__: answers.append(answer)},
