@@ -634,6 +634,9 @@ def test_the_squared_hinge_is_trained_saved_and_scored(folder):
     curved = train(path, SICK, loss="squared_hinge", features="additive", n_splits=3)
     assert curved.training["map"] == "additive"
     assert 0 <= curved.training["relative_gap"] < 1e-8
-    for kind, match in (("hinge", "loss='hinge' is not known"), ("squared_hinge", "needs the rows themselves")):
+    for kind, match in (
+        ("hinge", "loss='hinge' is not known"),
+        ("squared_hinge", "cannot be combined: this loss needs all rows"),
+    ):
         with pytest.raises(ValueError, match=match):
             train(path, SICK, loss=kind, streaming=True)
