@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Literal, get_args
 
+LossName = Literal["squared", "squared_hinge"]
+PenaltyName = Literal["elasticnet", "mcp", "scad"]
 SelectionRule = Literal["best", "one-standard-error", "blend"]  # how a point and a feature map are chosen
 Selection = Literal["auto", SelectionRule]
 SELECTION_RULES: tuple[str, ...] = get_args(Selection)

@@ -17,6 +17,7 @@ from typing import Any, Generic, Literal, TypeVar, get_args
 
 import numpy as np
 
+from vrspam._utils.choices import LossName
 from vrspam._utils.messages import Parameter, WordedError
 from vrspam.moments import ClassMoments
 from vrspam.objective.hinge import PartialHingeLoss, SquaredHingeLoss
@@ -175,7 +176,6 @@ def l2_unit(moments: ClassMoments) -> float:
     return 2.0 * classes.p * classes.q * (mean_diagonal if mean_diagonal > 0.0 else 1.0)
 
 
-LossName = Literal["squared", "squared_hinge"]
 LOSSES: tuple[LossName, ...] = get_args(LossName)
 
 
