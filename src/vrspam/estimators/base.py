@@ -19,8 +19,17 @@ from vrspam._utils.docs_link import DocumentationLink
 from vrspam._utils.messages import Parameter, WordedError
 from vrspam._utils.parameters import CheckedParameters, Interval, StrOptions
 from vrspam._utils.progress import Progress
-from vrspam._utils.refusals import named_columns, refuse_huge_columns, refuse_same_names
-from vrspam._utils.validation import Rows, check_columns, check_weights, column_names, error_in_block, refuse_complex
+from vrspam._utils.validation import (
+    Rows,
+    check_columns,
+    check_weights,
+    column_names,
+    error_in_block,
+    named_columns,
+    refuse_complex,
+    refuse_huge_columns,
+    refuse_same_names,
+)
 from vrspam._utils.warnings import NotConverged, RawColumns, warn
 from vrspam.features.frames import check_frame, is_frame
 from vrspam.model_selection.sources import add_block

@@ -15,8 +15,7 @@ from vrspam import metrics
 from vrspam._utils import array_api
 from vrspam._utils.blas import blas_threads_for
 from vrspam._utils.parameters import Interval, checks_parameters
-from vrspam._utils.refusals import named_columns
-from vrspam._utils.validation import Rows, refuse_complex
+from vrspam._utils.validation import Rows, named_columns, refuse_complex
 from vrspam._utils.warnings import NotConverged, warn
 from vrspam.estimators.base import PENALTY_CONSTRAINTS, AUCClassifierBase, warn_of_raw_columns
 from vrspam.estimators.exact import COARSE_FROM, ExactSolver
