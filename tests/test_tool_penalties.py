@@ -78,7 +78,7 @@ def test_the_command(table, tmp_path, capsys):
 
 def test_what_is_refused(table):
     with pytest.raises(WordedError, match="penalty='lasso' is not known; give elasticnet, mcp or scad"):
-        train(table[0], "sick", penalty="lasso")  # type: ignore[arg-type]
+        train(table[0], "sick", penalty="lasso")
     with pytest.raises(WordedError, match="penalty='scad' needs positive numbers for l1, its strength: give l1='auto'"):
         train(table[0], "sick", penalty="scad", l1=[0.0, 0.1])
 
