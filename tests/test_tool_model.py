@@ -25,7 +25,7 @@ from vrspam.cli import main
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures
 from vrspam.metrics import roc_auc, roc_auc_ci
 from vrspam.model_selection.calibration import calibrate
-from vrspam.model_selection.map_choice import choose_map
+from vrspam.model_selection.candidates import choose_map
 from vrspam.selection import select
 from vrspam.tool import evaluation, fitting, load_model, save_model
 from vrspam.tool.data_checks import note_of

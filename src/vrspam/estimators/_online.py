@@ -11,10 +11,11 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from vrspam._utils.validation import Rows, union_of_labels
-from vrspam.estimators.base import PENALTY_CONSTRAINTS, AUCClassifierBase, generator, resolve_l2
+from vrspam.estimators.base import PENALTY_CONSTRAINTS, AUCClassifierBase, generator
 from vrspam.moments import ClassMoments
 from vrspam.objective import AUTO_L2_SHARE, Objective
 from vrspam.solvers.base import Solution, run
+from vrspam.solvers.exact import resolve_l2
 from vrspam.solvers.online import OnlineMethod, ShuffledEpochs, diverged, kernel_rows, largest_square
 from vrspam.solvers.refine import measured_on_centred_rows
 

@@ -12,7 +12,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    _check_feature_names_in,
+    _check_sample_weight,
+    check_consistent_length,
+    check_is_fitted,
+    validate_data,
+)
 
 from vrspam import metrics
 from vrspam._utils import array_api
@@ -22,11 +28,12 @@ from vrspam._utils.messages import Parameter, WordedError
 from vrspam._utils.progress import Progress
 from vrspam._utils.refusals import named_columns, refuse_huge_columns, refuse_same_names
 from vrspam._utils.validation import Rows, error_in_block
-from vrspam._utils.warnings import NotConverged, warn
+from vrspam._utils.warnings import NotConverged, RawColumns, warn
 from vrspam.features.frames import check_frame, is_frame
 from vrspam.model_selection.sources import add_block
 from vrspam.moments import ClassMoments
-from vrspam.objective import AUTO_L2_SHARE, WithinProducts, l2_unit, multiply
+from vrspam.moments.spread import spread
+from vrspam.objective import WithinProducts, multiply
 from vrspam.objective.penalties import CONCAVE
 from vrspam.solvers import MOMENTS_MAX_FEATURES_DENSE
 from vrspam.solvers.base import Solution
@@ -154,6 +161,7 @@ CHOSEN_PENALTY: dict = {
     "penalty": [StrOptions({"elasticnet", *CONCAVE})],
     "gamma": [None, Interval(Real, 0, None, closed="neither")],
 }
+MOST_RATIO = 100.0  # of the largest standard deviation of dense columns to the smallest positive one
 MAPS_ON_HOST = "Feature maps compute on the host: give them NumPy arrays, or use features='linear'."
 
 
@@ -174,11 +182,6 @@ def generator(random_state) -> np.random.Generator:
     return np.random.default_rng(check_random_state(random_state).randint(2**31, size=4))
 
 
-def resolve_l2(l2: float | str, moments: ClassMoments) -> float:
-    """The number that is used for `l2`."""
-    return AUTO_L2_SHARE * l2_unit(moments) if isinstance(l2, str) else float(l2)
-
-
 def refuse_missing_labels(y: Any) -> None:
     """Refuse labels that are Python objects with missing values (None, NaN, pandas' NA), or that cannot be sorted."""
     if y is None or getattr(getattr(y, "dtype", None), "kind", "O") in "biufSU":  # scikit-learn checks these
@@ -188,6 +191,20 @@ def refuse_missing_labels(y: Any) -> None:
         raise ValueError("Input y contains NaN or None: leave out the rows without a label.")
     if len({isinstance(label, str) for label in labels}) > 1:
         raise ValueError("y mixes text with other labels: make all of them text, or all numbers.")
+
+
+def warn_of_raw_columns(estimator: AUCClassifierBase, moments: ClassMoments, l2: float) -> None:
+    """Warn where l2 shrinks the columns very differently because their deviations are; for dense columns."""
+    deviations = spread(moments)[1]
+    varying = np.flatnonzero(deviations)
+    if l2 == 0.0 or varying.size == 0:
+        return
+    largest = varying[np.argmax(deviations[varying])]
+    smallest = varying[np.argmin(deviations[varying])]
+    ratio = float(deviations[largest] / deviations[smallest])
+    if ratio > MOST_RATIO:
+        names = _check_feature_names_in(estimator)
+        warn(RawColumns(str(names[largest]), str(names[smallest]), ratio))
 
 
 class AUCClassifierBase(DocumentationLink, ClassifierMixin, BaseEstimator):

@@ -12,7 +12,6 @@ from vrspam._utils import array_api
 from vrspam.estimators.base import AUCClassifierBase
 from vrspam.model_selection.calibration import Calibration, calibrate
 from vrspam.model_selection.held_out import HeldOut
-from vrspam.model_selection.on_device import DeviceHeldOut
 
 
 def _has_probabilities(estimator: Any) -> bool:
@@ -34,7 +33,7 @@ class CalibratedScores(AUCClassifierBase):
     calibration_: Calibration | None
     baseline_: float
 
-    def _calibrate(self, held_out: HeldOut | DeviceHeldOut) -> Calibration | None:
+    def _calibrate(self, held_out: HeldOut) -> Calibration | None:
         """Fit the calibration on scores of rows by models that had not seen them."""
         if self.calibration is None:
             return None

@@ -9,9 +9,9 @@ from sklearn.utils._param_validation import Interval
 
 from vrspam._utils.validation import Rows
 from vrspam.estimators._online import STREAM_CONSTRAINTS, Known, StreamClassifierBase
-from vrspam.estimators.base import resolve_l2
 from vrspam.moments import ClassMoments
 from vrspam.objective import Objective
+from vrspam.solvers.exact import resolve_l2
 from vrspam.solvers.online import kernel_rows, step_rule
 from vrspam.solvers.opauc import OPAUC
 
