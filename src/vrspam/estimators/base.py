@@ -23,7 +23,7 @@ from sklearn.utils.validation import (
 from vrspam import metrics
 from vrspam._utils import array_api
 from vrspam._utils.columns import check_columns, refuse_complex
-from vrspam._utils.docs_link import DocumentationLink
+from vrspam._utils.docs_link import links_to_documentation
 from vrspam._utils.messages import Parameter, WordedError
 from vrspam._utils.progress import Progress
 from vrspam._utils.refusals import named_columns, refuse_huge_columns, refuse_same_names
@@ -207,7 +207,8 @@ def warn_of_raw_columns(estimator: AUCClassifierBase, moments: ClassMoments, l2:
         warn(RawColumns(str(names[largest]), str(names[smallest]), ratio))
 
 
-class AUCClassifierBase(DocumentationLink, ClassifierMixin, BaseEstimator):
+@links_to_documentation
+class AUCClassifierBase(ClassifierMixin, BaseEstimator):
     """Base class of all estimators: scores are linear, and `score` is the area under the ROC curve."""
 
     _parameter_constraints: dict = {}

@@ -20,10 +20,12 @@ from vrspam._utils.warnings import AllCoefficientsZero, NothingAtTheTop, warn
 from vrspam.estimators.base import (
     CHOSEN_PENALTY,
     PENALTY_CONSTRAINTS,
+    AUCClassifierBase,
     RowBlocks,
     refuse_without_rows,
     warn_of_raw_columns,
 )
+from vrspam.estimators.calibrated import CalibratedScores
 from vrspam.estimators.explained import ExplainedScores
 from vrspam.features import FeatureMap
 from vrspam.features.frames import HeldColumns, is_frame
@@ -45,7 +47,7 @@ from vrspam.solvers.path import check_grid_axis, warn_if_not_converged
 KEPT_COEFS_BYTES = 1 << 27  # coefficients of all folds and points are kept up to this size
 
 
-class AUCClassifierCV(ExplainedScores):
+class AUCClassifierCV(ExplainedScores, CalibratedScores, AUCClassifierBase):
     """The linear scorer that minimises a pairwise AUC loss, its penalties chosen by cross-validation.
 
     At each point of the grid and on the training part of each fold it minimises, exactly,

@@ -13,7 +13,6 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 from vrspam._utils import array_api
 from vrspam._utils.columns import refuse_complex
 from vrspam.estimators.base import MAPS_ON_HOST
-from vrspam.estimators.calibrated import CalibratedScores
 from vrspam.features.frames import check_frame, is_frame
 from vrspam.features.mapped import MappedArray
 from vrspam.features.tables import FrameReading
@@ -31,9 +30,12 @@ from vrspam.inspection import (
 from vrspam.moments import ClassMoments
 
 
-class ExplainedScores(CalibratedScores):
-    """An estimator whose score is linear in the columns, or in the features of a map, and can be read by column."""
+class ExplainedScores:
+    """What an estimator has whose score is linear in the columns, or in the features of a map: it is read by column."""
 
+    coef_: np.ndarray
+    intercept_: np.ndarray
+    baseline_: float
     features_: Any
     moments_: ClassMoments
     _read_later: Callable[[], ScoreReading | str]
@@ -58,7 +60,8 @@ class ExplainedScores(CalibratedScores):
         """
         check_is_fitted(self, "coef_")
         if self.features_ is None:
-            return super().decision_function(X)
+            inherited: Any = super()
+            return inherited.decision_function(X)
         return self._mapped(X) @ self.coef_[0] + self.intercept_[0]
 
     def _mapped(self, X) -> MappedArray:

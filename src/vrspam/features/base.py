@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_feature_names_in, _check_sample_weight, check_is_fitted, validate_data
 
 from vrspam._utils.columns import check_columns, refuse_complex
-from vrspam._utils.docs_link import DocumentationLink
+from vrspam._utils.docs_link import links_to_documentation
 from vrspam._utils.warnings import CategoriesGrouped, warn
 from vrspam.features import frames
 from vrspam.features.encoders import (
@@ -40,7 +40,8 @@ def _is_coded(encoder: Encoder) -> bool:
     return isinstance(encoder, Indicators) and encoder.width >= MANY_CATEGORIES
 
 
-class FeatureMap(DocumentationLink, TransformerMixin, BaseEstimator):
+@links_to_documentation
+class FeatureMap(TransformerMixin, BaseEstimator):
     """Base class of the maps: each column is encoded separately, as `_curves` defines; labels are never used.
 
     Examples
