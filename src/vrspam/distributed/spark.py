@@ -8,6 +8,7 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any, Self
 
+from vrspam._utils.parameters import checks_parameters
 from vrspam.distributed._spark_blocks import MissingNumbers, SparkBlocks, check_frame, quoted, rounded, typed_columns
 
 # ruff: isort: split
@@ -18,7 +19,6 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.functions import pandas_udf
-from sklearn.base import _fit_context
 from sklearn.utils.validation import check_is_fitted
 
 from vrspam import metrics
@@ -264,7 +264,7 @@ class SparkAUCClassifier(SparkScores, AUCClassifier):
     >>> model.transform(frame).select("score").show(3)  # doctest: +SKIP
     """
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checks_parameters(skip_nested=True)
     def fit(self, X, y, sample_weight=None) -> SparkAUCClassifier:
         """Find the optimum for the rows of a frame.
 
@@ -338,7 +338,7 @@ class SparkAUCClassifierCV(SparkScores, AUCClassifierCV):
     corrected_score_ = not_corrected("corrected_score_", "driver")
     corrected_interval_ = not_corrected("corrected_interval_", "driver")
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @checks_parameters(skip_nested=False)
     def fit(self, X, y, sample_weight=None, *, validation_rows: int = 200_000) -> SparkAUCClassifierCV:
         """Choose the penalties by cross-validation, then fit all rows with them.
 

@@ -10,24 +10,18 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import check_random_state, column_or_1d
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import (
-    _check_feature_names_in,
-    _check_sample_weight,
-    check_consistent_length,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from vrspam import metrics
 from vrspam._utils import array_api
 from vrspam._utils.columns import check_columns, refuse_complex
 from vrspam._utils.docs_link import links_to_documentation
 from vrspam._utils.messages import Parameter, WordedError
+from vrspam._utils.parameters import Interval, StrOptions, check_own_parameters
 from vrspam._utils.progress import Progress
 from vrspam._utils.refusals import named_columns, refuse_huge_columns, refuse_same_names
-from vrspam._utils.validation import Rows, error_in_block
+from vrspam._utils.validation import Rows, check_weights, column_names, error_in_block
 from vrspam._utils.warnings import NotConverged, RawColumns, warn
 from vrspam.features.frames import check_frame, is_frame
 from vrspam.model_selection.sources import add_block
@@ -203,7 +197,7 @@ def warn_of_raw_columns(estimator: AUCClassifierBase, moments: ClassMoments, l2:
     smallest = varying[np.argmin(deviations[varying])]
     ratio = float(deviations[largest] / deviations[smallest])
     if ratio > MOST_RATIO:
-        names = _check_feature_names_in(estimator)
+        names = column_names(estimator)
         warn(RawColumns(str(names[largest]), str(names[smallest]), ratio))
 
 
@@ -217,6 +211,9 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
     intercept_: np.ndarray
     classes_: np.ndarray
     l2: float | str
+
+    def _validate_params(self) -> None:
+        check_own_parameters(self)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -269,7 +266,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
         if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+            sample_weight = check_weights(sample_weight, X.shape[0])
         return Rows(X, y, sample_weight)
 
     def _refuse_device(self, X: Any) -> None:

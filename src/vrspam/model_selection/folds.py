@@ -20,9 +20,7 @@ from sklearn.utils import check_random_state
 
 from vrspam._utils import array_api
 from vrspam._utils.array_api import beside, device_namespace, on_host
-from vrspam._utils.deprecation import renamed_parameter
 from vrspam._utils.validation import Rows
-from vrspam._utils.warnings import warn
 from vrspam.model_selection.held_out import (
     HeldOut,
     Sample,
@@ -84,7 +82,7 @@ class HashFolds:
         The number of folds.
     random_state : int, default=0
         Another number gives other folds. It is a number and nothing else, because a row must be in the same fold
-        wherever it is seen. `seed` is its old name.
+        wherever it is seen.
 
     Examples
     --------
@@ -101,7 +99,6 @@ class HashFolds:
     n_splits: int
     random_state: int
 
-    @renamed_parameter("seed", "random_state")
     def __init__(self, n_splits: int = 5, random_state: int = 0):
         if n_splits < 2:
             raise ValueError(f"n_splits must be at least 2, got {n_splits}.")
@@ -121,12 +118,6 @@ class HashFolds:
         if "seed" in state:  # stored by version 0.1
             state["random_state"] = state.pop("seed")
         self.__dict__.update(state)
-
-    @property
-    def seed(self) -> int:
-        """The old name of `random_state`."""
-        warn("HashFolds: seed is now called random_state; the old name goes with the next version.", FutureWarning)
-        return self.random_state
 
     def hashes(self, X) -> np.ndarray:
         """The hash of each row.

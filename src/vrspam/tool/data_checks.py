@@ -17,7 +17,7 @@ from vrspam.data.encode import encode_rows
 from vrspam.features.frames import numbers
 from vrspam.metrics import roc_auc_columns
 from vrspam.moments import ClassMoments
-from vrspam.theory import Description, describe
+from vrspam.paper.constants import Description, describe
 from vrspam.tool.model import Scaling
 from vrspam.tool.table import open_labelled
 
