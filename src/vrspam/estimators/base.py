@@ -27,7 +27,7 @@ from vrspam.features.frames import check_frame, is_frame
 from vrspam.model_selection.sources import add_block
 from vrspam.moments import ClassMoments
 from vrspam.moments.spread import spread
-from vrspam.objective import WithinProducts, multiply
+from vrspam.objective import SQUARED, LossChoice, WithinProducts, multiply
 from vrspam.objective.penalties import CONCAVE
 from vrspam.solvers import MOMENTS_MAX_FEATURES_DENSE
 from vrspam.solvers.base import Solution
@@ -161,7 +161,7 @@ MAPS_ON_HOST = "Feature maps compute on the host: give them NumPy arrays, or use
 
 def refuse_without_rows(estimator: Any, method: str) -> None:
     """Refuse a loss that needs all rows in memory where a method keeps only sums of them."""
-    if estimator.loss != "squared":
+    if LossChoice(estimator.loss).needs_rows:
         raise WordedError(
             "{method} keeps sums of the rows, and {loss} needs the rows themselves, sorted by their scores: use fit "
             "with all rows in memory, or {squared}.",
@@ -211,6 +211,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
     intercept_: np.ndarray
     classes_: np.ndarray
     l2: float | str
+    _loss = SQUARED
 
     def _validate_params(self) -> None:
         check_own_parameters(self)
@@ -219,7 +220,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = True
-        tags.array_api_support = self._works_on_devices and getattr(self, "loss", "squared") == "squared"
+        tags.array_api_support = self._works_on_devices and not self._loss.needs_rows
         return tags
 
     def _validate_rows(
@@ -271,11 +272,11 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
 
     def _refuse_device(self, X: Any) -> None:
         """Refuse arrays on a device where the loss sorts scores on the host."""
-        if getattr(self, "loss", "squared") != "squared" and array_api.device_namespace(X) is not None:
+        if self._loss.needs_rows and array_api.device_namespace(X) is not None:
             raise WordedError(
                 "{loss} sorts scores on the host: give it NumPy arrays, or use {squared}, which works where the data "
                 "lies.",
-                loss=Parameter("loss", getattr(self, "loss", None)),
+                loss=Parameter("loss", self._loss.name),
                 squared=Parameter("loss", "squared"),
             )
 

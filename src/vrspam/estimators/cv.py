@@ -54,13 +54,11 @@ class AUCClassifierCV(ExplainedScores, CalibratedScores, AUCClassifierBase):
         F(w) = p q · mean over pairs (i in +, j in -) of (1 - w·(x_i - x_j))²  +  l2/2 ‖w‖²  +  l1 ‖w‖₁
 
     and takes the AUC on the validation part, or another measure (`scoring`); the point with the best mean is fitted
-    again on all rows. F needs
-    only the means and covariances of the classes, and those of a training part are those of all rows minus those
-    of the validation part. So X is read once for the moments of all folds and once for their scores, all of `l2s` come
-    from one eigendecomposition a fold, and l1 > 0 from warm-started coordinate descent on a d×d matrix. With
-    `loss="squared_hinge"` the terms are max(0, 1 - w·(x_i - x_j))², and each point is solved by Newton's method on the
-    rows, from the solution of its neighbour.
-    With ``penalty="mcp"`` or ``"scad"`` another function takes the place of l1 ‖w‖₁ (see `AUCClassifier`).
+    again on all rows. F needs only the means and covariances of the classes, and those of a training part are those of
+    all rows minus those of the validation part. So X is read once for the moments of all folds and once for their
+    scores, all of `l2s` come from one eigendecomposition a fold, and l1 > 0 from warm-started coordinate descent on a
+    d×d matrix. Other values of `loss` and `penalty` are those of `AUCClassifier`; the squared hinge is solved by
+    Newton's method on the rows, each point from the solution of its neighbour.
 
     Parameters
     ----------
@@ -69,9 +67,9 @@ class AUCClassifierCV(ExplainedScores, CalibratedScores, AUCClassifierBase):
         they are should have similar scales; feature maps, "standardized" among them, see to that themselves.
     l1s : list of numbers or "auto", default=(0.0,)
         "auto" is 30 values from the least l1 that makes all coefficients 0 (on all rows) down to 1e-3 of it.
-    loss : {"squared", "squared_hinge"}, default="squared"
-        What a pair costs, see `AUCClassifier`. The squared hinge reads the rows many times: features of a map are held
-        if they take at most 256 MB, else made again, block by block, at each reading.
+    loss : str, default="squared"
+        What a pair costs, see `AUCClassifier`. "squared_hinge" reads the rows many times: features of a map are held if
+        they take at most 256 MB, else made again, block by block, at each reading.
     penalty : {"elasticnet", "mcp", "scad"}, default="elasticnet"
         "mcp" and "scad" give zeros without shrinking large coefficients; they need l1 > 0, such as ``l1s="auto"``. The
         curvatures h_j in them are those of each training part.
@@ -336,9 +334,9 @@ class AUCClassifierCV(ExplainedScores, CalibratedScores, AUCClassifierBase):
         self._family.check(np.inf if isinstance(self.l1s, str) else check_grid_axis("l1s", self.l1s))
 
     @property
-    def _loss(self) -> LossChoice:
+    def _loss(self) -> LossChoice:  # type: ignore[override]
         """The loss; with the squared one, `max_fpr` concerns the choice alone."""
-        return LossChoice(self.loss, None if self.loss == "squared" else self.max_fpr)
+        return LossChoice(self.loss, self.max_fpr).where_it_applies()
 
     @property
     def _family(self) -> PenaltyFamily:

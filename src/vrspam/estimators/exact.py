@@ -178,7 +178,11 @@ class AUCClassifier(AUCClassifierBase):
     def _validate_params(self) -> None:
         super()._validate_params()
         PenaltyFamily(self.penalty, self.gamma).check(self.l1)
-        LossChoice(self.loss, self.max_fpr).check()
+        self._loss.check()
+
+    @property
+    def _loss(self) -> LossChoice:  # type: ignore[override]
+        return LossChoice(self.loss, self.max_fpr)
 
     @checks_parameters(skip_nested=True)
     def fit(self, X, y, sample_weight=None) -> AUCClassifier:
@@ -314,8 +318,8 @@ class AUCClassifier(AUCClassifierBase):
 
     @property
     def _solver(self) -> ExactSolver:
-        family, loss = PenaltyFamily(self.penalty, self.gamma), LossChoice(self.loss, self.max_fpr)
-        return ExactSolver(self.l2, self.l1, self.tol, self.max_iter, family, loss)
+        family = PenaltyFamily(self.penalty, self.gamma)
+        return ExactSolver(self.l2, self.l1, self.tol, self.max_iter, family, self._loss)
 
     def _store_exact(self, fit: ExactFit, like: Any = None) -> Self:
         """Store the optimum; the moments are kept where it was found from them."""

@@ -19,7 +19,6 @@ from vrspam.features.mapped import is_plain, named_maps
 from vrspam.metrics import AUCInterval, logit_interval, partial_auc_ci, roc_auc_ci
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.moments.spread import spread
-from vrspam.objective.choice import LossName
 from vrspam.objective.penalties import PenaltyName
 from vrspam.solvers import choose_solver
 from vrspam.tool import data_checks
@@ -125,7 +124,7 @@ class Plan:
     seed: int = 0
     say: Callable[[str], None] = lambda stage: None
     max_fpr: float | None = None
-    loss: LossName = "squared"
+    loss: str = "squared"
     penalty: PenaltyName = "elasticnet"
     private: bool = False
     calibration: str | None = "sigmoid"

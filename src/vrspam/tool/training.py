@@ -22,7 +22,6 @@ from vrspam.model_selection.calibration import METHODS
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.moments.spread import spread
 from vrspam.objective import LOSSES
-from vrspam.objective.choice import LossName
 from vrspam.objective.penalties import CONCAVE, PenaltyName
 from vrspam.tool import data_checks
 from vrspam.tool.curves import shapes_of
@@ -44,7 +43,7 @@ def train(
     *,
     l1: str | Sequence[float] = (0.0,),
     penalty: PenaltyName = "elasticnet",
-    loss: LossName = "squared",
+    loss: str = "squared",
     features: Any = None,
     max_fpr: float | None = None,
     calibration: str = "sigmoid",
@@ -226,7 +225,8 @@ def check_plan(plan: Plan) -> None:
     if plan.max_fpr is not None:
         check_max_fpr(plan.max_fpr)
     if plan.loss not in LOSSES:
-        raise WordedError("{given} is not known; give squared or squared_hinge", given=Parameter("loss", plan.loss))
+        given, known = Parameter("loss", plan.loss), " or ".join(LOSSES)
+        raise WordedError("{given} is not known; give {known}", given=given, known=known)
     check_penalty(plan.penalty, plan.l1)
     if plan.selection not in SELECTION_RULES:
         raise WordedError(
