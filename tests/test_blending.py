@@ -180,8 +180,8 @@ def problem(seed=0, n=60, points=6, folds=3):
     positive = np.arange(n) % 4 == 0
     parts = [np.arange(k, n, folds) for k in range(folds)]
     rows = draw_sample(parts, [n - part.size for part in parts], positive, None, None, points, 0)
-    scores = [rng.standard_normal((points, part.size)) + 0.7 * positive[part] for part in parts]
-    scores = np.concatenate(scores, axis=1).T
+    drawn = [rng.standard_normal((points, part.size)) + 0.7 * positive[part] for part in parts]
+    scores = np.concatenate(drawn, axis=1).T
     return rows, scores, grid_of(rows, scores)
 
 

@@ -63,7 +63,7 @@ def test_a_block_holds_the_held_out_rows_of_one_fold_with_their_scores(kind, wei
     source, fold = SOURCES[kind](X, y, weights), FOLDS.fold_of(X)
     scaled, exponents = zip(*map(in_range, coefs), strict=True)
     for number in range(3):
-        if source.scores_all_folds_at_once:
+        if source.points_at_once(number) is None:
             block = source.held_out(dict(enumerate(scaled))).of_fold(number)
         else:
             block = source.held_out({number: scaled[number]})
@@ -83,7 +83,8 @@ def test_a_block_holds_the_held_out_rows_of_one_fold_with_their_scores(kind, wei
 
 def listen(monkeypatch, source):
     """A list of how many points the source is asked for at a time."""
-    asked, plain = [], source.held_out
+    asked: list[int] = []
+    plain = source.held_out
 
     def held_out(coefs):
         asked.extend(len(of_fold) for of_fold in coefs.values())
@@ -125,7 +126,7 @@ def test_the_driver_gives_the_same_from_every_source(kind):
 class WholeFolds:
     """A source of folds defined outside the package, as a cluster engine would define it."""
 
-    n_folds, like, scores_all_folds_at_once = 3, None, False
+    n_folds, like = 3, None
 
     def __init__(self, X, y):
         self.X, self.y, self.fold = X, y, FOLDS.fold_of(X)

@@ -373,12 +373,12 @@ class AUCClassifierCV(ExplainedScores, CalibratedScores, AUCClassifierBase):
         plain = is_plain(self.features, X)
         rows = self._validate_rows(X, y, sample_weight, table=not plain)
         classes = self._two_classes(rows)
-        folds: FoldedRows | DeviceFolds | None = None
         if plain and groups is None and array_api.device_namespace(rows.X) is not None:
-            folds = DeviceFolds.of(self.cv, rows, classes, self.random_state)
-        if folds is None:
-            splits = make_splits(self.cv, rows, classes, groups, self.random_state)
-            folds = FoldedRows(rows, splits, classes, groups)
+            there = DeviceFolds.of(self.cv, rows, classes, self.random_state)
+            if there is not None:
+                return self._fit_columns(there, search)
+        splits = make_splits(self.cv, rows, classes, groups, self.random_state)
+        folds = FoldedRows(rows, splits, classes, groups)
         return self._fit_columns(folds, search) if plain else self._fit_maps(folds, search)
 
     def _fit_columns(self, folds: FoldedRows | DeviceFolds, search: GridSearch) -> Self:

@@ -181,6 +181,7 @@ def cross_validate(
     """
     scores = _empty_scores(source, search, held_out)
     l2s, l1s = scores.grid.values()
+    in_one_pass = source.points_at_once(0) is None
 
     def solve_fold(fold: int) -> np.ndarray:
         loss, centre = source.training(fold)
@@ -197,14 +198,14 @@ def cross_validate(
         scores.gaps[..., fold], scores.converged[..., fold] = grid.gaps, grid.converged
         scores.intercepts[..., fold] = -(grid.coefs @ centre)
         coefs = grid.coefs.reshape(l2s.size * l1s.size, -1)
-        if not source.scores_all_folds_at_once:
+        if not in_one_pass:
             _score_fold(source, fold, coefs, scores)
         watch(f"fold {fold + 1}")
-        return coefs if keep_coefs or source.scores_all_folds_at_once else np.empty(0)
+        return coefs if keep_coefs or in_one_pass else np.empty(0)
 
     problem = source.problem(many_products=bool(l1s.any()))
     coefs = over_folds(solve_fold, range(source.n_folds), problem, search.n_jobs)
-    if source.scores_all_folds_at_once:
+    if in_one_pass:
         scores.held_out = source.held_out(dict(enumerate(coefs)))
         points = np.arange(l2s.size * l1s.size)
         for fold in range(source.n_folds):
@@ -246,7 +247,7 @@ def _score_fold(source: FoldSource, fold: int, coefs: np.ndarray, scores: GridSc
     """
     used = np.flatnonzero(coefs.any(axis=1))
     used = used if used.size else np.zeros(1, dtype=np.intp)
-    step = source.points_at_once(fold)
+    step = source.points_at_once(fold) or used.size
     for first in range(0, used.size, step):
         points = used[first : first + step]
         some, exponents = in_range(coefs[points])

@@ -233,7 +233,7 @@ class HashSample:
     def _trim(self, limit: int) -> None:
         if sum(part[0].size for part in self._parts) > limit:
             together = zip(*self._parts, strict=True)
-            joined = [None if column[0] is None else np.concatenate(column) for column in together]
+            joined: list[Any] = [None if column[0] is None else np.concatenate(column) for column in together]
             kept = np.lexsort([joined[1], joined[0]])[: self.most]
             self._parts = [tuple(None if column is None else column[kept] for column in joined)]
 
@@ -509,10 +509,19 @@ class DeviceFolds:
         if weights is not None:
             given = on_host(xp.take(weights, there) / xp.max(weights)).astype(np.float64)
         places = on_host(xp.take(xp.argsort(self.order), there)) - self._edges[2 * fold]
-        columns = (rows, on_host(xp.take(self.positive, there)), fold, given, places, np.arange(rows.size))
+        positive = on_host(xp.take(self.positive, there))
         sizes = self.sizes.sum(axis=1)
-        ratio = float(np.mean(sizes / (sizes.sum() - sizes)))
-        return Sample(*(column[by_fold] for column in columns), counted, (int(totals[0]), int(totals[1])), ratio)
+        return Sample(
+            rows[by_fold],
+            positive[by_fold],
+            fold[by_fold],
+            given[by_fold],
+            places[by_fold],
+            by_fold,
+            counted,
+            (int(totals[0]), int(totals[1])),
+            float(np.mean(sizes / (sizes.sum() - sizes))),
+        )
 
     def overlap(self) -> np.ndarray:
         """Training rows that each two folds have in common, as `overlap_of` gives them."""

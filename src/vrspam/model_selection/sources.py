@@ -130,14 +130,11 @@ class FoldSource(Protocol):
         Of all rows.
     like : array or None
         An array on a device, where matrices are to be decomposed as well.
-    scores_all_folds_at_once : bool
-        Whether one call of `held_out` reads all data, however many folds it is asked for.
     """
 
     n_folds: int
     total: ClassMoments
     like: Any
-    scores_all_folds_at_once: bool
 
     def problem(self, many_products: bool) -> FoldProblem:
         """The size of the work on one fold."""
@@ -145,13 +142,16 @@ class FoldSource(Protocol):
     def training(self, fold: int) -> TrainingPart:
         """The loss on the training part of a fold."""
 
-    def points_at_once(self, fold: int) -> int:
-        """For how many points of the grid `held_out` is asked at once; not used where it scores all folds at once."""
+    def points_at_once(self, fold: int) -> int | None:
+        """For how many points of the grid `held_out` is asked at once.
+
+        None, for all folds, where one call reads all data: then it is asked once, for all points of all folds.
+        """
 
     def held_out(self, coefs: Mapping[int, np.ndarray]) -> HeldOut:
         """The rows that a fold holds out (or a sample of them), and their scores by its `coefs`, (points, features).
 
-        It is asked for one fold, or for all of them where `scores_all_folds_at_once`: then the rows lie fold by fold.
+        It is asked for one fold, or for all of them (`points_at_once`): then the rows lie fold by fold.
         The scores have the shape (rows, points); weights may be None, which means 1.
         """
 
@@ -165,8 +165,6 @@ class RowsInMemory:
     Where no row is in two validation parts, their moments and those of the other rows add up to the total: X is read
     once (twice if keeping them all would take too much memory). Of X only its shape, its type and `X[rows]` are used.
     """
-
-    scores_all_folds_at_once = False
 
     def __init__(
         self,
@@ -344,7 +342,6 @@ def _scored(rows: Rows, positive: Any, fold: int, index: Any, coefs: np.ndarray)
 class RowsOnDevice:
     """Folds of rows on a device, as a `FoldSource`: moments, scores and held-out rows stay there."""
 
-    scores_all_folds_at_once = False
     solver: SolverName = "moments"
 
     def __init__(self, folds: DeviceFolds):
@@ -383,8 +380,7 @@ class RowsOnDevice:
 class FoldMoments:
     """Moments of each fold of rows that come in blocks; the training part of a fold is the sum of the others."""
 
-    like = None
-    scores_all_folds_at_once = True
+    like: Any = None
 
     def __init__(self, folds: list[ClassMoments]):
         for number, fold in enumerate(folds):
@@ -399,6 +395,9 @@ class FoldMoments:
     def problem(self, many_products: bool) -> FoldProblem:
         """The size of the work on one fold."""
         return FoldProblem.from_matrices(self.total.means.shape[1], many_products)
+
+    def points_at_once(self, fold: int) -> None:
+        """One pass over the blocks scores all rows at all points."""
 
     def training(self, fold: int) -> TrainingPart:
         """The loss on all other folds."""
