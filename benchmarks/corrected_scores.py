@@ -127,7 +127,7 @@ def true_aucs(found: Comparison, setting: Setting, number: int) -> dict[str, flo
     scale, columns = found.weights / [candidate.spread for candidate in found.candidates], []
     for candidate, factor in zip(found.candidates, scale, strict=True):
         parts = [np.zeros((0, candidate.n_features))]
-        models = candidate.fold_models
+        models = candidate.models
         assert models is not None
         assert candidate.scores.coefs is not None
         if factor > 0.0:

@@ -242,7 +242,7 @@ def test_without_draws_the_choice_is_that_of_the_fit(monkeypatch, selection):
             (chosen,) = points.choose(points.auc[:, :, np.newaxis], selection)
             which, point = divmod(int(chosen), 9)
             assert found.candidates[which].name == found.chosen.name
-            assert np.unravel_index(point, (3, 3)) == found.point.index
+            assert np.unravel_index(point, (3, 3)) == found.chosen.choice.index
 
 
 def test_ranks_alone_matter():

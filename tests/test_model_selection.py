@@ -233,7 +233,7 @@ def test_the_table_shows_the_point_that_is_taken(monkeypatch):
 
     rule: Any = "one-standard-error"
     found = compare(maps, FitNothing(folds, search, rule), rule)
-    assert (found.chosen.name, found.point.values["l2"]) == ("linear", 1.0)  # 0.85 is within 0.08 of 0.92
+    assert (found.chosen.name, found.chosen.choice.values["l2"]) == ("linear", 1.0)  # 0.85 is within 0.08 of 0.92
     assert found.candidates[0].choice.values["l2"] == 0.1
     table = found.table()
     assert table["features"] == ["linear", "additive"]
@@ -243,4 +243,4 @@ def test_the_table_shows_the_point_that_is_taken(monkeypatch):
     np.testing.assert_allclose(table["standard_error"], [0.0, 0.08])
     assert table["chosen"] == [True, False]
     found = compare(maps, FitNothing(folds, search, "best"), "best")
-    assert (found.chosen.name, found.point.values["l2"]) == ("additive", 0.1)
+    assert (found.chosen.name, found.chosen.choice.values["l2"]) == ("additive", 0.1)

@@ -202,8 +202,8 @@ class MapsOnBlocks:
 
     def held_out(self, fit: Fitted) -> HeldOut:
         """The held-out rows, or a sample of each class, with the scores of what was chosen."""
-        assert fit.fold_models is not None
-        coefs, intercepts = fit.fold_models
+        assert fit.models is not None
+        coefs, intercepts = fit.models
         known = (fit.moments.classes[1], self.most, fit.features, coefs[:, np.newaxis])
         scored = self.blocks.reduce(_tasks.block_scores, _tasks.add_scores, self.estimator, self.folds, *known)
         return held_out_of(scored).at(0, intercepts)
@@ -221,7 +221,7 @@ class MapsOnBlocks:
         choice = scores.select(self.rule)
         scores.held_out = None  # all points of all maps would take too much memory
         new = Candidate(name, features, total.means.shape[1], int(total.rows.sum()), scores, choice)
-        new.spread = scores.spread_at(choice)
+        new.models, new.spread = scores.models_at(choice), scores.spread_at(choice)
         return new, source
 
     def fit(self, candidate: Candidate, source: ClusterFolds | None = None) -> ExactFit:

@@ -523,7 +523,7 @@ class AUCClassifierCV(ExplainedScores, CalibratedScores, AUCClassifierBase):
     ) -> ScoreReading | str | Callable[[], ScoreReading | str]:
         """Read the fitted score column by column, or say why that is not possible; on a device that waits."""
         fit, (X, _, weights), names = selected.fit, folds.rows, self._read_names(reading)
-        coefs = np.empty((0, 0)) if fit.fold_models is None else fit.fold_models.coefs
+        coefs = np.empty((0, 0)) if fit.models is None else fit.models.coefs
         if isinstance(folds, DeviceFolds):
             scorer = FittedScorer(None, fit.solution.w, coefs, 1.0 / folds.n_folds, [], fit.moments)
             return read_later(scorer, X, folds.positive, weights, names, seed)
@@ -545,7 +545,7 @@ class AUCClassifierCV(ExplainedScores, CalibratedScores, AUCClassifierBase):
     ) -> Self:
         """Store what cross-validation found and the fit on all rows; warn of a grid that ends too early."""
         found, fit, held_out, corrected = selected
-        scores, point = found.chosen.scores, found.point
+        scores, point = found.chosen.scores, found.chosen.choice
         solution, moments = fit.solution, fit.moments
         calibration = self._calibrate(held_out)
         if moments.has_scatter or fit.features is not None:
@@ -591,7 +591,7 @@ class AUCClassifierCV(ExplainedScores, CalibratedScores, AUCClassifierBase):
                 "out, or choose by the partial AUC (scoring='auto')."
             )
         if selected.fit.solution.w.any():
-            selected.comparison.point.warn()
+            selected.comparison.chosen.choice.warn()
         else:
             part = self._loss.max_fpr if self._loss.is_partial and self.l1_ == 0.0 else None
             warn(AllCoefficientsZero(self.l1_) if part is None else NothingAtTheTop(part))

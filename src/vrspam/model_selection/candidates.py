@@ -73,8 +73,8 @@ class Candidate:
 
     `fit` is that of the point on all rows, where it may be needed; `spread` that of the held-out scores at the point;
     `held_out` are these scores of all rows, fold by fold and without intercepts, where they were kept; `by_all` are
-    those of the rows of the sample by the models of all folds, where the features were at hand; `models` are those of
-    the folds at the point, where the other points were forgotten.
+    those of the rows of the sample by the models of all folds, where the features were at hand; `models` are these
+    models, where their coefficients were kept.
     """
 
     name: str
@@ -95,16 +95,6 @@ class Candidate:
         mean, error = self.choice.mean[self.choice.index], self.choice.standard_error[self.choice.index]
         return f"{self.name}: {self.scores.scoring.name} {mean:.4f} ± {error:.4f} on {self.n_rows:,} rows"
 
-    @property
-    def fold_models(self) -> FoldModels | None:
-        """The models of the folds at the chosen point, where their coefficients were kept."""
-        return self.scores.models_at(self.choice) or self.models
-
-    def forget_other_points(self) -> None:
-        """Keep what is known of the chosen point alone: of a grid with l1 all would take much memory."""
-        kept, self.scores.coefs = self.fold_models, None
-        self.models = None if kept is None else FoldModels(kept.coefs.copy(), kept.intercepts)
-
 
 class Fitted(NamedTuple):
     """What was chosen, fitted on all rows: one scorer, linear in the features of one map.
@@ -119,8 +109,7 @@ class Fitted(NamedTuple):
     l2 : float
     solver : str
         Of the best candidate, as l2.
-    fold_models : FoldModels or None
-    held_out, by_all : ndarray or None
+    models, held_out, by_all
         As in `Candidate`.
     """
 
@@ -129,7 +118,7 @@ class Fitted(NamedTuple):
     moments: ClassMoments
     l2: float
     solver: SolverName
-    fold_models: FoldModels | None
+    models: FoldModels | None
     held_out: np.ndarray | None = None
     by_all: np.ndarray | None = None
 
@@ -157,11 +146,6 @@ class Comparison:
     weights: np.ndarray
     order: tuple[str, ...] = ()
     others: Mapping[str, Candidate] = field(default_factory=dict)
-
-    @property
-    def point(self) -> Choice:
-        """The chosen point of the best candidate."""
-        return self.chosen.choice
 
     @property
     def members(self) -> list[tuple[Candidate, float]]:
@@ -200,10 +184,10 @@ class Comparison:
         assert best is not None
         if len(self.members) == 1:
             one = self.chosen
-            return Fitted(one.features, *best, one.fold_models, one.held_out, one.by_all)
+            return Fitted(one.features, *best, one.models, one.held_out, one.by_all)
         members, factors = zip(*self.members, strict=True)
         fits = [member.fit for member in members if member.fit is not None]
-        models = [member.fold_models for member in members if member.fold_models is not None]
+        models = [member.models for member in members if member.models is not None]
         solutions = [fit.solution for fit in fits]
         stationarities = [solution.stationarity for solution in solutions if solution.stationarity is not None]
         solution = Solution(
@@ -278,7 +262,7 @@ def choose_point(
     scores = cross_validate(source, replace(search, sample=sample), keep_coefs=keep_coefs, watch=watch)
     found, solver = only_columns(scores, folds.rows.X.shape[1], rule), source.solver
     del source  # and with it the moments of the folds
-    found.chosen.fit = search.solver(found.point).from_rows(folds.rows, folds.classes, solver, scores.total)
+    found.chosen.fit = search.solver(found.chosen.choice).from_rows(folds.rows, folds.classes, solver, scores.total)
     return _selected(found, folds, search, rule, seed, sample)
 
 
@@ -288,15 +272,15 @@ def choose_point_of_blocks(
     """Choose the penalties on folds of blocks, and fit them on the moments of all rows."""
     scores = cross_validate(source, search, keep_coefs=True)
     found = only_columns(scores, source.total.means.shape[1], rule)
-    found.chosen.fit = search.solver(found.point).from_moments(source.total)
+    found.chosen.fit = search.solver(found.chosen.choice).from_moments(source.total)
     fit, every = found.fitted(), scores.held_out
     assert every is not None
-    assert fit.fold_models is not None
-    held_out = every.at(scores.number(found.point), fit.fold_models.intercepts)
+    assert fit.models is not None
+    held_out = every.at(scores.number(found.chosen.choice), fit.models.intercepts)
     if not correct:
         return Selected(found, fit, held_out, None)
     scores.keep(sample := sample_of(every, search.n_points, seed))
-    stable = stable_share_of_moments(source.total, sample, fit.fold_models.coefs)
+    stable = stable_share_of_moments(source.total, sample, fit.models.coefs)
     return Selected(found, fit, held_out, found.corrected(sample, rule, seed, held_out, stable))
 
 
@@ -344,9 +328,9 @@ def _selected(
 ) -> Selected:
     """Score all held-out rows by what was chosen, and correct its AUC for the choice."""
     fit, rows = found.fitted(), folds.rows
-    models = fit.fold_models
+    models, point = fit.models, found.chosen.choice.values
     if models is None:  # the coefficients of all points would have taken too much: the folds are solved again
-        alone = replace(search, l2s=[found.point.values["l2"]], l1s=[found.point.values["l1"]])
+        alone = replace(search, l2s=[point["l2"]], l1s=[point["l1"]])
         again = cross_validate(_source(folds, search), alone, keep_coefs=True)
         models = again.models_at(again.select("best"))
         assert models is not None
@@ -364,6 +348,7 @@ def only_columns(scores: GridScores, n_features: int, rule: SelectionRule) -> Co
     """The choice of the penalties alone, for the columns as they are; the fit on all rows is left to the caller."""
     assert scores.total is not None
     columns = Candidate("linear", None, n_features, int(scores.total.rows.sum()), scores, scores.select(rule))
+    columns.models = scores.models_at(columns.choice)
     return Comparison([columns], columns, np.ones(1))
 
 
@@ -415,13 +400,14 @@ def evaluate_map(
     sizes = () if search.sample is None else list(map(len, folds.parts))
     scores = cross_validate(source, search, keep_coefs=True, held_out=sizes)
     found = Candidate(name, features, X.shape[1], folds.rows.y.size, scores, scores.select(rule))
+    found.models = scores.models_at(found.choice)
     if scores.held_out is not None:
         found.held_out = scores.held_out.scores[:, scores.number(found.choice)].copy()
         scores.held_out = None  # all points of all maps would take too much memory
     if search.sample is not None:
         found.spread = scores.spread_at(found.choice)
-        if isinstance(X, np.ndarray) and (models := found.fold_models) is not None:
-            found.by_all = scores_of(X, search.sample.rows, models.coefs)
+        if isinstance(X, np.ndarray) and found.models is not None:
+            found.by_all = scores_of(X, search.sample.rows, found.models.coefs)
     return found, source
 
 
@@ -448,10 +434,13 @@ def compare(
             new.fit = evaluator.fit(new, source)
         new.scores.total = None
         if rule != "one-standard-error":  # which may take another point
-            new.forget_other_points()
+            new.scores.coefs = None  # those of a grid with l1 would take much memory
         del source  # and with it features that its rows may hold
         watch(new.described)
-        _drop_matrices(candidates, rule)
+        best = int(weights_of(candidates, rule).argmax())
+        for number, one in enumerate(candidates):  # the square matrices of the best are kept
+            if number != best and one.fit is not None and one.fit.moments.has_scatter:
+                one.fit = one.fit._replace(moments=ClassMoments.side_by_side([one.fit.moments]))
     if not candidates:
         assert too_many is not None
         raise too_many
@@ -505,14 +494,6 @@ def weights_of(candidates: Sequence[Candidate], rule: SelectionRule) -> np.ndarr
     return (np.arange(best.size) == best.argmax()).astype(np.float64)
 
 
-def _drop_matrices(candidates: Sequence[Candidate], rule: SelectionRule) -> None:
-    """Keep the square matrices of the best candidate alone."""
-    best = int(weights_of(candidates, rule).argmax())
-    for number, candidate in enumerate(candidates):
-        if number != best and candidate.fit is not None and candidate.fit.moments.has_scatter:
-            candidate.fit = candidate.fit._replace(moments=ClassMoments.side_by_side([candidate.fit.moments]))
-
-
 def _simplest(candidates: Sequence[Candidate]) -> tuple[np.ndarray, Candidate]:
     """The first candidate with a point within one standard error of the best of all, moved to the simplest of these."""
     leader = max(candidates, key=lambda candidate: candidate.choice.mean.max())
@@ -522,7 +503,8 @@ def _simplest(candidates: Sequence[Candidate]) -> tuple[np.ndarray, Candidate]:
     chosen = candidates[number]
     index = simplest(chosen.choice.mean >= least, chosen.scores.grid)
     values = {name: float(axis[i]) for (name, axis), i in zip(chosen.scores.grid.items(), index, strict=True)}
-    chosen = replace(chosen, choice=replace(chosen.choice, index=index, values=values), held_out=None, by_all=None)
+    point = replace(chosen.choice, index=index, values=values)
+    chosen = replace(chosen, choice=point, models=chosen.scores.models_at(point), held_out=None, by_all=None)
     return (np.arange(len(candidates)) == number).astype(np.float64), chosen
 
 

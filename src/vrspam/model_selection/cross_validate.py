@@ -127,9 +127,9 @@ class GridScores:
         return float(self.sample.spreads(self.kept[:, point : point + 1])[0])
 
     def models_at(self, choice: Choice) -> FoldModels | None:
-        """The models of the folds at a point, where their coefficients were kept."""
+        """The models of the folds at a point, where their coefficients were kept; a copy."""
         i, j = choice.index
-        return None if self.coefs is None else FoldModels(self.coefs[:, i, j], self.intercepts[i, j])
+        return None if self.coefs is None else FoldModels(self.coefs[:, i, j].copy(), self.intercepts[i, j])
 
     def measure(self, fold: int, points: np.ndarray, part: HeldOut, exponents: np.ndarray) -> None:
         """Take the rows that a fold holds out, with their scores at some points by coefficients `in_range`."""

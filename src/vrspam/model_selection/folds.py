@@ -26,9 +26,8 @@ from vrspam.model_selection.held_out import (
     Sample,
     draw_sample,
     most_rows,
-    out_of_fold,
-    overlap_of,
     rooms_of_classes,
+    scores_of,
     shares_in_common,
 )
 from vrspam.moments import ClassMoments
@@ -291,12 +290,47 @@ class FoldedRows(NamedTuple):
         return draw_sample(self.parts, trained, self.positive, weights, self.groups, n_points, seed)
 
     def overlap(self) -> np.ndarray:
-        """Training rows that each two folds have in common, see `overlap_of`."""
-        return overlap_of([split.train for split in self.splits], self.rows.X.shape[0])
+        """Training rows that each two folds have in common, as shares."""
+        used = np.zeros((len(self.splits), self.rows.X.shape[0]), dtype=np.float32)
+        for line, split in zip(used, self.splits, strict=True):
+            line[split.train] = 1.0
+        return shares_in_common((used @ used.T).astype(np.float64))
 
     def out_of_fold(self, coefs: np.ndarray, intercepts: np.ndarray, known: np.ndarray | None = None) -> HeldOut:
-        """All rows that a fold holds out, scored by its model; `coefs` has shape (folds, features)."""
-        return out_of_fold(self.rows, self.classes[1], self.parts, coefs, intercepts, known)
+        """Score each held-out row by the model of its fold, in one pass over the rows.
+
+        Parameters
+        ----------
+        coefs : ndarray of shape (folds, features)
+            Of the chosen point, trained on each fold.
+        intercepts : ndarray of shape (folds,)
+        known : ndarray, optional
+            The scores, fold by fold and without intercepts, where they are known already.
+
+        Returns
+        -------
+        HeldOut
+            In the order of the rows. A row that several folds hold out is there for each of them, and its weight is
+            shared by them.
+
+        Examples
+        --------
+        >>> rows = Rows(np.array([[1.0], [2.0], [3.0], [4.0]]), np.array([0, 1, 0, 1]), None)
+        >>> splits = [Split(np.array([0, 1]), np.array([3, 2])), Split(np.array([2, 3]), np.array([0, 1]))]
+        >>> folds = FoldedRows(rows, splits, np.array([0, 1]))
+        >>> folds.out_of_fold(np.array([[1.0], [10.0]]), np.array([0.5, 0.0])).scores.tolist()
+        [10.0, 20.0, 3.5, 4.5]
+        """
+        (X, _, weights), parts = self.rows, self.parts
+        if known is None:
+            pairs = zip(parts, coefs, strict=True)
+            known = np.concatenate([scores_of(X, part, coef[np.newaxis])[:, 0] for part, coef in pairs])
+        index, fold = np.concatenate(parts), np.repeat(np.arange(len(parts)), list(map(len, parts)))
+        order = np.argsort(index, kind="stable")
+        index, fold, scores = index[order], fold[order], known[order]
+        times = np.bincount(index, minlength=X.shape[0])[index]
+        given = np.ones(index.size) if weights is None else on_host(weights)[index]
+        return HeldOut(self.positive[index], scores + intercepts[fold], fold, given / times, index)
 
 
 def make_splits(cv, rows: Rows, classes: np.ndarray, groups=None, random_state=None) -> list[Split]:
@@ -524,7 +558,7 @@ class DeviceFolds:
         )
 
     def overlap(self) -> np.ndarray:
-        """Training rows that each two folds have in common, as `overlap_of` gives them."""
+        """Training rows that each two folds have in common, as shares."""
         sizes = self.sizes.sum(axis=1)
         common = sizes.sum() - (sizes[:, np.newaxis] + sizes) * (1.0 - np.eye(self.n_folds)) - np.diag(sizes)
         return shares_in_common(common)

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vrspam._utils import array_api
-from vrspam._utils.validation import Rows
 from vrspam.features.frames import WHOLE_ROWS
 from vrspam.features.mapped import MappedArray
 from vrspam.metrics import roc_auc_columns
@@ -298,56 +297,6 @@ def scores_of(X: Any, index: np.ndarray, coefs: np.ndarray) -> np.ndarray:
     return as_they_are(score_rows(X, index, coefs), exponents)
 
 
-def out_of_fold(
-    rows: Rows,
-    positive_label: object,
-    parts: Sequence[np.ndarray],
-    coefs: np.ndarray,
-    intercepts: np.ndarray,
-    known: np.ndarray | None = None,
-) -> HeldOut:
-    """Score each held-out row by the model of its fold, in one pass over the rows.
-
-    Parameters
-    ----------
-    rows : Rows
-        In memory or on a device: columns, or features of a map (`MappedArray`).
-    positive_label
-        The label of the positive rows.
-    parts : list of ndarray of int
-        Numbers of the rows that each fold holds out.
-    coefs : ndarray of shape (folds, features)
-        Of the chosen point, trained on each fold.
-    intercepts : ndarray of shape (folds,)
-    known : ndarray, optional
-        The scores, fold by fold and without intercepts, where they are known already.
-
-    Returns
-    -------
-    HeldOut
-        In the order of the rows. A row that several folds hold out is there for each of them, and its weight is shared
-        by them.
-
-    Examples
-    --------
-    >>> rows = Rows(np.array([[1.0], [2.0], [3.0], [4.0]]), np.array([0, 1, 0, 1]), None)
-    >>> parts = [np.array([3, 2]), np.array([0, 1])]
-    >>> out_of_fold(rows, 1, parts, np.array([[1.0], [10.0]]), np.array([0.5, 0.0])).scores.tolist()
-    [10.0, 20.0, 3.5, 4.5]
-    """
-    index = np.concatenate(parts)
-    if known is None:
-        of_parts = [scores_of(rows.X, part, coef[np.newaxis])[:, 0] for part, coef in zip(parts, coefs, strict=True)]
-        known = np.concatenate(of_parts)
-    fold = np.repeat(np.arange(len(parts)), list(map(len, parts)))
-    order = np.argsort(index, kind="stable")
-    index, fold, scores = index[order], fold[order], known[order]
-    times = np.bincount(index, minlength=rows.X.shape[0])[index]
-    weights = np.ones(index.size) if rows.weights is None else array_api.on_host(rows.weights)[index]
-    positive = array_api.on_host(rows.y) == positive_label
-    return HeldOut(positive[index], scores + intercepts[fold], fold, weights / times, index)
-
-
 def stable_share(by_all: np.ndarray, overlap: np.ndarray, sample: Sample) -> float:
     """The share of the variance of the scores, within the classes, that does not come from the choice of training rows.
 
@@ -364,7 +313,7 @@ def stable_share(by_all: np.ndarray, overlap: np.ndarray, sample: Sample) -> flo
     by_all : ndarray of shape (rows of the sample, folds)
         Scores of the rows by the models of all folds.
     overlap : ndarray of shape (folds, folds)
-        See `overlap_of`.
+        See `shares_in_common`.
     sample : Sample
 
     Returns
@@ -396,16 +345,8 @@ def stable_share_of_moments(moments: ClassMoments, sample: Sample, coefs: np.nda
     return float(np.clip((correlation.mean() - overlap) / (1.0 - overlap), 0.0, 1.0))
 
 
-def overlap_of(train: Sequence[np.ndarray], n: int) -> np.ndarray:
-    """Training rows that each two folds have in common, over the geometric mean of their numbers."""
-    used = np.zeros((len(train), n), dtype=np.float32)
-    for line, part in zip(used, train, strict=True):
-        line[part] = 1.0
-    return shares_in_common((used @ used.T).astype(np.float64))
-
-
 def shares_in_common(common: np.ndarray) -> np.ndarray:
-    """From the number of rows that each two folds have in common to shares of them."""
+    """From training rows that each two folds have in common to shares: over the geometric mean of their numbers."""
     sizes = np.sqrt(np.diagonal(common))
     return common / np.outer(sizes, sizes)
 
