@@ -218,7 +218,7 @@ def test_the_table_shows_the_point_that_is_taken(monkeypatch):
         auc = np.array(given[source.rows.X.shape[1]])
         nothing = np.zeros(auc.shape)
         grid = {"l2": np.array([0.1, 1.0]), "l1": np.array([0.0])}
-        return GridScores(grid, auc, nothing, nothing == 0, nothing, total=source.total)
+        return GridScores(grid, auc, auc, nothing, nothing == 0, nothing, total=source.total)
 
     monkeypatch.setattr("vrspam.model_selection.candidates.cross_validate", given_scores)
     maps = {"linear": LinearFeatures(), "additive": AdditiveFeatures()}

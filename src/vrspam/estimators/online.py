@@ -400,17 +400,8 @@ class SOLAMClassifier(StreamClassifierBase):
         After `fit` an upper bound on F(coef_) - min F; NaN after `partial_fit`, which keeps no rows.
     objective_ : float
         F(coef_); NaN after `partial_fit`.
-    l2_ : float
-        The value of l2 that was used (in a stream: by the latest step).
-    n_iter_ : int
-        Epochs done; 1 after `partial_fit`.
-    n_steps_ : int
-        Steps taken since `fit` or since the stream began.
-    history_ : dict of ndarray
-        After `fit`: epoch, passes, seconds, objective and gap for each epoch.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Only if X had string column names.
+    l2_, n_iter_, n_steps_, history_, n_features_in_, feature_names_in_
+        As in `SPAMClassifier`.
 
     Notes
     -----
@@ -503,17 +494,8 @@ class OPAUCClassifier(StreamClassifierBase):
         which the matrices remember; with a sketch it is NaN after `partial_fit`.
     objective_ : float
         F(coef_); NaN after `partial_fit` with a sketch.
-    l2_ : float
-        The value of l2 that was used (in a stream: by the latest step).
-    n_iter_ : int
-        Epochs done; 1 after `partial_fit`.
-    n_steps_ : int
-        Steps taken since `fit` or since the stream began.
-    history_ : dict of ndarray
-        After `fit`: epoch, passes, seconds, objective and gap for each epoch.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Only if X had string column names.
+    l2_, n_iter_, n_steps_, history_, n_features_in_, feature_names_in_
+        As in `SPAMClassifier`.
 
     Notes
     -----

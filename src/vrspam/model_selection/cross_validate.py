@@ -65,15 +65,14 @@ class GridScores:
     ----------
     grid : dict of ndarray
         The values of "l2" and of "l1".
-    auc, gaps, converged, intercepts : ndarray of shape (l2s, l1s, folds)
+    auc, score, gaps, converged, intercepts : ndarray of shape (l2s, l1s, folds)
+        `score` is the measure that chooses: the same array as `auc`, or that of another measure.
     coefs : ndarray of shape (folds, l2s, l1s, features) or None
         Kept where the caller asks for them.
     total : ClassMoments or None
         Moments of all rows; dropped when another feature map is better.
     scoring : Scoring
         The measure that chooses a point.
-    other : ndarray of shape (l2s, l1s, folds) or None
-        That measure, where it is not the AUC.
     sample : Sample or None
         Held-out rows whose scores are kept,
     kept : ndarray of shape (rows of the sample, points) or None
@@ -85,13 +84,13 @@ class GridScores:
 
     grid: dict[str, np.ndarray]
     auc: np.ndarray
+    score: np.ndarray
     gaps: np.ndarray
     converged: np.ndarray
     intercepts: np.ndarray
     coefs: np.ndarray | None = None
     total: ClassMoments | None = None
     scoring: Scoring = ROC_AUC
-    other: np.ndarray | None = None
     sample: Sample | None = None
     kept: np.ndarray | None = None
     held_out: HeldOut | None = None
@@ -99,12 +98,7 @@ class GridScores:
     @property
     def by_auc(self) -> bool:
         """Whether the AUC chooses."""
-        return self.other is None
-
-    @property
-    def score(self) -> np.ndarray:
-        """The measure that chooses."""
-        return self.auc if self.other is None else self.other
+        return self.score is self.auc
 
     def select(self, rule: SelectionRule) -> Choice:
         """The point that the measure chooses."""
@@ -135,20 +129,20 @@ class GridScores:
         """Take the rows that a fold holds out, with their scores at some points by coefficients `in_range`."""
         i, j = np.unravel_index(points, self.auc.shape[:2])
         self.auc[i, j, fold] = metrics.roc_auc_columns(part.positive, part.scores, part.weights)
-        if self.other is not None:
+        if not self.by_auc:
             values = part.scores
             if self.scoring.needs_values:
                 values = as_they_are(values, exponents) + self.intercepts[i, j, fold]
-            self.other[i, j, fold] = self.scoring.columns(part.positive, values, part.weights)
+            self.score[i, j, fold] = self.scoring.columns(part.positive, values, part.weights)
         if self.sample is not None and self.kept is not None:
             rows = self.sample.parts[fold]
             self.kept.T[points, rows] = as_they_are(part.scores, exponents, self.sample.places[rows]).T
 
     def measure_ties(self, fold: int, part: HeldOut) -> None:
         """Measure the points without coefficients, at which all rows of a fold are tied."""
-        if self.other is not None and (missing := np.isnan(self.other[..., fold])).any():
+        if (missing := np.isnan(self.score[..., fold])).any():
             tied = self.scoring.columns(part.positive, part.scores[:, :1] * 0.0, part.weights)
-            self.other[missing, fold] = float(tied[0])
+            self.score[missing, fold] = float(tied[0])
 
 
 def cross_validate(
@@ -220,16 +214,16 @@ def _empty_scores(source: FoldSource, search: GridSearch, held_out: Sequence[int
     l1s = auto_l1s(source.total) if isinstance(search.l1s, str) else check_grid_axis("l1s", search.l1s)
     l2s = auto_l2s(source.total) if isinstance(search.l2s, str) else check_grid_axis("l2s", search.l2s)
     shape = (l2s.size, l1s.size, source.n_folds)
-    n_points = l2s.size * l1s.size
+    n_points, auc = l2s.size * l1s.size, np.full(shape, 0.5)
     scores = GridScores(
         {"l2": l2s, "l1": l1s},
-        auc=np.full(shape, 0.5),
+        auc=auc,
+        score=auc if search.scoring is ROC_AUC else np.full(shape, np.nan),
         gaps=np.empty(shape),
         converged=np.empty(shape, dtype=bool),
         intercepts=np.empty(shape),
         total=source.total,
         scoring=search.scoring,
-        other=None if search.scoring is ROC_AUC else np.full(shape, np.nan),
         sample=search.sample,
     )
     if search.sample is not None:
