@@ -8,8 +8,8 @@ from sklearn.linear_model import ElasticNet, RidgeClassifier
 
 from vrspam import AUCClassifier, ClassMoments, kernels
 from vrspam.estimators.exact import choose_solver
-from vrspam.objective import ElasticNet as Penalty
 from vrspam.objective import LOSSES, Objective, SquaredPairLoss
+from vrspam.objective import ElasticNet as Penalty
 from vrspam.solvers import solve
 from vrspam.solvers.base import State, proximal_point, run, target_gap
 from vrspam.solvers.gram import GramDescent, RidgePath, ridge_coefs
