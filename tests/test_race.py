@@ -23,7 +23,7 @@ from vrspam.model_selection.cross_validate import GridSearch
 from vrspam.model_selection.folds import FoldedRows, Split, make_splits
 from vrspam.model_selection.sources import RowsInMemory
 from vrspam.moments import ClassMoments
-from vrspam.tool.fitting import TableClassifier
+from vrspam.tool.training import TableClassifier
 
 SEARCH = GridSearch("auto", (0.0,), 1e-8, 1000, None)
 

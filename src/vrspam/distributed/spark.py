@@ -32,7 +32,7 @@ from vrspam.estimators.exact import AUCClassifier, warn_of_raw_columns
 from vrspam.features import FeatureMap
 from vrspam.features.frames import is_frame
 from vrspam.moments import ClassMoments
-from vrspam.moments.spread import spread
+from vrspam.moments.class_moments import spread
 
 
 @dataclass(frozen=True)

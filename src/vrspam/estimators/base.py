@@ -15,18 +15,17 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from vrspam import metrics
 from vrspam._utils import array_api
-from vrspam._utils.columns import check_columns, refuse_complex
 from vrspam._utils.docs_link import links_to_documentation
 from vrspam._utils.messages import Parameter, WordedError
 from vrspam._utils.parameters import Interval, StrOptions, check_own_parameters
 from vrspam._utils.progress import Progress
 from vrspam._utils.refusals import named_columns, refuse_huge_columns, refuse_same_names
-from vrspam._utils.validation import Rows, check_weights, column_names, error_in_block
+from vrspam._utils.validation import Rows, check_columns, check_weights, column_names, error_in_block, refuse_complex
 from vrspam._utils.warnings import NotConverged, RawColumns, warn
 from vrspam.features.frames import check_frame, is_frame
 from vrspam.model_selection.sources import add_block
 from vrspam.moments import ClassMoments
-from vrspam.moments.spread import spread
+from vrspam.moments.class_moments import spread
 from vrspam.objective import SQUARED, LossChoice, WithinProducts, multiply
 from vrspam.objective.penalties import CONCAVE
 from vrspam.solvers import MOMENTS_MAX_FEATURES_DENSE
@@ -155,7 +154,6 @@ CHOSEN_PENALTY: dict = {
     "penalty": [StrOptions({"elasticnet", *CONCAVE})],
     "gamma": [None, Interval(Real, 0, None, closed="neither")],
 }
-MOST_RATIO = 100.0  # of the largest standard deviation of dense columns to the smallest positive one
 MAPS_ON_HOST = "Feature maps compute on the host: give them NumPy arrays, or use features='linear'."
 
 
@@ -185,20 +183,6 @@ def refuse_missing_labels(y: Any) -> None:
         raise ValueError("Input y contains NaN or None: leave out the rows without a label.")
     if len({isinstance(label, str) for label in labels}) > 1:
         raise ValueError("y mixes text with other labels: make all of them text, or all numbers.")
-
-
-def warn_of_raw_columns(estimator: AUCClassifierBase, moments: ClassMoments, l2: float) -> None:
-    """Warn where l2 shrinks the columns very differently because their deviations are; for dense columns."""
-    deviations = spread(moments)[1]
-    varying = np.flatnonzero(deviations)
-    if l2 == 0.0 or varying.size == 0:
-        return
-    largest = varying[np.argmax(deviations[varying])]
-    smallest = varying[np.argmin(deviations[varying])]
-    ratio = float(deviations[largest] / deviations[smallest])
-    if ratio > MOST_RATIO:
-        names = column_names(estimator)
-        warn(RawColumns(str(names[largest]), str(names[smallest]), ratio))
 
 
 @links_to_documentation
@@ -455,3 +439,17 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
                 f"y holds labels {unknown[:3]} that were not seen in fit: leave their rows out, or write them as "
                 f"one of {self.classes_.tolist()}."
             )
+
+
+def warn_of_raw_columns(estimator: AUCClassifierBase, moments: ClassMoments, l2: float) -> None:
+    """Warn where l2 shrinks the columns very differently because their deviations are; for dense columns."""
+    deviations = spread(moments)[1]
+    varying = np.flatnonzero(deviations)
+    if l2 == 0.0 or varying.size == 0:
+        return
+    largest = varying[np.argmax(deviations[varying])]
+    smallest = varying[np.argmin(deviations[varying])]
+    ratio = float(deviations[largest] / deviations[smallest])
+    if ratio > 100.0:
+        names = column_names(estimator)
+        warn(RawColumns(str(names[largest]), str(names[smallest]), ratio))

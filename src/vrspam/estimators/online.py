@@ -15,11 +15,18 @@ from vrspam.moments import ClassMoments
 from vrspam.objective import AUTO_L2_SHARE, Objective
 from vrspam.solvers.base import Solution, run
 from vrspam.solvers.exact import resolve_l2
-from vrspam.solvers.online import OnlineMethod, ShuffledEpochs, diverged, kernel_rows, largest_square, step_rule
+from vrspam.solvers.online import (
+    SOLAM,
+    SPAM,
+    OnlineMethod,
+    ShuffledEpochs,
+    diverged,
+    kernel_rows,
+    largest_square,
+    step_rule,
+)
 from vrspam.solvers.opauc import OPAUC
 from vrspam.solvers.refine import measured_on_centred_rows
-from vrspam.solvers.solam import SOLAM
-from vrspam.solvers.spam import SPAM
 
 OPAUC_MAX_FEATURES = 20_000  # two d×d matrices of this size are 6.4 GB
 STREAM_CONSTRAINTS: dict = {

@@ -26,7 +26,7 @@ from vrspam.features.encoders import Curves
 from vrspam.features.readings import Dates, Reading
 from vrspam.features.tables import part_name
 from vrspam.features.times import Times
-from vrspam.moments.spread import spread
+from vrspam.moments.class_moments import spread
 
 
 def scorer_of(model: Any) -> Scorer:
