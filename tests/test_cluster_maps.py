@@ -49,6 +49,10 @@ def test_maps_on_blocks_give_the_model_of_all_rows(selection, weighted):
     np.testing.assert_array_equal(model.predict(blocks).compute(), whole.predict(X[shuffled]))
     assert sorted(model.held_out_.scores) == pytest.approx(sorted(whole.out_of_fold_.scores), rel=1e-7)
     assert model.gap_ <= 1e-8
+    assert "coef_" in dir(model)
+    if sum(model.selection_["chosen"]) > 1:  # a blend keeps no matrices
+        with pytest.raises(AttributeError, match="importances_ needs the matrices of moments_"):
+            model.importances_  # noqa: B018
 
 
 def test_a_frame_of_numbers_and_a_frame_of_text():

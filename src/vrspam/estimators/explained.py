@@ -130,8 +130,10 @@ class ExplainedScores:
         groups = self._groups()
         if isinstance(self._reading, ScoreReading):
             return self._reading.importances()
-        if not hasattr(self, "moments_"):
-            raise AttributeError("importances_ needs moments_, which a fit by products with X does not keep.")
+        if not hasattr(self, "moments_") or not self.moments_.has_scatter:
+            raise AttributeError(
+                "importances_ needs the matrices of moments_, which blends and fits by products with X do not keep."
+            )
         return importances(groups, array_api.on_host(self.coef_)[0], self.moments_)
 
     @property
