@@ -117,7 +117,7 @@ def test_cholesky_factors_of_a_path(monkeypatch):
         assert array_api.ShiftedSolver.of(torch.asarray(-A), shifts) is None
         monkeypatch.setattr(array_api, "BLOCK_BYTES", 1 << 29)
         there, labels = torch.asarray(X), torch.asarray(y)
-        model = AUCClassifier().fit(there, labels)
+        model: Any = AUCClassifier().fit(there, labels)
         l2s = model.l2_ * np.logspace(-3, 3, 7)
         path = coef_path(model.moments_, l2s, like=there)[:, 0]
         # Two equal columns and l2 = 0: no factor, and the shortest solution all the same.

@@ -33,7 +33,7 @@ class CalibratedScores:
     intercept_: np.ndarray
     decision_function: Callable[..., Any]
     calibration: str | None
-    calibration_: Calibration | None
+    calibration_: Any  # a Calibration, or None
     baseline_: float
 
     def _calibrate(self, held_out: HeldOut) -> Calibration | None:
