@@ -26,7 +26,7 @@ from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures
 from vrspam.inspection.effects import explain, sum_by_column
 from vrspam.metrics import roc_auc, roc_auc_ci
 from vrspam.model_selection.calibration import calibrate
-from vrspam.model_selection.map_choice import choose_map
+from vrspam.model_selection.candidates import choose_map
 from vrspam.report.sections import explanation_page
 from vrspam.report.words import expected_auc
 from vrspam.selection import select

@@ -15,13 +15,13 @@ __all__ = ["SKOPS_TYPES"]
 
 SKOPS_TYPES = [
     "builtins.frozenset",  # the categories of a column
-    "vrspam.estimators._online._Stream",
     "vrspam.estimators.cv.AUCClassifierCV",
     "vrspam.estimators.exact.AUCClassifier",
     "vrspam.estimators.one_vs_rest.OneVsRestAUC",
-    "vrspam.estimators.opauc.OPAUCClassifier",
-    "vrspam.estimators.solam.SOLAMClassifier",
-    "vrspam.estimators.spam.SPAMClassifier",
+    "vrspam.estimators.online.OPAUCClassifier",
+    "vrspam.estimators.online.SOLAMClassifier",
+    "vrspam.estimators.online.SPAMClassifier",
+    "vrspam.estimators.online._Stream",
     "vrspam.estimators.vrspam.VRSPAMClassifier",
     "vrspam.features.additive.AdditiveFeatures",
     "vrspam.features.additive.LinearFeatures",

@@ -122,14 +122,10 @@ def check_parameters(owner: str, rules: dict[str, list[Any]], values: dict[str, 
             raise InvalidParameter(f"The {name!r} parameter of {owner} must be {words}. Got {value!r} instead.")
 
 
-class CheckedParameters:
-    """A class whose `_parameter_constraints` has the rules of its parameters."""
-
-    _parameter_constraints: dict[str, list[Any]] = {}
-
-    def _validate_params(self) -> None:
-        this: Any = self
-        check_parameters(type(self).__name__, self._parameter_constraints, this.get_params(deep=False))
+def check_own_parameters(estimator: Any) -> None:
+    """Check the parameters of an estimator by the rules in its `_parameter_constraints`."""
+    rules = estimator._parameter_constraints
+    check_parameters(type(estimator).__name__, rules, estimator.get_params(deep=False))
 
 
 def checks_parameters(*, skip_nested: bool) -> Callable[[Any], Any]:

@@ -23,7 +23,7 @@ from vrspam._utils.warnings import warn
 from vrspam.data.encode import encode_rows
 from vrspam.data.readers.arrow_reader import type_kind
 from vrspam.data.schema import Schema
-from vrspam.distributed._folds import NO_ROWS
+from vrspam.distributed._cluster import NO_ROWS
 from vrspam.features.seen import NEARLY_ALL
 
 FAN_IN, FAN_IN_FEW = 4, 16  # results that one task, or the driver, adds

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, Self
 
@@ -23,10 +24,11 @@ from sklearn.utils.validation import check_is_fitted
 from vrspam import metrics
 from vrspam.data.encode import encode_rows
 from vrspam.data.schema import Schema
-from vrspam.distributed._cluster import ClusterClassifier, ClusterClassifierCV
+from vrspam.distributed._cluster import fit_blocks, fit_blocks_by_folds, not_corrected
 from vrspam.estimators import base
 from vrspam.estimators.base import AUCClassifierBase, refuse_without_rows
-from vrspam.estimators.exact import warn_of_raw_columns
+from vrspam.estimators.cv import AUCClassifierCV
+from vrspam.estimators.exact import AUCClassifier, warn_of_raw_columns
 from vrspam.features import FeatureMap
 from vrspam.features.frames import is_frame
 from vrspam.moments import ClassMoments
@@ -64,6 +66,7 @@ class SparkScores(AUCClassifierBase):
 
     schema_: Schema
     moments_: ClassMoments
+    _works_on_devices = False
 
     def _fit_frame(
         self, fit: Callable[[SparkBlocks], Any], *frame: Any, several_passes: bool = False, gaps: bool = False
@@ -212,7 +215,7 @@ class SparkScores(AUCClassifierBase):
         return metrics.roc_auc(labels == self.classes_[1], found.column("score").to_numpy(), sample_weight=weights)
 
 
-class SparkAUCClassifier(SparkScores, ClusterClassifier):
+class SparkAUCClassifier(SparkScores, AUCClassifier):
     """The linear scorer that minimises the pairwise squared AUC loss, for Spark data frames.
 
     Each partition sends its rows to Python by Arrow (`mapInArrow`) and computes their moments, a tree of sums adds
@@ -278,10 +281,10 @@ class SparkAUCClassifier(SparkScores, ClusterClassifier):
         self
         """
         refuse_without_rows(self, type(self).__name__)
-        return self._fit_frame(self._fit_blocks, X, y, sample_weight)
+        return self._fit_frame(partial(fit_blocks, self), X, y, sample_weight)
 
 
-class SparkAUCClassifierCV(SparkScores, ClusterClassifierCV):
+class SparkAUCClassifierCV(SparkScores, AUCClassifierCV):
     """`vrspam.AUCClassifierCV` for Spark data frames.
 
     The fit makes two passes (and one, by Spark itself, for means and categories where there are missing numbers or
@@ -332,10 +335,13 @@ class SparkAUCClassifierCV(SparkScores, ClusterClassifierCV):
     >>> model.transform(frame).select("score", "probability").show(3)  # doctest: +SKIP
     """
 
-    _collector = "driver"
+    corrected_score_ = not_corrected("corrected_score_", "driver")
+    corrected_interval_ = not_corrected("corrected_interval_", "driver")
 
     @checks_parameters(skip_nested=False)
-    def fit(self, X, y, sample_weight=None, *, validation_rows: int = 200_000) -> SparkAUCClassifierCV:
+    def fit(  # type: ignore[override]  # folds follow from the rows, so that there are no groups
+        self, X, y, sample_weight=None, *, validation_rows: int = 200_000
+    ) -> SparkAUCClassifierCV:
         """Choose the penalties by cross-validation, then fit all rows with them.
 
         Parameters
@@ -355,7 +361,7 @@ class SparkAUCClassifierCV(SparkScores, ClusterClassifierCV):
         folds = self._check_blocks(validation_rows)
 
         def fit(blocks: SparkBlocks) -> None:
-            self._fit_blocks(blocks, folds, validation_rows)
+            fit_blocks_by_folds(self, blocks, folds, validation_rows)
 
         maps = not (isinstance(self.features, str) and self.features == "linear")
         return self._fit_frame(fit, X, y, sample_weight, several_passes=True, gaps=maps)

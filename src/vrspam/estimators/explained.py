@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from vrspam._utils import array_api
 from vrspam._utils.validation import column_names, refuse_complex
 from vrspam.estimators.base import MAPS_ON_HOST
-from vrspam.estimators.calibrated import CalibratedScores
 from vrspam.features.frames import check_frame, is_frame
 from vrspam.features.mapped import MappedArray
 from vrspam.features.tables import FrameReading
@@ -31,9 +30,12 @@ from vrspam.inspection import (
 from vrspam.moments import ClassMoments
 
 
-class ExplainedScores(CalibratedScores):
-    """An estimator whose score is linear in the columns, or in the features of a map, and can be read by column."""
+class ExplainedScores:
+    """What an estimator has whose score is linear in the columns, or in the features of a map: it is read by column."""
 
+    coef_: np.ndarray
+    intercept_: np.ndarray
+    baseline_: float
     features_: Any
     moments_: ClassMoments
     _read_later: Callable[[], ScoreReading | str]
@@ -58,7 +60,8 @@ class ExplainedScores(CalibratedScores):
         """
         check_is_fitted(self, "coef_")
         if self.features_ is None:
-            return super().decision_function(X)
+            inherited: Any = super()
+            return inherited.decision_function(X)
         return self._mapped(X) @ self.coef_[0] + self.intercept_[0]
 
     def _mapped(self, X) -> MappedArray:
@@ -127,8 +130,10 @@ class ExplainedScores(CalibratedScores):
         groups = self._groups()
         if isinstance(self._reading, ScoreReading):
             return self._reading.importances()
-        if not hasattr(self, "moments_"):
-            raise AttributeError("importances_ needs moments_, which a fit by products with X does not keep.")
+        if not hasattr(self, "moments_") or not self.moments_.has_scatter:
+            raise AttributeError(
+                "importances_ needs the matrices of moments_, which blends and fits by products with X do not keep."
+            )
         return importances(groups, array_api.on_host(self.coef_)[0], self.moments_)
 
     @property

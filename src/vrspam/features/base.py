@@ -14,8 +14,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from vrspam._utils.docs_link import DocumentationLink
-from vrspam._utils.parameters import CheckedParameters, Interval, checks_parameters
+from vrspam._utils.docs_link import links_to_documentation
+from vrspam._utils.parameters import Interval, check_own_parameters, checks_parameters
 from vrspam._utils.validation import check_columns, check_weights, column_names, refuse_complex
 from vrspam._utils.warnings import CategoriesGrouped, warn
 from vrspam.features import frames
@@ -40,7 +40,8 @@ def _is_coded(encoder: Encoder) -> bool:
     return isinstance(encoder, Indicators) and encoder.width >= MANY_CATEGORIES
 
 
-class FeatureMap(DocumentationLink, CheckedParameters, TransformerMixin, BaseEstimator):
+@links_to_documentation
+class FeatureMap(TransformerMixin, BaseEstimator):
     """Base class of the maps: each column is encoded separately, as `_curves` defines; labels are never used.
 
     Examples
@@ -61,6 +62,9 @@ class FeatureMap(DocumentationLink, CheckedParameters, TransformerMixin, BaseEst
         "max_rows": [Interval(Integral, 100, None, closed="left")],
         "random_state": ["random_state"],
     }
+
+    def _validate_params(self) -> None:
+        check_own_parameters(self)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
