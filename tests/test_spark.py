@@ -194,7 +194,7 @@ def test_many_categories_keep_the_most_frequent(spark, data, monkeypatch):
     with pytest.warns(UserWarning, match="'town' has more than 2 categories"):
         schema = module.learn_schema(frame.drop("y"))
     counts = messy(X)["town"].value_counts()
-    assert schema.categorical == {"town": tuple(sorted(counts.index[:2]))}
+    assert schema.categorical == {"town": (counts.index[0],)}  # all others count as one
 
 
 def test_wide_data_by_one_pass_for_each_product(spark, data, monkeypatch):
@@ -226,8 +226,8 @@ def test_refusals(spark, data):
         SparkAUCClassifier().fit(frame, y)
     with pytest.raises(ValueError, match="sample_weight must be the name"):
         SparkAUCClassifier().fit(frame, "y", "none")
-    with pytest.raises(ValueError, match="'t' of type timestamp is neither number nor text"):
-        SparkAUCClassifier().fit(frame.withColumn("t", F.current_timestamp()), "y")
+    with pytest.raises(ValueError, match="'t' of type array<double> is neither number, text nor date"):
+        SparkAUCClassifier().fit(frame.withColumn("t", F.array("a", "b")), "y")
     with pytest.raises(ValueError, match="'a' has no value at all"):
         SparkAUCClassifier().fit(frame.withColumn("a", F.lit(None).cast("double")), "y")
     with pytest.raises(ValueError, match=r"Block \d: Input X contains infinity"):

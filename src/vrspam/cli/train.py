@@ -131,7 +131,8 @@ def train(
 
     with warnings_as_lines():
         opening["progress"] = err.is_terminal
-        found = fit_file(data, target, positive, plan, fingerprint=not no_fingerprint, by=by or (), **opening)
+        wanted = None if html is None else by or ()
+        found = fit_file(data, target, positive, plan, fingerprint=not no_fingerprint, by=wanted, **opening)
         trained = found.model
         if html is not None:
             from vrspam.tool.report import report_of

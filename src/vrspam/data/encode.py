@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import scipy.sparse as sp
 
 from vrspam._utils.messages import Message, Parameter
 from vrspam.data.errors import NoLabel, Problems
-from vrspam.data.readers.arrow_reader import column_values, numeric_values
+from vrspam.data.readers.arrow_reader import as_table, column_values, numeric_values
 from vrspam.data.readers.base import Block
 from vrspam.data.schema import Schema
 
@@ -21,46 +22,61 @@ INFINITE = "column {column!r} is infinite"
 _FILLS = {"mean": Parameter("missing", "mean"), "zero": Parameter("missing", 0.0)}
 
 
-def encode_table(
-    block: Block, schema: Schema, *, sparse: bool, unknown: str, keep: list[str], problems: Problems
+def encode_block(
+    block: Block,
+    schema: Schema,
+    problems: Problems,
+    *,
+    keep: Sequence[str] = (),
+    sparse: bool = False,
+    unknown: str = "ignore",
+    raw: bool = False,
+    zero_based: bool = False,
 ) -> EncodedBlock | None:
-    """Return (X, y, kept columns) of a table's block, without its bad rows; None when no row is left."""
-    bad: BadRows = {}
-    table = block.table
-    X, codes = _numbers_and_codes(table, schema, schema.fill is not None, unknown, bad)
-    y = None if schema.target is None else _labels(table.column(schema.target), schema, bad)
-    kept = (table if block.raw is None else block.raw).select(keep)
-    if bad:
-        good = block.without(bad, problems)
-        if not good.size:
-            return None
-        X, codes, kept = X[good], [code[good] for code in codes], kept.take(good)
-        y = None if y is None else y[good]
-    return _join(X, codes, schema, sparse), y, kept
+    """Return (X, y, kept columns) of a block, without its bad rows; None when no row is left.
 
-
-def check_table(block: Block, schema: Schema, keep: list[str], problems: Problems) -> EncodedBlock | None:
-    """Return (table of the feature columns, y, kept columns) of a table's block, without its bad rows.
-
-    Numbers come first. Missing values stay missing and categories stay text; infinite numbers and missing labels are
-    bad.
+    With `raw` missing values stay missing, and X is, of a table, an arrow table of the feature columns, numbers first:
+    categories stay text, and only infinite numbers and missing labels are bad.
     """
-    import pyarrow as pa
-
     bad: BadRows = {}
-    table = block.table
-    for name in schema.numeric:
-        values = column_values(table, name)
-        if not np.isfinite(values.sum()):
-            _note(np.isinf(values)[:, np.newaxis], (name,), INFINITE, bad)
-    y = None if schema.target is None else _labels(table.column(schema.target), schema, bad)
-    kept = (table if block.raw is None else block.raw).select(keep)
+    table, kept, y = block.table, None, block.y
+    if table is None:
+        schema = schema.keeping_missing() if raw else schema
+        parts = [_checked_array(block.X, schema, zero_based, bad)]
+    elif raw:
+        for name in schema.numeric:
+            values = column_values(table, name)
+            if not np.isfinite(values.sum()):
+                _note(np.isinf(values)[:, np.newaxis], (name,), INFINITE, bad)
+        parts = [as_table(table, schema.columns)]
+    else:
+        parts = _numbers_and_codes(table, schema, schema.fill is not None, unknown, bad)
+    if table is not None:
+        y = None if schema.target is None else _labels(table.column(schema.target), schema, bad)
+        kept = (table if block.raw is None else block.raw).select(list(keep))
+    elif y is not None:
+        _check_labels(y, schema, bad)
     if bad:
         good = block.without(bad, problems)
         if not good.size:
             return None
-        table, kept, y = table.take(good), kept.take(good), None if y is None else y[good]
-    return pa.Table.from_batches([table.select(list(schema.columns))]), y, kept
+        parts = [part.take(good) if hasattr(part, "schema") else part[good] for part in parts]
+        y, kept = None if y is None else y[good], None if kept is None else kept.take(good)
+    if table is not None:
+        return parts[0] if raw else _join(parts, schema, sparse), y, kept
+    X = parts[0]
+    if sparse != sp.issparse(X):
+        X = sp.csr_matrix(X) if sparse else X.toarray()
+    return X, y, None
+
+
+def _checked_array(X: Any, schema: Schema, zero_based: bool, bad: BadRows) -> Any:
+    """The chosen columns of LIBSVM text or of a `.npy` array, filled where they are missing."""
+    if not sp.issparse(X):
+        return check_dense(X, schema.numeric, schema.fill, bad)
+    check_sparse(X, schema.fill, 0 if zero_based else 1, bad)
+    first = 0 if schema.zero_based else 1
+    return X[:, [int(name) - first for name in schema.numeric]] if schema.numeric else X
 
 
 def encode_rows(rows: Any, schema: Schema, *, sparse: bool) -> Any:
@@ -74,34 +90,8 @@ def encode_rows(rows: Any, schema: Schema, *, sparse: bool) -> Any:
         return check_dense(rows, schema.numeric, schema.fill, {})
     parts = []
     for batch in rows.to_batches():
-        X, codes = _numbers_and_codes(batch, schema, True, "ignore", {})
-        parts.append(_join(X, codes, schema, sparse))
+        parts.append(_join(_numbers_and_codes(batch, schema, True, "ignore", {}), schema, sparse))
     return sp.csr_matrix(sp.vstack(parts)) if sparse else np.concatenate(parts)
-
-
-def encode_arrays(
-    block: Block, schema: Schema, *, sparse: bool, zero_based: bool, problems: Problems
-) -> EncodedBlock | None:
-    """Return (X, y, None) of a block of LIBSVM text or of a `.npy` array, without its bad rows."""
-    bad: BadRows = {}
-    X, y = block.X, block.y
-    if sp.issparse(X):
-        check_sparse(X, schema.fill, 0 if zero_based else 1, bad)
-        if schema.numeric:
-            first = 0 if schema.zero_based else 1
-            X = X[:, [int(name) - first for name in schema.numeric]]
-    else:
-        X = check_dense(X, schema.numeric, schema.fill, bad)
-    if y is not None:
-        _check_labels(y, schema, bad)
-    if bad:
-        good = block.without(bad, problems)
-        if not good.size:
-            return None
-        X, y = X[good], None if y is None else y[good]
-    if sparse != sp.issparse(X):
-        X = sp.csr_matrix(X) if sparse else X.toarray()
-    return X, y, None
 
 
 def check_dense(X: np.ndarray, names: tuple[str, ...], fill: tuple[float, ...] | None, bad: BadRows) -> np.ndarray:
@@ -138,12 +128,10 @@ def _note(mask: np.ndarray, names: tuple[str, ...], template: str, bad: BadRows)
         bad.setdefault(int(row), Message(template, column=names[int(mask[row].argmax())], **_FILLS))
 
 
-def _numbers_and_codes(
-    table: Any, schema: Schema, filled: bool, unknown: str, bad: BadRows
-) -> tuple[np.ndarray, list[np.ndarray]]:
+def _numbers_and_codes(table: Any, schema: Schema, filled: bool, unknown: str, bad: BadRows) -> list[np.ndarray]:
     """Return the numeric columns, and for each categorical one the positions of its categories."""
     X = check_dense(numeric_values(table, schema.numeric), schema.numeric, schema.fill, bad)
-    return X, [
+    return [X] + [
         _category_codes(table.column(name), name, values, filled, unknown, bad)
         for name, values in schema.categorical.items()
     ]
@@ -200,13 +188,17 @@ def _check_labels(y: np.ndarray, schema: Schema, bad: BadRows) -> None:
             bad.setdefault(int(row), f"the label {y[row].item()!r} is none of {known}")
 
 
-def _join(X: np.ndarray, codes: list[np.ndarray], schema: Schema, sparse: bool) -> Any:
+def _join(parts: list[np.ndarray], schema: Schema, sparse: bool) -> Any:
     """Put the indicators of the categories beside the numbers."""
+    X, *codes = parts
     widths = [len(values) for values in schema.categorical.values()]
-    return _join_sparse(X, codes, widths) if sparse else _join_dense(X, codes, widths)
-
-
-def _join_dense(X: np.ndarray, codes: list[np.ndarray], widths: list[int]) -> np.ndarray:
+    if sparse:
+        columns = [sp.csr_matrix(X)]
+        for code, width in zip(codes, widths, strict=True):
+            there = code >= 0
+            indptr = np.concatenate([[0], np.cumsum(there)])
+            columns.append(sp.csr_matrix((np.ones(indptr[-1]), code[there], indptr), shape=(len(code), width)))
+        return sp.csr_matrix(sp.hstack(columns, format="csr"))
     if not codes:
         return X
     out = np.zeros((X.shape[0], X.shape[1] + sum(widths)))
@@ -217,12 +209,3 @@ def _join_dense(X: np.ndarray, codes: list[np.ndarray], widths: list[int]) -> np
         out[rows, start + code[rows]] = 1.0
         start += width
     return out
-
-
-def _join_sparse(X: np.ndarray, codes: list[np.ndarray], widths: list[int]) -> sp.csr_matrix:
-    parts = [sp.csr_matrix(X)]
-    for code, width in zip(codes, widths, strict=True):
-        there = code >= 0
-        indptr = np.concatenate([[0], np.cumsum(there)])
-        parts.append(sp.csr_matrix((np.ones(indptr[-1]), code[there], indptr), shape=(len(code), width)))
-    return sp.csr_matrix(sp.hstack(parts, format="csr"))

@@ -15,12 +15,13 @@ from scipy import sparse
 
 from vrspam._utils.validation import Rows
 from vrspam.estimators.base import AUCClassifierBase, validated_rows
-from vrspam.features import FeatureMap, frames
+from vrspam.features import FeatureMap
 from vrspam.model_selection.folds import HashFolds
 from vrspam.model_selection.held_out import ValidationScores
 from vrspam.model_selection.sources import add_block, add_to_folds
 from vrspam.moments import ClassMoments
 from vrspam.objective import WithinProducts
+from vrspam.tables import frames
 
 
 def add(parts: list):

@@ -23,13 +23,13 @@ from vrspam._utils.progress import Progress
 from vrspam._utils.refusals import named_columns, refuse_huge_columns, refuse_same_names
 from vrspam._utils.validation import Rows, error_in_block
 from vrspam._utils.warnings import NotConverged, warn
-from vrspam.features.frames import check_frame, is_frame
 from vrspam.model_selection.sources import add_block
 from vrspam.moments import ClassMoments
 from vrspam.objective import AUTO_L2_SHARE, WithinProducts, l2_unit, multiply
 from vrspam.objective.penalties import CONCAVE
 from vrspam.solvers import MOMENTS_MAX_FEATURES_DENSE
 from vrspam.solvers.base import Solution
+from vrspam.tables.frames import check_frame, is_frame
 
 # Up to this many features two d×d matrices are kept and the data is read once; beyond, once for each product.
 MOMENTS_MAX_FEATURES = MOMENTS_MAX_FEATURES_DENSE

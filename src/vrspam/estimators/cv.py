@@ -29,10 +29,8 @@ from vrspam.estimators.base import (
 from vrspam.estimators.exact import ExactSolver
 from vrspam.estimators.explained import ExplainedScores
 from vrspam.features import FeatureMap
-from vrspam.features.frames import HeldColumns, is_frame
+from vrspam.features.encoders import SharedColumns
 from vrspam.features.mapped import SPELLED_NAMES, MappedArray, is_plain, named_maps
-from vrspam.features.seen import SharedColumns
-from vrspam.features.tables import FrameReading
 from vrspam.inspection import (
     MOST_COLUMNS,
     FittedScorer,
@@ -58,6 +56,8 @@ from vrspam.moments import ClassMoments
 from vrspam.objective import LOSSES, LossChoice, PenaltyFamily
 from vrspam.solvers import ExactFit, SolverName
 from vrspam.solvers.path import check_grid_axis, warn_if_not_converged
+from vrspam.tables.frames import HeldColumns, is_frame
+from vrspam.tables.schema import TableSchema
 
 KEPT_COEFS_BYTES = 1 << 27  # coefficients of all folds and points are kept up to this size
 
@@ -402,7 +402,7 @@ class AUCClassifierCV(ExplainedScores):
             return self._exact(point).from_rows(some, classes, solver, total)
 
         rule = self._rule({})
-        frame_reading: FrameReading | None = None
+        frame_reading: TableSchema | None = None
         shared: SharedColumns = {}
         if plain:
             keep, seed = self._keep(rows, classes, splits, groups)
@@ -419,7 +419,7 @@ class AUCClassifierCV(ExplainedScores):
             maps = named_maps(self.features, check_random_state(self.random_state).randint(2**31))
             frame_reading = self._learn_columns(rows.X, maps)
             if frame_reading is not None:
-                rows = rows._replace(X=frame_reading.read(rows.X, new=False))
+                rows = rows._replace(X=frame_reading.read(rows.X)[0])
             if is_frame(rows.X) and all(isinstance(features, FeatureMap) for features in maps.values()):
                 rows = rows._replace(X=HeldColumns.of(rows.X))
             keep, seed = self._keep(rows, classes, splits, groups, len(maps))
@@ -436,7 +436,7 @@ class AUCClassifierCV(ExplainedScores):
             found = replace(found, order=tuple(maps), others=others)
         fit = found.fitted()
         if frame_reading is not None and not frame_reading.is_plain and isinstance(fit.features, FeatureMap):
-            fit.features._read_columns = frame_reading.columns
+            fit.features._read_columns = frame_reading.source
         models = fit.fold_models or self._solve_folds_again(rows, splits, classes, found)
         train_parts, _ = zip(*splits, strict=True)
         reading = self._read(fit, rows, train_parts, self._read_names(frame_reading), seed, shared)
@@ -496,10 +496,10 @@ class AUCClassifierCV(ExplainedScores):
         """What `verbose` says of a model that was compared."""
         return what
 
-    def _learn_columns(self, X: Any, maps: Mapping[str, Any]) -> FrameReading | None:
+    def _learn_columns(self, X: Any, maps: Mapping[str, Any]) -> TableSchema | None:
         """How the columns of a frame are read; None for arrays, and where a transformer of the user takes them."""
         known = is_frame(X) and all(isinstance(features, FeatureMap) for features in maps.values())
-        return FrameReading.learn(X) if known else None
+        return TableSchema.learn_frame(X) if known else None
 
     def _keep(
         self, rows: Rows, classes: np.ndarray, splits: list[Split], groups: Any, maps: int = 1

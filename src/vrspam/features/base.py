@@ -18,18 +18,20 @@ from sklearn.utils.validation import _check_feature_names_in, _check_sample_weig
 from vrspam._utils.columns import check_columns, refuse_complex
 from vrspam._utils.docs_link import DocumentationLink
 from vrspam._utils.warnings import CategoriesGrouped, warn
-from vrspam.features import frames
 from vrspam.features.encoders import (
     Curves,
     Distribution,
     Encoder,
     Indicators,
+    SeenColumns,
+    SharedColumns,
     add_indicated,
     encoder_from_dict,
+    see_columns,
 )
 from vrspam.features.packed import can_pack, write_packed
-from vrspam.features.seen import SeenColumns, SharedColumns, see_columns
 from vrspam.moments import CodedRows, Indicated
+from vrspam.tables import frames
 
 MANY_CATEGORIES = 32  # from so many on, the indicators of a column are not written out to be multiplied
 FEW_COEFS = 4  # up to this many columns of coefficients it is cheaper to sum the curves of a column first

@@ -14,8 +14,8 @@ import numpy as np
 from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import warn
 from vrspam.features import FeatureMap, StackedFeatures
+from vrspam.features.encoders import SharedColumns
 from vrspam.features.mapped import MappedArray, TooManyFeatures, hold_features
-from vrspam.features.seen import SharedColumns
 from vrspam.metrics import roc_auc_columns
 from vrspam.model_selection.blending import blend_weights
 from vrspam.model_selection.corrected import Corrected, Grid, OtherMeasure, correct

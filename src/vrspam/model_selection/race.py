@@ -22,7 +22,6 @@ from vrspam._utils import array_api
 from vrspam._utils.blas import SMALL
 from vrspam._utils.validation import Rows
 from vrspam.features import FeatureMap, KernelFeatures
-from vrspam.features.frames import rows_of
 from vrspam.features.mapped import TooManyFeatures
 from vrspam.model_selection.cross_validate import GridSearch
 from vrspam.model_selection.folds import Split
@@ -30,6 +29,7 @@ from vrspam.model_selection.kept_scores import some_of_each_class
 from vrspam.model_selection.map_choice import FEW_BYTES, Candidate, Watch, evaluate_map, learn_maps, weights_of
 from vrspam.model_selection.scoring import ROC_AUC
 from vrspam.model_selection.sources import FoldProblem, how_many_at_once, over_folds
+from vrspam.tables.frames import rows_of
 
 FROM_ROWS = 15_000  # and more: below, the race would take as long as what it saves
 PART_ROWS = 4_000

@@ -11,10 +11,10 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from vrspam._utils.array_api import on_host
-from vrspam.features.frames import columns_of, is_frame
 from vrspam.inspection import distinct
 from vrspam.plotting.style import GREY, axes_or_new, colours, ink, letter_size, own_style
 from vrspam.plotting.texts import axes_points, font_points, shorten_distinct, shortened, text_width
+from vrspam.tables.frames import columns_of, is_frame
 
 NAME_LETTERS = 40
 VALUE_LETTERS = 14  # of them for the value of a row

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from vrspam.features.frames import columns_of, is_frame
+from vrspam.tables.frames import columns_of, is_frame
 
 SEVERAL = "several models: pass a dict from names to scores"
 Scores = Any  # an array, an estimator, a dict of names to these, or a frame

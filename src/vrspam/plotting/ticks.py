@@ -8,8 +8,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator, NullLocator
 
-from vrspam.features.readings import DAYS_OF_A_YEAR, day_of, part_text
 from vrspam.plotting.texts import font_points, number_labels, text_width
+from vrspam.tables.texts import DAYS_OF_A_YEAR, day_of, part_text
 
 NEARLY_ALL = 0.9  # share of the points of a curve that are whole where its column is (bounds of clipping are not)
 GAP = 5.0  # points between two labels

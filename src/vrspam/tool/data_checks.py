@@ -14,9 +14,9 @@ from vrspam._utils.messages import Message, Parameter, WordedText
 from vrspam._utils.warnings import AllCoefficientsZero, GridEdge, GridNotCertified, NotConverged, NothingAtTheTop
 from vrspam.data import Schema
 from vrspam.data.encode import encode_rows
-from vrspam.features.frames import numbers
 from vrspam.metrics import roc_auc_columns
 from vrspam.moments import ClassMoments
+from vrspam.tables.frames import numbers
 from vrspam.theory import Description, describe
 from vrspam.tool.model import Scaling
 from vrspam.tool.table import open_labelled

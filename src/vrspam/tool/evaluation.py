@@ -20,10 +20,10 @@ from vrspam.metrics import (
     roc_auc_ci,
     sensitivity_at_specificity,
 )
-from vrspam.tool.beside import beside_values
 from vrspam.tool.fingerprint import SeenRows
 from vrspam.tool.model import Model
 from vrspam.tool.score_measures import Bin, Curve, Threshold, calibration_error, lift, reliability
+from vrspam.tool.table import beside_values
 
 SPECIFICITIES = (0.80, 0.90, 0.95, 0.99)
 TOP_SHARES = (0.01, 0.05, 0.10, 0.20)

@@ -14,7 +14,6 @@ from vrspam import AUCClassifierCV, ClassMoments, HashFolds
 from vrspam._utils.blas import blas_threads
 from vrspam._utils.messages import Parameter, WordedText
 from vrspam.features import FeatureMap, LinearFeatures
-from vrspam.features.frames import rows_of
 from vrspam.features.mapped import is_plain, named_maps
 from vrspam.metrics import AUCInterval, logit_interval, partial_auc_ci, roc_auc_ci
 from vrspam.model_selection.held_out import HeldOut
@@ -22,6 +21,7 @@ from vrspam.moments.spread import spread
 from vrspam.objective.choice import LossName
 from vrspam.objective.penalties import PenaltyName
 from vrspam.solvers import choose_solver
+from vrspam.tables.frames import rows_of
 from vrspam.tool import data_checks
 from vrspam.tool.explanation import describe_candidate
 from vrspam.tool.folds import check_size, make_folds

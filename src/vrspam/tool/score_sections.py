@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from vrspam.data.first_pass import Label
 from vrspam.model_selection.calibration import Calibration
 from vrspam.report import Block, Cell, Facts, Folded, Grid, Page, Table, Text, curves
 from vrspam.report.explorer import Explorer, Stops
 from vrspam.report.numbers import isolated, shorten
+from vrspam.tables.schema import Label
 from vrspam.tool.evaluation import Evaluation, describe_thresholds
 from vrspam.tool.model import Model
 from vrspam.tool.model_sections import number_cell

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from vrspam.features.frames import rows_of
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.report.numbers import rounded
+from vrspam.tables.frames import rows_of
 from vrspam.tool.explained_rows import Part, parts_by_column, value_of, value_text
 from vrspam.tool.model import Model
 from vrspam.tool.table import OpenedTable

@@ -152,7 +152,7 @@ def fit_file(
     streaming: bool = False,
     fingerprint: bool = True,
     holdout: float | None = None,
-    by: Sequence[str] = (),
+    by: Sequence[str] | None = None,
     **opening: Any,
 ) -> Trained:
     """Do what `train` does, and keep the rows.
@@ -165,8 +165,8 @@ def fit_file(
         The other parameters of `train`.
     holdout : float in (0, 1), optional
         Keep this share of the rows from the training (`vrspam.tool.folds.split_off`).
-    by : sequence of str
-        Columns that a report will need; they are looked for before the model is trained.
+    by : sequence of str, optional
+        Columns that a report will need; they are kept, as are those that name the rows. None without a report.
 
     Returns
     -------
@@ -182,8 +182,8 @@ def fit_file(
     kept = None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        opened = whole = open_labelled(path, target, positive, streaming=streaming, **opening)
-        opened.check_columns(by)
+        opened = whole = open_labelled(path, target, positive, streaming=streaming, keep=by, **opening)
+        opened.check_columns(by or ())
         if holdout is not None:
             others, kept = split_off(opened, holdout, plan.seed)
             opened = opened.take(others)
@@ -204,7 +204,7 @@ def fit_file(
     elif by_default:
         notes.append(note_straight(opened.schema.n_features, opened.schema.categorical))
     for warning in caught:
-        said = isinstance(warning.message, CategoriesGrouped) and warning.message.column in opened.grouped
+        said = isinstance(warning.message, CategoriesGrouped) and warning.message.column in opened.schema.grouped
         if not said and (note := note_of(warning.message)) not in notes:
             notes.append(note)
     if positive is None:

@@ -9,12 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vrspam.features import frames
-from vrspam.features.readings import MISSING_WORDS, show_texts
+from vrspam.tables import frames
+from vrspam.tables.texts import is_missing, show_texts
 
 FAR = 1.0  # beyond an end of the range, in widths of the range
 SEVERAL = 5  # rows from which a column without a value is odd
-MOST_KNOWN = 10_000  # categories of one column that are kept; of a column with more nothing is unknown
 
 
 class Range(NamedTuple):
@@ -38,19 +37,8 @@ class Range(NamedTuple):
 SeenColumn = Range | frozenset[str]
 
 
-def see_column(X: Any, index: int, numeric: bool) -> SeenColumn | None:
-    """What there is to know of one column; None where everything is allowed."""
-    if numeric:
-        values = frames.numbers(X, index)
-        if values.size == 0 or np.isnan(values).all():
-            return None
-        return Range(float(np.fmin.reduce(values)), float(np.fmax.reduce(values)))
-    found = frames.categories(X, index) - {None}
-    return frozenset(found) if 0 < len(found) <= MOST_KNOWN else None  # type: ignore[arg-type]
-
-
 @dataclass
-class Unseen:
+class Comparison:
     """Counts what is new in rows, block by block.
 
     Parameters
@@ -88,7 +76,7 @@ class Unseen:
     def add_strays(self, strays: Mapping[str, Mapping[str, int]]) -> None:
         """Count texts that could not be read as the numbers or dates that their columns hold."""
         for name, texts in strays.items():
-            if new := {text: n for text, n in texts.items() if text.strip().lower() not in MISSING_WORDS}:
+            if new := {text: n for text, n in texts.items() if not is_missing(text)}:
                 self.strays.setdefault(name, Counter()).update(new)
 
     @staticmethod
