@@ -68,7 +68,7 @@ def test_help_of_one_command_imports_no_other():
     )
     assert "--epsilon" in found
     modules = {name.rpartition(".")[2] for name in ast.literal_eval(found.splitlines()[-1])}
-    assert modules & {"theory", *LINES} == {"theory"}
+    assert modules & {"paper", *LINES} == {"paper"}
 
 
 def test_lines_of_the_list_are_those_of_the_commands():

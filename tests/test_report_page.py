@@ -445,7 +445,7 @@ def test_other_kinds_of_tables(folder, tmp_path, capsys):
 
 def test_results_of_experiments_are_published(tmp_path, capsys, monkeypatch):
     published = {"report": [tmp_path / "r.html"]}
-    monkeypatch.setattr("vrspam.experiments.publish.publish", lambda directory: published)
+    monkeypatch.setattr("vrspam.paper.publish.publish", lambda directory: published)
     assert main(["publish", str(tmp_path)]) == 0
     assert capsys.readouterr() == (f"report   {tmp_path}/r.html\n", "")
     assert main(["report", str(tmp_path)]) == 0  # the name that it had before

@@ -12,27 +12,18 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cython_lapack, lapack
+from scipy.linalg import lapack
 
 BLOCK = 64  # columns that are reduced at once
 
 
-# Functions of their own, whose types nobody else sets: those of `ctypes.pythonapi` are made when they are first asked
-# for, and two threads that ask at the same time may get them before their types are set.
-_name_of = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", ctypes.pythonapi))
-_pointer_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
-    ("PyCapsule_GetPointer", ctypes.pythonapi)
-)
-
-
 @functools.cache
-def _routine(name: str) -> Callable[..., None]:
+def _routine(name: str, n_arguments: int) -> Callable[..., None]:
     """A routine of LAPACK; all of its arguments are pointers."""
-    capsule = cython_lapack.__pyx_capi__[name]
-    signature = _name_of(capsule)
-    n_arguments = signature.count(b",") + 1
+    from numba.extending import get_cython_function_address
+
     prototype = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * n_arguments)
-    return prototype(_pointer_of(capsule, signature))
+    return prototype(get_cython_function_address("scipy.linalg.cython_lapack", name))
 
 
 def _call(name: str, *arguments: Any) -> None:
@@ -45,7 +36,7 @@ def _call(name: str, *arguments: Any) -> None:
         else:
             kept = ctypes.c_char(value) if isinstance(value, bytes) else ctypes.c_int(value)
             given.append(ctypes.cast(ctypes.pointer(kept), ctypes.c_void_p))
-    _routine(name)(*given, ctypes.byref(info))
+    _routine(name, len(given) + 1)(*given, ctypes.byref(info))
     if info.value:
         raise np.linalg.LinAlgError(f"LAPACK's {name} failed with {info.value}.")
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from numbers import Number
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import OneToOneFeatureMixin
+from sklearn.utils import check_array
 
 from vrspam._utils import array_api
 from vrspam._utils.columns import check_columns
@@ -40,6 +43,25 @@ def union_of_labels(a: np.ndarray, b: np.ndarray) -> np.ndarray:
             f"Only two classes are possible, got labels {union.tolist()}{known}: the target must be binary."
         )
     return union
+
+
+def column_names(estimator: Any, given: Any = None) -> np.ndarray:
+    """The names of the columns that a fitted estimator has seen, else those given, else x0, x1, ..."""
+    return OneToOneFeatureMixin.get_feature_names_out(estimator, given)
+
+
+def check_weights(weights: Any, n_rows: int) -> np.ndarray:
+    """The weights of n rows, finite, not negative and not all 0; a number stands for all rows."""
+    if isinstance(weights, Number):
+        weights = np.full(n_rows, weights)
+    weights = check_array(weights, ensure_2d=False, dtype=np.float64, order="C", input_name="sample_weight")
+    if weights.shape != (n_rows,):
+        raise ValueError(f"sample_weight must have one entry per row, got shape {weights.shape} for {n_rows} rows.")
+    if not weights.any():
+        raise ValueError("Sample weights must contain at least one non-zero number.")
+    if (weights < 0).any():
+        raise ValueError("Negative values in data passed to `sample_weight`.")
+    return weights
 
 
 def check_rows(X, y, sample_weight):

@@ -37,7 +37,8 @@ LINES = {
     "datasets": "List the data sets known by name, with their size and where each would be read from.",
 }
 # commands that share a module; of the others it has the command's name
-MODULES = {"compare": "evaluate", "reproduce": "experiments", "publish": "experiments", "datasets": "experiments"}
+PAPER = ("theory", "demo", "reproduce", "publish", "datasets")
+MODULES = {"compare": "evaluate"} | dict.fromkeys(PAPER, "paper")
 
 
 class LazyCommands(typer.core.TyperGroup):

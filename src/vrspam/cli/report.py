@@ -10,7 +10,7 @@ import typer
 from vrspam._utils.choices import SELECTION_RULES
 from vrspam._utils.collector import without_collector
 from vrspam._utils.messages import require
-from vrspam.cli import experiments, options, training
+from vrspam.cli import options, paper, training
 from vrspam.cli.options import err, in_options, print_json, say, warn, warnings_as_lines
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def report(
     Example:  vrspam report visits.xlsx --target readmitted --groups patient --holdout 0.3
     """
     if target is None and Path(data).is_dir():
-        experiments.publish(Path(data), as_json)
+        paper.publish(Path(data), as_json)
         return warn(f"note: results of experiments are now published by  vrspam publish {data}")
     require("data", "pyarrow")
     options.check_output("--html", html, data)

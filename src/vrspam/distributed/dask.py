@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 from dask import array as da
 from dask.base import is_dask_collection
-from sklearn.base import _fit_context
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from vrspam import metrics
+from vrspam._utils.parameters import checks_parameters
 from vrspam.distributed._cluster import ClusterClassifier, ClusterClassifierCV
 from vrspam.estimators.base import AUCClassifierBase, refuse_without_rows
 from vrspam.estimators.cv import AUCClassifierCV
@@ -223,7 +223,7 @@ class DaskAUCClassifier(DaskScores, ClusterClassifier):
     True
     """
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checks_parameters(skip_nested=True)
     def fit(self, X, y, sample_weight=None) -> DaskAUCClassifier:
         """Find the optimum for the rows of X.
 
@@ -299,7 +299,7 @@ class DaskAUCClassifierCV(DaskScores, ClusterClassifierCV):
     (17, 1, 5)
     """
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @checks_parameters(skip_nested=False)
     def fit(self, X, y, sample_weight=None, *, validation_rows: int = 200_000) -> DaskAUCClassifierCV:
         """Choose the penalties by cross-validation, then fit all rows with them.
 

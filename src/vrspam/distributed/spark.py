@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any, Self
 
+from vrspam._utils.parameters import checks_parameters
 from vrspam.distributed._spark_blocks import (
     MissingNumbers,
     SparkBlocks,
@@ -25,7 +26,6 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.functions import pandas_udf
-from sklearn.base import _fit_context
 from sklearn.utils.validation import check_is_fitted
 
 from vrspam import metrics
@@ -268,7 +268,7 @@ class SparkAUCClassifier(SparkScores, ClusterClassifier):
     >>> model.transform(frame).select("score").show(3)  # doctest: +SKIP
     """
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checks_parameters(skip_nested=True)
     def fit(self, X, y, sample_weight=None) -> SparkAUCClassifier:
         """Find the optimum for the rows of a frame.
 
@@ -341,7 +341,7 @@ class SparkAUCClassifierCV(SparkScores, ClusterClassifierCV):
 
     _collector = "driver"
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @checks_parameters(skip_nested=False)
     def fit(self, X, y, sample_weight=None, *, validation_rows: int = 200_000) -> SparkAUCClassifierCV:
         """Choose the penalties by cross-validation, then fit all rows with them.
 

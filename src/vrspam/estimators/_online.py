@@ -7,9 +7,8 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from vrspam._utils.parameters import Interval, StrOptions, checks_parameters
 from vrspam._utils.validation import Rows, union_of_labels
 from vrspam.estimators.base import PENALTY_CONSTRAINTS, AUCClassifierBase, generator, resolve_l2
 from vrspam.moments import ClassMoments
@@ -91,7 +90,7 @@ class StreamClassifierBase(AUCClassifierBase):
         """Further attributes of the method, by name."""
         return {}
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checks_parameters(skip_nested=True)
     def fit(self, X, y):
         """Run `max_iter` epochs over the rows, each in a new random order, with known class means.
 
@@ -139,7 +138,7 @@ class StreamClassifierBase(AUCClassifierBase):
             **self._extras(method),
         )
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checks_parameters(skip_nested=True)
     def partial_fit(self, X, y, classes=None):
         """Take one step for each row, in the order given, with p and the class means of the rows so far.
 
@@ -161,7 +160,6 @@ class StreamClassifierBase(AUCClassifierBase):
         """
         first = not hasattr(self, "_stream")
         try:
-            self._validate_params()  # `_fit_context` does so only for the first call
             rows = self._validate_rows(X, y, None, reset=first, order="C")
             stream = _Stream(self._new_method(rows.X.shape[1])) if first else self._stream
             labels = stream.labels_with(rows.y, classes)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.utils.validation import _check_feature_names_in
 
+from vrspam._utils.validation import column_names
 from vrspam._utils.warnings import RawColumns, warn
 from vrspam.estimators.base import AUCClassifierBase
 from vrspam.moments import ClassMoments
@@ -23,5 +23,5 @@ def warn_of_raw_columns(estimator: AUCClassifierBase, moments: ClassMoments, l2:
     smallest = varying[np.argmin(deviations[varying])]
     ratio = float(deviations[largest] / deviations[smallest])
     if ratio > MOST_RATIO:
-        names = _check_feature_names_in(estimator)
+        names = column_names(estimator)
         warn(RawColumns(str(names[largest]), str(names[smallest]), ratio))

@@ -10,18 +10,18 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import check_random_state, column_or_1d
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from vrspam import metrics
 from vrspam._utils import array_api
 from vrspam._utils.columns import check_columns, refuse_complex
 from vrspam._utils.docs_link import DocumentationLink
 from vrspam._utils.messages import Parameter, WordedError
+from vrspam._utils.parameters import CheckedParameters, Interval, StrOptions
 from vrspam._utils.progress import Progress
 from vrspam._utils.refusals import named_columns, refuse_huge_columns, refuse_same_names
-from vrspam._utils.validation import Rows, error_in_block
+from vrspam._utils.validation import Rows, check_weights, error_in_block
 from vrspam._utils.warnings import NotConverged, warn
 from vrspam.model_selection.sources import add_block
 from vrspam.moments import ClassMoments
@@ -190,7 +190,7 @@ def refuse_missing_labels(y: Any) -> None:
         raise ValueError("y mixes text with other labels: make all of them text, or all numbers.")
 
 
-class AUCClassifierBase(DocumentationLink, ClassifierMixin, BaseEstimator):
+class AUCClassifierBase(DocumentationLink, CheckedParameters, ClassifierMixin, BaseEstimator):
     """Base class of all estimators: scores are linear, and `score` is the area under the ROC curve."""
 
     _parameter_constraints: dict = {}
@@ -251,7 +251,7 @@ class AUCClassifierBase(DocumentationLink, ClassifierMixin, BaseEstimator):
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
         if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+            sample_weight = check_weights(sample_weight, X.shape[0])
         return Rows(X, y, sample_weight)
 
     def _refuse_device(self, X: Any) -> None:

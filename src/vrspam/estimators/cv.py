@@ -10,12 +10,11 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from vrspam._utils import array_api
 from vrspam._utils.choices import SELECTION_RULES
+from vrspam._utils.parameters import HasMethods, Interval, StrOptions, checks_parameters
 from vrspam._utils.progress import StepProgress
 from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import AllCoefficientsZero, NothingAtTheTop, warn
@@ -130,8 +129,7 @@ class AUCClassifierCV(ExplainedScores):
         example "kernel 1", "kernel alone 0.3" or "trees 4". With a map X may be a frame with categories, and have
         missing values: text that is numbers is read as numbers, dates become a position in time, a month, a weekday and
         an hour, and columns that only name the rows have no features, each with a warning (docs/tables.md). In a list
-        "linear" means "standardized" until the next version, with a `FutureWarning`. A dict gives each transformer the
-        name that it has in `selection_`.
+        write "standardized" for "linear". A dict gives each transformer the name that it has in `selection_`.
     tol : float, default=1e-8
         Relative accuracy of every solution: its gap is at most tol·F(0).
     max_iter : int, default=1000
@@ -296,7 +294,7 @@ class AUCClassifierCV(ExplainedScores):
         "cv": ["cv_object"],
         "selection": [StrOptions(set(SELECTION_RULES))],
         "calibration": [StrOptions(set(METHODS)), None],
-        "features": [StrOptions(SPELLED_NAMES), list, tuple, dict, HasMethods(["fit", "transform"])],
+        "features": [StrOptions(SPELLED_NAMES), list, tuple, dict, HasMethods("fit", "transform")],
         "tol": PENALTY_CONSTRAINTS["tol"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "n_jobs": [Integral, None],
@@ -368,7 +366,7 @@ class AUCClassifierCV(ExplainedScores):
         tags.array_api_support = tags.array_api_support and not has_map
         return tags
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @checks_parameters(skip_nested=False)
     def fit(self, X, y, sample_weight=None, groups=None) -> AUCClassifierCV:
         """Choose the penalties on the folds and fit them on all rows.
 
@@ -517,7 +515,7 @@ class AUCClassifierCV(ExplainedScores):
         """The seed of the correction: the same in each fit if random_state is None."""
         return 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31))
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @checks_parameters(skip_nested=False)
     def fit_stream(self, chunks, *, validation_rows: int = 200_000, progress: bool = False):
         """Choose the penalties and fit them on rows that come block by block, in memory independent of their number.
 

@@ -8,11 +8,10 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from vrspam._utils import array_api
 from vrspam._utils.blas import blas_threads_for, blas_threads_for_matrix
+from vrspam._utils.parameters import Interval, StrOptions, checks_parameters
 from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import CANCELLED, NothingAtTheTop, warn
 from vrspam.estimators._scales import warn_of_raw_columns
@@ -294,7 +293,7 @@ class AUCClassifier(AUCClassifierBase):
         PenaltyFamily(self.penalty, self.gamma).check(self.l1)
         LossChoice(self.loss, self.max_fpr).check()
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checks_parameters(skip_nested=True)
     def fit(self, X, y, sample_weight=None) -> AUCClassifier:
         """Find the optimum for the rows of X.
 
@@ -319,7 +318,7 @@ class AUCClassifier(AUCClassifierBase):
             warn_of_raw_columns(self, fit.moments, fit.l2)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checks_parameters(skip_nested=True)
     def partial_fit(self, X, y, classes=None, sample_weight=None) -> AUCClassifier:
         """Add rows to the moments and solve: the same coefficients as `fit` on all rows so far.
 
@@ -345,7 +344,6 @@ class AUCClassifier(AUCClassifierBase):
                 "start with partial_fit instead of fit."
             )
         try:
-            self._validate_params()  # `_fit_context` does so only for the first call
             rows = self._validate_rows(X, y, sample_weight, reset=first)
             d = rows.X.shape[1]
             if d > PARTIAL_FIT_MAX_FEATURES:
@@ -364,7 +362,7 @@ class AUCClassifier(AUCClassifierBase):
         self.moments_ = moments
         return self._store_exact(self._solver.from_moments(moments), rows.X) if moments.complete else self
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checks_parameters(skip_nested=True)
     def fit_stream(self, chunks, *, progress: bool = False) -> AUCClassifier:
         """Find the optimum for rows that come block by block: the coefficients of `fit` on all rows at once.
 
@@ -407,7 +405,7 @@ class AUCClassifier(AUCClassifierBase):
             warn_of_raw_columns(self, moments, fit.l2)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checks_parameters(skip_nested=True)
     def fit_moments(self, moments: ClassMoments) -> AUCClassifier:
         """Find the optimum for the data that `moments` summarise.
 

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from vrspam._utils import array_api
 from vrspam._utils.columns import refuse_complex
+from vrspam._utils.validation import column_names
 from vrspam.estimators.base import MAPS_ON_HOST
 from vrspam.estimators.calibrated import CalibratedScores
 from vrspam.features.mapped import MappedArray
@@ -89,7 +90,7 @@ class ExplainedScores(CalibratedScores):
 
     def _read_names(self, reading: TableSchema | None) -> Any:
         """The names of the columns that the map, or the solver, takes."""
-        return _check_feature_names_in(self) if reading is None or reading.is_plain else reading.names
+        return column_names(self) if reading is None or reading.is_plain else reading.names
 
     def _read_curves(self, attribute: str) -> ScoreReading:
         """The reading of the score, for an attribute that needs it."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
 
+from vrspam._utils.parameters import StrOptions
 from vrspam._utils.validation import Rows
 from vrspam.estimators._online import STREAM_CONSTRAINTS, Known, StreamClassifierBase
 from vrspam.estimators.base import PENALTY_CONSTRAINTS

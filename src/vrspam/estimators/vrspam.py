@@ -6,10 +6,8 @@ from contextlib import nullcontext
 from numbers import Integral, Real
 from typing import Any
 
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
-
 from vrspam._utils.choices import usual_spelling
+from vrspam._utils.parameters import Interval, StrOptions, checks_parameters
 from vrspam._utils.progress import StatusLine
 from vrspam.estimators.base import CHOSEN_PENALTY, PENALTY_CONSTRAINTS, AUCClassifierBase, generator, resolve_l2
 from vrspam.moments import ClassMoments
@@ -180,7 +178,7 @@ class VRSPAMClassifier(AUCClassifierBase):
         tags.input_tags.sparse = self.penalty == "elasticnet"
         return tags
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checks_parameters(skip_nested=True)
     def fit(self, X, y, sample_weight=None) -> VRSPAMClassifier:
         """Run epochs on the rows of X until the certificate reaches the tolerance.
 

@@ -9,9 +9,9 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from vrspam._utils.factors import RightFactor, TwoSteps
+from vrspam._utils.parameters import Interval, StrOptions
 from vrspam.features.additive import AdditiveFeatures
 from vrspam.features.base import FeatureMap
 from vrspam.features.encoders import Curves, Distribution, Indicators, SeenColumns

@@ -11,9 +11,7 @@ from scipy import sparse
 from sklearn.model_selection import StratifiedKFold, check_cv
 
 from vrspam._utils import array_api
-from vrspam._utils.deprecation import renamed_parameter
 from vrspam._utils.validation import Rows
-from vrspam._utils.warnings import warn
 
 BLOCK_VALUES = 1 << 15  # values hashed at once: they stay in the processor's cache
 
@@ -62,7 +60,7 @@ class HashFolds:
         The number of folds.
     random_state : int, default=0
         Another number gives other folds. It is a number and nothing else, because a row must be in the same fold
-        wherever it is seen. `seed` is its old name.
+        wherever it is seen.
 
     Examples
     --------
@@ -79,7 +77,6 @@ class HashFolds:
     n_splits: int
     random_state: int
 
-    @renamed_parameter("seed", "random_state")
     def __init__(self, n_splits: int = 5, random_state: int = 0):
         if n_splits < 2:
             raise ValueError(f"n_splits must be at least 2, got {n_splits}.")
@@ -99,12 +96,6 @@ class HashFolds:
         if "seed" in state:  # stored by version 0.1
             state["random_state"] = state.pop("seed")
         self.__dict__.update(state)
-
-    @property
-    def seed(self) -> int:
-        """The old name of `random_state`."""
-        warn("HashFolds: seed is now called random_state; the old name goes with the next version.", FutureWarning)
-        return self.random_state
 
     def hashes(self, X) -> np.ndarray:
         """The hash of each row.

@@ -198,9 +198,7 @@ def _sums_and_products(X: Any, index: Any, weights: Any, centre: Any) -> tuple[A
 
     A column with the roots of the weights beside the columns of X makes the sums a part of the products.
     """
-    from sklearn.utils._array_api import device
-
-    xp, there, d, size = device_namespace(X), device(X), X.shape[1], index.shape[0]
+    xp, there, d, size = device_namespace(X), X.device, X.shape[1], index.shape[0]
     width = d + 8 - d % 8  # rows that start at multiples of 64 bytes are multiplied quicker
     step = max(1, array_api.BLOCK_BYTES // (8 * width))
     unit = min(step, array_api.GRAM_ROWS, size)

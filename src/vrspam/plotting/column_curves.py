@@ -14,7 +14,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from vrspam._utils.deprecation import renamed_parameter
 from vrspam.inspection import Shape
 from vrspam.plotting.style import GREY, colours, letter_size, new_figure, own_style
 from vrspam.plotting.texts import font_points, shorten_distinct, shortened, text_width, wrap_distinct
@@ -29,7 +28,6 @@ FAR_OFF = 0.1  # an outermost value is far off if its distance exceeds this part
 TITLE_LETTERS = 32  # in each of the two lines of a title
 
 
-@renamed_parameter("columns", "n_cols")
 def plot_shapes(shapes: Any, *, most: int = 12, n_cols: int = 3, figure: Figure | None = None) -> Figure:
     """Draw what each column adds to the score, the most important columns first.
 

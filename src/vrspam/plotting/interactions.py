@@ -11,7 +11,6 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
-from vrspam._utils.deprecation import renamed_parameter
 from vrspam.inspection import Axis, PairEffect
 from vrspam.plotting.style import colours, letter_size, mixed, new_figure
 from vrspam.plotting.texts import number_labels, shorten_distinct, wrap_distinct
@@ -21,7 +20,6 @@ PANEL = (3.6, 3.2)
 MOST_TICKS = 6
 
 
-@renamed_parameter("columns", "n_cols")
 def plot_interactions(pairs: Any, *, most: int = 6, n_cols: int = 3, figure: Figure | None = None) -> Figure:
     """Draw the strongest pairs of columns that interact, each as a heat map.
 

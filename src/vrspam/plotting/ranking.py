@@ -9,7 +9,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from sklearn.metrics import precision_recall_curve, roc_curve
 
-from vrspam._utils.deprecation import renamed_parameter
 from vrspam.metrics import roc_auc, roc_auc_ci
 from vrspam.metrics.partial import check_max_fpr
 from vrspam.metrics.reliability import group_by_probability
@@ -21,7 +20,6 @@ MOST_POINTS = 2000  # points of a drawn curve: more would not be visible, and ma
 NAME_LETTERS = 24  # of a model, before its AUC stands in the same line
 
 
-@renamed_parameter("scores", "y_score")
 def plot_roc(
     y_true: Any,
     y_score: Scores = None,
@@ -76,7 +74,6 @@ def plot_roc(
     return ax
 
 
-@renamed_parameter("scores", "y_score")
 def plot_precision_recall(y_true: Any, y_score: Scores = None, *, X: Any = None, ax: Axes | None = None) -> Axes:
     """Draw precision against recall; the dashed line is the precision of random scores.
 
@@ -117,7 +114,6 @@ def plot_precision_recall(y_true: Any, y_score: Scores = None, *, X: Any = None,
     return ax
 
 
-@renamed_parameter("scores", "y_score")
 def plot_scores(
     y_true: Any,
     y_score: Any = None,
@@ -182,7 +178,6 @@ def _leave_room(ax: Axes, highest: float) -> None:
     ax.set_ylim(0.0, 1.03 * highest / (1.0 - min(legend, 0.8)) or 1.0)
 
 
-@renamed_parameter("scores", "y_score")
 def plot_lift(y_true: Any, y_score: Any = None, *, X: Any = None, ax: Axes | None = None) -> Axes:
     """Draw the lift: how many times more positives the top rows hold than rows drawn at random.
 

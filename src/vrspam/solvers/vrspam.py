@@ -29,7 +29,6 @@ from vrspam.solvers.base import State, proximal_point, run
 from vrspam.solvers.online import known_sums
 from vrspam.solvers.row_gradients import PairGradient, RowGradient, TrainingRows
 from vrspam.solvers.spam import spam_pass
-from vrspam.theory import noise_printed, step_bound
 
 Variant = Literal["paper", "centred", "accelerated", "pair"]
 
@@ -152,13 +151,14 @@ class VRSPAM:
     def _first_step(self, objective: Objective) -> float:
         if self.step_size == "theory":
             largest_norm = float(np.sqrt(self.rows.distances[self.rows.mass > 0.0, 0].max()))
-            try:
-                return step_bound(objective.penalty.strong_convexity, noise_printed(largest_norm))
-            except (OverflowError, ValueError):
+            square = largest_norm * largest_norm
+            noise = 128.0 * square * square  # `vrspam.theory.noise_printed`
+            if not 0.0 < noise < np.inf:
                 raise ValueError(
                     f"The paper's step l2/(128 M⁴) is not a usable number for M = max‖x‖ = {largest_norm:.3g}: "
                     'rescale X, or use step_size="auto".'
-                ) from None
+                )
+            return objective.penalty.strong_convexity / noise
         if self.step_size == "auto":
             # If all rows of a class are equal the Lipschitz constant may be 0; then the penalty limits the step.
             least = max(1e-6 * objective.penalty.strong_convexity, float(np.finfo(float).tiny))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,8 +11,6 @@ from vrspam.data import DataError
 from vrspam.metrics import DeLongTest, delong_test, partial_auc_test
 from vrspam.tool.evaluation import score_rows
 from vrspam.tool.model import Model
-
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class Comparison(NamedTuple):
@@ -47,25 +43,6 @@ class Comparison(NamedTuple):
         return partial_auc_test(self.positive, *self.scores, max_fpr=max_fpr, confidence=self.test.confidence)
 
 
-def _taking_a_pair(function: Function) -> Function:
-    """A decorator: a pair of models is taken as two models, with a warning."""
-
-    @wraps(function)
-    def taking_a_pair(*args: Any, **kwargs: Any) -> Any:
-        first, *others = [kwargs.pop("models"), *args] if "models" in kwargs else [*args, None]
-        if isinstance(first, (tuple, list)):
-            warn(
-                "compare: give the models one by one, compare(model_a, model_b, path); a pair of them is taken until "
-                "the next version.",
-                FutureWarning,
-            )
-            args = (*first, *(other for other in others if other is not None))
-        return function(*args, **kwargs)
-
-    return cast(Function, taking_a_pair)
-
-
-@_taking_a_pair
 def compare(
     model_a: Model, model_b: Model, path: Any, *, confidence: float = 0.95, skip_errors: bool = False, **reading: Any
 ) -> Comparison:

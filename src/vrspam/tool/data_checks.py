@@ -16,8 +16,8 @@ from vrspam.data import Schema
 from vrspam.data.encode import encode_rows
 from vrspam.metrics import roc_auc_columns
 from vrspam.moments import ClassMoments
+from vrspam.paper.constants import Description, describe
 from vrspam.tables.frames import numbers
-from vrspam.theory import Description, describe
 from vrspam.tool.model import Scaling
 from vrspam.tool.table import open_labelled
 

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.metrics import average_precision_score, brier_score_loss
 
-from vrspam._utils.deprecation import renamed_parameter
 from vrspam._utils.messages import Parameter, WordedError
 from vrspam._utils.warnings import UnseenValues, warn
 from vrspam.data import DataError
@@ -208,7 +207,6 @@ def score_rows(
     return ScoredRows(positive, scores, tuple(notes), counts)
 
 
-@renamed_parameter("positive", "data")
 def evaluate(
     model: Model,
     data: Any,
@@ -233,7 +231,7 @@ def evaluate(
         From `train` or `load_model`.
     data : path, directory, pattern or list of paths; or boolean array of n
         A labelled file of any kind that `train` reads, with the columns and the target of the training file. With
-        `scores`: which rows are positive (its old name is `positive`).
+        `scores`: which rows are positive.
     scores : array of n numbers, optional
         Scores of rows, from `score_file` for example, where no file is to be read.
     confidence : float in (0, 1), default=0.95

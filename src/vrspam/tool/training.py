@@ -12,7 +12,6 @@ import numpy as np
 
 from vrspam import AUCClassifierCV
 from vrspam._utils.choices import SELECTION_RULES
-from vrspam._utils.deprecation import renamed_parameter
 from vrspam._utils.messages import Parameter, WordedError, WordedText
 from vrspam._utils.warnings import CategoriesGrouped
 from vrspam.features import FeatureMap, StackedFeatures
@@ -38,7 +37,6 @@ MAJORITY = 0.6  # share of the rows from which the positive label is asked about
 MOST_COLUMNS = 1_000  # encoded; maps of wider tables take long and seldom help
 
 
-@renamed_parameter("seed", "random_state")
 def train(
     path: Any,
     target: str | None = None,
@@ -85,7 +83,7 @@ def train(
     n_splits : int, default=5
         Folds of the cross-validation.
     random_state : int, default=0
-        Draws the folds. `seed` is its old name.
+        Draws the folds.
     streaming : bool, default=False
         Read the file block by block instead of holding it in memory (see `vrspam.tool.fitting.fit_blocks`).
     private : bool, default=False

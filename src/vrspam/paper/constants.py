@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.utils import check_X_y, gen_batches
 from sklearn.utils.extmath import row_norms
 
-from vrspam.theory import rates, spam_rates
+from vrspam.paper import rates
 
 
 def lipschitz_rows(X: Any, positive: NDArray[np.bool_]) -> NDArray[np.float64]:
@@ -217,7 +217,7 @@ def describe(
     table = Description(n=n, d=X.shape[1], p=p, M=M, l2=l2, theta=theta, epsilon=epsilon)
     if coef is None:
         table.update(
-            initial_error=rates.solution_bound(l2, p), gradient_variance=spam_rates.gradient_variance_bound(M, l2, p)
+            initial_error=rates.solution_bound(l2, p), gradient_variance=rates.gradient_variance_bound(M, l2, p)
         )
     else:
         w = np.asarray(coef, dtype=np.float64).ravel()
@@ -246,13 +246,13 @@ def _rates(table: Description, noise: float, printed: bool) -> dict[str, Any]:
     step, m = theta * rates.step_bound(l2, noise), rates.inner_steps(l2, theta, noise)
     C, D = rates.step_constants(l2, step, noise)
     s = rates.epochs(l2, step, m, noise, epsilon)
-    start = spam_rates.spam_start(l2, noise)
+    start = rates.spam_start(l2, noise)
     if printed:
         alpha = rates.contraction_printed(l2, step, m, noise)
-        log_error = spam_rates.spam_log_start_error_printed(l2, noise, variance)
+        log_error = rates.spam_log_start_error_printed(l2, noise, variance)
     else:
         alpha = rates.contraction(l2, step, m, noise)
-        log_error = spam_rates.spam_log_start_error(l2, noise, variance, initial_error)
+        log_error = rates.spam_log_start_error(l2, noise, variance, initial_error)
     return {
         "noise": noise,
         "step": step,
@@ -264,10 +264,10 @@ def _rates(table: Description, noise: float, printed: bool) -> dict[str, Any]:
         "epochs": s,
         "gradients": rates.gradient_evaluations(n, m, s),
         "passes": rates.gradient_evaluations(n, m, s) / n,
-        "spam_constant": spam_rates.spam_constant(l2, noise),
+        "spam_constant": rates.spam_constant(l2, noise),
         "spam_start": start,
         "spam_log10_error": log_error / math.log(10),
-        "spam_log10_steps": spam_rates.spam_log_iterations(start, log_error, epsilon * initial_error) / math.log(10),
+        "spam_log10_steps": rates.spam_log_iterations(start, log_error, epsilon * initial_error) / math.log(10),
     }
 
 

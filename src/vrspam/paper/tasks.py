@@ -24,13 +24,14 @@ from sklearn.preprocessing import StandardScaler, normalize
 from sklearn.utils.extmath import row_norms
 
 import vrspam
-from vrspam import AUCClassifier, AUCClassifierCV, coef_path, theory
+from vrspam import AUCClassifier, AUCClassifierCV, coef_path
 from vrspam.data import Dataset, load
-from vrspam.experiments.protocol import GRID, Algorithm, Protocol, Run
-from vrspam.experiments.store import Row
 from vrspam.metrics import roc_auc
 from vrspam.model_selection.selection import select
 from vrspam.moments import ClassMoments
+from vrspam.paper import constants, rates
+from vrspam.paper.protocol import GRID, Algorithm, Protocol, Run
+from vrspam.paper.store import Row
 from vrspam.solvers import choose_solver
 
 REFERENCE_TOL = 1e-10  # accuracy of the optimum that all algorithms are compared with
@@ -264,16 +265,16 @@ def variance(run: Run, protocol: Protocol, needed: list[Row]) -> list[Row]:
         if reduced:
             value = float(model.history_["variance"][-1])
         else:
-            value = theory.gradient_variance(split.X, positive, model.coef_[0])
+            value = constants.gradient_variance(split.X, positive, model.coef_[0])
         distance = float(np.sum((model.coef_ - split.optimum(l2, l1).coef_) ** 2))
         passes = float(model.history_["passes"][-1])
         rows.append({"kind": "variance", "epoch": epochs, "passes": passes, "variance": value, "distance": distance})
     if reduced:
         M = float(np.sqrt(row_norms(split.X, squared=True).max()))
-        constants = {"bound": theory.noise_printed(M), "bound_rows": theory.noise_rows(split.X, positive)}
+        noises = {"bound": rates.noise_printed(M), "bound_rows": constants.noise_rows(split.X, positive)}
         for anchor, row in pairwise(rows):  # the last point of an epoch is the next anchor
-            for name, noise in constants.items():
-                row[name] = min(theory.variance_bounds(noise, row["distance"], anchor["distance"]))
+            for name, noise in noises.items():
+                row[name] = min(rates.variance_bounds(noise, row["distance"], anchor["distance"]))
         rows = rows[1:]
     return [row | {"l2": l2, "l1": l1} for row in rows]
 
@@ -283,10 +284,10 @@ def theorem(run: Run, protocol: Protocol, needed: list[Row]) -> list[Row]:
     figure = protocol.theorem
     split = prepare(run, protocol)
     X = split.X / float(np.sqrt(row_norms(split.X, squared=True).max()))  # M = 1
-    noise = theory.noise_printed(1.0)
-    step = figure.theta * theory.step_bound(figure.l2, noise)
-    m = theory.inner_steps(figure.l2, figure.theta, noise)
-    alpha = theory.contraction(figure.l2, step, m, noise)
+    noise = rates.noise_printed(1.0)
+    step = figure.theta * rates.step_bound(figure.l2, noise)
+    m = rates.inner_steps(figure.l2, figure.theta, noise)
+    alpha = rates.contraction(figure.l2, step, m, noise)
     optimum = AUCClassifier(l2=figure.l2, tol=1e-15).fit(X, split.y).coef_
     algorithm = protocol.algorithm(run.algorithm)
     rows: list[Row] = []
@@ -334,7 +335,7 @@ def own_penalties(algorithm: Algorithm, protocol: Protocol) -> list[tuple[float,
 def chosen_penalty(algorithm: Algorithm, needed: Iterable[Row]) -> tuple[float, float]:
     """Return the best penalty of this kind according to the exact minimiser."""
     rows = [row for row in needed if row["kind"] == "choice" and row["algorithm"] == GRID]
-    (row,) = net_rows(rows) if algorithm.penalty == "net" else ridge_rows(rows)
+    (row,) = [row for row in rows if (row["l1"] != NO_L1) == (algorithm.penalty == "net")]
     return row["l2"], row["l1"]
 
 
@@ -342,16 +343,6 @@ def tuned_value(needed: Iterable[Row]) -> str | None:
     """Return the value, as JSON, that a tuning run has chosen, or None without such a run."""
     values = [row["tuned"] for row in needed if row["kind"] == "choice" and row["task"] == "tune"]
     return values[0] if values else None
-
-
-def ridge_rows(rows: Iterable[Row]) -> list[Row]:
-    """Return the rows without l1."""
-    return [row for row in rows if row["l1"] == NO_L1]
-
-
-def net_rows(rows: Iterable[Row]) -> list[Row]:
-    """Return the rows with l1."""
-    return [row for row in rows if row["l1"] != NO_L1]
 
 
 def _stopped(algorithm: Algorithm, l2: float, l1: float, seed: int, epochs: int, tuned: str | None, **more: Any):

@@ -54,7 +54,7 @@ class Run:
 def make_plan(protocol: Protocol) -> list[Run]:
     """Return all runs of a protocol, each after the runs it needs.
 
-    >>> from vrspam.experiments.protocol import demo_protocol
+    >>> from vrspam.paper.protocol import demo_protocol
     >>> plan = make_plan(demo_protocol(runs=2))
     >>> sum(run.task == "score" for run in plan)  # 2 sets, 2 runs, 10 algorithms
     40
@@ -136,6 +136,9 @@ class TheoremFigure:
     seeds: int
 
 
+FIGURES: dict[str, Any] = {"convergence": ConvergenceFigure, "variance": VarianceFigure, "theorem": TheoremFigure}
+
+
 @dataclass(frozen=True)
 class Protocol:
     """All settings that the results depend on.
@@ -195,10 +198,7 @@ class Protocol:
         """The inverse of `as_dict`."""
         values = {key: _frozen(value) for key, value in values.items()}
         values["algorithms"] = tuple(Algorithm(**a) for a in values["algorithms"])
-        values["convergence"] = ConvergenceFigure(**values["convergence"])
-        values["variance"] = VarianceFigure(**values["variance"])
-        values["theorem"] = TheoremFigure(**values["theorem"])
-        return cls(**values)
+        return cls(**values | {name: figure(**values[name]) for name, figure in FIGURES.items()})
 
     def digest(self) -> str:
         """Return a short hash of the settings that all runs share; results with different digests must not be mixed."""
@@ -207,21 +207,19 @@ class Protocol:
     def run_digest(self, algorithm: str, task: str) -> str:
         """Return a short hash of the settings of one run; a stored result counts only if its hash is the same."""
         own = [a for a in self.algorithms if a.name == algorithm]
-        figure = getattr(self, task) if task in ("convergence", "variance", "theorem") else None
+        figure = getattr(self, task) if task in FIGURES else None
         return _hash([self.digest(), *map(dataclasses.astuple, own), figure and dataclasses.astuple(figure)])
 
 
 def paper_protocol(**changes: Any) -> Protocol:
     """Return the paper's protocol, with some fields replaced."""
-    table = _table()
-    values = {key: _frozen(value) for key, value in table.items() if key not in ("algorithms", "figures", "demo")}
+    table = _settings()
+    values = {key: _frozen(value) for key, value in table.items() if not isinstance(value, dict)}
     return replace(
         Protocol(
             **values,
             algorithms=tuple(_algorithm(name, entry) for name, entry in table["algorithms"].items()),
-            convergence=ConvergenceFigure(**_frozen(table["figures"]["convergence"])),
-            variance=VarianceFigure(**_frozen(table["figures"]["variance"])),
-            theorem=TheoremFigure(**_frozen(table["figures"]["theorem"])),
+            **{name: figure(**_frozen(table["figures"][name])) for name, figure in FIGURES.items()},
         ),
         **changes,
     )
@@ -229,7 +227,7 @@ def paper_protocol(**changes: Any) -> Protocol:
 
 def demo_protocol(**changes: Any) -> Protocol:
     """Return the same protocol for data sets that are always available; the figures show these sets too."""
-    protocol = paper_protocol(**_frozen(_table()["demo"]))
+    protocol = paper_protocol(**_frozen(_settings()["demo"]))
     sets = protocol.sets
     return replace(
         protocol,
@@ -247,7 +245,7 @@ def paper_cells() -> dict[tuple[str, str], tuple[float, float]]:
     >>> paper_cells()["german", "OPAUC"]
     (0.7978, 0.0347)
     """
-    table = tomllib.loads(files("vrspam.experiments").joinpath("paper_table.toml").read_text("utf-8"))
+    table = _settings()["table"]
     return {
         (name, column): (mean, std)
         for name, cells in table["cells"].items()
@@ -256,8 +254,8 @@ def paper_cells() -> dict[tuple[str, str], tuple[float, float]]:
 
 
 @cache
-def _table() -> dict[str, Any]:
-    return tomllib.loads(files("vrspam.experiments").joinpath("paper.toml").read_text("utf-8"))
+def _settings() -> dict[str, Any]:
+    return tomllib.loads(files("vrspam.paper").joinpath("paper.toml").read_text("utf-8"))
 
 
 def _algorithm(name: str, entry: dict[str, Any]) -> Algorithm:

@@ -9,32 +9,38 @@ from __future__ import annotations
 
 import os
 import platform
+import signal
+import sys
+import threading
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib.metadata import version
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
+from typing import Protocol as Interface
 
 from sklearn.exceptions import ConvergenceWarning
 
 from vrspam import __version__
 from vrspam._utils.blas import blas_threads
 from vrspam.data import DataError, available, load
-from vrspam.experiments.processes import workers
-from vrspam.experiments.protocol import Protocol, Run, make_plan, needs
-from vrspam.experiments.store import Row, Store
-from vrspam.experiments.tasks import TASKS, load_set
+from vrspam.paper.protocol import Protocol, Run, make_plan, needs
+from vrspam.paper.store import Row, Store
+from vrspam.paper.tasks import TASKS, load_set
 
 ROWS = "rows"  # the folder of the result files inside an output directory
 
 
-class Watcher:
-    """Receives the progress of an experiment; this base class ignores it."""
+class Watcher(Interface):
+    """Receives the progress of an experiment."""
 
     def start(self, todo: list[Run], done: int) -> None:
         """The plan is known: the runs `todo` remain, `done` runs are stored already."""
@@ -44,6 +50,10 @@ class Watcher:
 
     def message(self, text: str) -> None:
         """A message for the user."""
+
+
+class Unwatched(Watcher):
+    """Ignores the progress."""
 
 
 @dataclass
@@ -82,7 +92,7 @@ def run_experiment(
     -------
     Experiment
     """
-    watcher = watcher or Watcher()
+    watcher = watcher or Unwatched()
     if n_jobs is not None and n_jobs < 1:
         raise ValueError(f"n_jobs must be at least 1, got {n_jobs}.")
     store = Store(Path(directory) / ROWS)
@@ -215,6 +225,43 @@ def run_all(
                     ended.add(run)
                     died = isinstance(future.exception(), BrokenProcessPool)
                     yield Outcome(run, WORKER_DIED) if died else future.result()
+
+
+@contextmanager
+def workers(size: int) -> Iterator[ProcessPoolExecutor]:
+    """Processes that end when this process ends, even if it is killed.
+
+    Each holds the reading end of a pipe whose writing end only this process has, and notices when it is closed. On
+    Linux they are forked from one that has imported what runs need; elsewhere that is not safe.
+    """
+    context: Any = get_context("forkserver" if sys.platform == "linux" else "spawn")
+    if sys.platform == "linux":
+        context.set_forkserver_preload(["vrspam.kernels", "vrspam.paper.run"])
+    ours, theirs = context.Pipe(duplex=False)
+    given = (ours, dict(os.environ))
+    pool = ProcessPoolExecutor(size, mp_context=context, initializer=_start_worker, initargs=given)
+    try:
+        yield pool
+        pool.shutdown()
+    finally:  # after an interrupt the workers must not finish their runs
+        theirs.close()
+        ours.close()
+        pool.shutdown(cancel_futures=True)
+
+
+def _start_worker(parent: Connection, environment: Mapping[str, str]) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles interrupts
+    if dict(os.environ) != environment:  # what a process is forked from may be older than a change of it
+        os.environ.clear()
+        os.environ.update(environment)
+
+    def end_with_parent() -> None:
+        try:
+            parent.recv()
+        except (EOFError, OSError):
+            os._exit(1)
+
+    threading.Thread(target=end_with_parent, daemon=True).start()
 
 
 def about(run: Run, protocol: Protocol, data: bool = True) -> dict[str, Any]:

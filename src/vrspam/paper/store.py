@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from vrspam import __version__
 from vrspam._utils.atomic import replacing
-from vrspam.experiments.protocol import Run
+from vrspam.paper.protocol import Run
 
 Row = dict[str, Any]
 

@@ -1,8 +1,9 @@
-"""Plots of convergence, and the paper's figures, drawn from panels: set -> algorithm -> rows."""
+"""The paper's figures, drawn from stored rows: convergence, variance of the update direction, Theorem 1."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,86 +12,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
-from vrspam.plotting.style import (
-    BLACK,
-    BLUE,
-    DASHES,
-    GREEN,
-    GREY,
-    ORANGE,
-    PINK,
-    SKY,
-    add_legend,
-    axes_or_new,
-    colours,
-    ink,
-    new_figure,
-    save_figure,
-)
+from vrspam.paper.protocol import Protocol
+from vrspam.paper.store import Row
+from vrspam.plotting.cross_validation import SMALLEST
+from vrspam.plotting.style import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, SKY, ink, new_figure, save_figure
 
-SMALLEST = 1e-16  # smaller differences are rounding errors and are drawn here
-NAMES = {
-    "passes": "passes over the data",
-    "seconds": "seconds",
-    "epoch": "epochs",
-    "gap": "certificate: at most this far above\nthe optimum",
-    "stationarity": "stationarity, in units of F",
-    "objective": "objective F",
-}
-
-
-def plot_convergence(histories: Any, *, x: str = "passes", y: str = "gap", ax: Axes | None = None) -> Axes:
-    """Draw the certificate, or the objective, of one or several fits against passes or seconds.
-
-    Parameters
-    ----------
-    histories : fitted estimator, its `history_`, or a mapping from names to these
-        Of an iterative estimator: arrays `epoch`, `passes`, `seconds`, `objective` and `gap` of equal length.
-    x : {"passes", "seconds", "epoch"}, default="passes"
-    y : {"gap", "stationarity", "objective"}, default="gap"
-        The gap, and the stationarity of fits without one, are drawn on a logarithmic scale.
-    ax : matplotlib Axes, optional
-
-    Returns
-    -------
-    Axes
-
-    Examples
-    --------
-    >>> from vrspam.plotting import plot_convergence
-    >>> history = {"passes": [1, 3, 5], "gap": [1e-1, 1e-3, 1e-6]}
-    >>> ax = plot_convergence({"one": history, "two": {"passes": [1, 2], "gap": [0.1, 0.05]}})
-    >>> [text.get_text() for text in ax.get_legend().get_texts()]
-    ['one', 'two']
-    """
-    given = histories if isinstance(histories, Mapping) and y not in histories else {"": histories}
-    several = {str(name): getattr(one, "history_", one) for name, one in given.items()}
-    if not several or not all(isinstance(one, Mapping) and x in one and y in one for one in several.values()):
-        raise ValueError(f"each history needs {x!r} and {y!r}: pass history_ of a fitted estimator, or a dict of them")
-    ax, palette = axes_or_new(ax), colours()
-    for number, (name, history) in enumerate(several.items()):
-        values = np.asarray(history[y], dtype=float)
-        ax.plot(
-            np.asarray(history[x], dtype=float),
-            values if y == "objective" else np.maximum(values, SMALLEST),
-            color=palette[number % len(palette)],
-            linestyle=DASHES[number % len(DASHES)],
-            marker="o",
-            label=name,
-        )
-    ax.set_xlabel(NAMES.get(x, x))
-    ax.set_ylabel(NAMES.get(y, y))
-    if y != "objective":
-        ax.set_yscale("log")
-        ax.set_ylabel(f"{NAMES.get(y, y)} (log scale)")
-    if all(float(value).is_integer() for history in several.values() for value in history[x]):
-        ax.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8))
-    if len(several) > 1 or next(iter(several)):
-        add_legend(ax)
-    return ax
-
-
-Panels = Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]]
+Panels = Mapping[str, Mapping[str, Sequence[Row]]]  # set -> algorithm -> rows
 
 # Each has its own marker and dash, so that they differ when printed in grey.
 LOOKS: dict[str, dict[str, Any]] = {
@@ -107,6 +34,63 @@ BOUNDS = {
 }
 PANEL = 3.4  # inches
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+PASSES = (
+    "Test AUC (top; dashed: the optimum) and distance of the objective from its minimum (bottom, logarithmic) "
+    "against passes over the training rows: set-up, anchor gradients and inner steps / n are counted, and for "
+    "SPAM, SOLAM and OPAUC two per epoch, the steps and the evaluation of the objective."
+)
+SECONDS = "The same against seconds of the solver on one core, with the same evaluations included."
+VARIANCE = (
+    "Variance of the update direction over the random choice of the row (logarithmic), against passes, counted as "
+    "above: SPAM's variance stays, VRSPAM's goes to zero. Grey: the paper's bound on VRSPAM's variance, computed "
+    "from the distances to the optimum, with the paper's constant 128 M⁴ and with that of the rows themselves."
+)
+THEOREM = (
+    "Theorem 1: squared distance to the optimum after each epoch, mean and range over {0.seeds} seeds, and "
+    "the proven bound, a factor α per epoch after the first (rows scaled to norm at most 1, l2 = {0.l2:g}, "
+    "step {0.theta:g} times the largest proven one)."
+)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure on disk; the last of `paths` is the SVG file."""
+
+    paths: tuple[Path, ...]
+    caption: str
+    alt: str
+
+
+def draw_all(rows: Sequence[Row], protocol: Protocol, folder: Path) -> list[Drawn]:
+    """Draw every figure for which there are rows, as PNG and SVG, into `folder`."""
+    convergence = _panels(rows, "convergence", protocol.convergence.sets)
+    figures: list[tuple[str, str, Panels, Callable[[Panels], Figure]]] = [
+        ("convergence-passes", PASSES, convergence, lambda panels: plot_panels(panels, "passes")),
+        ("convergence-seconds", SECONDS, convergence, lambda panels: plot_panels(panels, "seconds")),
+        ("variance", VARIANCE, _panels(rows, "variance", protocol.variance.sets), plot_variance),
+        ("theorem", THEOREM.format(protocol.theorem), _panels(rows, "theorem", protocol.theorem.sets), plot_theorem),
+    ]
+    return [
+        Drawn(save(draw(panels), folder / name), caption, f"{caption} Data sets: {', '.join(panels)}.")
+        for name, caption, panels, draw in figures
+        if panels
+    ]
+
+
+def _panels(rows: Sequence[Row], task: str, sets: Sequence[str]) -> Panels:
+    """Return set -> algorithm -> rows, in the order of the protocol."""
+    panels: dict[str, dict[str, list[Row]]] = {}
+    for row in rows:
+        if row["task"] == task and row["kind"] == task:
+            panels.setdefault(row["set"], {}).setdefault(row["algorithm"], []).append(row)
+    order = [*sets, *sorted(panels)]
+    looks = [*LOOKS, *sorted({row["algorithm"] for row in rows})]
+    return {
+        name: {algorithm: panels[name][algorithm] for algorithm in sorted(panels[name], key=looks.index)}
+        for name in sorted(panels, key=order.index)
+    }
 
 
 def plot_panels(panels: Panels, against: str) -> Figure:
@@ -199,7 +183,7 @@ def _legend(figure: Figure, axes: np.ndarray) -> None:
     figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), max(room, 1)), frameon=False)
 
 
-def _frame_auc(axes: Axes, algorithms: Mapping[str, Sequence[Mapping[str, Any]]], optimum: float) -> None:
+def _frame_auc(axes: Axes, algorithms: Mapping[str, Sequence[Row]], optimum: float) -> None:
     """Limit the axis to the upper values: a bad start may lie below the frame."""
     values = np.concatenate([_column(rows, "auc") for rows in algorithms.values()] + [[optimum]])
     top = values.max()
@@ -239,5 +223,5 @@ def _look(algorithm: str) -> dict[str, Any]:
     return {**look, "color": ink()} if look["color"] == BLACK else look
 
 
-def _column(rows: Sequence[Mapping[str, Any]], name: str) -> np.ndarray:
+def _column(rows: Sequence[Row], name: str) -> np.ndarray:
     return np.array([row[name] for row in rows], dtype=float)

@@ -17,25 +17,20 @@ Dan & Sahoo (2021), Variance Reduced Stochastic Proximal Algorithm for AUC Maxim
 Natole, Ying & Lyu (2018), Stochastic Proximal Algorithms for AUC Maximization, ICML.
 """
 
-from vrspam.theory.dataset import Description, describe, gradient_variance, lipschitz_rows, noise_rows
-from vrspam.theory.rates import (
+from vrspam.paper.constants import Description, describe, gradient_variance, lipschitz_rows, noise_rows
+from vrspam.paper.rates import (
     contraction,
     contraction_limit,
     contraction_printed,
     epochs,
     gradient_evaluations,
+    gradient_variance_bound,
     inner_steps,
     lipschitz_bound,
     lipschitz_printed,
     noise_bound,
     noise_printed,
     solution_bound,
-    step_bound,
-    step_constants,
-    variance_bounds,
-)
-from vrspam.theory.spam_rates import (
-    gradient_variance_bound,
     spam_constant,
     spam_log_iterations,
     spam_log_start_error,
@@ -43,6 +38,9 @@ from vrspam.theory.spam_rates import (
     spam_rate,
     spam_start,
     spam_step,
+    step_bound,
+    step_constants,
+    variance_bounds,
 )
 
 __all__ = [

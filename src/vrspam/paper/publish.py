@@ -1,110 +1,28 @@
-"""Write stored results as a table (Markdown, CSV), figures (PNG, SVG) and one HTML report."""
+"""Write stored results as a table beside the paper's (Markdown, CSV), figures (PNG, SVG) and one HTML report."""
 
 from __future__ import annotations
 
 import csv
 import io
+import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from vrspam._utils.atomic import write_text
 from vrspam._utils.collector import without_collector
-from vrspam.experiments import tables
-from vrspam.experiments.protocol import Protocol, paper_cells, paper_protocol
-from vrspam.experiments.run import ROWS
-from vrspam.experiments.store import Row, read_all
-from vrspam.plotting import paper
+from vrspam.paper.figures import draw_all
+from vrspam.paper.protocol import GRID, Protocol, paper_cells, paper_protocol
+from vrspam.paper.run import ROWS
+from vrspam.paper.store import Row, read_all
 from vrspam.report import Bullets, Cell, Facts, Figure, Grid, Page, Table, Text, markdown_table
 
-
-@dataclass(frozen=True)
-class Drawn:
-    """A figure on disk; the last of `paths` is the SVG file."""
-
-    name: str
-    paths: tuple[Path, ...]
-    caption: str
-    alt: str
-
-
-def draw_all(rows: Sequence[Row], protocol: Protocol, folder: Path) -> list[Drawn]:
-    """Draw every figure for which there are rows, as PNG and SVG, into `folder`."""
-    found = (draw(rows, protocol, folder) for draw in (_passes, _seconds, _variance, _theorem))
-    return [figure for figure in found if figure is not None]
-
-
-def _passes(rows: Sequence[Row], protocol: Protocol, folder: Path) -> Drawn | None:
-    caption = (
-        "Test AUC (top; dashed: the optimum) and distance of the objective from its minimum (bottom, logarithmic) "
-        "against passes over the training rows: set-up, anchor gradients and inner steps / n are counted, and for "
-        "SPAM, SOLAM and OPAUC two per epoch, the steps and the evaluation of the objective."
-    )
-    panels = _convergence_panels(rows, protocol)
-    return _save("convergence-passes", folder, caption, panels, lambda: paper.plot_panels(panels, "passes"))
-
-
-def _seconds(rows: Sequence[Row], protocol: Protocol, folder: Path) -> Drawn | None:
-    caption = "The same against seconds of the solver on one core, with the same evaluations included."
-    panels = _convergence_panels(rows, protocol)
-    return _save("convergence-seconds", folder, caption, panels, lambda: paper.plot_panels(panels, "seconds"))
-
-
-def _variance(rows: Sequence[Row], protocol: Protocol, folder: Path) -> Drawn | None:
-    caption = (
-        "Variance of the update direction over the random choice of the row (logarithmic), against passes, counted as "
-        "above: SPAM's variance stays, VRSPAM's goes to zero. Grey: the paper's bound on VRSPAM's variance, computed "
-        "from the distances to the optimum, with the paper's constant 128 M⁴ and with that of the rows themselves."
-    )
-    panels = _panels(rows, "variance", protocol.variance.sets)
-    return _save("variance", folder, caption, panels, lambda: paper.plot_variance(panels))
-
-
-def _theorem(rows: Sequence[Row], protocol: Protocol, folder: Path) -> Drawn | None:
-    theorem = protocol.theorem
-    caption = (
-        f"Theorem 1: squared distance to the optimum after each epoch, mean and range over {theorem.seeds} seeds, and "
-        f"the proven bound, a factor α per epoch after the first (rows scaled to norm at most 1, l2 = {theorem.l2:g}, "
-        f"step {theorem.theta:g} times the largest proven one)."
-    )
-    panels = _panels(rows, "theorem", theorem.sets)
-    return _save("theorem", folder, caption, panels, lambda: paper.plot_theorem(panels))
-
-
-Panels = dict[str, dict[str, list[Row]]]
-
-
-def _convergence_panels(rows: Sequence[Row], protocol: Protocol) -> Panels:
-    return _panels(rows, "convergence", protocol.convergence.sets)
-
-
-def _panels(rows: Sequence[Row], task: str, sets: Sequence[str]) -> Panels:
-    """Return set -> algorithm -> rows, in the order of the protocol."""
-    panels: Panels = {}
-    for row in rows:
-        if row["task"] == task and row["kind"] == task:
-            panels.setdefault(row["set"], {}).setdefault(row["algorithm"], []).append(row)
-    order = [*sets, *sorted(panels)]
-    looks = [*paper.LOOKS, *sorted({row["algorithm"] for row in rows})]
-    return {
-        name: {algorithm: panels[name][algorithm] for algorithm in sorted(panels[name], key=looks.index)}
-        for name in sorted(panels, key=order.index)
-    }
-
-
-def _save(name: str, folder: Path, caption: str, panels: Panels, draw: Callable) -> Drawn | None:
-    if not panels:
-        return None
-    paths = paper.save(draw(), folder / name)
-    return Drawn(name, paths, caption, f"{caption} Data sets: {', '.join(panels)}.")
-
-
-Cells = Mapping[tuple[str, str], tables.CellResult]
-TableParts = tuple[list[str], list[list[Cell | str]]]
-Way = dict[str, Any]  # describes how some rows were computed
-
+AGREEMENT = 0.001  # VRSPAM's test AUC should be this close to that of the optimum
 MARKS = {"above": "▲", "below": "▼"}
 COPIED = (
     "The paper took its SPAM, SOLAM and OPAUC cells from Natole, Ying and Lyu (2018) and did not run those algorithms "
@@ -123,13 +41,167 @@ COST = (
 )
 
 
+@dataclass(frozen=True)
+class Summary:
+    """Mean, standard deviation (over runs, divided by runs - 1) and number of runs.
+
+    >>> Summary.of([0.75, 1.0])
+    Summary(mean=0.875, std=0.17..., runs=2)
+    """
+
+    mean: float
+    std: float
+    runs: int
+
+    @classmethod
+    def of(cls, values: Iterable[float]) -> Summary | None:
+        array = np.array(list(values), dtype=float)
+        if not array.size:
+            return None
+        return cls(float(array.mean()), float(array.std(ddof=1)) if array.size > 1 else 0.0, array.size)
+
+    @property
+    def error(self) -> float:
+        """Standard error of the mean."""
+        return self.std / math.sqrt(self.runs)
+
+    def __str__(self) -> str:
+        return f"{format_auc(self.mean)} ± {format_auc(self.std)}" if self.runs > 1 else format_auc(self.mean)
+
+
+@dataclass(frozen=True)
+class CellResult:
+    """One cell: a set and an algorithm.
+
+    Attributes
+    ----------
+    ours, optimum : Summary or None
+        Test AUC of the algorithm, and of the exact minimiser with the same penalties on the same splits.
+    ceiling : Summary or None
+        The best test AUC over all penalties of the grid, chosen by looking at the test part.
+    paper : Summary or None
+        The paper's cell.
+    mark, reason : str
+        "above" if the paper's cell lies above the ceiling, "below" if it lies below the optimum; and the reason.
+    worst : float
+        The largest difference between the AUCs of the algorithm and of the optimum in any run.
+    """
+
+    set: str
+    algorithm: str
+    ours: Summary | None
+    optimum: Summary | None
+    ceiling: Summary | None
+    paper: Summary | None
+    mark: str
+    reason: str
+    worst: float
+    passes: float | None
+    seconds: float | None
+
+
+def summarise(rows: Sequence[Row]) -> list[CellResult]:
+    """Return all cells for which there are rows, and the paper's cells of the same sets."""
+    results = [row for row in rows if row["kind"] == "result" and row["task"] == "score"]
+    sets = list(dict.fromkeys(row["set"] for row in rows))
+    algorithms = list(dict.fromkeys(row["algorithm"] for row in results))
+    by_cell: dict[tuple[str, str], list[Row]] = {}
+    for row in results:
+        by_cell.setdefault((row["set"], row["algorithm"]), []).append(row)
+    cells = []
+    for name in sets:
+        ceilings = _ceilings(rows, name)
+        for algorithm in algorithms:
+            cells.append(_cell(name, algorithm, by_cell.get((name, algorithm), []), ceilings))
+    return cells
+
+
+def disagreements(rows: Sequence[Row], prefix: str = "VRSPAM") -> list[Row]:
+    """Return the runs in which an algorithm's test AUC is further than `AGREEMENT` from that of the optimum."""
+    return [
+        row
+        for row in rows
+        if row["kind"] == "result" and row["algorithm"].startswith(prefix) and _difference(row) > AGREEMENT
+    ]
+
+
+def failures(rows: Sequence[Row]) -> list[Row]:
+    """Return the runs that failed."""
+    return [row for row in rows if row["kind"] == "failed"]
+
+
+def format_auc(value: float) -> str:
+    """Write an AUC with four decimals, without the leading zero.
+
+    >>> format_auc(0.92345), format_auc(1.0)
+    ('.9234', '1.0000')
+    """
+    text = f"{value:.4f}"
+    return text[1:] if text.startswith("0.") else text
+
+
+def _cell(name: str, algorithm: str, rows: list[Row], ceilings: dict[str, Summary | None]) -> CellResult:
+    paper = Summary(*paper_cells()[name, algorithm], 20) if (name, algorithm) in paper_cells() else None
+    optimum = Summary.of(row["auc_exact"] for row in rows)
+    ceiling = ceilings.get("net" if algorithm.endswith("NET") else "l2")
+    mark, reason = _judge(paper, optimum, ceiling)
+    return CellResult(
+        set=name,
+        algorithm=algorithm,
+        ours=Summary.of(row["auc"] for row in rows),
+        optimum=optimum,
+        ceiling=ceiling,
+        paper=paper,
+        mark=mark,
+        reason=reason,
+        worst=max(map(_difference, rows), default=0.0),
+        passes=_median(row["passes"] for row in rows),
+        seconds=_median(row["seconds"] for row in rows),
+    )
+
+
+def _judge(paper: Summary | None, optimum: Summary | None, ceiling: Summary | None) -> tuple[str, str]:
+    """Return the mark and its reason if the objective cannot give the paper's cell, up to two standard errors."""
+    if paper is None or optimum is None or ceiling is None or min(optimum.runs, ceiling.runs) < 2:
+        return "", ""  # one run has no standard error
+    if paper.mean > ceiling.mean + max(2 * math.hypot(paper.error, ceiling.error), AGREEMENT):
+        best = format_auc(ceiling.mean)
+        return "above", f"no penalty of the grid reaches it: {best} is the best even if chosen on the test part"
+    if paper.mean < optimum.mean - max(2 * math.hypot(paper.error, optimum.error), AGREEMENT):
+        return "below", f"the minimiser of the same objective reaches {format_auc(optimum.mean)}"
+    return "", ""
+
+
+def _ceilings(rows: Sequence[Row], name: str) -> dict[str, Summary | None]:
+    best: dict[str, dict[int, float]] = {"l2": {}, "net": {}}
+    for row in rows:
+        if row["kind"] == "grid" and row["set"] == name and row["algorithm"] == GRID:
+            splits = best["net" if row["l1"] else "l2"]
+            splits[row["split"]] = max(splits.get(row["split"], 0.0), row["auc"])
+    return {penalty: Summary.of(splits.values()) for penalty, splits in best.items()}
+
+
+def _difference(row: Row) -> float:
+    return abs(row["auc"] - row["auc_exact"])
+
+
+def _median(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return float(np.median(known)) if known else None
+
+
+Cells = Mapping[tuple[str, str], CellResult]
+TableParts = tuple[list[str], list[list[Cell | str]]]
+Way = dict[str, Any]  # describes how some rows were computed
+
+
 def publish(directory: str | os.PathLike[str]) -> dict[str, list[Path]]:
     """Write table, figures and report of a directory of results; return the paths of the files.
 
     Parameters
     ----------
     directory : path
-        The directory that `vrspam.experiments.run.run_experiment` has filled; only its stored rows are read.
+        The directory that `run_experiment` has filled; only its stored rows are read.
 
     Returns
     -------
@@ -144,9 +216,9 @@ def publish(directory: str | os.PathLike[str]) -> dict[str, list[Path]]:
     wanted = [name for way in ways for name in way["protocol"]["sets"]]
     sets = _ordered([row["set"] for row in rows] + wanted, [*paper_protocol().sets, *wanted])
     algorithms = _ordered([row["algorithm"] for row in rows if row["task"] == "score"], _names(ways))
-    cells = {(cell.set, cell.algorithm): cell for cell in tables.summarise(rows)}
-    for cell in tables.paper_only(sets, algorithms):
-        cells.setdefault((cell.set, cell.algorithm), cell)
+    cells = {(cell.set, cell.algorithm): cell for cell in summarise(rows)}
+    for name, algorithm in product(sets, algorithms):  # what was not run has the paper's cell alone
+        cells.setdefault((name, algorithm), _cell(name, algorithm, [], {}))
     columns, grid = auc_table(cells, sets, algorithms)
     written = {
         "table": [
@@ -167,8 +239,7 @@ def publish(directory: str | os.PathLike[str]) -> dict[str, list[Path]]:
     page.add("Data", Table(*data_table(ways)))
     page.add("Versions and machine", *(Facts(machine) for machine in unique([way["machine"] for way in ways])))
     problems = [
-        f"{row['set']}, {row['algorithm']}, {row['task']} {row['split']}: {row['message']}"
-        for row in tables.failures(rows)
+        f"{row['set']}, {row['algorithm']}, {row['task']} {row['split']}: {row['message']}" for row in failures(rows)
     ] + [f"{path.name} cannot be read; run the same command again" for path in unreadable]
     if problems:
         page.add("What failed", Bullets(problems))
@@ -193,7 +264,7 @@ def legend(cells: Cells) -> str:
     if marks & set(MARKS):
         words.append(
             "A cell is marked only where the two means differ by more than twice the standard error of their "
-            f"difference and by more than {tables.AGREEMENT:g}."
+            f"difference and by more than {AGREEMENT:g}."
         )
     return " ".join(words)
 
@@ -207,13 +278,13 @@ def auc_table(cells: Cells, sets: Sequence[str], algorithms: Sequence[str]) -> T
     return ["set", *shown], rows
 
 
-def _table_cell(cell: tables.CellResult) -> Cell:
+def _table_cell(cell: CellResult) -> Cell:
     paper = f"paper {cell.paper}" if cell.paper else ""
     if cell.mark:
         paper += f" {MARKS[cell.mark]}"
     if cell.ours is None or cell.optimum is None:
         return Cell("not run", None, paper)
-    note = f"optimum {tables.format_auc(cell.optimum.mean)}" + (f"\n{paper}" if paper else "")
+    note = f"optimum {format_auc(cell.optimum.mean)}" + (f"\n{paper}" if paper else "")
     return Cell(str(cell.ours), cell.ours.mean, note, cell.mark)
 
 
@@ -221,7 +292,7 @@ def remarks(cells: Cells, sets: Sequence[str]) -> list[Bullets]:
     """Return the reasons why cells are marked, and notes about the paper's cells."""
     marked = [cell for cell in cells.values() if cell.mark and cell.set in sets]
     remarks = [
-        f"{MARKS[cell.mark]} {cell.set}, {cell.algorithm}: paper {tables.format_auc(cell.paper.mean)}; {cell.reason}."
+        f"{MARKS[cell.mark]} {cell.set}, {cell.algorithm}: paper {format_auc(cell.paper.mean)}; {cell.reason}."
         for cell in marked
         if cell.paper
     ]
@@ -239,7 +310,7 @@ def remarks(cells: Cells, sets: Sequence[str]) -> list[Bullets]:
 def describe_agreement(rows: Sequence[Row]) -> str:
     """Say in how many runs VRSPAM reaches the AUC of the exact minimiser."""
     runs = [row for row in rows if row["kind"] == "result" and row["algorithm"].startswith("VRSPAM")]
-    far = tables.disagreements(rows)
+    far = disagreements(rows)
     if not runs:
         return "There are no runs of VRSPAM."
     if not far:
@@ -247,14 +318,14 @@ def describe_agreement(rows: Sequence[Row]) -> str:
         near = f"within {worst:.1e} of" if worst else "equal to"
         return f"Yes: in all {len(runs)} runs its test AUC is {near} that of the exact minimiser."
     return (
-        f"In {len(runs) - len(far)} of {len(runs)} runs its test AUC is within {tables.AGREEMENT} of that of the exact "
+        f"In {len(runs) - len(far)} of {len(runs)} runs its test AUC is within {AGREEMENT} of that of the exact "
         "minimiser with the same penalties."
     )
 
 
 def agreement(rows: Sequence[Row]) -> list[Text | Table]:
     """Say in how many runs VRSPAM reaches the AUC of the exact minimiser, and list the other runs."""
-    words, far = describe_agreement(rows), tables.disagreements(rows)
+    words, far = describe_agreement(rows), disagreements(rows)
     if not far:
         return [Text(words)]
     text = f"{words} In the runs below it was further away after its last epoch."
@@ -343,7 +414,7 @@ _CSV_COLUMNS = (
 )
 
 
-def _csv(cells: Sequence[tables.CellResult]) -> str:
+def _csv(cells: Sequence[CellResult]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(_CSV_COLUMNS.split())
