@@ -132,16 +132,15 @@ class NumberColumn:
             self.rows, self.names_rows = values.size, is_identifier(values, str(self.name))
         self.add_values(values)
 
-    def add_values(self, values: np.ndarray, counts: np.ndarray | None = None) -> None:
-        """Add numbers, each as often as it occurs; missing and infinite ones do not count."""
-        total = values.sum() if counts is None else values @ counts
+    def add_values(self, values: np.ndarray) -> None:
+        """Add numbers; missing and infinite ones do not count."""
+        total = values.sum()
         if not np.isfinite(total):
-            good = np.isfinite(values)
-            values, counts = values[good], None if counts is None else counts[good]
-            total = values.sum() if counts is None else values @ counts
+            values = values[np.isfinite(values)]
+            total = values.sum()
         if values.size:
             self.total += float(total)
-            self.count += values.size if counts is None else int(counts.sum())
+            self.count += values.size
             self.low = float(np.fmin(self.low, values.min()))
             self.high = float(np.fmax(self.high, values.max()))
 
@@ -304,9 +303,9 @@ class TextColumn:
         found = find_kind(self.counts)
         if found is None:
             return None
-        texts, counts = [*self.counts], np.fromiter(self.counts.values(), dtype=np.int64)
+        texts = [*self.counts]
         parts, stray = found.kind.read(nw.new_series("text", texts, nw.String, backend=self.backend))
-        strays = {texts[place]: int(counts[place]) for place in np.flatnonzero(stray).tolist()}
+        strays = {texts[place]: self.counts[texts[place]] for place in np.flatnonzero(stray).tolist()}
         others = sum(count for text, count in strays.items() if not is_missing(text))
         if others > (1.0 - NEARLY_ALL) * self.filled:
             return None
@@ -315,9 +314,8 @@ class TextColumn:
             return Learned()
         made = [NumberColumn(name) for name in found.kind.made(self.name)]
         for part, values in zip(made, parts, strict=True):
-            part.add_values(values, counts)
-            if len(texts) > MOST_COUNTED:
-                part.count = 0  # there may be more texts than were counted: the mean is not known
+            part.add_values(values)
+            part.count = 0  # each text counts once: this gives the range, not the mean
         remark = describe(found, list(islice(texts, 100)), strays)
         asked.readings[self.name] = found.kind.words, remark
         return _read(self.name, found.kind, made, remark, asked)

@@ -205,7 +205,7 @@ class TableSchema:
 
     @property
     def unfinished(self) -> list[str]:
-        """Columns that are made of more different texts than are counted: their means and ranges are not known yet."""
+        """Columns that are read from text: their means are known when rows have been read."""
         return [name for name, value in zip(self.numeric, self.fill or (), strict=False) if np.isnan(value)]
 
     def completed(self, blocks: Iterable[Any]) -> Self:
