@@ -15,14 +15,12 @@ import numpy as np
 from vrspam._utils.columns import LARGEST_EXACT
 from vrspam._utils.messages import Parameter
 from vrspam._utils.warnings import IntegersRounded, warn
-from vrspam.data.encode import EncodedBlock, encode_block
 from vrspam.data.errors import DataError, Problems, Skipped
 from vrspam.data.readers import PathLike, Source
 from vrspam.data.readers.arrow_reader import as_batch, as_table, is_exact
 from vrspam.data.readers.base import Block, ColumnRequest
-from vrspam.data.schema import Schema, find_labels, infer_schema, read_blocks
-from vrspam.tables.novelty import Comparison
-from vrspam.tables.schema import Label
+from vrspam.data.schema import EncodedBlock, Schema, encode_block, find_labels, infer_schema, read_blocks
+from vrspam.tables.schema import Comparison, Label
 
 #: Rows are handed out dense when more than this share of their entries can be other than zero.
 DENSE_ABOVE = 0.1

@@ -31,7 +31,6 @@ from pyspark.sql.types import (
 )
 
 from vrspam._utils.warnings import warn
-from vrspam.data.encode import encode_rows
 from vrspam.data.readers.arrow_reader import type_kind
 from vrspam.data.schema import Schema
 from vrspam.distributed._folds import NO_ROWS
@@ -310,7 +309,7 @@ def _columns(kinds: Mapping[str, str | None]) -> list[Column]:
 
 def encode_table(table: pa.Table, schema: Schema) -> np.ndarray:
     """The features of a table with the columns that a schema takes."""
-    return encode_rows(schema.read(table)[0].select(list(schema.columns)), schema, sparse=False)
+    return schema.encode(schema.read(table)[0].select(list(schema.columns)))
 
 
 def learn_schema(frame: DataFrame, is_complete: bool = False) -> Schema:

@@ -13,7 +13,6 @@ from vrspam import AUCClassifier
 from vrspam._utils.messages import Message, Parameter, WordedText
 from vrspam._utils.warnings import AllCoefficientsZero, GridEdge, GridNotCertified, NotConverged, NothingAtTheTop
 from vrspam.data import Schema
-from vrspam.data.encode import encode_rows
 from vrspam.metrics import roc_auc_columns
 from vrspam.moments import ClassMoments
 from vrspam.paper.constants import Description, describe
@@ -198,7 +197,7 @@ def note_leaking_features(rows: Any, positive: np.ndarray, schema: Schema) -> li
 
 def _furthest_apart(rows: Any, positive: np.ndarray, schema: Schema) -> list[int]:
     """The `CANDIDATES` numeric features of a wide table whose class means are furthest apart, in their deviations."""
-    X = encode_rows(rows, replace(schema, categorical={}), sparse=sparse.issparse(rows))
+    X = replace(schema, categorical={}).encode(rows, sparse=sparse.issparse(rows))
     moments = ClassMoments(X.shape[1], classes=[False, True], scatter=False).update(X, positive)
     distance = np.abs(moments.delta) / np.sqrt(moments.within_diagonal + np.finfo(float).tiny)
     return np.sort(np.argsort(-distance, kind="stable")[:CANDIDATES]).tolist()

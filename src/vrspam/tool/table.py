@@ -15,12 +15,11 @@ from vrspam._utils.columns import LARGEST_EXACT
 from vrspam._utils.messages import Parameter
 from vrspam.data import Chunks, DataError, Schema
 from vrspam.data.chunks import read_ahead
-from vrspam.data.encode import encode_block, encode_rows
 from vrspam.data.errors import Problems, no_column
 from vrspam.data.readers import Source
 from vrspam.data.readers.arrow_reader import as_table, is_integer, type_kind
 from vrspam.data.readers.base import ColumnRequest
-from vrspam.data.schema import infer_schema, no_feature_left, table_schema
+from vrspam.data.schema import encode_block, infer_schema, no_feature_left, table_schema
 from vrspam.tables.columns import texts_of
 from vrspam.tables.frames import is_numeric, rows_of, value_counts
 from vrspam.tables.schema import Label, TableLearner
@@ -111,7 +110,7 @@ class OpenedTable:
 
     def encode(self, rows: Any) -> Any:
         """Features of rows: missing numbers are replaced by their means, categories are one-hot."""
-        return encode_rows(rows, self.schema, sparse=self.chunks.sparse)
+        return self.schema.encode(rows, sparse=self.chunks.sparse)
 
     def load_rows(self) -> tuple[Any, np.ndarray]:
         """All rows as they are, and whether each is positive."""
