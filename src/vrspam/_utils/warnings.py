@@ -261,7 +261,7 @@ class ColumnsLeftOut(FieldsWarning):
     """Columns that only name the rows have no features.
 
     >>> print(ColumnsLeftOut(("patient",)))
-    Column 'patient' looks like an identifier and has no features: make it categorical, or numbers with ties, ...
+    Column 'patient' looks like an identifier and has no features: to use it, convert it to a categorical column.
     """
 
     columns: tuple[Any, ...]
@@ -271,12 +271,12 @@ class ColumnsLeftOut(FieldsWarning):
         names = ", ".join(map(repr, self.columns[:SHOWN])) + (f" and {more} more" if more > 0 else "")
         if len(self.columns) == 1:
             return (
-                f"Column {names} looks like an identifier and has no features: make it categorical, or numbers with "
-                "ties, to use it."
+                f"Column {names} looks like an identifier and has no features: to use it, convert it to a categorical "
+                "column."
             )
         return (
-            f"Columns {names} look like identifiers and have no features: make them categorical, or numbers with ties, "
-            "to use them."
+            f"Columns {names} look like identifiers and have no features: to use them, convert them to categorical "
+            "columns."
         )
 
 
