@@ -30,6 +30,7 @@ from vrspam.distributed import SparkAUCClassifier, SparkAUCClassifierCV
 from vrspam.distributed import _spark_blocks as module
 from vrspam.estimators import base
 from vrspam.features import AdditiveFeatures, KernelFeatures
+from vrspam.tables.schema import TableSchema
 
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")  # of pyspark
 NAMES = list("abcde")
@@ -185,6 +186,26 @@ def test_text_and_missing_values(spark, data):
     same = by_hand(table, searched.schema_.fill[0])
     folds = AUCClassifierCV([0.01, 1.0], cv=HashFolds(3)).fit(same, y)
     np.testing.assert_allclose(searched.auc_path_, folds.auc_path_, atol=1e-12)
+
+
+def test_text_and_dates_are_read_as_in_a_frame(spark, data):
+    X, y = data
+    days = pd.Timestamp("2021-01-01") + pd.to_timedelta(np.arange(300) * 37, unit="h")
+    table = pd.DataFrame({"a": X[:, 0], "price": [f"${1000 + 100 * value:,.2f}" for value in X[:, 1]], "day": days})
+    table.loc[::9, "price"] = "unknown"
+    frame = spark.createDataFrame(table.assign(y=y)).repartition(4)
+    with pytest.warns(UserWarning, match="'price' holds text that was read as numbers"):
+        model = SparkAUCClassifier().fit(frame, "y")
+    schema = TableSchema.learn([table])
+    assert model.schema_.readings == schema.readings
+    read = schema.read(table)[0]
+    local = AUCClassifier().fit(read.fillna(read.mean()), y)
+    assert model.feature_names_.tolist() == list(read)
+    np.testing.assert_allclose(model.coef_, local.coef_, atol=1e-8 * np.abs(local.coef_).max())
+    scores = local.decision_function(read.fillna(read.mean()))
+    np.testing.assert_allclose(model.decision_function(table), scores, atol=1e-7)
+    found = model.transform(frame).toPandas().set_index("day").loc[days, "score"]
+    np.testing.assert_allclose(found, scores, atol=1e-7)
 
 
 def test_many_categories_keep_the_most_frequent(spark, data, monkeypatch):

@@ -16,8 +16,9 @@ from vrspam.tables.texts import KINDS
 
 __all__ = ["SKOPS_TYPES"]
 
+_CLASSES: tuple[type, ...] = (TableSchema, *KINDS)
 SKOPS_TYPES = [
-    *(f"{kind.__module__}.{kind.__name__}" for kind in (TableSchema, *KINDS)),
+    *(f"{kind.__module__}.{kind.__qualname__}" for kind in _CLASSES),
     "vrspam.estimators._online._Stream",
     "vrspam.estimators.cv.AUCClassifierCV",
     "vrspam.estimators.exact.AUCClassifier",

@@ -246,7 +246,8 @@ def value_counts(column: Any) -> dict[str, int]:
     """How often each value of a series occurs, as text, in the order of appearance; missing ones are left out."""
     if column.dtype in (nw.String, nw.Enum, nw.Categorical) and not column.implementation.is_polars():
         counts = column.drop_nulls().alias("value").value_counts(sort=False, name="count")
-        return dict(zip(map(str, counts[:, 0].to_list()), counts[:, 1].to_list(), strict=True))
+        pairs = zip(map(str, counts[:, 0].to_list()), counts[:, 1].to_list(), strict=True)
+        return {value: count for value, count in pairs if count}  # pandas counts categories without a row as well
     return dict(Counter(str(value) for value, gone in _values(column) if not gone))  # polars has no order
 
 
