@@ -164,6 +164,7 @@ class TableSchema:
         Parameters
         ----------
         blocks : iterable of frames
+            All in memory.
         **asked
             Fields of `vrspam.tables.columns.Asked`.
 
@@ -177,10 +178,11 @@ class TableSchema:
         >>> schema.read(table)[0]["price"].tolist()
         [5.0, 1200.0, nan]
         """
-        learner = TableLearner(**asked)
+        learner, blocks = TableLearner(**asked), list(blocks)
         for block in blocks:
             learner.add(block)
-        return learner.finish(cls)
+        found = learner.finish(cls)
+        return found.completed(found.read(block)[0] for block in blocks)
 
     @classmethod
     def learn_frame(cls, X: Any) -> Self:
@@ -313,7 +315,7 @@ class TableSchema:
 
     @property
     def unfinished(self) -> list[str]:
-        """Columns that are read from text: their means are known when rows have been read."""
+        """Columns that are read from text or dates, whose means are known when all rows have been read."""
         return [name for name, value in zip(self.numeric, self.fill or (), strict=False) if np.isnan(value)]
 
     def completed(self, blocks: Iterable[Any]) -> Self:
