@@ -308,7 +308,8 @@ class Chunks:
 
     def _read(self, block: Block) -> Block:
         """Read text as numbers and dates, and count what training did not have."""
-        batch, strays = block.table, {}
+        batch: Any = block.table
+        strays: dict[Any, Any] = {}
         if self.schema.readings:
             table, strays = self.schema.read(as_table(batch))
             batch = as_batch(table)
