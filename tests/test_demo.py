@@ -27,13 +27,13 @@ from vrspam.paper.protocol import Run
 from vrspam.paper.run import Experiment, Outcome
 from vrspam.paper.store import read_all
 from vrspam.tool import report
-from vrspam.tool.fitting import Plan
+from vrspam.tool.plan import TrainPlan
 
 
 @pytest.fixture
 def quick(monkeypatch):
     """A demo of straight lines, with made-up results of the paper's algorithms."""
-    linear = partial(report.make_report, plan=Plan(features="linear"))
+    linear = partial(report.make_report, plan=TrainPlan(features="linear"))
 
     def no_runs(protocol, directory, *, watcher, **options):
         fill(directory)

@@ -26,7 +26,7 @@ from vrspam.paper.protocol import (
     paper_cells,
     paper_protocol,
 )
-from vrspam.paper.run import WORKER_DIED, Outcome, run_all, workers
+from vrspam.paper.run import WORKER_DIED, Outcome, run_all, start_early, workers
 from vrspam.paper.store import Store, read_all
 
 RUN = Run("german", "SOLAM", 3, 4)
@@ -251,8 +251,7 @@ def look_around(name):
 
 
 def test_processes_see_the_environment_and_the_folder_of_now(tmp_path, monkeypatch):
-    with workers(1) as pool:  # before the changes
-        assert pool.submit(look_around, "VRSPAM_NOW").result()[0] is None
+    start_early()  # before the changes
     monkeypatch.setenv("VRSPAM_NOW", "yes")
     monkeypatch.chdir(tmp_path)
     with workers(1) as pool:

@@ -12,7 +12,7 @@ from exact_oracle import ExactProblem
 from sklearn.metrics import roc_auc_score
 
 from vrspam import AUCClassifierCV, ClassMoments
-from vrspam._utils.factors import RightFactor, TwoSteps
+from vrspam._utils.blas import RightFactor, TwoSteps
 from vrspam.features import KernelFeatures, kernel
 from vrspam.features.mapped import MappedArray
 from vrspam.model_selection import sources

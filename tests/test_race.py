@@ -24,7 +24,7 @@ from vrspam.model_selection.map_choice import learn_maps
 from vrspam.model_selection.sources import RowsInMemory
 from vrspam.model_selection.stability import stable_share
 from vrspam.moments import ClassMoments
-from vrspam.tool.fitting import TableClassifier
+from vrspam.tool.training import TableClassifier
 
 SEARCH = GridSearch("auto", (0.0,), 1e-8, 1000, None)
 

@@ -49,6 +49,6 @@ SKOPS_TYPES = [
     "vrspam.moments._statistics.ClassStatistics",
     "vrspam.moments.class_moments.ClassMoments",
     "vrspam.solvers.opauc.OPAUC",
-    "vrspam.solvers.solam.SOLAM",
-    "vrspam.solvers.spam.SPAM",
+    "vrspam.solvers.online.SOLAM",
+    "vrspam.solvers.online.SPAM",
 ]

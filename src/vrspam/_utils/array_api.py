@@ -273,3 +273,14 @@ def auc_columns(positive: Any, scores: Any, weights: Any = None) -> np.ndarray:
     pairs = few.shape[0] * many.shape[0] if c is None else float(xp.sum(of_few) * xp.sum(of_many))
     of_larger = on_host(xp.stack(wins)).astype(np.float64)
     return np.clip((of_larger if swapped else 2.0 * pairs - of_larger) / (2.0 * pairs), 0.0, 1.0)
+
+
+def padded(array: np.ndarray, size: int, axes: tuple[int, ...] | None = None) -> np.ndarray:
+    """A copy with zeros appended up to `size` along all axes, or along those named.
+
+    >>> padded(np.array([1.0, 2.0]), 3)
+    array([1., 2., 0.])
+    """
+    chosen = range(array.ndim) if axes is None else axes
+    widths = [(0, size - length if axis in chosen else 0) for axis, length in enumerate(array.shape)]
+    return np.pad(array, widths)

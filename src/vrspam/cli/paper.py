@@ -8,9 +8,8 @@ import time
 import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 from rich.table import Table
@@ -18,8 +17,22 @@ from rich.table import Table
 from vrspam._utils.messages import require
 from vrspam._utils.progress import StatusLine
 from vrspam.cli import options
-from vrspam.cli.options import INTERRUPTED, AsJson, err, in_options, out, print_json, say, warn, warnings_as_lines
-from vrspam.cli.tables import show_table, tell
+from vrspam.cli.options import (
+    INTERRUPTED,
+    READING,
+    AsJson,
+    err,
+    in_options,
+    out,
+    print_json,
+    say,
+    show_table,
+    tell,
+    warn,
+    warnings_as_lines,
+    with_options,
+)
+from vrspam.tool.plan import PANELS, positive_number, refuse, share
 
 if TYPE_CHECKING:
     from vrspam.paper.protocol import Protocol, Run
@@ -28,28 +41,12 @@ if TYPE_CHECKING:
 
 NAME, TARGET, POSITIVE = "breast-cancer", "diagnosis", "malignant"  # the table of the demo
 INDENT = 3
+COLUMNS = ("target", "positive", "drop", "include", "categorical", "max_categories")  # options of `theory`
 EARLY = 0.03  # share of the work below which the start-up of the processes would mislead
 
-
-class ScalingName(StrEnum):
-    published = "published"
-    standardised = "standardised"
-    standardized = "standardized"  # the same, see `usual_spelling`
-    unit_rows = "unit-rows"
-
-
-class CrossValidation(StrEnum):
-    exact = "exact"
-    own = "own"
-
-
+Scaling = Literal["published", "standardised", "standardized", "unit-rows"]  # two are the same, see `usual_spelling`
 Out = Annotated[Path, typer.Option("--out", help="The directory to write everything to.")]
 Jobs = Annotated[int | None, typer.Option("--jobs", min=1, help="Number of processes; by default one for each core.")]
-
-
-def register(app: typer.Typer) -> None:
-    for command in (reproduce, publish, datasets, theory, demo):
-        app.command(command.__name__)(command)
 
 
 def reproduce(
@@ -59,10 +56,10 @@ def reproduce(
     runs: Annotated[int, typer.Option(min=1, help="Random splits into a training and a test part.")] = 20,
     directory: Out = Path("vrspam-results"),
     cv: Annotated[
-        CrossValidation,
+        Literal["exact", "own"],
         typer.Option(help="Which solver the cross-validation uses: the exact one, or each algorithm its own (slow)."),
-    ] = CrossValidation.exact,
-    scaling: Annotated[ScalingName, typer.Option(help="How the features are scaled.")] = ScalingName.published,
+    ] = "exact",
+    scaling: Annotated[Scaling, typer.Option(help="How the features are scaled.")] = "published",
     algorithms: Annotated[str | None, typer.Option(help="Algorithms, separated by commas; by default all.")] = None,
     jobs: Jobs = None,
     as_json: AsJson = False,
@@ -78,7 +75,7 @@ def reproduce(
 
     chosen, wanted = _names(sets), _names(algorithms)
     try:
-        protocol = paper_protocol(runs=runs, cv=cv.value, scaling=scaling.value, **({"sets": chosen} if chosen else {}))
+        protocol = paper_protocol(runs=runs, cv=cv, scaling=scaling, **({"sets": chosen} if chosen else {}))
         protocol = protocol.with_algorithms(wanted) if wanted else protocol
     except ValueError as error:
         raise typer.BadParameter(in_options(error)) from error
@@ -131,57 +128,33 @@ def datasets(as_json: AsJson = False) -> None:
     out.print(table)
 
 
+@with_options(*COLUMNS, *READING, "skip_errors", panels=PANELS)
 def theory(
     data: options.Data,
-    target: options.Target = None,
-    positive: options.Positive = None,
     l2: Annotated[
         float | None, typer.Option(help="The penalty, the paper's β; by default that of AUCClassifier.")
     ] = None,
     theta: Annotated[float, typer.Option(help="Step size, as a fraction of the largest proven one.")] = 0.5,
     epsilon: Annotated[float, typer.Option(help="Accuracy to reach, relative to the start.")] = 1e-6,
-    raw: Annotated[bool, typer.Option("--raw", help="Do not standardise the features.")] = False,
-    drop: options.Drop = None,
-    include: options.Include = None,
-    categorical: options.Categorical = None,
-    max_categories: options.MaxCategories = 1000,
-    format: options.FileFormat = None,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = None,
-    zero_based: options.ZeroBased = None,
-    skip_errors: options.SkipErrors = False,
-    as_json: options.AsJson = False,
+    raw: Annotated[bool, typer.Option("--raw", help="Do not standardise the features.", metavar="")] = False,
+    as_json: AsJson = False,
+    **given: Any,
 ) -> None:
     """Compute the constants and rates of the paper for a file: as printed, sharpened, and from the rows themselves.
 
     Example:  vrspam theory patients.csv --target sick --theta 0.5
     """
     require("data", "pyarrow")
-    options.check_share("--theta", theta)
-    options.check_share("--epsilon", epsilon)
-    options.check_positive("--l2", l2)
-    read = {"format": format, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
-    if target is None:
-        options.ask_for_target(data, read)
+    with options.misuse():
+        for name, value, rule in (("theta", theta, share), ("epsilon", epsilon, share), ("l2", l2, positive_number)):
+            refuse(name, value, rule(value))
+    opening = options.read_options(given)
+    if opening["target"] is None:
+        options.ask_for_target(data, {name: opening[name] for name in READING})
     from vrspam.tool.data_checks import constants
 
     with warnings_as_lines():
-        table = constants(
-            data,
-            target,
-            positive,
-            l2=l2,
-            theta=theta,
-            epsilon=epsilon,
-            raw=raw,
-            max_categories=max_categories,
-            skip_errors=skip_errors,
-            progress=err.is_terminal,
-            drop=drop or (),
-            include=include or (),
-            categorical=categorical or (),
-            **read,
-        )
+        table = constants(data, l2=l2, theta=theta, epsilon=epsilon, raw=raw, progress=err.is_terminal, **opening)
     if as_json:
         print_json({name: None if value != value else value for name, value in table.items()})
     else:
@@ -192,7 +165,8 @@ def demo(
     directory: Out = Path("vrspam-demo"),
     jobs: Jobs = None,
     no_browser: Annotated[
-        bool, typer.Option("--no-browser", help="Do not open the report in a browser, which a terminal does.")
+        bool,
+        typer.Option("--no-browser", help="Do not open the report in a browser, which a terminal does.", metavar=""),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -204,7 +178,9 @@ def demo(
     """
     _require_all(directory)
     from vrspam.paper.protocol import demo_protocol
+    from vrspam.paper.run import start_early
 
+    start_early()
     directory.mkdir(parents=True, exist_ok=True)
     if not as_json:
         _title("1. A table goes in, a report comes out")
@@ -292,7 +268,7 @@ def _names(value: str | None) -> tuple[str, ...] | None:
 
 def demo_report(directory: Path) -> DemoReport:
     """Write a table of patients, and the report of it."""
-    from vrspam.tool.pages import report_page
+    from vrspam.report.sections import report_page
     from vrspam.tool.report import make_report
 
     table, page = write_table(directory), directory / f"{NAME}.html"
@@ -324,12 +300,12 @@ def write_table(directory: Path) -> Path:
 
 
 def _describe_report(report: DemoReport) -> None:
-    from vrspam.tool.explanation import describe_auc
+    from vrspam.report.words import describe_auc
 
     expected = report.found.expected
     tell(
         f"{report.table.name}: {report.found.evaluation.n:,} breast tumours that come with scikit-learn, 30 "
-        f"measurements of each. The model learns which are {POSITIVE}; each is judged by a model that has not seen it.",
+        f"measurements of each. The model learns which are {POSITIVE}; each is scored by a model that has not seen it.",
         INDENT,
     )
     interval = f"95 % interval {expected.low:.4f} to {expected.high:.4f}"

@@ -167,7 +167,10 @@ class SparkBlocks:
 
 def estimated_bytes(frame: DataFrame) -> float:
     """Size of a frame as Spark's planner takes it: exact once it is cached, without bound where it does not know."""
-    return float(str(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()))
+    try:  # the planner is not public; where it cannot be asked, rows stay on the cluster
+        return float(str(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()))
+    except AttributeError:
+        return float("inf")
 
 
 def run_partition(

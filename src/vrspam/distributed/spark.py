@@ -36,7 +36,7 @@ from vrspam.estimators.base import AUCClassifierBase, refuse_without_rows
 from vrspam.estimators.exact import warn_of_raw_columns
 from vrspam.features import FeatureMap
 from vrspam.moments import ClassMoments
-from vrspam.moments.spread import spread
+from vrspam.moments.class_moments import spread
 from vrspam.tables.frames import is_frame
 
 

@@ -15,16 +15,16 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from vrspam import metrics
 from vrspam._utils import array_api
-from vrspam._utils.columns import check_columns, refuse_complex
 from vrspam._utils.docs_link import DocumentationLink
 from vrspam._utils.messages import Parameter, WordedError
 from vrspam._utils.parameters import CheckedParameters, Interval, StrOptions
 from vrspam._utils.progress import Progress
 from vrspam._utils.refusals import named_columns, refuse_huge_columns, refuse_same_names
-from vrspam._utils.validation import Rows, check_weights, error_in_block
-from vrspam._utils.warnings import NotConverged, warn
+from vrspam._utils.validation import Rows, check_columns, check_weights, column_names, error_in_block, refuse_complex
+from vrspam._utils.warnings import NotConverged, RawColumns, warn
 from vrspam.model_selection.sources import add_block
 from vrspam.moments import ClassMoments
+from vrspam.moments.class_moments import spread
 from vrspam.objective import AUTO_L2_SHARE, WithinProducts, l2_unit, multiply
 from vrspam.objective.penalties import CONCAVE
 from vrspam.solvers import MOMENTS_MAX_FEATURES_DENSE
@@ -439,3 +439,17 @@ class AUCClassifierBase(DocumentationLink, CheckedParameters, ClassifierMixin, B
                 f"y holds labels {unknown[:3]} that were not seen in fit: leave their rows out, or write them as "
                 f"one of {self.classes_.tolist()}."
             )
+
+
+def warn_of_raw_columns(estimator: AUCClassifierBase, moments: ClassMoments, l2: float) -> None:
+    """Warn where l2 shrinks the columns very differently because their deviations are; for dense columns."""
+    deviations = spread(moments)[1]
+    varying = np.flatnonzero(deviations)
+    if l2 == 0.0 or varying.size == 0:
+        return
+    largest = varying[np.argmax(deviations[varying])]
+    smallest = varying[np.argmin(deviations[varying])]
+    ratio = float(deviations[largest] / deviations[smallest])
+    if ratio > 100.0:
+        names = column_names(estimator)
+        warn(RawColumns(str(names[largest]), str(names[smallest]), ratio))

@@ -18,12 +18,12 @@ from vrspam._utils.parameters import HasMethods, Interval, StrOptions, checks_pa
 from vrspam._utils.progress import StepProgress
 from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import AllCoefficientsZero, NothingAtTheTop, warn
-from vrspam.estimators._scales import warn_of_raw_columns
 from vrspam.estimators.base import (
     CHOSEN_PENALTY,
     PENALTY_CONSTRAINTS,
     RowBlocks,
     refuse_without_rows,
+    warn_of_raw_columns,
 )
 from vrspam.estimators.exact import ExactSolver
 from vrspam.estimators.explained import ExplainedScores

@@ -14,7 +14,6 @@ from vrspam._utils.blas import blas_threads_for, blas_threads_for_matrix
 from vrspam._utils.parameters import Interval, StrOptions, checks_parameters
 from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import CANCELLED, NothingAtTheTop, warn
-from vrspam.estimators._scales import warn_of_raw_columns
 from vrspam.estimators.base import (
     CHOSEN_PENALTY,
     PENALTY_CONSTRAINTS,
@@ -23,6 +22,7 @@ from vrspam.estimators.base import (
     RowBlocks,
     refuse_without_rows,
     resolve_l2,
+    warn_of_raw_columns,
 )
 from vrspam.features.mapped import hold_features
 from vrspam.moments import ClassMoments

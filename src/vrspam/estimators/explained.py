@@ -11,8 +11,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from vrspam._utils import array_api
-from vrspam._utils.columns import refuse_complex
-from vrspam._utils.validation import column_names
+from vrspam._utils.validation import column_names, refuse_complex
 from vrspam.estimators.base import MAPS_ON_HOST
 from vrspam.estimators.calibrated import CalibratedScores
 from vrspam.features.mapped import MappedArray

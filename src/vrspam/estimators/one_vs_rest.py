@@ -14,13 +14,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from vrspam import metrics
 from vrspam._utils import array_api
 from vrspam._utils.blas import blas_threads_for
-from vrspam._utils.columns import refuse_complex
 from vrspam._utils.parameters import Interval, checks_parameters
 from vrspam._utils.refusals import named_columns
-from vrspam._utils.validation import Rows
+from vrspam._utils.validation import Rows, refuse_complex
 from vrspam._utils.warnings import NotConverged, warn
-from vrspam.estimators._scales import warn_of_raw_columns
-from vrspam.estimators.base import PENALTY_CONSTRAINTS, AUCClassifierBase
+from vrspam.estimators.base import PENALTY_CONSTRAINTS, AUCClassifierBase, warn_of_raw_columns
 from vrspam.estimators.exact import COARSE_FROM, ExactSolver
 from vrspam.moments import one_vs_rest_moments
 from vrspam.objective import multiply

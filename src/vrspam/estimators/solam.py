@@ -10,8 +10,7 @@ import numpy as np
 from vrspam._utils.parameters import Interval
 from vrspam._utils.validation import Rows
 from vrspam.estimators._online import STREAM_CONSTRAINTS, Known, StreamClassifierBase
-from vrspam.solvers.online import step_rule
-from vrspam.solvers.solam import SOLAM
+from vrspam.solvers.online import SOLAM, step_rule
 
 
 class SOLAMClassifier(StreamClassifierBase):

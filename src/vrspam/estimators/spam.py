@@ -8,8 +8,7 @@ from vrspam._utils.parameters import StrOptions
 from vrspam._utils.validation import Rows
 from vrspam.estimators._online import STREAM_CONSTRAINTS, Known, StreamClassifierBase
 from vrspam.estimators.base import PENALTY_CONSTRAINTS
-from vrspam.solvers.online import step_rule
-from vrspam.solvers.spam import SPAM
+from vrspam.solvers.online import SPAM, step_rule
 
 
 class SPAMClassifier(StreamClassifierBase):

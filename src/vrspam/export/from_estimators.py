@@ -23,7 +23,7 @@ from vrspam.export.scorer import (
 )
 from vrspam.features import StackedFeatures
 from vrspam.features.encoders import Curves
-from vrspam.moments.spread import spread
+from vrspam.moments.class_moments import spread
 from vrspam.tables.texts import Dates, KindOfText
 
 

@@ -14,10 +14,9 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from vrspam._utils.columns import check_columns, refuse_complex
 from vrspam._utils.docs_link import DocumentationLink
 from vrspam._utils.parameters import CheckedParameters, Interval, checks_parameters
-from vrspam._utils.validation import check_weights, column_names
+from vrspam._utils.validation import check_columns, check_weights, column_names, refuse_complex
 from vrspam._utils.warnings import CategoriesGrouped, warn
 from vrspam.features.encoders import (
     Curves,

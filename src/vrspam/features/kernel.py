@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from vrspam._utils.factors import RightFactor, TwoSteps
+from vrspam._utils.blas import RightFactor, TwoSteps
 from vrspam._utils.parameters import Interval, StrOptions
 from vrspam.features.additive import AdditiveFeatures
 from vrspam.features.base import FeatureMap

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from vrspam._utils.factors import RightFactor
+from vrspam._utils.blas import RightFactor
 from vrspam._utils.parameters import Interval, StrOptions
 from vrspam.features.base import FeatureMap
 from vrspam.features.encoders import Curves, Distribution, SeenColumns

@@ -209,7 +209,7 @@ class RowsInMemory:
         found = FoldProblem.from_matrices(d, many_products, block_bytes, self._in_turn(), small)
         if not (self.mapped and X.exclusive):
             return found
-        # Most of the indicators are eliminated (`vrspam.solvers.exclusive`), where few square matrices are held.
+        # Most of the indicators are eliminated (`vrspam.solvers.gram`), where few square matrices are held.
         fewer = 0 if many_products or X.written_width > d / 2 else 6 * 8 * d * d
         return replace(found, small=X.written_width <= small, bytes_each=found.bytes_each - fewer)
 

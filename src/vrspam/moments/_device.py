@@ -13,8 +13,6 @@ from vrspam._utils.array_api import beside, device_namespace, is_label, on_host,
 from vrspam.moments._rounding import Errors, gamma, two_sum
 from vrspam.moments._statistics import ClassStatistics
 
-CENTRE_ROWS = 1 << 10  # rows, from all over a class, whose mean is subtracted before all of them are multiplied
-
 
 class DeviceStatistics(ClassStatistics):
     """Statistics whose scatter stays on its device until somebody reads it on the host, and on the host from then on.
@@ -188,7 +186,8 @@ def _centre_of(X: Any, index: Any) -> Any:
     xp = device_namespace(X)
     if index.shape[0] == 0:
         return None
-    some = xp.astype(xp.take(X, index[:: -(-index.shape[0] // CENTRE_ROWS)], axis=0), xp.float64)
+    centre_rows = 1 << 10  # rows, from all over a class, whose mean is subtracted before all of them are multiplied
+    some = xp.astype(xp.take(X, index[:: -(-index.shape[0] // centre_rows)], axis=0), xp.float64)
     mean = xp.mean(some, axis=0)
     return mean if bool(xp.any(xp.abs(mean) > xp.std(some, axis=0))) else None
 

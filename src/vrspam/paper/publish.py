@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from vrspam._utils.atomic import write_text
-from vrspam._utils.collector import without_collector
 from vrspam.paper.figures import draw_all
 from vrspam.paper.protocol import GRID, Protocol, paper_cells, paper_protocol
 from vrspam.paper.run import ROWS
@@ -226,8 +225,7 @@ def publish(directory: str | os.PathLike[str]) -> dict[str, list[Path]]:
             write_text(folder / "table.csv", _csv(list(cells.values()))),
         ]
     }
-    with without_collector():  # figures are full of cycles, and all of them are here for seconds only
-        figures = draw_all(rows, protocol, folder)
+    figures = draw_all(rows, protocol, folder)
     written["figure"] = [path for figure in figures for path in figure.paths]
     page = Page("AUC maximisation: the paper's experiments repeated", summary(rows, sets))
     page.add("Test AUC", Text(legend(cells)), Table(columns, grid), *remarks(cells, sets))

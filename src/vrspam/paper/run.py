@@ -52,8 +52,13 @@ class Watcher(Interface):
         """A message for the user."""
 
 
-class Unwatched(Watcher):
+class Unwatched:
     """Ignores the progress."""
+
+    def start(self, *args: Any, **kwargs: Any) -> None:
+        """Do nothing."""
+
+    step = message = start
 
 
 @dataclass
@@ -227,16 +232,30 @@ def run_all(
                     yield Outcome(run, WORKER_DIED) if died else future.result()
 
 
+def start_early() -> None:
+    """Let the imports of the workers begin now, beside what this process does until their first run."""
+    if _context().get_start_method() == "forkserver":
+        from multiprocessing import forkserver
+
+        forkserver.ensure_running()
+
+
+def _context() -> Any:
+    """On Linux, workers are forked from a process that has imported what runs need; elsewhere that is not safe."""
+    if sys.platform != "linux":
+        return get_context("spawn")
+    context = get_context("forkserver")
+    context.set_forkserver_preload(["vrspam.kernels", "vrspam.paper.run"])
+    return context
+
+
 @contextmanager
 def workers(size: int) -> Iterator[ProcessPoolExecutor]:
     """Processes that end when this process ends, even if it is killed.
 
-    Each holds the reading end of a pipe whose writing end only this process has, and notices when it is closed. On
-    Linux they are forked from one that has imported what runs need; elsewhere that is not safe.
+    Each holds the reading end of a pipe whose writing end only this process has, and notices when it is closed.
     """
-    context: Any = get_context("forkserver" if sys.platform == "linux" else "spawn")
-    if sys.platform == "linux":
-        context.set_forkserver_preload(["vrspam.kernels", "vrspam.paper.run"])
+    context = _context()
     ours, theirs = context.Pipe(duplex=False)
     given = (ours, dict(os.environ))
     pool = ProcessPoolExecutor(size, mp_context=context, initializer=_start_worker, initargs=given)

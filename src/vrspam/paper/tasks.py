@@ -109,7 +109,8 @@ def build(algorithm: Algorithm, l2: float, l1: float, seed: int, tuned: str | No
 
 def fit(estimator, split: TrainTestSplit):
     """Train after the code is compiled; return the estimator and the seconds its solver took."""
-    warm_up(estimator, sparse.issparse(split.X))
+    kind: Any = type(estimator)
+    _warm_up(kind, _discrete(estimator), sparse.issparse(split.X))
     start = time.perf_counter()
     estimator.fit(split.X, split.y)
     elapsed = time.perf_counter() - start
@@ -148,18 +149,13 @@ def _scaled(train, test, scaling: str) -> tuple[Any, Any]:
     return train, test
 
 
-def _discrete(estimator) -> dict[str, Any]:
+def _discrete(estimator) -> tuple[tuple[str, Any], ...]:
     """Return the parameters that decide which compiled code runs."""
-    return {name: value for name, value in estimator.get_params().items() if isinstance(value, (str, bool))} | {
-        "l2": 1.0,
-        **({"l1": float(estimator.l1 > 0)} if "l1" in estimator.get_params() else {}),
-    }
-
-
-def warm_up(estimator: Any, is_sparse: bool = False) -> None:
-    """Have the code of an estimator compiled, or loaded; once in a process."""
-    cls: Any = type(estimator)
-    _warm_up(cls, tuple(sorted(_discrete(estimator).items())), is_sparse)
+    parameters = estimator.get_params()
+    found = {name: value for name, value in parameters.items() if isinstance(value, (str, bool))} | {"l2": 1.0}
+    if "l1" in parameters:
+        found["l1"] = float(estimator.l1 > 0)
+    return tuple(sorted(found.items()))
 
 
 @cache

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from vrspam._utils.columns import LARGEST_EXACT
-from vrspam._utils.messages import Parameter, WordedError, WordedText
+from vrspam._utils.messages import Message, Parameter, WordedError
+from vrspam._utils.validation import LARGEST_EXACT
 from vrspam.tables import frames
 from vrspam.tables.texts import (
     NEARLY_ALL,
@@ -83,7 +83,7 @@ class Asked:
         """Say something about a column; `drop` and `categorical` in the text are ways to take it otherwise."""
         subject = "column {column!r} " if name else "the column without a name "
         ways = {way: Parameter(way, [name]) for way in ("drop", "categorical", "include") if f"{{{way}}}" in text}
-        self.notes.append(WordedText(subject + text, column=name, **ways, **fields))
+        self.notes.append(Message(subject + text, column=name, **ways, **fields))
 
     @property
     def place(self) -> str:

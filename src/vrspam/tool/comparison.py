@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -11,6 +12,9 @@ from vrspam.data import DataError
 from vrspam.metrics import DeLongTest, delong_test, partial_auc_test
 from vrspam.tool.evaluation import score_rows
 from vrspam.tool.model import Model
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 class Comparison(NamedTuple):
@@ -48,7 +52,7 @@ def compare(
 ) -> Comparison:
     """Test whether one model ranks the same rows better than another, by DeLong's paired test.
 
-    What training has not seen is said in a warning.
+    A warning names values that training has not seen.
 
     Parameters
     ----------
@@ -92,3 +96,14 @@ def compare(
     if notes := tuple(dict.fromkeys(note for rows in found for note in rows.notes)):
         warn(UnseenValues(notes))
     return Comparison(delong_test(labels_a, a, b, confidence=confidence), labels_a, (a, b))
+
+
+def comparison_picture(positive: np.ndarray, scores: Mapping[str, np.ndarray], max_fpr: float | None = None) -> Figure:
+    """Both ROC curves, and both curves of precision and recall."""
+    from vrspam.plotting import plot_precision_recall, plot_roc
+    from vrspam.plotting.style import new_figure
+
+    figure, axes = new_figure(1, 2, (10.4, 4.9))
+    plot_roc(positive, scores, max_fpr=max_fpr, ax=axes[0, 0])
+    plot_precision_recall(positive, scores, ax=axes[0, 1])
+    return figure

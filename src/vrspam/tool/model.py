@@ -21,7 +21,7 @@ from vrspam.features.encoders import Curves
 from vrspam.inspection import column_groups, keeps_columns_apart
 from vrspam.model_selection.calibration import Calibration
 from vrspam.moments import ClassMoments
-from vrspam.moments.spread import spread
+from vrspam.moments.class_moments import spread
 from vrspam.tables.schema import Label
 from vrspam.tool.curves import Shapes
 from vrspam.tool.fingerprint import Fingerprint

@@ -11,8 +11,8 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from scipy import sparse
 
-from vrspam._utils.columns import LARGEST_EXACT
 from vrspam._utils.messages import Parameter
+from vrspam._utils.validation import LARGEST_EXACT
 from vrspam.data import Chunks, DataError, Schema
 from vrspam.data.chunks import read_ahead
 from vrspam.data.errors import Problems, no_column

@@ -11,10 +11,10 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 from numpy.typing import ArrayLike
 
+from vrspam._utils.texts import shorten_distinct
 from vrspam.inspection import distinct
 from vrspam.model_selection.selection import select
 from vrspam.plotting.style import DASHES, GREY, add_legend, axes_or_new, colours, ink, mixed
-from vrspam.plotting.texts import shorten_distinct
 from vrspam.solvers.path import coef_path
 
 MOST_LINES = 6  # as many as there are colours

@@ -21,7 +21,10 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from vrspam._utils.atomic import write_text
-from vrspam.report.numbers import NUMBERS
+
+#: The attribute of elements whose numbers the page writes as the reader's browser does (0,83 in German). Such an
+#: element must hold no names from a file.
+NUMBERS = " data-numbers"
 
 
 class Block(Protocol):
