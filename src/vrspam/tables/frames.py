@@ -244,11 +244,14 @@ def category_counts(X: Any, index: int) -> dict[str, int]:
 
 def value_counts(column: Any) -> dict[str, int]:
     """How often each value of a series occurs, as text, in the order of appearance; missing ones are left out."""
-    if column.dtype in (nw.String, nw.Enum, nw.Categorical) and not column.implementation.is_polars():
-        counts = column.drop_nulls().alias("value").value_counts(sort=False, name="count")
-        pairs = zip(map(str, counts[:, 0].to_list()), counts[:, 1].to_list(), strict=True)
-        return {value: count for value, count in pairs if count}  # pandas counts categories without a row as well
-    return dict(Counter(str(value) for value, gone in _values(column) if not gone))  # polars has no order
+    if column.dtype not in (nw.String, nw.Enum, nw.Categorical):
+        return dict(Counter(str(value) for value, gone in _values(column) if not gone))
+    present = column.drop_nulls().alias("value")
+    counts = present.value_counts(sort=False, name="count")
+    found = dict(zip(map(str, counts[:, 0].to_list()), counts[:, 1].to_list(), strict=True))
+    if column.implementation.is_polars():  # which counts in no order
+        return {value: found[value] for value in map(str, present.unique(maintain_order=True).to_list())}
+    return {value: count for value, count in found.items() if count}  # pandas counts categories without a row as well
 
 
 def category_codes(X: Any, index: int, codes: Mapping[str | None, int], other: int = -1) -> np.ndarray:
