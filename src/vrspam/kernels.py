@@ -26,7 +26,7 @@ ir: Any = None
 with suppress(ImportError):
     from llvmlite import ir  # type: ignore[import-untyped,no-redef]
 with suppress(ImportError):
-    from numba.core.caching import FunctionCache, IndexDataCacheFile  # type: ignore[no-redef]
+    from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 # The compiler may reorder sums to vectorise them (a strict dot product is five times slower). It may not assume that
 # NaN and infinity do not occur: they are how divergence is detected.
@@ -1097,17 +1097,16 @@ def _prefetch_code(context, builder, signature, arguments):
     return arguments[0]
 
 
-@intrinsic
-def _prefetch(typing_context, address):
+def _prefetch_typed(typing_context, address):
     """Ask for the cache line at an address, without waiting for it."""
     return types.intp(types.intp), _prefetch_code
 
 
-if ir is None:
+def _no_prefetch(address):
+    return address
 
-    @register_jitable
-    def _prefetch(address):
-        return address
+
+_prefetch: Any = register_jitable(_no_prefetch) if ir is None else intrinsic(_prefetch_typed)
 
 
 @compiled
@@ -1118,7 +1117,7 @@ def _fetch_row(X, i, work):
     """
     start, stride = np.intp(work.ctypes.data), np.intp(work.strides[0])
     for position in range(X.indptr[i], X.indptr[i + 1]):
-        _prefetch(start + X.indices[position] * stride)  # type: ignore[call-arg]
+        _prefetch(start + X.indices[position] * stride)
 
 
 @compiled

@@ -11,29 +11,29 @@
 True
 """
 
+from vrspam.tables.schema import TableSchema
+from vrspam.tables.texts import KINDS
+
 __all__ = ["SKOPS_TYPES"]
 
+_CLASSES: tuple[type, ...] = (TableSchema, *KINDS)
 SKOPS_TYPES = [
-    "builtins.frozenset",  # the categories of a column
-    "vrspam.estimators._online._Stream",
+    *(f"{kind.__module__}.{kind.__qualname__}" for kind in _CLASSES),
     "vrspam.estimators.cv.AUCClassifierCV",
     "vrspam.estimators.exact.AUCClassifier",
     "vrspam.estimators.one_vs_rest.OneVsRestAUC",
-    "vrspam.estimators.opauc.OPAUCClassifier",
-    "vrspam.estimators.solam.SOLAMClassifier",
-    "vrspam.estimators.spam.SPAMClassifier",
+    "vrspam.estimators.online.OPAUCClassifier",
+    "vrspam.estimators.online.SOLAMClassifier",
+    "vrspam.estimators.online.SPAMClassifier",
+    "vrspam.estimators.online._Stream",
     "vrspam.estimators.vrspam.VRSPAMClassifier",
     "vrspam.features.additive.AdditiveFeatures",
     "vrspam.features.additive.LinearFeatures",
     "vrspam.features.encoders.Curves",
     "vrspam.features.encoders.Indicators",
     "vrspam.features.kernel.KernelFeatures",
-    "vrspam.features.readings.Dates",
-    "vrspam.features.readings.Numbers",
     "vrspam.features.stacked.StackedFeatures",
-    "vrspam.features.tables.FrameReading",
     "vrspam.features.trees.TreeFeatures",
-    "vrspam.features.unseen.Range",
     "vrspam.inspection.interactions.Axis",
     "vrspam.inspection.interactions.Interactions",
     "vrspam.inspection.interactions.PairEffect",

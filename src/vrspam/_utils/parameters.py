@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import wraps
 from numbers import Integral, Real
-from typing import Any, Literal, NamedTuple, TypeVar, cast
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
 from sklearn import config_context, get_config
-
-Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class InvalidParameter(ValueError, TypeError):
@@ -76,7 +74,7 @@ def HasMethods(*methods: str) -> Rule:
 
 def _instance(kind: type) -> Rule:
     name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
-    name = {Integral: "int", Real: "float"}.get(kind, name)
+    name = "int" if kind is Integral else "float" if kind is Real else name
     return Rule(f"an instance of {name!r}", lambda value: isinstance(value, kind))
 
 
@@ -124,23 +122,19 @@ def check_parameters(owner: str, rules: dict[str, list[Any]], values: dict[str, 
             raise InvalidParameter(f"The {name!r} parameter of {owner} must be {words}. Got {value!r} instead.")
 
 
-class CheckedParameters:
-    """A class whose `_parameter_constraints` has the rules of its parameters."""
-
-    _parameter_constraints: dict[str, list[Any]] = {}
-
-    def _validate_params(self) -> None:
-        this: Any = self
-        check_parameters(type(self).__name__, self._parameter_constraints, this.get_params(deep=False))
+def check_own_parameters(estimator: Any) -> None:
+    """Check the parameters of an estimator by the rules in its `_parameter_constraints`."""
+    rules = estimator._parameter_constraints
+    check_parameters(type(estimator).__name__, rules, estimator.get_params(deep=False))
 
 
-def checks_parameters(*, skip_nested: bool) -> Callable[[Method], Method]:
+def checks_parameters(*, skip_nested: bool) -> Callable[[Any], Any]:
     """A decorator of `fit`: check the parameters first, unless scikit-learn's `skip_parameter_validation` is set.
 
     With `skip_nested` no estimator of scikit-learn that is fitted inside checks its own.
     """
 
-    def decorate(fit: Method) -> Method:
+    def decorate(fit: Callable[..., Any]) -> Any:
         @wraps(fit)
         def checked(self: Any, *args: Any, **kwargs: Any) -> Any:
             skipped = get_config()["skip_parameter_validation"]
@@ -149,6 +143,6 @@ def checks_parameters(*, skip_nested: bool) -> Callable[[Method], Method]:
             with config_context(skip_parameter_validation=skip_nested or skipped):
                 return fit(self, *args, **kwargs)
 
-        return cast(Method, checked)
+        return checked
 
     return decorate

@@ -16,9 +16,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from vrspam import metrics
 from vrspam._utils.parameters import checks_parameters
-from vrspam.distributed._cluster import ClusterClassifier, ClusterClassifierCV
+from vrspam.distributed._cluster import fit_blocks, fit_blocks_by_folds, not_corrected
 from vrspam.estimators.base import AUCClassifierBase, refuse_without_rows
 from vrspam.estimators.cv import AUCClassifierCV
+from vrspam.estimators.exact import AUCClassifier
 from vrspam.features.mapped import is_plain
 
 NO_PROBABILITIES = (
@@ -117,6 +118,8 @@ def _alongside(part, X, n_blocks: int, name: str) -> list:
 class DaskScores(AUCClassifierBase):
     """Scores Dask collections as lazy Dask arrays, and data in memory like any other estimator."""
 
+    _works_on_devices = False
+
     def decision_function(self, X):
         """Score the rows of X; the result is a lazy Dask array if X is a Dask collection.
 
@@ -186,7 +189,7 @@ def _apply(block, estimator: AUCClassifierBase, method: str) -> np.ndarray:
     return getattr(estimator, method)(block)
 
 
-class DaskAUCClassifier(DaskScores, ClusterClassifier):
+class DaskAUCClassifier(DaskScores, AUCClassifier):
     """The linear scorer that minimises the pairwise squared AUC loss, for Dask arrays and data frames.
 
     One task for each block of rows computes its moments, a tree of sums adds them, and one small result is sent to
@@ -240,10 +243,11 @@ class DaskAUCClassifier(DaskScores, ClusterClassifier):
         self
         """
         refuse_without_rows(self, "DaskAUCClassifier")
-        return self._fit_blocks(DaskBlocks.of(X, y, sample_weight))
+        fit_blocks(self, DaskBlocks.of(X, y, sample_weight))
+        return self
 
 
-class DaskAUCClassifierCV(DaskScores, ClusterClassifierCV):
+class DaskAUCClassifierCV(DaskScores, AUCClassifierCV):
     """`vrspam.AUCClassifierCV` for Dask arrays and data frames.
 
     The fit makes two passes over the data (with feature maps two for each, and two more). In the first, one task for
@@ -299,8 +303,13 @@ class DaskAUCClassifierCV(DaskScores, ClusterClassifierCV):
     (17, 1, 5)
     """
 
+    corrected_score_ = not_corrected("corrected_score_", "client")
+    corrected_interval_ = not_corrected("corrected_interval_", "client")
+
     @checks_parameters(skip_nested=False)
-    def fit(self, X, y, sample_weight=None, *, validation_rows: int = 200_000) -> DaskAUCClassifierCV:
+    def fit(  # type: ignore[override]  # folds follow from the rows, so that there are no groups
+        self, X, y, sample_weight=None, *, validation_rows: int = 200_000
+    ) -> DaskAUCClassifierCV:
         """Choose the penalties by cross-validation, then fit all rows with them.
 
         Parameters
@@ -329,7 +338,8 @@ class DaskAUCClassifierCV(DaskScores, ClusterClassifierCV):
                         f"column {name!r} holds text, and feature maps on Dask take numbers: encode it first "
                         "(dask.dataframe.get_dummies), or leave it out."
                     )
-        return self._fit_blocks(DaskBlocks.of(X, y, sample_weight), folds, validation_rows)
+        fit_blocks_by_folds(self, DaskBlocks.of(X, y, sample_weight), folds, validation_rows)
+        return self
 
     @property
     def predict_proba(self):

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, Self
 
 from vrspam._utils.parameters import checks_parameters
-from vrspam.distributed._spark_blocks import MissingNumbers, SparkBlocks, check_frame, quoted, rounded, typed_columns
+from vrspam.distributed._spark_blocks import (
+    MissingNumbers,
+    SparkBlocks,
+    check_frame,
+    encode_table,
+    quoted,
+    rounded,
+    typed_columns,
+)
 
 # ruff: isort: split
 import narwhals.stable.v2 as nw
@@ -21,16 +30,16 @@ from pyspark.sql.functions import pandas_udf
 from sklearn.utils.validation import check_is_fitted
 
 from vrspam import metrics
-from vrspam.data.encode import encode_rows
 from vrspam.data.schema import Schema
-from vrspam.distributed._cluster import ClusterClassifier, ClusterClassifierCV
+from vrspam.distributed._cluster import fit_blocks, fit_blocks_by_folds, not_corrected
 from vrspam.estimators import base
 from vrspam.estimators.base import AUCClassifierBase, refuse_without_rows
-from vrspam.estimators.exact import warn_of_raw_columns
+from vrspam.estimators.cv import AUCClassifierCV
+from vrspam.estimators.exact import AUCClassifier, warn_of_raw_columns
 from vrspam.features import FeatureMap
-from vrspam.features.frames import is_frame
 from vrspam.moments import ClassMoments
 from vrspam.moments.class_moments import spread
+from vrspam.tables.frames import is_frame
 
 
 @dataclass(frozen=True)
@@ -50,13 +59,13 @@ class FrameScorer:
     def encode(self, frame: Any) -> np.ndarray:
         """The columns of the schema as numbers, of a frame of any library."""
         table = nw.from_native(frame, eager_only=True).to_arrow()
-        missing = [name for name in self.schema.columns if name not in table.column_names]
+        names = self.schema.inputs()
+        missing = [name for name in names if name not in table.column_names]
         if missing:
             raise ValueError(f"The frame has no column {missing[0]!r}, which the model was fitted with.")
-        types = dict.fromkeys(self.schema.numeric, pa.float64()) | dict.fromkeys(self.schema.categorical, pa.string())
-        columns = [table.column(name).cast(kind).combine_chunks() for name, kind in types.items()]
-        batch = pa.RecordBatch.from_arrays(columns, names=list(types))
-        return encode_rows(pa.Table.from_batches([batch]), self.schema, sparse=False)
+        types = {name: pa.string() if name in self.schema.categorical else pa.float64() for name in names}
+        columns = [table.column(n) if n in self.schema.readings else table.column(n).cast(types[n]) for n in names]
+        return encode_table(pa.table(columns, names=names), self.schema)
 
 
 class SparkScores(AUCClassifierBase):
@@ -64,6 +73,7 @@ class SparkScores(AUCClassifierBase):
 
     schema_: Schema
     moments_: ClassMoments
+    _works_on_devices = False
 
     def _fit_frame(
         self, fit: Callable[[SparkBlocks], Any], *frame: Any, several_passes: bool = False, gaps: bool = False
@@ -111,7 +121,7 @@ class SparkScores(AUCClassifierBase):
         Returns
         -------
         callable
-            ``frame.withColumn("score", model.udf()(F.struct(*model.schema_.columns)))``
+            ``frame.withColumn("score", model.udf()(F.struct(*model.schema_.inputs())))``
         """
         scorer = self._scorer
 
@@ -144,7 +154,7 @@ class SparkScores(AUCClassifierBase):
         """
         scorer = self._scorer
         check_frame(X)
-        for name in scorer.schema.columns:
+        for name in scorer.schema.inputs():
             if name not in X.columns:
                 raise ValueError(f"The frame has no column {name!r}, which the model was fitted with.")
         calibration = getattr(self, "calibration_", None)
@@ -212,7 +222,7 @@ class SparkScores(AUCClassifierBase):
         return metrics.roc_auc(labels == self.classes_[1], found.column("score").to_numpy(), sample_weight=weights)
 
 
-class SparkAUCClassifier(SparkScores, ClusterClassifier):
+class SparkAUCClassifier(SparkScores, AUCClassifier):
     """The linear scorer that minimises the pairwise squared AUC loss, for Spark data frames.
 
     Each partition sends its rows to Python by Arrow (`mapInArrow`) and computes their moments, a tree of sums adds
@@ -225,7 +235,7 @@ class SparkAUCClassifier(SparkScores, ClusterClassifier):
     All columns but `y` and `sample_weight` are features. Numbers and booleans are taken as they are, and their mean
     stands for missing ones (null or NaN). Text is one-hot, one feature for each category (the 1,000 most frequent, with
     a warning); missing and new categories are zeros in all of them. Text that differs in nearly every row is left out,
-    with a warning. Other types are refused.
+    with a warning. Text that is numbers or dates, and dates, are read as in a file. Other types are refused.
 
     Parameters
     ----------
@@ -278,10 +288,10 @@ class SparkAUCClassifier(SparkScores, ClusterClassifier):
         self
         """
         refuse_without_rows(self, type(self).__name__)
-        return self._fit_frame(self._fit_blocks, X, y, sample_weight)
+        return self._fit_frame(partial(fit_blocks, self), X, y, sample_weight)
 
 
-class SparkAUCClassifierCV(SparkScores, ClusterClassifierCV):
+class SparkAUCClassifierCV(SparkScores, AUCClassifierCV):
     """`vrspam.AUCClassifierCV` for Spark data frames.
 
     The fit makes two passes (and one, by Spark itself, for means and categories where there are missing numbers or
@@ -332,10 +342,13 @@ class SparkAUCClassifierCV(SparkScores, ClusterClassifierCV):
     >>> model.transform(frame).select("score", "probability").show(3)  # doctest: +SKIP
     """
 
-    _collector = "driver"
+    corrected_score_ = not_corrected("corrected_score_", "driver")
+    corrected_interval_ = not_corrected("corrected_interval_", "driver")
 
     @checks_parameters(skip_nested=False)
-    def fit(self, X, y, sample_weight=None, *, validation_rows: int = 200_000) -> SparkAUCClassifierCV:
+    def fit(  # type: ignore[override]  # folds follow from the rows, so that there are no groups
+        self, X, y, sample_weight=None, *, validation_rows: int = 200_000
+    ) -> SparkAUCClassifierCV:
         """Choose the penalties by cross-validation, then fit all rows with them.
 
         Parameters
@@ -355,7 +368,7 @@ class SparkAUCClassifierCV(SparkScores, ClusterClassifierCV):
         folds = self._check_blocks(validation_rows)
 
         def fit(blocks: SparkBlocks) -> None:
-            self._fit_blocks(blocks, folds, validation_rows)
+            fit_blocks_by_folds(self, blocks, folds, validation_rows)
 
         maps = not (isinstance(self.features, str) and self.features == "linear")
         return self._fit_frame(fit, X, y, sample_weight, several_passes=True, gaps=maps)

@@ -15,21 +15,30 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from vrspam import metrics
 from vrspam._utils import array_api
-from vrspam._utils.docs_link import DocumentationLink
+from vrspam._utils.docs_link import links_to_documentation
 from vrspam._utils.messages import Parameter, WordedError
-from vrspam._utils.parameters import CheckedParameters, Interval, StrOptions
+from vrspam._utils.parameters import Interval, StrOptions, check_own_parameters
 from vrspam._utils.progress import Progress
-from vrspam._utils.refusals import named_columns, refuse_huge_columns, refuse_same_names
-from vrspam._utils.validation import Rows, check_columns, check_weights, column_names, error_in_block, refuse_complex
+from vrspam._utils.validation import (
+    Rows,
+    check_columns,
+    check_weights,
+    column_names,
+    error_in_block,
+    named_columns,
+    refuse_complex,
+    refuse_huge_columns,
+    refuse_same_names,
+)
 from vrspam._utils.warnings import NotConverged, RawColumns, warn
-from vrspam.features.frames import check_frame, is_frame
 from vrspam.model_selection.sources import add_block
 from vrspam.moments import ClassMoments
 from vrspam.moments.class_moments import spread
-from vrspam.objective import AUTO_L2_SHARE, WithinProducts, l2_unit, multiply
+from vrspam.objective import SQUARED, LossChoice, WithinProducts, multiply
 from vrspam.objective.penalties import CONCAVE
 from vrspam.solvers import MOMENTS_MAX_FEATURES_DENSE
 from vrspam.solvers.base import Solution
+from vrspam.tables.frames import check_frame, is_frame
 
 # Up to this many features two d×d matrices are kept and the data is read once; beyond, once for each product.
 MOMENTS_MAX_FEATURES = MOMENTS_MAX_FEATURES_DENSE
@@ -159,7 +168,7 @@ MAPS_ON_HOST = "Feature maps compute on the host: give them NumPy arrays, or use
 
 def refuse_without_rows(estimator: Any, method: str) -> None:
     """Refuse a loss that needs all rows in memory where a method keeps only sums of them."""
-    if estimator.loss != "squared":
+    if LossChoice(estimator.loss).needs_rows:
         raise WordedError(
             "{method} keeps sums of the rows, and {loss} needs the rows themselves, sorted by their scores: use fit "
             "with all rows in memory, or {squared}.",
@@ -174,11 +183,6 @@ def generator(random_state) -> np.random.Generator:
     return np.random.default_rng(check_random_state(random_state).randint(2**31, size=4))
 
 
-def resolve_l2(l2: float | str, moments: ClassMoments) -> float:
-    """The number that is used for `l2`."""
-    return AUTO_L2_SHARE * l2_unit(moments) if isinstance(l2, str) else float(l2)
-
-
 def refuse_missing_labels(y: Any) -> None:
     """Refuse labels that are Python objects with missing values (None, NaN, pandas' NA), or that cannot be sorted."""
     if y is None or getattr(getattr(y, "dtype", None), "kind", "O") in "biufSU":  # scikit-learn checks these
@@ -190,7 +194,8 @@ def refuse_missing_labels(y: Any) -> None:
         raise ValueError("y mixes text with other labels: make all of them text, or all numbers.")
 
 
-class AUCClassifierBase(DocumentationLink, CheckedParameters, ClassifierMixin, BaseEstimator):
+@links_to_documentation
+class AUCClassifierBase(ClassifierMixin, BaseEstimator):
     """Base class of all estimators: scores are linear, and `score` is the area under the ROC curve."""
 
     _parameter_constraints: dict = {}
@@ -199,12 +204,16 @@ class AUCClassifierBase(DocumentationLink, CheckedParameters, ClassifierMixin, B
     intercept_: np.ndarray
     classes_: np.ndarray
     l2: float | str
+    _loss = SQUARED
+
+    def _validate_params(self) -> None:
+        check_own_parameters(self)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = True
-        tags.array_api_support = self._works_on_devices and getattr(self, "loss", "squared") == "squared"
+        tags.array_api_support = self._works_on_devices and not self._loss.needs_rows
         return tags
 
     def _validate_rows(
@@ -256,11 +265,11 @@ class AUCClassifierBase(DocumentationLink, CheckedParameters, ClassifierMixin, B
 
     def _refuse_device(self, X: Any) -> None:
         """Refuse arrays on a device where the loss sorts scores on the host."""
-        if getattr(self, "loss", "squared") != "squared" and array_api.device_namespace(X) is not None:
+        if self._loss.needs_rows and array_api.device_namespace(X) is not None:
             raise WordedError(
                 "{loss} sorts scores on the host: give it NumPy arrays, or use {squared}, which works where the data "
                 "lies.",
-                loss=Parameter("loss", getattr(self, "loss", None)),
+                loss=Parameter("loss", self._loss.name),
                 squared=Parameter("loss", "squared"),
             )
 

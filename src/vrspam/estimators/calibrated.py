@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from vrspam._utils import array_api
-from vrspam.estimators.base import AUCClassifierBase
 from vrspam.model_selection.calibration import Calibration, calibrate
 from vrspam.model_selection.held_out import HeldOut
-from vrspam.model_selection.on_device import DeviceHeldOut
 
 
 def _has_probabilities(estimator: Any) -> bool:
@@ -23,18 +22,21 @@ def _has_probabilities(estimator: Any) -> bool:
     return True
 
 
-class CalibratedScores(AUCClassifierBase):
-    """An estimator with the parameter `calibration`.
+class CalibratedScores:
+    """What an estimator with the parameter `calibration` has beside those of `AUCClassifierBase`.
 
     Where it is not None, `intercept_` is moved so that a score of 0 has the probability ½. Before that, and for
     `calibration_`, a score is 0 half-way between the class means; `baseline_` is the difference.
     """
 
+    classes_: np.ndarray
+    intercept_: np.ndarray
+    decision_function: Callable[..., Any]
     calibration: str | None
-    calibration_: Calibration | None
+    calibration_: Any  # a Calibration, or None
     baseline_: float
 
-    def _calibrate(self, held_out: HeldOut | DeviceHeldOut) -> Calibration | None:
+    def _calibrate(self, held_out: HeldOut) -> Calibration | None:
         """Fit the calibration on scores of rows by models that had not seen them."""
         if self.calibration is None:
             return None
@@ -83,7 +85,8 @@ class CalibratedScores(AUCClassifierBase):
         """
         check_is_fitted(self, "coef_")
         if self.calibration_ is None or self.calibration_.half is not None:
-            return super().predict(X)
+            inherited: Any = super()
+            return inherited.predict(X)
         positive = self.predict_proba(X)[:, 1]
         if array_api.device_namespace(positive) is not None:
             return array_api.choose(self.classes_, positive > 0.5)

@@ -13,10 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from vrspam._utils import array_api
 from vrspam._utils.validation import column_names, refuse_complex
 from vrspam.estimators.base import MAPS_ON_HOST
-from vrspam.estimators.calibrated import CalibratedScores
-from vrspam.features.frames import check_frame, is_frame
 from vrspam.features.mapped import MappedArray
-from vrspam.features.tables import FrameReading
 from vrspam.inspection import (
     PairEffect,
     Places,
@@ -29,16 +26,21 @@ from vrspam.inspection import (
     parts_of_score,
 )
 from vrspam.moments import ClassMoments
+from vrspam.tables.frames import check_frame, is_frame
+from vrspam.tables.schema import TableSchema
 
 
-class ExplainedScores(CalibratedScores):
-    """An estimator whose score is linear in the columns, or in the features of a map, and can be read by column."""
+class ExplainedScores:
+    """What an estimator has whose score is linear in the columns, or in the features of a map: it is read by column."""
 
+    coef_: np.ndarray
+    intercept_: np.ndarray
+    baseline_: float
     features_: Any
     moments_: ClassMoments
     _read_later: Callable[[], ScoreReading | str]
     _centre: np.ndarray
-    _frame_reading: FrameReading | None
+    _frame_reading: TableSchema | None
 
     @cached_property
     def _reading(self) -> ScoreReading | str:
@@ -58,7 +60,8 @@ class ExplainedScores(CalibratedScores):
         """
         check_is_fitted(self, "coef_")
         if self.features_ is None:
-            return super().decision_function(X)
+            inherited: Any = super()
+            return inherited.decision_function(X)
         return self._mapped(X) @ self.coef_[0] + self.intercept_[0]
 
     def _mapped(self, X) -> MappedArray:
@@ -70,7 +73,7 @@ class ExplainedScores(CalibratedScores):
             check_frame(X)
             validate_data(self, X, reset=False, skip_check_array=True)
             if (reading := getattr(self, "_frame_reading", None)) is not None:
-                X = reading.read(X)
+                X = reading.read_frame(X)
         else:
             X = validate_data(
                 self,
@@ -87,7 +90,7 @@ class ExplainedScores(CalibratedScores):
         names = self._read_names(getattr(self, "_frame_reading", None))
         return column_groups(self.features_, names, self.coef_.shape[1])
 
-    def _read_names(self, reading: FrameReading | None) -> Any:
+    def _read_names(self, reading: TableSchema | None) -> Any:
         """The names of the columns that the map, or the solver, takes."""
         return column_names(self) if reading is None or reading.is_plain else reading.names
 
@@ -127,8 +130,10 @@ class ExplainedScores(CalibratedScores):
         groups = self._groups()
         if isinstance(self._reading, ScoreReading):
             return self._reading.importances()
-        if not hasattr(self, "moments_"):
-            raise AttributeError("importances_ needs moments_, which a fit by products with X does not keep.")
+        if not hasattr(self, "moments_") or not self.moments_.has_scatter:
+            raise AttributeError(
+                "importances_ needs the matrices of moments_, which blends and fits by products with X do not keep."
+            )
         return importances(groups, array_api.on_host(self.coef_)[0], self.moments_)
 
     @property

@@ -15,15 +15,14 @@ from vrspam import metrics
 from vrspam._utils import array_api
 from vrspam._utils.blas import blas_threads_for
 from vrspam._utils.parameters import Interval, checks_parameters
-from vrspam._utils.refusals import named_columns
-from vrspam._utils.validation import Rows, refuse_complex
+from vrspam._utils.validation import Rows, named_columns, refuse_complex
 from vrspam._utils.warnings import NotConverged, warn
 from vrspam.estimators.base import PENALTY_CONSTRAINTS, AUCClassifierBase, warn_of_raw_columns
-from vrspam.estimators.exact import COARSE_FROM, ExactSolver
 from vrspam.moments import one_vs_rest_moments
 from vrspam.objective import multiply
 from vrspam.solvers import ExactFit, SolverName, choose_solver
 from vrspam.solvers.base import Solution
+from vrspam.solvers.exact import COARSE_FROM, ExactSolver
 
 MOST_BYTES = 1 << 31  # of the d×d matrices of all classes together; beyond, each class is gathered by itself
 ONE_OF_TWO = np.array([False, True])

@@ -9,10 +9,11 @@ from typing import Any
 from vrspam._utils.choices import usual_spelling
 from vrspam._utils.parameters import Interval, StrOptions, checks_parameters
 from vrspam._utils.progress import StatusLine
-from vrspam.estimators.base import CHOSEN_PENALTY, PENALTY_CONSTRAINTS, AUCClassifierBase, generator, resolve_l2
+from vrspam.estimators.base import CHOSEN_PENALTY, PENALTY_CONSTRAINTS, AUCClassifierBase, generator
 from vrspam.moments import ClassMoments
 from vrspam.objective import PenaltyFamily
 from vrspam.solvers.base import run, target_gap
+from vrspam.solvers.exact import resolve_l2
 from vrspam.solvers.refine import measured_on_centred_rows
 from vrspam.solvers.row_gradients import TrainingRows
 from vrspam.solvers.vrspam import VRSPAM, extrapolates, objective_on_rows, variant_that_runs

@@ -14,22 +14,24 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from vrspam._utils.docs_link import DocumentationLink
-from vrspam._utils.parameters import CheckedParameters, Interval, checks_parameters
+from vrspam._utils.docs_link import links_to_documentation
+from vrspam._utils.parameters import Interval, check_own_parameters, checks_parameters
 from vrspam._utils.validation import check_columns, check_weights, column_names, refuse_complex
 from vrspam._utils.warnings import CategoriesGrouped, warn
-from vrspam.features import frames
 from vrspam.features.encoders import (
     Curves,
     Distribution,
     Encoder,
     Indicators,
+    SeenColumns,
+    SharedColumns,
     add_indicated,
     encoder_from_dict,
+    see_columns,
 )
 from vrspam.features.packed import can_pack, write_packed
-from vrspam.features.seen import SeenColumns, SharedColumns, see_columns
 from vrspam.moments import CodedRows, Indicated
+from vrspam.tables import frames
 
 MANY_CATEGORIES = 32  # from so many on, the indicators of a column are not written out to be multiplied
 FEW_COEFS = 4  # up to this many columns of coefficients it is cheaper to sum the curves of a column first
@@ -40,7 +42,8 @@ def _is_coded(encoder: Encoder) -> bool:
     return isinstance(encoder, Indicators) and encoder.width >= MANY_CATEGORIES
 
 
-class FeatureMap(DocumentationLink, CheckedParameters, TransformerMixin, BaseEstimator):
+@links_to_documentation
+class FeatureMap(TransformerMixin, BaseEstimator):
     """Base class of the maps: each column is encoded separately, as `_curves` defines; labels are never used.
 
     Examples
@@ -61,6 +64,9 @@ class FeatureMap(DocumentationLink, CheckedParameters, TransformerMixin, BaseEst
         "max_rows": [Interval(Integral, 100, None, closed="left")],
         "random_state": ["random_state"],
     }
+
+    def _validate_params(self) -> None:
+        check_own_parameters(self)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

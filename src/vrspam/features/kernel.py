@@ -12,13 +12,12 @@ import numpy as np
 
 from vrspam._utils.blas import RightFactor, TwoSteps
 from vrspam._utils.parameters import Interval, StrOptions
-from vrspam.features import frames
 from vrspam.features.additive import AdditiveFeatures
 from vrspam.features.base import FeatureMap
-from vrspam.features.encoders import Curves, Distribution, Indicators
+from vrspam.features.encoders import Curves, Distribution, Indicators, SeenColumns
 from vrspam.features.landmarks import CACHED_ENTRIES, N_LANDMARKS_CONSTRAINT, LandmarkFeatures
-from vrspam.features.seen import SeenColumns
 from vrspam.moments import LastProduct
+from vrspam.tables import frames
 
 SCALE_ROWS = 1_000
 FIRST_LANDMARKS = 128  # of which the first step of a large whitening takes out what they tell of the others

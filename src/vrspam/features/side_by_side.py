@@ -10,12 +10,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from vrspam.features import frames
 from vrspam.features.additive import AdditiveFeatures
 from vrspam.features.base import FeatureMap
 from vrspam.features.encoders import Curves, Encoder
 from vrspam.features.kernel import KernelFeatures
 from vrspam.features.landmarks import CACHED_ENTRIES
+from vrspam.tables import frames
 
 MOST_POWER = 256  # of a kernel: the relative error grows with the power
 NEARLY_WHOLE = 1e-12

@@ -10,14 +10,13 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from vrspam._utils.warnings import CategoriesGrouped
-from vrspam.features import frames
 from vrspam.features.additive import AdditiveFeatures, LinearFeatures
 from vrspam.features.base import FEW_COEFS, FeatureMap
-from vrspam.features.encoders import Encoder
+from vrspam.features.encoders import Encoder, SharedColumns
 from vrspam.features.kernel import KernelFeatures
-from vrspam.features.seen import SharedColumns
 from vrspam.features.side_by_side import group_kernels, products_of_kernels
 from vrspam.features.trees import TreeFeatures
+from vrspam.tables import frames
 
 _PARTS: dict[str, type[FeatureMap]] = {
     kind.__name__: kind for kind in (LinearFeatures, AdditiveFeatures, KernelFeatures, TreeFeatures)

@@ -16,10 +16,9 @@ import numpy as np
 from scipy import sparse
 
 from vrspam._utils import array_api
-from vrspam.features import AdditiveFeatures, FeatureMap, StackedFeatures, frames
-from vrspam.features.encoders import Curves, Encoder
+from vrspam.features import AdditiveFeatures, FeatureMap, StackedFeatures
+from vrspam.features.encoders import Curves, Encoder, SharedColumns
 from vrspam.features.mapped import MAX_FEATURES, MappedArray
-from vrspam.features.seen import SharedColumns
 from vrspam.inspection.interactions import (
     MOST_SCREENED,
     Interactions,
@@ -35,6 +34,7 @@ from vrspam.inspection.shapes import ColumnEncoder, Shape, make_shape
 from vrspam.inspection.side_by_side import CurvesSideBySide, stacked_encoders
 from vrspam.inspection.together import closeness, columns_together, functions_of
 from vrspam.moments import ClassMoments
+from vrspam.tables import frames
 
 MOST_COLUMNS = 1_000  # of columns as they are
 SUM_ROWS = 2_000  # beside which the curves of a sum of curves are drawn: the curves themselves rest on all rows

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import t as student
 
-from vrspam.features import frames
 from vrspam.features.encoders import Curves, Encoder, Indicators
 from vrspam.inspection.side_by_side import CurvesSideBySide, IndicatorsSideBySide
+from vrspam.tables import frames
 
 ColumnEncoder = Encoder | CurvesSideBySide | IndicatorsSideBySide
 CONFIDENCE = 0.95

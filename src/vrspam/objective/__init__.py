@@ -12,8 +12,9 @@ penalties; an `Objective` is one of each.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeVar, get_args
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -176,7 +177,25 @@ def l2_unit(moments: ClassMoments) -> float:
     return 2.0 * classes.p * classes.q * (mean_diagonal if mean_diagonal > 0.0 else 1.0)
 
 
-LOSSES: tuple[LossName, ...] = get_args(LossName)
+class NamedLoss(NamedTuple):
+    """How a loss that users name is made, if sums over the rows are not enough for it.
+
+    Attributes
+    ----------
+    of_rows : callable (X, is_positive, weights, moments) -> SmoothLoss, or None
+        None is the squared pair loss, which needs means and scatters of the classes alone.
+    of_top : callable (loss, max_fpr) -> SmoothLoss, or None
+        The same on the share `max_fpr` of the negatives with the highest scores; None if that makes no sense.
+    """
+
+    of_rows: Callable[..., Any] | None = None
+    of_top: Callable[[Any, float], SmoothLoss] | None = None
+
+
+LOSSES: dict[LossName, NamedLoss] = {
+    "squared": NamedLoss(),
+    "squared_hinge": NamedLoss(SquaredHingeLoss, PartialHingeLoss),
+}
 
 
 @dataclass(frozen=True)
@@ -186,21 +205,29 @@ class LossChoice:
     name: LossName = "squared"
     max_fpr: float | None = None
 
+    @property
+    def _made(self) -> NamedLoss:
+        return LOSSES.get(self.name, NamedLoss())  # a name that is not known is refused where parameters are checked
+
     def check(self) -> None:
         """Refuse a part of the curve for a loss that does not have one."""
-        if self.max_fpr is not None and not self.needs_rows:
+        if self.max_fpr is not None and self._made.of_top is None:
             raise WordedError(
                 "{part} does not go with {squared}: that loss does not rise with the score of a negative, so that the "
                 "highest are not those that cost most. Use {hinge}.",
                 squared=Parameter("loss", self.name),
                 part=Parameter("max_fpr", self.max_fpr),
-                hinge=Parameter("loss", "squared_hinge"),
+                hinge=Parameter("loss", next(name for name, loss in LOSSES.items() if loss.of_top is not None)),
             )
+
+    def where_it_applies(self) -> LossChoice:
+        """The same loss, on all negatives if it has no part: `max_fpr` then concerns the choice of a model alone."""
+        return LossChoice(self.name) if self._made.of_top is None else self
 
     @property
     def needs_rows(self) -> bool:
         """Whether sums over the rows are not enough."""
-        return self.name != "squared"
+        return self._made.of_rows is not None
 
     @property
     def is_partial(self) -> bool:
@@ -216,18 +243,21 @@ class LossChoice:
         self, X: Any, is_positive: np.ndarray, weights: np.ndarray | None, moments: ClassMoments
     ) -> SmoothLoss:
         """The loss of rows in memory, if it is one that needs them."""
-        whole = SquaredHingeLoss(X, is_positive, weights, moments)
+        of_rows, of_top = self._made
+        assert of_rows is not None
+        whole = of_rows(X, is_positive, weights, moments)
         if not self.is_partial:
             return whole
         assert self.max_fpr is not None
-        negatives = whole.pair_rows.negative.size
+        assert of_top is not None
+        negatives = int(np.count_nonzero(~is_positive if weights is None else ~is_positive & (weights > 0.0)))
         if self.max_fpr * negatives < 1.0 - 1e-12:
             raise WordedError(
                 "{part} of the {negatives} negative rows is less than one: use a larger share, or more rows.",
                 part=Parameter("max_fpr", self.max_fpr),
                 negatives=negatives,
             )
-        return PartialHingeLoss(whole, self.max_fpr)
+        return of_top(whole, self.max_fpr)
 
 
 SQUARED = LossChoice()

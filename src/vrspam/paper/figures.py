@@ -14,7 +14,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormat
 
 from vrspam.paper.protocol import Protocol
 from vrspam.paper.store import Row
-from vrspam.plotting.cross_validation import SMALLEST
+from vrspam.plotting.grid import SMALLEST
 from vrspam.plotting.style import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, SKY, ink, new_figure, save_figure
 
 Panels = Mapping[str, Mapping[str, Sequence[Row]]]  # set -> algorithm -> rows

@@ -15,7 +15,6 @@ from scipy import sparse
 from vrspam._utils.blas import blas_thread_count, blas_threads
 from vrspam.data import Chunks, Schema
 from vrspam.data.chunks import BrokenRow, map_ahead
-from vrspam.data.first_pass import Label
 from vrspam.data.readers import Source
 from vrspam.features import LinearFeatures
 from vrspam.features.encoders import Curves
@@ -23,6 +22,7 @@ from vrspam.inspection import column_groups, keeps_columns_apart
 from vrspam.model_selection.calibration import Calibration
 from vrspam.moments import ClassMoments
 from vrspam.moments.class_moments import spread
+from vrspam.tables.schema import Label
 from vrspam.tool.curves import Shapes
 from vrspam.tool.fingerprint import Fingerprint
 
@@ -217,7 +217,7 @@ class Model:
         path: Any,
         *,
         labels: bool,
-        keep: Sequence[str] = (),
+        keep: Any = (),
         skip_errors: bool = False,
         keep_errors: bool = False,
         progress: bool = False,

@@ -1,7 +1,7 @@
 """The cross-validated AUC without the optimism of the choice, and its interval; docs/corrected_auc.md says why.
 
 The best of many cross-validated AUCs is too high, because it was chosen for being high. No model is fitted again to
-correct it: the scores of the held-out rows at all points are kept, rows are drawn, the choice is made again on the rows
+correct it: the scores of held-out rows at all points are kept, rows are drawn, the choice is made again on the rows
 drawn, and what it takes is scored on the rows left out.
 """
 
@@ -15,21 +15,22 @@ import numpy as np
 
 from vrspam._utils.warnings import NoCorrection, warn
 from vrspam.metrics import ENOUGH_FOR_DELONG, AUCInterval, logit_interval, newcombe_interval, roc_auc_columns
-from vrspam.model_selection.blending import blend_weights, spreads
-from vrspam.model_selection.kept_scores import FoldRows, KeptRows
+from vrspam.model_selection.held_out import Sample
 from vrspam.model_selection.scoring import Scoring
-from vrspam.model_selection.selection import TIE, SelectionRule
+from vrspam.model_selection.selection import TIE, SelectionRule, blend_weights
 
 DRAWN_ROWS = 80_000  # in all draws together: with more rows the choice varies less, and fewer draws do
 LEAST_DRAWS, MOST_DRAWS = 50, 400  # the least, too, for a measure that must be computed anew for each draw
 LEFT_OUT = 0.25  # share of the rows that a draw leaves out
 BATCH_VALUES = 1 << 22  # AUCs of all points, folds and some draws that are held at once
 
-Rule = Callable[[Sequence[np.ndarray]], np.ndarray]
-"""From weights of the kept rows, an array (rows, draws) for each fold, to weights of the points, (points, draws).
+Rule = Callable[[np.ndarray], np.ndarray]
+"""From weights of the rows of a sample, (rows, draws), to weights of the points, (points, draws).
 
 A choice gives one point the weight 1. A blend gives several points weights: their scores are then mixed with these.
 """
+# From weights of the points, (lines, points), to AUCs of the folds, (lines, folds), and influences, (lines, rows).
+Measured = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ class Grid(NamedTuple):
         return found
 
     def choose(self, auc: np.ndarray, rule: SelectionRule) -> np.ndarray:
-        """The point that `select` and `choose_map` take for AUCs of shape (points, folds, draws), for each draw."""
+        """The point that `select` and `compare` take for AUCs of shape (points, folds, draws), for each draw."""
         mean = auc.mean(axis=1)[self.order]
         slack = np.full(mean.shape[1], TIE)
         if rule == "one-standard-error":
@@ -95,8 +96,8 @@ class Grid(NamedTuple):
 
 
 def correct(
-    rows: KeptRows,
-    scores: Sequence[np.ndarray],
+    sample: Sample,
+    scores: np.ndarray,
     grid: Grid,
     selection: SelectionRule,
     seed: int,
@@ -108,16 +109,16 @@ def correct(
 
     Parameters
     ----------
-    rows : KeptRows
-    scores : list of ndarray of shape (points, rows of the fold)
-        Held-out scores of the kept rows of each fold, at all points.
+    sample : Sample
+    scores : ndarray of shape (rows, points)
+        Held-out scores of the rows of the sample at all points.
     grid : Grid
     selection : {"best", "one-standard-error", "blend"}
     seed : int
     other : OtherMeasure, optional
         What chooses, if that is not the AUC.
     blend_auc : float, optional
-        Mean AUC of the blend on all held-out rows, where only some were kept.
+        Mean AUC of the blend on all held-out rows, where the sample is only some of them.
     stable : float, default=0.0
         See `stable_share`; 0, where it is not known, gives the widest interval.
 
@@ -126,53 +127,49 @@ def correct(
     Corrected
         All NaN, with a warning, if no fold has two rows of each class.
     """
-    if not any(map(_varies, rows.folds)):
+    if not _varying(sample).any():
         warn(NoCorrection())
         return Corrected(*[float("nan")] * 3)
-    moves = influences_of_folds(rows, scores)
+    moves, spread = influences(sample, scores), sample.spreads(scores)
 
-    def rule(weights: Sequence[np.ndarray]) -> np.ndarray:
-        drawn = [
-            auc[:, np.newaxis] + move @ (some - 1.0) for auc, move, some in zip(grid.auc.T, moves, weights, strict=True)
-        ]
-        measured = np.stack(drawn, axis=1) if other is None else other.drawn(rows, scores, weights)
+    def rule(weights: np.ndarray) -> np.ndarray:
+        measured = (
+            drawn_auc(sample, grid.auc, moves, weights) if other is None else other.drawn(sample, scores, weights)
+        )
         if selection == "blend":
             return grid.blend(measured, spread)
         taken = grid.choose(measured, selection)
         return (np.arange(grid.auc.shape[0])[:, np.newaxis] == taken).astype(np.float64)
 
-    spread = spreads(rows, scores)
-    held_out = HeldOutAUC(rows, scores, grid.auc, moves, mixed=selection == "blend")
-    optimism = optimism_of(rule, held_out, seed, MOST_DRAWS if other is None else LEAST_DRAWS)
-    auc, moved = held_out.of(rule(rows.ones()).T)
+    mixed = selection == "blend"
+
+    def measure(lines: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if mixed:
+            return mixture_auc(sample, scores, lines)
+        points = lines.argmax(axis=1)
+        return grid.auc[points], moves[points]
+
+    optimism = optimism_of(rule, measure, sample, seed, mixed, MOST_DRAWS if other is None else LEAST_DRAWS)
+    auc, moved = measure(rule(np.ones((sample.rows.size, 1))).T)
     before = float(auc.mean()) if blend_auc is None else blend_auc
     score = float(np.clip(before - optimism.mean, 0.0, 1.0))
-    move = [part[0] for part in moved]
-    interval = _interval(score, rows, standard_error(rows, move), optimism.variance_of_choice, stable)
+    interval = _interval(score, sample, standard_error(sample, moved[0]), optimism.variance_of_choice, stable)
     return Corrected(score, interval.low, interval.high)
 
 
-def _interval(score: float, rows: KeptRows, error: float, variance_of_choice: float, stable: float) -> AUCInterval:
+def _interval(score: float, sample: Sample, error: float, variance_of_choice: float, stable: float) -> AUCInterval:
     """DeLong's interval around a score, or with few rows Newcombe's, as in `roc_auc_ci`, but wider."""
-    widened = rows.widening(stable)
+    widened = sample.widening(stable)
     if error > 0.0:
         widened = float(np.sqrt(widened**2 + variance_of_choice / error**2))
-    if min(rows.sizes) >= ENOUGH_FOR_DELONG and 0.0 < score < 1.0:
-        return logit_interval(score, widened * error, min(rows.sizes))
-    return newcombe_interval(score, error, rows.sizes, widened=widened)
+    if min(sample.totals) >= ENOUGH_FOR_DELONG and 0.0 < score < 1.0:
+        return logit_interval(score, widened * error, min(sample.totals))
+    return newcombe_interval(score, error, sample.totals, widened=widened)
 
 
-def _varies(fold: FoldRows) -> bool:
-    """Whether a fold has two rows of each class, and so shows how its AUC varies."""
-    return bool(np.bincount(fold.positive, minlength=2).min() >= 2)
-
-
-def influences_of_folds(rows: KeptRows, scores: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """The influences of the rows of each fold; folds that vary stand for those that do not show it."""
-    varying = list(map(_varies, rows.folds))
-    scale = np.sqrt(len(varying) / sum(varying))
-    parts = zip(varying, rows.folds, scores, strict=True)
-    return [scale * influences(fold, part) if varies else np.zeros(part.shape) for varies, fold, part in parts]
+def _varying(sample: Sample) -> np.ndarray:
+    """Whether each fold has two rows of each class, and so shows how its AUC varies."""
+    return sample.kept.min(axis=1) >= 2
 
 
 class OtherMeasure(NamedTuple):
@@ -190,47 +187,62 @@ class OtherMeasure(NamedTuple):
     scores: np.ndarray
     intercepts: np.ndarray
 
-    def drawn(self, rows: KeptRows, scores: Sequence[np.ndarray], weights: Sequence[np.ndarray]) -> np.ndarray:
+    def drawn(self, sample: Sample, scores: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """The measure of drawn rows, an array (points, folds, draws).
 
-        It is that of all held-out rows, plus what the draw changes in that of the kept rows: nothing, in a fold whose
+        It is that of all held-out rows, plus what the draw changes in that of the sample: nothing, in a fold whose
         drawn rows do not have the measure, such as one without positives.
         """
-        found = np.repeat(self.scores[:, :, np.newaxis], weights[0].shape[1], axis=2)
-        for number, (fold, part, some) in enumerate(zip(rows.folds, scores, weights, strict=True)):
-            if np.all(some == 1.0):
+        found = np.repeat(self.scores[:, :, np.newaxis], weights.shape[1], axis=2)
+        standing = sample.standing_for
+        for number, part in enumerate(sample.parts):
+            if np.all(weights[part] == 1.0):
                 continue
-            values = part.T + self.intercepts[:, number] if self.measure.needs_values else part.T
-            standing = fold.standing_for
-            undrawn = self._measured(fold, values, standing)
-            for draw, factor in enumerate(some.T):
-                change = self._measured(fold, values, standing * factor) - undrawn
+            positive, values = sample.positive[part], scores[part]
+            if self.measure.needs_values:
+                values = values + self.intercepts[:, number]
+            undrawn = self._measured(positive, values, standing[part])
+            for draw, factor in enumerate(weights[part].T):
+                change = self._measured(positive, values, standing[part] * factor) - undrawn
                 found[:, number, draw] += np.where(np.isfinite(change), change, 0.0)
         return found
 
-    def _measured(self, fold: FoldRows, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """The measure of the rows of a fold with these weights, NaN where they do not have it."""
+    def _measured(self, positive: np.ndarray, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """The measure of rows with these weights, NaN where they do not have it."""
         used = weights > 0.0
-        if len(np.unique(fold.positive[used])) < 2:
+        if len(np.unique(positive[used])) < 2:
             return np.full(values.shape[1], np.nan)
         try:
-            return self.measure.columns(fold.positive[used], values[used], weights[used])
+            return self.measure.columns(positive[used], values[used], weights[used])
         except ValueError:  # too few negatives in the part of the curve, or what a function of the user's says
             return np.full(values.shape[1], np.nan)
 
 
-def influences(fold: FoldRows, scores: np.ndarray) -> np.ndarray:
-    """How much the AUC of a fold moves when a row weighs one more, to first order; an array (points, rows).
+def influences(sample: Sample, scores: np.ndarray) -> np.ndarray:
+    """How much the AUC of its fold moves when a row weighs one more, to first order; an array (points, rows).
 
     A positive row moves it by (its share of negatives below it - AUC) over the number of positives, a negative one
-    likewise. The sum of their squares is DeLong's variance of the AUC: of all rows, where only some were kept.
+    likewise. The sum of their squares is DeLong's variance of the AUC: of all rows, where the sample is some of them.
+    Folds that vary stand for those that do not show it.
     """
-    placed = placements(fold.positive, scores, fold.weights)
+    varying = _varying(sample)
+    scale = np.sqrt(varying.size / varying.sum())
+    found = np.zeros(scores.T.shape)
+    for number, part in enumerate(sample.parts):
+        if varying[number]:
+            positive, weights, sizes = sample.positive[part], sample.weights[part], sample.sizes[number]
+            found[:, part] = scale * _influences_of_fold(positive, weights, sizes, scores[part].T)
+    return found
+
+
+def _influences_of_fold(positive: np.ndarray, weights: np.ndarray, sizes: np.ndarray, lines: np.ndarray) -> np.ndarray:
+    """The influences of the rows of one fold, which holds out so many negative and positive rows."""
+    placed = placements(positive, lines, weights)
     moves = np.empty_like(placed)
-    for side, size in zip((~fold.positive, fold.positive), fold.sizes, strict=True):
-        kept, weights = int(side.sum()), fold.weights[side]
-        share = weights / weights.sum() * np.sqrt(kept / max(kept - 1, 1) * kept / size)
-        moves[:, side] = share * (placed[:, side] - placed[:, side] @ weights[:, np.newaxis] / weights.sum())
+    for side, size in zip((~positive, positive), sizes, strict=True):
+        kept, given = int(side.sum()), weights[side]
+        share = given / given.sum() * np.sqrt(kept / max(kept - 1, 1) * kept / size)
+        moves[:, side] = share * (placed[:, side] - placed[:, side] @ given[:, np.newaxis] / given.sum())
     return moves
 
 
@@ -264,33 +276,26 @@ def placements(positive: np.ndarray, scores: np.ndarray, weights: np.ndarray) ->
     return result
 
 
-class HeldOutAUC(NamedTuple):
-    """AUCs of the folds, and how rows move them, for points of the grid or mixtures of points.
+def drawn_auc(sample: Sample, auc: np.ndarray, moves: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """AUCs of drawn rows to first order, (points, folds, draws), from those of all rows and their influences."""
+    drawn = [
+        of_fold[:, np.newaxis] + moves[:, p] @ (weights[p] - 1.0)
+        for of_fold, p in zip(auc.T, sample.parts, strict=True)
+    ]
+    return np.stack(drawn, axis=1)
 
-    `auc` are those of all held-out rows. Those of mixtures rest on the rows that were kept; so that all are alike,
-    `mixed` says whether any is a mixture.
+
+def mixture_auc(sample: Sample, scores: np.ndarray, lines: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """AUCs of mixtures of points on the sample, (lines, folds), and the influences of the rows, (lines, rows).
+
+    Each line has the weights of the points. All are measured on the sample, so that they are alike.
     """
-
-    rows: KeptRows
-    scores: Sequence[np.ndarray]
-    auc: np.ndarray
-    moves: Sequence[np.ndarray]
-    mixed: bool = False
-
-    def of(self, lines: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
-        """AUCs of the folds, (lines, folds), and for each fold the influences of its rows, (lines, rows).
-
-        Each line has the weights of the points.
-        """
-        if not self.mixed:
-            points = lines.argmax(axis=1)
-            return self.auc[points], [moves[points] for moves in self.moves]
-        mixtures = [lines @ scores for scores in self.scores]
-        auc = np.full((lines.shape[0], len(mixtures)), 0.5)  # kept rows of one class say nothing
-        for number, (fold, scores) in enumerate(zip(self.rows.folds, mixtures, strict=True)):
-            if np.unique(fold.positive).size == 2:
-                auc[:, number] = roc_auc_columns(fold.positive, scores.T, fold.weights)
-        return auc, influences_of_folds(self.rows, mixtures)
+    mixtures = lines @ scores.T
+    auc = np.full((lines.shape[0], len(sample.sizes)), 0.5)  # rows of one class say nothing
+    for number, part in enumerate(sample.parts):
+        if np.unique(sample.positive[part]).size == 2:
+            auc[:, number] = roc_auc_columns(sample.positive[part], mixtures[:, part].T, sample.weights[part])
+    return auc, influences(sample, mixtures.T)
 
 
 class Optimism(NamedTuple):
@@ -300,7 +305,9 @@ class Optimism(NamedTuple):
     variance_of_choice: float
 
 
-def optimism_of(rule: Rule, held_out: HeldOutAUC, seed: int, most_draws: int = MOST_DRAWS) -> Optimism:
+def optimism_of(
+    rule: Rule, measure: Measured, sample: Sample, seed: int, mixed: bool = False, most_draws: int = MOST_DRAWS
+) -> Optimism:
     """How much too good the AUC is of what a rule takes on all rows.
 
     Each draw leaves out a share of the rows. What the rule takes on the others is compared, on the rows left out, with
@@ -309,30 +316,27 @@ def optimism_of(rule: Rule, held_out: HeldOutAUC, seed: int, most_draws: int = M
 
     Each held-out row also trains the models that score the others, so that AUCs vary more from one set of rows to the
     next than held-out rows show. For that the deviations on the rows left out count more: for K folds K/(K-1)-fold for
-    a choice, and √(1 + K/(K-1))-fold for a blend, as in the interval (`KeptRows.widening`). Both were found by
+    a choice, and √(1 + K/(K-1))-fold for a blend (`mixed`), as in the interval (`Sample.widening`). Both were found by
     simulation (docs/corrected_auc.md).
 
     What is taken differs from draw to draw, and so does its AUC on all rows. The draws vary less than sets of rows do,
     by the odds of being left out; the variance is scaled accordingly.
     """
-    rng, rows = np.random.default_rng(seed), held_out.rows
-    odds = LEFT_OUT / (1.0 - LEFT_OUT)
-    scale = (rows.widening() if held_out.mixed else 1.0 + rows.held_out_per_trained) / odds
-    (everything,) = rule(rows.ones()).T
-    draws = int(np.clip(DRAWN_ROWS // rows.n_units, LEAST_DRAWS, most_draws))
+    rng, odds = np.random.default_rng(seed), LEFT_OUT / (1.0 - LEFT_OUT)
+    scale = (sample.widening() if mixed else 1.0 + sample.held_out_per_trained) / odds
+    everything = rule(np.ones((sample.rows.size, 1))).T
+    draws = int(np.clip(DRAWN_ROWS // sample.n_units, LEAST_DRAWS, most_draws))
     leads: list[np.ndarray] = []  # of what was taken on all rows, on the rows left out
     taken_auc: list[np.ndarray] = []
-    step = max(1, BATCH_VALUES // held_out.auc.size)
+    step = max(1, BATCH_VALUES // (everything.size * len(sample.sizes)))
     for first in range(0, draws, step):
         size = min(step, draws - first)
-        change = np.where(rng.random((rows.n_units, size)) < LEFT_OUT, -1.0, odds)
-        changes = [change[fold.unit] for fold in rows.folds]
-        taken = np.ascontiguousarray(rule([1.0 + part for part in changes]).T)
+        changes = np.where(rng.random((sample.n_units, size)) < LEFT_OUT, -1.0, odds)[sample.unit]
+        taken = np.ascontiguousarray(rule(1.0 + changes).T)
         different, which = _different_lines(np.vstack([everything, taken]))
-        auc, moves = held_out.of(different)
-        deviations = sum(fold @ part for fold, part in zip(moves, changes, strict=True))
+        auc, moves = measure(different)
         mean = auc.mean(axis=1)
-        left_out = mean[:, np.newaxis] - scale / len(rows.folds) * deviations
+        left_out = mean[:, np.newaxis] - scale / len(sample.sizes) * (moves @ changes)
         leads.append(left_out[which[0]] - left_out[which[1:], np.arange(size)])
         taken_auc.append(mean[which[1:]])
     return Optimism(float(np.concatenate(leads).mean()), float(np.concatenate(taken_auc).var()) / odds)
@@ -345,7 +349,6 @@ def _different_lines(lines: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return lines[np.unique(which, return_index=True)[1]], which
 
 
-def standard_error(rows: KeptRows, moves: Sequence[np.ndarray]) -> float:
+def standard_error(sample: Sample, moves: np.ndarray) -> float:
     """DeLong's standard error of the mean AUC of the folds; the rows of a group, or of several folds, vary together."""
-    total = sum(np.bincount(fold.unit, move, rows.n_units) for fold, move in zip(rows.folds, moves, strict=True))
-    return float(np.linalg.norm(total)) / len(rows.folds)
+    return float(np.linalg.norm(np.bincount(sample.unit, moves, sample.n_units))) / len(sample.sizes)
