@@ -80,7 +80,7 @@ def test_dates_and_durations_as_such_add_up_too(library):
     assert learner.finish(TableSchema).completed([read]).to_dict() == schema.to_dict()
     hours = np.array([span.total_seconds() / 3600 for span in spans])
     assert schema.ranges["span"] == pytest.approx((hours.min(), hours.max()))
-    assert dict(zip(schema.numeric, schema.fill, strict=True))["span"] == pytest.approx(hours.mean())
+    assert dict(zip(schema.numeric, schema.fill or (), strict=True))["span"] == pytest.approx(hours.mean())
 
 
 @pytest.mark.parametrize("kind", KINDS)
