@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from types import SimpleNamespace
 from typing import Any, Self
 
 from vrspam._utils.parameters import checks_parameters
@@ -105,8 +104,7 @@ class SparkScores(AUCClassifierBase):
         self.feature_names_ = np.array(blocks.schema.feature_names, dtype=object)
         plain = getattr(self, "features_", None) is None
         if plain and hasattr(self, "moments_") and not blocks.schema.categorical:  # indicators have small deviations
-            named: Any = SimpleNamespace(feature_names_in_=self.feature_names_, n_features_in_=self.n_features_in_)
-            warn_of_raw_columns(named, self.moments_, self.l2_)
+            warn_of_raw_columns(self, self.moments_, self.l2_, self.feature_names_)
         return self
 
     @property

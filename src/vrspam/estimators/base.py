@@ -450,7 +450,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
             )
 
 
-def warn_of_raw_columns(estimator: AUCClassifierBase, moments: ClassMoments, l2: float) -> None:
+def warn_of_raw_columns(estimator: AUCClassifierBase, moments: ClassMoments, l2: float, names: Any = None) -> None:
     """Warn where l2 shrinks the columns very differently because their deviations are; for dense columns."""
     deviations = spread(moments)[1]
     varying = np.flatnonzero(deviations)
@@ -460,5 +460,5 @@ def warn_of_raw_columns(estimator: AUCClassifierBase, moments: ClassMoments, l2:
     smallest = varying[np.argmin(deviations[varying])]
     ratio = float(deviations[largest] / deviations[smallest])
     if ratio > 100.0:
-        names = column_names(estimator)
+        names = column_names(estimator) if names is None else names
         warn(RawColumns(str(names[largest]), str(names[smallest]), ratio))
