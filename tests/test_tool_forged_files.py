@@ -11,8 +11,8 @@ import pytest
 
 from vrspam.cli import main
 from vrspam.features import KernelFeatures, TreeFeatures
+from vrspam.model.file import checksum
 from vrspam.tool import ModelFileError, load_model, save_model
-from vrspam.tool.modelfile import _checksum
 from vrspam.tool.training import train
 
 OLD = Path(__file__).parent / "data" / "version_0_1"
@@ -55,7 +55,7 @@ def forge(whole, path, value):
         del part[last]
     else:
         part[last] = value
-    forged["checksum"] = _checksum(forged["model"])
+    forged["checksum"] = checksum(forged["model"])
     return json.dumps(forged)
 
 

@@ -24,6 +24,7 @@ from vrspam._utils.refusals import named_columns, refuse_huge_columns, refuse_sa
 from vrspam._utils.validation import Rows, error_in_block
 from vrspam._utils.warnings import NotConverged, warn
 from vrspam.features.frames import check_frame, is_frame
+from vrspam.model.scorer import Scorer, scorer_of_estimator
 from vrspam.model_selection.sources import add_block
 from vrspam.moments import ClassMoments
 from vrspam.objective import AUTO_L2_SHARE, WithinProducts, l2_unit, multiply
@@ -369,6 +370,10 @@ class AUCClassifierBase(DocumentationLink, ClassifierMixin, BaseEstimator):
         if names is not None:
             self.feature_names_in_ = names
         return self
+
+    def as_scorer(self) -> Scorer:
+        """What is exported, and sent to clusters, of the fitted estimator."""
+        return scorer_of_estimator(self)
 
     def decision_function(self, X) -> np.ndarray:
         """Scores of the rows of X: higher means more likely `classes_[1]`.

@@ -6,9 +6,8 @@ from typing import Any
 
 import vrspam
 from vrspam._utils.messages import Parameter
-from vrspam.export.from_estimators import scorer_of
-from vrspam.export.scorer import NotExportable, Scorer
 from vrspam.features.readings import HOUR, MONTH, WEEKDAY, YEAR
+from vrspam.model.scorer import NotExportable, Scorer, scorer_of
 
 PART_WORDS = {
     YEAR: "the position in time, 1970 + days since 1970-01-01 / 365.2425",

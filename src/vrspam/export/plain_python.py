@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from vrspam.export.plain import PART_WORDS, additive_scorer, shown, written_by
-from vrspam.export.scorer import DATE, TEXT, Curve, Effect, NotExportable, Scorer
+from vrspam.features.parts import Curve, Effect
+from vrspam.model.scorer import DATE, TEXT, NotExportable, Scorer
 from vrspam.model_selection.calibration import Isotonic, Sigmoid
 
 HEAD = '''

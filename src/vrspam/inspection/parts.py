@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from vrspam.features import AdditiveFeatures, FeatureMap, LinearFeatures, StackedFeatures
-from vrspam.features.landmarks import LandmarkFeatures
-from vrspam.inspection.side_by_side import stacked_encoders
+from vrspam.features import FeatureMap
+from vrspam.features.base import Places
 from vrspam.moments import ClassMoments
 
 INTERACTIONS = "interactions"
@@ -18,9 +17,7 @@ FINER_THAN_THE_CURVE = "finer than the curve"  # what is left where nothing can 
 
 def keeps_columns_apart(features: Any) -> bool:
     """Whether each feature is a function of one column, so that a score is a sum of curves; None: the columns."""
-    if isinstance(features, StackedFeatures):
-        return all(map(keeps_columns_apart, features.maps_)) and stacked_encoders(features) is not None
-    return features is None or isinstance(features, LinearFeatures | AdditiveFeatures)
+    return features is None or (isinstance(features, FeatureMap) and features.keeps_columns_apart)
 
 
 def distinct(names: Iterable[Any]) -> list[str]:
@@ -47,34 +44,14 @@ def rest_name(columns: Sequence[str]) -> str:
     return distinct([*columns, INTERACTIONS if len(columns) > 1 else FINER_THAN_THE_CURVE])[-1]
 
 
-Places = slice | np.ndarray  # of the features of a part of the score
-
-
 def column_groups(features: Any, names: Sequence[str], n_features: int) -> dict[str, Places]:
     """Where the features of each part of the score are: by column where the map keeps columns apart."""
     if features is None:
         return {name: slice(j, j + 1) for j, name in enumerate(distinct(names))}
-    if isinstance(features, LandmarkFeatures):
-        groups: dict[str, Places] = {}
-        if features.additive_ is not None:
-            groups = column_groups(features.additive_, names, n_features)
-        start = max((where.stop for where in groups.values() if isinstance(where, slice)), default=0)
-        return {**groups, distinct([*groups, INTERACTIONS])[-1]: slice(start, n_features)}
-    if isinstance(features, StackedFeatures) and keeps_columns_apart(features):
-        places = [
-            np.concatenate(
-                [
-                    np.arange(one.start, one.stop) + start.start
-                    for one, start in zip(own, features.map_slices_, strict=True)
-                ]
-            )
-            for own in zip(*(part.column_slices_ for part in features.maps_), strict=True)
-        ]
-        return dict(zip(distinct(names), places, strict=True))
-    if keeps_columns_apart(features):
-        return dict(zip(distinct(names), features.column_slices_, strict=True))
     if isinstance(features, FeatureMap):
-        return {INTERACTIONS: slice(0, n_features)}
+        places, together = features.feature_places()
+        groups: dict[str, Places] = dict(zip(distinct(names) if places else (), places, strict=True))
+        return groups if together is None else {**groups, distinct([*groups, INTERACTIONS])[-1]: together}
     try:
         parts = distinct(features.get_feature_names_out())
     except Exception:  # a transformer, or a step of a pipeline, that names nothing

@@ -9,12 +9,9 @@ import numpy as np
 from scipy.stats import t as student
 
 from vrspam.features import frames
-from vrspam.features.encoders import Curves, Encoder, Indicators
-from vrspam.inspection.side_by_side import CurvesSideBySide, IndicatorsSideBySide
+from vrspam.features.encoders import ColumnPoints, Indicators
 
-ColumnEncoder = Encoder | CurvesSideBySide | IndicatorsSideBySide
 CONFIDENCE = 0.95
-LINE_POINTS = 11  # at which a straight line is drawn, as a line and not as two points
 
 
 class Shape(NamedTuple):
@@ -94,27 +91,6 @@ class Shape(NamedTuple):
         return np.where(np.isnan(values), absent, parts)
 
 
-def column_points(encoder: ColumnEncoder) -> tuple[np.ndarray, np.ndarray]:
-    """The points at which a column's curve is drawn and their features; a missing value is the last row."""
-    if isinstance(encoder, CurvesSideBySide):
-        grid = encoder.nodes
-        if encoder.extend and grid.size == 2:
-            grid = np.linspace(grid[0], grid[1], LINE_POINTS)
-        return grid, encoder.design_at(np.append(grid, np.nan) if encoder.missing else grid)
-    if not isinstance(encoder, Curves):
-        grid = np.array(encoder.categories, dtype=object)
-        return grid, encoder.design
-    grid, table = encoder.nodes, encoder.table
-    if encoder.extend and grid.size == 2:
-        share = np.linspace(0.0, 1.0, LINE_POINTS)[:, np.newaxis]
-        grid, table = grid[0] + share[:, 0] * np.ptp(grid), table[0] + share * (table[1] - table[0])
-    if not encoder.missing:
-        return grid, table
-    design = np.zeros((grid.size + 1, encoder.width))
-    design[:-1, :-1], design[-1, -1] = table, 1.0
-    return grid, design
-
-
 @cache
 def _quantile(folds: int) -> float:
     return float(student.ppf(0.5 + CONFIDENCE / 2.0, folds - 1))  # NaN for one
@@ -132,7 +108,7 @@ def jackknife_half_width(each: np.ndarray, left_out: float) -> np.ndarray:
 
 def make_shape(
     name: str,
-    encoder: ColumnEncoder,
+    points: ColumnPoints,
     centre: np.ndarray,
     coefs: np.ndarray,
     left_out: float,
@@ -144,8 +120,8 @@ def make_shape(
     Parameters
     ----------
     name : str
-    encoder : Encoder, or several side by side
-        The column's features.
+    points : ColumnPoints
+        Where it is shown, and its features there.
     centre : ndarray of shape (width,)
         Their means, both classes weighing the same.
     coefs : ndarray of shape (width, 1 + folds)
@@ -155,16 +131,15 @@ def make_shape(
     importance, difference : float
         See `Shape`.
     """
-    grid, design = column_points(encoder)
-    values = (design - centre) @ coefs
+    values = (points.design - centre) @ coefs
     value, half = values[:, 0], jackknife_half_width(values[:, 1:], left_out)
     absent = None
-    if encoder.missing:
+    if points.missing:
         absent = (float(value[-1]), float(value[-1] - half[-1]), float(value[-1] + half[-1]))
         value, half = value[:-1], half[:-1]
     return Shape(
         name,
-        grid,
+        points.grid,
         value,
         value - half,
         value + half,
@@ -172,5 +147,5 @@ def make_shape(
         importance,
         difference=difference,
         unknown=-float(centre @ coefs[:, 0]),
-        extend=isinstance(encoder, Curves | CurvesSideBySide) and encoder.extend,
+        extend=points.extend,
     )

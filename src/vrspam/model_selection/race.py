@@ -21,7 +21,7 @@ from sklearn.base import clone
 from vrspam._utils import array_api
 from vrspam._utils.blas import SMALL
 from vrspam._utils.validation import Rows
-from vrspam.features import FeatureMap, KernelFeatures
+from vrspam.features import FeatureMap
 from vrspam.features.frames import rows_of
 from vrspam.features.mapped import TooManyFeatures
 from vrspam.model_selection.cross_validate import GridSearch
@@ -98,9 +98,7 @@ def race(
 
 def _is_narrower(a: Any, b: Any) -> bool:
     """Whether two kernels differ in their bandwidths alone, and the first one has the smaller one."""
-    if not (isinstance(a, KernelFeatures) and isinstance(b, KernelFeatures)) or a.bandwidth >= b.bandwidth:
-        return False
-    return clone(a).set_params(bandwidth=b.bandwidth).get_params() == b.get_params()
+    return isinstance(a, FeatureMap) and isinstance(b, FeatureMap) and a.is_finer(b)
 
 
 class Heat(NamedTuple):

@@ -14,7 +14,6 @@ from vrspam.data.chunks import BrokenRow
 from vrspam.features import frames
 from vrspam.features.readings import Dates, part_text
 from vrspam.features.tables import part_name
-from vrspam.tool.explanation import explain_rows
 from vrspam.tool.model import Model
 
 
@@ -231,7 +230,7 @@ def _explain_block(model: Model, block: _Block, chosen: np.ndarray, first: int) 
 def parts_by_column(model: Model, X: Any) -> dict[str, np.ndarray]:
     """What each column adds; the indicators of a categorical one are added up."""
     if model.features is not None or not model.schema.categorical:
-        return explain_rows(model, X)
+        return model.parts_of_rows(X)
     parts = model.parts(X)
     widths = [1] * len(model.schema.numeric) + [len(values) for values in model.schema.categorical.values()]
     stops = np.cumsum(widths).tolist()

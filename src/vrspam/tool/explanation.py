@@ -6,9 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from vrspam.inspection import column_groups, keeps_columns_apart
 from vrspam.tool.model import Model
 
 
@@ -104,33 +101,6 @@ def _importances(model: Model) -> dict[str, float]:
     return spread
 
 
-def explain_rows(model: Model, X: Any) -> dict[str, np.ndarray]:
-    """What each column, and interactions, add to the score of each row; the parts add up to `model.score(X)`.
-
-    Parameters
-    ----------
-    model : Model
-        Without a feature map the parts are those of the encoded features.
-    X : what `model.score` takes
-
-    Returns
-    -------
-    dict of str to ndarray
-    """
-    if model.features is None:
-        return dict(zip(model.schema.feature_names, model.parts(X).T, strict=True))
-    if keeps_columns_apart(model.features):  # exact outside the range of training too
-        features = np.asarray(model.features.transform(X), dtype=np.float64) - model.means.mean(axis=0)
-        groups = column_groups(model.features, model.schema.columns, model.coef.size)
-        return {name: features[:, where] @ model.coef[where] for name, where in groups.items()}
-    if model.shapes is None or not model.shapes.whole:
-        raise ValueError("This model has no curves of its whole score: train it again to explain single rows.")
-    found = {shape.name: shape.parts(X, index) for index, shape in enumerate(model.shapes.columns)}
-    if model.shapes.interactions is not None:
-        found[model.shapes.rest_name] = model.score(X) - sum(found.values())
-    return found
-
-
 def find_strongest(model: Model, count: int) -> list[tuple[str, float]]:
     """The features that move the score most: by one standard deviation, or by the spread of what a curve adds."""
     sizes = []
@@ -151,7 +121,7 @@ def describe_model(model: Model) -> str:
         "tree": "interactions of random trees",
         "stacked": f"a blend of {sum(row['chosen'] for row in model.training.get('selection', ()))} models",
     }
-    if kind == "kernel" and getattr(model.features, "additive_", None) is None:
+    if kind == "kernel" and model.features is not None and not model.features.has_effects:
         words["kernel"] = "interactions alone"
     # A file holds the features of a kernel added up; what was fitted is among the facts.
     features = model.training.get("features", model.coef.size)

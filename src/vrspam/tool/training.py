@@ -15,10 +15,10 @@ from vrspam._utils.choices import SELECTION_RULES
 from vrspam._utils.deprecation import renamed_parameter
 from vrspam._utils.messages import Parameter, WordedError, WordedText
 from vrspam._utils.warnings import CategoriesGrouped
-from vrspam.features import FeatureMap, StackedFeatures
-from vrspam.features.landmarks import LandmarkFeatures
+from vrspam.features import FeatureMap
 from vrspam.features.mapped import MAX_FEATURES, kind_of_map
 from vrspam.metrics.partial import check_max_fpr
+from vrspam.model.shapes import shapes_of
 from vrspam.model_selection.calibration import METHODS
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.moments.spread import spread
@@ -26,12 +26,11 @@ from vrspam.objective import LOSSES
 from vrspam.objective.choice import LossName
 from vrspam.objective.penalties import CONCAVE, PenaltyName
 from vrspam.tool import data_checks
-from vrspam.tool.curves import shapes_of
 from vrspam.tool.data_checks import note_of
 from vrspam.tool.fingerprint import Fingerprint
 from vrspam.tool.fitting import FOLDS, Fit, Plan, fit_blocks, fit_linear, fit_maps, fold_auc_ci
 from vrspam.tool.folds import split_off
-from vrspam.tool.model import LinearParts, Model, undo_linear_map
+from vrspam.tool.model import LinearParts, Model, parts_of_map, undo_linear_map
 from vrspam.tool.table import OpenedTable, open_labelled
 
 MAJORITY = 0.6  # share of the rows from which the positive label is asked about
@@ -358,7 +357,7 @@ def _model(opened: OpenedTable, fit: Fit, notes: list[str], fingerprint: Fingerp
             "positives": positives,
             "columns": len(opened.schema.columns),
             "features": int(fitted.coef_.size),
-            "rows_held": 0 if features is None else min(features.n_rows_held_, others + positives),
+            "rows_held": 0 if features is None else min(fitted.features_.n_rows_held_, others + positives),
             "map": kind_of_map(fitted.features_),
             "selection": [_known(zip(candidates, row, strict=True)) for row in zip(*candidates.values(), strict=True)],
             "nonzero": int(np.count_nonzero(fitted.coef_)),
@@ -427,9 +426,5 @@ def _parts(fit: Fit, opened: OpenedTable) -> dict[str, Any]:
     parts = LinearParts(coef, intercept, fitted.moments_.means, np.where(deviations > 0.0, deviations, 1.0))
     if (plain := undo_linear_map(fitted.features_, parts)) is not None:
         return plain._asdict()
-    shapes = shapes_of(fitted, opened.schema.columns)
-    if not isinstance(fitted.features_, LandmarkFeatures | StackedFeatures):
-        return {**parts._asdict(), "features": fitted.features_, "shapes": shapes}
-    features, coef, means = fitted.features_.collapsed(parts.coef, parts.means)
-    parts = LinearParts(coef, intercept, means, np.ones(coef.size))
-    return {**parts._asdict(), "features": features, "shapes": shapes}
+    found = parts_of_map(fitted.features_, parts.coef, parts.means)
+    return {**found, "intercept": intercept, "shapes": shapes_of(fitted, opened.schema.columns)}

@@ -2,57 +2,56 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from onnx import TensorProto
 
 from vrspam.export.onnx_graphs.ensembles import find_places
 from vrspam.export.onnx_graphs.operators import Rows, kernel_matrix, one_hot
-from vrspam.export.scorer import Curve, NotExportable
-from vrspam.features import FeatureMap, KernelFeatures, StackedFeatures, TreeFeatures
-from vrspam.features.encoders import Curves, Indicators
+from vrspam.features import FeatureMap
+from vrspam.features.encoders import Curves, Encoder, Indicators
+from vrspam.features.parts import Block, ColumnBlock, Curve, KernelPart
+from vrspam.model.scorer import NotExportable
 
 
-def known_categories(features: Any, column: int) -> set[str]:
+def known_categories(features: FeatureMap, column: int) -> set[str]:
     """The categories of a column."""
-    maps = features.maps_ if isinstance(features, StackedFeatures) else [features]
     found: set[str] = set()
-    for part in maps:
+    for part in features.members:
         encoder = part.encoders_[column]
         found |= set(encoder.categories) if isinstance(encoder, Indicators) else set()
     return found
 
 
-def map_matrix(rows: Rows, features: Any) -> str:
+def map_matrix(rows: Rows, features: FeatureMap) -> str:
     """The features of rows under a fitted map, in double: shape (rows, n_features_out_)."""
-    if isinstance(features, StackedFeatures):
-        return rows.graph.side_by_side([map_matrix(rows, part) for part in features.maps_])
-    if isinstance(features, TreeFeatures):
-        raise NotExportable(
-            "TreeFeatures in a pipeline would need a table of all leaves for each feature: use AUCClassifierCV with "
-            "features='trees', and vrspam.export.to_onnx."
-        )
-    if isinstance(features, KernelFeatures):
-        graph, z = rows.graph, features.landmarks_
-        kernel = kernel_matrix(rows, features.encoders_, z, features.gamma_, TensorProto.DOUBLE)
-        found = graph.add("MatMul", kernel, graph.constant(features.whitening_))
-        if features.additive_ is None:
-            return found
-        scale = graph.constant([features.additive_scale_])
-        return graph.side_by_side([graph.add("Mul", map_matrix(rows, features.additive_), scale), found])
-    return _encoded(rows, features)
+    return rows.graph.side_by_side([_block_matrix(rows, block, type(features).__name__) for block in features.blocks()])
 
 
-def _encoded(rows: Rows, features: FeatureMap) -> str:
+def _block_matrix(rows: Rows, block: Block, name: str) -> str:
+    graph = rows.graph
+    if isinstance(block, ColumnBlock):
+        found = _encoded(rows, block.encoders)
+        return found if block.scale == 1.0 else graph.add("Mul", found, graph.constant([block.scale]))
+    if isinstance(block, KernelPart):
+        kernel = kernel_matrix(rows, block.encoders, block.landmarks, block.gamma, TensorProto.DOUBLE)
+        return graph.add("MatMul", kernel, graph.constant(block.coef))
+    raise NotExportable(
+        f"{name} in a pipeline would need a table of all leaves for each feature: use AUCClassifierCV with "
+        "features='trees', and vrspam.export.to_onnx."
+    )
+
+
+def _encoded(rows: Rows, encoders: Sequence[Encoder]) -> str:
     """The features of each column, side by side."""
     graph, blocks = rows.graph, []
-    numeric = {j: one for j, one in enumerate(features.encoders_) if isinstance(one, Curves)}
+    numeric = {j: one for j, one in enumerate(encoders) if isinstance(one, Curves)}
     X, places = "", ""
     if numeric:
         X = rows.numbers(list(numeric))
         places = find_places(graph, X, [one.nodes for one in numeric.values()], [0] * len(numeric), below=False)
-    for column, encoder in enumerate(features.encoders_):
+    for column, encoder in enumerate(encoders):
         if not isinstance(encoder, Curves):
             blocks.append(one_hot(rows, column, encoder))
             continue

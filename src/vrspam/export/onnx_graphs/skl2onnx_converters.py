@@ -10,13 +10,12 @@ from onnx import TensorProto, helper, numpy_helper
 
 import vrspam
 from vrspam._utils.messages import require
-from vrspam.export.from_estimators import numeric_columns, scorer_of
 from vrspam.export.onnx_graphs.graph import ML_OPSET, OPSET, Graph
 from vrspam.export.onnx_graphs.map_features import known_categories, map_matrix
 from vrspam.export.onnx_graphs.model import MATRIX, OUTPUTS, graph_of, label_type
 from vrspam.export.onnx_graphs.operators import Rows, missing_text
-from vrspam.export.scorer import NUMBER, NotExportable, Scorer
-from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures, StackedFeatures, TreeFeatures
+from vrspam.features import MAPS
+from vrspam.model.scorer import NUMBER, NotExportable, Scorer, scorer_of
 
 ESTIMATORS = (
     "AUCClassifier",
@@ -26,7 +25,6 @@ ESTIMATORS = (
     "SPAMClassifier",
     "VRSPAMClassifier",
 )
-MAPS = (LinearFeatures, AdditiveFeatures, KernelFeatures, TreeFeatures, StackedFeatures)
 OUTPUT = "features"
 
 
@@ -66,7 +64,7 @@ def register_skl2onnx() -> None:
             parser=_declare_outputs,
             overwrite=True,
         )
-    for kind in MAPS:
+    for kind in MAPS.values():
         update_registered_converter(kind, f"Vrspam{kind.__name__}", _calculate_width, _convert_map, overwrite=True)
 
 
@@ -132,7 +130,7 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
 def _convert_map(scope: Any, operator: Any, container: Any) -> None:
     """The features of a map that is a step of a pipeline; text comes as columns of their own."""
     features, double = operator.raw_operator, _is_double(operator.inputs)
-    numeric = numeric_columns(features)
+    numeric = features.numeric_columns
     graph = Graph([OUTPUT])
     columns = [one.full_name for one in operator.inputs]
     if all(numeric):
