@@ -156,17 +156,25 @@ def test_public_names_can_be_imported():
 
 
 def frame_of(X):
-    """Numbers, numbers in text, dates, categories, missing values."""
+    """Numbers, numbers in text, dates, times, categories, missing values."""
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
     frame.loc[::7, "x0"] = np.nan
     frame["town"] = pd.Categorical(np.where(X[:, 0] > 0, "here", "there"))
     frame["price"] = [f"${value:.2f}" for value in rng.uniform(1, 9, len(X))]
     frame["day"] = pd.date_range("2020-01-01", periods=len(X)).strftime("%Y-%m-%d")
+    frame["clock"] = [f"{hour:02d}:{minute:02d}" for hour, minute in rng.integers(0, (24, 60), (len(X), 2))]
     return frame
 
 
-FITS = [*ESTIMATORS, AUCClassifierCV(cv=HashFolds(3)), AUCClassifierCV(features="auto", cv=3)]
+STACK = features.StackedFeatures([features.LinearFeatures(), features.TreeFeatures(n_trees=20)])
+MAPS = [STACK if name == "StackedFeatures" else kind() for name, kind in features.MAPS.items()]
+FITS = [
+    *ESTIMATORS,
+    AUCClassifierCV(cv=HashFolds(3)),
+    AUCClassifierCV(features="auto", cv=3),
+    *(AUCClassifierCV([0.1], features=one, cv=2, random_state=0) for one in MAPS),
+]
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -174,7 +182,7 @@ FITS = [*ESTIMATORS, AUCClassifierCV(cv=HashFolds(3)), AUCClassifierCV(features=
 def test_skops_loads_every_estimator_with_the_documented_types(estimator):
     io = pytest.importorskip("skops.io")
     X, y = make_data(120, 4, seed=1)
-    data = frame_of(X) if getattr(estimator, "features", "linear") == "auto" else X
+    data = frame_of(X) if getattr(estimator, "features", "linear") != "linear" else X
     model = clone(estimator).fit(data, y)
     stored = io.dumps(model)
     assert set(io.get_untrusted_types(data=stored)) <= set(SKOPS_TYPES)

@@ -11,44 +11,36 @@
 True
 """
 
+from typing import get_args
+
+import vrspam
+from vrspam.estimators._online import _Stream
+from vrspam.features import MAPS
+from vrspam.features.encoders import Encoder
+from vrspam.features.readings import Reading
+from vrspam.features.tables import FrameReading
+from vrspam.features.unseen import SeenColumn
+from vrspam.inspection import Axis, Interactions, PairEffect, ScoreReading, Shape
+from vrspam.kernels import ClassSums, RunningCovariances
+from vrspam.model_selection import HashFolds, Isotonic, Sigmoid
+from vrspam.model_selection.held_out import HeldOut
+from vrspam.moments._rounding import Errors
+from vrspam.moments._statistics import ClassStatistics
+from vrspam.solvers.opauc import OPAUC
+from vrspam.solvers.solam import SOLAM
+from vrspam.solvers.spam import SPAM
+
 __all__ = ["SKOPS_TYPES"]
 
-SKOPS_TYPES = [
-    "builtins.frozenset",  # the categories of a column
-    "vrspam.estimators._online._Stream",
-    "vrspam.estimators.cv.AUCClassifierCV",
-    "vrspam.estimators.exact.AUCClassifier",
-    "vrspam.estimators.one_vs_rest.OneVsRestAUC",
-    "vrspam.estimators.opauc.OPAUCClassifier",
-    "vrspam.estimators.solam.SOLAMClassifier",
-    "vrspam.estimators.spam.SPAMClassifier",
-    "vrspam.estimators.vrspam.VRSPAMClassifier",
-    "vrspam.features.additive.AdditiveFeatures",
-    "vrspam.features.additive.LinearFeatures",
-    "vrspam.features.encoders.Curves",
-    "vrspam.features.encoders.Indicators",
-    "vrspam.features.kernel.KernelFeatures",
-    "vrspam.features.readings.Dates",
-    "vrspam.features.readings.Numbers",
-    "vrspam.features.stacked.StackedFeatures",
-    "vrspam.features.tables.FrameReading",
-    "vrspam.features.trees.TreeFeatures",
-    "vrspam.features.unseen.Range",
-    "vrspam.inspection.interactions.Axis",
-    "vrspam.inspection.interactions.Interactions",
-    "vrspam.inspection.interactions.PairEffect",
-    "vrspam.inspection.reading.ScoreReading",
-    "vrspam.inspection.shapes.Shape",
-    "vrspam.kernels.ClassSums",
-    "vrspam.kernels.RunningCovariances",
-    "vrspam.model_selection.calibration.Isotonic",
-    "vrspam.model_selection.calibration.Sigmoid",
-    "vrspam.model_selection.folds.HashFolds",
-    "vrspam.model_selection.held_out.HeldOut",
-    "vrspam.moments._rounding.Errors",
-    "vrspam.moments._statistics.ClassStatistics",
-    "vrspam.moments.class_moments.ClassMoments",
-    "vrspam.solvers.opauc.OPAUC",
-    "vrspam.solvers.solam.SOLAM",
-    "vrspam.solvers.spam.SPAM",
+_PUBLIC = [getattr(vrspam, name) for name in vrspam.__all__]
+_TYPES: list[type] = [
+    *(kind for kind in _PUBLIC if isinstance(kind, type)),
+    *MAPS.values(),
+    *(*get_args(Encoder), *get_args(Reading), *get_args(SeenColumn), FrameReading),  # columns
+    *(Axis, Interactions, PairEffect, ScoreReading, Shape),  # readings of a score
+    *(HashFolds, HeldOut, Isotonic, Sigmoid),
+    *(ClassStatistics, Errors),  # moments
+    *(OPAUC, SOLAM, SPAM, _Stream, ClassSums, RunningCovariances),  # methods that go on with new rows
 ]
+
+SKOPS_TYPES = sorted({f"{kind.__module__}.{kind.__qualname__}" for kind in _TYPES})

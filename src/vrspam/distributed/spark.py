@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, Self
 
@@ -27,36 +27,21 @@ from vrspam.distributed._cluster import ClusterClassifier, ClusterClassifierCV
 from vrspam.estimators import base
 from vrspam.estimators.base import AUCClassifierBase, refuse_without_rows
 from vrspam.estimators.exact import warn_of_raw_columns
-from vrspam.features import FeatureMap
 from vrspam.features.frames import is_frame
 from vrspam.moments import ClassMoments
 from vrspam.moments.spread import spread
 
 
-@dataclass(frozen=True)
-class FrameScorer:
-    """Scores of frames in memory: what is sent to the workers of Spark."""
-
-    schema: Schema
-    coef: np.ndarray
-    intercept: float
-    features: FeatureMap | None = None
-
-    def __call__(self, frame: Any) -> np.ndarray:
-        X = self.encode(frame)
-        scores = X @ self.coef if self.features is None else self.features.products(X, self.coef)
-        return scores + self.intercept
-
-    def encode(self, frame: Any) -> np.ndarray:
-        """The columns of the schema as numbers, of a frame of any library."""
-        table = nw.from_native(frame, eager_only=True).to_arrow()
-        missing = [name for name in self.schema.columns if name not in table.column_names]
-        if missing:
-            raise ValueError(f"The frame has no column {missing[0]!r}, which the model was fitted with.")
-        types = dict.fromkeys(self.schema.numeric, pa.float64()) | dict.fromkeys(self.schema.categorical, pa.string())
-        columns = [table.column(name).cast(kind).combine_chunks() for name, kind in types.items()]
-        batch = pa.RecordBatch.from_arrays(columns, names=list(types))
-        return encode_rows(pa.Table.from_batches([batch]), self.schema, sparse=False)
+def encode_frame(frame: Any, schema: Schema) -> np.ndarray:
+    """The columns of a schema as numbers, of a frame in memory of any library."""
+    table = nw.from_native(frame, eager_only=True).to_arrow()
+    missing = [name for name in schema.columns if name not in table.column_names]
+    if missing:
+        raise ValueError(f"The frame has no column {missing[0]!r}, which the model was fitted with.")
+    types = dict.fromkeys(schema.numeric, pa.float64()) | dict.fromkeys(schema.categorical, pa.string())
+    columns = [table.column(name).cast(kind).combine_chunks() for name, kind in types.items()]
+    batch = pa.RecordBatch.from_arrays(columns, names=list(types))
+    return encode_rows(pa.Table.from_batches([batch]), schema, sparse=False)
 
 
 class SparkScores(AUCClassifierBase):
@@ -99,12 +84,6 @@ class SparkScores(AUCClassifierBase):
             warn_of_raw_columns(named, self.moments_, self.l2_)
         return self
 
-    @property
-    def _scorer(self) -> FrameScorer:
-        check_is_fitted(self, "coef_")
-        features = getattr(self, "features_", None)
-        return FrameScorer(self.schema_, self.coef_[0], float(self.intercept_[0]), features)
-
     def udf(self) -> Callable[..., Column]:
         """The scores as a pandas UDF of one struct of columns.
 
@@ -113,11 +92,11 @@ class SparkScores(AUCClassifierBase):
         callable
             ``frame.withColumn("score", model.udf()(F.struct(*model.schema_.columns)))``
         """
-        scorer = self._scorer
+        scorer, schema = self.as_scorer(), self.schema_
 
         @pandas_udf("double")
         def scores(columns: pd.DataFrame) -> pd.Series:
-            return pd.Series(scorer(columns))
+            return pd.Series(scorer.score(encode_frame(columns, schema)))
 
         return scores
 
@@ -142,16 +121,16 @@ class SparkScores(AUCClassifierBase):
         -------
         Spark data frame
         """
-        scorer = self._scorer
+        check_is_fitted(self, "coef_")
         check_frame(X)
-        for name in scorer.schema.columns:
+        for name in self.schema_.columns:
             if name not in X.columns:
                 raise ValueError(f"The frame has no column {name!r}, which the model was fitted with.")
         calibration = getattr(self, "calibration_", None)
         for new in (score, prediction, None if calibration is None else probability):
             if new is not None and new in X.columns:
                 raise ValueError(f"The frame has a column {new!r} already: give the new one another name.")
-        out = X.withColumn(score, self.udf()(F.struct(*typed_columns(scorer.schema))))
+        out = X.withColumn(score, self.udf()(F.struct(*typed_columns(self.schema_))))
         is_positive = F.col(quoted(score)) > 0.0
         if calibration is not None:
             baseline = self.baseline_
@@ -185,7 +164,7 @@ class SparkScores(AUCClassifierBase):
                 "decision_function takes rows in memory: use transform, which adds scores to a Spark frame."
             )
         check_is_fitted(self, "coef_")
-        return super().decision_function(self._scorer.encode(X) if is_frame(X) else X)
+        return super().decision_function(encode_frame(X, self.schema_) if is_frame(X) else X)
 
     def score(self, X, y, sample_weight=None) -> float:
         """The area under the ROC curve; scores and labels of a Spark data frame are sent to the driver.
@@ -204,7 +183,7 @@ class SparkScores(AUCClassifierBase):
         if not isinstance(X, DataFrame):
             return super().score(X, y, sample_weight)
         named = {"label": y} | ({} if sample_weight is None else {"weight": sample_weight})
-        scores = self.udf()(F.struct(*typed_columns(self._scorer.schema))).alias("score")
+        scores = self.udf()(F.struct(*typed_columns(self.schema_))).alias("score")
         found = X.select(scores, *(F.col(quoted(name)).alias(alias) for alias, name in named.items())).toArrow()
         labels = np.array(found.column("label").to_pylist())
         self._refuse_unknown_labels(labels)

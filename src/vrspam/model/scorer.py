@@ -22,6 +22,7 @@ from vrspam.features.tables import part_name
 from vrspam.features.times import Times
 from vrspam.model_selection.calibration import Calibration
 from vrspam.moments.spread import spread
+from vrspam.objective import multiply
 
 NUMBER, TEXT, DATE = "number", "text", "date"
 
@@ -144,8 +145,7 @@ class Scorer:
 
     def score(self, X: Any) -> np.ndarray:
         """Scores of rows that were read and checked: arrays, sparse rows or frames of `columns`."""
-        found = self.parts.scores(X)[:, 0] if self.coef is None else np.asarray(X @ self.coef)
-        return found + self.constant
+        return (self.parts.scores(X)[:, 0] if self.coef is None else multiply(X, self.coef)) + self.constant
 
     def label(self, scores: np.ndarray) -> np.ndarray:
         """The label of each score."""
