@@ -14,7 +14,7 @@ from vrspam import AUCClassifierCV, ClassMoments
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures, StackedFeatures, TreeFeatures, base
 from vrspam.features.frames import HeldColumns
 from vrspam.features.mapped import MappedArray
-from vrspam.inspection.together import MANY_FUNCTIONS, whitening
+from vrspam.inspection.collinearity import MANY_FUNCTIONS, whitening
 from vrspam.objective import Objective, SquaredPairLoss
 from vrspam.objective.penalties import ElasticNet
 from vrspam.solvers.exclusive import exclusive_coefs, pays

@@ -71,9 +71,11 @@ def test_a_file_of_a_small_table_is_small_quick_and_exact(tmp_path):
 @settings(max_examples=80, deadline=None)
 @given(
     DTYPES.flatmap(
-        lambda dtype: arrays(dtype, array_shapes(min_dims=1, max_dims=3, max_side=40), elements={"allow_nan": False})
-        if dtype is np.float64
-        else arrays(dtype, array_shapes(min_dims=1, max_dims=3, max_side=40))
+        lambda dtype: (
+            arrays(dtype, array_shapes(min_dims=1, max_dims=3, max_side=40), elements={"allow_nan": False})
+            if dtype is np.float64
+            else arrays(dtype, array_shapes(min_dims=1, max_dims=3, max_side=40))
+        )
     )
 )
 def test_arrays_come_back_to_the_bit(array):

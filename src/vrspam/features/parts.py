@@ -127,7 +127,7 @@ class Curve(Stored):
             left = (values[1] - values[0]) / (encoder.nodes[1] - encoder.nodes[0])
             right = (values[-1] - values[-2]) / (encoder.nodes[-1] - encoder.nodes[-2])
         new = cls(encoder.nodes, values, left, right, coef[q] if encoder.missing and len(coef) > q else 0.0)
-        new.__dict__["_at_nodes"] = encoder
+        new.__dict__.update(_at_nodes=encoder, _goes_on=encoder.extend and encoder.nodes.size > 1, _bends_outside=False)
         return new
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
@@ -163,6 +163,8 @@ class Curve(Stored):
         if self.nodes is other.nodes or np.array_equal(self.nodes, other.nodes):
             new = Curve(self.nodes, self.values + other.values, *ends)
             new.__dict__["_at_nodes"] = self._at_nodes
+            if self._goes_on == other._goes_on and not (self._bends_outside or other._bends_outside):
+                new.__dict__.update(_goes_on=self._goes_on, _bends_outside=False)
             return new
         nodes = np.union1d(self.nodes, other.nodes)
         return Curve(nodes, self._at(nodes) + other._at(nodes), *ends)
@@ -207,9 +209,9 @@ class Curve(Stored):
     def add_to(self, out: np.ndarray, X: Any, index: int) -> None:
         """Add the function of column `index` of X to `out` (rows × scores)."""
         x = frames.numbers(X, index)
-        part = np.empty_like(out)
+        part = np.empty(out.shape, out.dtype)
         self._write(x, part)
-        if np.any(self.missing != 0.0) or self._bends_outside:
+        if self._bends_outside or not (type(self.missing) is float and self.missing == 0.0):
             part[np.isnan(x)] = self.missing
         out += part
 

@@ -20,6 +20,7 @@ from vrspam.features import AdditiveFeatures, FeatureMap, frames
 from vrspam.features.encoders import ColumnPoints, Curves, Encoder, column_points
 from vrspam.features.mapped import MAX_FEATURES, MappedArray
 from vrspam.features.seen import SharedColumns
+from vrspam.inspection.collinearity import closeness, columns_together, functions_of
 from vrspam.inspection.interactions import (
     MOST_SCREENED,
     Interactions,
@@ -28,11 +29,17 @@ from vrspam.inspection.interactions import (
     shuffle_effects,
     strongest_pairs,
 )
-from vrspam.inspection.parts import column_groups, distinct, importances, keeps_columns_apart, rest_name
 from vrspam.inspection.projection import Projection, with_line
 from vrspam.inspection.rows import MOST_ROWS, ReadRows, bin_column, draw_rows, mean_at_numbers
-from vrspam.inspection.shapes import Shape, make_shape
-from vrspam.inspection.together import closeness, columns_together, functions_of
+from vrspam.inspection.shapes import (
+    Shape,
+    column_groups,
+    distinct,
+    importances,
+    keeps_columns_apart,
+    make_shape,
+    rest_name,
+)
 from vrspam.moments import ClassMoments
 
 MOST_COLUMNS = 1_000  # of columns as they are

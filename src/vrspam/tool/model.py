@@ -21,7 +21,7 @@ from vrspam.features import FeatureMap
 from vrspam.features.encoders import Curves
 from vrspam.features.frames import check_frame, columns_of, is_frame
 from vrspam.features.parts import Parts
-from vrspam.inspection.parts import INTERACTIONS, distinct
+from vrspam.inspection import INTERACTIONS, distinct
 from vrspam.model.shapes import Shapes
 from vrspam.model_selection.calibration import Calibration
 from vrspam.moments import ClassMoments
