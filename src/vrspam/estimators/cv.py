@@ -35,7 +35,7 @@ from vrspam.features.seen import SharedColumns
 from vrspam.features.tables import FrameReading
 from vrspam.inspection import (
     MOST_COLUMNS,
-    FittedScorer,
+    FitWithFolds,
     ScoreReading,
     read_later,
     read_score,
@@ -462,7 +462,7 @@ class AUCClassifierCV(ExplainedScores):
         models = fit.fold_models
         assert models is not None
         left_out = 1.0 / folds.n_folds
-        scorer = FittedScorer(None, fit.solution.w, models.coefs, left_out, [], fit.moments)
+        scorer = FitWithFolds(None, fit.solution.w, models.coefs, left_out, [], fit.moments)
         reading = read_later(scorer, rows.X, folds.positive, rows.weights, self._read_names(None), seed)
         corrected = found.corrected(keep, rule, seed, stable=folds.stable_share(keep, models.coefs))
         held_out = folds.held_out_scores(*models)
@@ -623,7 +623,7 @@ class AUCClassifierCV(ExplainedScores):
         for part in train_parts:
             left_out_rows.append(np.ones(n, dtype=bool))
             left_out_rows[-1][part] = False
-        scorer = FittedScorer(
+        scorer = FitWithFolds(
             fit.features,
             fit.solution.w,
             np.empty((0, 0)) if fit.fold_models is None else fit.fold_models.coefs,

@@ -3,7 +3,7 @@
 # ruff: noqa: F401 (names that are not in `__all__` are for the other rooms of this package)
 
 from vrspam.inspection.interactions import Axis, Interactions, PairEffect
-from vrspam.inspection.reading import MOST_COLUMNS, FittedScorer, ScoreReading, read_later, read_score
+from vrspam.inspection.reading import MOST_COLUMNS, FitWithFolds, ScoreReading, read_later, read_score
 from vrspam.inspection.shapes import (
     INTERACTIONS,
     Places,

@@ -86,8 +86,8 @@ class ScoreReading:
 
 
 @dataclass(frozen=True)
-class FittedScorer:
-    """A linear scorer of features, with its fits on the folds.
+class FitWithFolds:
+    """What is read: coefficients of features, of the fit on all rows and of those on the folds.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ class FittedScorer:
 
 
 def read_score(
-    scorer: FittedScorer,
+    scorer: FitWithFolds,
     X: Any,
     positive: np.ndarray,
     weights: np.ndarray | None,
@@ -161,7 +161,7 @@ def read_score(
 
 
 def read_later(
-    scorer: FittedScorer, X: Any, positive: Any, weights: Any, names: Sequence[Any], seed: int | None
+    scorer: FitWithFolds, X: Any, positive: Any, weights: Any, names: Sequence[Any], seed: int | None
 ) -> Callable[[], ScoreReading | str]:
     """What gives the reading of the columns as they are: rows on a device are looked at now, and curves drawn later.
 
@@ -174,7 +174,7 @@ def read_later(
     return partial(_read_lines, scorer, ends, rows, columns)
 
 
-def _read_lines(scorer: FittedScorer, ends: np.ndarray, rows: ReadRows, columns: list[str]) -> ScoreReading:
+def _read_lines(scorer: FitWithFolds, ends: np.ndarray, rows: ReadRows, columns: list[str]) -> ScoreReading:
     return _read_sum(scorer, [column_points([encoder]) for encoder in _line_encoders(ends)], rows, columns)
 
 
@@ -197,7 +197,7 @@ def _has_straight_lines(features: Any) -> bool:
     return encoders is None or any(isinstance(encoder, Curves) and encoder.extend for encoder in encoders)
 
 
-def _read_sum(scorer: FittedScorer, points: Sequence[ColumnPoints], rows: ReadRows, names: list[str]) -> ScoreReading:
+def _read_sum(scorer: FitWithFolds, points: Sequence[ColumnPoints], rows: ReadRows, names: list[str]) -> ScoreReading:
     """The curves of a score that is a sum of them."""
     moments = scorer.moments
     assert moments is not None
@@ -238,7 +238,7 @@ def _read_sum(scorer: FittedScorer, points: Sequence[ColumnPoints], rows: ReadRo
     return ScoreReading(tuple(shapes), None, sizes)
 
 
-def _centred_features(scorer: FittedScorer, rows: ReadRows) -> np.ndarray:
+def _centred_features(scorer: FitWithFolds, rows: ReadRows) -> np.ndarray:
     """The features of the rows, minus their mean with both classes weighing the same."""
     features = np.asarray(scorer.features.features_of(rows.X), dtype=np.float64)
     return features - rows.weights @ features
@@ -266,7 +266,7 @@ def _line_encoders(ends: np.ndarray) -> list[Encoder]:
 
 
 def _read_projection(
-    scorer: FittedScorer, rows: ReadRows, names: list[str], basis: AdditiveFeatures, seed: int | None
+    scorer: FitWithFolds, rows: ReadRows, names: list[str], basis: AdditiveFeatures, seed: int | None
 ) -> ScoreReading:
     """The best additive reading of any score, and what it leaves."""
     coefs = np.vstack([scorer.coef, scorer.fold_coefs]).T
@@ -301,7 +301,7 @@ def _read_projection(
 
 
 def _without_left_out(
-    projection: Projection, scorer: FittedScorer, scores: np.ndarray, white: np.ndarray
+    projection: Projection, scorer: FitWithFolds, scores: np.ndarray, white: np.ndarray
 ) -> np.ndarray:
     """The projection of the score of each fold over the rows that it does not leave out.
 
@@ -320,7 +320,7 @@ def _without_left_out(
 
 
 def _with_interactions(
-    scorer: FittedScorer,
+    scorer: FitWithFolds,
     rows: ReadRows,
     shapes: list[Shape],
     scores: np.ndarray,
