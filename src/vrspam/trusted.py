@@ -14,7 +14,6 @@ True
 from typing import get_args
 
 import vrspam
-from vrspam.estimators._online import _Stream
 from vrspam.features import MAPS
 from vrspam.features.encoders import Encoder
 from vrspam.features.readings import Reading
@@ -24,8 +23,6 @@ from vrspam.inspection import Axis, Interactions, PairEffect, ScoreReading, Shap
 from vrspam.kernels import ClassSums, RunningCovariances
 from vrspam.model_selection import HashFolds, Isotonic, Sigmoid
 from vrspam.model_selection.held_out import HeldOut
-from vrspam.moments._rounding import Errors
-from vrspam.moments._statistics import ClassStatistics
 from vrspam.solvers.opauc import OPAUC
 from vrspam.solvers.solam import SOLAM
 from vrspam.solvers.spam import SPAM
@@ -39,8 +36,12 @@ _TYPES: list[type] = [
     *(*get_args(Encoder), *get_args(Reading), *get_args(SeenColumn), FrameReading),  # columns
     *(Axis, Interactions, PairEffect, ScoreReading, Shape),  # readings of a score
     *(HashFolds, HeldOut, Isotonic, Sigmoid),
-    *(ClassStatistics, Errors),  # moments
-    *(OPAUC, SOLAM, SPAM, _Stream, ClassSums, RunningCovariances),  # methods that go on with new rows
+    *(OPAUC, SOLAM, SPAM, ClassSums, RunningCovariances),  # methods that go on with new rows
+]
+_PRIVATE = [
+    "vrspam.estimators._online._Stream",
+    "vrspam.moments._rounding.Errors",
+    "vrspam.moments._statistics.ClassStatistics",
 ]
 
-SKOPS_TYPES = sorted({f"{kind.__module__}.{kind.__qualname__}" for kind in _TYPES})
+SKOPS_TYPES = sorted({f"{kind.__module__}.{kind.__qualname__}" for kind in _TYPES} | set(_PRIVATE))

@@ -44,7 +44,8 @@ class TreeFeatures(LandmarkFeatures):
         Rows drawn as landmarks (all, if there are fewer). "auto" is 500 up to 20,000 rows, and grows with the root of
         their number up to 1,000: detail that many rows can tell, for more time.
     landmarks : {"rows", "columns"}, default="rows"
-        "rows": landmarks are rows of the training table, of which the fitted map and its model file hold the leaves.
+        "rows": landmarks are rows of the training table, which the fitted map and its model file then hold (as places
+        among the quantiles).
         "columns": each column of a landmark is drawn on its own, independently, so that no row is held.
     max_categories : int, default=1000
         Of a column of more categories the most frequent are kept and the others count as one category.
