@@ -10,8 +10,8 @@ from pathlib import Path
 
 from benchmarks.bench_tool import write_table
 from benchmarks.common import Table
-from vrspam.tool.fitting import Plan
-from vrspam.tool.pages import report_page
+from vrspam.report.sections import report_page
+from vrspam.tool.plan import TrainPlan
 from vrspam.tool.report import make_report
 
 ROWS, COLUMNS = 200_000, 20
@@ -53,7 +53,7 @@ def main() -> None:
         folder = Path(name)
         many, wide = folder / "many_rows.html", folder / "many_columns.html"
         write_table(folder / "many_rows.csv", ROWS)
-        report = make_report(folder / "many_rows.csv", "sick", "yes", plan=Plan(features="additive"), by=["town"])
+        report = make_report(folder / "many_rows.csv", "sick", "yes", plan=TrainPlan(features="additive"), by=["town"])
         report_page(report, data_name="many_rows.csv").write(many)
         write_table(folder / "many_columns.csv", 5_000, numbers=COLUMNS - 1)
         report = make_report(folder / "many_columns.csv", "sick", "yes", by=["town"])  # every map, so interactions too

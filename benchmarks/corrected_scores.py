@@ -25,9 +25,9 @@ from scipy.special import expit, logit
 from vrspam import AUCClassifierCV
 from vrspam.features.mapped import MappedArray
 from vrspam.metrics import logit_interval, newcombe_interval, roc_auc_columns
-from vrspam.model_selection.corrected import Corrected, Grid, correct, influences, standard_error
-from vrspam.model_selection.kept_scores import KeptRows, rows_to_keep
-from vrspam.model_selection.map_choice import MapChoice
+from vrspam.model_selection.candidates import Comparison
+from vrspam.model_selection.correction import Corrected, Grid, correct, influences, standard_error
+from vrspam.model_selection.held_out import Sample, draw_sample
 from vrspam.model_selection.selection import SelectionRule
 
 FRESH = 20_000
@@ -100,33 +100,34 @@ def fit_one(name: str, number: int, path: Path) -> None:
     X, y = setting.draw(np.random.default_rng([number, sum(map(ord, name))]))
     seen: list[Any] = []
 
-    def listen(found: MapChoice, rows: KeptRows, rule: str, seed: int, held_out: Any, stable: float) -> Corrected:
+    def listen(found: Comparison, rows: Sample, rule: str, seed: int, held_out: Any, stable: float) -> Corrected:
         seen.extend((found, rows, stable))
         return Corrected(0.5, 0.0, 1.0)
 
-    with warnings.catch_warnings(), patch.object(MapChoice, "corrected", listen):
+    with warnings.catch_warnings(), patch.object(Comparison, "corrected", listen):
         warnings.simplefilter("ignore")
         model = AUCClassifierCV(features=setting.features, cv=setting.folds, random_state=number).fit(X, y)
     found, rows, stable = seen
     truth: dict[str, Any] = dict.fromkeys(("fold_truth", "truth", "ref", "best_truth"), 0.5)
     if setting.kind != "noise":
         truth = true_aucs(found, setting, number)
-    kept: dict[str, Any] = {f"y{k}": fold.positive for k, fold in enumerate(rows.folds)}
-    for k in range(len(rows.folds)):
-        kept[f"s{k}"] = np.concatenate([each.scores.kept[k] for each in found.candidates]).astype(np.float32)
+    kept: dict[str, Any] = {}
+    scores = np.concatenate([each.scores.kept for each in found.candidates], axis=1).astype(np.float32)
+    for k, where in enumerate(rows.parts):
+        kept |= {f"y{k}": rows.positive[where], f"s{k}": scores[where].T}
     part = path.with_suffix(".part.npz")
-    np.savez(part, best=model.best_score_, stable=stable, K=len(rows.folds), **truth, **kept)
+    np.savez(part, best=model.best_score_, stable=stable, K=len(rows.sizes), **truth, **kept)
     part.rename(path)
 
 
-def true_aucs(found: MapChoice, setting: Setting, number: int) -> dict[str, float]:
+def true_aucs(found: Comparison, setting: Setting, number: int) -> dict[str, float]:
     """AUCs on fresh rows: of the fold models and of the model, of the best map's fold models, and of the reference."""
     fresh, label = setting.draw_fresh(np.random.default_rng([number, 7]))
     fresh = fresh.astype(np.float32)
-    scale, columns = found.weights / found.scales, []
+    scale, columns = found.weights / [candidate.spread for candidate in found.candidates], []
     for candidate, factor in zip(found.candidates, scale, strict=True):
         parts = [np.zeros((0, candidate.n_features))]
-        models = candidate.fold_models
+        models = candidate.models
         assert models is not None
         assert candidate.scores.coefs is not None
         if factor > 0.0:
@@ -152,8 +153,8 @@ def true_aucs(found: MapChoice, setting: Setting, number: int) -> dict[str, floa
 class Record(NamedTuple):
     """One set: its held-out scores, as `correct` takes them, and the truth."""
 
-    rows: KeptRows
-    scores: list[np.ndarray]
+    rows: Sample
+    scores: np.ndarray
     grid: Grid
     best: float
     fold_truth: float
@@ -175,14 +176,14 @@ class Record(NamedTuple):
         sizes = np.array([label.size for label in labels])
         parts = [end - size + np.arange(size) for end, size in zip(np.cumsum(sizes), sizes, strict=True)]
         points = scores[0].shape[0]
-        rows = rows_to_keep(parts, sizes.sum() - sizes, np.concatenate(labels), None, None, points, 0)
+        rows = draw_sample(parts, sizes.sum() - sizes, np.concatenate(labels), None, None, points, 0)
         auc = np.stack([roc_auc_columns(label, part.T) for label, part in zip(labels, scores, strict=True)], axis=1)
         axes = {"l2": np.arange(17.0), "l1": np.zeros(1)}
         maps = [(part.reshape(17, 1, -1), axes) for part in np.split(auc, points // 17)]
         error = auc.mean() - 0.5 if noise else auc[REFERENCE].mean() - facts["ref"]
         return cls(
             rows,
-            scores,
+            np.concatenate(scores, axis=1).T,
             Grid.of(maps),
             facts["best"],
             facts["fold_truth"],
@@ -210,7 +211,7 @@ def coverage(low: np.ndarray, high: np.ndarray, truth: np.ndarray) -> str:
 def delong_before(record: Record) -> tuple[float, float]:
     """The interval without any correction: DeLong's error of the chosen point, within folds, on the logit scale."""
     chosen = int(record.grid.choose(record.grid.auc[:, :, np.newaxis], "best")[0])
-    moves = [influences(fold, part[[chosen]])[0] for fold, part in zip(record.rows.folds, record.scores, strict=True)]
+    (moves,) = influences(record.rows, record.scores[:, [chosen]])
     auc = float(np.clip(record.best, 1e-9, 1.0 - 1e-9))
     half = 1.959964 * standard_error(record.rows, moves) / (auc * (1.0 - auc))
     return float(expit(logit(auc) - half)), float(expit(logit(auc) + half))
@@ -231,8 +232,9 @@ def corrections_tried(record: Record, draws: int = 100) -> dict[str, float]:
         "the best of the other folds, scored on each fold": np.mean([auc[others[k], k] for k in each]),
     }
     drawn, left_out, pairs = (np.zeros((mean.size, draws)) for _ in range(3))
-    for fold, scores in zip(record.rows.folds, record.scores, strict=True):
-        up, down = scores[:, fold.positive, np.newaxis], scores[:, np.newaxis, ~fold.positive]
+    for part in record.rows.parts:
+        scores, positive = record.scores[part].T, record.rows.positive[part]
+        up, down = scores[:, positive, np.newaxis], scores[:, np.newaxis, ~positive]
         wins = (up > down) + 0.5 * (up == down)
         counts = [rng.multinomial(size, np.full(size, 1 / size), size=draws) for size in wins.shape[1:]]
         for total, (i, j) in ((drawn, counts), (left_out, [count == 0 for count in counts])):
@@ -243,7 +245,7 @@ def corrections_tried(record: Record, draws: int = 100) -> dict[str, float]:
     taken, draw = drawn.argmax(axis=0), np.arange(draws)
     found["BBC-CV: bootstrap, scored out of bag"] = np.mean(left_out[taken, draw] / pairs[taken, draw])
     found["bootstrap, drawn - all rows"] = mean[best] - np.mean(drawn[taken, draw] - mean[taken])
-    moves = np.hstack([influences(*part) for part in zip(record.rows.folds, record.scores, strict=True)]) / folds
+    moves = influences(record.rows, record.scores) / folds
     for share in (0.1, 0.25, 0.5):
         odds = share / (1.0 - share)
         changes = moves @ np.where(rng.random((moves.shape[1], draws)) < share, -1.0, odds)
@@ -257,18 +259,18 @@ def corrections_tried(record: Record, draws: int = 100) -> dict[str, float]:
 def intervals_tried(record: Record, score: float) -> dict[str, tuple[float, float]]:
     """Other intervals around the corrected AUC."""
     chosen, rows = int(record.grid.auc.mean(axis=1).argmax()), record.rows
-    moves = [influences(fold, part[[chosen]])[0] for fold, part in zip(rows.folds, record.scores, strict=True)]
-    error, few = standard_error(rows, moves), min(rows.sizes)
+    (moves,) = influences(rows, record.scores[:, [chosen]])
+    error, few = standard_error(rows, moves), min(rows.totals)
     inside = float(np.clip(score, 1e-6, 1.0 - 1e-6))
-    student = float(stats.t.ppf(0.975, few - len(rows.folds)) / stats.norm.ppf(0.975))
+    student = float(stats.t.ppf(0.975, few - len(rows.sizes)) / stats.norm.ppf(0.975))
     found = {
         "DeLong": logit_interval(inside, error, few),
-        "Newcombe": newcombe_interval(score, error, rows.sizes),
+        "Newcombe": newcombe_interval(score, error, rows.totals),
         "DeLong, widened for shared training rows": logit_interval(inside, rows.widening() * error, few),
         "Newcombe, widened for shared training rows": newcombe_interval(
-            score, error, rows.sizes, widened=rows.widening()
+            score, error, rows.totals, widened=rows.widening()
         ),
-        "the same with Student's t": newcombe_interval(score, error, rows.sizes, widened=student * rows.widening()),
+        "the same with Student's t": newcombe_interval(score, error, rows.totals, widened=student * rows.widening()),
     }
     return {name: (each.low, each.high) for name, each in found.items()}
 

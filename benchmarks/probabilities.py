@@ -101,7 +101,7 @@ def measure_known(n: int, odds: int, d: int, features: str, seed: int) -> dict[s
         y = rng.random(n) < expit(X @ coef + offset)
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
     model = AUCClassifierCV(features=features, cv=folds, random_state=0).fit(X, y)
-    positive, scores, fold, _ = model.out_of_fold_
+    positive, scores, fold, *_ = model.out_of_fold_
     raw = model.decision_function(new) - model.baseline_
     within = scores.copy()
     for number in range(5):

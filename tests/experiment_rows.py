@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from vrspam.experiments.protocol import GRID, Run, paper_protocol
-from vrspam.experiments.store import Store
+from vrspam.paper.protocol import GRID, Run, paper_protocol
+from vrspam.paper.store import Store
 
 FACTS = {"n_train": 800, "n_test": 200, "d": 24, "positive_share": 0.3}
 SPLITS = 3

@@ -41,12 +41,12 @@ from vrspam import (
     coef_path,
 )
 from vrspam._utils.validation import Rows
-from vrspam.estimators import exact
 from vrspam.model_selection.cross_validate import GridSearch, cross_validate
 from vrspam.model_selection.folds import Split
 from vrspam.model_selection.sources import RowsInMemory
 from vrspam.moments import FinishedMoments, LastProduct
 from vrspam.objective import SquaredPairLoss
+from vrspam.solvers import exact
 from vrspam.solvers.path import solve_grid
 
 ALLOWED = Fraction(1, 10**14)  # of F(0)

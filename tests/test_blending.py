@@ -21,9 +21,9 @@ from vrspam.features import (
     map_from_dict,
 )
 from vrspam.model.file import pack, parts_from_dict, parts_to_dict, unpack
-from vrspam.model_selection.blending import NEGLIGIBLE, SHARE, blend_weights, spreads
-from vrspam.model_selection.corrected import Grid, HeldOutAUC, correct, influences_of_folds
-from vrspam.model_selection.kept_scores import rows_to_keep
+from vrspam.model_selection.correction import Grid, correct, drawn_auc, influences, mixture_auc
+from vrspam.model_selection.held_out import draw_sample
+from vrspam.model_selection.selection import NEGLIGIBLE, SHARE, blend_weights
 
 MAPS = ["additive", "kernel alone 1", "trees 2"]
 
@@ -62,11 +62,11 @@ def test_spreads_are_deviations_within_folds():
     rng = np.random.default_rng(1)
     positive, weights = rng.random(40) < 0.4, rng.integers(1, 4, 40).astype(float)
     parts = [np.arange(0, 25), np.arange(25, 40)]
-    rows = rows_to_keep(parts, [15, 25], positive, weights, None, 2, 0)
+    rows = draw_sample(parts, [15, 25], positive, weights, None, 2, 0)
     scores = [rng.standard_normal((3, part.size)) for part in parts]
     scores[0][2] = scores[1][2] = 7.0  # all equal: not divided
     scores[1][:2] += 100.0  # another fold may lie elsewhere
-    found = spreads(rows, scores)
+    found = rows.spreads(np.concatenate(scores, axis=1).T)
     for point in range(2):
         squares, total = 0.0, 0.0
         for part, some in zip(parts, scores, strict=True):
@@ -179,16 +179,18 @@ def problem(seed=0, n=60, points=6, folds=3):
     rng = np.random.default_rng(seed)
     positive = np.arange(n) % 4 == 0
     parts = [np.arange(k, n, folds) for k in range(folds)]
-    rows = rows_to_keep(parts, [n - part.size for part in parts], positive, None, None, points, 0)
-    scores = [rng.standard_normal((points, part.size)) + 0.7 * positive[part] for part in parts]
+    rows = draw_sample(parts, [n - part.size for part in parts], positive, None, None, points, 0)
+    drawn = [rng.standard_normal((points, part.size)) + 0.7 * positive[part] for part in parts]
+    scores = np.concatenate(drawn, axis=1).T
     return rows, scores, grid_of(rows, scores)
 
 
 def grid_of(rows, scores):
     """Two candidates of three points each, with their AUCs counted pair by pair."""
     auc = np.empty((6, 3))
-    for k, (fold, some) in enumerate(zip(rows.folds, scores, strict=True)):
-        up, down = some[:, fold.positive, np.newaxis], some[:, np.newaxis, ~fold.positive]
+    for k, part in enumerate(rows.parts):
+        some, positive = scores[part].T, rows.positive[part]
+        up, down = some[:, positive, np.newaxis], some[:, np.newaxis, ~positive]
         auc[:, k] = ((up > down) + 0.5 * (up == down)).mean(axis=(1, 2))
     axes = {"l2": np.arange(3.0), "l1": np.zeros(1)}
     return Grid.of([(part.reshape(3, 1, 3), axes) for part in np.split(auc, 2)])
@@ -197,12 +199,11 @@ def grid_of(rows, scores):
 def test_the_blend_is_made_again_in_each_draw():
     """The weights of the points by a loop over candidates and draws."""
     rows, scores, grid = problem()
-    moves, spread = influences_of_folds(rows, scores), spreads(rows, scores)
-    rng = np.random.default_rng(5)
-    drawn = [rng.random((fold.positive.size, 7)) * 2.0 for fold in rows.folds]
-    auc = np.stack(
-        [a[:, np.newaxis] + move @ (w - 1.0) for a, move, w in zip(grid.auc.T, moves, drawn, strict=True)], axis=1
-    )
+    moves, spread = influences(rows, scores), rows.spreads(scores)
+    weights = np.random.default_rng(5).random((rows.positive.size, 7)) * 2.0
+    auc = drawn_auc(rows, grid.auc, moves, weights)
+    for k, part in enumerate(rows.parts):
+        np.testing.assert_allclose(auc[:, k], grid.auc[:, [k]] + moves[:, part] @ (weights[part] - 1.0), rtol=1e-14)
     found = grid.blend(auc, spread)
     for draw in range(7):
         best = [3 * c + int(auc[3 * c : 3 * c + 3, :, draw].mean(axis=1).argmax()) for c in range(2)]
@@ -215,7 +216,7 @@ def test_the_blend_is_made_again_in_each_draw():
 def test_the_corrected_auc_of_a_blend_starts_from_the_blend():
     """With scores of no two candidates apart there is nothing to be optimistic about."""
     rows, scores, _ = problem()
-    same = [np.repeat(part[:1], 6, axis=0) for part in scores]
+    same = np.repeat(scores[:, :1], 6, axis=1)
     grid = grid_of(rows, same)
     blended = correct(rows, same, grid, "blend", 0)
     chosen = correct(rows, same, grid, "best", 0)
@@ -229,11 +230,11 @@ def test_blends_of_noise_are_corrected():
     for seed in range(40):
         rng = np.random.default_rng(seed)
         rows, scores, _ = problem(seed)
-        scores = [rng.standard_normal(part.shape) for part in scores]
+        scores = rng.standard_normal(scores.shape)
         grid = grid_of(rows, scores)
         auc = grid.auc
-        (weights,) = grid.blend(auc[:, :, np.newaxis], spreads(rows, scores)).T
-        before = HeldOutAUC(rows, scores, grid.auc, [], mixed=True).of(weights[np.newaxis])[0].mean()
+        (weights,) = grid.blend(auc[:, :, np.newaxis], rows.spreads(scores)).T
+        before = mixture_auc(rows, scores, weights[np.newaxis])[0].mean()
         differences.append((before - 0.5, correct(rows, scores, grid, "blend", 0).score - 0.5))
     before, after = np.mean(differences, axis=0)
     error = np.std(differences, axis=0)[1] / np.sqrt(40)
@@ -333,7 +334,7 @@ def test_frames_with_categories_and_missing_values_are_blended():
 
 def test_the_corrected_score_of_a_clear_winner_rests_on_all_rows(monkeypatch):
     """With one point a map, and a map that wins every draw, there is nothing to correct, however few rows are kept."""
-    monkeypatch.setattr("vrspam.model_selection.kept_scores.MOST_ROWS", 300)
+    monkeypatch.setattr("vrspam.model_selection.held_out.MOST_ROWS", 300)
     rng = np.random.default_rng(0)
     X = rng.standard_normal((1500, 2))
     y = np.abs(X[:, 0]) + 0.5 * rng.standard_normal(1500) > 1.2

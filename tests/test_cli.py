@@ -17,10 +17,10 @@ from experiment_rows import fill
 from vrspam import __version__
 from vrspam._utils.progress import StatusLine
 from vrspam.cli import main
-from vrspam.cli.watching import RunDisplay
-from vrspam.experiments.protocol import Run
-from vrspam.experiments.run import Outcome
-from vrspam.experiments.store import read_all
+from vrspam.cli.paper import RunDisplay
+from vrspam.paper.protocol import Run
+from vrspam.paper.run import Outcome
+from vrspam.paper.store import read_all
 
 COMMANDS = ["demo", "reproduce", "report", "datasets"]
 SMALL = ["reproduce", "--sets", "breast-cancer", "--runs", "4", "--scaling", "standardised", "--jobs", "2"]

@@ -17,14 +17,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tool_data import patients, write
 
-from vrspam._utils.messages import Message, Parameter, WordedError, WordedText, WordedWarning
-from vrspam._utils.warnings import AllCoefficientsZero, GridEdge
+from vrspam._utils.messages import Message, Parameter, WordedError
+from vrspam._utils.warnings import AllCoefficientsZero, CategoriesGrouped, GridEdge
 from vrspam.cli import main, options
 from vrspam.cli.app import app
-from vrspam.cli.options import as_option, in_options, parse_column_names, warnings_as_lines
+from vrspam.cli.options import as_option, in_options, warnings_as_lines
 from vrspam.data import readers
 from vrspam.tool import load_model, save_model
 from vrspam.tool.data_checks import note_of
+from vrspam.tool.plan import OPTIONS, declared, flag_of, read_names
 from vrspam.tool.training import train
 
 
@@ -90,7 +91,7 @@ def test_a_parameter_is_written_as_it_is_typed(parameter, typed):
 def test_names_of_columns_come_back_from_the_shell(names):
     option, line = shlex.split(as_option(Parameter("drop", names)))
     assert option == "--drop"
-    assert parse_column_names(line) == tuple(names)
+    assert read_names(line) == tuple(names)
 
 
 def test_every_option_of_the_table_is_one_of_the_commands():
@@ -102,8 +103,9 @@ def test_every_option_of_the_table_is_one_of_the_commands():
         for parameter in command.params
         for option in (*parameter.opts, *parameter.secondary_opts)
     }
-    written = {typed.split()[0] for typed in (*options._OPTIONS.values(), *options._VALUES.values())}
-    assert written <= there
+    written = {typed.split()[0] for typed in (*options._OTHER.values(), *options._VALUES.values())}
+    declared_ones = {flag_of(name) for name in OPTIONS if declared(name)[1].panel is not None}
+    assert written | declared_ones <= there
 
 
 def test_errors_and_warnings_name_options(capsys, monkeypatch, tmp_path):
@@ -114,10 +116,13 @@ def test_errors_and_warnings_name_options(capsys, monkeypatch, tmp_path):
     assert main(["predict", "m.json", "x.csv", "--out", str(tmp_path / "s.csv")]) == 1
     assert capsys.readouterr().err == "vrspam: column 'a{b}' is odd; use --drop 'a{b}'\n"
     with warnings_as_lines():
-        warnings.warn(WordedWarning("try {fix}", fix=Parameter("n_splits", 3)), stacklevel=1)
-        warnings.warn(WordedWarning("try {fix}", fix=Parameter("n_splits", 3)), stacklevel=1)  # from another line
+        warnings.warn(CategoriesGrouped("town", 9, 4), stacklevel=1)
+        warnings.warn(CategoriesGrouped("town", 9, 4), stacklevel=1)  # from another line
         warnings.warn("l1= stays as it is in plain text", stacklevel=1)
-    assert capsys.readouterr().err == "warning: try --folds 3\nwarning: l1= stays as it is in plain text\n"
+    first, second = capsys.readouterr().err.splitlines()
+    assert first.startswith("warning: Column 'town' has 13 categories")
+    assert first.endswith("or raise --max-categories to keep more.")
+    assert second == "warning: l1= stays as it is in plain text"
 
 
 def test_notes_of_a_model_file_name_options(tmp_path, capsys):
@@ -142,7 +147,8 @@ def test_notes_of_a_model_file_name_options(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("noticed", "options"),
     [
-        (WordedWarning("use {b}, not {a}", a=Parameter("l1"), b=Parameter("l2", 0.5)), "use --l2 0.5, not --l1"),
+        (Message("use {b}, not {a}", a=Parameter("l1"), b=Parameter("l2", 0.5)), "use --l2 0.5, not --l1"),
+        (CategoriesGrouped("town", 9, 4), "or raise --max-categories to keep more."),
         (Message("first: {inner}", inner=Message("drop {x}", x=3)), "first: drop 3"),
         (GridEdge("l1", 0.5, "largest", lead=0.25, error=0.125), "try larger numbers with --l1"),
         (AllCoefficientsZero(0.5), "better than chance; try smaller numbers with --l1"),
@@ -153,8 +159,8 @@ def test_notes_of_a_model_file_name_options(tmp_path, capsys):
 def test_a_note_goes_through_json(noticed, options):
     note = note_of(noticed)
     assert note_of(note) is note
-    plain = json.loads(json.dumps(note.to_plain() if isinstance(note, WordedText) else note))
-    back = WordedText.from_plain(plain)
+    plain = json.loads(json.dumps(note.to_plain() if isinstance(note, Message) else note))
+    back = Message.from_plain(plain)
     assert back == note
     assert in_options(back) == in_options(note)
     assert in_options(back).endswith(options)
@@ -163,11 +169,12 @@ def test_a_note_goes_through_json(noticed, options):
 
 
 def test_every_format_that_can_be_read_is_an_option(monkeypatch):
-    assert [options.parse_format(name) for name in readers.READERS] == list(readers.READERS)
-    with pytest.raises(typer.BadParameter, match="'mine' is none of csv"):
-        options.parse_format("mine")
+    given = [{"format": name} for name in readers.READERS]
+    assert [options.read_options(one) for one in given] == given
+    with pytest.raises(options.Misuse, match="--format mine is not known; give csv, "):
+        options.read_options({"format": "mine"})
     monkeypatch.setitem(readers.READERS, "mine", readers.CSVReader)
-    assert options.parse_format("mine") == "mine"
+    assert options.read_options({"format": "mine"}) == {"format": "mine"}
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from vrspam import AUCClassifierCV, HashFolds
-from vrspam.distributed import _maps
+from vrspam.distributed import _cluster
 from vrspam.features import AdditiveFeatures, KernelFeatures
-from vrspam.model_selection import race
+from vrspam.model_selection import candidates
 
 pytest.importorskip("distributed")
 import dask.array as da
@@ -49,6 +49,10 @@ def test_maps_on_blocks_give_the_model_of_all_rows(selection, weighted):
     np.testing.assert_array_equal(model.predict(blocks).compute(), whole.predict(X[shuffled]))
     assert sorted(model.held_out_.scores) == pytest.approx(sorted(whole.out_of_fold_.scores), rel=1e-7)
     assert model.gap_ <= 1e-8
+    assert "coef_" in dir(model)
+    if sum(model.selection_["chosen"]) > 1:  # a blend keeps no matrices
+        with pytest.raises(AttributeError, match="importances_ needs the matrices of moments_"):
+            model.importances_  # noqa: B018
 
 
 def test_a_frame_of_numbers_and_a_frame_of_text():
@@ -64,9 +68,9 @@ def test_a_frame_of_numbers_and_a_frame_of_text():
 
 
 def test_many_rows_go_through_a_race_on_a_sample(monkeypatch):
-    monkeypatch.setattr(race, "FROM_ROWS", 500)
-    monkeypatch.setattr(race, "PART_ROWS", 400)
-    monkeypatch.setattr(_maps, "SAMPLE_ROWS", 600)
+    monkeypatch.setattr(candidates, "FROM_ROWS", 500)
+    monkeypatch.setattr(candidates, "PART_ROWS", 400)
+    monkeypatch.setattr(_cluster, "SAMPLE_ROWS", 600)
     X, y = rows_with_gaps(2_000)
     model = DaskAUCClassifierCV(features="auto", cv=3, random_state=0).fit(
         da.from_array(X, chunks=(300, 4)), da.from_array(y, chunks=300)

@@ -17,8 +17,7 @@ from vrspam.features.mapped import MappedArray
 from vrspam.inspection.collinearity import MANY_FUNCTIONS, whitening
 from vrspam.objective import Objective, SquaredPairLoss
 from vrspam.objective.penalties import ElasticNet
-from vrspam.solvers.exclusive import exclusive_coefs, pays
-from vrspam.solvers.gram import RidgePath
+from vrspam.solvers.gram import RidgePath, exclusive_coefs, pays
 
 MAPS = [LinearFeatures(), AdditiveFeatures(n_knots=5), KernelFeatures(n_landmarks=20, random_state=0)]
 TREES = TreeFeatures(n_trees=20, n_landmarks=20, random_state=0)

@@ -17,7 +17,7 @@ from pyarrow import csv, feather, parquet
 from scipy import sparse
 
 from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments, OPAUCClassifier, VRSPAMClassifier
-from vrspam._utils.columns import rounded_columns
+from vrspam._utils.validation import rounded_columns
 from vrspam._utils.warnings import IntegersRounded
 from vrspam.data import read_chunks
 from vrspam.features import AdditiveFeatures

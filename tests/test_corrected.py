@@ -18,10 +18,11 @@ from sklearn.model_selection import (
 from vrspam import AUCClassifierCV, HashFolds
 from vrspam._utils.warnings import NoCorrection
 from vrspam.metrics import logit_interval, newcombe_interval, roc_auc_ci, roc_auc_columns
-from vrspam.model_selection import corrected, kept_scores
-from vrspam.model_selection.corrected import Grid, HeldOutAUC, correct, influences, optimism_of, placements
-from vrspam.model_selection.kept_scores import rows_to_keep
-from vrspam.model_selection.map_choice import MapChoice
+from vrspam.model_selection import correction
+from vrspam.model_selection import held_out as held_out_room
+from vrspam.model_selection.candidates import Comparison
+from vrspam.model_selection.correction import Grid, correct, drawn_auc, influences, mixture_auc, optimism_of, placements
+from vrspam.model_selection.held_out import draw_sample
 
 WEIGHTS = np.array([0.5, 1.0, 2.0, 3.0])
 MANY = 10**9  # training rows beside which those held out do not count
@@ -39,13 +40,13 @@ def in_folds(n, folds):
 
 
 def problem(n=60, points=5, folds=3, seed=0, trained=None, weights=None, groups=None, shift=0.5):
-    """Scores that are given, not fitted: rows, scores of each fold, grid."""
+    """Scores that are given, not fitted: the sample, its scores, the grid."""
     rng = np.random.default_rng(seed)
     positive = np.arange(n) // folds % 3 == 0  # a third of each fold
     values = rng.standard_normal((points, n)) + shift * positive
     parts = in_folds(n, folds)
-    rows = rows_to_keep(parts, [trained or n - part.size for part in parts], positive, weights, groups, points, seed)
-    scores = [values[:, part[fold.places]] for part, fold in zip(parts, rows.folds, strict=True)]
+    rows = draw_sample(parts, [trained or n - part.size for part in parts], positive, weights, groups, points, seed)
+    scores = values[:, rows.rows].T
     aucs = [
         roc_auc_columns(positive[part], values[:, part].T, None if weights is None else weights[part]) for part in parts
     ]
@@ -55,13 +56,13 @@ def problem(n=60, points=5, folds=3, seed=0, trained=None, weights=None, groups=
 
 def listen(monkeypatch):
     """A list to which each fit adds its choice, and the rows whose scores it kept."""
-    seen, plain = [], MapChoice.corrected
+    seen, plain = [], Comparison.corrected
 
     def corrected_too(found, rows, *rest):
         seen.append((found, rows))
         return plain(found, rows, *rest)
 
-    monkeypatch.setattr(MapChoice, "corrected", corrected_too)
+    monkeypatch.setattr(Comparison, "corrected", corrected_too)
     return seen
 
 
@@ -85,23 +86,21 @@ def test_placements_are_counts_of_pairs(weighted):
 
 def test_influences_give_delongs_error():
     rows, scores, _ = problem(n=200, folds=1, shift=1.0, trained=MANY)
-    (fold,) = rows.folds
-    for moves, line in zip(influences(fold, scores[0]), scores[0], strict=True):
-        expected = roc_auc_ci(fold.positive, line).standard_error
+    for moves, line in zip(influences(rows, scores), scores.T, strict=True):
+        expected = roc_auc_ci(rows.positive, line).standard_error
         assert np.linalg.norm(moves) == pytest.approx(expected, rel=1e-12)
-        assert corrected.standard_error(rows, [moves]) == pytest.approx(expected, rel=1e-12)
+        assert correction.standard_error(rows, moves) == pytest.approx(expected, rel=1e-12)
 
 
 def test_influences_say_how_the_auc_moves():
     """While one class keeps its total weight, the AUC is a linear function of the weights in it."""
     rows, scores, _ = problem(n=80, folds=1, trained=MANY)
-    (fold,) = rows.folds
     weights = np.ones(80)
-    up = np.flatnonzero(fold.positive)
+    up = np.flatnonzero(rows.positive)
     weights[up[:5]], weights[up[5:10]] = 2.0, 0.0
-    moved = influences(fold, scores[0]) @ (weights - 1.0) / np.sqrt(up.size / (up.size - 1))
-    for line, move in zip(scores[0], moved, strict=True):
-        exact = pairwise_auc(fold.positive, line, weights) - pairwise_auc(fold.positive, line)
+    moved = influences(rows, scores) @ (weights - 1.0) / np.sqrt(up.size / (up.size - 1))
+    for line, move in zip(scores.T, moved, strict=True):
+        exact = pairwise_auc(rows.positive, line, weights) - pairwise_auc(rows.positive, line)
         assert move == pytest.approx(exact, abs=1e-14)
 
 
@@ -109,14 +108,14 @@ def test_influences_say_how_the_auc_moves():
 @pytest.mark.parametrize("grouped", [False, True])
 def test_draws_by_hand(monkeypatch, selection, grouped):
     """The same draws in plain loops over pairs: choose on the rows drawn, compare on the rows left out."""
-    monkeypatch.setattr(corrected, "MOST_DRAWS", 30)
+    monkeypatch.setattr(correction, "MOST_DRAWS", 30)
     groups = np.arange(36) // 2 if grouped else None
     rows, scores, grid = problem(n=36, points=4, folds=3, seed=4, groups=groups)
-    change = np.random.default_rng(7).random((rows.n_units, 30)) < corrected.LEFT_OUT
+    change = np.random.default_rng(7).random((rows.n_units, 30)) < correction.LEFT_OUT
 
-    def auc_after(fold, line, weights):
+    def auc_after(positive, line, weights):
         """First-order AUC: every row moves it by the surplus of its own pairs, over the rows of its class."""
-        up, down = np.flatnonzero(fold.positive), np.flatnonzero(~fold.positive)
+        up, down = np.flatnonzero(positive), np.flatnonzero(~positive)
         table = np.array([[pair(line[i], line[j]) for j in down] for i in up])
         total = table.mean()
         for k, i in enumerate(up):
@@ -126,7 +125,7 @@ def test_draws_by_hand(monkeypatch, selection, grouped):
         return total
 
     def at(point, weights):
-        return [auc_after(f, s[point], w) for f, s, w in zip(rows.folds, scores, weights, strict=True)]
+        return [auc_after(rows.positive[part], scores[part, point], weights[part]) for part in rows.parts]
 
     def choose(weights):
         aucs = np.array([at(point, weights) for point in range(4)])
@@ -136,23 +135,22 @@ def test_draws_by_hand(monkeypatch, selection, grouped):
         least = aucs[best].mean() - aucs[best].std(ddof=1) / np.sqrt(3)
         return max(np.flatnonzero(aucs.mean(axis=1) >= least))  # the largest l2
 
-    everything = choose([np.ones(f.positive.size) for f in rows.folds])
+    everything = choose(np.ones(36))
     lead, of_taken = 0.0, []
     for draw in range(30):
-        left_out = [change[fold.unit, draw] for fold in rows.folds]
-        taken = choose([np.where(out, 0.0, 4 / 3) for out in left_out])
+        left_out = change[rows.unit, draw]
+        taken = choose(np.where(left_out, 0.0, 4 / 3))
         # a quarter of the rows, four times their weight; the surplus over 1 counts 3/2-fold with three folds
-        weights = [1.0 + 1.5 * (np.where(out, 4.0, 0.0) - 1.0) for out in left_out]
+        weights = 1.0 + 1.5 * (np.where(left_out, 4.0, 0.0) - 1.0)
         lead += np.mean(at(everything, weights)) - np.mean(at(taken, weights))
         of_taken.append(grid.auc[taken].mean())
     expected = grid.auc[everything].mean() - lead / 30
     found = correct(rows, scores, grid, selection, 7)
     assert found.score == pytest.approx(expected, abs=1e-12)
     assert lead != 0.0
-    moves = [influences(fold, part[[everything]])[0] for fold, part in zip(rows.folds, scores, strict=True)]
-    error = corrected.standard_error(rows, moves)
+    error = correction.standard_error(rows, influences(rows, scores[:, [everything]])[0])
     widened = np.sqrt(1 + 3 / 2 + 3 * np.var(of_taken) / error**2)  # sets of rows vary three times as much as the draws
-    interval = newcombe_interval(found.score, error, rows.sizes, widened=widened)
+    interval = newcombe_interval(found.score, error, rows.totals, widened=widened)
     assert (found.low, found.high) == pytest.approx((interval.low, interval.high), abs=1e-12)
 
 
@@ -180,9 +178,7 @@ def test_one_point_leaves_nothing_to_correct():
 def test_an_interval_of_few_rows_is_newcombes():
     rows, scores, grid = problem(n=90, points=1, shift=1.0)
     found = correct(rows, scores, grid, "best", 0)
-    errors = [
-        roc_auc_ci(f.positive, s[0], method="logit").standard_error for f, s in zip(rows.folds, scores, strict=True)
-    ]
+    errors = [roc_auc_ci(rows.positive[part], scores[part, 0], method="logit").standard_error for part in rows.parts]
     expected = newcombe_interval(
         grid.auc.mean(), float(np.linalg.norm(errors)) / 3, (60, 30), widened=np.sqrt(1 + 3 / 2)
     )
@@ -246,12 +242,12 @@ def test_without_draws_the_choice_is_that_of_the_fit(monkeypatch, selection):
             (chosen,) = points.choose(points.auc[:, :, np.newaxis], selection)
             which, point = divmod(int(chosen), 9)
             assert found.candidates[which].name == found.chosen.name
-            assert np.unravel_index(point, (3, 3)) == found.point.index
+            assert np.unravel_index(point, (3, 3)) == found.chosen.choice.index
 
 
 def test_ranks_alone_matter():
     rows, scores, grid = problem()
-    same = correct(rows, [np.exp(3.0 * part) for part in scores], grid, "best", 0)
+    same = correct(rows, np.exp(3.0 * scores), grid, "best", 0)
     assert same == correct(rows, scores, grid, "best", 0)
     assert correct(rows, scores, grid, "best", 1) != same  # another seed, other draws
 
@@ -268,13 +264,12 @@ def test_weights_count_as_rows():
     alike, plain = ([*problem(n, weights=given)] for given in (np.full(n, 2.0), None))
     assert correct(alike[0], alike[1], alike[2], "best", 0) == correct(plain[0], plain[1], plain[2], "best", 0)
     positive, values = np.empty(n, dtype=bool), np.empty((5, n))
-    for fold, part, index in zip(rows.folds, scores, in_folds(n, 3), strict=True):
-        positive[index], values[:, index] = fold.positive, part
+    positive[rows.rows], values[:, rows.rows] = rows.positive, scores.T
     original = np.repeat(np.arange(n), weights.astype(int))
     parts = [np.flatnonzero(original % 3 == k) for k in range(3)]
     trained = [original.size - part.size for part in parts]
-    repeated = rows_to_keep(parts, trained, positive[original], None, original, 5, 0)
-    again = correct(repeated, [values[:, original[part]] for part in parts], grid, "best", 0)
+    repeated = draw_sample(parts, trained, positive[original], None, original, 5, 0)
+    again = correct(repeated, values[:, original[repeated.rows]].T, grid, "best", 0)
     assert again.score == pytest.approx(found.score, abs=2e-3)
     assert again.high - again.low == pytest.approx(found.high - found.low, rel=0.03)
 
@@ -298,7 +293,7 @@ def test_folds_that_look_forward_use_the_rows_they_score(monkeypatch):
     X, y = make_data(240, 4, seed=1)
     model = AUCClassifierCV(cv=TimeSeriesSplit(5)).fit(X, y)
     ((_, rows),) = seen
-    assert sum(rows.sizes) == 200
+    assert sum(rows.totals) == 200
     assert rows.widening() == pytest.approx(np.sqrt(1 + 5 * np.mean([1 / k for k in range(1, 6)])))
     assert model.corrected_interval_[0] < model.corrected_score_ <= model.best_score_
     one = AUCClassifierCV(cv=PredefinedSplit(np.repeat([-1, 0], [160, 80]))).fit(X, y)  # a single validation part
@@ -346,25 +341,26 @@ def test_a_sample_of_rows_gives_the_error_of_all(monkeypatch):
     X, y = make_data(9000, 4, share=0.1, seed=1)
     seen = listen(monkeypatch)
     some = AUCClassifierCV().fit(X, y)
-    monkeypatch.setattr(kept_scores, "MOST_ROWS", 50_000)
+    monkeypatch.setattr(held_out_room, "MOST_ROWS", 50_000)
     whole = AUCClassifierCV().fit(X, y)
-    few, full = ([int(fold.positive.sum()) for fold in rows.folds] for _, rows in seen)
-    assert (sum(few), sum(full)) == (900, 900)
-    assert [sum(fold.positive.size for fold in rows.folds) for _, rows in seen] == [2000, 9000]
+    assert [int(rows.positive.sum()) for _, rows in seen] == [900, 900]
+    assert [rows.positive.size for _, rows in seen] == [2000, 9000]
     assert some.corrected_score_ == pytest.approx(whole.corrected_score_, abs=1e-3)
     assert some.corrected_interval_ == pytest.approx(whole.corrected_interval_, abs=3e-3)
-    monkeypatch.setattr(kept_scores, "MOST_ROWS", 2000)
-    monkeypatch.setattr(kept_scores, "MOST_VALUES", 17 * 1000)
+    monkeypatch.setattr(held_out_room, "MOST_ROWS", 2000)
+    monkeypatch.setattr(held_out_room, "MOST_VALUES", 17 * 1000)
     assert AUCClassifierCV().fit(X, y).corrected_interval_ == pytest.approx(whole.corrected_interval_, abs=6e-3)
-    assert sum(fold.positive.size for fold in seen[-1][1].folds) == 1000
+    assert seen[-1][1].positive.size == 1000
 
 
 @pytest.mark.parametrize("balanced", [True, False])
 def test_whole_groups_are_kept(balanced):
     positive = np.arange(6000) % (2 if balanced else 30) == 0
     groups = np.arange(6000) // 10
-    rows = rows_to_keep(in_folds(6000, 4), [4500] * 4, positive, None, groups, 17, 0)
-    kept = np.concatenate([part[fold.places] for part, fold in zip(in_folds(6000, 4), rows.folds, strict=True)])
+    rows = draw_sample(in_folds(6000, 4), [4500] * 4, positive, None, groups, 17, 0)
+    kept = rows.rows
+    for number, part in enumerate(in_folds(6000, 4)):
+        np.testing.assert_array_equal(part[rows.places[rows.parts[number]]], kept[rows.parts[number]])
     assert 1900 <= kept.size <= 2000
     assert np.all(np.bincount(groups[kept])[np.unique(groups[kept])] == 10)
     assert rows.n_units == kept.size // 10
@@ -414,19 +410,22 @@ def test_a_stream_is_corrected_like_rows_in_memory(weighted):
 
 def test_a_blend_is_scored_as_the_mixture_of_its_points():
     rows, scores, grid = problem(n=90, points=4, shift=1.0)
-    moves = [influences(fold, part) for fold, part in zip(rows.folds, scores, strict=True)]
-    held_out, mixture = HeldOutAUC(rows, scores, grid.auc, moves, mixed=True), np.array([0.5, 0.0, 0.3, 0.2])
-    (auc,), moved = held_out.of(mixture[np.newaxis])
-    for k, (fold, part) in enumerate(zip(rows.folds, scores, strict=True)):
-        blended = mixture @ part
-        assert auc[k] == pytest.approx(pairwise_auc(fold.positive, blended), abs=1e-14)
-        assert np.linalg.norm(moved[k][0]) == pytest.approx(roc_auc_ci(fold.positive, blended).standard_error)
-    always = optimism_of(lambda weights: np.tile(mixture[:, np.newaxis], weights[0].shape[1]), held_out, 0)
-    assert always == pytest.approx((0.0, 0.0), abs=1e-15)
+    moves, mixture = influences(rows, scores), np.array([0.5, 0.0, 0.3, 0.2])
+    (auc,), (moved,) = mixture_auc(rows, scores, mixture[np.newaxis])
+    for k, part in enumerate(rows.parts):
+        blended, positive = scores[part] @ mixture, rows.positive[part]
+        assert auc[k] == pytest.approx(pairwise_auc(positive, blended), abs=1e-14)
+        assert np.linalg.norm(moved[part]) == pytest.approx(roc_auc_ci(positive, blended).standard_error)
+
+    def measure(lines):
+        return mixture_auc(rows, scores, lines)
+
+    def always_the_same(weights):
+        return np.tile(mixture[:, np.newaxis], weights.shape[1])
 
     def towards_the_best(weights):
-        drawn = [a[:, np.newaxis] + m @ (w - 1.0) for a, m, w in zip(grid.auc.T, moves, weights, strict=True)]
-        shares = np.exp(40.0 * np.mean(drawn, axis=0))
+        shares = np.exp(40.0 * drawn_auc(rows, grid.auc, moves, weights).mean(axis=1))
         return shares / shares.sum(axis=0)
 
-    assert 0.0 < optimism_of(towards_the_best, held_out, 0).mean < 0.2
+    assert optimism_of(always_the_same, measure, rows, 0, mixed=True) == pytest.approx((0.0, 0.0), abs=1e-15)
+    assert 0.0 < optimism_of(towards_the_best, measure, rows, 0, mixed=True).mean < 0.2

@@ -9,8 +9,7 @@ from scipy.special import expit, logit
 from scipy.stats import norm
 
 from vrspam.metrics import roc_auc_ci
-from vrspam.tool.fitting import fold_auc_ci
-from vrspam.tool.folds import stratified_folds
+from vrspam.tool.training import fold_auc_ci, stratified_folds
 
 
 @pytest.mark.parametrize(("smaller", "expected"), [(4, 2), (5, 2), (6, 3), (9, 4), (10, 5), (40, 5)])

@@ -229,7 +229,7 @@ def test_equal_rows_have_equal_scores(columns, dtype):
         positive = rng.random(n) < 0.2 + 0.5 * (which % 3 == 0)
         rows = Rows(patterns[which], positive.astype(int), None)
         source = RowsInMemory(rows, [Split(np.arange(n), np.arange(n))], np.array([0, 1]))
-        (block,) = source.held_out({0: coefs})
+        block = source.held_out({0: coefs})
         aucs = metrics.roc_auc_columns(block.positive, block.scores, block.weights)
         for w, auc in zip(coefs, aucs, strict=True):
             expected = roc_auc_score(positive, (patterns.astype(float) @ w)[which])

@@ -1,5 +1,6 @@
 """Cross-validation over blocks: the choice and the coefficients of the in-memory estimator with the same folds."""
 
+import functools
 import warnings
 
 import numpy as np
@@ -13,7 +14,7 @@ from vrspam import AUCClassifier, AUCClassifierCV, HashFolds, metrics
 from vrspam._utils.messages import Parameter, WordedError, worded
 from vrspam._utils.validation import Rows, error_in_block
 from vrspam.model_selection.folds import row_hashes
-from vrspam.model_selection.held_out import ValidationScores
+from vrspam.model_selection.sources import add_scores, held_out_of, score_block
 from vrspam.moments import ClassMoments
 
 
@@ -95,13 +96,13 @@ def test_long_streams_take_a_sample_of_each_class():
     y = (X[:, 0] + rng.standard_normal(6000) > 2.0).astype(int)  # about 8 % positives
     folds, coefs = HashFolds(3), rng.standard_normal((3, 4, 3))
     most = 700
-    total = ValidationScores(most)
-    for a, b in ((0, 100), (100, 2500), (2500, 6000)):
-        total.add(ValidationScores.of(Rows(X[a:b], y[a:b], None), 1, coefs, folds, most))
-    blocks = total.blocks(3)
-    aucs = np.stack([metrics.roc_auc_columns(b.positive, b.scores, b.weights) for b in blocks], axis=1)
-    assert total.seen == [int((y == 0).sum()), int((y == 1).sum())]
-    assert max(total.seen) > total.most
+    edges = ((0, 100), (100, 2500), (2500, 6000))
+    blocks = [score_block(Rows(X[a:b], y[a:b], None), 1, coefs, folds, most) for a, b in edges]
+    total = functools.reduce(add_scores, blocks)
+    found = [held_out_of(total).of_fold(number) for number in range(3)]
+    aucs = np.stack([metrics.roc_auc_columns(b.positive, b.scores, b.weights) for b in found], axis=1)
+    assert [sample.seen for sample in total] == [int((y == 0).sum()), int((y == 1).sum())]
+    assert max(sample.seen for sample in total) > most
     # The rows that must have been kept, by sorting all hashes.
     hashes, fold = row_hashes(X), folds.fold_of(X)
     kept = np.concatenate([np.flatnonzero(y == c)[np.argsort(hashes[y == c])[:most]] for c in (0, 1)])

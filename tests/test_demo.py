@@ -6,7 +6,6 @@ import json
 import webbrowser
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,20 +19,21 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from vrspam import AUCClassifier
-from vrspam.cli import background, demo, main
-from vrspam.cli.watching import RunDisplay
-from vrspam.experiments import publish, run, tables
-from vrspam.experiments.protocol import Run
-from vrspam.experiments.run import Experiment, Outcome, Watcher
-from vrspam.experiments.store import read_all
+from vrspam.cli import main
+from vrspam.cli import paper as demo
+from vrspam.cli.paper import RunDisplay
+from vrspam.paper import publish, run
+from vrspam.paper.protocol import Run
+from vrspam.paper.run import Experiment, Outcome
+from vrspam.paper.store import read_all
 from vrspam.tool import report
-from vrspam.tool.fitting import Plan
+from vrspam.tool.plan import TrainPlan
 
 
 @pytest.fixture
 def quick(monkeypatch):
     """A demo of straight lines, with made-up results of the paper's algorithms."""
-    linear = partial(report.make_report, plan=Plan(features="linear"))
+    linear = partial(report.make_report, plan=TrainPlan(features="linear"))
 
     def no_runs(protocol, directory, *, watcher, **options):
         fill(directory)
@@ -101,48 +101,26 @@ def test_a_pipe_gets_a_line_for_each_quarter_of_the_runs(capsys):
     assert [line.split(" of ")[0] for line in lines[1:]] == ["32", "64", "96"]
 
 
-def test_runs_in_the_background_are_told_later_with_their_own_times(capsys, monkeypatch):
+def test_time_left_follows_from_the_work_done(capsys, monkeypatch):
     runs = [Run("digits", "SOLAM", split, split) for split in range(8)]
-    now = iter(np.arange(0.0, 1000.0, 10.0))  # each thing that happens takes 10 s
-    monkeypatch.setattr(background.time, "monotonic", lambda: next(now))
-
-    def work(watcher):
-        watcher.start(runs, 0)
-        for one in runs:
-            watcher.step(Outcome(one, auc=0.9))
-        return Experiment(Path("d"), 8, 0)
-
-    with background.Background(work) as beside:
-        beside._thread.join()  # all has happened before anybody listens
-        assert beside.result(RunDisplay(few_lines=True, clock=beside.clock)).done == 8
-    assert beside.seconds == 100.0  # nine things, and the end
+    now = iter(np.arange(0.0, 1000.0, 10.0))  # each run takes 10 s
+    monkeypatch.setattr(demo.time, "monotonic", lambda: next(now))
+    display = RunDisplay(few_lines=True)
+    display.start(runs, 0)
+    for one in runs:
+        display.step(Outcome(one, auc=0.9))
+    # 2 of 8 runs took 20 s, so that 6 others take 60 s
     lines = capsys.readouterr().err.splitlines()
-    # 2 of 8 runs took 20 s after the start, so that 6 others take 60 s
     assert lines == [f"{done} of 8 runs are done, {80 - 10 * done} s left" for done in (2, 4, 6)]
 
 
-def test_an_error_in_the_background_is_raised_where_the_result_is_asked_for():
-    def refuse(watcher):
-        raise ValueError("another protocol")
-
-    with background.Background(refuse) as beside, pytest.raises(ValueError, match="another protocol"):
-        beside.result(Watcher())
-
-
-def test_runs_in_the_background_end_with_what_they_were_beside():
-    ended = []
-
-    def work(watcher):
-        try:
-            while True:
-                watcher.step(Outcome(Run("digits", "SOLAM", 0, 0)))
-        finally:
-            ended.append(True)
-
-    with pytest.raises(KeyboardInterrupt), background.Background(work) as beside:
+def test_a_stopped_demo_says_how_to_go_on(quick, tmp_path, capsys, monkeypatch):
+    def stop(*args, **options):
         raise KeyboardInterrupt
-    assert ended
-    assert not beside._thread.is_alive()
+
+    monkeypatch.setattr(run, "run_experiment", stop)
+    assert main(["demo", "--out", str(tmp_path)]) == 130
+    assert "the same command goes on from here" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -161,7 +139,7 @@ def test_a_browser_opens_only_where_someone_can_see_it(monkeypatch, display, ter
 def test_the_legend_of_the_table_explains_what_occurs(tmp_path):
     """A table with cells of the paper of which some are marked, one without marks, and one of other sets."""
     fill(tmp_path)
-    every = {(cell.set, cell.algorithm): cell for cell in tables.summarise(read_all(tmp_path / "rows")[0])}
+    every = {(cell.set, cell.algorithm): cell for cell in publish.summarise(read_all(tmp_path / "rows")[0])}
     plain = {key: cell for key, cell in every.items() if not cell.mark}
     assert set(plain) != set(every)
     for cells in (every, plain, {key: replace(cell, paper=None) for key, cell in plain.items()}):

@@ -14,8 +14,8 @@ from vrspam._utils import array_api
 from vrspam._utils.validation import Rows
 from vrspam.metrics import roc_auc_columns
 from vrspam.model_selection.calibration import calibrate
-from vrspam.model_selection.kept_scores import rows_to_keep
-from vrspam.model_selection.on_device import DeviceFolds, fold_sizes, shuffled_folds
+from vrspam.model_selection.folds import DeviceFolds, fold_sizes, shuffled_folds
+from vrspam.model_selection.held_out import draw_sample
 from vrspam.moments._device import DeviceStatistics
 
 
@@ -117,7 +117,7 @@ def test_cholesky_factors_of_a_path(monkeypatch):
         assert array_api.ShiftedSolver.of(torch.asarray(-A), shifts) is None
         monkeypatch.setattr(array_api, "BLOCK_BYTES", 1 << 29)
         there, labels = torch.asarray(X), torch.asarray(y)
-        model = AUCClassifier().fit(there, labels)
+        model: Any = AUCClassifier().fit(there, labels)
         l2s = model.l2_ * np.logspace(-3, 3, 7)
         path = coef_path(model.moments_, l2s, like=there)[:, 0]
         # Two equal columns and l2 = 0: no factor, and the shortest solution all the same.
@@ -159,9 +159,7 @@ def test_random_states_go_on_as_after_scikit_learns_folds():
 
 
 def test_many_numbers_are_drawn_in_parts(monkeypatch):
-    import vrspam.model_selection.on_device as on_device
-
-    monkeypatch.setattr(on_device, "BITS", 7)
+    monkeypatch.setattr("vrspam.model_selection.folds.BITS", 7)
     rng = np.random.RandomState(3)
     expected = [np.repeat(np.arange(4), counts) for counts in fold_sizes((70, 30), 4)]
     for values in expected:
@@ -178,17 +176,16 @@ def test_kept_rows_are_those_of_the_host(xp, weighted):
     folds = DeviceFolds.of(3, Rows(xp.asarray(X), xp.asarray(y), there), np.array([0, 1]), 8)
     assert folds is not None
     splits = list(StratifiedKFold(3, shuffle=True, random_state=8).split(X, y))
-    host = rows_to_keep([v for _, v in splits], [t.size for t, _ in splits], y == 1, weights, None, 17, seed=6)
-    kept = folds.keep(17, seed=6)
-    assert (kept.n_units, kept.sizes) == (host.n_units, host.sizes)
+    host = draw_sample([v for _, v in splits], [t.size for t, _ in splits], y == 1, weights, None, 17, seed=6)
+    kept = folds.sample(17, seed=6)
+    assert (kept.n_units, kept.totals) == (host.n_units, host.totals)
     assert kept.held_out_per_trained == pytest.approx(host.held_out_per_trained, rel=1e-12)
-    for number, (ours, theirs) in enumerate(zip(kept.folds, host.folds, strict=True)):
-        np.testing.assert_array_equal(ours.unit, theirs.unit)
-        np.testing.assert_array_equal(ours.positive, theirs.positive)
-        np.testing.assert_array_equal(ours.sizes, theirs.sizes)
-        np.testing.assert_allclose(ours.weights, theirs.weights, rtol=1e-15)
-        row_numbers = np.asarray(folds.held_out(number))[ours.places]
-        np.testing.assert_array_equal(row_numbers, splits[number][1][theirs.places])
+    for name in ("rows", "positive", "fold", "unit", "sizes"):
+        np.testing.assert_array_equal(getattr(kept, name), getattr(host, name))
+    np.testing.assert_allclose(kept.weights, host.weights, rtol=1e-15)
+    for number, part in enumerate(kept.parts):
+        np.testing.assert_array_equal(np.asarray(folds.held_out(number))[kept.places[part]], kept.rows[part])
+        np.testing.assert_array_equal(splits[number][1][host.places[part]], host.rows[part])
 
 
 @pytest.mark.filterwarnings("ignore:The best l")
@@ -232,7 +229,7 @@ def test_cross_validation_is_that_of_the_host(xp, case, monkeypatch):
 
 @pytest.mark.filterwarnings("ignore:The best l")
 def test_large_matrices_are_gathered_again(xp, monkeypatch):
-    monkeypatch.setattr("vrspam.model_selection.on_device.KEPT_BYTES", 1)
+    monkeypatch.setattr("vrspam.model_selection.sources.KEPT_BYTES", 1)
     X, y = make_data(200, 3, seed=6)
     model, host = AUCClassifierCV(cv=3).fit(xp.asarray(X), xp.asarray(y)), AUCClassifierCV(cv=3).fit(X, y)
     np.testing.assert_allclose(np.asarray(model.coef_), host.coef_, rtol=1e-9)

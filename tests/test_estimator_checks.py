@@ -28,7 +28,7 @@ def expected_failures(estimator):
     return dict.fromkeys(EQUIVALENCE, REASON)
 
 
-@pytest.mark.filterwarnings("ignore::vrspam._utils.warnings.FieldsWarning")  # ours, of a few random rows
+@pytest.mark.filterwarnings("ignore::vrspam._utils.warnings.WordedWarning")  # ours, of a few random rows
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
 def test_sklearn_checks(estimator, check):
     check(estimator)

@@ -8,8 +8,8 @@ from sklearn.linear_model import ElasticNet, RidgeClassifier
 
 from vrspam import AUCClassifier, ClassMoments, kernels
 from vrspam.estimators.exact import choose_solver
+from vrspam.objective import LOSSES, Objective, SquaredPairLoss
 from vrspam.objective import ElasticNet as Penalty
-from vrspam.objective import Objective, SquaredPairLoss
 from vrspam.solvers import solve
 from vrspam.solvers.base import State, proximal_point, run, target_gap
 from vrspam.solvers.gram import GramDescent, RidgePath, ridge_coefs
@@ -326,3 +326,13 @@ def test_a_sweep_over_columns_minimises_one_coordinate_after_the_other(container
         expected[j] = np.sign(pull) * max(abs(pull) - 0.02, 0.0) / (diagonal[j] + 0.05)
     np.testing.assert_allclose(w, expected, rtol=1e-10, atol=1e-14)
     np.testing.assert_allclose(running, [*(solver._means @ w), moments.delta @ w], rtol=1e-10)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_losses_of_the_table_can_be_named(name):
+    X, y = make_data(80, 3)
+    model = AUCClassifier(loss=name).fit(X, y)
+    assert model.gap_ <= 1e-8
+    assert f'"{name}"' in (AUCClassifier.__doc__ or "")
+    with pytest.raises(ValueError, match=f"'loss' parameter of AUCClassifier must be .*'{name}'"):
+        AUCClassifier(loss="other").fit(X, y)

@@ -12,11 +12,11 @@ from sklearn.preprocessing import StandardScaler, normalize
 
 from vrspam import AUCClassifier
 from vrspam.data import load
-from vrspam.experiments import tables
-from vrspam.experiments.protocol import GRID, demo_protocol, make_plan
-from vrspam.experiments.run import Worker
-from vrspam.experiments.store import Store, read_all
-from vrspam.experiments.tasks import TrainTestSplit
+from vrspam.paper import publish
+from vrspam.paper.protocol import GRID, demo_protocol, make_plan
+from vrspam.paper.run import Worker
+from vrspam.paper.store import Store, read_all
+from vrspam.paper.tasks import TrainTestSplit
 
 SET = "breast-cancer"
 
@@ -83,8 +83,8 @@ def test_vrspam_reaches_the_optimum_and_all_are_scored_on_unseen_rows(rows):
         assert row["excess"] == pytest.approx(row["objective"] - exact.objective_, abs=1e-8)
         assert row["excess"] <= row["gap"] + 1e-9
         assert (row["n_train"], row["n_test"], row["d"]) == (len(y), len(y_test), X.shape[1])
-    assert tables.disagreements(results) == []
-    assert tables.disagreements(results, "accelerated") == []
+    assert publish.disagreements(results) == []
+    assert publish.disagreements(results, "accelerated") == []
     assert {row["tuned"] is not None for row in results if row["algorithm"] in ("SOLAM", "OPAUC")} == {True}
 
 

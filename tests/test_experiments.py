@@ -15,9 +15,8 @@ from experiment_rows import SPLITS, about, fill, result
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from PIL import Image
 
-from vrspam.experiments import tables
-from vrspam.experiments.processes import start_early, workers
-from vrspam.experiments.protocol import (
+from vrspam.paper import figures, publish
+from vrspam.paper.protocol import (
     GRID,
     Protocol,
     Run,
@@ -27,9 +26,8 @@ from vrspam.experiments.protocol import (
     paper_cells,
     paper_protocol,
 )
-from vrspam.experiments.run import WORKER_DIED, Outcome, run_all
-from vrspam.experiments.store import Store, read_all
-from vrspam.plotting import paper
+from vrspam.paper.run import WORKER_DIED, Outcome, run_all, start_early, workers
+from vrspam.paper.store import Store, read_all
 
 RUN = Run("german", "SOLAM", 3, 4)
 PROTOCOL = paper_protocol()
@@ -132,10 +130,10 @@ def test_failed_run_is_on_record_and_not_done(tmp_path):
     store = Store(tmp_path)
     store.write_failure(RUN, "it broke", about(PROTOCOL, RUN))
     assert not is_done(store)
-    assert [row["message"] for row in tables.failures(read_all(tmp_path)[0])] == ["it broke"]
+    assert [row["message"] for row in publish.failures(read_all(tmp_path)[0])] == ["it broke"]
     keep(store)
     assert is_done(store)
-    assert tables.failures(read_all(tmp_path)[0]) == []
+    assert publish.failures(read_all(tmp_path)[0]) == []
 
 
 def test_every_damage_is_noticed(tmp_path):
@@ -210,7 +208,7 @@ def test_runs_wait_for_what_they_need_and_outlive_a_dead_process(tmp_path):
 
 def test_table_means_marks_and_reasons(tmp_path):
     fill(tmp_path)
-    cells = {(c.set, c.algorithm): c for c in tables.summarise(read_all(tmp_path / "rows")[0])}
+    cells = {(c.set, c.algorithm): c for c in publish.summarise(read_all(tmp_path / "rows")[0])}
     german, splice = cells["german", "VRSPAM-L2"], cells["splice", "VRSPAM-L2"]
     assert german.ours
     assert german.ceiling
@@ -230,7 +228,7 @@ def test_table_means_marks_and_reasons(tmp_path):
 def test_one_run_has_no_deviation_and_no_mark(tmp_path):
     fill(tmp_path)
     first = [row for row in read_all(tmp_path / "rows")[0] if row["split"] == 0]
-    cells = tables.summarise(first)
+    cells = publish.summarise(first)
     assert {cell.mark for cell in cells} == {""}
     assert {str(cell.ours) for cell in cells} == {".7900", ".9200"}
 
@@ -238,12 +236,12 @@ def test_one_run_has_no_deviation_and_no_mark(tmp_path):
 def test_disagreement_is_measured_run_by_run(tmp_path):
     fill(tmp_path, far=True)
     rows = read_all(tmp_path / "rows")[0]
-    far = tables.disagreements(rows)
+    far = publish.disagreements(rows)
     assert [(row["set"], row["algorithm"], row["split"]) for row in far] == [
         ("german", "VRSPAM-NET", 1),
         ("splice", "VRSPAM-NET", 1),
     ]
-    cells = {(c.set, c.algorithm): c for c in tables.summarise(rows)}
+    cells = {(c.set, c.algorithm): c for c in publish.summarise(rows)}
     assert cells["german", "VRSPAM-NET"].worst == pytest.approx(0.02)
     assert cells["german", "VRSPAM-L2"].worst == 0.0
 
@@ -276,8 +274,8 @@ def test_figures_have_room_for_their_texts_in_both_files(tmp_path, monkeypatch):
 
     monkeypatch.setattr(ConstrainedLayoutEngine, "execute", execute)
     rows = [{"passes": x, "auc": 0.9 + x / 1e3, "excess": 10.0**-x, "auc_exact": 0.95} for x in (1, 4, 15)]
-    figure = paper.plot_panels({"breast-cancer": {"VRSPAM-L2": rows}, "digits": {"SOLAM": rows}}, "passes")
-    paper.save(figure, tmp_path / "figure")
+    figure = figures.plot_panels({"breast-cancer": {"VRSPAM-L2": rows}, "digits": {"SOLAM": rows}}, "passes")
+    figures.save(figure, tmp_path / "figure")
     assert len(looked) == 1
     width, height = Image.open(tmp_path / "figure.png").size
     assert (width, height) == tuple(np.round(200 * figure.get_size_inches()))

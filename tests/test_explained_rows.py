@@ -12,10 +12,10 @@ from tool_data import patients, write, write_libsvm
 
 from vrspam.cli import main
 from vrspam.data import DataError
-from vrspam.tool import explained_rows, load_model, save_model, score_file, train
-from vrspam.tool.explained_rows import ExplainedRow
+from vrspam.tool import explanation, load_model, save_model, score_file, train
+from vrspam.tool.explanation import ExplainedRow
 
-explain_file: Any = explained_rows.explain_file  # whose scores may be None
+explain_file: Any = explanation.explain_file  # whose scores may be None
 
 KINDS: dict[str, dict[str, Any]] = {
     "linear": {"features": "linear"},

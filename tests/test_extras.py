@@ -32,7 +32,6 @@ def run(module, program):
         ("matplotlib", "plots", "vrspam.plotting"),
         ("matplotlib", "plots", "vrspam.plotting.style"),
         ("onnx", "onnx", "vrspam.export.onnx_graphs"),
-        ("matplotlib", "plots", "vrspam.tool.pictures"),
     ],
 )
 def test_import_without_an_extra_says_what_to_install(module, extra, name):

@@ -13,10 +13,10 @@ from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments, HashFolds
 from vrspam._utils.validation import Rows
 from vrspam.features import AdditiveFeatures, LinearFeatures
 from vrspam.features.mapped import MappedArray
+from vrspam.model_selection.candidates import MapsInMemory, compare, learn_maps
 from vrspam.model_selection.cross_validate import GridScores, GridSearch, cross_validate
-from vrspam.model_selection.folds import Split
-from vrspam.model_selection.held_out import HeldOutBlock
-from vrspam.model_selection.map_choice import choose_map
+from vrspam.model_selection.folds import FoldedRows, Split
+from vrspam.model_selection.held_out import HeldOut, in_range
 from vrspam.model_selection.sources import BlocksInSequence, FoldProblem, RowsInMemory, TrainingPart
 from vrspam.objective import SquaredPairLoss
 from vrspam.solvers import ExactFit
@@ -60,29 +60,46 @@ def test_a_block_holds_the_held_out_rows_of_one_fold_with_their_scores(kind, wei
     X = X.astype(np.float32).astype(np.float64)
     weights = np.random.default_rng(0).choice([0.5, 1.0, 2.0], 300) if weighted else None
     coefs = np.random.default_rng(1).standard_normal((3, 5, 4)) * 10.0 ** np.array([0, 30, -30, 3, -60])[:, None]
-    blocks = list(SOURCES[kind](X, y, weights).held_out(dict(enumerate(coefs))))
-    assert [block.fold for block in blocks] == [0, 1, 2]
-    fold = FOLDS.fold_of(X)
-    for block in blocks:
-        rows = np.flatnonzero(fold == block.fold)
-        expected = X[rows] @ coefs[block.fold].T
+    source, fold = SOURCES[kind](X, y, weights), FOLDS.fold_of(X)
+    scaled, exponents = zip(*map(in_range, coefs), strict=True)
+    for number in range(3):
+        if source.points_at_once(number) is None:
+            block = source.held_out(dict(enumerate(scaled))).of_fold(number)
+        else:
+            block = source.held_out({number: scaled[number]})
+        rows = np.flatnonzero(fold == number)
+        expected = X[rows] @ coefs[number].T
         order, given = np.argsort(expected[:, 0]), np.argsort(block.scores[:, 0])
         rtol = 1e-4 if kind == "float32" else 1e-9
         scale = np.abs(expected).max(axis=0)
-        np.testing.assert_allclose(block.values()[given] / scale, expected[order] / scale, atol=rtol)
+        values = np.ldexp(block.scores.astype(np.float64), exponents[number])
+        np.testing.assert_allclose(values[given] / scale, expected[order] / scale, atol=rtol)
         np.testing.assert_array_equal(block.positive[given], y[rows][order] == 1)
         if weights is None:
             assert block.weights is None
         else:
             np.testing.assert_array_equal(block.weights[given], weights[rows][order])
-        assert block.points.tolist() == [0, 1, 2, 3, 4]
 
 
-def test_points_without_coefficients_are_left_out_in_memory():
-    X, y = make_data(100, 3)
-    coefs = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
-    (block,) = in_memory(X, y).held_out({1: coefs})
-    assert (block.fold, block.points.tolist(), block.scores.shape[1]) == (1, [1], 1)
+def listen(monkeypatch, source):
+    """A list of how many points the source is asked for at a time."""
+    asked: list[int] = []
+    plain = source.held_out
+
+    def held_out(coefs):
+        asked.extend(len(of_fold) for of_fold in coefs.values())
+        return plain(coefs)
+
+    monkeypatch.setattr(source, "held_out", held_out)
+    return asked
+
+
+def test_points_without_coefficients_are_not_scored_in_memory(monkeypatch):
+    source = in_memory(*make_data(300, 4, seed=3))
+    asked = listen(monkeypatch, source)
+    found = cross_validate(source, SEARCH)
+    assert asked == [6, 6, 6]  # of nine points the last l1 makes three zero
+    np.testing.assert_array_equal(found.auc[:, 2], 0.5)
 
 
 @pytest.mark.parametrize("kind", [name for name in SOURCES if name != "float32"])
@@ -109,7 +126,7 @@ def test_the_driver_gives_the_same_from_every_source(kind):
 class WholeFolds:
     """A source of folds defined outside the package, as a cluster engine would define it."""
 
-    n_folds, like, scores_all_folds_at_once = 3, None, False
+    n_folds, like = 3, None
 
     def __init__(self, X, y):
         self.X, self.y, self.fold = X, y, FOLDS.fold_of(X)
@@ -122,10 +139,13 @@ class WholeFolds:
         moments = ClassMoments.from_data(self.X[self.fold != fold], self.y[self.fold != fold])
         return TrainingPart(SquaredPairLoss.from_moments(moments), moments.means.mean(axis=0))
 
+    def points_at_once(self, fold):
+        return 4
+
     def held_out(self, coefs):
-        for fold, of_fold in coefs.items():
-            rows = self.fold == fold
-            yield HeldOutBlock(fold, np.arange(len(of_fold)), self.y[rows] == 1, None, self.X[rows] @ of_fold.T)
+        ((fold, of_fold),) = coefs.items()
+        rows = self.fold == fold
+        return HeldOut(self.y[rows] == 1, self.X[rows] @ of_fold.T, fold, None)
 
 
 def test_a_source_from_outside_the_package():
@@ -140,26 +160,29 @@ def test_features_of_a_map_are_scored_like_rows():
     features = AdditiveFeatures(random_state=0).fit(X)
     mapped = RowsInMemory(Rows(MappedArray(X, features), y, None), hashed_splits(X), CLASSES)
     coefs = np.random.default_rng(0).standard_normal((6, features.n_features_out_))
-    (block,) = mapped.held_out({2: coefs})
+    held_out = mapped.held_out({2: coefs})
     rows = hashed_splits(X)[2].validation
-    np.testing.assert_allclose(block.values(), features.transform(X[rows]) @ coefs.T, atol=1e-9)
+    np.testing.assert_allclose(held_out.scores, features.transform(X[rows]) @ coefs.T, atol=1e-9)
 
 
 def test_blocks_of_scores_stay_small(monkeypatch):
     """Only a few points of the grid are scored at a time: memory never holds the scores of all rows at all points."""
     X, y = make_data(300, 4)
     monkeypatch.setattr("vrspam.model_selection.sources.BLOCK_BYTES", 2 * 8 * 120)
-    coefs = np.random.default_rng(0).standard_normal((7, 4))
-    blocks = list(in_memory(X, y).held_out({0: coefs}))
-    assert max(block.scores.shape[1] for block in blocks) <= 2
-    assert np.concatenate([block.points for block in blocks]).tolist() == list(range(7))
+    source = in_memory(X, y)
+    asked = listen(monkeypatch, source)
+    few = cross_validate(source, SEARCH)
+    assert max(asked) <= 2
+    assert sum(asked) == 18
+    monkeypatch.undo()
+    np.testing.assert_allclose(few.auc, cross_validate(in_memory(X, y), SEARCH).auc, rtol=1e-14)
 
 
 def test_sampled_rows_stand_for_the_rows_of_their_class():
     X, y = make_data(300, 4)
-    blocks = list(in_blocks(X, y, most=50).held_out(dict(enumerate(np.ones((3, 2, 4))))))
+    held_out = in_blocks(X, y, most=50).held_out(dict(enumerate(np.ones((3, 2, 4)))))
     for label in (False, True):
-        kept = np.concatenate([block.weights[block.positive == label] for block in blocks])
+        kept = held_out.weights[held_out.positive == label]
         assert kept.size == 50
         assert kept.sum() == pytest.approx((y == label).sum())
 
@@ -195,18 +218,22 @@ def test_the_table_shows_the_point_that_is_taken(monkeypatch):
         auc = np.array(given[source.rows.X.shape[1]])
         nothing = np.zeros(auc.shape)
         grid = {"l2": np.array([0.1, 1.0]), "l1": np.array([0.0])}
-        return GridScores(grid, auc, nothing, nothing == 0, nothing, total=source.total)
+        return GridScores(grid, auc, auc, nothing, nothing == 0, nothing, total=source.total)
 
-    monkeypatch.setattr("vrspam.model_selection.map_choice.cross_validate", given_scores)
+    monkeypatch.setattr("vrspam.model_selection.candidates.cross_validate", given_scores)
     maps = {"linear": LinearFeatures(), "additive": AdditiveFeatures()}
     splits = [Split(np.arange(30), np.arange(30, 60)), Split(np.arange(30, 60), np.arange(30))]
-    known = (Rows(X, y, None), splits, np.unique(y), GridSearch("auto", (0.0,), 1e-8, 1000, None))
+    folds, search = FoldedRows(Rows(X, y, None), splits, np.unique(y)), GridSearch("auto", (0.0,), 1e-8, 1000, None)
+    learn_maps(list(maps.values()), folds.rows, None, {})
 
-    def fit_nothing(rows, solver, point, total):
-        return ExactFit(Solution(np.zeros(rows.X.shape[1]), 0.0, 0.0, 0, True), total, 1.0, solver)
+    class FitNothing(MapsInMemory):
+        def fit(self, candidate, source=None):
+            solution = Solution(np.zeros(candidate.n_features), 0.0, 0.0, 0, True)
+            return ExactFit(solution, candidate.scores.total or ClassMoments.from_data(X, y), 1.0, "moments")
 
-    found = choose_map(maps, *known, "one-standard-error", fit_nothing)
-    assert (found.chosen.name, found.point.values["l2"]) == ("linear", 1.0)  # 0.85 is within 0.08 of 0.92
+    rule: Any = "one-standard-error"
+    found = compare(maps, FitNothing(folds, search, rule), rule)
+    assert (found.chosen.name, found.chosen.choice.values["l2"]) == ("linear", 1.0)  # 0.85 is within 0.08 of 0.92
     assert found.candidates[0].choice.values["l2"] == 0.1
     table = found.table()
     assert table["features"] == ["linear", "additive"]
@@ -215,5 +242,5 @@ def test_the_table_shows_the_point_that_is_taken(monkeypatch):
     np.testing.assert_allclose(table["auc"], [0.85, 0.92])
     np.testing.assert_allclose(table["standard_error"], [0.0, 0.08])
     assert table["chosen"] == [True, False]
-    found = choose_map(maps, *known, "best", fit_nothing)
-    assert (found.chosen.name, found.point.values["l2"]) == ("additive", 0.1)
+    found = compare(maps, FitNothing(folds, search, "best"), "best")
+    assert (found.chosen.name, found.chosen.choice.values["l2"]) == ("additive", 0.1)

@@ -1,44 +1,21 @@
-"""Names that were changed still work for one version, with a warning; both spellings of a word are the same choice."""
+"""Parameters are named as in scikit-learn; both spellings of a word are one choice; functions of the tool agree."""
 
 from __future__ import annotations
 
 import inspect
-import warnings
-from typing import Any
 
 import numpy as np
 import pytest
 from helpers import make_data
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from test_tool_evaluation import axes
 from test_tool_modelfile import make_model
 from tool_data import write
 
 from vrspam import AUCClassifierCV, HashFolds, VRSPAMClassifier, metrics
-from vrspam._utils.deprecation import keyword_only, renamed_parameter
-from vrspam.experiments.protocol import paper_protocol
 from vrspam.features import StackedFeatures
+from vrspam.paper.protocol import paper_protocol
 from vrspam.tool import compare, evaluate, make_report, predict, score_file, train
-
-OLD_SEED: dict[str, Any] = {"seed": 5}  # a dict, because type checkers know the new name alone
-
-
-def test_seed_of_hash_folds_is_now_random_state():
-    X, _ = make_data(200, 3, seed=0)
-    new = HashFolds(3, random_state=5)
-    with pytest.warns(FutureWarning, match="HashFolds: seed is now called random_state"):
-        old = HashFolds(3, **OLD_SEED)
-    np.testing.assert_array_equal(old.fold_of(X), new.fold_of(X))
-    np.testing.assert_array_equal(HashFolds(3, 5).fold_of(X), new.fold_of(X))  # by position without a warning
-    with pytest.warns(FutureWarning, match="seed is now called random_state"):
-        assert new.seed == 5
-    assert repr(old) == repr(new) == "HashFolds(n_splits=3, random_state=5)"
-    for both in ({"random_state": 5, **OLD_SEED}, {"n_splits": 3, **OLD_SEED, "random_state": 4}):
-        with pytest.raises(TypeError, match="give random_state alone"):
-            HashFolds(**both)
-    with pytest.raises(TypeError, match="give random_state alone"):
-        HashFolds(3, 4, **OLD_SEED)
 
 
 @pytest.mark.parametrize("given", [None, True, 1.5, np.random.RandomState(0)])
@@ -47,80 +24,19 @@ def test_hash_folds_want_a_number(given):
         HashFolds(3, given)
 
 
-def test_old_names_warn_at_the_line_that_uses_them():
-    with pytest.warns(FutureWarning) as caught:
-        HashFolds(3, **OLD_SEED)
-    assert caught[0].filename == __file__
+def test_folds_of_version_0_1_are_read():
+    X, _ = make_data(200, 3, seed=0)
+    new, old = HashFolds(3, random_state=5), HashFolds.__new__(HashFolds)
+    old.__setstate__({"n_splits": 3, "seed": 5})
+    np.testing.assert_array_equal(old.fold_of(X), new.fold_of(X))
+    assert repr(old) == repr(new) == "HashFolds(n_splits=3, random_state=5)"
 
 
-def test_signatures_show_the_new_names():
+def test_parameters_have_the_names_of_scikit_learn():
     assert list(inspect.signature(HashFolds).parameters) == ["n_splits", "random_state"]
-    assert "seed" not in inspect.signature(train).parameters
     for function in (metrics.roc_auc, metrics.hand_till_auc, metrics.one_vs_rest_auc, metrics.partial_auc):
         weight = inspect.signature(function).parameters["sample_weight"]
         assert weight.kind is inspect.Parameter.KEYWORD_ONLY
-
-
-def test_keyword_only_takes_one_position_more_and_no_others():
-    @keyword_only("c")
-    def function(a, b=2, *, c=None, d=None):
-        return a, b, c, d
-
-    with pytest.warns(FutureWarning, match="give c by its name"):
-        assert function(*[1, 3, 4]) == (1, 3, 4, None)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert function(1, c=5) == (1, 2, 5, None)
-    for arguments, named in (((1, 2, 3, 4), {}), ((1, 2, 3), {"c": 3})):
-        with pytest.raises(TypeError):
-            function(*arguments, **named)
-
-
-def test_renamed_parameters_can_be_several():
-    @renamed_parameter("old", "new")
-    @renamed_parameter("older", "newer")
-    def function(new, newer=0):
-        return new, newer
-
-    with pytest.warns(FutureWarning) as caught:
-        assert function(**{"old": 1, "older": 2}) == (1, 2)
-    assert [str(warning.message).split()[1] for warning in caught] == ["old", "older"]
-
-
-@pytest.mark.parametrize("name", ["roc_auc", "one_vs_rest_auc", "hand_till_auc", "sensitivity_at_specificity"])
-def test_weights_by_position(name):
-    function, y, score = getattr(metrics, name), [0, 1, 0, 1, 1], [1.0, 2.0, 3.0, 4.0, 2.5]
-    given = (y, score, 0.5) if name == "sensitivity_at_specificity" else (y, score)
-    weights = [1.0, 2.0, 0.5, 1.0, 3.0]
-    with pytest.warns(FutureWarning, match=f"{name}: give sample_weight by its name"):
-        by_position = function(*given, weights)
-    assert by_position == function(*given, sample_weight=weights)
-
-
-def test_scores_of_plots_are_called_as_in_scikit_learn():
-    plotting = pytest.importorskip("vrspam.plotting")
-    y, score = [0, 0, 1, 1], [1.0, 3.0, 2.0, 4.0]
-    for name in ("plot_roc", "plot_precision_recall", "plot_scores", "plot_lift"):
-        plot = getattr(plotting, name)
-        with pytest.warns(FutureWarning, match=f"{name}: scores is now called y_score"):
-            old = plot(y, scores=score, ax=axes())
-        for a, b in zip(old.lines, plot(y, y_score=score, ax=axes()).lines, strict=True):
-            np.testing.assert_array_equal(a.get_xydata(), b.get_xydata())
-
-
-def test_columns_of_panels_are_called_as_in_scikit_learn():
-    plotting = pytest.importorskip("vrspam.plotting")
-    X, y = make_data(150, 3, seed=1)
-    model = AUCClassifierCV([0.1], cv=3, features="additive").fit(X, y)
-    new = plotting.plot_shapes(model, n_cols=1)
-    with pytest.warns(FutureWarning, match="plot_shapes: columns is now called n_cols"):
-        old = plotting.plot_shapes(model, columns=1)
-    assert old.get_size_inches().tolist() == new.get_size_inches().tolist()
-    with (
-        pytest.warns(FutureWarning, match="plot_interactions: columns is now called n_cols"),
-        pytest.raises(ValueError, match="nothing to draw"),
-    ):
-        plotting.plot_interactions(model, columns=1)
 
 
 def test_both_spellings_of_a_variant():
@@ -191,13 +107,6 @@ def table(tmp_path):
     return write(frame, tmp_path / "rows.csv")
 
 
-def test_seed_of_train_is_now_random_state(table):
-    with pytest.warns(FutureWarning, match="train: seed is now called random_state"):
-        old = train(table, "sick", features="linear", **OLD_SEED)
-    new, other = (train(table, "sick", features="linear", random_state=state) for state in (5, 6))
-    assert old.training["cv_auc"] == new.training["cv_auc"] != other.training["cv_auc"]
-
-
 def test_a_report_takes_the_parameters_of_train(table):
     report = make_report(table, "sick", features="linear", n_splits=4, random_state=5, calibration="none", rows=0)
     model = train(table, "sick", features="linear", n_splits=4, random_state=5, calibration="none")
@@ -212,9 +121,6 @@ def test_an_evaluation_of_a_file_is_that_of_its_scores(table):
     found, by_hand = evaluate(model, table, recall=0.7), evaluate(model, positive, scores, recall=0.7)
     assert found.flat() == by_hand.flat()
     assert found.auc == metrics.roc_auc_ci(positive, scores)
-    given: dict[str, Any] = {"positive": positive, "scores": scores, "recall": 0.7}
-    with pytest.warns(FutureWarning, match="evaluate: positive is now called data"):
-        assert evaluate(model, **given).flat() == found.flat()
     with pytest.raises(TypeError, match="leave skip_errors out"):
         evaluate(model, positive, scores, skip_errors=True)
     with pytest.raises(TypeError, match="with scores alone"):
@@ -231,22 +137,14 @@ def test_an_evaluation_of_a_file_warns_of_rows_that_training_had(table):
     assert found.notes
 
 
-def test_skip_errors_of_predict_is_now_drop_errors(table, tmp_path):
+def test_rows_that_cannot_be_scored_are_left_out(table, tmp_path):
     table.write_text(table.read_text("utf-8") + "1.0,2.0,no,9\n", "utf-8")  # a field too many
-    model, given = make_model((1.0, 0.5)), dict[str, Any](skip_errors=True)
     with pytest.warns(UserWarning, match="left out 1"):
-        assert predict(model, table, tmp_path / "new.csv", drop_errors=True) == 120
-    with pytest.warns(UserWarning, match="left out 1"), pytest.warns(FutureWarning, match="is now called drop_errors"):
-        assert predict(model, table, tmp_path / "old.csv", **given) == 120
-    assert (tmp_path / "old.csv").read_bytes() == (tmp_path / "new.csv").read_bytes()
+        assert predict(make_model((1.0, 0.5)), table, tmp_path / "new.csv", drop_errors=True) == 120
 
 
-def test_a_pair_of_models_is_taken_as_two(table):
-    a, b = make_model((1.0, 0.5)), make_model((0.2, -1.0))
-    found = compare(a, b, table)
-    for arguments, named in ((((a, b), table), {}), (([a, b],), {"path": table}), ((table,), {"models": (a, b)})):
-        with pytest.warns(FutureWarning, match="compare: give the models one by one"):
-            assert compare(*arguments, **named).test == found.test
+def test_a_comparison_keeps_the_rows_that_it_rests_on(table):
+    found = compare(make_model((1.0, 0.5)), make_model((0.2, -1.0)), table)
     assert found.test == metrics.delong_test(found.positive, *found.scores)
     partial = metrics.partial_auc_test(found.positive, *found.scores, max_fpr=0.2)
     assert found.partial_test(0.2) == partial

@@ -20,12 +20,12 @@ from sklearn.metrics import roc_curve
 
 import vrspam.plotting
 from vrspam import AUCClassifierCV, VRSPAMClassifier, coef_path
+from vrspam._utils.texts import number_labels, shorten_distinct, wrap_distinct
 from vrspam.inspection import Axis, PairEffect, Shape
+from vrspam.inspection.drawing import value_labels
 from vrspam.metrics import roc_auc
 from vrspam.plotting.bars import value_text
-from vrspam.plotting.style import BLUE, colours, mixed, new_figure
-from vrspam.plotting.texts import number_labels, shorten_distinct, text_width, wrap_distinct
-from vrspam.plotting.ticks import value_labels
+from vrspam.plotting.style import BLUE, colours, mixed, new_figure, text_width
 
 plotting: Any = vrspam.plotting  # the stubs of matplotlib know less of what is drawn than these tests
 STATES = pd.Series(
@@ -134,7 +134,7 @@ def test_no_text_of_a_panel_touches_another(style, columns):
 def test_panels_say_how_many_levels_they_leave_out_and_what_is_logarithmic():
     figure = plotting.plot_shapes({shape.name: shape for shape in nasty_shapes()}, most=16)
     below = {ax.get_title(): ax.get_xlabel() for ax in figure.axes}
-    assert below["state"] == "12 of 51 levels: the largest effects"
+    assert below["state"] == "12 of 51 categories: the largest effects"
     assert below["few states"] == ""
     assert below["income"] == below["tiny"] == "log scale"
     assert below["change"].startswith("log scale beyond ±")
@@ -170,9 +170,9 @@ def test_the_legend_explains_the_marks_that_occur_and_no_others():
 
     plain = curve("age", np.arange(20.0))._replace(mean_score=None)
     assert words(plain) == ["the column's own part", "95 % band from the folds"]
-    assert "mean score of the rows" in words(curve("age", np.arange(20.0)))
+    assert "average score of rows with this value" in words(curve("age", np.arange(20.0)))
     few = curve("parts", np.arange(3.0))  # drawn as points
-    assert words(curve("age", np.arange(20.0)), few).count("mean score of the rows") == 1
+    assert words(curve("age", np.arange(20.0)), few).count("average score of rows with this value") == 1
     assert words(levels("town", ["a", "b"])) == ["the column's own part", "95 % interval"]
     assert len(words(plain._replace(missing=(0.1, 0.0, 0.2)))) == 2  # a missing value is named at its point
 

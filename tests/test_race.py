@@ -16,15 +16,14 @@ from vrspam._utils.progress import StepProgress
 from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import CategoriesGrouped
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures, TreeFeatures
-from vrspam.features.mapped import TooManyFeatures
-from vrspam.model_selection import race as room
+from vrspam.features.mapped import MappedArray, TooManyFeatures
+from vrspam.model_selection import candidates as room
+from vrspam.model_selection.candidates import learn_maps
 from vrspam.model_selection.cross_validate import GridSearch
-from vrspam.model_selection.folds import Split, make_splits
-from vrspam.model_selection.map_choice import learn_maps
+from vrspam.model_selection.folds import FoldedRows, Split, make_splits
 from vrspam.model_selection.sources import RowsInMemory
-from vrspam.model_selection.stability import stable_share
 from vrspam.moments import ClassMoments
-from vrspam.tool.fitting import TableClassifier
+from vrspam.tool.training import TableClassifier
 
 SEARCH = GridSearch("auto", (0.0,), 1e-8, 1000, None)
 
@@ -45,7 +44,7 @@ def run(X, y, maps, splits=None, weights=None, **changes):
     told: list[str] = []
     classes = np.unique(y)
     splits = splits or make_splits(3, Rows(X, y, None), classes, None, 0)
-    found = room.race(maps, Rows(X, y, weights), splits, classes, SEARCH, 0, told.append)
+    found = room.race(maps, FoldedRows(Rows(X, y, weights), splits, classes), SEARCH, 0, told.append)
     return found, told
 
 
@@ -76,12 +75,17 @@ def test_the_part_has_rows_of_both_classes_and_no_row_without_weight():
     rng = np.random.default_rng(0)
     positive = rng.random(20_000) < 0.01
     weights = (rng.random(20_000) < 0.9).astype(float)
-    part = room._part(positive, weights, rng)
+    numbers, heat = np.arange(20_000.0)[:, np.newaxis], room.Heat(room.PART_ROWS, 1, 1)
+
+    def part_of(positive, weights):
+        folds = FoldedRows(Rows(numbers, positive, weights), [], np.array([False, True]))
+        return heat._part(folds, rng).rows.X[:, 0].astype(int)
+
+    part = part_of(positive, weights)
     assert part.size == room.PART_ROWS == np.unique(part).size
     assert (weights[part] > 0.0).all()
     assert positive[part].sum() == (positive & (weights > 0.0)).sum()
-    balanced = room._part(rng.random(20_000) < 0.5, None, rng)
-    assert balanced.size == room.PART_ROWS
+    assert part_of(rng.random(20_000) < 0.5, None).size == room.PART_ROWS
 
 
 @pytest.mark.usefixtures("_small_race")
@@ -93,9 +97,9 @@ def test_folds_on_the_part_are_those_of_all_rows(splitter, monkeypatch):
     seen = []
     plain = room.evaluate_map
 
-    def listen(name, features, rows, inside, *rest):
-        seen.append((rows, inside))
-        return plain(name, features, rows, inside, *rest)
+    def listen(name, features, folds, *rest):
+        seen.append((folds.rows, folds.splits))
+        return plain(name, features, folds, *rest)
 
     monkeypatch.setattr(room, "evaluate_map", listen)
     run(X, y, {"lines": LinearFeatures(), "curves": AdditiveFeatures()}, splits)
@@ -163,7 +167,8 @@ def test_of_kernels_of_a_kind_the_narrowest_goes_on_without_another_heat(monkeyp
     found, _ = run(X, y, {**kernels, "wide": KernelFeatures(bandwidth=1.1, additive=False, **few)})
     assert sorted(other.n_rows for other in found.others.values()) == [300, 500]
     splits = make_splits(3, Rows(X, y, None), np.unique(y), None, 0)
-    both = room.race(kernels, Rows(X, y, None), splits, np.unique(y), SEARCH, 0, lambda what: None, alone=False)
+    folds = FoldedRows(Rows(X, y, None), splits, np.unique(y))
+    both = room.race(kernels, folds, SEARCH, 0, lambda what: None, alone=False)
     assert list(both.finalists) == ["wide", "narrow"]
 
 
@@ -181,18 +186,19 @@ def test_scores_of_held_out_rows_are_the_same_kept_and_computed_again(maps, monk
 def test_scores_by_all_folds_are_the_same_from_features_at_hand_and_computed_again(maps, monkeypatch):
     """They say how stable the scores are, and so the width of the interval."""
     X, y = waves(300)
-    told = []
+    scored, plain = [], room.scores_of
 
-    def tell(rows, splits, keep, coefs, known=None):
-        told.append(known)
-        return stable_share(rows, splits, keep, coefs, known)
+    def tell(rows, *rest):
+        scored.append(isinstance(rows, MappedArray))
+        return plain(rows, *rest)
 
-    monkeypatch.setattr("vrspam.estimators.cv.stable_share", tell)
+    monkeypatch.setattr(room, "scores_of", tell)
     at_hand = AUCClassifierCV(features=maps, cv=3, random_state=0).fit(X, y)
-    monkeypatch.setattr("vrspam.model_selection.map_choice.FEW_BYTES", 0)
+    assert not any(scored)
+    scored.clear()
+    monkeypatch.setattr(room, "FEW_BYTES", 0)
     again = AUCClassifierCV(features=maps, cv=3, random_state=0).fit(X, y)
-    assert told[0] is not None
-    assert told[1] is None
+    assert scored == [True]  # at the end, by what was chosen
     assert at_hand.corrected_interval_ == pytest.approx(again.corrected_interval_, abs=1e-9)
 
 
@@ -269,7 +275,7 @@ def test_grouped_categories_are_said_once_and_landmarks_are_never_more(monkeypat
     with pytest.warns(CategoriesGrouped) as said:
         AUCClassifierCV([0.1], features=maps, cv=3, random_state=0).fit(frame, y)
     assert [str(one.message).split(":")[0] for one in said] == ["Column 'town' has 45 categories"]
-    assert seen == [None, 7]
+    assert seen == [None, 7, 7]  # on the part, and the finalist on all rows
 
 
 @pytest.mark.usefixtures("_small_race")
@@ -345,7 +351,7 @@ def test_maps_of_a_race_run_at_the_same_time(monkeypatch):
     meeting = threading.Barrier(2)
     jobs = []
 
-    def meet(name, features, rows, splits, classes, search, rule):
+    def meet(name, features, folds, search, rule):
         jobs.append(search.n_jobs)
         meeting.wait(timeout=30)
         raise TooManyFeatures("too many")
@@ -356,6 +362,7 @@ def test_maps_of_a_race_run_at_the_same_time(monkeypatch):
     heat = room.Heat(500, 10, 3)
     maps = {"lines": LinearFeatures(), "curves": AdditiveFeatures()}
     with threadpool_limits(2, user_api="blas"):
-        found = heat.run(maps, Rows(X, y, None), splits, np.unique(y), SEARCH, np.random.default_rng(0), print)
+        folds = FoldedRows(Rows(X, y, None), splits, np.unique(y))
+        found = heat.run(maps, folds, SEARCH, np.random.default_rng(0), print)
     assert found == []
     assert jobs == [1, 1]

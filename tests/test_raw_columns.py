@@ -94,10 +94,7 @@ def test_standardized_is_the_map_and_linear_the_columns_as_they_are():
     )
 
 
-def test_linear_in_a_list_means_standardized_until_the_next_version():
+def test_linear_stands_alone():
     frame, y = raw_table()
-    with pytest.warns(FutureWarning, match="write 'standardized'") as said:
-        model = AUCClassifierCV([0.1], features=["linear", "additive"], cv=3, random_state=0).fit(frame, y)
-    assert len([one for one in said if one.category is FutureWarning]) == 1
-    assert said[0].filename == __file__
-    assert model.selection_["features"] == ["standardized", "additive"]
+    with pytest.raises(ValueError, match="In a list of feature maps, write 'standardized'"):
+        AUCClassifierCV([0.1], features=["linear", "additive"], cv=3, random_state=0).fit(frame, y)

@@ -6,7 +6,7 @@ import pytest
 from browsing import requests
 from experiment_rows import fill
 
-from vrspam.experiments.publish import publish
+from vrspam.paper.publish import publish
 from vrspam.report import Bullets, Cell, Facts, Page, Table, Text, markdown_table
 
 

@@ -27,15 +27,13 @@ from sklearn.metrics import (
 from tool_data import write
 
 from vrspam.cli import main
+from vrspam.metrics.thresholds import wilson
 from vrspam.model_selection.held_out import HeldOut
-from vrspam.report.curves import wilson
 from vrspam.report.explorer import FINE, Stops, confusion
+from vrspam.report.sections import evaluation_page, report_page
 from vrspam.tool.evaluation import evaluate
-from vrspam.tool.fitting import Plan
-from vrspam.tool.pages import evaluation_page, report_page
-from vrspam.tool.report import cross_calibrated, make_report
-from vrspam.tool.single_rows import choose_rows
-from vrspam.tool.subgroups import holm, subgroups
+from vrspam.tool.plan import TrainPlan
+from vrspam.tool.report import choose_rows, cross_calibrated, holm, make_report, subgroups
 from vrspam.tool.training import train
 
 AXE = Path(__file__).parent / "vendor" / "axe.min.js"
@@ -43,7 +41,7 @@ EVIL = "<img src=x onerror=alert(1)>\"'&{{body}}</script><b>"
 RIGHT_TO_LEFT, EMOJI = "عمر المريض", "🫀 heart 👩‍⚕️"
 LONG, LONGER = f"{'the same long name ' * 11}A"[-200:], f"{'the same long name ' * 11}B"[-200:]
 POSITIVE = "<i>yes</i>"
-QUICK = Plan(features="linear", n_splits=3)
+QUICK = TrainPlan(features="linear", n_splits=3)
 
 
 def awkward(rows: int = 500) -> pd.DataFrame:
@@ -161,7 +159,7 @@ def test_twenty_columns_have_a_small_page(tmp_path):
     frame = pd.DataFrame(rng.normal(size=(400, 20)), columns=[f"column {j}" for j in range(20)])
     frame["sick"] = rng.random(400) < 0.3
     report = make_report(
-        write(frame, tmp_path / "t.csv"), "sick", "True", plan=Plan(features="additive", n_splits=3), rows=10
+        write(frame, tmp_path / "t.csv"), "sick", "True", plan=TrainPlan(features="additive", n_splits=3), rows=10
     )
     html = report_page(report, data_name="t.csv").html()
     assert len(html.encode()) < 3_000_000
@@ -217,8 +215,8 @@ def test_the_headline_is_the_corrected_auc_and_the_curves_are_of_held_out_rows(f
     assert report.folds == 3
     html = report_page(report, data_name="awkward.csv").html()
     assert f"95 % interval {facts['corrected_auc_low']:.3f} to {facts['corrected_auc_high']:.3f}" in html
-    assert f"the AUC {report.evaluation.auc.auc:.3f}" in html
-    assert "scored by a model that was trained without it" in html
+    assert "All counts below are for rows the model had not seen." in html
+    assert f"{report.evaluation.auc.auc:.4f}" in html  # among the further numbers
     kept = make_report(folder / "awkward.csv", "out <come>", POSITIVE, plan=QUICK, rows=2, holdout=0.3)
     found = kept.evaluation
     assert kept.expected.auc == found.auc.auc == pytest.approx(roc_auc_score(found.positive, found.scores))
@@ -305,7 +303,7 @@ def test_single_rows_are_the_extremes_and_their_parts_add_up(folder):
     assert len(by_kind["spread over the ranking"]) == 6
     for kind in ("linear", "additive", "kernel"):
         report = make_report(
-            folder / "awkward.csv", "out <come>", POSITIVE, plan=Plan(features=kind, n_splits=3), rows=3
+            folder / "awkward.csv", "out <come>", POSITIVE, plan=TrainPlan(features=kind, n_splits=3), rows=3
         )
         assert len(report.rows) == 15
         for row in report.rows:
@@ -405,13 +403,13 @@ def test_report_for_scripts(folder, capsys):
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        (["--holdout", "1.5"], "--holdout 1.5 is not between 0 and 1"),
-        (["--holdout", "0.3", "--streaming"], "--streaming holds no rows in memory"),
+        (["--holdout", "1.5"], "--holdout 1.5 must be between 0 and 1"),
+        (["--holdout", "0.3", "--streaming"], "--streaming and --holdout cannot be combined: a stream holds no rows"),
         (["--holdout", "0.999"], "at least 4 are needed: give another share"),
         (["--by", "sexe"], "has no column 'sexe' (did you mean 'sex'?)"),
         (["--by", "out <come>"], "holds the labels: name another with --by"),
         (["--by", "sex", "--streaming"], "--by sex needs the named columns of a table in memory"),
-        (["--cost", "-1"], "-1 is not a positive number"),
+        (["--cost", "-1"], "--cost-ratio -1.0 must be a positive number"),
     ],
 )
 def test_what_is_refused(folder, capsys, more, words):
@@ -445,7 +443,7 @@ def test_other_kinds_of_tables(folder, tmp_path, capsys):
 
 def test_results_of_experiments_are_published(tmp_path, capsys, monkeypatch):
     published = {"report": [tmp_path / "r.html"]}
-    monkeypatch.setattr("vrspam.experiments.publish.publish", lambda directory: published)
+    monkeypatch.setattr("vrspam.paper.publish.publish", lambda directory: published)
     assert main(["publish", str(tmp_path)]) == 0
     assert capsys.readouterr() == (f"report   {tmp_path}/r.html\n", "")
     assert main(["report", str(tmp_path)]) == 0  # the name that it had before
@@ -509,7 +507,7 @@ def test_the_slider_shows_what_scikit_learn_computes(folder, opened):
 
     browser = opened()
     report = make_report(
-        folder / "awkward.csv", "out <come>", POSITIVE, plan=Plan(features="additive", n_splits=3), rows=0
+        folder / "awkward.csv", "out <come>", POSITIVE, plan=TrainPlan(features="additive", n_splits=3), rows=0
     )
     assert report.rows == ()
     positive, scores = report.evaluation.positive, report.evaluation.scores

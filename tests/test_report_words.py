@@ -11,13 +11,12 @@ import pytest
 from tool_data import write
 
 from vrspam.cli import main
-from vrspam.report import Text
-from vrspam.report.columns import bars
+from vrspam.report import Text, sections
 from vrspam.report.explorer import Stops
-from vrspam.tool import model_sections, pages
-from vrspam.tool.fitting import Plan
+from vrspam.report.pictures import bars
+from vrspam.tool.data_checks import note_straight
+from vrspam.tool.plan import TrainPlan
 from vrspam.tool.report import make_report
-from vrspam.tool.training import note_straight
 
 QUICK = ["--features", "linear", "--folds", "2", "--rows", "0"]
 
@@ -84,30 +83,30 @@ def test_how_rows_were_kept_apart_is_said(tmp_path, more, words):
 
 def test_one_is_not_plural(tmp_path, monkeypatch):
     path = write(visits().drop(columns=["patient", "day"]), tmp_path / "t.csv")
-    report = make_report(path, "sick", plan=Plan(features="additive", n_splits=2), rows=0)
-    monkeypatch.setattr(model_sections, "FIRST_CURVES", 1)
-    monkeypatch.setattr(model_sections, "MOST_CURVES", 2)
-    text = pages.report_page(report, data_name="t.csv").html()
+    report = make_report(path, "sick", plan=TrainPlan(features="additive", n_splits=2), rows=0)
+    monkeypatch.setattr(sections, "FIRST_CURVES", 1)
+    monkeypatch.setattr(sections, "MOST_CURVES", 2)
+    text = sections.report_page(report, data_name="t.csv").html()
     assert "<summary>1 more column</summary>" in text
     assert "1 column that matters less is not drawn." in text
 
 
 def test_a_single_column_does_not_interact(tmp_path):
     path = write(visits()[["x", "sick"]], tmp_path / "t.csv")
-    report = make_report(path, "sick", plan=Plan(features="kernel", n_splits=2), rows=0)
-    text = pages.report_page(report, data_name="t.csv").html()
+    report = make_report(path, "sick", plan=TrainPlan(features="kernel", n_splits=2), rows=0)
+    text = sections.report_page(report, data_name="t.csv").html()
     assert "Which columns interact" not in text
     assert "of its variance" not in text
 
 
 def test_a_wide_table_is_told_why_it_got_straight_lines():
     towns = {"town": [f"t{k}" for k in range(900)], "sex": ["f", "m"]}
-    assert str(note_straight(1100, towns)) == (
+    assert str(note_straight(1100, 1000, towns)) == (
         "1,100 features are more than 1,000: straight lines alone were fitted; use drop=['town'], which has 900 "
         "categories, for curves and interactions of the others"
     )
-    assert "use features='auto' for curves" in note_straight(2100, towns)
-    assert "use features='auto' for curves" in note_straight(2100, {})
+    assert "use features='auto' for curves" in note_straight(2100, 1000, towns)
+    assert "use features='auto' for curves" in note_straight(2100, 1000, {})
 
 
 def test_text_from_right_to_left_does_not_turn_the_sentence(tmp_path):

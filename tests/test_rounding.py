@@ -15,9 +15,8 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from vrspam import AUCClassifier, ClassMoments, SlidingMoments, VRSPAMClassifier, coef_path
-from vrspam.estimators import exact
 from vrspam.objective import ElasticNet, Objective, SquaredPairLoss, losses
-from vrspam.solvers import solve
+from vrspam.solvers import exact, solve
 from vrspam.solvers.base import certify
 from vrspam.solvers.refine import refine
 from vrspam.solvers.row_gradients import TrainingRows

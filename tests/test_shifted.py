@@ -10,8 +10,7 @@ from test_dual import hessian_and_delta, loss_of
 from vrspam import AUCClassifierCV, ClassMoments
 from vrspam.objective import ElasticNet, Objective, SquaredPairLoss
 from vrspam.solvers.path import solve_grid
-from vrspam.solvers.products import ConjugateGradient
-from vrspam.solvers.shifted import ShiftedConjugateGradient
+from vrspam.solvers.products import ConjugateGradient, ShiftedConjugateGradient
 
 L2S = np.logspace(-3, 2, 7)
 
@@ -99,7 +98,7 @@ def test_what_is_too_hard_stays_with_a_certificate_that_holds():
 
 def test_a_point_that_stopped_too_early_goes_on(monkeypatch):
     X, y = words()
-    monkeypatch.setattr("vrspam.solvers.shifted.MARGIN", 1e6)
+    monkeypatch.setattr("vrspam.solvers.products.MARGIN", 1e6)
     grid = solve_grid(loss_of(sparse.csr_array(X), y), L2S, np.zeros(1), tol=1e-10, max_iter=1000)
     assert grid.converged.all()
 

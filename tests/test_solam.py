@@ -9,8 +9,7 @@ from sklearn.preprocessing import StandardScaler
 
 from vrspam import AUCClassifier, ClassMoments, SOLAMClassifier
 from vrspam.objective import Objective
-from vrspam.solvers.online import kernel_rows, largest_square, step_rule
-from vrspam.solvers.solam import SOLAM
+from vrspam.solvers.online import SOLAM, kernel_rows, largest_square, step_rule
 
 
 def saddle_function(variables, x, positive, p):

@@ -10,8 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from vrspam import AUCClassifier, ClassMoments, SPAMClassifier, kernels
 from vrspam.objective import Objective
 from vrspam.objective.penalties import ElasticNet
-from vrspam.solvers.online import kernel_rows, known_sums, largest_square, step_rule
-from vrspam.solvers.spam import SPAM, spam_pass
+from vrspam.solvers.online import SPAM, kernel_rows, known_sums, largest_square, spam_pass, step_rule
 from vrspam.theory import spam_step
 
 STORED = {"dense": np.asarray, "csr": sparse.csr_array, "float32": lambda X: X.astype(np.float32)}

@@ -15,7 +15,7 @@ from toy_loss import SquaredHingeByPairs
 from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments
 from vrspam.features import AdditiveFeatures
 from vrspam.features.mapped import CANDIDATES, MappedArray
-from vrspam.objective import ElasticNet, Objective, SquaredHingeLoss, squared_hinge
+from vrspam.objective import ElasticNet, Objective, SquaredHingeLoss, hinge
 from vrspam.solvers import newton, solve
 
 
@@ -83,7 +83,7 @@ def test_value_gradient_and_hessian_are_those_of_all_pairs(case, weighted, size)
 def test_the_hessian_is_added_up_in_blocks_of_any_size(rows, size, monkeypatch):
     X, y = make_data(60, 4, seed=2)
     loss, w = sorted_loss(X, y), size * np.random.default_rng(3).standard_normal(4)
-    monkeypatch.setattr(squared_hinge, "BLOCK_ENTRIES", 4 * rows)
+    monkeypatch.setattr(hinge, "BLOCK_ENTRIES", 4 * rows)
     pairs = loss.at(loss.scores(w)).pairs
     for part in (pairs, pairs.active_part(10_000)):
         np.testing.assert_allclose(loss.hessian_matrix(part), by_pairs(X, y, w)[2].astype(float), atol=1e-12)
@@ -173,7 +173,7 @@ def test_products_of_rows_that_count_are_those_of_all_rows():
         for v in np.eye(3):
             expected = loss.hessian_back(pairs, loss.quick_scores(v))
             np.testing.assert_allclose(loss.active_hessian(pairs)(v), expected, atol=1e-14)
-    assert sum(pairs.active()) < squared_hinge.MOST_ACTIVE * 80
+    assert sum(pairs.active()) < hinge.MOST_ACTIVE * 80
 
 
 def test_products_and_matrix_agree_where_pairs_lie_on_the_margin():

@@ -6,11 +6,16 @@ from sklearn.model_selection import KFold, RepeatedKFold, TimeSeriesSplit
 
 from vrspam import AUCClassifierCV
 from vrspam._utils.validation import Rows
-from vrspam.model_selection.folds import Split
-from vrspam.model_selection.kept_scores import rows_to_keep
-from vrspam.model_selection.stability import stable_share
+from vrspam.model_selection.folds import FoldedRows, Split
+from vrspam.model_selection.held_out import scores_of, stable_share
 
 N, D = 300, 1_000
+
+
+def share_of_models(X, y, splits, coefs):
+    folds = FoldedRows(Rows(X, y, None), splits, np.array([False, True]))
+    sample = folds.sample(1, seed=0)
+    return stable_share(scores_of(X, sample.rows, coefs), folds.overlap(), sample)
 
 
 def share_of(splitter, signal, seed=0):
@@ -24,8 +29,7 @@ def share_of(splitter, signal, seed=0):
     coefs = np.stack([mu + z[split.train].mean(axis=0) for split in splits])
     y = np.arange(N) % 3 == 0
     X[y] += 5.0 * mu  # what separates the classes is no part of it
-    keep = rows_to_keep([split.validation for split in splits], trained, y, None, None, 1, 0)
-    return stable_share(Rows(X, y, None), splits, keep, coefs)
+    return share_of_models(X, y, splits, coefs)
 
 
 @pytest.mark.parametrize("signal", [0.0, 1.0, 3.0])
@@ -44,10 +48,8 @@ def test_equal_models_and_models_that_say_nothing():
     rng = np.random.default_rng(1)
     X, y = rng.standard_normal((60, 4)), np.arange(60) % 2 == 0
     splits = [Split(*split) for split in KFold(3).split(X)]
-    keep = rows_to_keep([split.validation for split in splits], [40] * 3, y, None, None, 1, 0)
-    rows = Rows(X, y, None)
-    assert stable_share(rows, splits, keep, np.tile(rng.standard_normal(4), (3, 1))) == pytest.approx(1.0)
-    assert stable_share(rows, splits, keep, np.zeros((3, 4))) == 0.0
+    assert share_of_models(X, y, splits, np.tile(rng.standard_normal(4), (3, 1))) == pytest.approx(1.0)
+    assert share_of_models(X, y, splits, np.zeros((3, 4))) == 0.0
 
 
 def test_interval_narrows_from_noise_to_a_model_that_is_certain():

@@ -76,7 +76,7 @@ def test_train_says_what_it_did(folder):
     facts = load_model(folder / "m.json").training
     expected = f"{facts['corrected_auc']:.4f}, 95 % interval {facts['corrected_auc_low']:.4f} to"
     assert f"cross-validated AUC  {expected} {facts['corrected_auc_high']:.4f} (5 folds)\n" in out
-    assert f"\n                     corrected for the choice of the model, {facts['cv_auc']:.4f} before\n" in out
+    assert f"\n                     the best penalty showed {facts['cv_auc']:.4f}; picking the best flatters\n" in out
     for words in ("cross-validated AUC", "95 % interval", "certificate", "strongest features", "m.json", "größe"):
         assert words in out
     assert "choosing the penalty by 5 folds" in err
@@ -309,7 +309,7 @@ def test_comparison_in_a_browser(folder, browser):
         assert words in text
 
 
-@pytest.mark.parametrize(("kind", "words"), [("additive", "together they are the score"), ("kernel", "interactions")])
+@pytest.mark.parametrize(("kind", "words"), [("additive", "Together they are the score"), ("kernel", "interactions")])
 def test_curves_in_a_browser(folder, browser, kind, words):
     model = str(folder / f"{kind}.json")
     data = ["train", str(folder / "patients.csv"), "--target", "sick", "--folds", "3"]
@@ -368,7 +368,7 @@ def test_help_has_an_example(command, capsys):
         (["train", "x.csv", "--features", "magic"], "--features"),
         (
             ["train", "x.csv", "--loss", "squared_hinge", "--streaming"],
-            "--streaming keeps sums of the rows, and --loss squared_hinge needs the rows themselves",
+            "--streaming and --loss squared_hinge cannot be combined: this loss needs all rows in memory",
         ),
         (
             ["train", "x.csv", "--features", "auto", "--streaming"],

@@ -16,11 +16,13 @@ from test_tool_modelfile import make_model
 from vrspam import VRSPAMClassifier, plotting
 from vrspam.data import DataError
 from vrspam.metrics import delong_test
+from vrspam.metrics.thresholds import Bin, calibration_error, lift, reliability
 from vrspam.model_selection.calibration import Sigmoid
 from vrspam.plotting.style import new_figure, save_figure
+from vrspam.report.words import verdict
 from vrspam.tool import compare
-from vrspam.tool.evaluation import Bin, calibration_error, evaluate, lift, reliability, score_file, verdict
-from vrspam.tool.pictures import comparison_picture
+from vrspam.tool.comparison import comparison_picture
+from vrspam.tool.evaluation import evaluate, score_file
 from vrspam.tool.prediction import predict
 
 RNG = np.random.default_rng(0)

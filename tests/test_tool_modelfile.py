@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from tool_data import patients, write
 
-from vrspam._utils.messages import Parameter, WordedText
+from vrspam._utils.messages import Message, Parameter
 from vrspam.cli import main
 from vrspam.data import Schema
 from vrspam.model.file import checksum
@@ -248,16 +248,16 @@ def test_templates_that_are_not_plain_are_refused(tmp_path, template, fields):
 
 def test_plain_templates_come_back(tmp_path):
     path = tmp_path / "m.json"
-    note = WordedText(
+    note = Message(
         "{name!r}: {rows:,} rows, {auc:.4f}, {share:.2%}, {l1:g}, {lead:.2g}, use {drop}",
         **{"name": "größe", "rows": 5000, "auc": 0.75, "share": 0.5, "l1": 1e-9, "lead": 0.125},
         drop=Parameter("drop", ["größe"]),
     )
-    braces = WordedText("{ is not a field")
+    braces = Message("{ is not a field")
     save_model(make_model(training={"warnings": [note, braces, "naïve"]}), path)
     found = load_model(path).training["warnings"]
     assert found == [note, braces, "naïve"]
-    assert found[0].message.fields == note.message.fields
+    assert found[0].fields == note.fields
 
 
 def test_newer_and_edited_files_are_refused(tmp_path):

@@ -19,12 +19,13 @@ from vrspam.cli import main
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures
 from vrspam.features.mapped import CANDIDATES
 from vrspam.inspection import Shape
+from vrspam.inspection.effects import explain
 from vrspam.metrics import roc_auc
 from vrspam.model.file import checksum, unpack
 from vrspam.model.shapes import Shapes
 from vrspam.plotting import plot_shapes
+from vrspam.report.words import describe_candidate, describe_pairs
 from vrspam.tool import ModelFileError, evaluation, load_model, save_model
-from vrspam.tool.explanation import describe_candidate, describe_pairs, explain
 from vrspam.tool.table import open_labelled
 from vrspam.tool.training import train
 
@@ -309,7 +310,7 @@ def test_from_a_table_to_curves_by_the_installed_command(tmp_path):
     run("train", "doses.csv", "--target", "well", "--folds", "3", "--features", "additive")
     out = run("explain", "model.json", "--picture", "curves.svg", "--html", "model.html")
     assert "dose" in out
-    assert "together they are the score" in out
+    assert "Together they are the score" in out
     explained = json.loads(run("explain", "model.json", "--json"))
     dose, sex = explained["shapes"]["columns"]
     assert (dose["name"], sex["name"], sex["grid"]) == ("dose", "sex", ["f", "m"])
@@ -365,9 +366,9 @@ def test_pairs_and_columns_that_move_together_are_said(crossed, tmp_path, capsys
     assert f"interactions: {100 * model.shapes.share:.1f} % of the variance of the score" in out
     strongest = f"{' × '.join(model.shapes.pairs[0].names)} {100 * model.shapes.pairs[0].share:.1f} %"
     assert strongest in [" ".join(line.split()) for line in out.splitlines()]
-    assert "age and birth year move together" in out
+    assert "age and birth year say nearly the same" in out
     page = (tmp_path / "m.html").read_text("utf-8")
-    for words in ("age and birth year move together", "Which columns interact", "Picture: interactions"):
+    for words in ("age and birth year say nearly the same", "Which columns interact", "Orange cells raise the score"):
         assert words in page
     assert main(["explain", str(crossed), "--json"]) == 0
     shapes = json.loads(capsys.readouterr().out)["shapes"]

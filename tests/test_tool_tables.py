@@ -23,8 +23,8 @@ from vrspam.cli.train import train as train_command
 from vrspam.data import DataError, readers
 from vrspam.metrics import roc_auc_ci
 from vrspam.tool import load_model, predict, save_model, train
-from vrspam.tool.folds import forward_folds, make_folds
 from vrspam.tool.table import open_labelled
+from vrspam.tool.training import forward_folds, make_folds
 
 LINEAR = ["--features", "linear", "--folds", "2"]
 FAST: dict[str, Any] = {"features": "linear", "n_splits": 2}
@@ -326,15 +326,18 @@ def test_folds_look_forward(visits):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--groups", "patient", "--streaming"], "--streaming draws the folds from the content of each row"),
-        (["--time", "day", "--streaming"], "without --time: leave one of them out"),
-        (["--time", "day", "--groups", "patient"], "would tear the groups of --groups apart"),
-        (["--weights", "weight", "--max-fpr", "0.1"], "not with --weights"),
+        (
+            ["--groups", "patient", "--streaming"],
+            "cannot be combined: a stream draws its folds from the rows alone",
+        ),
+        (["--time", "day", "--streaming"], "--streaming and --time cannot be combined"),
+        (["--time", "day", "--groups", "patient"], "--time and --groups cannot be combined"),
+        (["--weights", "weight", "--max-fpr", "0.1"], "--max-fpr and --weights cannot be combined"),
         (["--weights", "day"], "holds text that is not numbers"),
         (["--weights", "sick"], "holds the labels: name another with --weights"),
         (["--groups", "nobody"], "has no column 'nobody'"),
         (["--groups", "patient", "--drop", "patient"], "is left out by --drop and named by --groups"),
-        (["--selection", "worst"], "'worst' is none of auto, best, one-standard-error, blend"),
+        (["--selection", "worst"], "--selection worst is not known; give auto, best, one-standard-error or blend"),
         (["--encoding", "klingon"], "--encoding klingon is not known"),
     ],
 )

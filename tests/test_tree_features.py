@@ -256,7 +256,7 @@ def train_lines(tmp_path, capsys, *options):
 @pytest.mark.parametrize("kind", ["kernel", "trees"])
 def test_the_tool_says_that_a_file_holds_rows(kind, tmp_path, capsys):
     shown, stored = train_lines(tmp_path, capsys, "--features", kind)
-    assert "it tells the values of 120 rows of the table; --private keeps rows out" in shown
+    assert "this file contains data of 120 of your rows; share it with care, or use --private" in shown
     assert stored["training"]["rows_held"] == 120
 
 

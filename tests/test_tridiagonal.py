@@ -6,8 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from vrspam._utils.blas import blas_threads
-from vrspam._utils.tridiagonal import Tridiagonal
+from vrspam._utils.blas import Tridiagonal, blas_threads
 
 
 @pytest.mark.parametrize("size", [2, 3, 64, 65, 200])

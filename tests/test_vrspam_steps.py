@@ -13,10 +13,9 @@ from scipy import sparse
 
 from vrspam import ClassMoments, kernels, theory
 from vrspam.objective import ElasticNet
-from vrspam.solvers.anchor_span import AnchorSpan, Point
 from vrspam.solvers.base import run
 from vrspam.solvers.row_gradients import PairGradient, RowGradient, TrainingRows
-from vrspam.solvers.vrspam import VRSPAM, objective_on_rows, pass_order
+from vrspam.solvers.vrspam import VRSPAM, AnchorSpan, Point, objective_on_rows, pass_order
 
 
 def make_rows(X, y, weights=None):

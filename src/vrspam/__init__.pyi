@@ -2,9 +2,7 @@
 from .estimators.cv import AUCClassifierCV
 from .estimators.exact import AUCClassifier
 from .estimators.one_vs_rest import OneVsRestAUC
-from .estimators.opauc import OPAUCClassifier
-from .estimators.solam import SOLAMClassifier
-from .estimators.spam import SPAMClassifier
+from .estimators.online import OPAUCClassifier, SOLAMClassifier, SPAMClassifier
 from .estimators.vrspam import VRSPAMClassifier
 from .model_selection.folds import HashFolds
 from .moments import ClassMoments, SlidingMoments

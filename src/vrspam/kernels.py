@@ -9,17 +9,24 @@ the caller passes a CSC matrix, which is the CSR form of the transpose.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from hashlib import sha256
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from llvmlite import ir  # type: ignore[import-untyped]
 from numba import njit, types
-from numba.core import cgutils
-from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.extending import intrinsic, overload, register_jitable
 
 from vrspam.objective.penalties import MCP, SCAD, ElasticNet
+
+# What is not public in Numba: without it each process compiles anew, and no cache line is asked for ahead of time.
+FunctionCache: Any = object
+IndexDataCacheFile: Any = object
+ir: Any = None
+with suppress(ImportError):
+    from llvmlite import ir  # type: ignore[import-untyped,no-redef]
+with suppress(ImportError):
+    from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 # The compiler may reorder sums to vectorise them (a strict dot product is five times slower). It may not assume that
 # NaN and infinity do not occur: they are how divergence is detected.
@@ -78,7 +85,8 @@ class _Cache(FunctionCache):
 def compiled(function: F) -> F:
     """Compile for any types of arguments, without Python's global lock, and store the result on disk."""
     dispatcher: Any = njit(nogil=True, fastmath=FASTMATH)(function)
-    dispatcher._cache = _Cache(function)
+    with suppress(AttributeError, TypeError):  # without Numba's own cache
+        dispatcher._cache = _Cache(function)
     return dispatcher
 
 
@@ -1080,21 +1088,25 @@ def idling(shrink, tau1, tau3, steps):
     return Idling(few, many)
 
 
-@intrinsic
-def _prefetch(typing_context, array, i, j):
-    """Ask for the cache line of element (i, j) of an array, without waiting for it."""
+def _prefetch_code(context, builder, signature, arguments):
+    place, size = ir.IntType(8).as_pointer(), ir.IntType(32)
+    kind = ir.FunctionType(ir.VoidType(), [place, size, size, size])
+    function = builder.module.declare_intrinsic("llvm.prefetch", (place,), kind)
+    # To be written, to be kept in all caches, and data, not code.
+    builder.call(function, [builder.inttoptr(arguments[0], place), size(1), size(3), size(1)])
+    return arguments[0]
 
-    def generate(context, builder, signature, arguments):
-        place, size = cgutils.voidptr_t, ir.IntType(32)
-        held = context.make_array(signature.args[0])(context, builder, arguments[0])
-        item = cgutils.get_item_pointer(context, builder, signature.args[0], held, arguments[1:])
-        kind = ir.FunctionType(ir.VoidType(), [place, size, size, size])
-        function = builder.module.declare_intrinsic("llvm.prefetch", (place,), kind)
-        # To be written, to be kept in all caches, and data, not code.
-        builder.call(function, [builder.bitcast(item, place), size(1), size(3), size(1)])
-        return context.get_dummy_value()
 
-    return types.void(array, types.intp, types.intp), generate
+def _prefetch_typed(typing_context, address):
+    """Ask for the cache line at an address, without waiting for it."""
+    return types.intp(types.intp), _prefetch_code
+
+
+def _no_prefetch(address):
+    return address
+
+
+_prefetch: Any = register_jitable(_no_prefetch) if ir is None else intrinsic(_prefetch_typed)
 
 
 @compiled
@@ -1103,8 +1115,9 @@ def _fetch_row(X, i, work):
 
     With many columns they are not in the cache. Asked for some rows ahead they arrive while the steps between compute.
     """
+    start, stride = np.intp(work.ctypes.data), np.intp(work.strides[0])
     for position in range(X.indptr[i], X.indptr[i + 1]):
-        _prefetch(work, X.indices[position], 0)  # type: ignore[call-arg]
+        _prefetch(start + X.indices[position] * stride)
 
 
 @compiled

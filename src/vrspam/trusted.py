@@ -14,6 +14,7 @@ True
 from typing import get_args
 
 import vrspam
+from vrspam.estimators.online import _Stream
 from vrspam.features import MAPS
 from vrspam.features.encoders import Encoder
 from vrspam.features.readings import Reading
@@ -23,9 +24,8 @@ from vrspam.inspection import Axis, Interactions, PairEffect, ScoreReading, Shap
 from vrspam.kernels import ClassSums, RunningCovariances
 from vrspam.model_selection import HashFolds, Isotonic, Sigmoid
 from vrspam.model_selection.held_out import HeldOut
+from vrspam.solvers.online import SOLAM, SPAM
 from vrspam.solvers.opauc import OPAUC
-from vrspam.solvers.solam import SOLAM
-from vrspam.solvers.spam import SPAM
 
 __all__ = ["SKOPS_TYPES"]
 
@@ -36,10 +36,9 @@ _TYPES: list[type] = [
     *(*get_args(Encoder), *get_args(Reading), *get_args(SeenColumn), FrameReading),  # columns
     *(Axis, Interactions, PairEffect, ScoreReading, Shape),  # readings of a score
     *(HashFolds, HeldOut, Isotonic, Sigmoid),
-    *(OPAUC, SOLAM, SPAM, ClassSums, RunningCovariances),  # methods that go on with new rows
+    *(OPAUC, SOLAM, SPAM, _Stream, ClassSums, RunningCovariances),  # methods that go on with new rows
 ]
 _PRIVATE = [
-    "vrspam.estimators._online._Stream",
     "vrspam.moments._rounding.Errors",
     "vrspam.moments._statistics.ClassStatistics",
 ]

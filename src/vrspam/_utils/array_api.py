@@ -40,13 +40,24 @@ def _find_namespace(array: Any) -> Any:
         return None
     if isinstance(array, list | tuple) or hasattr(array, "columns") or not hasattr(array, "shape"):
         return None
-    from sklearn.utils._array_api import _is_numpy_namespace, get_namespace
-
     try:
-        xp, is_array = get_namespace(array)
-    except TypeError:  # a container that is not an array, such as a series
+        xp = _namespace(array)
+    except (AttributeError, TypeError):  # a container that is not an array, such as a series
         return None
-    return xp if is_array and not _is_numpy_namespace(xp) else None
+    return None if xp is np or xp.__name__.split(".")[-1] == "numpy" else xp
+
+
+def _namespace(array: Any) -> Any:
+    """The library of an array: scikit-learn's own finder is not public, and knows the most of them."""
+    try:
+        from sklearn.utils._array_api import get_namespace
+    except ImportError:
+        try:
+            from array_api_compat import array_namespace  # type: ignore[import-not-found]
+        except ImportError:  # what has no such method (PyTorch) is then copied to the host
+            return array.__array_namespace__()
+        return array_namespace(array)
+    return get_namespace(array)[0]
 
 
 def on_host(array: Any) -> np.ndarray:
@@ -56,20 +67,18 @@ def on_host(array: Any) -> np.ndarray:
     library = type(array).__module__.split(".")[0]
     if library in ("torch", "cupy"):  # also if dispatch is off
         return array.cpu().numpy() if library == "torch" else array.get()
-    xp = device_namespace(array)
-    if xp is None:
+    if device_namespace(array) is None:
         return np.asarray(array)
-    from sklearn.utils._array_api import _convert_to_numpy
-
-    return _convert_to_numpy(array, xp)
+    try:
+        return np.asarray(array)
+    except (RuntimeError, TypeError, ValueError):  # it is not on the host
+        return np.from_dlpack(array, device="cpu")
 
 
 def beside(values: Any, X: Any) -> Any:
     """Return `values` as an array of the same library and on the same device as X."""
-    from sklearn.utils._array_api import device
-
-    xp, there = device_namespace(X), device(X)
-    if device_namespace(values) is xp and device(values) == there:
+    xp, there = device_namespace(X), X.device
+    if device_namespace(values) is xp and values.device == there:
         return values
     return xp.asarray(on_host(values), device=there)
 
@@ -160,14 +169,12 @@ def upper_gram(rows: Any) -> Any:
     Only blocks on and above the diagonal are multiplied, and the rows some at a time, in one batch: on an H200 that
     takes 0.7 of the time of one product of all. The number of rows must be a multiple of `GRAM_ROWS` if it is larger.
     """
-    from sklearn.utils._array_api import device
-
     xp = device_namespace(rows)
     n, d = rows.shape
     step = min(n, GRAM_ROWS)
     batch = xp.reshape(rows, (n // step, step, d))
     edges = [*range(0, d, 64 if d <= 256 else 128), d]  # a multiple of the tiles that GPUs multiply
-    found = xp.zeros((d, d), dtype=rows.dtype, device=device(rows))
+    found = xp.zeros((d, d), dtype=rows.dtype, device=rows.device)
     for start, stop in pairwise(edges):
         found[start:stop, start:] = xp.sum(xp.matrix_transpose(batch[:, :, start:stop]) @ batch[:, :, start:], axis=0)
     return found
@@ -266,3 +273,14 @@ def auc_columns(positive: Any, scores: Any, weights: Any = None) -> np.ndarray:
     pairs = few.shape[0] * many.shape[0] if c is None else float(xp.sum(of_few) * xp.sum(of_many))
     of_larger = on_host(xp.stack(wins)).astype(np.float64)
     return np.clip((of_larger if swapped else 2.0 * pairs - of_larger) / (2.0 * pairs), 0.0, 1.0)
+
+
+def padded(array: np.ndarray, size: int, axes: tuple[int, ...] | None = None) -> np.ndarray:
+    """A copy with zeros appended up to `size` along all axes, or along those named.
+
+    >>> padded(np.array([1.0, 2.0]), 3)
+    array([1., 2., 0.])
+    """
+    chosen = range(array.ndim) if axes is None else axes
+    widths = [(0, size - length if axis in chosen else 0) for axis, length in enumerate(array.shape)]
+    return np.pad(array, widths)

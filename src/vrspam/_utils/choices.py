@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Literal, get_args
 
+LossName = Literal["squared", "squared_hinge"]
+PenaltyName = Literal["elasticnet", "mcp", "scad"]
 SelectionRule = Literal["best", "one-standard-error", "blend"]  # how a point and a feature map are chosen
 Selection = Literal["auto", SelectionRule]
 SELECTION_RULES: tuple[str, ...] = get_args(Selection)
-BRITISH_AND_AMERICAN = (("centred", "centered"), ("standardised", "standardized"))
 
 
 def usual_spelling(word: Any, known: Iterable[str]) -> Any:
@@ -18,7 +19,8 @@ def usual_spelling(word: Any, known: Iterable[str]) -> Any:
     ('centred', 'standardized')
     """
     if isinstance(word, str):
-        for pair in BRITISH_AND_AMERICAN:
+        british_and_american = (("centred", "centered"), ("standardised", "standardized"))
+        for pair in british_and_american:
             if word in pair:
                 return next((other for other in pair if other in known), word)
     return word

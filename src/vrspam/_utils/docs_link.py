@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
+T = TypeVar("T")
 BASE = ""  # address of the folder `api` of the documentation site; while it is empty, there are no links
 
 
-class DocumentationLink:
-    """What scikit-learn's HTML representation needs to link a class of this package to its page.
+def links_to_documentation(kind: type[T]) -> type[T]:
+    """Let scikit-learn's HTML representation link a class of this package, and those derived of it, to their pages.
 
     The page of `vrspam.AUCClassifier` is BASE/vrspam.AUCClassifier.html.
     """
-
-    _doc_link_module = "vrspam"
-
-    @property
-    def _doc_link_template(self) -> str:
-        return f"{BASE.rstrip('/')}/{{public_name}}.html"
-
-    def _doc_link_url_param_generator(self) -> dict[str, str]:
-        return {"public_name": public_name(type(self))}
-
-    def _get_doc_link(self) -> str:
-        inherited: Any = super()
-        return inherited._get_doc_link() if BASE else ""
+    ours: Any = kind
+    inherited = ours._get_doc_link
+    ours._doc_link_module = "vrspam"
+    ours._doc_link_template = property(lambda self: f"{BASE.rstrip('/')}/{{public_name}}.html")
+    ours._doc_link_url_param_generator = lambda self: {"public_name": public_name(type(self))}
+    ours._get_doc_link = lambda self: inherited(self) if BASE else ""
+    return kind
 
 
 def public_name(kind: type) -> str:

@@ -52,86 +52,47 @@ class Parameter(NamedTuple):
         return f"{self.name}=" if self.value is None else f"{self.name}={self.value!r}"
 
 
-class Message:
-    """A template and its fields.
+class Message(str):
+    """A text in Python's terms that keeps the template and the fields it was made of.
 
     >>> message = Message(
     ...     "column {column!r} is not a number; use {fix} to leave it out", column="day", fix=Parameter("drop", ["day"])
     ... )
-    >>> str(message)
+    >>> message
     "column 'day' is not a number; use drop=['day'] to leave it out"
     >>> message.worded(lambda parameter: f"--{parameter.name}")
     "column 'day' is not a number; use --drop to leave it out"
-    """
-
-    def __init__(self, template: str, /, **fields: Any):
-        self.template, self.fields = template, fields
-
-    def worded(self, parameter: Callable[[Parameter], str] = str) -> str:
-        """The text, with each parameter in the given form; a field may itself be a message."""
-        shown = {name: _shown(value, parameter) for name, value in self.fields.items()}
-        return self.template.format(**shown) if self.fields else self.template
-
-    def __str__(self) -> str:
-        return self.worded()
-
-    def __reduce__(self) -> Any:
-        return _message, (type(self), self.template, self.fields)
-
-
-class WordedError(ValueError):
-    """An error whose text is a `Message`; fields are kept as `error.message.fields`."""
-
-    def __init__(self, message: Message | str, /, **fields: Any):
-        self.message = message if isinstance(message, Message) else Message(message, **fields)
-        super().__init__(str(self.message))
-
-    def __reduce__(self) -> Any:
-        return type(self), (self.message,)
-
-
-class WordedWarning(UserWarning):
-    """A warning whose text is a `Message`."""
-
-    def __init__(self, message: Message | str, /, **fields: Any):
-        self.message = message if isinstance(message, Message) else Message(message, **fields)
-        super().__init__(str(self.message))
-
-    def __reduce__(self) -> Any:
-        return type(self), (self.message,)
-
-
-class WordedText(str):
-    """A text in Python's terms that keeps the `Message` it was made of; it can be stored as JSON.
-
-    >>> note = WordedText("'day' is left out; use {fix} to keep it", fix=Parameter("include", ["day"]))
-    >>> note
-    "'day' is left out; use include=['day'] to keep it"
-    >>> WordedText.from_plain(note.to_plain()).message.fields == note.message.fields
+    >>> Message.from_plain(message.to_plain()).fields == message.fields
     True
     """
 
-    message: Message
+    template: str
+    fields: dict[str, Any]
 
-    def __new__(cls, template: str, /, **fields: Any) -> WordedText:
-        message = Message(template, **fields)
-        new = super().__new__(cls, message)
-        new.message = message
+    def __new__(cls, template: str, /, **fields: Any) -> Message:
+        new = super().__new__(cls, _filled(template, fields, str))
+        new.template, new.fields = template, fields
         return new
 
     def __getnewargs_ex__(self) -> Any:
-        return (self.message.template,), self.message.fields
+        return (self.template,), self.fields
 
-    def to_plain(self) -> dict[str, Any]:
-        """Template and fields as JSON can hold them."""
+    def worded(self, parameter: Callable[[Parameter], str]) -> str:
+        """The text, with each parameter in the given form; a field may itself be a message."""
+        return _filled(self.template, self.fields, parameter)
+
+    def to_plain(self) -> dict[str, Any] | str:
+        """Template and fields as JSON can hold them; the text itself where no parameter is among them."""
+        if not any(isinstance(value, Parameter) for value in self.fields.values()):
+            return str(self)
         fields = {
             name: {"parameter": value.name, "value": value.value} if isinstance(value, Parameter) else value
-            for name, value in self.message.fields.items()
+            for name, value in self.fields.items()
         }
-        return {"template": self.message.template, "fields": fields}
+        return {"template": self.template, "fields": fields}
 
     @classmethod
-    def from_plain(cls, plain: Any) -> WordedText | str:
+    def from_plain(cls, plain: Any) -> Any:
         """What `to_plain` returned as a text again; a plain text stays what it is.
 
         It may come from a file that anybody can have written, so that only plain templates are taken.
@@ -145,6 +106,17 @@ class WordedText(str):
             for name, value in plain["fields"].items()
         }
         return cls(plain["template"], **fields)
+
+
+class WordedError(ValueError):
+    """An error whose text is a `Message`; fields are kept as `error.message.fields`."""
+
+    def __init__(self, message: str, /, **fields: Any):
+        self.message = message if isinstance(message, Message) else Message(message, **fields)
+        super().__init__(str(self.message))
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.message,)
 
 
 def check_template(template: str) -> None:
@@ -174,8 +146,9 @@ def worded(thing: Any, parameter: Callable[[Parameter], str]) -> str:
     return message.worded(parameter) if isinstance(message, Message) else str(thing)
 
 
-def _message(kind: type[Message], template: str, fields: dict[str, Any]) -> Message:
-    return kind(template, **fields)
+def _filled(template: str, fields: dict[str, Any], parameter: Callable[[Parameter], str]) -> str:
+    shown = {name: _shown(value, parameter) for name, value in fields.items()}
+    return template.format(**shown) if fields else template
 
 
 def _shown(value: Any, parameter: Callable[[Parameter], str]) -> Any:

@@ -11,9 +11,6 @@ import time
 from collections.abc import Callable
 from typing import Any, Self
 
-REDRAW_AFTER = 0.1  # seconds
-WIDE = 200  # columns where the stream is not a terminal, and so has no width
-
 
 class StatusLine:
     """A line that is redrawn in place: a label, a bar and a text.
@@ -56,7 +53,8 @@ class StatusLine:
         self.text = text
         if self._rich:
             now = time.monotonic()
-            due = now - self._drawn >= REDRAW_AFTER
+            redraw_after = 0.1  # seconds
+            due = now - self._drawn >= redraw_after
             self._drawn = now if due else self._drawn
             self._rich.update(self._rich.task_ids[0], completed=done, total=total, text=text, refresh=due)
 
@@ -181,7 +179,8 @@ def _rich_line(label: str, total: int | None, bar: bool, transient: bool) -> Any
         columns.insert(0, BarColumn())
     if label:
         columns.insert(0, TextColumn("{task.description}", markup=False))
-    console = Console(stderr=True, highlight=False, width=None if sys.stderr.isatty() else WIDE)
+    wide = 200  # columns where the stream is not a terminal, and so has no width
+    console = Console(stderr=True, highlight=False, width=None if sys.stderr.isatty() else wide)
     # Redrawn by `show` alone: a thread of rich's own would wake up in the midst of compiled code and of forks.
     line = RichProgress(*columns, console=console, transient=transient, auto_refresh=False)
     line.add_task(label, total=total, text="")

@@ -1,15 +1,143 @@
-"""Check the rows, labels and weights that a user gives, before anything is computed."""
+"""Check the rows, columns, labels and weights that a user gives, before anything is computed."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from decimal import Decimal
+from numbers import Complex, Integral, Number, Real
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import OneToOneFeatureMixin
+from sklearn.utils import check_array
 
 from vrspam._utils import array_api
-from vrspam._utils.columns import check_columns
 from vrspam._utils.messages import WordedError
+from vrspam._utils.warnings import IntegersRounded, warn
+
+LARGEST_SQUARED = 1e150  # squares of larger numbers overflow
+MAPS = "AUCClassifierCV(features='auto')"
+ABOUT_VALUES = ("NaN", "infinity", "convert string to float", "promoted", "array element with a sequence", "DType")
+LARGEST_EXACT = 2**53  # floats hold every integer up to here; just beyond, every second one
+
+
+def check_columns(X: Any, said: set[Any] | None = None) -> None:
+    """Refuse complex numbers, and warn of integers that lose digits as floats. X is an array, a matrix or a frame.
+
+    The warning leaves out the columns in `said`, and adds to them those it names.
+    """
+    refuse_complex(X)
+    said = set() if said is None else said
+    if names := [name for name in rounded_columns(X) if name not in said]:
+        said.update(names)
+        warn(IntegersRounded(tuple(names)))
+
+
+def refuse_complex(X: Any) -> None:
+    """Refuse complex numbers; the error names the column of a frame.
+
+    >>> refuse_complex(np.array([[1.0, 2.0j]]))
+    Traceback (most recent call last):
+    ValueError: Complex data not supported: give real and imaginary parts as columns of their own.
+    """
+    dtype = getattr(X, "dtype", None)
+    xp = array_api.device_namespace(X)
+    if xp.isdtype(dtype, "complex floating") if xp is not None else getattr(dtype, "kind", "") == "c":
+        raise ValueError("Complex data not supported: give real and imaginary parts as columns of their own.")
+    for name, values in _columns(X):
+        if values.dtype.kind == "c" or (values.dtype == object and any(map(_is_complex, values.tolist()))):
+            raise ValueError(
+                f"Complex data not supported: column {name!r} holds complex numbers; give their real and imaginary "
+                "parts as columns of their own."
+            )
+
+
+def rounded_columns(X: Any) -> list[Any]:
+    """The columns with integers that change as 64-bit floats: their names in a frame, else their numbers.
+
+    >>> rounded_columns(np.array([[2**53, 2**53 + 1], [3, 2**60]]))
+    [1]
+    """
+    if sparse.issparse(X):
+        if X.dtype.kind not in "iu" or not _beyond(X.data):
+            return []
+        X = X.tocsc()
+        parts = np.split(X.data, X.indptr[1:-1])
+        return [j for j, values in enumerate(parts) if _any_changes(values)]
+    return [name for name, values in _columns(X) if _any_changes(values)]
+
+
+def _is_complex(value: Any) -> bool:
+    return isinstance(value, Complex) and not isinstance(value, Real)
+
+
+def _beyond(values: np.ndarray) -> bool:
+    """Whether any of these integers is beyond ±2⁵³."""
+    return values.size > 0 and (int(values.max()) > LARGEST_EXACT or int(values.min()) < -LARGEST_EXACT)
+
+
+def _any_changes(values: np.ndarray) -> bool:
+    """Whether integers or decimals among the values are other numbers as 64-bit floats."""
+    if values.dtype.kind not in "iuO" or (values.dtype.kind in "iu" and not _beyond(values)):
+        return False
+    return any(_changes(value) for value in values.tolist())
+
+
+def _changes(value: Any) -> bool:
+    if not isinstance(value, (Integral, Decimal)):
+        return False
+    # Python compares its own integers and decimals with floats exactly; NumPy would round them first.
+    exact: Any = int(value) if isinstance(value, Integral) else value
+    try:
+        return abs(exact) > LARGEST_EXACT and float(exact) != exact
+    except (ArithmeticError, ValueError):  # not a number, or beyond all floats: refused where it is converted
+        return False
+
+
+def _columns(X: Any) -> Iterator[tuple[Any, np.ndarray]]:
+    """Name (or number) and values of the columns of integers, complex numbers or Python objects, as far as present."""
+    xp = array_api.device_namespace(X)
+    if xp is not None:
+        if X.ndim == 2 and xp.isdtype(X.dtype, "integral"):
+            yield from ((j, array_api.on_host(X[:, j])) for j in range(X.shape[1]))
+    elif isinstance(X, list | tuple) or hasattr(X, "__array_interface__"):
+        yield from _array_columns(X)
+    elif not sparse.issparse(X):
+        yield from _frame_columns(X)
+
+
+def _array_columns(X: Any) -> Iterator[tuple[Any, np.ndarray]]:
+    try:
+        X = np.asarray(X)
+    except (TypeError, ValueError):  # rows of different lengths: refused where they are converted
+        return
+    if X.ndim == 2 and (X.dtype.kind in "cO" or (X.dtype.kind in "iu" and _beyond(X))):
+        yield from ((j, X[:, j]) for j in range(X.shape[1]))
+
+
+def _frame_columns(X: Any) -> Iterator[tuple[Any, np.ndarray]]:
+    import narwhals.stable.v2 as nw  # only where there may be a frame
+    from narwhals.exceptions import DuplicateError
+
+    try:
+        frame = nw.from_native(X, pass_through=True)
+    except DuplicateError:  # two columns of one name: refused where names are needed
+        return
+    if not isinstance(frame, nw.DataFrame):
+        return
+    # Maps check each block of rows that they are given: one look at all types is quicker than one column at a time.
+    for j, (name, dtype) in enumerate(frame.schema.items()):
+        if dtype.is_integer() or dtype == nw.Decimal:
+            column = frame[:, j].drop_nulls()
+            if len(column) == 0 or not (column.max() > LARGEST_EXACT or column.min() < -LARGEST_EXACT):
+                continue
+        elif dtype in (nw.Object, nw.Unknown):  # narwhals has no type for complex numbers
+            column = frame[:, j]
+        else:
+            continue
+        yield name, np.fromiter(column.drop_nulls().to_list(), dtype=object)
 
 
 class Rows(NamedTuple):
@@ -40,6 +168,25 @@ def union_of_labels(a: np.ndarray, b: np.ndarray) -> np.ndarray:
             f"Only two classes are possible, got labels {union.tolist()}{known}: the target must be binary."
         )
     return union
+
+
+def column_names(estimator: Any, given: Any = None) -> np.ndarray:
+    """The names of the columns that a fitted estimator has seen, else those given, else x0, x1, ..."""
+    return OneToOneFeatureMixin.get_feature_names_out(estimator, given)
+
+
+def check_weights(weights: Any, n_rows: int) -> np.ndarray:
+    """The weights of n rows, finite, not negative and not all 0; a number stands for all rows."""
+    if isinstance(weights, Number):
+        weights = np.full(n_rows, weights)
+    weights = check_array(weights, ensure_2d=False, dtype=np.float64, order="C", input_name="sample_weight")
+    if weights.shape != (n_rows,):
+        raise ValueError(f"sample_weight must have one entry per row, got shape {weights.shape} for {n_rows} rows.")
+    if not weights.any():
+        raise ValueError("Sample weights must contain at least one non-zero number.")
+    if (weights < 0).any():
+        raise ValueError("Negative values in data passed to `sample_weight`.")
+    return weights
 
 
 def check_rows(X, y, sample_weight):
@@ -90,3 +237,123 @@ def _check_labels(y: np.ndarray) -> None:
         raise ValueError("y contains NaN: drop the rows that have no label.")
     if labels.size > 2:
         raise ValueError(f"Only two classes are possible, got labels {labels.tolist()[:5]}.")
+
+
+# ---- rows that an estimator cannot take, refused in the words of a table: which column, what is in it, what to do
+
+
+@contextmanager
+def named_columns(X: Any) -> Iterator[None]:
+    """Refuse X in terms of its columns where scikit-learn, or NumPy, refuses its values."""
+    refuse_same_names(X)
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        if any(words in str(error) for words in ABOUT_VALUES) and (reason := _reason(X)) is not None:
+            raise ValueError(reason) from error
+        raise
+
+
+def refuse_same_names(X: Any) -> None:
+    """Refuse a frame in which two columns have one name.
+
+    >>> import pandas as pd
+    >>> refuse_same_names(pd.DataFrame([[1, 2]], columns=["a", "a"]))
+    Traceback (most recent call last):
+    ValueError: Two columns of the frame have the same name: rename one of those called 'a'.
+    """
+    if (names := _names(X)) is not None and len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"Two columns of the frame have the same name: rename one of those called {twice!r}.")
+
+
+def refuse_huge_columns(X: Any, names: Any) -> None:
+    """Refuse numbers whose squares overflow, by the name of their column; X is an array."""
+    if names is None or sparse.issparse(X) or X.size == 0:
+        return
+    largest = np.maximum(X.max(axis=0), -X.min(axis=0))
+    if (huge := int(np.argmax(largest))) >= 0 and largest[huge] > LARGEST_SQUARED:
+        raise ValueError(
+            f"Column {names[huge]!r} holds numbers up to {largest[huge]:.2g}, whose squares overflow: rescale it so "
+            f"that it stays below {LARGEST_SQUARED:.0e}."
+        )
+
+
+def _names(X: Any) -> list[Any] | None:
+    """The names of the columns of a frame, None for anything else."""
+    if isinstance(X, np.ndarray | list | tuple) or sparse.issparse(X):
+        return None
+    names = getattr(X, "column_names", None)  # of arrow
+    names = getattr(X, "columns", None) if names is None else names
+    try:
+        return [name if isinstance(name, str) else repr(name) for name in names] if names is not None else None
+    except TypeError:
+        return None
+
+
+def _reason(X: Any) -> str | None:
+    """What is wrong with the first column that is wrong; None where that cannot be told."""
+    import narwhals.stable.v2 as nw
+
+    try:
+        frame = nw.from_native(X, pass_through=True)
+    except Exception:
+        return None
+    if isinstance(frame, nw.DataFrame):
+        columns = [(repr(name), column) for name, column in zip(frame.columns, frame.iter_columns(), strict=True)]
+        kinds = [_kind(column) for _, column in columns]
+        for kind in ("lists", "dates", "text"):
+            if kind in kinds:
+                return _worded(columns[kinds.index(kind)][0], kind)
+        values = [(name, column.to_numpy()) for name, column in columns]
+    else:
+        values = _wrong_columns(X)
+    for name, column in values:
+        if column.dtype.kind not in "fc":
+            continue
+        if np.isnan(column).any():
+            return _worded(name, "NaN")
+        if np.isinf(column).any():
+            return f"Input X contains infinity in column {name}: remove or replace such values."
+    return None
+
+
+def _wrong_columns(X: Any) -> list[tuple[str, np.ndarray]]:
+    if sparse.issparse(X):
+        coo = X.tocoo()
+        wrong = np.flatnonzero(~np.isfinite(coo.data)) if coo.data.dtype.kind == "f" else np.empty(0, dtype=int)
+        return [(str(int(coo.col[wrong[0]])), coo.data[wrong[:1]])] if wrong.size else []
+    try:
+        array = np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError):
+        return []
+    return [(str(j), array[:, j]) for j in range(array.shape[1])] if array.ndim == 2 else []
+
+
+def _kind(column: Any) -> str:
+    import narwhals.stable.v2 as nw
+
+    if column.dtype in (nw.List, nw.Array, nw.Struct):
+        return "lists"
+    if column.dtype in (nw.Date, nw.Datetime, nw.Duration):
+        return "dates"
+    if column.dtype in (nw.String, nw.Categorical, nw.Enum):
+        return "text"
+    if column.dtype == nw.Object:
+        values = column.to_list()
+        if any(isinstance(value, list | tuple | dict | set | np.ndarray) for value in values):
+            return "lists"
+        return "text" if any(isinstance(value, str) for value in values) else "other"
+    return "number"
+
+
+def _worded(name: str, kind: str) -> str:
+    if kind == "lists":
+        return f"Column {name} holds lists or records: make a column of each part, or drop it."
+    if kind == "NaN":
+        return (
+            f"Input X contains NaN in column {name}: {MAPS} takes missing values as they are, or fill them in first "
+            "(sklearn.impute.SimpleImputer)."
+        )
+    taken = "takes dates as features" if kind == "dates" else "takes text as categories"
+    return f"Column {name} holds {kind}: {MAPS} {taken}, or make numbers of it first."

@@ -5,16 +5,15 @@ from __future__ import annotations
 import gc
 import sys
 
-from vrspam._utils.collector import without_collector
-
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; return the exit code."""
+    if arguments is None:
+        gc.set_threshold(100_000, 50, 50)  # a short process: nearly all that it makes are modules, which are no garbage
     try:
-        with without_collector():
-            import rich.console  # noqa: F401 (the commands need it: said here if it is missing)
+        import rich.console  # noqa: F401 (the commands need it: said here if it is missing)
 
-            from vrspam.cli.app import run
+        from vrspam.cli.app import run
     except ModuleNotFoundError as error:
         from vrspam._utils.messages import how_to_install  # here, because --help does not need it
 

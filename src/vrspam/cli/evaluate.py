@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vrspam._utils.collector import without_collector
 from vrspam._utils.messages import require
 from vrspam.cli import options
-from vrspam.cli.options import err, print_json, say, warn, warnings_as_lines
-from vrspam.cli.tables import show_facts, show_table, tell
+from vrspam.cli.options import (
+    READING,
+    err,
+    print_json,
+    say,
+    show_facts,
+    show_table,
+    tell,
+    warn,
+    warnings_as_lines,
+    with_options,
+)
+from vrspam.tool.plan import check_measures
 
 if TYPE_CHECKING:
     from vrspam.metrics import DeLongTest
@@ -20,28 +30,17 @@ if TYPE_CHECKING:
     from vrspam.tool.evaluation import Evaluation
 
 
-def register(app: typer.Typer) -> None:
-    app.command("evaluate")(evaluate)
-    app.command("compare")(compare)
-
-
+@with_options("cost_ratio", "max_fpr", "weights", *READING, "skip_errors")
 def evaluate(
     model: options.ModelFile,
     data: options.Data,
     html: options.HtmlOut = None,
     confidence: options.Confidence = 0.95,
-    cost_ratio: options.CostRatio = None,
     recall: Annotated[
         float, typer.Option(help="Adds the highest threshold that finds this share of the positives.")
     ] = 0.9,
-    max_fpr: options.MaxFpr = None,
-    weights: options.Weights = None,
-    format: options.FileFormat = None,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = None,
-    zero_based: options.ZeroBased = None,
-    skip_errors: options.SkipErrors = False,
     as_json: options.AsJson = False,
+    **given: Any,
 ) -> None:
     """Measure how good a model is on labelled rows: AUC with its interval, curves, thresholds, lift, calibration.
 
@@ -54,53 +53,39 @@ def evaluate(
     Example:  vrspam evaluate patients.json new-patients.csv --max-fpr 0.1
     """
     require("data", "pyarrow")
-    options.check_share("--confidence", confidence)
-    if not 0.0 < recall <= 1.0:
-        raise typer.BadParameter(f"{recall:g} is not above 0 and at most 1", param_hint="--recall")
-    options.check_positive("--cost-ratio", cost_ratio)
-    options.check_max_fpr(max_fpr)
-    if weights is not None and max_fpr is not None:
-        raise typer.BadParameter("there is no interval of a partial AUC with --weights", param_hint="--max-fpr")
-    read = {"format": format, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
+    reading = options.read_options(given)
+    measures = {name: reading.pop(name) for name in ("cost_ratio", "max_fpr")}
+    measures |= {"confidence": confidence, "recall": recall}
+    with options.misuse():
+        check_measures(**measures, weights=reading["weights"])
     options.check_output("--html", html, model, data)
-    with without_collector():
-        from vrspam.tool import load_model
-        from vrspam.tool.evaluation import evaluate_file
+    from vrspam.tool import load_model
+    from vrspam.tool.evaluation import evaluate_file
 
     with warnings_as_lines():
         loaded = load_model(model)
-        found = evaluate_file(
-            loaded,
-            data,
-            weights=weights,
-            confidence=confidence,
-            cost_ratio=cost_ratio,
-            recall=recall,
-            max_fpr=max_fpr,
-            skip_errors=skip_errors,
-            progress=err.is_terminal,
-            **read,
-        )
+        found = evaluate_file(loaded, data, measures, progress=err.is_terminal, **reading)
         if html is not None:
-            from vrspam.tool.pages import evaluation_page
+            from vrspam.report.sections import evaluation_page
 
             evaluation_page(
                 loaded,
                 found,
                 model_name=model.name,
                 data_name=Path(data).name,
-                cost_ratio=cost_ratio,
+                cost_ratio=measures["cost_ratio"],
                 recall=recall,
                 parameter=options.as_option,
             ).write(html)
     if as_json:
         print_json({**found.flat(), "warnings": _worries(found)})
         return
-    _describe(loaded, found, cost_ratio, recall)
+    _describe(loaded, found, measures["cost_ratio"], recall)
     if html is not None:
         show_facts([("page", str(html))], 17)
 
 
+@with_options("max_fpr", *READING, "skip_errors")
 def compare(
     model_a: options.ModelFile,
     model_b: options.ModelFile,
@@ -108,13 +93,8 @@ def compare(
     picture: options.Picture = None,
     html: options.HtmlOut = None,
     confidence: options.Confidence = 0.95,
-    max_fpr: options.MaxFpr = None,
-    format: options.FileFormat = None,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = None,
-    zero_based: options.ZeroBased = None,
-    skip_errors: options.SkipErrors = False,
     as_json: options.AsJson = False,
+    **given: Any,
 ) -> None:
     """Test whether one model ranks the same rows better than another: DeLong's paired test.
 
@@ -123,21 +103,21 @@ def compare(
     Example:  vrspam compare old.json new.json new-patients.csv --picture both.png
     """
     require("data", "pyarrow")
-    options.check_share("--confidence", confidence)
-    options.check_max_fpr(max_fpr)
-    read = {"format": format, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
+    reading = options.read_options(given)
+    max_fpr = reading.pop("max_fpr")
+    with options.misuse():
+        check_measures(confidence)
     options.check_picture(picture)
     options.check_output("--picture", picture, model_a, model_b, data)
     options.check_output("--html", html, model_a, model_b, data)
     if picture is not None:
         require("plots", "matplotlib")
-    with without_collector():
-        from vrspam.tool import comparison, load_model
-        from vrspam.tool.evaluation import verdict
+    from vrspam.report.words import verdict
+    from vrspam.tool import comparison, load_model
 
     with warnings_as_lines():
         models = load_model(model_a), load_model(model_b)
-        found = comparison.compare(*models, data, confidence=confidence, skip_errors=skip_errors, **read)
+        found = comparison.compare(*models, data, confidence=confidence, **reading)
     test, positive, (a, b) = found
     name_a, name_b = model_a.name, model_b.name
     if model_a == model_b:
@@ -147,12 +127,12 @@ def compare(
     scores = {name_a: a, name_b: b}
     if picture is not None:
         from vrspam.plotting.style import save_figure
-        from vrspam.tool.pictures import comparison_picture
+        from vrspam.tool.comparison import comparison_picture
 
         save_figure(comparison_picture(positive, scores, max_fpr), picture)
     partial = None if max_fpr is None else found.partial_test(max_fpr)
     if html is not None:
-        from vrspam.tool.pages import comparison_page
+        from vrspam.report.sections import comparison_page
 
         comparison_page(test, positive, scores, data_name=Path(data).name, partial=partial, max_fpr=max_fpr).write(html)
     if as_json:
@@ -181,8 +161,8 @@ def _describe_test(test: DeLongTest, name_a: str, name_b: str, measure: str, how
 
 
 def _describe(model: Model, found: Evaluation, cost_ratio: float | None, recall: float) -> None:
-    from vrspam.tool.evaluation import calibration_error
-    from vrspam.tool.explanation import describe_auc
+    from vrspam.metrics.thresholds import calibration_error
+    from vrspam.report import words
 
     auc, share = found.auc, _share_of_positives(found)
     name = f"{model.schema.target} = " if model.schema.target else ""
@@ -191,7 +171,7 @@ def _describe(model: Model, found: Evaluation, cost_ratio: float | None, recall:
     facts = [
         ("rows", f"{found.n:,}, of which {balance}"),
         ("AUC", f"{auc.auc:.4f}, {interval} ({auc.source})"),
-        ("", describe_auc(auc.auc)),
+        ("", words.describe_auc(auc.auc)),
     ]
     if (part := found.partial_auc) is not None and found.max_fpr is not None:
         interval = f"{100 * part.confidence:g} % interval {part.low:.4f} to {part.high:.4f}"
@@ -206,11 +186,11 @@ def _describe(model: Model, found: Evaluation, cost_ratio: float | None, recall:
     show_facts(facts, 17)
     _show_thresholds(found, cost_ratio, recall)
     say("")
-    tell("sensitivity where at least this part of the negatives is not called (specificity)")
+    tell(words.SENSITIVITY)
     rows = [[f"{100 * at:g} %", f"{value:.2%}"] for at, value in found.sensitivity.items()]
     show_table(["specificity", "sensitivity"], rows, texts=(), margin=2)
     say("")
-    tell("lift: how many times more positives are among the highest scores than among rows drawn at random")
+    tell(words.LIFT)
     rows = [[f"top {100 * at:g} %", f"{value:.2f}"] for at, value in found.lift.items()]
     show_table(["rows", "lift"], rows, texts=(), margin=2)
     for note in _worries(found):
@@ -219,7 +199,7 @@ def _describe(model: Model, found: Evaluation, cost_ratio: float | None, recall:
 
 def _worries(found: Evaluation) -> list[str]:
     """What to worry about, an AUC that may be that of guessing first."""
-    from vrspam.tool.explanation import doubt_of
+    from vrspam.report.words import doubt_of
 
     auc = found.auc
     return [*doubt_of(auc.low, auc.high, auc.confidence), *found.notes]
@@ -233,16 +213,16 @@ def _share_of_positives(found: Evaluation) -> float:
 
 
 def _show_thresholds(found: Evaluation, cost_ratio: float | None, recall: float) -> None:
-    from vrspam.tool.evaluation import describe_thresholds
+    from vrspam.report import words
 
     say("")
-    tell("if rows are called positive whose score is at least a threshold")
+    tell(words.CALLED)
     rows = []
-    for words, at in describe_thresholds(found, cost_ratio, recall):
+    for rule, at in words.describe_thresholds(found, cost_ratio, recall):
         precision = "-" if at.precision is None else f"{at.precision:.2%}"
         rows.append(
             [
-                words,
+                rule,
                 f"{at.threshold:.6g}",
                 f"{at.sensitivity:.2%}",
                 f"{at.specificity:.2%}",
@@ -251,5 +231,4 @@ def _show_thresholds(found: Evaluation, cost_ratio: float | None, recall: float)
             ]
         )
     show_table(["threshold", "score", "sensitivity", "specificity", "precision", "called"], rows, margin=2)
-    tell("sensitivity: part of the positives that is called; specificity: part of the negatives that is not;", margin=2)
-    tell("precision: part of the called rows that is positive; called: part of all rows", margin=2)
+    tell(words.SHARES_OF_CALLS, margin=2)

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vrspam._utils.collector import without_collector
 from vrspam._utils.messages import require
 from vrspam.cli import options
-from vrspam.cli.explain_rows import explain_single_rows
-from vrspam.cli.options import print_json, say
-from vrspam.cli.tables import show_table, tell
+from vrspam.cli.options import READING, print_json, say, show_table, tell, warn, warnings_as_lines, with_options
 
 if TYPE_CHECKING:
+    from vrspam.inspection.effects import Effect
     from vrspam.tool import Model
-    from vrspam.tool.explanation import Effect
+    from vrspam.tool.explanation import ExplainedRow
 
-
-def register(app: typer.Typer) -> None:
-    app.command("explain")(explain)
+MOST_ROWS = 10  # that are printed where none are named
 
 
 def parse_rows(value: str) -> tuple[int, ...]:
@@ -39,6 +36,7 @@ def parse_rows(value: str) -> tuple[int, ...]:
     return found
 
 
+@with_options(*READING)
 def explain(
     model: options.ModelFile,
     data: Annotated[
@@ -47,30 +45,27 @@ def explain(
     row: Annotated[
         Any,
         typer.Option(
-            help="The row to explain, or several separated by commas; 1 is the first row of the data, below the "
-            "header. Without a file: of the training file, if it is in this directory or beside the model.",
+            help="The row to explain, or several separated by commas; 1 is the first row of the data. Without a file: "
+            "of the training file, if it is in this directory or beside the model.",
             parser=parse_rows,
-            metavar="<number>",
+            metavar="<row>",
             show_default=False,
         ),
     ] = None,
     rows: Annotated[
-        str | None, typer.Option(help="A file of rows to explain: what each column adds to the score of each.")
+        str | None, typer.Option(help="A file of rows to explain, all or those of --row.", metavar="<file>")
     ] = None,
-    top: Annotated[int, typer.Option(min=1, help="How many features to show.")] = 20,
+    top: Annotated[int, typer.Option(min=1, help="How many features to show.", metavar="<int>")] = 20,
     picture: options.Picture = None,
     html: options.HtmlOut = None,
-    format: options.FileFormat = None,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = None,
-    zero_based: options.ZeroBased = None,
     as_json: options.AsJson = False,
+    **given: Any,
 ) -> None:
     """Show what a model looks at: the curve of each column, or coefficients on the original scale.
 
-    The picture and the page show what each column adds to the score; pairs of columns that interact are named, and the
-    page shows them as heat maps.
-    The share of a feature is its part of the difference between the mean scores of the classes.
+    The picture and the page show what each column adds to the score.
+    Pairs of columns that interact are named; the page shows them as heat maps.
+    Share: part of the difference between the mean scores of the classes.
 
     With a file, or --row: what each column adds to the score of single rows.
 
@@ -84,10 +79,10 @@ def explain(
     """
     if data is not None and rows is not None:
         raise typer.BadParameter("the file of rows is named twice: name it once", param_hint="--rows")
-    given = data if data is not None else rows
-    single = given is not None or row is not None
+    file = data if data is not None else rows
+    single = file is not None or row is not None
     options.check_picture(picture)
-    options.check_output("--picture", picture, model, *([] if given is None else [given]))
+    options.check_output("--picture", picture, model, *([] if file is None else [file]))
     options.check_output("--html", html, model)
     if single and html is not None:
         raise typer.BadParameter("a page shows the whole model: leave it out, or the rows", param_hint="--html")
@@ -95,28 +90,28 @@ def explain(
         raise typer.BadParameter("a picture shows one row: name it with --row", param_hint="--picture")
     if picture is not None:
         require("plots", "matplotlib")
-    with without_collector():
-        from vrspam.tool import load_model
+    reading = options.read_options(given)
+    from vrspam.tool import load_model
 
     loaded = load_model(model)
     if single:
-        read = {"format": format, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
-        explain_single_rows(loaded, given or _training_file(loaded, model), row, read, top, picture, as_json)
+        _explain_rows(loaded, file or _training_file(loaded, model), row, reading, top, picture, as_json)
     else:
         _explain_model(loaded, model, top, picture, html, as_json)
 
 
 def _explain_model(loaded: Model, path: Path, top: int, picture: Path | None, html: Path | None, as_json: bool) -> None:
-    from vrspam.tool.explanation import describe_curves, sum_by_column
-    from vrspam.tool.explanation import explain as explain_model
+    from vrspam.inspection.effects import explain as explain_model
+    from vrspam.inspection.effects import sum_by_column
+    from vrspam.report.words import describe_curves
 
     if picture is not None:
         from vrspam.plotting.style import save_figure
-        from vrspam.tool.pictures import features_picture
+        from vrspam.tool.explanation import features_picture
 
         save_figure(features_picture(loaded), picture)
     if html is not None:
-        from vrspam.tool.pages import explanation_page
+        from vrspam.report.sections import explanation_page
 
         explanation_page(loaded, model_name=path.name, parameter=options.as_option).write(html)
     effects = explain_model(loaded)
@@ -153,8 +148,9 @@ def _training_file(model: Model, path: Path) -> str:
 
 
 def _print_effects(model: Model, effects: list[Effect], columns: dict[str, float], top: int) -> None:
-    name = f"{model.schema.target} = " if model.schema.target else ""
-    tell(f"A higher score means that {name}{model.positive} is more likely.")
+    from vrspam.report import words
+
+    tell(words.describe_direction(model))
     lines = []
     for effect in effects[:top]:
         if effect.coefficient is None or effect.effect is None:
@@ -169,11 +165,8 @@ def _print_effects(model: Model, effects: list[Effect], columns: dict[str, float
         show_table(["column", "spread", "share"], lines)
     if len(effects) > top:
         say(f"and {len(effects) - top:,} more (--top)")
-    if model.features is not None:
-        tell("spread: standard deviation of what the column adds to the score")
-    else:
-        tell("one deviation: change of the score when the feature rises by one standard deviation")
-    tell("share: part of the difference between the mean scores of the classes; negative where it makes that smaller")
+    tell(words.ONE_DEVIATION if model.features is None else words.SPREAD)
+    tell(words.SHARE)
     if model.features is not None:
         _print_interactions(model)
     elif model.schema.categorical:
@@ -183,17 +176,87 @@ def _print_effects(model: Model, effects: list[Effect], columns: dict[str, float
 
 
 def _print_interactions(model: Model) -> None:
-    """How much of the score is no sum of curves, and which columns interact or move together."""
-    from vrspam.tool.explanation import describe_pairs, describe_together
+    """How much of the score comes from combinations of columns, which interact, and which say nearly the same."""
+    from vrspam.report.words import describe_pairs, describe_rest, describe_together
 
     shapes = model.shapes
     if shapes is not None and shapes.interactions is not None and shapes.whole:
-        beyond = "what columns do together, beyond the sum of their curves"
-        if len(shapes.columns) < 2:
-            beyond = "what the curve is too smooth to show"
-        tell(f"{shapes.rest_name}: {100 * shapes.share:.1f} % of the variance of the score; {beyond}")
+        tell(describe_rest(model))
         if pairs := describe_pairs(model):
             rows = [[pair, f"{100 * share:.1f} %"] for pair, share in pairs]
             show_table(["columns that interact", "of the variance"], rows, margin=2)
     for remark in describe_together(model):
         tell(remark)
+
+
+def _explain_rows(
+    model: Model,
+    data: str,
+    numbers: Sequence[int] | None,
+    reading: dict[str, Any],
+    top: int,
+    picture: Path | None,
+    as_json: bool,
+) -> None:
+    """Print rows of a file with what each column adds; without numbers the first ones, in JSON all."""
+    require("data", "pyarrow")
+    from vrspam.tool import explain_file
+
+    most = None if as_json else MOST_ROWS
+    with warnings_as_lines():
+        found = explain_file(model, data, numbers, most=most, **reading)
+    if picture is not None:
+        _draw(model, found.rows[0], picture)
+    if as_json:
+        rows = [row.to_dict() for row in found.rows]
+        print_json({"data": data, "positive": model.positive, "rows": rows, "warnings": list(found.notes)})
+        return
+    for number, row in enumerate(found.rows):
+        if number:
+            say("")
+        _print_row(model, row, data, top)
+    if numbers is None and found.n > len(found.rows):
+        tell(f"and {found.n - len(found.rows):,} more rows: --row names some, --json prints all")
+    say("")
+    tell("Rows are counted from 1, the first row of the data. A score of 0 is half-way between the classes.")
+    if picture is not None:
+        say(str(picture))
+    for note in found.notes:
+        warn(f"warning: {note}")
+
+
+def _print_row(model: Model, row: ExplainedRow, data: str, top: int) -> None:
+    names = ", ".join(f"{name} {value}" for name, value in row.identifiers.items())
+    title = f"row {row.row:,} of {Path(data).name}{f' ({names})' if names else ''}"
+    if row.score is None:
+        tell(f"{title}: no score, because {row.reason}")
+        return
+    label = f"{model.schema.target} = " if model.schema.target else ""
+    from vrspam.tool.explanation import value_text
+
+    likely = f"score {row.score:+.4f}"
+    if row.probability is not None:
+        likely += f", probability of {label}{model.positive} {row.probability:.1%}"
+    tell(f"{title}: {likely}")
+    shown, others = row.parts[:top], row.parts[top:]
+    lines = [[part.column, value_text(model, part), f"{part.adds:+.4f}"] for part in shown]
+    if others:
+        rest = sum(part.adds for part in others)
+        lines.append([f"{len(others):,} others (--top)", "", f"{rest:+.4f}"])
+    lines.append(["total: the score", "", f"{row.score:+.4f}"])
+    show_table(["column", "value", "adds to the score"], lines, texts=(0, 1), margin=2)
+
+
+def _draw(model: Model, row: ExplainedRow, picture: Path) -> None:
+    if row.score is None:
+        raise ValueError(f"row {row.row:,} has no score to draw: {row.reason}")
+    from vrspam.plotting import plot_contributions
+    from vrspam.plotting.style import new_figure, save_figure
+    from vrspam.tool.explanation import value_text
+
+    figure, axes = new_figure(1, 1, (6.4, 1.4 + 0.27 * min(len(row.parts) + 1, 14)))
+    parts = {part.column: part.adds for part in row.parts}
+    values = {part.column: text for part in row.parts if (text := value_text(model, part))}
+    plot_contributions(parts, values, ax=axes[0, 0])
+    axes[0, 0].set_title(f"row {row.row:,}")
+    save_figure(figure, picture)

@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from vrspam._utils.messages import require
 from vrspam.cli import options
 from vrspam.cli.options import print_json, say
-
-
-class Precision(StrEnum):
-    """Of the numbers that go into a graph and come out."""
-
-    float32 = "float32"
-    float64 = "float64"
-
-
-def register(app: typer.Typer) -> None:
-    app.command("export")(export)
 
 
 def export(
@@ -39,16 +27,17 @@ def export(
         Path | None,
         typer.Option("--sql", help="Write one SQL expression, for linear and additive models.", show_default=False),
     ] = None,
-    dtype: Annotated[Precision, typer.Option(help="Of numbers that go into the ONNX graph and come out.")] = (
-        Precision.float32
-    ),
+    dtype: Annotated[
+        Literal["float32", "float64"], typer.Option(help="Of numbers that go into the ONNX graph and come out.")
+    ] = "float32",
     as_json: options.AsJson = False,
 ) -> None:
     """Write a model for other programs: an ONNX graph, plain Python, or SQL.
 
-    The graph takes the columns of the file as they are (dates as microseconds since 1970, text as strings) and gives
-    label, score and probability. Python and SQL are written column by column, for people to review, and need nothing
-    of this program.
+    The graph takes the columns of the file and gives label, score and probability.
+    Its dates are microseconds since 1970, its text is strings.
+    Python and SQL are written column by column, for people to review.
+    They need nothing of this program.
 
     Example:  vrspam export patients.json --onnx patients.onnx
 
@@ -67,7 +56,7 @@ def export(
     from vrspam.tool import export_model, load_model
 
     loaded = load_model(model)
-    written = export_model(loaded, onnx=onnx, python=python, sql=sql, dtype=dtype.value)
+    written = export_model(loaded, onnx=onnx, python=python, sql=sql, dtype=dtype)
     if as_json:
         scorer = loaded.as_scorer()
         inputs = [{"name": one.name, "kind": one.kind, "note": one.note} for one in scorer.inputs]

@@ -1,9 +1,14 @@
-"""Options that commands share, with their types and checks; parameters as options in messages; and printing."""
+"""Options that commands share; parameters as options in messages; and printing.
+
+Options of `train` and `report` are declared in `vrspam.tool.plan`. What is printed for people is as wide as the
+terminal, and one line each where it goes elsewhere.
+"""
 
 from __future__ import annotations
 
 import csv
 import glob
+import inspect
 import io
 import json
 import os
@@ -11,18 +16,32 @@ import re
 import shlex
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from textwrap import indent
+from typing import Annotated, Any, TypeVar
 
 import typer
+from rich.cells import cell_len
 from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
 
 from vrspam._utils.messages import Parameter, WordedError, worded
+from vrspam.tool import plan
+from vrspam.tool.plan import ReportPlan
 
+# the error of click for misuse; typer has it from click, or from its own copy of click
+Misuse: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "UsageError")
+Command = TypeVar("Command", bound=Callable[..., Any])
 INTERRUPTED = 130  # exit code after Ctrl-C, by custom
 WIDE = 200  # columns, where the output is not a terminal and so has no width
+NARROW = 60  # columns: in a narrower terminal a label has a line of its own
+LEAST_TEXT = 12  # columns that are left to a column of text
+UNBROKEN = 100_000  # columns: lines that go to a file or a pipe are not broken
+INDENT = 2
 
 out = Console(highlight=False, width=None if sys.stdout.isatty() else WIDE)
 err = Console(highlight=False, stderr=True, width=None if sys.stderr.isatty() else WIDE)
@@ -79,80 +98,90 @@ def warnings_as_lines() -> Iterator[None]:
 
 
 @contextmanager
-def misuse_of(option: str) -> Iterator[None]:
-    """Report an error of the library as a wrong use of an option."""
+def misuse() -> Iterator[None]:
+    """Report what the library refuses as a wrong use of the command, in the same words."""
     try:
         yield
     except WordedError as error:
-        raise typer.BadParameter(in_options(error), param_hint=option) from error
+        raise Misuse(in_options(error)) from error
 
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document for scripts instead of text.")]
+def tell(text: str, margin: int = 0) -> None:
+    """Print a sentence: broken between words on a terminal, in one line elsewhere."""
+    if out.is_terminal:
+        out.print(Padding(Text(as_shown(text)), (0, 0, 0, margin)))
+    else:
+        say(" " * margin + text)
+
+
+def show_facts(facts: Iterable[tuple[str, str]], width: int = 19) -> None:
+    """Print labels and what they say; a fact without a label goes on with the one before."""
+    facts = list(facts)
+    if out.is_terminal and out.width < NARROW:
+        for label, text in facts:
+            if label:
+                out.print(Text(label, style="bold"))
+            tell(text, INDENT)
+        return
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(style="bold", no_wrap=True, min_width=width)
+    table.add_column(overflow="fold")
+    for label, text in facts:
+        table.add_row(Text(as_shown(label)), Text(as_shown(text)))
+    _show(table)
+
+
+def show_table(
+    names: Sequence[str], rows: Iterable[Sequence[str]], texts: Sequence[int] = (0,), *, margin: int = 0
+) -> None:
+    """Print a table; the columns numbered in `texts` are broken if they must be, the others are numbers.
+
+    In a terminal that is too narrow for the numbers of a row, each of them has a line of its own.
+    """
+    rows = [[as_shown(cell) for cell in row] for row in rows]
+    numbers = [j for j in range(len(names)) if j not in texts]
+    wide = sum(max(cell_len(cell) for cell in (names[j], *(row[j] for row in rows))) for j in numbers)
+    if out.is_terminal and out.width < margin + wide + 2 * len(names) + LEAST_TEXT * len(texts):
+        _show_stacked(names, rows)
+        return
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for j, name in enumerate(names):
+        text = j in texts
+        table.add_column(Text(name), justify="left" if text else "right", no_wrap=not text, overflow="fold")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    _show(table, margin)
+
+
+def _show_stacked(names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    for row in rows:
+        out.print(Text(row[0], style="bold"))
+        for name, cell in zip(names[1:], row[1:], strict=True):
+            if cell:
+                tell(f"{name}: {cell}", INDENT)
+
+
+def _show(table: Table, margin: int = 0) -> None:
+    if out.is_terminal:
+        out.print(Padding(table, (0, 0, 0, margin), expand=False))
+        return
+    plain = io.StringIO()
+    Console(file=plain, width=UNBROKEN, color_system=None, force_terminal=False).print(table)
+    lines = "\n".join(line.rstrip() for line in plain.getvalue().rstrip("\n").split("\n"))
+    for line in indent(lines, " " * margin).split("\n"):
+        say(line)
+
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document for scripts.", metavar="")]
 Data = Annotated[
     str,
     typer.Argument(
-        help="CSV, Parquet, Feather, Excel, LIBSVM or .npy; text may be compressed (.gz, .bz2, .xz). "
-        "All files of a directory, or of a pattern in quotes, are read as one table; - is the standard input.",
+        help="CSV, Parquet, Feather, Excel, LIBSVM or .npy, also compressed (.gz, .bz2, .xz). A directory, or a "
+        "pattern in quotes, is read as one table; - is the standard input.",
         show_default=False,
     ),
 ]
 ModelFile = Annotated[Path, typer.Argument(help="A model that `vrspam train` has written.", show_default=False)]
-Target = Annotated[
-    str | None, typer.Option(help="The column that holds the labels (not for LIBSVM).", show_default=False)
-]
-Positive = Annotated[
-    str | None,
-    typer.Option(
-        help="The label to rank above the others; by default the larger of two. All other labels count as negative.",
-        show_default=False,
-    ),
-]
-SkipErrors = Annotated[bool, typer.Option("--skip-errors", help="Leave out broken lines, and say how many.")]
-
-
-def parse_column_names(value: str) -> tuple[str, ...]:
-    """Names as in a line of a CSV file.
-
-    >>> parse_column_names('age, "cholesterol, mg/dl"')
-    ('age', 'cholesterol, mg/dl')
-    """
-    found = tuple(name for name in next(csv.reader([value], skipinitialspace=True), []) if name)
-    if not found:
-        raise typer.BadParameter("give at least one column")
-    return found
-
-
-def parse_delimiter(value: str) -> str:
-    """The character between two fields.
-
-    >>> parse_delimiter("tab"), parse_delimiter(";")
-    ('\\t', ';')
-    """
-    found = {"tab": "\t", "\\t": "\t"}.get(value, value)
-    if len(found.encode()) != 1:
-        raise typer.BadParameter(f"{value!r} is neither one ASCII character nor tab")
-    return found
-
-
-def _columns_option(help: str) -> Any:
-    return typer.Option(help=help, parser=parse_column_names, metavar="<names>")
-
-
-Drop = Annotated[Any, _columns_option('Columns to leave out: names separated by commas, like age,"height, cm".')]
-Include = Annotated[Any, _columns_option("Columns to keep although they look like identifiers.")]
-Categorical = Annotated[Any, _columns_option("Columns of numbers to treat as categories.")]
-MaxCategories = Annotated[
-    int, typer.Option(min=2, help="Of a text column with more values the most frequent stay, and the others are one.")
-]
-MaxFpr = Annotated[
-    float | None,
-    typer.Option(
-        "--max-fpr",
-        help="The part of the ROC curve that matters: up to this false-positive rate, above 0 and at most 1.",
-        show_default=False,
-    ),
-]
-Confidence = Annotated[float, typer.Option(help="Coverage of the intervals, between 0 and 1.")]
 HtmlOut = Annotated[
     Path | None,
     typer.Option("--html", help="Write one self-contained HTML page, with pictures.", show_default=False),
@@ -160,73 +189,85 @@ HtmlOut = Annotated[
 Picture = Annotated[
     Path | None, typer.Option("--picture", help="Write a picture (.png, .svg or .pdf).", show_default=False)
 ]
+Confidence = Annotated[float, typer.Option(help="Coverage of the intervals, between 0 and 1.")]
+READING = ("format", "delimiter", "encoding", "zero_based")  # how a file is read, by any command
 
 
-def parse_format(value: str) -> str:
-    """The name of a format that can be read."""
-    from vrspam.data.readers import READERS  # here, because the help of a command must not wait for it
+def with_options(*names: str, panels: Sequence[str] = (plan.FILE,)) -> Callable[[Command], Command]:
+    """A decorator for a command with `**given`: it takes options of the plan, under their names in Python.
 
-    if value not in READERS:
-        raise typer.BadParameter(f"{value!r} is none of {', '.join(READERS)}")
-    return value
+    Help pages group those of `panels`, and the others stand with the command's own.
+    """
 
+    def decorate(command: Command) -> Command:
+        signature = inspect.signature(command, eval_str=True)
+        own = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
+        several = sorted([*own, *(_parameter(name, panels) for name in names)], key=_place)
+        command.__signature__ = signature.replace(parameters=several)  # type: ignore[attr-defined]
+        command.__annotations__ = {one.name: one.annotation for one in several}
+        return command
 
-FileFormat = Annotated[
-    Any,
-    typer.Option(
-        "--format",
-        help="The format of the file, such as csv or parquet; by default found by its name, else by its first bytes.",
-        parser=parse_format,
-        metavar="<name>",
-        show_default=False,
-    ),
-]
-Delimiter = Annotated[
-    Any,
-    typer.Option(
-        help="What separates the fields of CSV: one character, or tab; by default found in the header line.",
-        parser=parse_delimiter,
-        metavar="<character>",
-        show_default=False,
-    ),
-]
-Encoding = Annotated[
-    str | None,
-    typer.Option(
-        help="The encoding of CSV: utf-8, windows-1252, latin-1, utf-16 or another; by default told from the bytes.",
-        show_default=False,
-    ),
-]
-Weights = Annotated[str | None, typer.Option(help="A column of weights: how much each row counts.", show_default=False)]
-CostRatio = Annotated[
-    float | None,
-    typer.Option(
-        "--cost-ratio",
-        "--cost",
-        help="How many false alarms are as bad as one missed positive: finds the threshold of least cost.",
-        show_default=False,
-    ),
-]
-ZeroBased = Annotated[
-    bool | None,
-    typer.Option(
-        "--zero-based/--one-based",
-        help="Whether the indices of LIBSVM start at 0 or 1; by default 1, or as in the training file of the model.",
-        show_default=False,
-    ),
-]
+    return decorate
 
 
-# Parameters of the library that are options; those whose options have another name; values that have another form.
-_OPTIONS = {
-    name: f"--{name.replace('_', '-')}"
-    for name in (
-        *("target", "positive", "drop", "include", "categorical", "max_categories", "format", "delimiter"),
-        *("features", "streaming", "calibration", "seed", "loss", "l1", "penalty", "l2", "theta", "epsilon", "raw"),
-        *("confidence", "recall", "cost_ratio", "skip_errors", "zero_based", "max_fpr", "private"),
-        *("dates", "weights", "groups", "time", "selection", "encoding", "holdout", "by", "rows"),
+def _place(parameter: inspect.Parameter) -> int:
+    """Options without a panel come first, then the panels in their order."""
+    shown = getattr(parameter.annotation, "__metadata__", ())
+    panel = getattr(shown[0], "rich_help_panel", None) if shown else None
+    return 0 if panel is None else 1 + plan.PANELS.index(panel) if panel in plan.PANELS else len(plan.PANELS) + 1
+
+
+def _parameter(name: str, panels: Sequence[str]) -> inspect.Parameter:
+    """An option of the plan as typer takes it; what is neither a number nor a flag is text that the plan reads."""
+    (kind, shown), default = plan.declared(name), plan.OPTIONS[name].default
+    flag = kind in (bool, bool | None)
+    is_text = not (flag or kind in (int, float, int | None, float | None))
+    text = shown.help.format_map({other: plan.flag_of(other) for other in plan.OPTIONS})
+    if kind is bool and default:
+        text, default = f"Do not {text[0].lower()}{text[1:]}", False
+    elif isinstance(default, tuple):
+        default = ",".join(f"{value:g}" for value in default) or None
+    option = typer.Option(
+        *(shown.flags or (plan.flag_of(name),)),
+        help=f"{text} {shown.typed}".strip(),
+        metavar="" if flag else shown.metavar or ("<name>" if is_text else None),
+        rich_help_panel=shown.panel if shown.panel in panels else None,
+        show_default=default is not None and not flag,
     )
-} | {"n_splits": "--folds", "ids": "--id", "n_jobs": "--jobs", "random_state": "--seed"}
+    typed: Any = str | None if is_text else kind
+    return inspect.Parameter(
+        name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=Annotated[typed, option]
+    )
+
+
+def read_options(given: dict[str, Any]) -> dict[str, Any]:
+    """Options as values of Python, checked one by one; those that were not given have their defaults."""
+    found = {}
+    with misuse():
+        for name, value in given.items():
+            (kind, shown), default = plan.declared(name), plan.OPTIONS[name].default
+            if isinstance(value, str):
+                value = shown.read(value)
+            elif kind is bool and default:
+                value = not value
+            found[name] = default if value is None else value
+            plan.check_option(name, found[name])
+    return found
+
+
+def plan_of(data: str, given: dict[str, Any]) -> ReportPlan:
+    """What the options of a command ask for; what cannot be done is refused before the file is read."""
+    with misuse():
+        found = ReportPlan(
+            **read_options(given), progress=err.is_terminal, say=lambda stage: warn(f"{in_options(stage)} ...")
+        )
+    if found.target is None:
+        ask_for_target(data, {name: getattr(found, name) for name in READING})
+    return found
+
+
+# Options of the other commands, and values that have another form on the command line.
+_OTHER = {name: f"--{name}" for name in ("l2", "theta", "epsilon", "raw", "confidence", "recall")} | {"ids": "--id"}
 _VALUES = {
     Parameter("zero_based", False): "--one-based",
     Parameter("on_error", "skip"): "--skip-errors",
@@ -246,17 +287,19 @@ def as_option(parameter: Parameter) -> str:
     several = isinstance(value, list | tuple)
     if not several and parameter in _VALUES:
         return _VALUES[parameter]
-    if name not in _OPTIONS:
+    known = name in plan.OPTIONS and plan.declared(name)[1].panel is not None
+    if not (known or name in _OTHER):
         return str(parameter)
+    flag = plan.flag_of(name) if known else _OTHER[name]
     if value is None or value is True:
-        return _OPTIONS[name]
+        return flag
     if value is False:
-        return f"no {_OPTIONS[name]}"
-    return f"{_OPTIONS[name]} {shlex.quote(csv_line(value) if several else str(value))}"
+        return f"no {flag}"
+    return f"{flag} {shlex.quote(csv_line(list(map(str, value))) if several else str(value))}"
 
 
 def csv_line(names: Sequence[str]) -> str:
-    """Names as options that name columns are read; `parse_column_names` is the inverse.
+    """Names as options that name columns are read; `vrspam.tool.plan.read_names` is the inverse.
 
     >>> csv_line(["age", "cholesterol, mg/dl"])
     'age,"cholesterol, mg/dl"'
@@ -280,26 +323,8 @@ def command_line(context: typer.Context) -> str:
         elif isinstance(value, bool):
             words.append((parameter.opts if value else parameter.secondary_opts or parameter.opts)[0])
         else:
-            words += [parameter.opts[0], csv_line(value) if isinstance(value, tuple | list) else str(value)]
+            words += [parameter.opts[0], str(value)]
     return " ".join(word if number == 0 else shlex.quote(word) for number, word in enumerate(words))
-
-
-def check_share(option: str, value: float) -> None:
-    """Refuse a number that is not between 0 and 1."""
-    if not 0.0 < value < 1.0:
-        raise typer.BadParameter(f"{value:g} is not between 0 and 1", param_hint=option)
-
-
-def check_max_fpr(value: float | None) -> None:
-    """Refuse what is not a share of the negatives."""
-    if value is not None and not 0.0 < value <= 1.0:
-        raise typer.BadParameter(f"{value:g} is not above 0 and at most 1", param_hint="--max-fpr")
-
-
-def check_positive(option: str, value: float | None) -> None:
-    """Refuse a number that is not positive and finite."""
-    if value is not None and not 0.0 < value < float("inf"):
-        raise typer.BadParameter(f"{value:g} is not a positive number", param_hint=option)
 
 
 def ask_for_target(data: str, reading: dict[str, Any]) -> None:
@@ -308,7 +333,7 @@ def ask_for_target(data: str, reading: dict[str, Any]) -> None:
     from vrspam.tool.table import check_target
 
     source = Source.open(data, **reading)
-    with misuse_of("--target"):
+    with misuse():
         check_target(source, None)
 
 

@@ -7,31 +7,26 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vrspam._utils.collector import without_collector
 from vrspam._utils.messages import require
 from vrspam.cli import options
-from vrspam.cli.options import err, in_options, print_json, say, warn, warnings_as_lines
-from vrspam.cli.tables import tell
+from vrspam.cli.options import READING, err, in_options, print_json, say, tell, warn, warnings_as_lines, with_options
+from vrspam.tool.plan import read_names
 
 if TYPE_CHECKING:
-    from vrspam.tool import Model
+    pass
 
 
-def register(app: typer.Typer) -> None:
-    app.command("predict")(predict)
-
-
+@with_options(*READING)
 def predict(
     model: options.ModelFile,
     data: options.Data,
     out: Annotated[Path, typer.Option(help="The file to write: .csv, .csv.gz or .parquet.", show_default=False)],
     ids: Annotated[
-        Any,
+        str | None,
         typer.Option(
             "--id",
             help="Columns to copy beside the scores, separated by commas; by default the identifiers that training "
             "left out.",
-            parser=options.parse_column_names,
             metavar="<names>",
             show_default=False,
         ),
@@ -42,21 +37,21 @@ def predict(
             "--escape-formulas",
             help="In CSV, write ' before copied text that starts with = + - or @, which a spreadsheet would take for a "
             "formula.",
+            metavar="",
         ),
     ] = False,
-    format: options.FileFormat = None,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = None,
-    zero_based: options.ZeroBased = None,
     drop_errors: Annotated[
         bool,
         typer.Option(
             "--drop-errors",
             "--skip-errors",
             help="Leave out rows that cannot be scored; by default they stay, with an empty score and a reason.",
+            metavar="",
+            rich_help_panel="Errors",
         ),
     ] = False,
     as_json: options.AsJson = False,
+    **given: Any,
 ) -> None:
     """Score every row of a file, in the order of the file; with a probability if the model is calibrated.
 
@@ -67,11 +62,13 @@ def predict(
     Example:  vrspam predict patients.json new-patients.csv --out scores.csv --id patient
     """
     require("data", "pyarrow")
-    with without_collector():
-        from vrspam.tool import load_model
-        from vrspam.tool.prediction import check_out, predict_rows
+    from vrspam.report import words
+    from vrspam.tool import load_model
+    from vrspam.tool.prediction import check_out, predict_rows
 
-    read = {"format": format, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
+    reading = options.read_options(given)
+    with options.misuse():
+        copied = None if ids is None else read_names(ids)
     try:
         check_out(out)
     except ValueError as error:
@@ -83,11 +80,11 @@ def predict(
             loaded,
             data,
             out,
-            ids=ids,
+            ids=copied,
             escape_formulas=escape_formulas,
             drop_errors=drop_errors,
             progress=err.is_terminal,
-            **read,
+            **reading,
         )
     if as_json:
         print_json({"out": str(out), **found._asdict()})
@@ -98,11 +95,4 @@ def predict(
         rows = f"{found.unscored:,} row{' has' if found.unscored == 1 else 's have'}"
         warn(f"warning: {rows} no score: 'reason' says why, --drop-errors leaves such rows out")
     say(f"{found.rows - found.unscored:,} rows scored: {out}")
-    name = f"{loaded.schema.target} = " if loaded.schema.target else ""
-    tell(f"the higher the score, the more likely is {name}{loaded.positive}{_probability(loaded)}")
-
-
-def _probability(model: Model) -> str:
-    if model.calibration is None:
-        return "; it is not a probability"
-    return "; probability: how likely, if positives are as frequent as they were in training"
+    tell(f"{words.describe_direction(loaded)} {words.describe_probability(loaded)}")

@@ -8,73 +8,43 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vrspam._utils.choices import SELECTION_RULES
-from vrspam._utils.collector import without_collector
 from vrspam._utils.messages import require
-from vrspam.cli import options, training
-from vrspam.cli.options import err, in_options, print_json, say, warn, warnings_as_lines
-from vrspam.cli.tables import show_facts, show_table, tell
+from vrspam.cli import options
+from vrspam.cli.options import (
+    in_options,
+    print_json,
+    say,
+    show_facts,
+    show_table,
+    tell,
+    warn,
+    warnings_as_lines,
+    with_options,
+)
+from vrspam.tool.plan import OPTIONS, PAGE, PANELS, ReportPlan, declared, flag_of, options_of
 
 if TYPE_CHECKING:
-    from vrspam.tool import Model
-
+    from vrspam.tool import Model, Report
 
 STRONGEST = 10
 
 
-def register(app: typer.Typer) -> None:
-    app.command("train")(train)
-
-
+@with_options(*options_of(ReportPlan, "train"), panels=PANELS)
 def train(
     context: typer.Context,
     data: options.Data,
-    target: options.Target = None,
-    positive: options.Positive = None,
     model: Annotated[Path, typer.Option(help="The file to write the model to.")] = Path("model.json"),
-    html: training.ReportOut = None,
-    by: training.By = None,
-    rows: training.SingleRows = 10,
-    cost_ratio: options.CostRatio = None,
-    l1: training.L1 = "0",
-    penalty: training.PenaltyKind = training.Penalty.elasticnet,
-    loss: training.LossKind = training.Loss.squared,
-    features: training.FeatureKind = None,
-    max_fpr: options.MaxFpr = None,
-    calibration: training.CalibrationKind = training.Calibrate.sigmoid,
-    drop: options.Drop = None,
-    include: options.Include = None,
-    categorical: options.Categorical = None,
-    max_categories: options.MaxCategories = 1000,
-    dates: training.DateKind = training.Dates.features,
-    weights: options.Weights = None,
-    groups: training.Groups = None,
-    time: training.Time = None,
-    selection: training.Selection = SELECTION_RULES[0],
-    jobs: training.Jobs = None,
-    folds: training.Folds = 5,
-    seed: training.Seed = 0,
-    streaming: training.Streaming = False,
-    private: Annotated[
-        bool,
+    html: Annotated[
+        Path | None,
         typer.Option(
-            "--private",
-            help="Hold no row of the table in the model file: interactions then rank a little worse.",
+            "--html",
+            help="Write the page of `vrspam report`: each row is scored by a model trained without it.",
+            rich_help_panel=PAGE,
+            show_default=False,
         ),
-    ] = False,
-    no_fingerprint: Annotated[
-        bool,
-        typer.Option(
-            "--no-fingerprint",
-            help="Keep no hashes of training rows in the model; evaluate then cannot tell the training file.",
-        ),
-    ] = False,
-    format: options.FileFormat = None,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = None,
-    zero_based: options.ZeroBased = None,
-    skip_errors: options.SkipErrors = False,
+    ] = None,
     as_json: options.AsJson = False,
+    **given: Any,
 ) -> None:
     """Train a model on a file and write it to a model file.
 
@@ -101,43 +71,21 @@ def train(
     require("data", "pyarrow")
     options.check_output("--model", model, data)
     options.check_output("--html", html, data, model)
-    options.check_positive("--cost-ratio", cost_ratio)
     if html is None:
-        training.check_no_page(context)
-    opening: dict[str, Any] = {"weights": weights, "groups": groups, "time": time, "dates": dates.value}
-    opening |= {"drop": drop or (), "include": include or (), "categorical": categorical or ()}
-    opening |= {"format": format, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
-    opening |= {"max_categories": max_categories, "skip_errors": skip_errors, "streaming": streaming}
-    plan = training.plan_of(
-        data,
-        target,
-        opening,
-        l1=l1,
-        penalty=penalty,
-        loss=loss,
-        features=features,
-        max_fpr=max_fpr,
-        calibration=calibration,
-        selection=selection,
-        n_jobs=jobs,
-        n_splits=folds,
-        seed=seed,
-        private=private,
-    )
-    with without_collector():
-        import vrspam.kernels  # noqa: F401 (with its compiler: any fit needs it)
-        from vrspam.tool.modelfile import save_model
-        from vrspam.tool.training import fit_file
+        _check_no_page(context)
+    plan = options.plan_of(data, given)
+    from vrspam.tool.modelfile import save_model
+    from vrspam.tool.training import fit_file
 
     with warnings_as_lines():
-        opening["progress"] = err.is_terminal
-        found = fit_file(data, target, positive, plan, fingerprint=not no_fingerprint, by=by or (), **opening)
+        found = fit_file(data, plan, by=plan.by)
         trained = found.model
         if html is not None:
             from vrspam.tool.report import report_of
 
-            report = report_of(found, by=by or (), rows=0 if private else rows, cost_ratio=cost_ratio)
-            training.write_report(report, html, data, context)
+            rows = 0 if plan.private else plan.rows
+            report = report_of(found, by=plan.by, rows=rows, cost_ratio=plan.cost_ratio)
+            write_report(report, html, data, context)
         save_model(trained, model)
     if as_json:
         facts = {**trained.training, "warnings": _warnings(trained)}
@@ -148,15 +96,36 @@ def train(
             say(f"report               {html}")
 
 
+def _check_no_page(context: typer.Context) -> None:
+    """Refuse options that concern the page where none is to be written."""
+    for name in (name for name in OPTIONS if declared(name)[1].panel == PAGE):
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise options.Misuse(f"{flag_of(name)} is about the report: name its file with --html")
+
+
+def write_report(report: Report, html: Path, data: str, context: typer.Context) -> None:
+    """Write the page, with the command that makes it again."""
+    from vrspam.report.sections import report_page
+
+    report_page(
+        report,
+        data_name="standard input" if data == "-" else Path(data).name,
+        parameter=options.as_option,
+        command=options.command_line(context),
+    ).write(html)
+
+
 def _describe(model: Model, path: Path) -> None:
-    from vrspam.tool.explanation import (
+    from vrspam.inspection.effects import find_strongest
+    from vrspam.report.words import (
         NOT_CORRECTED,
         describe_accuracy,
         describe_auc,
         describe_model,
+        describe_rows_held,
         describe_size,
         expected_auc,
-        find_strongest,
     )
 
     facts = model.training
@@ -190,14 +159,13 @@ def _describe(model: Model, path: Path) -> None:
         warn(f"warning: {note}")
     written = [("written to", str(path))]
     if facts["rows_held"]:
-        held = f"{facts['rows_held']:,} rows of the table"
-        written.append(("", f"it tells the values of {held}; --private keeps rows out"))
+        written.append(("", describe_rows_held(facts["rows_held"])))
     show_facts(written)
 
 
 def _warnings(model: Model) -> list[str]:
     """What to worry about, in options, an AUC that may be that of guessing first."""
-    from vrspam.tool.explanation import doubt_of, expected_auc
+    from vrspam.report.words import doubt_of, expected_auc
 
     expected = expected_auc(model)
     doubt = [] if expected is None else doubt_of(expected.low, expected.high)
@@ -206,7 +174,7 @@ def _warnings(model: Model) -> list[str]:
 
 def _penalty(facts: Mapping[str, Any]) -> str:
     """The penalties that the folds have chosen, and what they do."""
-    from vrspam.tool.explanation import OWN_PENALTIES
+    from vrspam.report.words import OWN_PENALTIES
 
     if facts["map"] == "stacked":
         return OWN_PENALTIES
@@ -219,7 +187,7 @@ def _penalty(facts: Mapping[str, Any]) -> str:
 
 def _show_candidates(facts: Mapping[str, Any]) -> None:
     """The models that were compared, if there were several."""
-    from vrspam.tool.explanation import describe_candidate, describe_part
+    from vrspam.report.words import describe_candidate, describe_part
 
     if len(facts["selection"]) < 2:
         return
@@ -235,6 +203,3 @@ def _show_candidates(facts: Mapping[str, Any]) -> None:
         for row in facts["selection"]
     ]
     show_table(["model", measure, "taken"], rows, texts=(0, 2), margin=2)
-    names = [row["features"] for row in facts["selection"]]
-    if any(name.startswith(("kernel", "trees")) for name in names):
-        tell("width: how far apart two rows may lie and still count as alike; depth: how often a tree asks", margin=2)

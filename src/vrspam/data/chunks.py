@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from vrspam._utils.columns import LARGEST_EXACT
 from vrspam._utils.messages import Parameter
+from vrspam._utils.validation import LARGEST_EXACT
 from vrspam._utils.warnings import IntegersRounded, warn
 from vrspam.data.encode import EncodedBlock, check_table, encode_arrays, encode_table
 from vrspam.data.errors import DataError, Problems, Skipped

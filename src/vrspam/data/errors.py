@@ -9,7 +9,6 @@ from typing import NamedTuple
 from vrspam._utils.messages import Message, Parameter, WordedError
 from vrspam._utils.warnings import warn
 
-_SHOWN = 20  # columns named in one message
 _KEPT = 1000  # notes kept in full; all are counted
 
 
@@ -59,7 +58,8 @@ def similar(name: str, columns: Iterable[str]) -> str:
     plain = {column.strip().casefold(): column for column in names}
     near = difflib.get_close_matches(name.strip().casefold(), plain, 1, 0.75)
     hint = f" (did you mean {plain[near[0]]!r}?)" if near else ""
-    return f"{hint}; it has {', '.join(map(repr, names[:_SHOWN]))}{', ...' if len(names) > _SHOWN else ''}"
+    shown = 20  # columns named in one message
+    return f"{hint}; it has {', '.join(map(repr, names[:shown]))}{', ...' if len(names) > shown else ''}"
 
 
 class NoLabel(str):

@@ -15,7 +15,7 @@ from vrspam.data.first_pass import Label, Means, add_categories, scan_sparse
 from vrspam.data.readers import Source
 from vrspam.data.readers.arrow_reader import numeric_values, type_kind
 from vrspam.data.readers.base import Block, ColumnRequest
-from vrspam.data.readers.npy_reader import open_npy
+from vrspam.data.readers.other_formats import open_npy
 from vrspam.features.readings import Dates, Reading, reading_from_dict, reading_to_dict
 from vrspam.features.tables import part_name, read_column
 from vrspam.features.unseen import Range, SeenColumn

@@ -1,53 +1,78 @@
-"""What the estimators of every cluster engine share: the fit from blocks of rows, and products with them.
+"""What the estimators of every cluster engine share: folds of blocks of rows, feature maps on them, and the fits.
 
 No engine is imported here. An engine brings its blocks (`Blocks`), and estimators that make them of its collections.
 """
 
 from __future__ import annotations
 
-from typing import Self
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any, Protocol
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from vrspam._utils.validation import Rows
 from vrspam.distributed import _tasks
-from vrspam.distributed._folds import NO_ROWS, Blocks, ClusterFolds
-from vrspam.distributed._maps import MapsOnBlocks
 from vrspam.estimators import base
 from vrspam.estimators.base import AUCClassifierBase
 from vrspam.estimators.cv import AUCClassifierCV
 from vrspam.estimators.exact import AUCClassifier
 from vrspam.features import FeatureMap
-from vrspam.features.mapped import is_plain, named_maps
-from vrspam.model_selection.folds import HashFolds
-from vrspam.model_selection.map_choice import MapChoice
-from vrspam.model_selection.selection import Choice
+from vrspam.features.mapped import MappedArray, is_plain, named_maps
+from vrspam.model_selection.candidates import Candidate, Comparison, Fitted, Race, Selected, compare, race
+from vrspam.model_selection.cross_validate import GridSearch, cross_validate
+from vrspam.model_selection.folds import FoldedRows, HashFolds, Split
+from vrspam.model_selection.held_out import HeldOut, Sample, sample_of
+from vrspam.model_selection.selection import SelectionRule
+from vrspam.model_selection.sources import FoldMoments, held_out_of
 from vrspam.moments import ClassMoments
 from vrspam.solvers import ExactFit
 
+SAMPLE_ROWS = 50_000
+NO_ROWS = "There are no rows: every block of X is empty."
 NOT_CORRECTED = (
     "{} has no {}: to correct the AUC for the choice, the {} alone would make the choice anew "
     "some hundred times at all points of the grid. AUCClassifierCV.fit_stream on the same rows gives it."
 )
 
 
-class ClusterClassifier(AUCClassifier):
-    """An `AUCClassifier` that is fitted from blocks on a cluster."""
+class Blocks(Protocol):
+    """Blocks of rows on a cluster.
 
-    _works_on_devices = False
+    Attributes
+    ----------
+    n_features : int
+    feature_names : ndarray of str or None
+        The names of the columns if they have any.
+    """
 
-    def _fit_blocks(self, blocks: Blocks) -> Self:
-        """Find the optimum for the rows of all blocks."""
-        full = blocks.n_features <= base.MOMENTS_MAX_FEATURES
-        moments = blocks.reduce(_tasks.block_moments, _tasks.add, clone(self), full)
-        if moments.n_features is None:
-            raise ValueError(NO_ROWS)
-        if full:
-            fit = self._solver.from_moments(moments)
-        else:
-            fit = self._solver.from_operator(ClusterProducts(blocks, moments, clone(self)), moments)
-        return self._store_exact(fit)._store_columns(moments.n_features, blocks.feature_names)
+    @property
+    def n_features(self) -> int: ...
+
+    @property
+    def feature_names(self) -> np.ndarray | None: ...
+
+    def reduce(self, task: Callable, add: Callable, *shared: Any) -> Any:
+        """add(...add(task(number, X, y, weights, *shared)...)) over all blocks: one pass, one result.
+
+        `add` takes a list of results. The shared values are sent once to each worker.
+        """
+
+
+def fit_blocks(estimator: AUCClassifier, blocks: Blocks) -> None:
+    """Find the optimum for the rows of all blocks."""
+    full = blocks.n_features <= base.MOMENTS_MAX_FEATURES
+    moments = blocks.reduce(_tasks.block_moments, _tasks.add, clone(estimator), full)
+    if moments.n_features is None:
+        raise ValueError(NO_ROWS)
+    if full:
+        fit = estimator._solver.from_moments(moments)
+    else:
+        fit = estimator._solver.from_operator(ClusterProducts(blocks, moments, clone(estimator)), moments)
+    estimator._store_exact(fit)._store_columns(moments.n_features, blocks.feature_names)
 
 
 class ClusterProducts:
@@ -61,44 +86,148 @@ class ClusterProducts:
         return self.blocks.reduce(_tasks.block_product, _tasks.add, self.estimator, known, w)
 
 
-class ClusterClassifierCV(AUCClassifierCV):
-    """An `AUCClassifierCV` that is fitted from blocks on a cluster."""
+def fit_blocks_by_folds(estimator: AUCClassifierCV, blocks: Blocks, folds: HashFolds, validation_rows: int) -> None:
+    """Choose the penalties, and the feature map, by cross-validation on all blocks, then fit all rows with them."""
+    validator = clone(estimator)
+    if is_plain(estimator.features, np.empty((0, blocks.n_features))):
+        source = ClusterFolds(blocks, validator, folds, validation_rows)
+        estimator._fit_folds(source, blocks.feature_names, correct=False)
+        return
+    random_state = 0 if estimator.random_state is None else estimator.random_state
+    seed = check_random_state(random_state).randint(2**31)
+    maps = named_maps(estimator.features, seed)
+    for name, features in maps.items():
+        if not isinstance(features, FeatureMap):
+            raise ValueError(f"{name} cannot be a feature map on a cluster: use names, or maps of vrspam.features.")
+    rule = estimator._rule(maps)
+    on_blocks = MapsOnBlocks(blocks, validator, folds, validation_rows, estimator._search, rule, seed)
+    found = on_blocks.choose(maps, alone=estimator.selection != "blend")  # who asks for a blend gets one
+    fit = found.fitted()
+    selected = Selected(found, fit, on_blocks.held_out(fit), None)
+    estimator._store_columns(blocks.n_features, blocks.feature_names)
+    why = "the rows stayed on the cluster; fit of AUCClassifierCV reads curves from rows in memory"
+    estimator._store_search(selected, why, held_out_=selected.held_out, _frame_reading=None)
 
-    _works_on_devices = False
-    _collector = "client"  # what the engine calls the process that sums up
 
-    def _fit_blocks(self, blocks: Blocks, folds: HashFolds, validation_rows: int) -> Self:
-        """Choose the penalties, and the feature map, by cross-validation on all blocks, then fit all rows with them."""
-        if is_plain(self.features, np.empty((0, blocks.n_features))):
-            return self._fit_folds(ClusterFolds(blocks, clone(self), folds, validation_rows), blocks.feature_names)
-        seed = check_random_state(0 if self.random_state is None else self.random_state).randint(2**31)
-        maps = named_maps(self.features, seed)
-        for name, features in maps.items():
-            if not isinstance(features, FeatureMap):
-                raise ValueError(f"{name} cannot be a feature map on a cluster: use names, or maps of vrspam.features.")
-        rule = self._rule(maps)
+def not_corrected(name: str, collector: str) -> Any:
+    """An attribute that a cluster does not have; `collector` is what the engine calls the process that sums up."""
 
-        def fit(point: Choice, total: ClassMoments) -> ExactFit:
-            return self._exact(point).from_moments(total)
+    def refuse(estimator: AUCClassifierCV) -> float:
+        raise AttributeError(NOT_CORRECTED.format(type(estimator).__name__, name, collector))
 
-        on_blocks = MapsOnBlocks(blocks, clone(self), folds, validation_rows, self._search, rule, fit, seed)
-        found = on_blocks.choose(maps)
-        chosen = found.fitted()
-        held_out = on_blocks.held_out(chosen)
-        self._store_columns(blocks.n_features, blocks.feature_names)
-        why = "the rows stayed on the cluster; fit of AUCClassifierCV reads curves from rows in memory"
-        more = {"held_out_": held_out, "_frame_reading": None}
-        return self._store_search(found, chosen, why, None, held_out, **more)
+    return property(refuse, doc="Not available on a cluster: an AttributeError says why.")
 
-    def _correct_blocks(self, found: MapChoice, total: ClassMoments) -> None:
-        return None
 
-    @property
-    def corrected_score_(self) -> float:  # type: ignore[override]
-        """Not available on a cluster: an AttributeError says why."""
-        raise AttributeError(NOT_CORRECTED.format(type(self).__name__, "corrected_score_", self._collector))
+class ClusterFolds(FoldMoments):
+    """Folds of blocks on the cluster: one distributed pass for the moments, one for the scores.
 
-    @property
-    def corrected_interval_(self) -> tuple[float, float]:  # type: ignore[override]
-        """Not available on a cluster: an AttributeError says why."""
-        raise AttributeError(NOT_CORRECTED.format(type(self).__name__, "corrected_interval_", self._collector))
+    Parameters
+    ----------
+    blocks : Blocks
+    estimator : AUCClassifierBase
+        It validates the blocks.
+    hash_folds : HashFolds
+    most : int
+        At most this many held-out rows of each class send their scores to the client.
+    features : FeatureMap, optional
+        A fitted map; the moments and the scores are those of its features.
+    """
+
+    def __init__(
+        self,
+        blocks: Blocks,
+        estimator: AUCClassifierBase,
+        hash_folds: HashFolds,
+        most: int,
+        features: FeatureMap | None = None,
+    ):
+        moments = blocks.reduce(_tasks.block_fold_moments, _tasks.add_fold_moments, estimator, hash_folds, features)
+        if all(fold.n_features is None for fold in moments):
+            raise ValueError(NO_ROWS)
+        super().__init__(moments)
+        known = (self.total.classes[1], most, features)
+        self._score = partial(blocks.reduce, _tasks.block_scores, _tasks.add_scores, estimator, hash_folds, *known)
+
+    def held_out(self, coefs: Mapping[int, np.ndarray]) -> HeldOut:
+        """Return the scores of all rows, or of a sample of each class, from one distributed pass."""
+        return held_out_of(self._score(np.stack([coefs[fold] for fold in range(self.n_folds)])))
+
+
+class MapsOnBlocks:
+    """Evaluates feature maps on blocks of rows on a cluster: one pass for moments, and one for scores, for each.
+
+    A map needs quantiles and landmarks, which a sample gives; the sample is that of the rows with the smallest hashes.
+    On many rows the maps are first compared on it, and only those that may still win are taken to all rows.
+
+    Parameters
+    ----------
+    blocks : Blocks
+    estimator : AUCClassifierBase
+        It validates the blocks.
+    folds : HashFolds
+    most : int
+        At most this many held-out rows of each class send their scores to the client.
+    search : GridSearch
+    rule : {"best", "one-standard-error", "blend"}
+    seed : int
+    """
+
+    def __init__(
+        self,
+        blocks: Blocks,
+        estimator: AUCClassifierBase,
+        folds: HashFolds,
+        most: int,
+        search: GridSearch,
+        rule: SelectionRule,
+        seed: int,
+    ):
+        self.blocks, self.estimator, self.folds, self.most = blocks, estimator, folds, most
+        self.search, self.rule, self.seed = search, rule, seed
+        found = blocks.reduce(_tasks.block_sample, _tasks.add_samples, estimator, folds, SAMPLE_ROWS).columns
+        if not found:
+            raise ValueError(NO_ROWS)
+        _, y, X, weights = found
+        self.rows = Rows(X, y, weights)
+        self._sample: Sample | None = None
+
+    def choose(self, maps: dict[str, Any], alone: bool) -> Comparison:
+        """Compare the maps, by a race on the sample where that is large, and fit what was chosen on all rows."""
+        finalists, others = Race(maps, {})
+        labels = np.unique(self.rows.y)
+        if self.rule != "one-standard-error" and labels.size == 2:
+            folded = FoldedRows(self.rows, [Split(*split) for split in self.folds.split(self.rows.X)], labels)
+            finalists, others = race(maps, folded, self.search, self.seed, lambda what: None, alone)
+        return replace(compare(finalists, self, self.rule), order=tuple(maps), others=others)
+
+    def held_out(self, fit: Fitted) -> HeldOut:
+        """The held-out rows, or a sample of each class, with the scores of what was chosen."""
+        assert fit.models is not None
+        coefs, intercepts = fit.models
+        known = (fit.moments.classes[1], self.most, fit.features, coefs[:, np.newaxis])
+        scored = self.blocks.reduce(_tasks.block_scores, _tasks.add_scores, self.estimator, self.folds, *known)
+        return held_out_of(scored).at(0, intercepts)
+
+    def evaluate(self, name: str, features: FeatureMap) -> tuple[Candidate, ClusterFolds]:
+        """The candidate of a map, and the source of its folds."""
+        features.learn(self.rows.X, self.rows.weights)
+        MappedArray(self.rows.X, features)  # refuses too many features
+        source = self._source(features)
+        scores, total = cross_validate(source, self.search, keep_coefs=True), source.total
+        assert scores.held_out is not None
+        if self._sample is None:  # for the other maps the same rows, in the same order
+            self._sample = sample_of(scores.held_out, self.search.n_points, self.seed)
+        scores.keep(self._sample)
+        choice = scores.select(self.rule)
+        scores.held_out = None  # all points of all maps would take too much memory
+        new = Candidate(name, features, total.means.shape[1], int(total.rows.sum()), scores, choice)
+        new.models, new.spread = scores.models_at(choice), scores.spread_at(choice)
+        return new, source
+
+    def fit(self, candidate: Candidate, source: ClusterFolds | None = None) -> ExactFit:
+        """The point of a candidate fitted on all rows."""
+        source = self._source(candidate.features) if source is None else source
+        return self.search.solver(candidate.choice).from_moments(source.total)
+
+    def _source(self, features: FeatureMap) -> ClusterFolds:
+        return ClusterFolds(self.blocks, self.estimator, self.folds, self.most, features)

@@ -23,7 +23,7 @@ from vrspam._utils.warnings import warn
 from vrspam.data.encode import encode_rows
 from vrspam.data.readers.arrow_reader import type_kind
 from vrspam.data.schema import Schema
-from vrspam.distributed._folds import NO_ROWS
+from vrspam.distributed._cluster import NO_ROWS
 from vrspam.features.seen import NEARLY_ALL
 
 FAN_IN, FAN_IN_FEW = 4, 16  # results that one task, or the driver, adds
@@ -157,7 +157,10 @@ class SparkBlocks:
 
 def estimated_bytes(frame: DataFrame) -> float:
     """Size of a frame as Spark's planner takes it: exact once it is cached, without bound where it does not know."""
-    return float(str(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()))
+    try:  # the planner is not public; where it cannot be asked, rows stay on the cluster
+        return float(str(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()))
+    except AttributeError:
+        return float("inf")
 
 
 def run_partition(

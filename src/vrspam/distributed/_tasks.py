@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import functools
 import operator
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -16,9 +14,8 @@ from scipy import sparse
 from vrspam._utils.validation import Rows
 from vrspam.estimators.base import AUCClassifierBase, validated_rows
 from vrspam.features import FeatureMap, frames
-from vrspam.model_selection.folds import HashFolds
-from vrspam.model_selection.held_out import ValidationScores
-from vrspam.model_selection.sources import add_block, add_to_folds
+from vrspam.model_selection.folds import HashFolds, HashSample
+from vrspam.model_selection.sources import ClassSamples, add_block, add_to_folds, score_block
 from vrspam.moments import ClassMoments
 from vrspam.objective import WithinProducts
 
@@ -33,12 +30,15 @@ def add_fold_moments(parts: list[list[ClassMoments]]) -> list[ClassMoments]:
     return [sum(fold[1:], fold[0]) for fold in zip(*parts, strict=True)]
 
 
-def add_scores(parts: list[ValidationScores]) -> ValidationScores:
+def add_samples(parts: list[HashSample]) -> HashSample:
+    """Join several samples; the given ones are not changed."""
+    return functools.reduce(HashSample.add, parts, HashSample(parts[0].most))
+
+
+def add_scores(parts: list[ClassSamples]) -> ClassSamples:
     """Join the scores of several blocks; the given scores are not changed."""
-    total = ValidationScores(parts[0].most)
-    for part in parts:
-        total.add(part)
-    return total
+    negatives, positives = zip(*parts, strict=True)
+    return add_samples(list(negatives)), add_samples(list(positives))
 
 
 def block_moments(number: int, X, y, weights, estimator: AUCClassifierBase, full: bool) -> ClassMoments:
@@ -77,16 +77,16 @@ def block_scores(
     weights,
     estimator: AUCClassifierBase,
     folds: HashFolds,
-    coefs,
     positive_label,
     most: int,
-    features: FeatureMap | None = None,
-) -> ValidationScores:
+    features: FeatureMap | None,
+    coefs,
+) -> ClassSamples:
     """Score the rows of a block, each with the coefficients that were fitted without its fold."""
     rows = table_rows(estimator, number, X, y, weights, features is not None)
     if rows is None:
-        return ValidationScores(most)
-    return ValidationScores.of(rows, positive_label, coefs, folds, most, features)
+        return HashSample(most), HashSample(most)
+    return score_block(rows, positive_label, coefs, folds, most, features)
 
 
 def table_rows(estimator: AUCClassifierBase, number: int, X, y, weights, for_map: bool) -> Rows | None:
@@ -97,33 +97,12 @@ def table_rows(estimator: AUCClassifierBase, number: int, X, y, weights, for_map
     return validated_rows(estimator, number, X, y, weights, table=for_map)
 
 
-@dataclass
-class RowSample:
-    """The rows with the smallest hashes, at most `most`: a random sample that does not depend on the blocks."""
-
-    most: int
-    hashes: np.ndarray
-    rows: Rows | None
-
-    @classmethod
-    def joined(cls, parts: list[RowSample]) -> RowSample:
-        """The sample of all rows of several samples, in the order of the hashes."""
-        most, found = parts[0].most, [part for part in parts if part.rows is not None]
-        if not found:
-            return parts[0]
-        hashes = np.concatenate([part.hashes for part in found])
-        columns: list[Any] = []
-        for column in zip(*(part.rows for part in found if part.rows is not None), strict=True):
-            dense = [part.toarray() if sparse.issparse(part) else part for part in column]
-            columns.append(None if dense[0] is None else np.concatenate(dense))
-        X, y, weights = columns
-        kept = np.lexsort([y, hashes])[:most]  # equal rows may have different labels
-        return cls(most, hashes[kept], Rows(X[kept], y[kept], None if weights is None else weights[kept]))
-
-
-def block_sample(number: int, X, y, weights, estimator: AUCClassifierBase, folds: HashFolds, most: int) -> RowSample:
-    """Return the rows of a block that may be in the sample."""
+def block_sample(number: int, X, y, weights, estimator: AUCClassifierBase, folds: HashFolds, most: int) -> HashSample:
+    """Return the rows of a block that may be in the sample, as hashes, labels, dense rows and weights."""
     rows = table_rows(estimator, number, X, y, weights, True)
     if rows is None:
-        return RowSample(most, np.empty(0, dtype=np.uint64), None)
-    return RowSample.joined([RowSample(most, folds.hashes(rows.X), rows)])
+        return HashSample(most)
+    hashes = folds.hashes(rows.X)
+    kept = np.lexsort([rows.y, hashes])[:most]  # equal rows may have different labels
+    X = rows.X[kept].toarray() if sparse.issparse(rows.X) else rows.X[kept]
+    return HashSample(most, hashes[kept], rows.y[kept], X, None if rows.weights is None else rows.weights[kept])

@@ -11,13 +11,15 @@ import numpy as np
 import pandas as pd
 from dask import array as da
 from dask.base import is_dask_collection
-from sklearn.base import _fit_context
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from vrspam import metrics
-from vrspam.distributed._cluster import ClusterClassifier, ClusterClassifierCV
+from vrspam._utils.parameters import checks_parameters
+from vrspam.distributed._cluster import fit_blocks, fit_blocks_by_folds, not_corrected
 from vrspam.estimators.base import AUCClassifierBase, refuse_without_rows
+from vrspam.estimators.cv import AUCClassifierCV
+from vrspam.estimators.exact import AUCClassifier
 from vrspam.features.mapped import is_plain
 from vrspam.model.scorer import Scorer
 
@@ -117,6 +119,8 @@ def _alongside(part, X, n_blocks: int, name: str) -> list:
 class DaskScores(AUCClassifierBase):
     """Scores Dask collections as lazy Dask arrays, and data in memory like any other estimator."""
 
+    _works_on_devices = False
+
     def decision_function(self, X):
         """Score the rows of X; the result is a lazy Dask array if X is a Dask collection.
 
@@ -188,7 +192,7 @@ def _score_block(block, scorer: Scorer, labels: bool, dtype: np.dtype) -> np.nda
     return scorer.label(scores).astype(dtype, copy=False) if labels else scores
 
 
-class DaskAUCClassifier(DaskScores, ClusterClassifier):
+class DaskAUCClassifier(DaskScores, AUCClassifier):
     """The linear scorer that minimises the pairwise squared AUC loss, for Dask arrays and data frames.
 
     One task for each block of rows computes its moments, a tree of sums adds them, and one small result is sent to
@@ -225,7 +229,7 @@ class DaskAUCClassifier(DaskScores, ClusterClassifier):
     True
     """
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checks_parameters(skip_nested=True)
     def fit(self, X, y, sample_weight=None) -> DaskAUCClassifier:
         """Find the optimum for the rows of X.
 
@@ -242,10 +246,11 @@ class DaskAUCClassifier(DaskScores, ClusterClassifier):
         self
         """
         refuse_without_rows(self, "DaskAUCClassifier")
-        return self._fit_blocks(DaskBlocks.of(X, y, sample_weight))
+        fit_blocks(self, DaskBlocks.of(X, y, sample_weight))
+        return self
 
 
-class DaskAUCClassifierCV(DaskScores, ClusterClassifierCV):
+class DaskAUCClassifierCV(DaskScores, AUCClassifierCV):
     """`vrspam.AUCClassifierCV` for Dask arrays and data frames.
 
     The fit makes two passes over the data (with feature maps two for each, and two more). In the first, one task for
@@ -301,8 +306,13 @@ class DaskAUCClassifierCV(DaskScores, ClusterClassifierCV):
     (17, 1, 5)
     """
 
-    @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y, sample_weight=None, *, validation_rows: int = 200_000) -> DaskAUCClassifierCV:
+    corrected_score_ = not_corrected("corrected_score_", "client")
+    corrected_interval_ = not_corrected("corrected_interval_", "client")
+
+    @checks_parameters(skip_nested=False)
+    def fit(  # type: ignore[override]  # folds follow from the rows, so that there are no groups
+        self, X, y, sample_weight=None, *, validation_rows: int = 200_000
+    ) -> DaskAUCClassifierCV:
         """Choose the penalties by cross-validation, then fit all rows with them.
 
         Parameters
@@ -331,7 +341,8 @@ class DaskAUCClassifierCV(DaskScores, ClusterClassifierCV):
                         f"column {name!r} holds text, and feature maps on Dask take numbers: encode it first "
                         "(dask.dataframe.get_dummies), or leave it out."
                     )
-        return self._fit_blocks(DaskBlocks.of(X, y, sample_weight), folds, validation_rows)
+        fit_blocks_by_folds(self, DaskBlocks.of(X, y, sample_weight), folds, validation_rows)
+        return self
 
     @property
     def predict_proba(self):

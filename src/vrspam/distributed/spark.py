@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, Self
 
+from vrspam._utils.parameters import checks_parameters
 from vrspam.distributed._spark_blocks import MissingNumbers, SparkBlocks, check_frame, quoted, rounded, typed_columns
 
 # ruff: isort: split
@@ -17,19 +19,19 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.functions import pandas_udf
-from sklearn.base import _fit_context
 from sklearn.utils.validation import check_is_fitted
 
 from vrspam import metrics
 from vrspam.data.encode import encode_rows
 from vrspam.data.schema import Schema
-from vrspam.distributed._cluster import ClusterClassifier, ClusterClassifierCV
+from vrspam.distributed._cluster import fit_blocks, fit_blocks_by_folds, not_corrected
 from vrspam.estimators import base
 from vrspam.estimators.base import AUCClassifierBase, refuse_without_rows
-from vrspam.estimators.exact import warn_of_raw_columns
+from vrspam.estimators.cv import AUCClassifierCV
+from vrspam.estimators.exact import AUCClassifier, warn_of_raw_columns
 from vrspam.features.frames import is_frame
 from vrspam.moments import ClassMoments
-from vrspam.moments.spread import spread
+from vrspam.moments.class_moments import spread
 
 
 def encode_frame(frame: Any, schema: Schema) -> np.ndarray:
@@ -49,6 +51,7 @@ class SparkScores(AUCClassifierBase):
 
     schema_: Schema
     moments_: ClassMoments
+    _works_on_devices = False
 
     def _fit_frame(
         self, fit: Callable[[SparkBlocks], Any], *frame: Any, several_passes: bool = False, gaps: bool = False
@@ -191,7 +194,7 @@ class SparkScores(AUCClassifierBase):
         return metrics.roc_auc(labels == self.classes_[1], found.column("score").to_numpy(), sample_weight=weights)
 
 
-class SparkAUCClassifier(SparkScores, ClusterClassifier):
+class SparkAUCClassifier(SparkScores, AUCClassifier):
     """The linear scorer that minimises the pairwise squared AUC loss, for Spark data frames.
 
     Each partition sends its rows to Python by Arrow (`mapInArrow`) and computes their moments, a tree of sums adds
@@ -240,7 +243,7 @@ class SparkAUCClassifier(SparkScores, ClusterClassifier):
     >>> model.transform(frame).select("score").show(3)  # doctest: +SKIP
     """
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checks_parameters(skip_nested=True)
     def fit(self, X, y, sample_weight=None) -> SparkAUCClassifier:
         """Find the optimum for the rows of a frame.
 
@@ -257,10 +260,10 @@ class SparkAUCClassifier(SparkScores, ClusterClassifier):
         self
         """
         refuse_without_rows(self, type(self).__name__)
-        return self._fit_frame(self._fit_blocks, X, y, sample_weight)
+        return self._fit_frame(partial(fit_blocks, self), X, y, sample_weight)
 
 
-class SparkAUCClassifierCV(SparkScores, ClusterClassifierCV):
+class SparkAUCClassifierCV(SparkScores, AUCClassifierCV):
     """`vrspam.AUCClassifierCV` for Spark data frames.
 
     The fit makes two passes (and one, by Spark itself, for means and categories where there are missing numbers or
@@ -311,10 +314,13 @@ class SparkAUCClassifierCV(SparkScores, ClusterClassifierCV):
     >>> model.transform(frame).select("score", "probability").show(3)  # doctest: +SKIP
     """
 
-    _collector = "driver"
+    corrected_score_ = not_corrected("corrected_score_", "driver")
+    corrected_interval_ = not_corrected("corrected_interval_", "driver")
 
-    @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y, sample_weight=None, *, validation_rows: int = 200_000) -> SparkAUCClassifierCV:
+    @checks_parameters(skip_nested=False)
+    def fit(  # type: ignore[override]  # folds follow from the rows, so that there are no groups
+        self, X, y, sample_weight=None, *, validation_rows: int = 200_000
+    ) -> SparkAUCClassifierCV:
         """Choose the penalties by cross-validation, then fit all rows with them.
 
         Parameters
@@ -334,7 +340,7 @@ class SparkAUCClassifierCV(SparkScores, ClusterClassifierCV):
         folds = self._check_blocks(validation_rows)
 
         def fit(blocks: SparkBlocks) -> None:
-            self._fit_blocks(blocks, folds, validation_rows)
+            fit_blocks_by_folds(self, blocks, folds, validation_rows)
 
         maps = not (isinstance(self.features, str) and self.features == "linear")
         return self._fit_frame(fit, X, y, sample_weight, several_passes=True, gaps=maps)

@@ -10,24 +10,33 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import check_random_state, column_or_1d
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from vrspam import metrics
 from vrspam._utils import array_api
-from vrspam._utils.columns import check_columns, refuse_complex
-from vrspam._utils.docs_link import DocumentationLink
+from vrspam._utils.docs_link import links_to_documentation
 from vrspam._utils.messages import Parameter, WordedError
+from vrspam._utils.parameters import Interval, StrOptions, check_own_parameters
 from vrspam._utils.progress import Progress
-from vrspam._utils.refusals import named_columns, refuse_huge_columns, refuse_same_names
-from vrspam._utils.validation import Rows, error_in_block
-from vrspam._utils.warnings import NotConverged, warn
+from vrspam._utils.validation import (
+    Rows,
+    check_columns,
+    check_weights,
+    column_names,
+    error_in_block,
+    named_columns,
+    refuse_complex,
+    refuse_huge_columns,
+    refuse_same_names,
+)
+from vrspam._utils.warnings import NotConverged, RawColumns, warn
 from vrspam.features.frames import check_frame, is_frame
 from vrspam.model.scorer import Scorer, scorer_of_estimator
 from vrspam.model_selection.sources import add_block
 from vrspam.moments import ClassMoments
-from vrspam.objective import AUTO_L2_SHARE, WithinProducts, l2_unit, multiply
+from vrspam.moments.class_moments import spread
+from vrspam.objective import SQUARED, LossChoice, WithinProducts, multiply
 from vrspam.objective.penalties import CONCAVE
 from vrspam.solvers import MOMENTS_MAX_FEATURES_DENSE
 from vrspam.solvers.base import Solution
@@ -160,7 +169,7 @@ MAPS_ON_HOST = "Feature maps compute on the host: give them NumPy arrays, or use
 
 def refuse_without_rows(estimator: Any, method: str) -> None:
     """Refuse a loss that needs all rows in memory where a method keeps only sums of them."""
-    if estimator.loss != "squared":
+    if LossChoice(estimator.loss).needs_rows:
         raise WordedError(
             "{method} keeps sums of the rows, and {loss} needs the rows themselves, sorted by their scores: use fit "
             "with all rows in memory, or {squared}.",
@@ -175,11 +184,6 @@ def generator(random_state) -> np.random.Generator:
     return np.random.default_rng(check_random_state(random_state).randint(2**31, size=4))
 
 
-def resolve_l2(l2: float | str, moments: ClassMoments) -> float:
-    """The number that is used for `l2`."""
-    return AUTO_L2_SHARE * l2_unit(moments) if isinstance(l2, str) else float(l2)
-
-
 def refuse_missing_labels(y: Any) -> None:
     """Refuse labels that are Python objects with missing values (None, NaN, pandas' NA), or that cannot be sorted."""
     if y is None or getattr(getattr(y, "dtype", None), "kind", "O") in "biufSU":  # scikit-learn checks these
@@ -191,7 +195,8 @@ def refuse_missing_labels(y: Any) -> None:
         raise ValueError("y mixes text with other labels: make all of them text, or all numbers.")
 
 
-class AUCClassifierBase(DocumentationLink, ClassifierMixin, BaseEstimator):
+@links_to_documentation
+class AUCClassifierBase(ClassifierMixin, BaseEstimator):
     """Base class of all estimators: scores are linear, and `score` is the area under the ROC curve."""
 
     _parameter_constraints: dict = {}
@@ -200,12 +205,16 @@ class AUCClassifierBase(DocumentationLink, ClassifierMixin, BaseEstimator):
     intercept_: np.ndarray
     classes_: np.ndarray
     l2: float | str
+    _loss = SQUARED
+
+    def _validate_params(self) -> None:
+        check_own_parameters(self)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = True
-        tags.array_api_support = self._works_on_devices and getattr(self, "loss", "squared") == "squared"
+        tags.array_api_support = self._works_on_devices and not self._loss.needs_rows
         return tags
 
     def _validate_rows(
@@ -252,16 +261,16 @@ class AUCClassifierBase(DocumentationLink, ClassifierMixin, BaseEstimator):
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
         if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+            sample_weight = check_weights(sample_weight, X.shape[0])
         return Rows(X, y, sample_weight)
 
     def _refuse_device(self, X: Any) -> None:
         """Refuse arrays on a device where the loss sorts scores on the host."""
-        if getattr(self, "loss", "squared") != "squared" and array_api.device_namespace(X) is not None:
+        if self._loss.needs_rows and array_api.device_namespace(X) is not None:
             raise WordedError(
                 "{loss} sorts scores on the host: give it NumPy arrays, or use {squared}, which works where the data "
                 "lies.",
-                loss=Parameter("loss", getattr(self, "loss", None)),
+                loss=Parameter("loss", self._loss.name),
                 squared=Parameter("loss", "squared"),
             )
 
@@ -444,3 +453,17 @@ class AUCClassifierBase(DocumentationLink, ClassifierMixin, BaseEstimator):
                 f"y holds labels {unknown[:3]} that were not seen in fit: leave their rows out, or write them as "
                 f"one of {self.classes_.tolist()}."
             )
+
+
+def warn_of_raw_columns(estimator: AUCClassifierBase, moments: ClassMoments, l2: float) -> None:
+    """Warn where l2 shrinks the columns very differently because their deviations are; for dense columns."""
+    deviations = spread(moments)[1]
+    varying = np.flatnonzero(deviations)
+    if l2 == 0.0 or varying.size == 0:
+        return
+    largest = varying[np.argmax(deviations[varying])]
+    smallest = varying[np.argmin(deviations[varying])]
+    ratio = float(deviations[largest] / deviations[smallest])
+    if ratio > 100.0:
+        names = column_names(estimator)
+        warn(RawColumns(str(names[largest]), str(names[smallest]), ratio))

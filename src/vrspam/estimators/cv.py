@@ -2,67 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from vrspam._utils import array_api
 from vrspam._utils.choices import SELECTION_RULES
+from vrspam._utils.parameters import HasMethods, Interval, StrOptions, checks_parameters
 from vrspam._utils.progress import StepProgress
-from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import AllCoefficientsZero, NothingAtTheTop, warn
-from vrspam.estimators._scales import warn_of_raw_columns
 from vrspam.estimators.base import (
     CHOSEN_PENALTY,
     PENALTY_CONSTRAINTS,
+    AUCClassifierBase,
     RowBlocks,
     refuse_without_rows,
+    warn_of_raw_columns,
 )
-from vrspam.estimators.exact import ExactSolver
+from vrspam.estimators.calibrated import CalibratedScores
 from vrspam.estimators.explained import ExplainedScores
 from vrspam.features import FeatureMap
 from vrspam.features.frames import HeldColumns, is_frame
-from vrspam.features.mapped import SPELLED_NAMES, MappedArray, is_plain, named_maps
+from vrspam.features.mapped import SPELLED_NAMES, is_plain, named_maps
 from vrspam.features.seen import SharedColumns
 from vrspam.features.tables import FrameReading
-from vrspam.inspection import (
-    MOST_COLUMNS,
-    FitWithFolds,
-    ScoreReading,
-    read_later,
-    read_score,
-)
+from vrspam.inspection import MOST_COLUMNS, FitWithFolds, ScoreReading, read_later, read_score
 from vrspam.model_selection.calibration import METHODS
-from vrspam.model_selection.corrected import Corrected
-from vrspam.model_selection.cross_validate import GridSearch, cross_validate
-from vrspam.model_selection.folds import HashFolds, Split, hash_folds, make_splits
+from vrspam.model_selection.candidates import Selected, choose_map, choose_point, choose_point_of_blocks
+from vrspam.model_selection.cross_validate import GridSearch
+from vrspam.model_selection.folds import DeviceFolds, FoldedRows, HashFolds, hash_folds, make_splits
 from vrspam.model_selection.held_out import HeldOut
-from vrspam.model_selection.kept_scores import KeptRows, keep_of_blocks, rows_to_keep
-from vrspam.model_selection.map_choice import FittedChoice, FoldModels, MapChoice, choose_map, only_columns
-from vrspam.model_selection.on_device import DeviceFolds, DeviceHeldOut, RowsOnDevice
-from vrspam.model_selection.out_of_fold import held_out_scores
-from vrspam.model_selection.race import Race, race
 from vrspam.model_selection.scoring import make_scoring
-from vrspam.model_selection.selection import Choice, SelectionRule
-from vrspam.model_selection.sources import BlocksInSequence, FoldSource, RowsInMemory
-from vrspam.model_selection.stability import stable_share, stable_share_of_moments
-from vrspam.moments import ClassMoments
+from vrspam.model_selection.selection import SelectionRule
+from vrspam.model_selection.sources import BlocksInSequence, FoldSource
 from vrspam.objective import LOSSES, LossChoice, PenaltyFamily
-from vrspam.solvers import ExactFit, SolverName
 from vrspam.solvers.path import check_grid_axis, warn_if_not_converged
 
 KEPT_COEFS_BYTES = 1 << 27  # coefficients of all folds and points are kept up to this size
 
 
-class AUCClassifierCV(ExplainedScores):
+class AUCClassifierCV(ExplainedScores, CalibratedScores, AUCClassifierBase):
     """The linear scorer that minimises a pairwise AUC loss, its penalties chosen by cross-validation.
 
     At each point of the grid and on the training part of each fold it minimises, exactly,
@@ -70,13 +54,11 @@ class AUCClassifierCV(ExplainedScores):
         F(w) = p q · mean over pairs (i in +, j in -) of (1 - w·(x_i - x_j))²  +  l2/2 ‖w‖²  +  l1 ‖w‖₁
 
     and takes the AUC on the validation part, or another measure (`scoring`); the point with the best mean is fitted
-    again on all rows. F needs
-    only the means and covariances of the classes, and those of a training part are those of all rows minus those
-    of the validation part. So X is read once for the moments of all folds and once for their scores, all of `l2s` come
-    from one eigendecomposition a fold, and l1 > 0 from warm-started coordinate descent on a d×d matrix. With
-    `loss="squared_hinge"` the terms are max(0, 1 - w·(x_i - x_j))², and each point is solved by Newton's method on the
-    rows, from the solution of its neighbour.
-    With ``penalty="mcp"`` or ``"scad"`` another function takes the place of l1 ‖w‖₁ (see `AUCClassifier`).
+    again on all rows. F needs only the means and covariances of the classes, and those of a training part are those of
+    all rows minus those of the validation part. So X is read once for the moments of all folds and once for their
+    scores, all of `l2s` come from one eigendecomposition a fold, and l1 > 0 from warm-started coordinate descent on a
+    d×d matrix. Other values of `loss` and `penalty` are those of `AUCClassifier`; the squared hinge is solved by
+    Newton's method on the rows, each point from the solution of its neighbour.
 
     Parameters
     ----------
@@ -85,9 +67,9 @@ class AUCClassifierCV(ExplainedScores):
         they are should have similar scales; feature maps, "standardized" among them, see to that themselves.
     l1s : list of numbers or "auto", default=(0.0,)
         "auto" is 30 values from the least l1 that makes all coefficients 0 (on all rows) down to 1e-3 of it.
-    loss : {"squared", "squared_hinge"}, default="squared"
-        What a pair costs, see `AUCClassifier`. The squared hinge reads the rows many times: features of a map are held
-        if they take at most 256 MB, else made again, block by block, at each reading.
+    loss : str, default="squared"
+        What a pair costs, see `AUCClassifier`. "squared_hinge" reads the rows many times: features of a map are held if
+        they take at most 256 MB, else made again, block by block, at each reading.
     penalty : {"elasticnet", "mcp", "scad"}, default="elasticnet"
         "mcp" and "scad" give zeros without shrinking large coefficients; they need l1 > 0, such as ``l1s="auto"``. The
         curvatures h_j in them are those of each training part.
@@ -130,8 +112,7 @@ class AUCClassifierCV(ExplainedScores):
         example "kernel 1", "kernel alone 0.3" or "trees 4". With a map X may be a frame with categories, and have
         missing values: text that is numbers is read as numbers, dates become a position in time, a month, a weekday and
         an hour, and columns that only name the rows have no features, each with a warning (docs/tables.md). In a list
-        "linear" means "standardized" until the next version, with a `FutureWarning`. A dict gives each transformer the
-        name that it has in `selection_`.
+        write "standardized" for "linear". A dict gives each transformer the name that it has in `selection_`.
     tol : float, default=1e-8
         Relative accuracy of every solution: its gap is at most tol·F(0).
     max_iter : int, default=1000
@@ -285,7 +266,7 @@ class AUCClassifierCV(ExplainedScores):
     corrected_score_: float
     corrected_interval_: tuple[float, float]
     held_out_: HeldOut
-    _out_of_fold_there: DeviceHeldOut
+    _out_of_fold_there: HeldOut
     _parameter_constraints: dict = {
         "l2s": [StrOptions({"auto"}), "array-like"],
         "l1s": [StrOptions({"auto"}), "array-like"],
@@ -296,7 +277,7 @@ class AUCClassifierCV(ExplainedScores):
         "cv": ["cv_object"],
         "selection": [StrOptions(set(SELECTION_RULES))],
         "calibration": [StrOptions(set(METHODS)), None],
-        "features": [StrOptions(SPELLED_NAMES), list, tuple, dict, HasMethods(["fit", "transform"])],
+        "features": [StrOptions(SPELLED_NAMES), list, tuple, dict, HasMethods("fit", "transform")],
         "tol": PENALTY_CONSTRAINTS["tol"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "n_jobs": [Integral, None],
@@ -353,9 +334,9 @@ class AUCClassifierCV(ExplainedScores):
         self._family.check(np.inf if isinstance(self.l1s, str) else check_grid_axis("l1s", self.l1s))
 
     @property
-    def _loss(self) -> LossChoice:
+    def _loss(self) -> LossChoice:  # type: ignore[override]
         """The loss; with the squared one, `max_fpr` concerns the choice alone."""
-        return LossChoice(self.loss, None if self.loss == "squared" else self.max_fpr)
+        return LossChoice(self.loss, self.max_fpr).where_it_applies()
 
     @property
     def _family(self) -> PenaltyFamily:
@@ -368,7 +349,7 @@ class AUCClassifierCV(ExplainedScores):
         tags.array_api_support = tags.array_api_support and not has_map
         return tags
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @checks_parameters(skip_nested=False)
     def fit(self, X, y, sample_weight=None, groups=None) -> AUCClassifierCV:
         """Choose the penalties on the folds and fit them on all rows.
 
@@ -393,83 +374,46 @@ class AUCClassifierCV(ExplainedScores):
         rows = self._validate_rows(X, y, sample_weight, table=not plain)
         classes = self._two_classes(rows)
         if plain and groups is None and array_api.device_namespace(rows.X) is not None:
-            folds = DeviceFolds.of(self.cv, rows, classes, self.random_state)
-            if folds is not None:
-                return self._fit_on_device(folds, classes)
+            there = DeviceFolds.of(self.cv, rows, classes, self.random_state)
+            if there is not None:
+                return self._fit_columns(there, search)
         splits = make_splits(self.cv, rows, classes, groups, self.random_state)
+        folds = FoldedRows(rows, splits, classes, groups)
+        return self._fit_columns(folds, search) if plain else self._fit_maps(folds, search)
 
-        def fit_point(some: Rows, solver: SolverName, point: Choice, total: ClassMoments | None) -> ExactFit:
-            return self._exact(point).from_rows(some, classes, solver, total)
-
-        rule = self._rule({})
-        frame_reading: FrameReading | None = None
-        shared: SharedColumns = {}
-        if plain:
-            keep, seed = self._keep(rows, classes, splits, groups)
-            source = RowsInMemory(rows, splits, classes, self.n_jobs, self._loss)
-            d = rows.X.shape[1]  # bands of curves need the fits on the folds, and so do out-of-fold scores
-            kept = d <= MOST_COLUMNS or 8 * d * len(splits) * search.n_points <= KEPT_COEFS_BYTES
-            with StepProgress("choosing the penalty", bool(self.verbose)) as progress:
-                progress.start(len(splits))
-                scores = cross_validate(source, replace(search, keep=keep), keep_coefs=kept, watch=progress.tell)
-            found, solver = only_columns(scores, d, rule), source.solver
-            del source  # and with it the moments of the folds
-            found.chosen.fit = fit_point(rows, solver, found.point, scores.total)
-        else:
-            maps = named_maps(self.features, check_random_state(self.random_state).randint(2**31))
-            frame_reading = self._learn_columns(rows.X, maps)
-            if frame_reading is not None:
-                rows = rows._replace(X=frame_reading.read(rows.X, new=False))
-            if is_frame(rows.X) and all(isinstance(features, FeatureMap) for features in maps.values()):
-                rows = rows._replace(X=HeldColumns.of(rows.X))
-            keep, seed = self._keep(rows, classes, splits, groups, len(maps))
-            rule = self._rule(maps)
-            with StepProgress("comparing models", bool(self.verbose), self._in_words) as progress:
-                progress.start(len(maps))
-                finalists, others = Race(maps, {})
-                if rule != "one-standard-error":  # which looks for simple maps, not for the best
-                    alone = self.selection != "blend"  # who asks for a blend gets one
-                    finalists, others = race(maps, rows, splits, classes, search, seed, progress.tell, alone)
-                progress.start(len(finalists))
-                search = replace(search, keep=keep)
-                found = choose_map(finalists, rows, splits, classes, search, rule, fit_point, progress.tell, shared)
-            found = replace(found, order=tuple(maps), others=others)
-        fit = found.fitted()
-        if frame_reading is not None and not frame_reading.is_plain and isinstance(fit.features, FeatureMap):
-            fit.features._read_columns = frame_reading.columns
-        models = fit.fold_models or self._solve_folds_again(rows, splits, classes, found)
-        train_parts, _ = zip(*splits, strict=True)
-        reading = self._read(fit, rows, train_parts, self._read_names(frame_reading), seed, shared)
-        read = rows if fit.features is None else rows._replace(X=MappedArray(rows.X, fit.features))
-        held_out = held_out_scores(read, classes[1], splits, *models, fit.held_out)
-        stable = stable_share(read, splits, keep, models.coefs, fit.by_all)
-        corrected = found.corrected(keep, rule, seed, held_out, stable)
-        more = {"out_of_fold_": held_out, "_frame_reading": frame_reading}
-        self._store_search(found, fit, reading, corrected, held_out, like=rows.X, **more)
-        if plain and not sparse.issparse(rows.X):
-            warn_of_raw_columns(self, fit.moments, fit.l2)
+    def _fit_columns(self, folds: FoldedRows | DeviceFolds, search: GridSearch) -> Self:
+        """`fit` for the columns as they are."""
+        X, seed, n_folds = folds.rows.X, self._correction_seed(), folds.n_folds
+        d = X.shape[1]  # bands of curves need the fits on the folds, and so do out-of-fold scores
+        few = d <= MOST_COLUMNS or 8 * d * n_folds * search.n_points <= KEPT_COEFS_BYTES
+        with StepProgress("choosing the penalty", bool(self.verbose)) as progress:
+            progress.start(n_folds)
+            keep_coefs = few or isinstance(folds, DeviceFolds)
+            selected = choose_point(folds, search, self._rule({}), seed, keep_coefs, progress.tell)
+        self._store_search(selected, self._read(selected, folds, seed, None, {}), like=X, _frame_reading=None)
+        if not sparse.issparse(X):
+            warn_of_raw_columns(self, selected.fit.moments, selected.fit.l2)
         return self
 
-    def _fit_on_device(self, folds: DeviceFolds, classes: np.ndarray) -> Self:
-        """`fit` for the columns as they are, on the device where the rows lie."""
-        rows, search, rule, seed = folds.rows, self._search, self._rule({}), self._correction_seed()
-        keep = folds.keep(search.n_points, seed)
-        source = RowsOnDevice(folds, classes)
-        scores = cross_validate(source, replace(search, keep=keep), keep_coefs=True)
-        found = only_columns(scores, rows.X.shape[1], rule)
-        found.chosen.fit = self._exact(found.point).from_rows(rows, classes, source.solver, scores.total)
-        fit = found.fitted()
-        models = fit.fold_models
-        assert models is not None
-        left_out = 1.0 / folds.n_folds
-        scorer = FitWithFolds(None, fit.solution.w, models.coefs, left_out, [], fit.moments)
-        reading = read_later(scorer, rows.X, folds.positive, rows.weights, self._read_names(None), seed)
-        corrected = found.corrected(keep, rule, seed, stable=folds.stable_share(keep, models.coefs))
-        held_out = folds.held_out_scores(*models)
-        more = {"_out_of_fold_there": held_out, "_frame_reading": None}
-        self._store_search(found, fit, reading, corrected, held_out, like=rows.X, **more)
-        warn_of_raw_columns(self, fit.moments, fit.l2)
-        return self
+    def _fit_maps(self, folds: FoldedRows, search: GridSearch) -> Self:
+        """`fit` with feature maps."""
+        maps = named_maps(self.features, check_random_state(self.random_state).randint(2**31))
+        rows, seed = folds.rows, self._correction_seed()
+        reading = self._learn_columns(rows.X, maps)
+        if reading is not None:
+            rows = rows._replace(X=reading.read(rows.X, new=False))
+        if is_frame(rows.X) and all(isinstance(features, FeatureMap) for features in maps.values()):
+            rows = rows._replace(X=HeldColumns.of(rows.X))
+        folds, shared = folds._replace(rows=rows), SharedColumns()
+        with StepProgress("comparing models", bool(self.verbose), self._in_words) as progress:
+            alone = self.selection != "blend"  # who asks for a blend gets one
+            selected = choose_map(maps, folds, search, self._rule(maps), seed, alone, progress, shared)
+        features = selected.fit.features
+        if reading is not None and not reading.is_plain and isinstance(features, FeatureMap):
+            features._read_columns = reading.columns
+        return self._store_search(
+            selected, self._read(selected, folds, seed, reading, shared), like=rows.X, _frame_reading=reading
+        )
 
     def _rule(self, maps: Mapping[str, Any]) -> SelectionRule:
         """How the point, and the map, are chosen."""
@@ -483,14 +427,6 @@ class AUCClassifierCV(ExplainedScores):
             )
         return "best" if len(maps) < 2 or foreign else "blend"
 
-    def _solve_folds_again(self, rows: Rows, splits: list[Split], classes: np.ndarray, found: MapChoice) -> FoldModels:
-        """The models of the folds at the chosen point, where the coefficients of all points would take too much."""
-        values, source = found.point.values, RowsInMemory(rows, splits, classes, self.n_jobs, self._loss)
-        search = replace(self._search, l2s=[values["l2"]], l1s=[values["l1"]])
-        models = only_columns(cross_validate(source, search, keep_coefs=True), 0, "best").chosen.fold_models
-        assert models is not None
-        return models
-
     @staticmethod
     def _in_words(what: str) -> str:
         """What `verbose` says of a model that was compared."""
@@ -501,23 +437,11 @@ class AUCClassifierCV(ExplainedScores):
         known = is_frame(X) and all(isinstance(features, FeatureMap) for features in maps.values())
         return FrameReading.learn(X) if known else None
 
-    def _keep(
-        self, rows: Rows, classes: np.ndarray, splits: list[Split], groups: Any, maps: int = 1
-    ) -> tuple[KeptRows, int]:
-        """The held-out rows whose scores are kept for the correction, and the seed of its draws."""
-        seed = self._correction_seed()
-        train_parts, parts = zip(*splits, strict=True)
-        positive = array_api.on_host(rows.y) == classes[1]
-        weights = None if rows.weights is None else array_api.on_host(rows.weights)
-        return rows_to_keep(
-            parts, list(map(len, train_parts)), positive, weights, groups, maps * self._search.n_points, seed
-        ), seed
-
     def _correction_seed(self) -> int:
         """The seed of the correction: the same in each fit if random_state is None."""
         return 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31))
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @checks_parameters(skip_nested=False)
     def fit_stream(self, chunks, *, validation_rows: int = 200_000, progress: bool = False):
         """Choose the penalties and fit them on rows that come block by block, in memory independent of their number.
 
@@ -577,82 +501,59 @@ class AUCClassifierCV(ExplainedScores):
         make_scoring(self.scoring, self.max_fpr)  # before anything is read
         return hash_folds(self.cv, self.random_state)
 
-    def _fit_folds(self, source: FoldSource, names: np.ndarray | None = None) -> Self:
+    def _fit_folds(self, source: FoldSource, names: np.ndarray | None = None, correct: bool = True) -> Self:
         """Choose the penalties on folds of blocks, and fit them on the moments of all rows."""
-        scores = cross_validate(source, self._search, keep_coefs=True)
-        found = only_columns(scores, source.total.means.shape[1], self._rule({}))
-        found.chosen.fit = self._exact(found.point).from_moments(source.total)
-        corrected = self._correct_blocks(found, source.total)
+        selected = choose_point_of_blocks(source, self._search, self._rule({}), self._correction_seed(), correct)
         self._store_columns(source.total.means.shape[1], names)
         why = "the rows came in blocks and were not kept; fit reads curves from rows in memory"
-        held_out = scores.held_out_at(found.point)
-        more = {"held_out_": held_out, "_frame_reading": None}
-        return self._store_search(found, found.fitted(), why, corrected, held_out, **more)
-
-    def _correct_blocks(self, found: MapChoice, total: ClassMoments) -> Corrected | None:
-        """The AUC corrected for the choice, from the scores that were kept of the blocks."""
-        scores, seed = found.chosen.scores, self._correction_seed()
-        assert scores.held_out is not None
-        keep, scores.kept = keep_of_blocks(scores.held_out, self._search.n_points, seed)
-        models = found.chosen.fold_models
-        assert models is not None
-        return found.corrected(keep, self._rule({}), seed, stable=stable_share_of_moments(total, keep, models.coefs))
+        return self._store_search(selected, why, held_out_=selected.held_out, _frame_reading=None)
 
     @property
     def _search(self) -> GridSearch:
         scoring = make_scoring(self.scoring, self.max_fpr)
         return GridSearch(self.l2s, self.l1s, self.tol, self.max_iter, self.n_jobs, self._family, scoring, self._loss)
 
-    def _exact(self, point: Choice) -> ExactSolver:
-        """The solver of a point."""
-        values = point.values
-        return ExactSolver(values["l2"], values["l1"], self.tol, self.max_iter, self._family, self._loss)
-
     def _read(
         self,
-        fit: FittedChoice,
-        rows: Rows,
-        train_parts: Sequence[np.ndarray],
-        names: Any,
+        selected: Selected,
+        folds: FoldedRows | DeviceFolds,
         seed: int,
+        reading: FrameReading | None,
         shared: SharedColumns,
-    ) -> ScoreReading | str:
-        """Read the fitted score column by column, or say why that is not possible."""
-        n = rows.X.shape[0]
-        left_out_rows = []
-        for part in train_parts:
-            left_out_rows.append(np.ones(n, dtype=bool))
-            left_out_rows[-1][part] = False
-        scorer = FitWithFolds(
-            fit.features,
-            fit.solution.w,
-            np.empty((0, 0)) if fit.fold_models is None else fit.fold_models.coefs,
-            1.0 - float(np.mean(list(map(len, train_parts)))) / n,
-            left_out_rows,
-            fit.moments,
-        )
-        positive = array_api.on_host(rows.y) == fit.moments.classes[1]
-        weights = None if rows.weights is None else array_api.on_host(rows.weights)
-        return read_score(scorer, rows.X, positive, weights, names, seed, shared)
+    ) -> ScoreReading | str | Callable[[], ScoreReading | str]:
+        """Read the fitted score column by column, or say why that is not possible; on a device that waits."""
+        fit, (X, _, weights), names = selected.fit, folds.rows, self._read_names(reading)
+        coefs = np.empty((0, 0)) if fit.models is None else fit.models.coefs
+        if isinstance(folds, DeviceFolds):
+            scorer = FitWithFolds(None, fit.solution.w, coefs, 1.0 / folds.n_folds, [], fit.moments)
+            return read_later(scorer, X, folds.positive, weights, names, seed)
+        left_out = []
+        for split in folds.splits:
+            left_out.append(np.ones(X.shape[0], dtype=bool))
+            left_out[-1][split.train] = False
+        share = 1.0 - float(np.mean([split.train.size for split in folds.splits])) / X.shape[0]
+        scorer = FitWithFolds(fit.features, fit.solution.w, coefs, share, left_out, fit.moments)
+        weights = None if weights is None else array_api.on_host(weights)
+        return read_score(scorer, X, folds.positive, weights, names, seed, shared)
 
     def _store_search(
         self,
-        found: MapChoice,
-        fit: FittedChoice,
+        selected: Selected,
         reading: ScoreReading | str | Callable[[], ScoreReading | str],
-        corrected: Corrected | None,
-        held_out: HeldOut | DeviceHeldOut,
         like: Any = None,
         **more: Any,
     ) -> Self:
         """Store what cross-validation found and the fit on all rows; warn of a grid that ends too early."""
-        scores, point = found.chosen.scores, found.point
+        found, fit, held_out, corrected = selected
+        scores, point = found.chosen.scores, found.chosen.choice
         solution, moments = fit.solution, fit.moments
         calibration = self._calibrate(held_out)
         if moments.has_scatter or fit.features is not None:
             more["moments_"] = moments
         if corrected is not None:
             more |= {"corrected_score_": corrected.score, "corrected_interval_": (corrected.low, corrected.high)}
+        if "held_out_" not in more:
+            more["out_of_fold_" if isinstance(held_out.scores, np.ndarray) else "_out_of_fold_there"] = held_out
         more["_read_later" if callable(reading) else "_reading"] = reading
         for name in ("_reading", "_read_later", "_out_of_fold_there"):
             self.__dict__.pop(name, None)
@@ -678,17 +579,22 @@ class AUCClassifierCV(ExplainedScores):
             **more,
         )
         self._store_calibration(calibration)
+        self._keep_parts()
+        self._warn_of_choice(selected)
+        return self
+
+    def _warn_of_choice(self, selected: Selected) -> None:
+        """Warn of a max_fpr without use, of zeros, of the ends of the grid, and of points that did not converge."""
         by_part = self.scoring in ("auto", "partial_roc_auc")
         if self.max_fpr is not None and not by_part and self._loss.max_fpr is None:
             warn(
                 f"max_fpr={self.max_fpr:g} has no effect, because scoring chooses by {self.measure_}: leave max_fpr "
                 "out, or choose by the partial AUC (scoring='auto')."
             )
-        if solution.w.any():
-            point.warn()
+        if selected.fit.solution.w.any():
+            selected.comparison.chosen.choice.warn()
         else:
             part = self._loss.max_fpr if self._loss.is_partial and self.l1_ == 0.0 else None
             warn(AllCoefficientsZero(self.l1_) if part is None else NothingAtTheTop(part))
         if self.features_ is None:  # of a map only the chosen point must converge: its grid is not the user's
             warn_if_not_converged(self.converged_path_, self._family)
-        return self

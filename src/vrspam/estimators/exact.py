@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from vrspam._utils import array_api
-from vrspam._utils.blas import blas_threads_for, blas_threads_for_matrix
-from vrspam._utils.validation import Rows
+from vrspam._utils.parameters import Interval, StrOptions, checks_parameters
 from vrspam._utils.warnings import CANCELLED, NothingAtTheTop, warn
-from vrspam.estimators._scales import warn_of_raw_columns
 from vrspam.estimators.base import (
     CHOSEN_PENALTY,
     PENALTY_CONSTRAINTS,
@@ -23,124 +17,16 @@ from vrspam.estimators.base import (
     BlockProducts,
     RowBlocks,
     refuse_without_rows,
-    resolve_l2,
+    warn_of_raw_columns,
 )
-from vrspam.features.mapped import hold_features
 from vrspam.moments import ClassMoments
-from vrspam.objective import (
-    ELASTIC_NET,
-    LOSSES,
-    SQUARED,
-    DeviceProducts,
-    LossChoice,
-    Objective,
-    Operator,
-    PenaltyFamily,
-    SmoothLoss,
-    SquaredPairLoss,
-)
-from vrspam.solvers import ExactFit, SolverName, choose_solver, solve
-from vrspam.solvers.refine import is_accurate, refine
+from vrspam.objective import LOSSES, LossChoice, PenaltyFamily
+from vrspam.solvers import ExactFit, choose_solver
+from vrspam.solvers.exact import ExactSolver
 
 __all__ = ["AUCClassifier", "choose_solver", "warn_of_raw_columns"]
 
 PARTIAL_FIT_MAX_FEATURES = 20_000
-COARSE_FROM = 256  # features of float32 rows from which on products in float32, and one more pass, are quicker
-HOST_ROWS = (np.ndarray, sparse.sparray, sparse.spmatrix)
-
-
-@dataclass(frozen=True)
-class ExactSolver:
-    """The optimum for given penalties, from moments or by products with X; the parameters are those of `AUCClassifier`.
-
-    Attributes
-    ----------
-    l2 : float or "auto"
-    l1, tol : float
-    max_iter : int
-    penalty : PenaltyFamily
-        Of a loss, and then of an l2 and an l1.
-    loss : LossChoice
-    """
-
-    l2: float | str
-    l1: float
-    tol: float
-    max_iter: int
-    penalty: PenaltyFamily = ELASTIC_NET
-    loss: LossChoice = SQUARED
-
-    def from_moments(self, moments: ClassMoments) -> ExactFit:
-        """Solve from d×d matrices."""
-        with blas_threads_for_matrix(moments.means.shape[1]):
-            return self._solve(SquaredPairLoss.from_moments(moments), moments, "moments")
-
-    def from_operator(self, within: Operator, moments: ClassMoments) -> ExactFit:
-        """Solve with products by Σ alone, each of which reads all the data once."""
-        return self._solve(SquaredPairLoss.from_operator(within, moments), moments, "products")
-
-    def from_rows(
-        self, rows: Rows, classes: np.ndarray, solver: SolverName, moments: ClassMoments | None = None
-    ) -> ExactFit:
-        """Solve for rows in memory or on a device; `moments`, where they are known already, are those of all rows."""
-        X, y, weights = rows
-        if self.loss.needs_rows:
-            return self._by_newton(rows, classes, moments)
-        if solver == "moments":
-            return self._from_moments_of_rows(rows, classes, moments)
-        if moments is None:
-            moments = self._gather(rows, classes, scatter=False)
-        if array_api.device_namespace(X) is not None:
-            positive = array_api.is_label(y, classes[1], X)
-            return self.from_operator(DeviceProducts(X, positive, weights, moments.means, moments.weights), moments)
-        return self._solve(SquaredPairLoss.from_rows(X, y == classes[1], weights, moments), moments, "products")
-
-    def _from_moments_of_rows(self, rows: Rows, classes: np.ndarray, moments: ClassMoments | None) -> ExactFit:
-        """Solve from moments, and where these are too coarse for a certificate, improve it by products with the rows.
-
-        Wide float32 rows are first multiplied in float32, which is quicker; if that does not lead to the tolerance, in
-        float64.
-        """
-        if moments is None:
-            moments = self._gather(rows, classes, precise=rows.X.shape[1] < COARSE_FROM)
-        fit = self._solve_and_refine(moments, rows, classes)
-        if moments.rounding > 0.0 and not fit.solution.converged:
-            fit = self._solve_and_refine(self._gather(rows, classes), rows, classes)
-        return fit
-
-    def _solve_and_refine(self, moments: ClassMoments, rows: Rows, classes: np.ndarray) -> ExactFit:
-        """Solve from moments; unless their certificate is good enough, take and improve that of the rows themselves."""
-        X, y, weights = rows
-        loss = SquaredPairLoss.from_moments(moments)
-        with blas_threads_for_matrix(X.shape[1]):
-            fit = self._solve(loss, moments, "moments")
-        penalty = self.penalty(loss)(fit.l2, float(self.l1))
-        # Not for rows on a device, nor for features that a map computes.
-        if is_accurate(Objective(loss, penalty), fit.solution) or not isinstance(X, HOST_ROWS):
-            return fit
-        precise = SquaredPairLoss.from_centred_rows(X, y == classes[1], weights, moments)
-        solution = refine(Objective(precise, penalty), loss, fit.solution, tol=self.tol, max_iter=self.max_iter)
-        return fit._replace(solution=solution)
-
-    def _by_newton(self, rows: Rows, classes: np.ndarray, moments: ClassMoments | None) -> ExactFit:
-        X, y, weights = rows
-        if moments is None:
-            moments = self._gather(rows, classes, scatter=False)
-        with blas_threads_for(X.shape[1]):
-            loss = self.loss.from_rows(hold_features(X), y == classes[1], weights, moments)
-            return self._solve(loss, moments, "newton")
-
-    def _solve(self, loss: SmoothLoss, moments: ClassMoments, solver: SolverName) -> ExactFit:
-        l2 = resolve_l2(self.l2, moments)
-        objective = Objective(loss, self.penalty(loss)(l2, float(self.l1)))
-        solution = solve(objective, tol=self.loss.tolerance(self.tol), max_iter=self.max_iter)
-        return ExactFit(solution, moments, l2, solver)
-
-    @staticmethod
-    def _gather(rows: Rows, classes: np.ndarray, *, scatter: bool = True, precise: bool = True) -> ClassMoments:
-        d = rows.X.shape[1]
-        with blas_threads_for(d):
-            return ClassMoments(d, classes=classes, scatter=scatter).add_checked(*rows, precise=precise)
 
 
 class AUCClassifier(AUCClassifierBase):
@@ -292,9 +178,13 @@ class AUCClassifier(AUCClassifierBase):
     def _validate_params(self) -> None:
         super()._validate_params()
         PenaltyFamily(self.penalty, self.gamma).check(self.l1)
-        LossChoice(self.loss, self.max_fpr).check()
+        self._loss.check()
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @property
+    def _loss(self) -> LossChoice:  # type: ignore[override]
+        return LossChoice(self.loss, self.max_fpr)
+
+    @checks_parameters(skip_nested=True)
     def fit(self, X, y, sample_weight=None) -> AUCClassifier:
         """Find the optimum for the rows of X.
 
@@ -319,7 +209,7 @@ class AUCClassifier(AUCClassifierBase):
             warn_of_raw_columns(self, fit.moments, fit.l2)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checks_parameters(skip_nested=True)
     def partial_fit(self, X, y, classes=None, sample_weight=None) -> AUCClassifier:
         """Add rows to the moments and solve: the same coefficients as `fit` on all rows so far.
 
@@ -345,7 +235,6 @@ class AUCClassifier(AUCClassifierBase):
                 "start with partial_fit instead of fit."
             )
         try:
-            self._validate_params()  # `_fit_context` does so only for the first call
             rows = self._validate_rows(X, y, sample_weight, reset=first)
             d = rows.X.shape[1]
             if d > PARTIAL_FIT_MAX_FEATURES:
@@ -364,7 +253,7 @@ class AUCClassifier(AUCClassifierBase):
         self.moments_ = moments
         return self._store_exact(self._solver.from_moments(moments), rows.X) if moments.complete else self
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checks_parameters(skip_nested=True)
     def fit_stream(self, chunks, *, progress: bool = False) -> AUCClassifier:
         """Find the optimum for rows that come block by block: the coefficients of `fit` on all rows at once.
 
@@ -407,7 +296,7 @@ class AUCClassifier(AUCClassifierBase):
             warn_of_raw_columns(self, moments, fit.l2)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checks_parameters(skip_nested=True)
     def fit_moments(self, moments: ClassMoments) -> AUCClassifier:
         """Find the optimum for the data that `moments` summarise.
 
@@ -429,8 +318,8 @@ class AUCClassifier(AUCClassifierBase):
 
     @property
     def _solver(self) -> ExactSolver:
-        family, loss = PenaltyFamily(self.penalty, self.gamma), LossChoice(self.loss, self.max_fpr)
-        return ExactSolver(self.l2, self.l1, self.tol, self.max_iter, family, loss)
+        family = PenaltyFamily(self.penalty, self.gamma)
+        return ExactSolver(self.l2, self.l1, self.tol, self.max_iter, family, self._loss)
 
     def _store_exact(self, fit: ExactFit, like: Any = None) -> Self:
         """Store the optimum; the moments are kept where it was found from them."""

@@ -1,4 +1,4 @@
-"""What a fitted score says: probabilities, curves, interactions, importances, and the parts of one score."""
+"""Scores of feature maps, read column by column: curves, interactions, importances, and the parts of one score."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from vrspam._utils import array_api
-from vrspam._utils.columns import refuse_complex
-from vrspam.estimators.base import MAPS_ON_HOST, AUCClassifierBase
+from vrspam._utils.validation import column_names, refuse_complex
+from vrspam.estimators.base import MAPS_ON_HOST
 from vrspam.features import FeatureMap
 from vrspam.features.frames import check_frame, is_frame
 from vrspam.features.mapped import MappedArray
@@ -29,29 +28,14 @@ from vrspam.inspection import (
     keeps_columns_apart,
     parts_of_score,
 )
-from vrspam.model_selection.calibration import Calibration, calibrate
-from vrspam.model_selection.held_out import HeldOut
-from vrspam.model_selection.on_device import DeviceHeldOut
 from vrspam.moments import ClassMoments
 
 
-def _has_probabilities(estimator: Any) -> bool:
-    if (estimator.calibration_ if hasattr(estimator, "coef_") else estimator.calibration) is None:
-        raise AttributeError(
-            "predict_proba needs calibrated scores: fit with calibration='sigmoid' or calibration='isotonic'."
-        )
-    return True
+class ExplainedScores:
+    """What an estimator has whose score is linear in the columns, or in the features of a map: it is read by column."""
 
-
-class ExplainedScores(AUCClassifierBase):
-    """An estimator whose score is linear in the columns, or in the features of a map, and can be read by column.
-
-    With the parameter `calibration`, `intercept_` is moved so that a score of 0 has the probability ½. Before that, and
-    for `calibration_`, a score is 0 half-way between the class means; `baseline_` is the difference.
-    """
-
-    calibration: str | None
-    calibration_: Calibration | None
+    coef_: np.ndarray
+    intercept_: np.ndarray
     baseline_: float
     features_: Any
     moments_: ClassMoments
@@ -77,15 +61,22 @@ class ExplainedScores(AUCClassifierBase):
         """
         check_is_fitted(self, "coef_")
         if self.features_ is None:
-            return super().decision_function(X)
+            inherited: Any = super()
+            return inherited.decision_function(X)
         rows = self._mapped(X)
         coef, parts = self.__dict__.get("_kept_parts", (None, None))
         scores = rows @ self.coef_[0] if coef is not self.coef_ else parts.scores(rows.X)[:, 0]
         return scores + self.intercept_[0]
 
+    def _keep_parts(self) -> None:
+        """Make the parts of a score of feature maps once: rows are scored by them."""
+        if isinstance(self.features_, FeatureMap):
+            self._kept_parts = self.coef_, self.features_.parts(self.coef_[0])
+
     def __getstate__(self) -> dict[str, Any]:
         """What is stored: the parts of the score follow from the rest."""
-        return {name: value for name, value in super().__getstate__().items() if name != "_kept_parts"}
+        inherited: Any = super()
+        return {name: value for name, value in inherited.__getstate__().items() if name != "_kept_parts"}
 
     def _mapped(self, X) -> MappedArray:
         """The features of rows to be scored, where the model has a feature map."""
@@ -115,7 +106,7 @@ class ExplainedScores(AUCClassifierBase):
 
     def _read_names(self, reading: FrameReading | None) -> Any:
         """The names of the columns that the map, or the solver, takes."""
-        return _check_feature_names_in(self) if reading is None or reading.is_plain else reading.names
+        return column_names(self) if reading is None or reading.is_plain else reading.names
 
     def _read_curves(self, attribute: str) -> ScoreReading:
         """The reading of the score, for an attribute that needs it."""
@@ -153,8 +144,10 @@ class ExplainedScores(AUCClassifierBase):
         groups = self._groups()
         if isinstance(self._reading, ScoreReading):
             return self._reading.importances()
-        if not hasattr(self, "moments_"):
-            raise AttributeError("importances_ needs moments_, which a fit by products with X does not keep.")
+        if not hasattr(self, "moments_") or not self.moments_.has_scatter:
+            raise AttributeError(
+                "importances_ needs the matrices of moments_, which blends and fits by products with X do not keep."
+            )
         return importances(groups, array_api.on_host(self.coef_)[0], self.moments_)
 
     @property
@@ -217,60 +210,3 @@ class ExplainedScores(AUCClassifierBase):
                 return {name: float(part[0]) for name, part in self._reading.parts(mapped.X, scores).items()}
             row = mapped[:1]
         return parts_of_score(groups, row[0], array_api.on_host(self.coef_)[0], self._centre)
-
-    def _calibrate(self, held_out: HeldOut | DeviceHeldOut) -> Calibration | None:
-        """Fit the calibration on scores of rows by models that had not seen them."""
-        if self.calibration is None:
-            return None
-        return calibrate(held_out.scores, held_out.positive, self.calibration, held_out.weights)
-
-    def _store_calibration(self, calibration: Calibration | None) -> None:
-        """Keep the calibration, move the stored intercept to where the probability is ½ (if it ever is)."""
-        half = None if calibration is None else calibration.half
-        self.calibration_ = calibration
-        self.baseline_ = 0.0 if half is None else -half
-        self.intercept_ = self.intercept_ + self.baseline_
-        if isinstance(self.features_, FeatureMap):  # rows are scored by the parts of the score, made once
-            self._kept_parts = self.coef_, self.features_.parts(self.coef_[0])
-
-    @available_if(_has_probabilities)
-    def predict_proba(self, X) -> np.ndarray:
-        """Probabilities of both classes: scores through the function that was fitted on out-of-fold scores.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, 2)
-            In the order of `classes_`. The second column is more than ½ where `predict` gives `classes_[1]`.
-        """
-        check_is_fitted(self, "coef_")
-        assert self.calibration_ is not None
-        scores = self.decision_function(X)
-        positive = self.calibration_(array_api.on_host(scores) - self.baseline_)
-        both = np.column_stack([1.0 - positive, positive])
-        return both if array_api.device_namespace(scores) is None else array_api.beside(both, scores)
-
-    def predict(self, X) -> np.ndarray:
-        """`classes_[1]` where the score is positive, else `classes_[0]`.
-
-        With calibration a score is positive where the probability of `classes_[1]` is more than ½. An isotonic
-        calibration may be on one side of ½ for all scores; then all rows get the same label.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        check_is_fitted(self, "coef_")
-        if self.calibration_ is None or self.calibration_.half is not None:
-            return super().predict(X)
-        positive = self.predict_proba(X)[:, 1]
-        if array_api.device_namespace(positive) is not None:
-            return array_api.choose(self.classes_, positive > 0.5)
-        return self.classes_[(positive > 0.5).astype(np.intp)]

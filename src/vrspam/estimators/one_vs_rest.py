@@ -8,25 +8,21 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import _fit_context
 from sklearn.utils import column_or_1d
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from vrspam import metrics
 from vrspam._utils import array_api
 from vrspam._utils.blas import blas_threads_for
-from vrspam._utils.columns import refuse_complex
-from vrspam._utils.refusals import named_columns
-from vrspam._utils.validation import Rows
+from vrspam._utils.parameters import Interval, checks_parameters
+from vrspam._utils.validation import Rows, named_columns, refuse_complex
 from vrspam._utils.warnings import NotConverged, warn
-from vrspam.estimators._scales import warn_of_raw_columns
-from vrspam.estimators.base import PENALTY_CONSTRAINTS, AUCClassifierBase
-from vrspam.estimators.exact import COARSE_FROM, ExactSolver
+from vrspam.estimators.base import PENALTY_CONSTRAINTS, AUCClassifierBase, warn_of_raw_columns
 from vrspam.moments import one_vs_rest_moments
 from vrspam.objective import multiply
 from vrspam.solvers import ExactFit, SolverName, choose_solver
 from vrspam.solvers.base import Solution
+from vrspam.solvers.exact import COARSE_FROM, ExactSolver
 
 MOST_BYTES = 1 << 31  # of the d×d matrices of all classes together; beyond, each class is gathered by itself
 ONE_OF_TWO = np.array([False, True])
@@ -130,7 +126,7 @@ class OneVsRestAUC(AUCClassifierBase):
         tags.classifier_tags.multi_class = True
         return tags
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checks_parameters(skip_nested=True)
     def fit(self, X, y, sample_weight=None) -> OneVsRestAUC:
         """Find the optimum of each class against the rest.
 

@@ -6,15 +6,14 @@ from contextlib import nullcontext
 from numbers import Integral, Real
 from typing import Any
 
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
-
 from vrspam._utils.choices import usual_spelling
+from vrspam._utils.parameters import Interval, StrOptions, checks_parameters
 from vrspam._utils.progress import StatusLine
-from vrspam.estimators.base import CHOSEN_PENALTY, PENALTY_CONSTRAINTS, AUCClassifierBase, generator, resolve_l2
+from vrspam.estimators.base import CHOSEN_PENALTY, PENALTY_CONSTRAINTS, AUCClassifierBase, generator
 from vrspam.moments import ClassMoments
 from vrspam.objective import PenaltyFamily
 from vrspam.solvers.base import run, target_gap
+from vrspam.solvers.exact import resolve_l2
 from vrspam.solvers.refine import measured_on_centred_rows
 from vrspam.solvers.row_gradients import TrainingRows
 from vrspam.solvers.vrspam import VRSPAM, extrapolates, objective_on_rows, variant_that_runs
@@ -180,7 +179,7 @@ class VRSPAMClassifier(AUCClassifierBase):
         tags.input_tags.sparse = self.penalty == "elasticnet"
         return tags
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checks_parameters(skip_nested=True)
     def fit(self, X, y, sample_weight=None) -> VRSPAMClassifier:
         """Run epochs on the rows of X until the certificate reaches the tolerance.
 

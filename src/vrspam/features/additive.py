@@ -10,8 +10,8 @@ from numbers import Integral, Real
 import numpy as np
 from scipy import linalg
 from scipy.interpolate import BSpline
-from sklearn.utils._param_validation import Interval
 
+from vrspam._utils.parameters import Interval
 from vrspam.features.base import FeatureMap
 from vrspam.features.encoders import Curves, Distribution, Indicators
 

@@ -9,13 +9,13 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import _check_feature_names_in, _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from vrspam._utils.columns import check_columns, refuse_complex
-from vrspam._utils.docs_link import DocumentationLink
+from vrspam._utils.docs_link import links_to_documentation
+from vrspam._utils.parameters import Interval, check_own_parameters, checks_parameters
+from vrspam._utils.validation import check_columns, check_weights, column_names, refuse_complex
 from vrspam._utils.warnings import CategoriesGrouped, warn
 from vrspam.features import frames
 from vrspam.features.encoders import (
@@ -43,7 +43,8 @@ def _is_coded(encoder: Encoder) -> bool:
     return isinstance(encoder, Indicators) and encoder.width >= MANY_CATEGORIES
 
 
-class FeatureMap(DocumentationLink, TransformerMixin, BaseEstimator):
+@links_to_documentation
+class FeatureMap(TransformerMixin, BaseEstimator):
     """Base class of the maps: each column is encoded separately, as `_curves` defines; labels are never used.
 
     Examples
@@ -64,6 +65,9 @@ class FeatureMap(DocumentationLink, TransformerMixin, BaseEstimator):
         "max_rows": [Interval(Integral, 100, None, closed="left")],
         "random_state": ["random_state"],
     }
+
+    def _validate_params(self) -> None:
+        check_own_parameters(self)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -191,7 +195,7 @@ class FeatureMap(DocumentationLink, TransformerMixin, BaseEstimator):
             warn(grouped)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checks_parameters(skip_nested=True)
     def learn(self, X, sample_weight=None, shared: SharedColumns | None = None) -> None:
         """Do what `fit` does, without a word about columns that are rounded or grouped.
 
@@ -201,10 +205,8 @@ class FeatureMap(DocumentationLink, TransformerMixin, BaseEstimator):
         rng = check_random_state(self.random_state)
         weights = None
         if sample_weight is not None:
-            weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+            weights = check_weights(sample_weight, X.shape[0])
             rows = np.flatnonzero(weights)
-            if rows.size == 0:
-                raise ValueError("All sample weights are 0: at least one row must count.")
             if rows.size < X.shape[0]:
                 X, weights = frames.rows_of(X, rows), weights[rows]
         self._n_rows, some = X.shape[0], None
@@ -418,7 +420,7 @@ class FeatureMap(DocumentationLink, TransformerMixin, BaseEstimator):
         ndarray of str
         """
         check_is_fitted(self, "encoders_")
-        columns = _check_feature_names_in(self, input_features)
+        columns = column_names(self, input_features)
         names = [n for encoder, column in zip(self.encoders_, columns, strict=True) for n in encoder.names(str(column))]
         return np.array(names, dtype=object)
 

@@ -17,7 +17,7 @@ import numpy as np
 from narwhals.exceptions import DuplicateError
 from scipy import sparse
 
-from vrspam._utils.refusals import refuse_same_names
+from vrspam._utils.validation import refuse_same_names
 
 BLOCK_ENTRIES = 1 << 21
 WHOLE_ROWS = 192  # products with a multiple of so many rows sum all of them in the same order

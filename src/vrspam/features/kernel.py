@@ -10,9 +10,9 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from vrspam._utils.factors import RightFactor, TwoSteps
+from vrspam._utils.blas import RightFactor, TwoSteps
+from vrspam._utils.parameters import Interval, StrOptions
 from vrspam.features import frames
 from vrspam.features.additive import AdditiveFeatures
 from vrspam.features.base import FeatureMap

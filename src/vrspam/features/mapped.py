@@ -14,7 +14,6 @@ from sklearn.base import clone
 
 from vrspam._utils.choices import usual_spelling
 from vrspam._utils.messages import Parameter, WordedError
-from vrspam._utils.warnings import warn
 from vrspam.features.additive import AdditiveFeatures, LinearFeatures
 from vrspam.features.base import FeatureMap
 from vrspam.features.frames import WHOLE_ROWS, blocks, rows_of
@@ -51,10 +50,6 @@ GROUPS: dict[str, tuple[str, ...]] = {
 NAMES = ("linear", "standardized", "additive", "kernel", "kernel alone", "trees", "auto")
 SINGLE_NAMES = tuple(name for name in CANDIDATES if name not in NAMES)
 SPELLED_NAMES = {*NAMES, *SINGLE_NAMES, "standardised"}  # what is accepted
-LINEAR_IN_A_LIST = (
-    "features: in a list 'linear' means 'standardized' until the next version; then it will mean the columns as they "
-    "are, as it does alone: write 'standardized'."
-)
 MAX_FEATURES = 5_000
 HELD_BYTES = 1 << 28  # features of all rows are held up to this size by losses that read them many times
 
@@ -159,8 +154,6 @@ def hold_features(X: Any, most_bytes: int = HELD_BYTES) -> Any:
 def named_maps(features: Any, seed: int | None) -> dict[str, Any]:
     """The maps that `features` asks for, unfitted, from simple to complex; names as in `selection_`.
 
-    In a list "linear" means "standardized", with a warning.
-
     >>> list(named_maps("auto", seed=0))
     ['standardized', 'additive', 'kernel 3', 'kernel 1', 'kernel 0.3', ..., 'trees 2', 'trees 4', 'trees 7']
     >>> list(named_maps(["trees", "kernel alone 1"], seed=0))
@@ -182,7 +175,7 @@ def named_maps(features: Any, seed: int | None) -> dict[str, Any]:
     for given, item in several:
         if isinstance(item, str) and given is None:
             if item == "linear":
-                warn(LINEAR_IN_A_LIST, FutureWarning)
+                raise ValueError("features: 'linear' stands alone. In a list of feature maps, write 'standardized'.")
             maps.update(named_maps(item, seed))
         elif hasattr(item, "fit") and hasattr(item, "transform"):
             name = given or " ".join(repr(item).split())

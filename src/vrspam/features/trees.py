@@ -7,9 +7,9 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from vrspam._utils.factors import RightFactor
+from vrspam._utils.blas import RightFactor
+from vrspam._utils.parameters import Interval, StrOptions
 from vrspam.features import frames
 from vrspam.features.base import FeatureMap
 from vrspam.features.encoders import Curves, Distribution

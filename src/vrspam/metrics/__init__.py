@@ -1,6 +1,5 @@
 """How well scores rank: AUC and partial AUC with intervals and paired tests, sensitivity at a specificity."""
 
-from vrspam.metrics.average_precision import average_precision_columns
 from vrspam.metrics.intervals import (
     ENOUGH_FOR_DELONG,
     AUCInterval,
@@ -12,10 +11,10 @@ from vrspam.metrics.intervals import (
     newcombe_interval,
     roc_auc_ci,
 )
-from vrspam.metrics.partial import partial_auc, partial_auc_columns
-from vrspam.metrics.partial_intervals import partial_auc_ci, partial_auc_test
+from vrspam.metrics.partial import partial_auc, partial_auc_ci, partial_auc_columns, partial_auc_test
 from vrspam.metrics.roc import roc_auc, roc_auc_columns, sensitivity_at_specificity
 from vrspam.metrics.several_classes import hand_till_auc, one_vs_rest_auc
+from vrspam.metrics.thresholds import average_precision_columns
 
 __all__ = [
     "ENOUGH_FOR_DELONG",

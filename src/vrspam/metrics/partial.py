@@ -11,15 +11,26 @@ and the share e tied with it adds to the area
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cache
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
+from scipy.special import expit, logit, ndtr, ndtri
 
 from vrspam._utils.messages import Parameter, WordedError
-from vrspam.metrics._inputs import checked_columns, labels_and_scores, rows_of_classes, unit_weights
-
-ROUNDING = 1e-12  # 0.55 · 100 is 55.00000000000001
+from vrspam.metrics._inputs import (
+    both_classes,
+    checked_columns,
+    checked_scores,
+    labels_and_scores,
+    normal_quantile,
+    positive_rows,
+    rows_of_classes,
+    unit_weights,
+)
+from vrspam.metrics.intervals import ENOUGH_FOR_DELONG, AUCInterval, DeLongTest
 
 
 def partial_auc(
@@ -152,4 +163,264 @@ def _area_beyond(room: NDArray, tied: NDArray) -> NDArray:
 
 def negatives_up_to_cut(negatives: int, max_fpr: float) -> int:
     """The place, from the top, of the negative at which the part ends: the first that is not wholly inside."""
-    return min(negatives, int(max_fpr * negatives * (1.0 + ROUNDING)) + 1)
+    rounding = 1e-12  # 0.55 · 100 is 55.00000000000001
+    return min(negatives, int(max_fpr * negatives * (1.0 + rounding)) + 1)
+
+
+# Confidence intervals of a partial AUC, and the paired test of two.
+
+EQUAL = 1e-12  # placements that differ by less are equal but for rounding
+FAR = 40.0  # standard deviations between the classes at which normal scores separate them completely
+
+
+def partial_auc_ci(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    max_fpr: float,
+    standardized: bool = True,
+    confidence: float = 0.95,
+    method: Literal["auto", "logit", "plain", "score"] = "auto",
+) -> AUCInterval:
+    """Partial AUC with a confidence interval, in O(n log n).
+
+    The standard error is DeLong's for the part of the curve: with u = `max_fpr`, R the ROC curve, T the share of the
+    negatives above a row,
+
+        se² = var(V₊)/n₊ + var(V₋)/n₋,   V₊ = max(0, u - T) of a positive,   V₋ = min(R(T), R(u)) of a negative
+
+    divided by u². V₋ stays at R(u) beyond the part: so it counts that the score at which the part ends is itself
+    estimated from the negatives. With `max_fpr=1` it is DeLong's.
+
+    Parameters
+    ----------
+    y_true, y_score
+        As in :func:`roc_auc`; at least two observations of each class.
+    max_fpr, standardized
+        As in :func:`partial_auc`; at least one negative must lie in the part (`max_fpr` times their number).
+    confidence : float in (0, 1)
+        Nominal coverage.
+    method : {"auto", "logit", "plain", "score"}
+        "logit": symmetric on the scale log(A/(1-A)), where A is the area divided by `max_fpr`. "plain": A ± z·se, cut
+        off at 0 and 1. "score": all true values with |A - true| ≤ z √v(true), where v is the variance that normal
+        scores of equal variance have at that true value, multiplied by se²/v(A) where that exceeds 1 (A at least half
+        a positive away from 0 and 1); it needs no standard error. "auto" is "logit" with at least 500 positives and 500
+        negatives in the part, else "score".
+
+    Returns
+    -------
+    AUCInterval
+        Its `auc` is the partial AUC, `method` the one that was used. Where the standard error is 0 (all positives
+        are above the part, or all scores are tied) the method is "score".
+
+    Notes
+    -----
+    Coverage of 95 % intervals of normal scores in 1,000 simulated samples, for AUC 0.6 to 0.99, 5 to 200 positives
+    and 10 to 200 negatives in the part: "plain" 74 to 100 %, "logit" 83 to 99 %, "score" 94 to 99 %. For other scores,
+    with at least 20 positives and 10 negatives in the part, "score" covers 92 % or more, but for scores of the
+    negatives that vary more than those of the positives where only 10 are in the part (88 % at worst).
+    docs/intervals.md has the tables.
+
+    References
+    ----------
+    He & Escobar (2008), Statistics in Medicine 27, 5291-5308 (the variance). Newcombe (2006), Statistics in Medicine
+    25, 559-573 (intervals from the variance at the true value).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vrspam.metrics import partial_auc_ci
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.repeat([0, 1], [500, 60])
+    >>> found = partial_auc_ci(y, rng.standard_normal(y.size) + 1.5 * y, max_fpr=0.1)
+    >>> print(f"{found.auc:.3f} in [{found.low:.3f}, {found.high:.3f}], {found.method}")
+    0.716 in [0.656, 0.779], score
+    """
+    z = normal_quantile(confidence)
+    if method not in ("auto", "logit", "plain", "score"):
+        raise ValueError(f'method must be "auto", "logit", "plain" or "score", got {method!r}.')
+    positive = both_classes(positive_rows(y_true), at_least=2)
+    up, down = _placements(positive, checked_scores(y_score, positive.size, "y_score"), max_fpr)
+    share, error = _snapped(float(up.mean())), _standard_error(up, down)
+    few = min(up.size, max_fpr * down.size) < ENOUGH_FOR_DELONG
+    used: Literal["logit", "plain", "score"]
+    if error == 0.0 or share in (0.0, 1.0) or method == "score" or (method == "auto" and few):
+        used, (low, high) = "score", _score_bounds(share, error, up.size, down.size, max_fpr, z)
+    elif method == "plain":
+        used, (low, high) = "plain", (max(0.0, share - z * error), min(1.0, share + z * error))
+    else:
+        half = z * error / (share * (1.0 - share))
+        used, (low, high) = "logit", (float(expit(logit(share) - half)), float(expit(logit(share) + half)))
+    if standardized:
+        share, low, high = (float(standardise(value, max_fpr)) for value in (share, low, high))
+        error *= _slope(max_fpr)
+    return AUCInterval(share, low, high, error, confidence, used)
+
+
+def partial_auc_test(
+    y_true: ArrayLike,
+    score_a: ArrayLike,
+    score_b: ArrayLike,
+    *,
+    max_fpr: float,
+    standardized: bool = True,
+    confidence: float = 0.95,
+) -> DeLongTest:
+    """Paired test that two scores of the same rows have the same partial AUC, in O(n log n).
+
+    The standard error is that of :func:`partial_auc_ci` for the differences of the placements, so the correlation of
+    the two scores is accounted for; z = difference / standard error is compared with a normal variable. With
+    `max_fpr=1` it is :func:`delong_test`.
+
+    Parameters
+    ----------
+    y_true, score_a, score_b
+        As in :func:`roc_auc`; at least two observations of each class.
+    max_fpr, standardized
+        As in :func:`partial_auc_ci`.
+    confidence : float in (0, 1)
+        Nominal coverage of the interval of the difference a - b.
+
+    Returns
+    -------
+    DeLongTest
+        `auc_a` and `auc_b` are partial AUCs. Scores that place every row alike have difference 0, z 0 and p 1. If all
+        placements differ by the same amount, the standard error is 0 and says nothing: z, p_value, low and high are
+        NaN.
+
+    Notes
+    -----
+    docs/intervals.md says how often the test rejects scores that are equally good.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vrspam.metrics import partial_auc_test
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.repeat([0, 1], [500, 60])
+    >>> common = rng.standard_normal(y.size)
+    >>> a, b = (common + rng.standard_normal(y.size) + shift * y for shift in (2.5, 1.0))
+    >>> test = partial_auc_test(y, a, b, max_fpr=0.1)
+    >>> print(f"{test.auc_a:.3f} - {test.auc_b:.3f} = {test.difference:.3f}, p = {test.p_value:.2g}")
+    0.768 - 0.567 = 0.201, p = 3.3e-08
+    """
+    z_limit = normal_quantile(confidence)
+    positive = both_classes(positive_rows(y_true), at_least=2)
+    up_a, down_a = _placements(positive, checked_scores(score_a, positive.size, "score_a"), max_fpr)
+    up_b, down_b = _placements(positive, checked_scores(score_b, positive.size, "score_b"), max_fpr)
+    scale = _slope(max_fpr) if standardized else 1.0
+    difference = scale * float((up_a - up_b).mean())
+    error = scale * _standard_error(up_a - up_b, down_a - down_b)
+    if error > 0.0:
+        z = difference / error
+        low, high = max(-1.0, difference - z_limit * error), min(1.0, difference + z_limit * error)
+    elif abs(difference) <= EQUAL:
+        difference = z = low = high = 0.0
+    else:
+        z = low = high = float("nan")
+    shares = np.array([up_a.mean(), up_b.mean()])
+    a, b = standardise(shares, max_fpr) if standardized else shares
+    return DeLongTest(float(a), float(b), difference, error, z, float(2.0 * ndtr(-abs(z))), low, high, confidence)
+
+
+def _snapped(share: float) -> float:
+    """A mean that is 0 or 1 but for rounding is exactly that."""
+    return 0.0 if share < EQUAL else 1.0 if share > 1.0 - EQUAL else share
+
+
+def _slope(max_fpr: float) -> float:
+    """The derivative of McClish's scale."""
+    return 0.5 / (1.0 - max_fpr / 2.0)
+
+
+def _placements(positive: NDArray, score: NDArray, max_fpr: float) -> tuple[NDArray, NDArray]:
+    """V₊ and V₋ over max_fpr, ties included: but for a constant, the derivative of area ÷ max_fpr by a row's weight.
+
+    The negatives at the score where the part ends share one interval [a, a + e] of false-positive rates, of which the
+    share `inside` lies in the part; their V₋ is the mean of min(R(t), R(u)) over it, R being a line there.
+    """
+    check_max_fpr(max_fpr)
+    up, down = score[positive], score[~positive]
+    if max_fpr * down.size < 1.0 - EQUAL:
+        raise WordedError(
+            "{part} of {negatives} negative rows is less than one: use a larger share, or more rows.",
+            part=Parameter("max_fpr", max_fpr),
+            negatives=down.size,
+        )
+    areas = area_of_each_positive(up, down, max_fpr)
+    ranked = np.sort(up)
+    at_or_below, below = (ranked.searchsorted(down, side=side) / up.size for side in ("right", "left"))
+    height = 1.0 - (at_or_below + below) / 2.0  # R(T): half of the tied positives are above
+    if max_fpr < 1.0:
+        place = down.size - negatives_up_to_cut(down.size, max_fpr)
+        cut = np.partition(down, place)[place]
+        inside = np.clip((max_fpr - np.mean(down > cut)) / np.mean(down == cut), 0.0, 1.0)
+        before, tied = np.mean(up > cut), np.mean(up == cut)
+        end = before + inside * tied
+        height = np.where(down > cut, height, np.where(down == cut, end - inside**2 * tied / 2.0, end))
+    return areas / max_fpr, height / max_fpr
+
+
+def _standard_error(up: NDArray, down: NDArray) -> float:
+    """From the placements of both classes; exactly 0 where all are equal."""
+    variance = sum(np.var(side, ddof=1) / side.size for side in (up, down) if np.ptp(side) > EQUAL)
+    return float(np.sqrt(variance))
+
+
+@cache
+def _gauss_legendre(points: int) -> tuple[NDArray, NDArray]:
+    nodes, weights = np.polynomial.legendre.leggauss(points)
+    return nodes, weights
+
+
+class _NormalScores:
+    """Area ÷ max_fpr and its variance if both classes have normal scores of variance 1, `distance` apart.
+
+    Integrals over the part of the curve are sums over the scores of negatives beyond the cut.
+    """
+
+    def __init__(self, positives: int, negatives: int, max_fpr: float):
+        self.positives, self.negatives, self.max_fpr = positives, negatives, max_fpr
+        self.cut = max(-9.0, float(-ndtri(max_fpr)))
+        nodes, weights = _gauss_legendre(80)
+        half = (max(9.0, self.cut + 6.0) - self.cut) / 2.0
+        self.scores = self.cut + half * (nodes + 1.0)
+        self.mass = half * weights * np.exp(-(self.scores**2) / 2.0) / np.sqrt(2.0 * np.pi) / max_fpr
+        self.mass /= self.mass.sum()
+        self.room = 1.0 - ndtr(-self.scores) / max_fpr  # u - T, divided by u
+
+    def share(self, distance: float) -> float:
+        return float(self.mass @ ndtr(distance - self.scores))
+
+    def distance(self, share: float) -> float:
+        """The distance that gives this share; the inverse of `share`."""
+        return float(brentq(lambda distance: self.share(distance) - share, -FAR, FAR))
+
+    def share_and_variance(self, distance: float) -> tuple[float, float]:
+        """Beyond 1/2 the variance is that of what is missing to 1, so that it does not cancel near 1."""
+        share = self.share(distance)
+        side, room = (-1.0, 1.0 - self.room) if share > 0.5 else (1.0, self.room)
+        curve, rest = ndtr(side * (distance - self.scores)), (1.0 - self.max_fpr) / self.max_fpr
+        mean, end = float(self.mass @ curve), float(ndtr(side * (distance - self.cut)))
+        of_up = 2.0 * float(self.mass @ (room * curve)) - mean**2
+        of_down = (float(self.mass @ curve**2) + rest * end**2) / self.max_fpr - (mean + rest * end) ** 2
+        return share, max(of_up, 0.0) / self.positives + max(of_down, 0.0) / self.negatives
+
+
+def _score_bounds(
+    share: float, error: float, positives: int, negatives: int, max_fpr: float, z: float
+) -> tuple[float, float]:
+    """The true values that lie z standard errors, each its own, below and above the one found."""
+    model = _NormalScores(positives, negatives, max_fpr)
+    half_a_row = 0.5 / positives  # nearer to 0 or 1 the ratio of the two variances would be one of two chance numbers
+    steady = model.share_and_variance(model.distance(min(max(share, half_a_row), 1.0 - half_a_row)))[1]
+    scale = z**2 * max(1.0, error**2 / steady)
+    centre = model.distance(min(max(share, 1e-12), 1.0 - 1e-12))
+
+    def beyond(distance: float) -> float:
+        true, variance = model.share_and_variance(distance)
+        return (share - true) ** 2 - scale * variance
+
+    low = 0.0 if share == 0.0 else model.share(float(brentq(beyond, -FAR, centre)))
+    high = 1.0 if share == 1.0 else model.share(float(brentq(beyond, centre, FAR)))
+    return min(low, share), max(high, share)

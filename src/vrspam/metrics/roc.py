@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from vrspam._utils import array_api
-from vrspam._utils.deprecation import keyword_only
 from vrspam.metrics._inputs import (
     both_classes,
     checked_columns,
@@ -27,7 +26,6 @@ from vrspam.metrics._inputs import (
 )
 
 
-@keyword_only("sample_weight")
 def roc_auc(y_true: ArrayLike, y_score: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
     """Area under the ROC curve in O(n log n), ties counted one half.
 
@@ -111,7 +109,6 @@ def roc_auc_columns(
     return np.clip((pairs - wins if swapped else wins) / pairs, 0.0, 1.0)
 
 
-@keyword_only("sample_weight")
 def sensitivity_at_specificity(
     y_true: ArrayLike, y_score: ArrayLike, specificity: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> Any:

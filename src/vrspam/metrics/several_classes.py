@@ -8,13 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import UndefinedMetricWarning
 
-from vrspam._utils.deprecation import keyword_only
 from vrspam._utils.warnings import warn
 from vrspam.metrics._inputs import checked_weights, ordered_numbers, warn_of_one_class
 from vrspam.metrics.roc import roc_auc_columns
 
 
-@keyword_only("sample_weight")
 def one_vs_rest_auc(
     y_true: ArrayLike, y_score: ArrayLike, *, sample_weight: ArrayLike | None = None, labels: ArrayLike | None = None
 ) -> float:
@@ -48,7 +46,6 @@ def one_vs_rest_auc(
     return float(np.mean([_auc(codes == k, scores[:, k], weight) for k in present]))
 
 
-@keyword_only("sample_weight")
 def hand_till_auc(
     y_true: ArrayLike, y_score: ArrayLike, *, sample_weight: ArrayLike | None = None, labels: ArrayLike | None = None
 ) -> float:

@@ -21,7 +21,7 @@ from vrspam.features.readings import Dates, Reading
 from vrspam.features.tables import part_name
 from vrspam.features.times import Times
 from vrspam.model_selection.calibration import Calibration
-from vrspam.moments.spread import spread
+from vrspam.moments.class_moments import spread
 from vrspam.objective import multiply
 
 NUMBER, TEXT, DATE = "number", "text", "date"

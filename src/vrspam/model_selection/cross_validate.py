@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from vrspam import metrics
-from vrspam.model_selection.blending import spreads
-from vrspam.model_selection.held_out import HeldOut, HeldOutBlock, held_out_at
-from vrspam.model_selection.kept_scores import KeptRows
+from vrspam.model_selection.held_out import HeldOut, Sample, as_they_are, in_range
 from vrspam.model_selection.scoring import ROC_AUC, Scoring
 from vrspam.model_selection.selection import Choice, SelectionRule, select
 from vrspam.model_selection.sources import FoldSource, over_folds
 from vrspam.moments import ClassMoments
 from vrspam.objective import ELASTIC_NET, SQUARED, LossChoice, PenaltyFamily
+from vrspam.solvers.exact import ExactSolver
 from vrspam.solvers.path import AUTO_L1S, AUTO_L2S, auto_l1s, auto_l2s, check_grid_axis, solve_grid
 
 OF_ROWS_BYTES = 1 << 26  # scores of all held-out rows at all points are kept up to this size
+
+
+class FoldModels(NamedTuple):
+    """Linear scorers, one trained on each fold: coefs of shape (folds, features), intercepts of shape (folds,)."""
+
+    coefs: np.ndarray
+    intercepts: np.ndarray
 
 
 @dataclass(frozen=True)
 class GridSearch:
     """The grid, and how it is solved; the parameters are those of `AUCClassifierCV`.
 
-    `keep` names held-out rows whose scores at all points are returned.
+    `sample` names held-out rows whose scores at all points are returned.
     """
 
     l2s: Any
@@ -37,13 +43,18 @@ class GridSearch:
     penalty: PenaltyFamily = ELASTIC_NET
     scoring: Scoring = ROC_AUC
     loss: LossChoice = SQUARED
-    keep: KeptRows | None = None
+    sample: Sample | None = None
 
     @property
     def n_points(self) -> int:
         """Points of the grid."""
         l2s = AUTO_L2S if isinstance(self.l2s, str) else check_grid_axis("l2s", self.l2s).size
         return l2s * (AUTO_L1S if isinstance(self.l1s, str) else check_grid_axis("l1s", self.l1s).size)
+
+    def solver(self, point: Choice) -> ExactSolver:
+        """What fits all rows at a point of the grid."""
+        l2, l1 = point.values["l2"], point.values["l1"]
+        return ExactSolver(l2, l1, self.tol, self.max_iter, self.penalty, self.loss)
 
 
 @dataclass
@@ -54,66 +65,84 @@ class GridScores:
     ----------
     grid : dict of ndarray
         The values of "l2" and of "l1".
-    auc, gaps, converged, intercepts : ndarray of shape (l2s, l1s, folds)
+    auc, score, gaps, converged, intercepts : ndarray of shape (l2s, l1s, folds)
+        `score` is the measure that chooses: the same array as `auc`, or that of another measure.
     coefs : ndarray of shape (folds, l2s, l1s, features) or None
         Kept where the caller asks for them.
     total : ClassMoments or None
         Moments of all rows; dropped when another feature map is better.
-    held_out : list of HeldOutBlock or None
-        Scores of the held-out rows at all points, where they are read for all folds at once.
-    of_rows : list of ndarray of shape (points, rows) or None
-        Scores of all rows that each fold holds out, at all points, where the caller asks for them and they are few.
-    kept : list of ndarray of shape (points, rows)
-        Scores of some held-out rows of each fold at all points; empty unless the caller asks for them.
     scoring : Scoring
         The measure that chooses a point.
-    other : ndarray of shape (l2s, l1s, folds) or None
-        That measure, where it is not the AUC.
+    sample : Sample or None
+        Held-out rows whose scores are kept,
+    kept : ndarray of shape (rows of the sample, points) or None
+        and these scores.
+    held_out : HeldOut or None
+        All held-out rows, fold by fold, with their scores at all points: where the source reads all folds at once, and
+        where the caller asks for them and they are few.
     """
 
     grid: dict[str, np.ndarray]
     auc: np.ndarray
+    score: np.ndarray
     gaps: np.ndarray
     converged: np.ndarray
     intercepts: np.ndarray
     coefs: np.ndarray | None = None
     total: ClassMoments | None = None
-    held_out: list[HeldOutBlock] | None = None
     scoring: Scoring = ROC_AUC
-    other: np.ndarray | None = None
-    kept: list[np.ndarray] = field(default_factory=list)
-    of_rows: list[np.ndarray] | None = None
+    sample: Sample | None = None
+    kept: np.ndarray | None = None
+    held_out: HeldOut | None = None
 
     @property
     def by_auc(self) -> bool:
         """Whether the AUC chooses."""
-        return self.other is None
-
-    @property
-    def score(self) -> np.ndarray:
-        """The measure that chooses."""
-        return self.auc if self.other is None else self.other
+        return self.score is self.auc
 
     def select(self, rule: SelectionRule) -> Choice:
         """The point that the measure chooses."""
         return select(self.score, self.grid, rule, measure="" if self.by_auc else self.scoring.name)
 
-    def spread_at(self, choice: Choice, rows: KeptRows) -> float:
-        """The spread of the held-out scores that were kept, at the chosen point."""
-        point = int(np.ravel_multi_index(choice.index, self.auc.shape[:2]))
-        return float(spreads(rows, [part[point : point + 1] for part in self.kept])[0])
+    def number(self, choice: Choice) -> int:
+        """The number of a point among all points."""
+        return int(np.ravel_multi_index(choice.index, self.auc.shape[:2]))
 
-    def take_rows_at(self, choice: Choice) -> list[np.ndarray] | None:
-        """The scores of all held-out rows at the chosen point, one array for each fold; other points are forgotten."""
-        found, self.of_rows = self.of_rows, None
-        point = int(np.ravel_multi_index(choice.index, self.auc.shape[:2]))
-        return None if found is None else [part[point].copy() for part in found]
-
-    def held_out_at(self, choice: Choice) -> HeldOut:
-        """The held-out rows at the chosen point, where their scores were kept."""
+    def keep(self, sample: Sample) -> None:
+        """Keep the scores of a sample that was drawn out of the held-out rows."""
         assert self.held_out is not None
-        point = int(np.ravel_multi_index(choice.index, self.auc.shape[:2]))
-        return held_out_at(self.held_out, point, self.intercepts[choice.index])
+        self.sample, self.kept = sample, self.held_out.scores[sample.rows]
+
+    def spread_at(self, choice: Choice) -> float:
+        """The spread of the scores that were kept, at a point."""
+        assert self.sample is not None
+        assert self.kept is not None
+        point = self.number(choice)
+        return float(self.sample.spreads(self.kept[:, point : point + 1])[0])
+
+    def models_at(self, choice: Choice) -> FoldModels | None:
+        """The models of the folds at a point, where their coefficients were kept; a copy."""
+        i, j = choice.index
+        return None if self.coefs is None else FoldModels(self.coefs[:, i, j].copy(), self.intercepts[i, j])
+
+    def measure(self, fold: int, points: np.ndarray, part: HeldOut, exponents: np.ndarray) -> None:
+        """Take the rows that a fold holds out, with their scores at some points by coefficients `in_range`."""
+        i, j = np.unravel_index(points, self.auc.shape[:2])
+        self.auc[i, j, fold] = metrics.roc_auc_columns(part.positive, part.scores, part.weights)
+        if not self.by_auc:
+            values = part.scores
+            if self.scoring.needs_values:
+                values = as_they_are(values, exponents) + self.intercepts[i, j, fold]
+            self.score[i, j, fold] = self.scoring.columns(part.positive, values, part.weights)
+        if self.sample is not None and self.kept is not None:
+            rows = self.sample.parts[fold]
+            self.kept.T[points, rows] = as_they_are(part.scores, exponents, self.sample.places[rows]).T
+
+    def measure_ties(self, fold: int, part: HeldOut) -> None:
+        """Measure the points without coefficients, at which all rows of a fold are tied."""
+        if (missing := np.isnan(self.score[..., fold])).any():
+            tied = self.scoring.columns(part.positive, part.scores[:, :1] * 0.0, part.weights)
+            self.score[missing, fold] = float(tied[0])
 
 
 def cross_validate(
@@ -144,42 +173,9 @@ def cross_validate(
     -------
     GridScores
     """
-    l1s = auto_l1s(source.total) if isinstance(search.l1s, str) else check_grid_axis("l1s", search.l1s)
-    l2s = auto_l2s(source.total) if isinstance(search.l2s, str) else check_grid_axis("l2s", search.l2s)
-    shape = (l2s.size, l1s.size, source.n_folds)
-    scores = GridScores(
-        {"l2": l2s, "l1": l1s},
-        auc=np.full(shape, 0.5),  # without coefficients all scores are tied
-        gaps=np.empty(shape),
-        converged=np.empty(shape, dtype=bool),
-        intercepts=np.empty(shape),
-        total=source.total,
-        scoring=search.scoring,
-        other=None if search.scoring is ROC_AUC else np.full(shape, np.nan),
-    )
-    if search.keep is not None:  # without coefficients all scores are 0
-        scores.kept = [np.zeros((l2s.size * l1s.size, fold.places.size)) for fold in search.keep.folds]
-
-    if held_out and 8 * l2s.size * l1s.size * sum(held_out) <= OF_ROWS_BYTES:
-        scores.of_rows = [np.zeros((l2s.size * l1s.size, rows)) for rows in held_out]
-
-    def take_scores(blocks: Iterable[HeldOutBlock]) -> None:
-        last: dict[int, HeldOutBlock] = {}
-        for block in blocks:
-            i, j = np.unravel_index(block.points, shape[:2])
-            scores.auc[i, j, block.fold] = metrics.roc_auc_columns(block.positive, block.scores, block.weights)
-            if not scores.by_auc:
-                intercepts = scores.intercepts[i, j, block.fold]
-                scores.score[i, j, block.fold] = search.scoring.of_block(block, intercepts)
-                last[block.fold] = block
-            if search.keep is not None:
-                scores.kept[block.fold][block.points] = search.keep.folds[block.fold].scores(block)
-            if scores.of_rows is not None:
-                scores.of_rows[block.fold][block.points] = block.values().T
-        for fold, block in last.items():  # all rows are tied at the points that were left out
-            missing = np.isnan(scores.score[..., fold])
-            if missing.any():
-                scores.score[missing, fold] = search.scoring.of_ties(block)
+    scores = _empty_scores(source, search, held_out)
+    l2s, l1s = scores.grid.values()
+    in_one_pass = source.points_at_once(0) is None
 
     def solve_fold(fold: int) -> np.ndarray:
         loss, centre = source.training(fold)
@@ -196,16 +192,63 @@ def cross_validate(
         scores.gaps[..., fold], scores.converged[..., fold] = grid.gaps, grid.converged
         scores.intercepts[..., fold] = -(grid.coefs @ centre)
         coefs = grid.coefs.reshape(l2s.size * l1s.size, -1)
-        if not source.scores_all_folds_at_once:
-            take_scores(source.held_out({fold: coefs}))
+        if not in_one_pass:
+            _score_fold(source, fold, coefs, scores)
         watch(f"fold {fold + 1}")
-        return coefs if keep_coefs or source.scores_all_folds_at_once else np.empty(0)
+        return coefs if keep_coefs or in_one_pass else np.empty(0)
 
     problem = source.problem(many_products=bool(l1s.any()))
     coefs = over_folds(solve_fold, range(source.n_folds), problem, search.n_jobs)
-    if source.scores_all_folds_at_once:
-        scores.held_out = list(source.held_out(dict(enumerate(coefs))))
-        take_scores(scores.held_out)
+    if in_one_pass:
+        scores.held_out = source.held_out(dict(enumerate(coefs)))
+        points = np.arange(l2s.size * l1s.size)
+        for fold in range(source.n_folds):
+            scores.measure(fold, points, scores.held_out.of_fold(fold), np.zeros(points.size, dtype=np.intc))
     if keep_coefs:
-        scores.coefs = np.stack(coefs).reshape(source.n_folds, *shape[:2], -1)
+        scores.coefs = np.stack(coefs).reshape(source.n_folds, l2s.size, l1s.size, -1)
     return scores
+
+
+def _empty_scores(source: FoldSource, search: GridSearch, held_out: Sequence[int]) -> GridScores:
+    """The grid, and room for what is found; without coefficients all scores are 0, and tied."""
+    l1s = auto_l1s(source.total) if isinstance(search.l1s, str) else check_grid_axis("l1s", search.l1s)
+    l2s = auto_l2s(source.total) if isinstance(search.l2s, str) else check_grid_axis("l2s", search.l2s)
+    shape = (l2s.size, l1s.size, source.n_folds)
+    n_points, auc = l2s.size * l1s.size, np.full(shape, 0.5)
+    scores = GridScores(
+        {"l2": l2s, "l1": l1s},
+        auc=auc,
+        score=auc if search.scoring is ROC_AUC else np.full(shape, np.nan),
+        gaps=np.empty(shape),
+        converged=np.empty(shape, dtype=bool),
+        intercepts=np.empty(shape),
+        total=source.total,
+        scoring=search.scoring,
+        sample=search.sample,
+    )
+    if search.sample is not None:
+        scores.kept = np.zeros((n_points, search.sample.rows.size)).T
+    if held_out and 8 * n_points * sum(held_out) <= OF_ROWS_BYTES:
+        n, fold = sum(held_out), np.repeat(np.arange(source.n_folds), held_out)
+        scores.held_out = HeldOut(np.empty(n, dtype=bool), np.zeros((n_points, n)).T, fold, None)
+    return scores
+
+
+def _score_fold(source: FoldSource, fold: int, coefs: np.ndarray, scores: GridScores) -> None:
+    """Score the rows that a fold holds out, some points of the grid at a time.
+
+    Points without coefficients are left out; but one point is always scored, which tells the labels and weights.
+    """
+    used = np.flatnonzero(coefs.any(axis=1))
+    used = used if used.size else np.zeros(1, dtype=np.intp)
+    step = source.points_at_once(fold) or used.size
+    for first in range(0, used.size, step):
+        points = used[first : first + step]
+        some, exponents = in_range(coefs[points])
+        part = source.held_out({fold: some})
+        scores.measure(fold, points, part, exponents)
+        if scores.held_out is not None:
+            rows = slice(*np.searchsorted(scores.held_out.fold, [fold, fold + 1]).tolist())
+            scores.held_out.positive[rows] = part.positive
+            scores.held_out.scores.T[points, rows] = as_they_are(part.scores, exponents).T
+    scores.measure_ties(fold, part)

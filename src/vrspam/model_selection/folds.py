@@ -1,21 +1,40 @@
-"""Folds: by the content of each row (the same in memory, in a stream and on a cluster), or by a splitter."""
+"""Folds: by the content of each row (the same in memory, in a stream and on a cluster), or by a splitter.
+
+Folds of rows on a device stay there where `cv` is a number. They are those of scikit-learn, and of what grows with the
+rows, only the shuffled numbers of the folds are made on the host.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property, partial
 from numbers import Integral
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from scipy import sparse
 from sklearn.model_selection import StratifiedKFold, check_cv
+from sklearn.utils import check_random_state
 
 from vrspam._utils import array_api
-from vrspam._utils.deprecation import renamed_parameter
+from vrspam._utils.array_api import beside, device_namespace, on_host
 from vrspam._utils.validation import Rows
-from vrspam._utils.warnings import warn
+from vrspam.model_selection.held_out import (
+    HeldOut,
+    Sample,
+    draw_sample,
+    most_rows,
+    rooms_of_classes,
+    scores_of,
+    shares_in_common,
+)
+from vrspam.moments import ClassMoments
+from vrspam.solvers import choose_solver
 
 BLOCK_VALUES = 1 << 15  # values hashed at once: they stay in the processor's cache
+BITS = 1 << 17  # random numbers drawn at once: they stay in the processor's cache
 
 
 def row_hashes(X, seed: int = 0) -> np.ndarray:
@@ -62,7 +81,7 @@ class HashFolds:
         The number of folds.
     random_state : int, default=0
         Another number gives other folds. It is a number and nothing else, because a row must be in the same fold
-        wherever it is seen. `seed` is its old name.
+        wherever it is seen.
 
     Examples
     --------
@@ -79,7 +98,6 @@ class HashFolds:
     n_splits: int
     random_state: int
 
-    @renamed_parameter("seed", "random_state")
     def __init__(self, n_splits: int = 5, random_state: int = 0):
         if n_splits < 2:
             raise ValueError(f"n_splits must be at least 2, got {n_splits}.")
@@ -99,12 +117,6 @@ class HashFolds:
         if "seed" in state:  # stored by version 0.1
             state["random_state"] = state.pop("seed")
         self.__dict__.update(state)
-
-    @property
-    def seed(self) -> int:
-        """The old name of `random_state`."""
-        warn("HashFolds: seed is now called random_state; the old name goes with the next version.", FutureWarning)
-        return self.random_state
 
     def hashes(self, X) -> np.ndarray:
         """The hash of each row.
@@ -189,6 +201,42 @@ class HashFolds:
             yield np.flatnonzero(fold != number), np.flatnonzero(fold == number)
 
 
+class HashSample:
+    """The rows with the smallest hashes, at most `most`: a random sample that depends on neither order nor blocks.
+
+    Parameters
+    ----------
+    most : int
+    *columns : arrays with one entry for each row, or None
+        The hashes first; the second column decides between equal hashes.
+    """
+
+    def __init__(self, most: int, *columns: Any):
+        self.most, self.seen = most, columns[0].size if columns else 0
+        self._parts: list[tuple] = [columns] if columns else []
+        self._trim(most)
+
+    def add(self, other: HashSample) -> HashSample:
+        """Add a sample of other rows."""
+        self.seen += other.seen
+        self._parts.extend(other._parts)
+        self._trim(2 * self.most)
+        return self
+
+    @property
+    def columns(self) -> list[Any]:
+        """The columns of the sample, in the order of the hashes; empty if there are no rows."""
+        self._trim(0)
+        return list(self._parts[0]) if self._parts else []
+
+    def _trim(self, limit: int) -> None:
+        if sum(part[0].size for part in self._parts) > limit:
+            together = zip(*self._parts, strict=True)
+            joined: list[Any] = [None if column[0] is None else np.concatenate(column) for column in together]
+            kept = np.lexsort([joined[1], joined[0]])[: self.most]
+            self._parts = [tuple(None if column is None else column[kept] for column in joined)]
+
+
 def hash_folds(cv: Any, random_state: Any) -> HashFolds:
     """The folds of a stream; `cv` is their number or a `HashFolds`."""
     if isinstance(cv, HashFolds):
@@ -208,6 +256,81 @@ class Split(NamedTuple):
 
     train: np.ndarray
     validation: np.ndarray
+
+
+class FoldedRows(NamedTuple):
+    """Rows, in memory or on a device, and the parts of them that each fold trains on and holds out.
+
+    `groups` says which rows belong together, if any do.
+    """
+
+    rows: Rows
+    splits: list[Split]
+    classes: np.ndarray
+    groups: Any = None
+
+    @property
+    def n_folds(self) -> int:
+        return len(self.splits)
+
+    @property
+    def parts(self) -> list[np.ndarray]:
+        """Numbers of the rows that each fold holds out."""
+        return [split.validation for split in self.splits]
+
+    @property
+    def positive(self) -> np.ndarray:
+        """Which rows are positive, on the host."""
+        return on_host(self.rows.y) == self.classes[1]
+
+    def sample(self, n_points: int, seed: int) -> Sample:
+        """Draw the rows whose scores are kept."""
+        trained = [split.train.size for split in self.splits]
+        weights = None if self.rows.weights is None else on_host(self.rows.weights)
+        return draw_sample(self.parts, trained, self.positive, weights, self.groups, n_points, seed)
+
+    def overlap(self) -> np.ndarray:
+        """Training rows that each two folds have in common, as shares."""
+        used = np.zeros((len(self.splits), self.rows.X.shape[0]), dtype=np.float32)
+        for line, split in zip(used, self.splits, strict=True):
+            line[split.train] = 1.0
+        return shares_in_common((used @ used.T).astype(np.float64))
+
+    def out_of_fold(self, coefs: np.ndarray, intercepts: np.ndarray, known: np.ndarray | None = None) -> HeldOut:
+        """Score each held-out row by the model of its fold, in one pass over the rows.
+
+        Parameters
+        ----------
+        coefs : ndarray of shape (folds, features)
+            Of the chosen point, trained on each fold.
+        intercepts : ndarray of shape (folds,)
+        known : ndarray, optional
+            The scores, fold by fold and without intercepts, where they are known already.
+
+        Returns
+        -------
+        HeldOut
+            In the order of the rows. A row that several folds hold out is there for each of them, and its weight is
+            shared by them.
+
+        Examples
+        --------
+        >>> rows = Rows(np.array([[1.0], [2.0], [3.0], [4.0]]), np.array([0, 1, 0, 1]), None)
+        >>> splits = [Split(np.array([0, 1]), np.array([3, 2])), Split(np.array([2, 3]), np.array([0, 1]))]
+        >>> folds = FoldedRows(rows, splits, np.array([0, 1]))
+        >>> folds.out_of_fold(np.array([[1.0], [10.0]]), np.array([0.5, 0.0])).scores.tolist()
+        [10.0, 20.0, 3.5, 4.5]
+        """
+        (X, _, weights), parts = self.rows, self.parts
+        if known is None:
+            pairs = zip(parts, coefs, strict=True)
+            known = np.concatenate([scores_of(X, part, coef[np.newaxis])[:, 0] for part, coef in pairs])
+        index, fold = np.concatenate(parts), np.repeat(np.arange(len(parts)), list(map(len, parts)))
+        order = np.argsort(index, kind="stable")
+        index, fold, scores = index[order], fold[order], known[order]
+        times = np.bincount(index, minlength=X.shape[0])[index]
+        given = np.ones(index.size) if weights is None else on_host(weights)[index]
+        return HeldOut(self.positive[index], scores + intercepts[fold], fold, given / times, index)
 
 
 def make_splits(cv, rows: Rows, classes: np.ndarray, groups=None, random_state=None) -> list[Split]:
@@ -270,3 +393,188 @@ def _checked_splits(pairs: Iterable, n: int) -> list[Split]:
             parts.append(rows)
         splits.append(Split(*parts))
     return splits
+
+
+def fold_sizes(sizes: tuple[int, int], n_folds: int) -> np.ndarray:
+    """Rows of two classes that each of stratified folds holds out, an array (classes, folds).
+
+    Rows in the order of their classes go to the folds in turn, as in scikit-learn's `StratifiedKFold`.
+    """
+    starts = np.arange(n_folds)
+    of_first, of_all = (np.maximum(0, -(-(size - starts) // n_folds)) for size in (sizes[0], sum(sizes)))
+    return np.stack([of_first, of_all - of_first])
+
+
+def shuffled_folds(counts: np.ndarray, seed: Any) -> list[np.ndarray]:
+    """The fold of each row of two classes, the first being that of the first row, as `StratifiedKFold` shuffles them.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (2, folds)
+        See `fold_sizes`; at most 127 folds.
+    seed : int or RandomState
+    """
+    found = [np.repeat(np.arange(of_class.size, dtype=np.int8), of_class) for of_class in counts]
+    rng = check_random_state(seed)
+    if not isinstance(seed, Integral):  # whose state must go on as if nothing had been drawn in advance
+        for values in found:
+            rng.shuffle(values)
+        return found
+    from vrspam.kernels import shuffle_by_bits
+
+    draw = partial(rng.randint, 0, 2**32, size=BITS, dtype=np.uint32)
+    bits, used = np.empty(0, dtype=np.uint32), 0
+    with ThreadPoolExecutor(1) as pool:  # draws the next numbers while these are used
+        drawn = pool.submit(draw)
+        for values in found:
+            left = values.size - 1
+            while left > 0:
+                if used == bits.size:
+                    bits, used = drawn.result(), 0
+                    drawn = pool.submit(draw)
+                left, used = shuffle_by_bits(values, left, bits, used)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceFolds:
+    """Folds that share out all rows of a device.
+
+    Attributes
+    ----------
+    rows : Rows
+        On a device, weights included.
+    classes : ndarray of the two labels
+    positive : array of bool, on the device
+    fold : array of int, on the device
+        The fold that holds each row out.
+    sizes : ndarray of shape (folds, 2)
+        Negative and positive rows that each fold holds out.
+    """
+
+    rows: Rows
+    classes: np.ndarray
+    positive: Any
+    fold: Any
+    sizes: np.ndarray
+
+    @classmethod
+    def of(cls, cv: Any, rows: Rows, classes: np.ndarray, random_state: Any = None) -> DeviceFolds | None:
+        """Stratified folds of shuffled rows, where `cv` is their number; None where they must be made on the host."""
+        X = rows.X
+        xp, n = device_namespace(X), X.shape[0]
+        if not isinstance(cv, Integral) or not 1 < int(cv) < 128 or n >= 2**32:
+            return None
+        if choose_solver(n, X.shape[1], is_sparse=False) != "moments":
+            return None
+        positive = array_api.is_label(rows.y, classes[1], X)
+        above = int(xp.sum(xp.astype(positive, xp.int64)))
+        if min(above, n - above) < int(cv):
+            return None
+        first = bool(positive[0])
+        counts = fold_sizes((above, n - above) if first else (n - above, above), int(cv))
+        drawn = shuffled_folds(counts, 0 if random_state is None else random_state)
+        of_positive, of_negative = drawn if first else drawn[::-1]
+        fold = xp.where(positive, _dealt(of_positive, positive), _dealt(of_negative, ~positive))
+        found = cls(rows, classes, positive, fold, (counts[::-1] if first else counts).T)
+        for label, of_class in zip(classes.tolist(), found.counted.T, strict=True):
+            for number, held_out in enumerate(of_class.tolist()):
+                for part, size in (("training", int(of_class.sum()) - held_out), ("validation", held_out)):
+                    if size == 0:
+                        refuse_part_without(number, part, label, rows.weights is not None)
+        return found
+
+    @property
+    def n_folds(self) -> int:
+        return len(self.sizes)
+
+    @cached_property
+    def order(self) -> Any:
+        """The numbers of all rows, fold by fold, in each the negative ones first."""
+        xp = device_namespace(self.rows.X)
+        group = 2 * xp.astype(self.fold, xp.uint8) + xp.astype(self.positive, xp.uint8)  # at most 2·126 + 1
+        return xp.argsort(group, stable=True)
+
+    @cached_property
+    def _edges(self) -> np.ndarray:
+        return np.append(0, np.cumsum(self.sizes))
+
+    @cached_property
+    def counted(self) -> np.ndarray:
+        """As `sizes`, but of rows with positive weight alone."""
+        weights = self.rows.weights
+        if weights is None:
+            return self.sizes
+        xp = device_namespace(weights)
+        before = xp.cumulative_sum(xp.astype(xp.take(weights, self.order) > 0, xp.int64), include_initial=True)
+        return np.diff(on_host(xp.take(before, beside(self._edges, weights)))).reshape(self.sizes.shape)
+
+    def held_out(self, fold: int) -> Any:
+        """The numbers of the rows that a fold holds out, the negative ones first."""
+        return self.order[int(self._edges[2 * fold]) : int(self._edges[2 * fold + 2])]
+
+    def of_class(self, side: int, folds: list[int]) -> Any:
+        """The numbers of the negative (0) or positive (1) rows with positive weight that some folds hold out."""
+        xp, weights = device_namespace(self.rows.X), self.rows.weights
+        ends = [(int(self._edges[2 * fold + side]), int(self._edges[2 * fold + side + 1])) for fold in folds]
+        index = xp.concat([self.order[start:stop] for start, stop in ends])
+        return index if weights is None else index[xp.take(weights, index) > 0]
+
+    def moments(self, parts: list[list[int]]) -> list[ClassMoments]:
+        """The moments of parts of the rows: each part are those that some folds hold out."""
+        rows = [(self.of_class(0, folds), self.of_class(1, folds)) for folds in parts]
+        return ClassMoments.of_device_rows(self.rows.X, rows, self.rows.weights, self.classes)
+
+    def sample(self, n_points: int, seed: int) -> Sample:
+        """Draw the rows whose scores are kept: those of `draw_sample`, without the numbers of all rows."""
+        xp, weights, counted = device_namespace(self.rows.X), self.rows.weights, self.counted
+        rng, totals = np.random.default_rng(seed), counted.sum(axis=0)
+        drawn = []
+        for side, (size, room) in enumerate(zip(totals, rooms_of_classes(totals, most_rows(n_points)), strict=True)):
+            # In the order of the rows, as on the host, and not fold by fold.
+            index = xp.sort(self.of_class(side, list(range(self.n_folds))))
+            chosen = np.arange(size) if size == room else rng.choice(int(size), room, replace=False, shuffle=False)
+            drawn.append(on_host(xp.take(index, beside(chosen, index))))
+        rows = np.sort(np.concatenate(drawn))
+        there = beside(rows, self.order)
+        fold = on_host(xp.take(self.fold, there)).astype(np.intp)
+        by_fold = np.argsort(fold, kind="stable")
+        given = np.ones(rows.size)
+        if weights is not None:
+            given = on_host(xp.take(weights, there) / xp.max(weights)).astype(np.float64)
+        places = on_host(xp.take(xp.argsort(self.order), there)) - self._edges[2 * fold]
+        positive = on_host(xp.take(self.positive, there))
+        sizes = self.sizes.sum(axis=1)
+        return Sample(
+            rows[by_fold],
+            positive[by_fold],
+            fold[by_fold],
+            given[by_fold],
+            places[by_fold],
+            by_fold,
+            counted,
+            (int(totals[0]), int(totals[1])),
+            float(np.mean(sizes / (sizes.sum() - sizes))),
+        )
+
+    def overlap(self) -> np.ndarray:
+        """Training rows that each two folds have in common, as shares."""
+        sizes = self.sizes.sum(axis=1)
+        common = sizes.sum() - (sizes[:, np.newaxis] + sizes) * (1.0 - np.eye(self.n_folds)) - np.diag(sizes)
+        return shares_in_common(common)
+
+    def out_of_fold(self, coefs: np.ndarray, intercepts: np.ndarray) -> HeldOut:
+        """All rows, on the device, each scored by the model of its fold; `coefs` has shape (folds, features)."""
+        xp = device_namespace(self.rows.X)
+        lines = array_api.score_lines(self.rows.X, coefs)
+        scores = lines[0, :] + float(intercepts[0])
+        for number in range(1, self.n_folds):
+            scores = xp.where(self.fold == number, lines[number, :] + float(intercepts[number]), scores)
+        return HeldOut(self.positive, scores, self.fold, self.rows.weights)
+
+
+def _dealt(values: np.ndarray, member: Any) -> Any:
+    """values[i] for the i-th row that is a member (anything for the others), beside `member`."""
+    xp = device_namespace(member)
+    place = xp.cumulative_sum(xp.astype(member, xp.int64)) - 1
+    return xp.take(beside(values, member), xp.where(place < 0, xp.zeros_like(place), place))

@@ -1,55 +1,37 @@
-"""Scores of held-out rows: each row is scored by a model that was trained on the other folds."""
+"""Held-out scores, one array of rows × points: each row is scored by a model that was trained on the other folds.
+
+`HeldOut` holds them on the host or on a device. A `Sample` names the rows whose scores are kept at all points of a
+grid. Blends, the correction of the AUC, calibration and reports are functions of these two.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from vrspam._utils import array_api
-from vrspam._utils.validation import Rows
-from vrspam.model_selection.folds import HashFolds
+from vrspam.features.frames import WHOLE_ROWS
+from vrspam.features.mapped import MappedArray
+from vrspam.metrics import roc_auc_columns
+from vrspam.moments import ClassMoments
 
-
-class HeldOutBlock(NamedTuple):
-    """The held-out rows of one fold, or a sample of them, and their scores at some points of the grid.
-
-    Attributes
-    ----------
-    fold : int
-    points : ndarray of int
-        Which points of the grid the columns of `scores` belong to.
-    positive : boolean array of shape (rows,)
-    weights : array of shape (rows,) or None
-        How many rows each one stands for; None means 1.
-    scores : array of shape (rows, points)
-        Without intercept. Of float32 rows, and in float32, each column is divided by a power of two so that it stays
-        within the range of float32; ranks do not depend on it.
-    exponents : ndarray of int or None
-        These powers: `values` multiplies by them.
-    """
-
-    fold: int
-    points: np.ndarray
-    positive: Any
-    weights: Any
-    scores: Any
-    exponents: np.ndarray | None = None
-
-    def values(self) -> np.ndarray:
-        """The scores as they are, in float64."""
-        scores = np.asarray(array_api.on_host(self.scores), dtype=np.float64)
-        return scores if self.exponents is None else np.ldexp(scores, self.exponents)
+MOST_ROWS = 2_000  # of a sample: half of them of each class, where there are as many
+MOST_VALUES = 1 << 23  # scores in all (64 MB): with very many points fewer rows are kept, but never fewer than
+LEAST_ROWS = 400
+BLOCK_BYTES = 1 << 25  # rows gathered, and scores held, at once
 
 
 class HeldOut(NamedTuple):
-    """Held-out rows at one point of the grid: scores by the model of the other folds, with its intercept.
+    """Held-out rows with their scores, by the model of the other folds.
 
     Attributes
     ----------
     positive : boolean array of n
     scores : array of n
+        At one point of the grid, with the intercept of the model. Inside this package also of shape (n, points),
+        without intercepts.
     fold : array of n
         The fold that holds each row out.
     weights : array of n
@@ -67,85 +49,316 @@ class HeldOut(NamedTuple):
     ((569,), [0, 1, 2, 3, 4])
     """
 
+    positive: Any
+    scores: Any
+    fold: Any
+    weights: Any
+    places: Any = None
+
+    def of_fold(self, fold: int) -> HeldOut:
+        """The rows that one fold holds out, where the rows lie fold by fold."""
+        part = slice(*np.searchsorted(self.fold, [fold, fold + 1]).tolist())
+        return HeldOut(*(None if column is None else column[part] for column in self))
+
+    def at(self, point: int, intercepts: np.ndarray) -> HeldOut:
+        """The scores at one point of the grid; `intercepts` has one entry per fold."""
+        weights = np.ones(self.fold.size) if self.weights is None else self.weights
+        return self._replace(scores=self.scores[:, point] + intercepts[self.fold], weights=weights)
+
+    def on_host(self) -> HeldOut:
+        """All rows of a data set, in their order, brought from a device to the memory of the host."""
+        scores = np.asarray(array_api.on_host(self.scores), dtype=np.float64)
+        weights = np.ones(scores.size) if self.weights is None else array_api.on_host(self.weights).astype(np.float64)
+        positive, fold = np.asarray(array_api.on_host(self.positive)), array_api.on_host(self.fold).astype(np.intp)
+        return HeldOut(positive, scores, fold, weights, np.arange(scores.size))
+
+    def mean_auc(self) -> float:
+        """Mean AUC of the folds that hold out both classes; 0.5 stands for the others."""
+        found = []
+        for number in np.unique(self.fold):
+            rows = self.fold == number
+            positive, weights = self.positive[rows], self.weights[rows]
+            both = np.unique(positive[weights > 0.0]).size == 2
+            found.append(roc_auc_columns(positive, self.scores[rows, np.newaxis], weights)[0] if both else 0.5)
+        return float(np.mean(found))
+
+
+class Sample(NamedTuple):
+    """Held-out rows whose scores are kept at all points of a grid, fold by fold.
+
+    A row that several folds hold out is there for each of them.
+
+    Attributes
+    ----------
+    rows : ndarray of n int
+        Which of the training rows these are.
+    positive : ndarray of n bool
+    fold : ndarray of n int
+    weights : ndarray of n float
+        The largest is 1.
+    places : ndarray of n int
+        Their places among the held-out rows of their fold.
+    unit : ndarray of n int
+        The number of the row, or of its group: rows with the same number are drawn together, in all folds.
+    sizes : ndarray of shape (folds, 2)
+        Negative and positive rows that each fold holds out, in the sample or not.
+    totals : tuple of two int
+        The same for all folds together, each row counted once.
+    held_out_per_trained : float
+        Rows that a fold holds out, over the rows it is trained on: 1/(K-1) for K folds.
+    """
+
+    rows: np.ndarray
     positive: np.ndarray
-    scores: np.ndarray
     fold: np.ndarray
     weights: np.ndarray
-    places: np.ndarray | None = None
+    places: np.ndarray
+    unit: np.ndarray
+    sizes: np.ndarray
+    totals: tuple[int, int]
+    held_out_per_trained: float
+
+    @property
+    def n_units(self) -> int:
+        """Rows or groups that are drawn."""
+        return int(self.unit.max(initial=-1)) + 1
+
+    @property
+    def parts(self) -> list[slice]:
+        """Where the rows of each fold lie."""
+        ends = np.searchsorted(self.fold, np.arange(len(self.sizes) + 1)).tolist()
+        return list(map(slice, ends[:-1], ends[1:]))
+
+    @property
+    def kept(self) -> np.ndarray:
+        """Negative and positive rows of each fold in the sample, an array (folds, 2)."""
+        return np.bincount(2 * self.fold + self.positive, minlength=self.sizes.size).reshape(self.sizes.shape)
+
+    @property
+    def standing_for(self) -> np.ndarray:
+        """Weights with which the rows stand for all rows that their fold holds out."""
+        return self.weights * (self.sizes / np.maximum(self.kept, 1))[self.fold, self.positive.astype(np.intp)]
+
+    def widening(self, stable: float = 0.0) -> float:
+        """How much larger the standard error of the mean AUC is than DeLong's, because folds share training rows.
+
+        √(1 + J · held out / trained), which is √(1 + K/(K-1)) for K folds (Nadeau & Bengio). J is the number of folds;
+        if they hold rows out several times, it is the number that would hold each row out once. The share of the scores
+        that is `stable`, the same for all training rows, has no part in it.
+        """
+        folds = len(self.sizes) * sum(self.totals) / int(self.sizes.sum())
+        return float(np.sqrt(1.0 + (1.0 - stable) * folds * self.held_out_per_trained))
+
+    def spreads(self, scores: np.ndarray) -> np.ndarray:
+        """Standard deviation of scores, (rows, points), about the mean of their fold; 1 where they are all equal."""
+        total, squares, standing = 0.0, np.zeros(scores.shape[1]), self.standing_for
+        for part in self.parts:
+            weights, lines = standing[part], scores[part].T
+            if weights.size:
+                centred = lines - (lines @ weights / weights.sum())[:, np.newaxis]
+                squares += centred**2 @ weights
+                total += float(weights.sum())
+        found = np.sqrt(squares / total)
+        return np.where(found > 0.0, found, 1.0)
 
 
-def held_out_at(blocks: Sequence[HeldOutBlock], point: int, intercepts: np.ndarray) -> HeldOut:
-    """The scores at one point of the grid, of blocks that hold all points; `intercepts` has one entry per fold."""
-    sizes = [block.positive.size for block in blocks]
-    return HeldOut(
-        np.concatenate([block.positive for block in blocks]),
-        np.concatenate([block.values()[:, point] + intercepts[block.fold] for block in blocks]),
-        np.repeat([block.fold for block in blocks], sizes),
-        np.concatenate([np.ones(b.positive.size) if b.weights is None else b.weights for b in blocks]),
+def draw_sample(
+    parts: Sequence[np.ndarray],
+    trained: Sequence[int] | np.ndarray,
+    positive: np.ndarray,
+    weights: np.ndarray | None,
+    groups: Any,
+    n_points: int,
+    seed: int,
+) -> Sample:
+    """Draw the rows whose scores are kept: all of them, or a random part of each class.
+
+    Rows that no fold holds out are not among them; a row that several folds hold out is kept in all of these.
+
+    Parameters
+    ----------
+    parts : list of ndarray of int
+        Numbers of the rows that each fold holds out.
+    trained : list of int
+        Rows that each fold is trained on.
+    positive, weights, groups : ndarrays, one entry for each row
+        `weights` and `groups` may be None. Of groups all rows are kept, or none.
+    n_points : int
+        Points of all grids.
+    seed : int
+    """
+    rng = np.random.default_rng(seed)
+    uses = np.bincount(np.concatenate(parts), minlength=positive.size)
+    if weights is not None:
+        weights = weights / weights.max()  # sums of very large weights stay finite
+    counts = uses > 0 if weights is None else (uses > 0) & (weights > 0)
+    most = most_rows(n_points * max(1, round(uses.sum() / max(1, np.count_nonzero(uses)))))
+    if groups is None:
+        unit, kept = np.arange(positive.size), some_of_each_class(counts, positive, most, rng)
+    else:
+        unit, kept = _some_groups(counts, groups, most, rng)
+    places = [np.flatnonzero(kept[part]) for part in parts]
+    rows = np.concatenate([part[some] for part, some in zip(parts, places, strict=True)])
+    negatives, positives = np.bincount(positive[counts], minlength=2)
+    return Sample(
+        rows,
+        positive[rows],
+        np.repeat(np.arange(len(parts)), list(map(len, places))),
+        np.ones(rows.size) if weights is None else weights[rows].astype(np.float64),
+        np.concatenate(places),
+        np.unique(unit[rows], return_inverse=True)[1],
+        np.stack([np.bincount(positive[part[counts[part]]], minlength=2) for part in parts]),
+        (int(negatives), int(positives)),
+        float(np.mean([part.size / size for part, size in zip(parts, trained, strict=True)])),
     )
 
 
-class ValidationScores:
-    """Scores of held-out rows at all points of a grid: of all rows, or of a random part of each class.
+def sample_of(held_out: HeldOut, n_points: int, seed: int) -> Sample:
+    """Draw rows out of held-out rows that lie fold by fold; the training part of a fold is all others."""
+    sizes = np.bincount(held_out.fold)
+    parts = np.split(np.arange(held_out.fold.size), np.cumsum(sizes)[:-1])
+    weights = np.ones(held_out.fold.size) if held_out.weights is None else held_out.weights
+    return draw_sample(parts, sizes.sum() - sizes, held_out.positive, weights, None, n_points, seed)
 
-    The hash of a row decides: of each class the `most` rows with the smallest hashes are kept. So memory is bounded,
-    and neither the order of the rows nor their blocks matter. AUC does not depend on the shares of the classes, so a
-    sample of each class estimates it without bias; for other measures the weights bring the shares back.
+
+def most_rows(each: int) -> int:
+    """Most rows of a sample, if each has so many scores."""
+    return min(MOST_ROWS, max(LEAST_ROWS, MOST_VALUES // each))
+
+
+def rooms_of_classes(sizes: Sequence[int] | np.ndarray, most: int) -> list[int]:
+    """Rows of each of two classes in a sample: half of `most`, or all of a class that has fewer."""
+    smaller = min(int(sizes[0]), int(sizes[1]), most // 2)
+    return [min(int(size), max(most - smaller, most // 2) if int(size) > smaller else smaller) for size in sizes]
+
+
+def some_of_each_class(counts: np.ndarray, positive: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:
+    """A mask of at most `most` rows: half of them of each class, or all of a class that has fewer."""
+    sides = [np.flatnonzero(counts & ~positive), np.flatnonzero(counts & positive)]
+    kept = np.zeros(positive.size, dtype=bool)
+    for side, size in zip(sides, rooms_of_classes([side.size for side in sides], most), strict=True):
+        kept[side if size == side.size else rng.choice(side, size, replace=False, shuffle=False)] = True
+    return kept
+
+
+def _some_groups(counts: np.ndarray, groups: Any, most: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """The number of each row's group, and a mask of the rows of random groups: about `most`, in two groups at least."""
+    names = array_api.on_host(groups)
+    if names.shape != counts.shape:
+        raise ValueError(f"groups has shape {names.shape}; it needs one entry for each of {counts.size} rows.")
+    numbers: dict[Any, int] = {}  # groups may be named by anything
+    unit = np.array([numbers.setdefault(name, len(numbers)) for name in names.tolist()])
+    sizes = np.bincount(unit[counts])
+    order = rng.permutation(sizes.size)
+    last = max(2, int(np.searchsorted(np.cumsum(sizes[order]), most, side="right")))
+    return unit, counts & np.isin(unit, order[:last])
+
+
+def score_rows(X: Any, index: Any, coefs: np.ndarray) -> Any:
+    """Scores of some rows by each of `coefs`, an array (rows, points) of the type of the rows.
+
+    Rows are taken a few at a time, so that features or copies of all rows are never held. Scores of rows on a device
+    stay there, in float64.
     """
+    if (xp := array_api.device_namespace(X)) is not None:
+        return xp.matrix_transpose(array_api.score_lines(X, coefs, array_api.beside(index, X)))
+    transposed = np.ascontiguousarray(coefs.T, dtype=X.dtype)
+    step = max(64, BLOCK_BYTES // (X.dtype.itemsize * max(coefs.shape[1], 1)))
+    scores = np.empty((coefs.shape[0], index.size), dtype=X.dtype)
+    for start in range(0, index.size, step):
+        some = index[start : start + step]
+        # equal rows must have equal scores, for ties to count as ties
+        whole = np.pad(some, (0, -some.size % WHOLE_ROWS), mode="edge")
+        product = X.products(whole, transposed) if isinstance(X, MappedArray) else X[whole] @ transposed
+        scores[:, start : start + step] = product[: some.size].T
+    return scores.T
 
-    def __init__(self, most: int):
-        self.most = most
-        self.seen = [0, 0]
-        self._parts: list[list[tuple]] = [[], []]
 
-    @classmethod
-    def of(
-        cls, rows: Rows, positive_label, coefs: np.ndarray, folds: HashFolds, most: int, features: Any = None
-    ) -> ValidationScores:
-        """Of one block: each row by the coefficients (folds, points, features) of its fold, or of a map."""
-        hashes = folds.hashes(rows.X)
-        fold = folds.fold_of_hashes(hashes)
-        scores = np.empty((rows.X.shape[0], coefs.shape[1]))
-        for side in range(folds.n_splits):
-            index = np.flatnonzero(fold == side)
-            if index.size:
-                part = rows.X[index]
-                scores[index] = part @ coefs[side].T if features is None else features.products(part, coefs[side].T)
-        weights = np.ones(fold.size) if rows.weights is None else rows.weights
-        new = cls(most)
-        for side, member in enumerate((rows.y != positive_label, rows.y == positive_label)):
-            index = np.flatnonzero(member & (weights > 0))
-            new.seen[side] = index.size
-            new._parts[side].append((hashes[index], fold[index], weights[index], scores[index]))
-            new._trim(side, most)
-        return new
+def in_range(coefs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Coefficients divided by a power of two for each point, and these powers: scores stay in the range of float32.
 
-    def add(self, other: ValidationScores) -> ValidationScores:
-        """Add the scores of other rows."""
-        for side in (0, 1):
-            self.seen[side] += other.seen[side]
-            self._parts[side].extend(other._parts[side])
-            self._trim(side, 2 * self.most)
-        return self
+    Ranks do not depend on it, and no digit of the scores is lost.
+    """
+    exponents = np.frexp(np.abs(coefs).max(axis=1))[1]
+    return np.ldexp(coefs, -exponents[:, np.newaxis]), exponents
 
-    def _trim(self, side: int, limit: int) -> None:
-        if sum(part[0].size for part in self._parts[side]) > limit:
-            joined = [np.concatenate(column) for column in zip(*self._parts[side], strict=True)]
-            kept = np.argpartition(joined[0], self.most - 1)[: self.most]
-            self._parts[side] = [tuple(column[kept] for column in joined)]
 
-    def blocks(self, n_folds: int) -> Iterator[HeldOutBlock]:
-        """The rows that were kept, one block for each fold; the weights say how many rows each stands for."""
-        sides = []
-        for side in (0, 1):
-            self._trim(side, self.most)
-            hashes, fold, weights, scores = (np.concatenate(part) for part in zip(*self._parts[side], strict=True))
-            order = np.lexsort([weights, hashes])  # whatever the order in which the parts came
-            fold, weights, scores = fold[order], weights[order], scores[order]
-            sides.append((fold, weights * (self.seen[side] / max(fold.size, 1)), scores))
-        for number in range(n_folds):
-            parts = [(weights[fold == number], scores[fold == number]) for fold, weights, scores in sides]
-            weights, scores = (np.concatenate(column) for column in zip(*parts, strict=True))
-            positive = np.repeat([False, True], [part[0].size for part in parts])
-            points = np.arange(scores.shape[1])
-            yield HeldOutBlock(number, points, positive, None if np.all(weights == 1.0) else weights, scores)
+def as_they_are(scores: Any, exponents: np.ndarray, places: np.ndarray | None = None) -> np.ndarray:
+    """Scores by coefficients `in_range`, or those of some of the rows, times their powers: float64 on the host."""
+    if places is not None:  # only these rows leave a device
+        xp = array_api.device_namespace(scores)
+        scores = scores[places] if xp is None else xp.take(scores, array_api.beside(places, scores), axis=0)
+    return np.ldexp(np.asarray(array_api.on_host(scores), dtype=np.float64), exponents)
+
+
+def scores_of(X: Any, index: np.ndarray, coefs: np.ndarray) -> np.ndarray:
+    """Scores of some rows, in memory or on a device, by several models: an array (rows, models) on the host."""
+    coefs, exponents = in_range(coefs)
+    return as_they_are(score_rows(X, index, coefs), exponents)
+
+
+def stable_share(by_all: np.ndarray, overlap: np.ndarray, sample: Sample) -> float:
+    """The share of the variance of the scores, within the classes, that does not come from the choice of training rows.
+
+    Models of two folds share training rows. If their scores were noise, they would correlate by the share of common
+    rows alone; what they have in common beyond that is there for other rows too, and narrows the interval of the AUC.
+    A score is s + e, where s is common to all training sets, and e is a sum over training rows: two models correlate by
+    (var s + o var e) / (var s + var e), where o is the share of training rows they have in common. So the share is
+    (correlation - o) / (1 - o), averaged over all pairs of folds. Each fold's rows are scored by its own model, which
+    has not seen them, and by those of the other folds, which have: scores that follow the labels of their own training
+    rows correlate less on rows that one of them has not seen, and count as unstable.
+
+    Parameters
+    ----------
+    by_all : ndarray of shape (rows of the sample, folds)
+        Scores of the rows by the models of all folds.
+    overlap : ndarray of shape (folds, folds)
+        See `shares_in_common`.
+    sample : Sample
+
+    Returns
+    -------
+    float
+        From 0 to 1.
+    """
+    beyond, room = 0.0, 0.0
+    for number, part in enumerate(sample.parts):
+        correlation = _correlation_within_classes(by_all[part], sample.positive[part], sample.weights[part], number)
+        others = np.isfinite(correlation) & (np.arange(len(overlap)) != number)
+        beyond += float(np.sum(correlation[others] - overlap[number, others]))
+        room += float(np.sum(1.0 - overlap[number, others]))
+    return float(np.clip(beyond / room, 0.0, 1.0)) if room > 0.0 else 0.0
+
+
+def stable_share_of_moments(moments: ClassMoments, sample: Sample, coefs: np.ndarray) -> float:
+    """The same for rows that came in blocks: from the scatter of all columns within the classes.
+
+    There are many more rows than columns then, so that it makes no difference which of them a model has seen.
+    """
+    products = coefs @ moments.within @ coefs.T
+    others = ~np.eye(len(coefs), dtype=bool)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        correlation = (products / np.sqrt(np.outer(np.diagonal(products), np.diagonal(products))))[others]
+    overlap = 1.0 - sample.held_out_per_trained
+    if overlap >= 1.0 or not np.isfinite(correlation).all():
+        return 0.0
+    return float(np.clip((correlation.mean() - overlap) / (1.0 - overlap), 0.0, 1.0))
+
+
+def shares_in_common(common: np.ndarray) -> np.ndarray:
+    """From training rows that each two folds have in common to shares: over the geometric mean of their numbers."""
+    sizes = np.sqrt(np.diagonal(common))
+    return common / np.outer(sizes, sizes)
+
+
+def _correlation_within_classes(scores: np.ndarray, positive: np.ndarray, given: np.ndarray, own: int) -> np.ndarray:
+    """Correlations of the scores of all models with those of one of them; both classes weigh the same."""
+    centred, mass = scores.copy(), np.zeros(len(scores))
+    for side in (positive, ~positive):
+        weights = given[side]
+        if weights.sum() > 0.0:
+            mass[side] = weights / weights.sum()
+            centred[side] -= mass[side] @ scores[side]
+    products = (mass * centred[:, own]) @ centred
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return products / np.sqrt(products[own] * (mass @ centred**2))

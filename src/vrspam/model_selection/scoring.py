@@ -12,7 +12,6 @@ import numpy as np
 from vrspam import metrics
 from vrspam._utils import array_api
 from vrspam._utils.messages import Parameter, WordedError
-from vrspam.model_selection.held_out import HeldOutBlock
 
 ScoringFunction = Callable[[np.ndarray, np.ndarray, np.ndarray | None], float]
 
@@ -28,22 +27,12 @@ class Scoring:
     columns : callable (positive, scores, weights) -> array
         The measure of each column of a matrix of scores.
     needs_values : bool
-        Whether the scores themselves count, and not their ranks alone; then they come with their intercepts.
+        Whether the scores themselves count, and not their ranks alone: they must come with their intercepts then.
     """
 
     name: str
     columns: Callable[[Any, Any, Any], np.ndarray]
     needs_values: bool = False
-
-    def of_block(self, block: HeldOutBlock, intercepts: np.ndarray) -> np.ndarray:
-        """The measure of held-out rows at each point of a block; `intercepts` has one entry per point."""
-        values = block.values() + intercepts if self.needs_values else block.scores
-        return self.columns(block.positive, values, block.weights)
-
-    def of_ties(self, block: HeldOutBlock) -> float:
-        """The measure of the rows of a block if all their scores are 0."""
-        tied = np.zeros((block.positive.shape[0], 1))
-        return float(self.columns(block.positive, tied, block.weights)[0])
 
 
 ROC_AUC = Scoring("AUC", metrics.roc_auc_columns)

@@ -1,4 +1,4 @@
-"""Choose a point of a grid by its scores on validation folds."""
+"""Choose a point of a grid, or weights of a blend, by scores on validation folds."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from vrspam._utils.choices import SelectionRule
 from vrspam._utils.warnings import GridEdge, warn
 
 TIE = 1e-12  # mean scores that differ by less are equal but for rounding
+SHARE = 0.5  # of the deviation of the best candidate's scores over the folds: so far behind it, a weight falls to 1/e
+NEGLIGIBLE = 0.02  # weights below this share of the largest are 0
 
 
 @dataclass(frozen=True)
@@ -146,3 +148,38 @@ def _edge(name, axis, best, mean, error, axes, measure) -> GridEdge | None:
     if not lead > limit:
         return None
     return GridEdge(name, float(values[best[axis]]), "smallest" if place == 0 else "largest", lead, limit, measure)
+
+
+def blend_weights(scores: np.ndarray) -> np.ndarray:
+    """Weights of candidates from their scores on the folds; they add up to 1.
+
+    A candidate whose mean score is Δ behind the best gets exp(-Δ / (s/2)) times its weight, with s the standard
+    deviation of the best one's scores over the folds. Where that is 0 only candidates that are as good get any weight.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (candidates, folds, ...)
+        Higher is better; further axes are independent of each other.
+
+    Returns
+    -------
+    ndarray of shape (candidates, ...)
+
+    Examples
+    --------
+    >>> scores = np.array([[0.80, 0.84], [0.79, 0.85], [0.70, 0.74]])
+    >>> blend_weights(scores).tolist()
+    [0.5, 0.5, 0.0]
+    """
+    mean = scores.mean(axis=1)
+    best = mean.argmax(axis=0)[np.newaxis]
+    behind = np.take_along_axis(mean, best, axis=0) - mean
+    scale = np.zeros(behind.shape[1:])
+    if scores.shape[1] > 1:
+        of_best = np.take_along_axis(scores, np.expand_dims(best, 1), axis=0)[0]
+        scale = SHARE * of_best.std(axis=0, ddof=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        weights = np.exp(-behind / scale)
+    weights = np.where(behind <= TIE, 1.0, np.where(scale > TIE, weights, 0.0))
+    weights = np.where(weights < NEGLIGIBLE, 0.0, weights)
+    return weights / weights.sum(axis=0)

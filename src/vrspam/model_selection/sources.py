@@ -7,7 +7,8 @@ folds share the threads. So rows in memory, blocks of a stream and a cluster sha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -21,10 +22,10 @@ from vrspam._utils import array_api
 from vrspam._utils.blas import FEW, SMALL, blas_thread_count, blas_threads, blas_threads_for
 from vrspam._utils.validation import Rows, error_in_block
 from vrspam.features import FeatureMap
-from vrspam.features.frames import BLOCK_ENTRIES, WHOLE_ROWS
+from vrspam.features.frames import BLOCK_ENTRIES
 from vrspam.features.mapped import MappedArray, hold_features
-from vrspam.model_selection.folds import HashFolds, Split
-from vrspam.model_selection.held_out import HeldOutBlock, ValidationScores
+from vrspam.model_selection.folds import DeviceFolds, HashFolds, HashSample, Split
+from vrspam.model_selection.held_out import BLOCK_BYTES, HeldOut, score_rows
 from vrspam.moments import ClassMoments, FinishedMoments
 from vrspam.objective import SQUARED, LossChoice, SmoothLoss, SquaredPairLoss
 from vrspam.solvers import MOMENTS_MAX_FEATURES_DENSE, SolverName, choose_solver
@@ -88,7 +89,6 @@ def over_folds(function: Callable[[Any], T], folds: Sequence[Any], problem: Fold
 
 
 CUT_ROWS = 2_000  # and more: parts of features are gathered in two pieces
-BLOCK_BYTES = 1 << 25  # rows gathered, and scores held, at once
 KEPT_BYTES = 1 << 30  # moments of all folds are kept up to this size
 MAPPED_BYTES = 1 << 27  # moments of all folds in feature space are kept up to this size,
 TABLE_SHARE = 1  # or up to so much of what the table itself takes
@@ -130,14 +130,11 @@ class FoldSource(Protocol):
         Of all rows.
     like : array or None
         An array on a device, where matrices are to be decomposed as well.
-    scores_all_folds_at_once : bool
-        Whether one call of `held_out` reads all data, however many folds it is asked for.
     """
 
     n_folds: int
     total: ClassMoments
     like: Any
-    scores_all_folds_at_once: bool
 
     def problem(self, many_products: bool) -> FoldProblem:
         """The size of the work on one fold."""
@@ -145,12 +142,17 @@ class FoldSource(Protocol):
     def training(self, fold: int) -> TrainingPart:
         """The loss on the training part of a fold."""
 
-    def held_out(self, coefs: Mapping[int, np.ndarray]) -> Iterator[HeldOutBlock]:
-        """Scores of the rows that some folds hold out, by `coefs` of shape (points, features) for each of them.
+    def points_at_once(self, fold: int) -> int | None:
+        """For how many points of the grid `held_out` is asked at once.
 
-        Each block holds all rows of its fold (or the whole sample of them), so that every metric can be computed from
-        it. A point may be left out where all coefficients are 0: every row has the same score there. But each fold has
-        at least one block, which tells its labels and weights.
+        None, for all folds, where one call reads all data: then it is asked once, for all points of all folds.
+        """
+
+    def held_out(self, coefs: Mapping[int, np.ndarray]) -> HeldOut:
+        """The rows that a fold holds out (or a sample of them), and their scores by its `coefs`, (points, features).
+
+        It is asked for one fold, or for all of them (`points_at_once`): then the rows lie fold by fold.
+        The scores have the shape (rows, points); weights may be None, which means 1.
         """
 
 
@@ -163,8 +165,6 @@ class RowsInMemory:
     Where no row is in two validation parts, their moments and those of the other rows add up to the total: X is read
     once (twice if keeping them all would take too much memory). Of X only its shape, its type and `X[rows]` are used.
     """
-
-    scores_all_folds_at_once = False
 
     def __init__(
         self,
@@ -209,7 +209,7 @@ class RowsInMemory:
         found = FoldProblem.from_matrices(d, many_products, block_bytes, self._in_turn(), small)
         if not (self.mapped and X.exclusive):
             return found
-        # Most of the indicators are eliminated (`vrspam.solvers.exclusive`), where few square matrices are held.
+        # Most of the indicators are eliminated (`vrspam.solvers.gram`), where few square matrices are held.
         fewer = 0 if many_products or X.written_width > d / 2 else 6 * 8 * d * d
         return replace(found, small=X.written_width <= small, bytes_each=found.bytes_each - fewer)
 
@@ -318,59 +318,69 @@ class RowsInMemory:
         moments = ClassMoments(self.rows.X.shape[1], classes=self.classes, scatter=False)
         return moments.add_checked(self.rows.X, self.rows.y, self._weights_in(fold))
 
-    def held_out(self, coefs: Mapping[int, np.ndarray]) -> Iterator[HeldOutBlock]:
-        """Scores of the validation part of each fold, some points of the grid at a time; zeros are left out."""
-        for fold, of_fold in coefs.items():
-            size = max(self.splits[fold].validation.size, 1)
-            if self.on_device:
-                score, step = self._score_on_device, array_api.BLOCK_BYTES // (8 * size)
-            else:
-                score, step = self._score, BLOCK_BYTES // (self.rows.X.dtype.itemsize * size)
-            used = np.flatnonzero(of_fold.any(axis=1))
-            used = used if used.size else np.zeros(1, dtype=np.intp)
-            for first in range(0, used.size, max(1, step)):
-                points = used[first : first + max(1, step)]
-                yield score(fold, points, of_fold[points])
+    def points_at_once(self, fold: int) -> int:
+        """So many that their scores take a few megabytes."""
+        size = max(self.splits[fold].validation.size, 1)
+        if self.on_device:
+            return max(1, array_api.BLOCK_BYTES // (8 * size))
+        return max(1, BLOCK_BYTES // (self.rows.X.dtype.itemsize * size))
 
-    def _score(self, fold: int, points: np.ndarray, coefs: np.ndarray) -> HeldOutBlock:
-        index = self.splits[fold].validation
-        scores, exponents = score_rows(self.rows.X, index, coefs)
-        weights = None if self.rows.weights is None else self.rows.weights[index]
-        return HeldOutBlock(fold, points, self.is_positive[index], weights, scores, exponents)
-
-    def _score_on_device(self, fold: int, points: np.ndarray, coefs: np.ndarray) -> HeldOutBlock:
-        X, _, weights = self.rows
-        xp, index = array_api.device_namespace(X), array_api.beside(self.splits[fold].validation, X)
-        positive, chosen = xp.take(self.is_positive, index), None if weights is None else xp.take(weights, index)
-        return HeldOutBlock(fold, points, positive, chosen, xp.matrix_transpose(array_api.score_lines(X, coefs, index)))
+    def held_out(self, coefs: Mapping[int, np.ndarray]) -> HeldOut:
+        """The validation part of a fold."""
+        ((fold, of_fold),) = coefs.items()
+        return _scored(self.rows, self.is_positive, fold, self.splits[fold].validation, of_fold)
 
 
-def score_rows(X: Any, index: np.ndarray, coefs: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-    """Scores of some rows by each of `coefs`, and the powers of two that multiply them (`HeldOutBlock.exponents`).
+def _scored(rows: Rows, positive: Any, fold: int, index: Any, coefs: np.ndarray) -> HeldOut:
+    """Some rows that a fold holds out, with their scores, wherever they lie."""
+    xp = array_api.device_namespace(rows.X)
+    take, index = (np.take, index) if xp is None else (xp.take, array_api.beside(index, rows.X))
+    weights = None if rows.weights is None else take(rows.weights, index)
+    return HeldOut(take(positive, index), score_rows(rows.X, index, coefs), fold, weights)
 
-    Rows are taken a few at a time, so that features or copies of all rows are never held.
-    """
-    exponents = None
-    if X.dtype == np.float32:  # a power of two keeps each column within range; ranks do not see it
-        exponents = np.frexp(np.abs(coefs).max(axis=1))[1]
-        coefs = np.ldexp(coefs, -exponents[:, np.newaxis])
-    transposed = np.ascontiguousarray(coefs.T, dtype=X.dtype)
-    step = max(64, BLOCK_BYTES // (X.dtype.itemsize * max(coefs.shape[1], 1)))
-    scores = np.empty((coefs.shape[0], index.size), dtype=X.dtype)
-    for start in range(0, index.size, step):
-        some = index[start : start + step]
-        # equal rows must have equal scores, for ties to count as ties
-        whole = np.pad(some, (0, -some.size % WHOLE_ROWS), mode="edge")
-        product = X.products(whole, transposed) if isinstance(X, MappedArray) else X[whole] @ transposed
-        scores[:, start : start + step] = product[: some.size].T
-    return scores.T, exponents
+
+class RowsOnDevice:
+    """Folds of rows on a device, as a `FoldSource`: moments, scores and held-out rows stay there."""
+
+    solver: SolverName = "moments"
+
+    def __init__(self, folds: DeviceFolds):
+        self.folds, self.n_folds = folds, folds.n_folds
+        self.rows, self.like = folds.rows, folds.rows.X
+        d, every = self.like.shape[1], list(range(self.n_folds))
+        self._validation: list[ClassMoments] = []
+        if self.n_folds * 16 * d * d <= KEPT_BYTES:
+            self._validation = folds.moments([[fold] for fold in every])
+            self.total = sum(self._validation[1:], self._validation[0])
+        else:
+            (self.total,) = folds.moments([every])
+
+    def problem(self, many_products: bool) -> FoldProblem:
+        """The size of the work on one fold."""
+        return FoldProblem.from_matrices(self.like.shape[1], many_products, array_api.BLOCK_BYTES, in_turn=True)
+
+    def training(self, fold: int) -> TrainingPart:
+        """The loss on the training part: its moments are those of all rows minus those it holds out."""
+        (held_out,) = self._validation[fold : fold + 1] or self.folds.moments([[fold]])
+        moments = self.total - held_out
+        if moments.has_cancelled:
+            (moments,) = self.folds.moments([[k for k in range(self.n_folds) if k != fold]])
+        return TrainingPart(SquaredPairLoss.from_moments(moments), moments.means.mean(axis=0))
+
+    def points_at_once(self, fold: int) -> int:
+        """So many that their scores fit into a block of the device."""
+        return max(1, array_api.BLOCK_BYTES // (8 * int(self.folds.sizes[fold].sum())))
+
+    def held_out(self, coefs: Mapping[int, np.ndarray]) -> HeldOut:
+        """The rows that a fold holds out."""
+        ((fold, of_fold),) = coefs.items()
+        return _scored(self.rows, self.folds.positive, fold, self.folds.held_out(fold), of_fold)
 
 
 class FoldMoments:
     """Moments of each fold of rows that come in blocks; the training part of a fold is the sum of the others."""
 
-    like = None
-    scores_all_folds_at_once = True
+    like: Any = None
 
     def __init__(self, folds: list[ClassMoments]):
         for number, fold in enumerate(folds):
@@ -385,6 +395,9 @@ class FoldMoments:
     def problem(self, many_products: bool) -> FoldProblem:
         """The size of the work on one fold."""
         return FoldProblem.from_matrices(self.total.means.shape[1], many_products)
+
+    def points_at_once(self, fold: int) -> None:
+        """One pass over the blocks scores all rows at all points."""
 
     def training(self, fold: int) -> TrainingPart:
         """The loss on all other folds."""
@@ -411,13 +424,61 @@ class BlocksInSequence(FoldMoments):
             add_to_folds(moments, rows, number, hash_folds)
         super().__init__(moments)
 
-    def held_out(self, coefs: Mapping[int, np.ndarray]) -> Iterator[HeldOutBlock]:
+    def held_out(self, coefs: Mapping[int, np.ndarray]) -> HeldOut:
         """Scores of all rows, or of a sample of each class, in one pass."""
         stacked, positive = np.stack([coefs[fold] for fold in range(self.n_folds)]), self.total.classes[1]
-        kept = ValidationScores(self.most)
-        for rows in self.blocks:
-            kept.add(ValidationScores.of(rows, positive, stacked, self.hash_folds, self.most))
-        return kept.blocks(self.n_folds)
+        scored = (score_block(rows, positive, stacked, self.hash_folds, self.most) for rows in self.blocks)
+        return held_out_of(functools.reduce(add_scores, scored))
+
+
+ClassSamples = tuple[HashSample, HashSample]  # of the negative and of the positive rows
+
+
+def score_block(
+    rows: Rows, positive_label: object, coefs: np.ndarray, folds: HashFolds, most: int, features: Any = None
+) -> ClassSamples:
+    """The rows of one block, each scored by the coefficients (folds, points, features) of its fold, or of a map.
+
+    Of each class the `most` rows with the smallest hashes are kept. So memory is bounded, and neither the order of the
+    rows nor their blocks matter. AUC does not depend on the shares of the classes, so a sample of each class estimates
+    it without bias; for other measures the weights bring the shares back.
+    """
+    hashes = folds.hashes(rows.X)
+    fold = folds.fold_of_hashes(hashes)
+    scores = np.empty((rows.X.shape[0], coefs.shape[1]))
+    for side in range(folds.n_splits):
+        index = np.flatnonzero(fold == side)
+        if index.size:
+            part = rows.X[index]
+            scores[index] = part @ coefs[side].T if features is None else features.products(part, coefs[side].T)
+    weights = np.ones(fold.size) if rows.weights is None else rows.weights
+    positive = rows.y == positive_label
+    columns = (hashes, weights, fold, scores)
+    negatives, positives = (np.flatnonzero((positive == side) & (weights > 0)) for side in (False, True))
+    return (
+        HashSample(most, *(column[negatives] for column in columns)),
+        HashSample(most, *(column[positives] for column in columns)),
+    )
+
+
+def add_scores(total: ClassSamples, more: ClassSamples) -> ClassSamples:
+    """Add the scores of other rows to the first samples, which are changed."""
+    return total[0].add(more[0]), total[1].add(more[1])
+
+
+def held_out_of(samples: ClassSamples) -> HeldOut:
+    """The rows that were kept, fold by fold; the weights say how many rows each stands for."""
+    sides = [sample.columns[1:] for sample in samples]
+    sizes = [weights.size for weights, _, _ in sides]
+    fold = np.concatenate([fold for _, fold, _ in sides])
+    order = np.argsort(fold, kind="stable")
+    place = np.empty_like(order)
+    place[order] = np.arange(order.size)
+    weights, scores = np.empty(order.size), np.empty((order.size, sides[0][2].shape[1]))
+    for sample, (given, _, of_side), where in zip(samples, sides, np.split(place, sizes[:1]), strict=True):
+        weights[where], scores[where] = given * (sample.seen / max(given.size, 1)), of_side
+    positive = (np.arange(order.size) >= sizes[0])[order]
+    return HeldOut(positive, scores, fold[order], None if np.all(weights == 1.0) else weights)
 
 
 def add_to_folds(moments: list[ClassMoments], rows: Rows, number: int, folds: HashFolds, features: Any = None) -> None:

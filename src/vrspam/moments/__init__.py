@@ -2,10 +2,8 @@
 
 from vrspam.moments._coded import CodedRows, Indicated
 from vrspam.moments._finished import FinishedMoments, LastProduct
-from vrspam.moments._pairs import PairErrors
 from vrspam.moments._rounding import gamma
-from vrspam.moments.class_moments import ClassMoments
-from vrspam.moments.one_vs_rest import one_vs_rest_moments
+from vrspam.moments.class_moments import ClassMoments, PairErrors, one_vs_rest_moments
 from vrspam.moments.sliding import SlidingMoments
 
 __all__ = [

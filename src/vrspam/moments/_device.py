@@ -13,8 +13,6 @@ from vrspam._utils.array_api import beside, device_namespace, is_label, on_host,
 from vrspam.moments._rounding import Errors, gamma, two_sum
 from vrspam.moments._statistics import ClassStatistics
 
-CENTRE_ROWS = 1 << 10  # rows, from all over a class, whose mean is subtracted before all of them are multiplied
-
 
 class DeviceStatistics(ClassStatistics):
     """Statistics whose scatter stays on its device until somebody reads it on the host, and on the host from then on.
@@ -188,7 +186,8 @@ def _centre_of(X: Any, index: Any) -> Any:
     xp = device_namespace(X)
     if index.shape[0] == 0:
         return None
-    some = xp.astype(xp.take(X, index[:: -(-index.shape[0] // CENTRE_ROWS)], axis=0), xp.float64)
+    centre_rows = 1 << 10  # rows, from all over a class, whose mean is subtracted before all of them are multiplied
+    some = xp.astype(xp.take(X, index[:: -(-index.shape[0] // centre_rows)], axis=0), xp.float64)
     mean = xp.mean(some, axis=0)
     return mean if bool(xp.any(xp.abs(mean) > xp.std(some, axis=0))) else None
 
@@ -198,9 +197,7 @@ def _sums_and_products(X: Any, index: Any, weights: Any, centre: Any) -> tuple[A
 
     A column with the roots of the weights beside the columns of X makes the sums a part of the products.
     """
-    from sklearn.utils._array_api import device
-
-    xp, there, d, size = device_namespace(X), device(X), X.shape[1], index.shape[0]
+    xp, there, d, size = device_namespace(X), X.device, X.shape[1], index.shape[0]
     width = d + 8 - d % 8  # rows that start at multiples of 64 bytes are multiplied quicker
     step = max(1, array_api.BLOCK_BYTES // (8 * width))
     unit = min(step, array_api.GRAM_ROWS, size)

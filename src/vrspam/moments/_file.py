@@ -27,11 +27,7 @@ _KINDS = {
     "half_life": "f",
 }
 _SINCE_ROUNDING = {"lows": "f", "weight_errors": "f", "mean_errors": "f", "scatter_errors": "f"}  # not in older files
-_SHORT = 1024  # bytes; format and version take fewer
-SMALL = 1 << 26  # bytes that an archive may always unpack to
-MOST_UNPACKED = 100  # times the size of a larger archive; `write` does not compress at all
 MOST_CHECKED = 4096  # features up to which a scatter is factorised, in seconds; beyond that only pairs are looked at
-_OLD_BLOCK_BYTES = 1 << 26  # of the blocks of versions that kept no bounds on rounding
 TOLERANCE = 1e-9  # of an entry of the scatter, relative to the largest diagonals so far
 
 
@@ -47,8 +43,9 @@ def read(path: str | os.PathLike) -> dict[str, np.ndarray]:
     newer = False
     try:
         with zipfile.ZipFile(path) as archive:
-            known = str(_array(archive, "format", "U", _SHORT)) == FILE_FORMAT
-            version = int(_array(archive, "version", "iu", _SHORT))
+            short = 1024  # bytes; format and version take fewer
+            known = str(_array(archive, "format", "U", short)) == FILE_FORMAT
+            version = int(_array(archive, "version", "iu", short))
             newer = known and version > FILE_VERSION
             if known and version == FILE_VERSION and _fitting(archive, os.path.getsize(path)):
                 content = {name: _array(archive, name, kinds) for name, kinds in _names(archive).items()}
@@ -82,11 +79,12 @@ def _add_errors(content: dict[str, np.ndarray]) -> None:
     rows, weights, means, peaks = (content[name] for name in ("rows", "weights", "means", "peaks"))
     content["lows"], content["weight_errors"] = np.zeros_like(means), np.zeros_like(weights)
     content["mean_errors"], content["scatter_errors"] = np.zeros_like(means), np.zeros_like(means)
+    old_block_bytes = 1 << 26  # of the blocks of versions that kept no bounds on rounding
     for c, count in enumerate(rows.tolist()):
         if count == 0:
             continue
         coarse = content["roundings"][c] > 0.0
-        block = min(count, max(64, _OLD_BLOCK_BYTES // ((4 if coarse else 8) * max(means.shape[1], 1))))
+        block = min(count, max(64, old_block_bytes // ((4 if coarse else 8) * max(means.shape[1], 1))))
         squares = (1.0 + block / 64.0) * peaks[c]
         share, residual = gamma(block + 8, UNIT_FLOAT32 if coarse else UNIT), np.sqrt(squares / weights[c])
         errors = Errors.of_block(block, weights[c], squares, residual, of_weight=gamma(block), of_weights=share)
@@ -130,7 +128,9 @@ def _fitting(archive: zipfile.ZipFile, size: int) -> bool:
     """Whether all arrays are there, of shapes that fit together and with no more bytes than such a file can hold."""
     names = _names(archive)
     unpacked = sum(archive.getinfo(f"{name}.npy").file_size for name in names)
-    if unpacked > max(SMALL, MOST_UNPACKED * size):
+    small = 1 << 26  # bytes that an archive may always unpack to
+    most_unpacked = 100  # times the size of a larger archive; `write` does not compress at all
+    if unpacked > max(small, most_unpacked * size):
         return False
     shapes = {name: _shape(archive, name, kinds) for name, kinds in names.items()}
     if len(shapes["means"]) != 2:

@@ -7,10 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
-from vrspam.moments._pairs import PairErrors
 from vrspam.moments._rounding import Errors, gamma, of_rank_one
 from vrspam.moments._statistics import ClassStatistics
-from vrspam.moments.class_moments import ClassMoments
+from vrspam.moments.class_moments import ClassMoments, PairErrors
 
 PIECE = 128  # rows of the matrix that are multiplied at once: the bound on rounding grows with them
 

@@ -20,23 +20,102 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from vrspam._utils.arrays import padded
+from vrspam._utils.array_api import padded
 from vrspam._utils.blas import blas_thread_count, blas_threads
-from vrspam.moments._blocks import ChosenRows, centre_of, sparse_spread, sparse_sums
 from vrspam.moments._coded import CodedRows
 from vrspam.moments._rounding import UNIT, UNIT_FLOAT32, Errors, difference, gamma, joined, lost_level, two_sum
+
+
+class ChosenRows:
+    """Some rows of a C-ordered array, which are copied to a buffer a few at a time.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+    index : ndarray of shape (m,)
+        The numbers of the rows.
+    buffer : ndarray of shape (rows held at once, d)
+        Of the type in which the rows are multiplied. Used again and again: fresh memory would cost as much as the copy.
+    product : ndarray of shape (d, d), or None
+        Of the same type, for products of the rows in the buffer.
+    """
+
+    def __init__(self, X: np.ndarray, index: np.ndarray, buffer: np.ndarray, product: np.ndarray | None):
+        self.X, self.index, self.buffer, self.product = X, index, buffer, product
+        self.shape, self.dtype, self.itemsize = (index.size, X.shape[1]), buffer.dtype, buffer.itemsize
+
+    def __getitem__(self, chosen: slice) -> np.ndarray:
+        return self.X[self.index[chosen]].astype(self.dtype, copy=False)
+
+    def copy_to(self, out: np.ndarray, start: int) -> None:
+        """Copy as many rows as `out` has, from row `start` on."""
+        chosen = self.index[start : start + out.shape[0]]
+        if out.dtype == self.X.dtype:
+            np.take(self.X, chosen, axis=0, out=out, mode="clip")
+        else:
+            out[:] = self.X[chosen]
+
+
+def centre_of(rows) -> np.ndarray:
+    """A vector to subtract from the rows of a block before they are multiplied, with digits of their type.
+
+    It is the mean of some of the rows, which lies within a fraction of the spread of the mean of all: enough to keep
+    the digits, and no second reading of the block.
+    A sparse block is centred only in columns that are more than half full: in the others the mean is small
+    against the root mean square, and subtracting it afterwards loses at most one bit.
+    """
+    centre_rows = 64  # rows of a block whose mean is subtracted before all of them are multiplied
+    some = rows[:: -(-rows.shape[0] // centre_rows)]  # spread over all of them
+    centre = np.asarray(some.mean(axis=0, dtype=np.float64), dtype=rows.dtype).ravel()
+    if sparse.issparse(rows):
+        full = np.bincount(rows.indices, minlength=rows.shape[1]) > rows.shape[0] / 2
+        centre = np.where(full, centre, 0).astype(rows.dtype)
+    return centre.astype(np.float64)
+
+
+def sparse_sums(rows, centre: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, int]:
+    """(Σ c x, Σ c x xᵀ, most roundings of one element) of x = row - centre for a sparse block, which stays sparse."""
+    m = rows.shape[0]
+    root = np.ones(m) if weights is None else np.sqrt(weights)
+    if centre.any():
+        ones = sparse.csr_array(np.ones((m, 1), rows.dtype))
+        rows = rows - ones @ sparse.csr_array(centre.astype(rows.dtype)[np.newaxis])
+    if weights is not None:
+        rows = (sparse.diags_array(root.astype(rows.dtype)) @ rows).tocsr()
+    sums = np.asarray(root @ rows, dtype=np.float64).ravel()
+    rows = rows.astype(np.float64, copy=False)  # float32 would be no faster
+    return sums, (rows.T @ rows).toarray().T, m
+
+
+def sparse_spread(rows, weights: np.ndarray | None, total: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(centre, mean - centre, sum of squares around it) of each column of a CSR block, from its entries alone.
+
+    The centre is 0 but in columns that are more than half full, see `centre_of`.
+    """
+    rows.sum_duplicates()  # the block is a copy; an entry in two parts would spoil the squares
+    columns = rows.indices.astype(np.intp)  # once, for all the counting
+    d, each = rows.shape[1], None if weights is None else np.repeat(weights, np.diff(rows.indptr))
+    count = np.bincount(columns, minlength=d)
+    present = count if each is None else np.bincount(columns, each, d)
+    # The weight of zeros; where there are none, rounding would be multiplied by the square of the centre.
+    absent = np.where(count < rows.shape[0], np.maximum(total - present, 0.0), 0.0)
+    values = rows.data.astype(np.float64, copy=False)
+    sums = np.bincount(columns, values if each is None else each * values, d)
+    centre = np.where(present > total / 2, sums / total, 0.0)
+    if centre.any():
+        values = values - centre[columns]
+        sums = np.bincount(columns, values if each is None else each * values, d) - absent * centre
+    squares = np.bincount(columns, values**2 if each is None else each * values**2, d)
+    return centre, sums / total, squares + absent * centre**2
+
 
 BLOCK_BYTES = 1 << 26  # rows are gathered in dense blocks of about this size
 CHUNK_ROWS = 1 << 12  # so many rows are multiplied at once: the bound on rounding grows with them
 COARSE_CHUNK_ROWS = 1 << 14  # of products in float32, which are too coarse for a certificate anyway
-SLICE_BYTES = 1 << 20  # rows centred and summed at once: they stay in the cache meanwhile
-FORGOTTEN_WEIGHT = 1e-150  # a class whose weight fades below this is forgotten: smaller numbers lose digits
 FLOAT32_ROUNDING = 2.0**-23  # relative error of a float32 product, with room to spare
 MOST_WEIGHT = float(np.finfo(np.float64).max) / 4.0  # of a class; the other class comes on top
 WINDOW_ROWS = 1 << 16  # rows of a C-ordered array that make up one block, though fewer are copied at once
 THREAD_PRODUCTS = 1 << 27  # multiplications in a product of the rows from which on several threads gather them
-THREAD_BYTES = 1 << 27  # most memory of the matrices of all threads together
-SPARSE_PRODUCT_DENSITY = 0.05  # below it a product of sparse blocks beats a dense one
 
 
 @dataclass
@@ -199,7 +278,8 @@ class ClassStatistics:
         self.weight *= factor
         self.scatter *= factor
         self.peak *= factor
-        if self.weight < FORGOTTEN_WEIGHT:
+        forgotten_weight = 1e-150  # a class whose weight fades below this is forgotten: smaller numbers lose digits
+        if self.weight < forgotten_weight:
             self._clear()
 
     def _clear(self) -> None:
@@ -276,7 +356,8 @@ def _dense_sums(
     m, d = rows.shape
     is_coarse, own_centre = rows.dtype == np.float32, centre.astype(rows.dtype)
     step = min(m, COARSE_CHUNK_ROWS if is_coarse else CHUNK_ROWS)
-    slice_rows = min(max(SLICE_BYTES // (rows.itemsize * max(d, 1)), 64), CHUNK_ROWS)
+    slice_bytes = 1 << 20  # rows centred and summed at once: they stay in the cache meanwhile
+    slice_rows = min(max(slice_bytes // (rows.itemsize * max(d, 1)), 64), CHUNK_ROWS)
     product = None
     if isinstance(rows, ChosenRows):
         step, product = min(step, rows.buffer.shape[0]), rows.product
@@ -405,8 +486,9 @@ class _PartOfRows:
         in_float32 = self.full and not self.precise and not sparse.issparse(self.X) and self.X.dtype == np.float32
         self.dtype = np.dtype(np.float32 if in_float32 else np.float64)
         self.in_order = isinstance(self.X, np.ndarray) and self.X.flags.c_contiguous
+        sparse_product_density = 0.05  # below it a product of sparse blocks beats a dense one
         self.sparse_blocks = sparse.issparse(self.X) and (
-            not self.full or self.X.nnz < SPARSE_PRODUCT_DENSITY * n * max(d, 1)
+            not self.full or self.X.nnz < sparse_product_density * n * max(d, 1)
         )
 
     def threads(self, count: int) -> int:
@@ -415,7 +497,8 @@ class _PartOfRows:
         if not (self.in_order and self.full) or count * d * d < THREAD_PRODUCTS:
             return 1
         threads = blas_thread_count()
-        return threads if threads * (len(self.members) + 1) * 8 * d * d <= THREAD_BYTES else 1
+        thread_bytes = 1 << 27  # most memory of the matrices of all threads together
+        return threads if threads * (len(self.members) + 1) * 8 * d * d <= thread_bytes else 1
 
     @np.errstate(over="ignore", invalid="ignore")  # `check_range` reports it
     def statistics(self, first: int, last: int, threads: int) -> list[ClassStatistics]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,11 +12,69 @@ from vrspam._utils import array_api
 from vrspam._utils.validation import check_rows, union_of_labels
 from vrspam.moments import _file
 from vrspam.moments._device import matrix_on_host, statistics_of_groups, statistics_on_device, within_on_device
-from vrspam.moments._pairs import PairErrors, PairStatistics
-from vrspam.moments._rounding import UNIT, Errors
+from vrspam.moments._rounding import UNIT, Errors, difference, lost_level, relative
 from vrspam.moments._statistics import ClassStatistics, check_range, same, statistics_in_memory
 
-MOST_CANCELLATION = 1e6  # subtraction may lose six of the sixteen digits
+
+class PairStatistics(NamedTuple):
+    """What the squared pair loss needs of two classes, apart from Σ₊ + Σ₋ itself; see `ClassMoments` for each."""
+
+    p: float
+    q: float
+    means: np.ndarray
+    delta: np.ndarray
+    variances: np.ndarray
+    within_diagonal: np.ndarray
+
+    @classmethod
+    def of(cls, negative: ClassStatistics, positive: ClassStatistics) -> PairStatistics:
+        """From the statistics of both classes."""
+        total = negative.weight + positive.weight
+        variances = np.stack([negative.diagonal / negative.weight, positive.diagonal / positive.weight])
+        np.maximum(variances, 0.0, out=variances)
+        return cls(
+            p=positive.weight / total,
+            q=negative.weight / total,
+            means=np.stack([negative.mean, positive.mean]),
+            delta=difference(positive.mean, positive.low, negative.mean, negative.low),
+            variances=variances,
+            within_diagonal=variances.sum(axis=0),
+        )
+
+
+class PairErrors(NamedTuple):
+    """Bounds on the rounding errors of a `PairStatistics`, and of Σ = Σ₊ + Σ₋.
+
+    Attributes
+    ----------
+    share : float
+        Relative error of pq, and of the weight of either class.
+    means : ndarray of shape (2, d)
+    delta : ndarray of shape (d,)
+    within : ndarray of shape (d,)
+        |error of Σ_ij| ≤ √(within_i within_j).
+    """
+
+    share: float
+    means: np.ndarray
+    delta: np.ndarray
+    within: np.ndarray
+
+    @classmethod
+    def of(cls, negative: ClassStatistics, positive: ClassStatistics) -> PairErrors:
+        """From the statistics of both classes."""
+        shares = [relative(s.errors.weight, s.weight) for s in (negative, positive)]
+        level = lost_level(negative.mean, negative.low, positive.mean, positive.low)
+        delta = np.abs(difference(positive.mean, positive.low, negative.mean, negative.low))
+        within = np.zeros_like(level)
+        for s, share in zip((negative, positive), shares, strict=True):
+            within += (1.01 * s.errors.scatter + (share + 4.0 * UNIT) * (s.diagonal + s.errors.scatter)) / s.weight
+        return cls(
+            share=2.0 * sum(shares) + 8.0 * UNIT,
+            means=np.stack([negative.errors.mean, positive.errors.mean]),
+            delta=negative.errors.mean + positive.errors.mean + 4.0 * UNIT * delta + 16.0 * UNIT**2 * level,
+            within=within,
+        )
 
 
 class ClassMoments:
@@ -458,7 +516,8 @@ class ClassMoments:
     @property
     def has_cancelled(self) -> bool:
         """Whether `-` has lost so many digits that the rows should be gathered again: `cancellation` is above 1e6."""
-        return self.cancellation > MOST_CANCELLATION
+        most_cancellation = 1e6  # subtraction may lose six of the sixteen digits
+        return self.cancellation > most_cancellation
 
     def save(self, path: str | os.PathLike) -> None:
         """Write to a NumPy archive (no pickle); an existing file is replaced only by a complete one.
@@ -530,3 +589,58 @@ class ClassMoments:
                 )
             )
         return new
+
+
+def one_vs_rest_moments(
+    X, codes: np.ndarray, weights: np.ndarray | None, n_classes: int, *, scatter: bool = True, precise: bool = True
+) -> Iterator[ClassMoments]:
+    """The moments of class 0 (as True) and of all other rows (as False), then of class 1, and so on.
+
+    The rows are read once, before the first is asked for; the statistics of the rest are sums of those of the other
+    classes. Nothing is subtracted, so that no digits are lost.
+
+    Parameters
+    ----------
+    X : {array, CSR matrix} of shape (n_samples, n_features)
+        Validated.
+    codes : ndarray of shape (n_samples,)
+        The class of each row, from 0 to n_classes - 1. Each class has rows with weight.
+    weights : ndarray of shape (n_samples,) or None
+    n_classes : int
+    scatter, precise : bool
+        As in `ClassMoments` and its `add_checked`.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):  # `check_range` reports it
+        each = statistics_in_memory(X, codes, weights, None, np.arange(n_classes), scatter, precise)
+    for statistics in each:
+        check_range(statistics, forgets=False)
+    return (ClassMoments.of_statistics(rest, each[k]) for k, rest in enumerate(_all_but_one(each, None)))
+
+
+def _all_but_one(each: Sequence[ClassStatistics], outside: ClassStatistics | None) -> Iterator[ClassStatistics]:
+    """For each of these classes the sum of the others and of `outside`.
+
+    By halves: each half passes its own sum on as the outside of the other. That takes K log K sums, and holds
+    log K of them at a time.
+    """
+    if len(each) == 1:
+        assert outside is not None
+        yield outside
+        return
+    middle = len(each) // 2
+    halves = each[:middle], each[middle:]
+    for half, other in (halves, halves[::-1]):
+        total = other[0].copy() if outside is None else outside.copy()
+        for statistics in other[1 if outside is None else 0 :]:
+            total.merge(statistics)
+        yield from _all_but_one(half, total)
+
+
+def spread(moments: ClassMoments) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and standard deviation of each feature over all rows; the deviation of a constant feature is 0."""
+    share = moments.weights[:, np.newaxis] / moments.weights.sum()
+    mean = (share * moments.means).sum(axis=0)
+    variance = (share * (moments.variances + (moments.means - mean) ** 2)).sum(axis=0)
+    deviation = np.sqrt(variance)
+    deviation[deviation <= 1e-10 * np.abs(mean)] = 0.0  # rounding, not spread
+    return mean, deviation

@@ -30,8 +30,6 @@ from vrspam.moments import ClassMoments
 from vrspam.objective.rounding import LossErrors
 
 BLOCK_BYTES = 1 << 20  # rows converted, or centred, at once: they stay in the cache of a core
-THREAD_ENTRIES = 1 << 22  # of a table from which on several threads convert it
-FAR = 1e4  # offset over spread of rows that are centred before they are multiplied
 
 
 class Operator(Protocol):
@@ -116,7 +114,8 @@ class WithinProducts:
                 back += block.T @ (self.share[rows] * scores[rows])
             return back
 
-        threads = blas_thread_count() if n * width >= THREAD_ENTRIES and not self._is_sparse else 1
+        thread_entries = 1 << 22  # of a table from which on several threads convert it
+        threads = blas_thread_count() if n * width >= thread_entries and not self._is_sparse else 1
         if threads == 1:
             return part(0, n)
         edges = [n * number // threads for number in range(threads + 1)]
@@ -138,8 +137,9 @@ def _are_far(moments: ClassMoments) -> bool:
     """Whether the offset of a column, or of all, is so much larger than the spread that products would lose digits."""
     classes = moments.pair_statistics()
     levels, spreads = np.abs(classes.means).max(axis=0), np.sqrt(classes.within_diagonal)
-    some = np.any((levels > FAR * spreads) & (spreads > 0.0))
-    return bool(some or np.linalg.norm(levels) > FAR * np.linalg.norm(spreads))
+    far = 1e4  # offset over spread of rows that are centred before they are multiplied
+    some = np.any((levels > far * spreads) & (spreads > 0.0))
+    return bool(some or np.linalg.norm(levels) > far * np.linalg.norm(spreads))
 
 
 def _widest(moments: ClassMoments, exclusive: Sequence[slice]) -> Exclusive | None:
@@ -301,7 +301,7 @@ class SquaredPairLoss:
     matrix_on_device : array of shape (d, d), optional
         `matrix` once more, on the device where the rows lie.
     exclusive : Exclusive, optional
-        Columns that are the indicators of one category, where they are known: `vrspam.solvers.exclusive` eliminates
+        Columns that are the indicators of one category, where they are known: `vrspam.solvers.gram` eliminates
         them.
 
     Examples

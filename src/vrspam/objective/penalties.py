@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
+
+from vrspam._utils.choices import PenaltyName
 
 NO_CURVATURE = 1e-10  # of the mean curvature of f: takes the place of l2 = 0 when a solver decides whether to stop
 
@@ -366,7 +368,6 @@ class SCAD(Concave):
     onset = 1.0
 
 
-PenaltyName = Literal["elasticnet", "mcp", "scad"]
 Strengths = Callable[[float, float], Penalty]  # the penalty of an l2 and an l1
 CONCAVE: dict[str, tuple[type[Concave], float]] = {"mcp": (MCP, 3.0), "scad": (SCAD, 3.7)}  # with the usual gamma
 

@@ -6,10 +6,8 @@ require("plots", "matplotlib")  # its message says what to install; a failed imp
 
 # ruff: noqa: E402
 from vrspam.plotting.bars import plot_coefficients, plot_contributions
-from vrspam.plotting.column_curves import plot_shapes
-from vrspam.plotting.cross_validation import plot_cv, plot_path
-from vrspam.plotting.interactions import plot_interactions
-from vrspam.plotting.paper import plot_convergence
+from vrspam.plotting.columns import plot_interactions, plot_shapes
+from vrspam.plotting.grid import plot_convergence, plot_cv, plot_path
 from vrspam.plotting.ranking import (
     plot_lift,
     plot_precision_recall,

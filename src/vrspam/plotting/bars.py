@@ -11,10 +11,20 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from vrspam._utils.array_api import on_host
+from vrspam._utils.texts import shorten, shorten_distinct
 from vrspam.features.frames import columns_of, is_frame
 from vrspam.inspection import distinct
-from vrspam.plotting.style import GREY, axes_or_new, colours, ink, letter_size, own_style
-from vrspam.plotting.texts import axes_points, font_points, shorten_distinct, shortened, text_width
+from vrspam.plotting.style import (
+    GREY,
+    axes_or_new,
+    axes_points,
+    colours,
+    font_points,
+    ink,
+    letter_size,
+    own_style,
+    text_width,
+)
 
 NAME_LETTERS = 40
 VALUE_LETTERS = 14  # of them for the value of a row
@@ -169,9 +179,9 @@ def plot_contributions(parts: Any, row: Any = None, *, most: int = 12, ax: Axes 
 def _with_value(name: str, short: str, values: Mapping[str, str]) -> str:
     """A shortened name and the row's value; a part of a date has the date."""
     if name in values:
-        return f"{short} = {shortened(values[name], VALUE_LETTERS)}"
+        return f"{short} = {shorten(values[name], VALUE_LETTERS)}"
     date = values.get(name.rpartition(" (")[0]) if name.endswith(")") else None
-    return short if date is None else f"{short} of {shortened(date, VALUE_LETTERS)}"
+    return short if date is None else f"{short} of {shorten(date, VALUE_LETTERS)}"
 
 
 def row_values(row: Any, names: Sequence[str]) -> dict[str, str]:

@@ -9,19 +9,30 @@ import numpy as np
 from matplotlib.axes import Axes
 from sklearn.metrics import precision_recall_curve, roc_curve
 
-from vrspam._utils.deprecation import renamed_parameter
+from vrspam._utils.texts import wrap_distinct
+from vrspam.features.frames import columns_of, is_frame
+from vrspam.inspection.drawing import score_edges
 from vrspam.metrics import roc_auc, roc_auc_ci
 from vrspam.metrics.partial import check_max_fpr
-from vrspam.metrics.reliability import group_by_probability
-from vrspam.plotting.scored import Scores, labelled_probabilities, labelled_scores
-from vrspam.plotting.style import DASHES, GREY, add_legend, axes_or_new, colours, legend_texts
-from vrspam.plotting.texts import axes_points, fit_labels, font_points, wrap_distinct
+from vrspam.metrics.thresholds import reliability, wilson
+from vrspam.plotting.style import (
+    DASHES,
+    GREY,
+    add_legend,
+    axes_or_new,
+    axes_points,
+    colours,
+    fit_labels,
+    font_points,
+    legend_texts,
+)
 
 MOST_POINTS = 2000  # points of a drawn curve: more would not be visible, and make large files
+SEVERAL = "several models: pass a dict from names to scores"
+Scores = Any  # an array, an estimator, a dict of names to these, or a frame
 NAME_LETTERS = 24  # of a model, before its AUC stands in the same line
 
 
-@renamed_parameter("scores", "y_score")
 def plot_roc(
     y_true: Any,
     y_score: Scores = None,
@@ -57,7 +68,7 @@ def plot_roc(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['first: AUC 0.938 [0.513, 0.995]', 'second: AUC 0.062 [0.005, 0.487]']
     """
-    positive, several = labelled_scores(y_true, y_score, X)
+    positive, several = _labelled_scores(y_true, y_score, X)
     if max_fpr is not None:
         check_max_fpr(max_fpr)
     ax = axes_or_new(ax)
@@ -76,18 +87,13 @@ def plot_roc(
     return ax
 
 
-@renamed_parameter("scores", "y_score")
 def plot_precision_recall(y_true: Any, y_score: Scores = None, *, X: Any = None, ax: Axes | None = None) -> Axes:
     """Draw precision against recall; the dashed line is the precision of random scores.
 
     Parameters
     ----------
-    y_true : array of n labels, or fitted AUCClassifierCV
-        Two values, the positive one sorting last, or booleans. An estimator alone is drawn on the held-out rows of its
-        folds (`out_of_fold_`).
-    y_score : array of n numbers, fitted estimator, dict of names to these, or frame with a column for each model
-        An estimator scores the rows of `X`.
-    X : rows to score, optional
+    y_true, y_score, X
+        As in `plot_roc`.
     ax : matplotlib Axes, optional
         By default a new figure.
 
@@ -102,7 +108,7 @@ def plot_precision_recall(y_true: Any, y_score: Scores = None, *, X: Any = None,
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['first', 'second']
     """
-    positive, several = labelled_scores(y_true, y_score, X)
+    positive, several = _labelled_scores(y_true, y_score, X)
     ax = axes_or_new(ax)
     ax.axhline(positive.mean(), color=GREY, linewidth=1.0, linestyle=(0, (4, 2)), zorder=1)
     for number, (name, values) in enumerate(several.items()):
@@ -117,7 +123,6 @@ def plot_precision_recall(y_true: Any, y_score: Scores = None, *, X: Any = None,
     return ax
 
 
-@renamed_parameter("scores", "y_score")
 def plot_scores(
     y_true: Any,
     y_score: Any = None,
@@ -131,11 +136,8 @@ def plot_scores(
 
     Parameters
     ----------
-    y_true : array of n labels, or fitted AUCClassifierCV
-        Two values, the positive one sorting last, or booleans. An estimator alone is drawn on the held-out rows of its
-        folds (`out_of_fold_`).
-    y_score : array of n numbers, or fitted estimator, which scores the rows of `X`
-    X : rows to score, optional
+    y_true, y_score, X
+        As in `plot_roc`, of one model.
     threshold : float, optional
         Drawn as a line.
     names : pair of str
@@ -155,8 +157,7 @@ def plot_scores(
     """
     positive, values = _one(y_true, y_score, X)
     ax = axes_or_new(ax)
-    low, high = np.quantile(values, [0.001, 0.999])  # a few outliers must not squeeze the other rows together
-    edges = np.linspace(low, high if high > low else low + 1.0, 41).tolist()
+    edges = score_edges(positive, values).tolist()
     shown = np.clip(values, edges[0], edges[-1])
     highest = 0.0
     for rows, name, colour, hatch in zip((~positive, positive), names, colours()[:2], ("", "///"), strict=True):
@@ -182,17 +183,13 @@ def _leave_room(ax: Axes, highest: float) -> None:
     ax.set_ylim(0.0, 1.03 * highest / (1.0 - min(legend, 0.8)) or 1.0)
 
 
-@renamed_parameter("scores", "y_score")
 def plot_lift(y_true: Any, y_score: Any = None, *, X: Any = None, ax: Axes | None = None) -> Axes:
     """Draw the lift: how many times more positives the top rows hold than rows drawn at random.
 
     Parameters
     ----------
-    y_true : array of n labels, or fitted AUCClassifierCV
-        Two values, the positive one sorting last, or booleans. An estimator alone is drawn on the held-out rows of its
-        folds (`out_of_fold_`).
-    y_score : array of n numbers, or fitted estimator, which scores the rows of `X`
-    X : rows to score, optional
+    y_true, y_score, X
+        As in `plot_roc`, of one model.
     ax : matplotlib Axes, optional
         By default a new figure.
 
@@ -248,17 +245,15 @@ def plot_reliability(
     ('predicted probability', 'observed frequency')
     """
     if rows is None:
-        groups = group_by_probability(*labelled_probabilities(predicted, observed, X))
+        groups = reliability(*_labelled_probabilities(predicted, observed, X))
         rows, predicted, observed = zip(*groups, strict=True)
     probability, frequency, n = (np.asarray(values, dtype=float) for values in (predicted, observed, rows))
-    z = 1.96
-    middle = (frequency + z**2 / (2 * n)) / (1 + z**2 / n)
-    half = z / (1 + z**2 / n) * np.sqrt(frequency * (1 - frequency) / n + z**2 / (4 * n**2))
+    low, high = wilson(frequency, n)
     ax = axes_or_new(ax)
-    top = min(1.0, 1.08 * max(probability.max(), (middle + half).max()))
+    top = min(1.0, 1.08 * max(probability.max(), high.max()))
     ax.plot([0, top], [0, top], color=GREY, linewidth=1.0, linestyle=(0, (4, 2)), zorder=1)
     colour = colours()[0]
-    ax.vlines(probability, np.maximum(middle - half, 0.0), middle + half, color=colour, linewidth=1.2)
+    ax.vlines(probability, low, high, color=colour, linewidth=1.2)
     ax.plot(probability, frequency, color=colour, marker="o", linestyle="", clip_on=False)  # whole dots on the edge too
     ax.set_xlim(0, top)
     ax.set_ylim(0, top)
@@ -274,7 +269,7 @@ def _look(number: int) -> dict[str, Any]:
 
 def _one(y_true: Any, scores: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
     """Labels and scores of one model."""
-    positive, several = labelled_scores(y_true, scores, X)
+    positive, several = _labelled_scores(y_true, scores, X)
     if len(several) > 1:
         raise ValueError(f"this plot shows one model, and {len(several)} were given: call it for each.")
     return positive, next(iter(several.values()))
@@ -303,3 +298,65 @@ def _unit_square(ax: Axes) -> None:
     ax.set_xlim(-0.01, 1.01)
     ax.set_ylim(-0.01, 1.01)
     ax.set_aspect("equal")
+
+
+def _labelled_scores(y_true: Any, scores: Scores, X: Any) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Which rows are positive, and the scores of each model; a single model has the name ""."""
+    if scores is None:
+        held_out = _held_out(y_true)
+        return np.asarray(held_out.positive), {"": np.asarray(held_out.scores, dtype=float)}
+    positive = _labels(y_true)
+    if is_frame(scores):
+        columns = columns_of(scores)
+        named: Mapping[str, Any] = dict(zip(map(str, columns.names), columns.columns, strict=True))
+    else:
+        named = scores if isinstance(scores, Mapping) else {"": scores}
+    several = {str(name): _scores_of(values, X) for name, values in named.items()}
+    if not several or any(values.ndim != 1 for values in several.values()):
+        raise ValueError(f"scores must be one number for each row, or {SEVERAL}.")
+    for values in several.values():
+        if values.size != positive.size:
+            raise ValueError(f"there are {positive.size:,} labels and {values.size:,} scores: give one for each row.")
+    return positive, several
+
+
+def _labelled_probabilities(y_true: Any, probabilities: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Which rows are positive, and their probabilities."""
+    if probabilities is None:
+        held_out = _held_out(y_true)
+        if getattr(y_true, "calibration_", None) is None:
+            raise ValueError("this estimator has no probabilities: fit it with calibration='sigmoid'.")
+        return np.asarray(held_out.positive), np.asarray(y_true.calibration_(held_out.scores), dtype=float)
+    if hasattr(probabilities, "predict_proba"):
+        probabilities = probabilities.predict_proba(_rows(X))[:, 1]
+    return _labels(y_true), np.asarray(probabilities, dtype=float)
+
+
+def _held_out(estimator: Any) -> Any:
+    if not hasattr(estimator, "out_of_fold_"):
+        raise ValueError("give labels and scores, labels and a fitted estimator with X, or a fitted AUCClassifierCV.")
+    return estimator.out_of_fold_
+
+
+def _scores_of(scores: Any, X: Any) -> np.ndarray:
+    if hasattr(scores, "decision_function"):
+        return np.asarray(scores.decision_function(_rows(X)), dtype=float)
+    if hasattr(scores, "predict_proba"):
+        return np.asarray(scores.predict_proba(_rows(X))[:, 1], dtype=float)
+    return np.asarray(scores, dtype=float)
+
+
+def _rows(X: Any) -> Any:
+    if X is None:
+        raise ValueError("an estimator needs rows to score: give X as well.")
+    return X
+
+
+def _labels(y_true: Any) -> np.ndarray:
+    if hasattr(y_true, "decision_function"):
+        raise ValueError("the labels come first, then the estimator, then its rows: plot(y, estimator, X=X).")
+    y = np.asarray(y_true)
+    classes = np.unique(y)
+    if classes.size != 2:
+        raise ValueError(f"y_true has {classes.size} different labels; a curve needs two classes.")
+    return y if y.dtype == bool else y == classes[1]

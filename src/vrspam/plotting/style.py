@@ -5,7 +5,9 @@ Nothing is changed for other plots: settings are in force only while axes are ma
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import matplotlib as mpl
@@ -13,9 +15,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import text_to_path
 
 from vrspam._utils.atomic import replacing
-from vrspam.plotting.texts import axes_points, font_points, wrap_distinct
+from vrspam._utils.texts import wrap_distinct
 
 STYLE: dict[str, Any] = {
     "font.size": 10.0,
@@ -139,6 +143,38 @@ def legend_texts(labels: list[str], letters: int = LEGEND_LETTERS, lines: int = 
     long = [label for label in labels if "\n" not in label and len(label) > letters + 8]
     short = dict(zip(long, wrap_distinct(long, letters, lines), strict=True))
     return [short.get(label, label) for label in labels]
+
+
+def font_points(setting: str) -> float:
+    """The size in points that a setting such as "xtick.labelsize" stands for."""
+    settings: Any = mpl.rcParams
+    return float(FontProperties(size=settings[setting]).get_size_in_points())
+
+
+def axes_points(ax: Axes) -> tuple[float, float]:
+    """Width and height of axes in points, before the layout is settled."""
+    dpi = ax.figure.dpi
+    return 72.0 * float(ax.bbox.width) / dpi, 72.0 * float(ax.bbox.height) / dpi
+
+
+def fit_labels(ax: Axes, below: str, beside: str) -> None:
+    """Name both axes, in two lines or more where the axes are shorter than the name."""
+    wide, tall = axes_points(ax)
+    ax.set_xlabel(_in_lines(below, wide))
+    ax.set_ylabel(_in_lines(beside, tall))
+
+
+def _in_lines(text: str, room: float) -> str:
+    wide = text_width(text, font_points("axes.labelsize"))
+    return text if wide <= 1.25 * room else fill(text, max(int(len(text) * 1.1 * room / wide), 12))
+
+
+def text_width(text: str, points: float) -> float:
+    """The width of a text in points (1/72 inch), the widest of its lines."""
+    font = FontProperties(size=points)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of letters that the font does not have, which drawing warns of too
+        return max(float(text_to_path.get_text_width_height_descent(line, font, False)[0]) for line in text.split("\n"))
 
 
 def save_figure(figure: Figure, path: Path) -> Path:

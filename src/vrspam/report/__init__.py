@@ -1,15 +1,15 @@
 """Pages: tables, pictures and text in one HTML file that needs no other file, no server and no network.
 
-numbers.py   numbers and names as text
-svg.py       scales, axes and marks: the parts of a picture
-curves.py    pictures of scores: ROC, precision and recall, gain, calibration, distributions
-columns.py   pictures of a model: curves of columns, heat maps, bars
+page.py      blocks of a page, and the page itself
+svg.py       axes and marks: the parts of a picture
+pictures.py  pictures of scores and of models
 explorer.py  the threshold slider with what it moves: counts for a set of thresholds
-layout.py    blocks of a page, and the page itself
+sections.py  whole pages of a report, an evaluation, a comparison, a model
+words.py     the sentences of pages and of the terminal
 page.css, page.js, template.html
 """
 
-from vrspam.report.layout import (
+from vrspam.report.page import (
     Alert,
     Block,
     Bullets,

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from vrspam.report.layout import Drawing, Grid
-from vrspam.report.numbers import NUMBERS, percent, short_between
+from vrspam._utils.texts import percent, short_between
+from vrspam.report.page import NUMBERS, Drawing, Grid
 
 FINE = 1.0 / 1500.0  # of the side of a picture, less than half a pixel: how far curves may move between two thresholds
 
@@ -157,7 +157,7 @@ class Explorer:
     start : str
         Why the slider stands where it does.
     pictures : sequence of Drawing
-        Curves on which the slider moves a point (`vrspam.report.curves`).
+        Curves on which the slider moves a point (`vrspam.report.pictures`).
     """
 
     stops: Stops
@@ -196,7 +196,7 @@ class Explorer:
         found = count("tp", "right", "found") + count("fn", "wrong", "missed")
         others = count("fp", "wrong", "false alarms") + count("tn", "right", "left alone")
         return (
-            '<table class="confusion"><caption>Rows by what they are and what they are called</caption>'
+            '<table class="confusion"><caption>Right and wrong calls</caption>'
             '<thead><tr><td></td><th scope="col">called positive</th><th scope="col">not called</th></tr></thead>'
             f'<tbody><tr><th scope="row"><bdi dir="ltr">{positive}</bdi></th>{found}</tr>'
             f'<tr><th scope="row"><bdi dir="ltr">{negative}</bdi></th>{others}</tr></tbody></table>'

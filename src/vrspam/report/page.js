@@ -58,8 +58,15 @@ addEventListener("beforeprint", () => all("details").forEach((folded) => { folde
 // The frame of a picture: from places to values and back.
 function frameOf(picture) {
   const [x0, x1, left, right, y0, y1, bottom, top] = picture.dataset.frame.split(" ").map(Number);
-  const log = "log" in picture.dataset;
-  const bend = log ? Math.log10 : (v) => v, unbend = log ? (v) => 10 ** v : (v) => v;
+  const log = "log" in picture.dataset, middle = Number(picture.dataset.log), inside = 2 / 0.9;
+  let bend = (v) => v, unbend = (v) => v;
+  if (log && !middle) {
+    bend = Math.log10;
+    unbend = (v) => 10 ** v;
+  } else if (log) {  // logarithmic beyond the middle alone
+    bend = (v) => Math.abs(v) <= middle ? inside * v / middle : Math.sign(v) * (inside + Math.log10(Math.abs(v) / middle));
+    unbend = (v) => Math.abs(v) <= inside ? v * middle / inside : Math.sign(v) * middle * 10 ** (Math.abs(v) - inside);
+  }
   const a = bend(x0), b = bend(x1);
   return {
     left, right, top, bottom, x0, x1, y0, y1,
@@ -91,6 +98,15 @@ function watch(picture, describe) {
   picture.addEventListener("pointerleave", () => { hint.hidden = true; });
 }
 
+// Parts of dates as people write them; a year is a position in time.
+function dateText(value, part) {
+  const named = (month, day, form) => new Date(Date.UTC(2024, month, day)).toLocaleString(locale, { ...form, timeZone: "UTC" });
+  if (part === "year") return new Date((value - 1970) * 365.2425 * 864e5).toISOString().slice(0, 10);
+  if (part === "month") return named(Math.round(value) - 1, 1, { month: "short" });
+  if (part === "weekday") return named(0, Math.round(value), { weekday: "short" });  // 2024 began on a Monday
+  return part === "hour" ? `${Math.round(value)} h` : null;
+}
+
 // Curves of columns: the value under the pointer, read from the line itself.
 for (const picture of all('svg[data-kind="column"]')) {
   const frame = frameOf(picture);
@@ -103,7 +119,8 @@ for (const picture of all('svg[data-kind="column"]')) {
     if (k < 0) k = points.length - 1;
     const [ax, ay] = points[Math.max(0, k - 1)], [bx, by] = points[k];
     const y = bx > ax ? ay + (by - ay) * Math.min(1, Math.max(0, (x - ax) / (bx - ax))) : by;
-    return `${significant(frame.valueX(Math.min(frame.right, Math.max(frame.left, x))), 4)}: ${significant(frame.valueY(y), 3)}`;
+    const at = frame.valueX(Math.min(frame.right, Math.max(frame.left, x)));
+    return `${dateText(at, picture.dataset.part) ?? significant(at, 4)}: ${significant(frame.valueY(y), 3)}`;
   });
 }
 

@@ -12,7 +12,9 @@ from html import escape
 
 import numpy as np
 
-from vrspam.report.numbers import NUMBERS, rounded, shorten_all, shorten_to_fit, text_width
+from vrspam._utils.texts import shorten_distinct, shorten_to_fit, text_width
+from vrspam.inspection.drawing import Scale, Ticks, height_ticks, number_ticks
+from vrspam.report.page import NUMBERS
 
 WIDTH, HEIGHT = 330.0, 270.0
 LARGEST = 1.3  # most pixels of the screen for a unit
@@ -21,119 +23,80 @@ MOST_LETTERS = 22  # of a label beside an axis
 
 
 @dataclass(frozen=True)
-class Scale:
-    """From values to places along one side of a picture.
+class Side:
+    """One side of a picture: how values lie along it, and where it starts and stops."""
 
-    With `log` equal ratios are equally long; `whole` values have no ticks between them.
-    """
-
-    low: float
-    high: float
+    scale: Scale
     start: float
     stop: float
-    log: bool = False
-    whole: bool = False
 
     def __call__(self, values: np.ndarray | float) -> np.ndarray:
-        with np.errstate(all="ignore"):
-            low, high, at = (
-                np.log10(v) if self.log else np.asarray(v, float) for v in (self.low, self.high, np.asarray(values))
-            )
-            return self.start + (at - low) / ((high - low) or 1.0) * (self.stop - self.start)
-
-    def ticks(self, most: int = 5) -> list[float]:
-        """Round numbers within the scale."""
-        if self.log:
-            powers = np.arange(np.ceil(np.log10(self.low) - 1e-9), np.floor(np.log10(self.high) + 1e-9) + 1)
-            if powers.size >= 2:
-                return (10.0 ** powers[:: int(np.ceil(powers.size / most))]).tolist()
-        span = self.high - self.low
-        if not (np.isfinite(span) and span > 0.0):
-            return [self.low]
-        step = 10.0 ** np.floor(np.log10(span / most))
-        step *= next(factor for factor in (1, 2, 2.5, 5, 10) if span / (factor * step) <= most)
-        step = np.ceil(step) if self.whole else step
-        first = np.ceil(self.low / step - 1e-9)
-        return [float(f"{step * k:.12g}") + 0.0 for k in np.arange(first, np.floor(self.high / step + 1e-9) + 1)]
+        return self.start + self.scale.share(values) * (self.stop - self.start)
 
 
 @dataclass(frozen=True)
 class Frame:
     """The plot area of a picture: where both scales lie, and how large the picture is."""
 
-    x: Scale
-    y: Scale
+    x: Side
+    y: Side
     width: float = WIDTH
     height: float = HEIGHT
 
     @classmethod
     def of(
         cls,
-        x: tuple[float, float],
+        x: tuple[float, float] | Scale,
         y: tuple[float, float],
         *,
         width: float = WIDTH,
         height: float = HEIGHT,
-        left: float = 44.0,
+        left: float = 60.0,
         right: float = 20.0,
         top: float = 8.0,
         bottom: float = 42.0,
-        log: bool = False,
-        whole: bool = False,
     ) -> Frame:
         """A plot area within margins, for values from x[0] to x[1] and y[0] to y[1]."""
-        return cls(Scale(*x, left, width - right, log, whole), Scale(*y, height - bottom, top), width, height)
+        across = x if isinstance(x, Scale) else Scale(*x)
+        return cls(Side(across, left, width - right), Side(Scale(*y), height - bottom, top), width, height)
 
     def data(self) -> str:
         """What the script of the page needs to find values under the pointer."""
-        numbers = [f"{v:.10g}" for s in (self.x, self.y) for v in (s.low, s.high, s.start, s.stop)]
-        return f'data-frame="{" ".join(numbers)}"' + (" data-log" if self.x.log else "")
+        sides = (self.x, self.y)
+        numbers = [f"{v:.10g}" for s in sides for v in (s.scale.low, s.scale.high, s.start, s.stop)]
+        middle = {"linear": "", "log": ' data-log="0"', "symlog": f' data-log="{self.x.scale.middle:.10g}"'}
+        return f'data-frame="{" ".join(numbers)}"' + middle[self.x.scale.kind]
 
 
-def picture(frame: Frame, marks: Iterable[str], *, label: str, kind: str = "") -> str:
-    """The picture; `label` is what a screen reader says of it, `kind` what the script of the page makes of it."""
+def picture(frame: Frame, marks: Iterable[str], *, label: str, kind: str = "", part: str = "") -> str:
+    """The picture; `label` is what a screen reader says of it, `kind` what the script of the page makes of it.
+
+    `part` is the part of a date that values along it are.
+    """
     size = f'viewBox="0 0 {frame.width:g} {frame.height:g}" width="{LARGEST * frame.width:.0f}"'
     broad = ' class="broad"' if frame.width > BROAD else ""
     kind = f' data-kind="{escape(kind)}"' if kind else ""
+    kind += f' data-part="{escape(part)}"' if part else ""
     spoken = f'role="img" aria-label="{escape(label)}"'
     return f"<svg {size}{broad} {spoken}{kind} {frame.data()}>{''.join(marks)}</svg>"
 
 
-def number_axes(frame: Frame, x_label: str, y_label: str, *, shares: bool = False) -> str:
+def number_axes(frame: Frame, x_label: str, y_label: str, *, ticks: Ticks | None = None, shares: bool = False) -> str:
     """Both axes of numbers, with lines across the plot area; `shares` are shown in percent."""
-    return x_axis(frame, x_label, shares=shares) + y_axis(frame, y_label, shares=shares)
+    return x_axis(frame, x_label, ticks=ticks, shares=shares) + y_axis(frame, y_label, shares=shares)
 
 
-def tick_texts(ticks: Sequence[float], shares: bool = False) -> list[str]:
-    """Ticks as text, with as many decimals as tell them apart.
-
-    >>> tick_texts([2024.0, 2024.25, 2024.5]), tick_texts([0.0, 20000.0]), tick_texts([0.0, 0.5], shares=True)
-    (['2024.00', '2024.25', '2024.50'], ['0', '20,000'], ['0 %', '50 %'])
-    """
-    if shares:
-        return [f"{100 * tick:g} %" for tick in ticks]
-    steps = np.diff(ticks)
-    if steps.size == 0 or np.ptp(steps) > 1e-6 * steps.max() or not 1e-6 < steps[0] < 1e9:  # a logarithmic scale, say
-        return [rounded(tick) for tick in ticks]
-    digits = len(f"{steps[0]:.9f}".rstrip("0").partition(".")[2])
-    return [f"{tick:,.{digits}f}" if abs(tick) >= 1e4 else f"{tick:.{digits}f}" for tick in ticks]
-
-
-def x_axis(frame: Frame, label: str, *, shares: bool = False, lines: bool = True) -> str:
-    """Numbers below the plot area."""
-    base, top = frame.y.start, frame.y.stop
-    ticks = frame.x.ticks()
-    texts = tick_texts(ticks, shares)
+def x_axis(frame: Frame, label: str, *, ticks: Ticks | None = None, shares: bool = False) -> str:
+    """Ticks below the plot area, by default round numbers, and what they are."""
+    base, top, scale = frame.y.start, frame.y.stop, frame.x.scale
+    if ticks is None:
+        ticks = number_ticks(scale.low, scale.high, room=frame.x.stop - frame.x.start, shares=shares)
     parts = []
-    end = -np.inf  # of the last number that has room
-    for tick, text in zip(ticks, texts, strict=True):
-        at, width = float(frame.x(tick)), text_width(text)
-        if lines:
-            parts.append(f'<path class="grid-line" d="M{at:.1f} {base:g}V{top:g}"/>')
-        place = within(frame, at, width)
-        if place - width / 2 > end:
-            parts.append(f'<text x="{place:.1f}" y="{base + 15:g}" class="middle">{escape(text)}</text>')
-            end = place + width / 2
+    for tick, text in zip(ticks.places, ticks.labels, strict=True):
+        at = float(frame.x(tick))
+        parts.append(f'<path class="grid-line" d="M{at:.1f} {base:g}V{top:g}"/>')
+        place = within(frame, at, text_width(text))
+        parts.append(f'<text x="{place:.1f}" y="{base + 15:g}" class="middle">{escape(text)}</text>')
     short = shorten_to_fit([label], len(label), frame.width)[0]
     middle = within(frame, (frame.x.start + frame.x.stop) / 2, text_width(short))
     name = words(middle, frame.height - 6.0, short, "middle name", label if short != label else "")
@@ -146,27 +109,33 @@ def within(frame: Frame, at: float, width: float) -> float:
 
 
 def y_axis(frame: Frame, label: str, *, shares: bool = False) -> str:
-    """Numbers beside the plot area."""
-    ticks = frame.y.ticks()
+    """Numbers beside the plot area, and along it what they are."""
     parts = []
-    for tick, text in zip(ticks, tick_texts(ticks, shares), strict=True):
+    ticks = height_ticks(frame.y.scale.low, frame.y.scale.high, shares=shares)
+    for tick, text in zip(ticks.places, ticks.labels, strict=True):
         at = float(frame.y(tick))
         parts.append(f'<path class="grid-line" d="M{frame.x.start:g} {at:.1f}H{frame.x.stop:g}"/>')
         parts.append(f'<text x="{frame.x.start - 6:g}" y="{at + 4:.1f}" class="end">{escape(text)}</text>')
-    middle = (frame.y.start + frame.y.stop) / 2
-    place, text = f'transform="translate(11 {middle:g}) rotate(-90)"', escape(shorten_all([label], 40)[0])
-    name = f'<text {place} class="middle name">{text}</text>' if label else ""
-    return f"<g{NUMBERS}>{''.join(parts)}</g>{name}"
+    return f"<g{NUMBERS}>{''.join(parts)}</g>{upright(frame, label)}"
+
+
+def upright(frame: Frame, label: str) -> str:
+    """What an axis beside the plot area is, written along it."""
+    middle, room = (frame.y.start + frame.y.stop) / 2, frame.height - 10.0
+    short = shorten_to_fit([label], len(label), room)[0]
+    middle = min(max(middle, text_width(short) / 2 + 4.0), frame.height - text_width(short) / 2 - 4.0)
+    text = words(0.0, 0.0, short, "middle name", label if short != label else "")
+    return f'<g transform="translate(11 {middle:.1f}) rotate(-90)">{text}</g>' if label else ""
 
 
 def tick_room(ends: tuple[float, float]) -> float:
     """The room that the numbers beside an axis need."""
-    return 8.0 + max(map(text_width, tick_texts(Scale(*ends, 0.0, 1.0).ticks())))
+    return 8.0 + max(map(text_width, height_ticks(*ends).labels))
 
 
 def label_room(names: Sequence[str], most: int = MOST_LETTERS) -> float:
     """The room that names beside an axis need."""
-    return 12.0 + max(map(text_width, shorten_all(names, most)), default=0.0)
+    return 12.0 + max(map(text_width, shorten_distinct(names, most)), default=0.0)
 
 
 def row_names(frame: Frame, names: Sequence[str], places: Sequence[float], most: int = MOST_LETTERS) -> str:

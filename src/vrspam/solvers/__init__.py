@@ -17,15 +17,13 @@ from vrspam.solvers.base import EpochSolver, Solution, Solver, State
 from vrspam.solvers.dual import DualRidge
 from vrspam.solvers.gram import Cholesky, GramDescent
 from vrspam.solvers.newton import PairNewton
-from vrspam.solvers.partial import EdgeWeights
 from vrspam.solvers.products import ColumnDescent, ConjugateGradient
-from vrspam.solvers.proximal_newton import PairProximalNewton
+from vrspam.solvers.proximal_newton import EdgeWeights, PairProximalNewton
 from vrspam.solvers.smooth import ProximalGradient, TruncatedNewton
 
 __all__ = ["EpochSolver", "Solution", "Solver", "State", "choose_solver", "exact_solvers", "solve"]
 
 MOMENTS_MAX_FEATURES_DENSE = 5_000
-MOMENTS_MAX_FEATURES_SPARSE = 2_000
 MOMENTS_ALWAYS = 1_000
 
 SolverName = Literal["moments", "products", "newton"]
@@ -76,7 +74,8 @@ def choose_solver(n_samples: int, n_features: int, is_sparse: bool) -> SolverNam
     if n_features <= MOMENTS_ALWAYS:
         return "moments"
     if is_sparse:
-        return "moments" if n_features <= MOMENTS_MAX_FEATURES_SPARSE else "products"
+        moments_max_features_sparse = 2_000
+        return "moments" if n_features <= moments_max_features_sparse else "products"
     return "moments" if n_features <= min(n_samples, MOMENTS_MAX_FEATURES_DENSE) else "products"
 
 

@@ -11,9 +11,6 @@ import numpy as np
 
 from vrspam.objective import Objective
 
-STALLED = 30  # epochs without progress after which `run` stops, where the certificate is mostly rounding
-BUT_FOR_ROUNDING = 1e-2  # of the target: at a certificate without rounding of this size no solver goes on
-
 
 @dataclass
 class State:
@@ -173,7 +170,8 @@ def certify(
 def is_done(objective: Objective, w: np.ndarray, grad: np.ndarray, target: float) -> bool:
     """Whether the certificate has reached its target, or would have but for rounding, which no step can improve."""
     exact = objective.exact_certificate(w, grad)[1]
-    if exact <= BUT_FOR_ROUNDING * target:
+    but_for_rounding = 1e-2  # of the target: at a certificate without rounding of this size no solver goes on
+    if exact <= but_for_rounding * target:
         return True
     return bool(exact <= target and objective.certificate(w, grad)[1] <= target)
 
@@ -235,6 +233,7 @@ def run(
     state = solver.init(objective)
     seconds += time.perf_counter() - start
     (left, done), epoch = record(0), 0
+    stalled = 30  # epochs without progress after which `run` stops, where the certificate is mostly rounding
     while epoch < max_iter and not done:
         start = time.perf_counter()
         solver.epoch(objective, state)
@@ -242,7 +241,7 @@ def run(
         epoch += 1
         left, done = record(epoch)
         least, last_progress = (left, epoch) if left < 0.9 * least else (least, last_progress)
-        if epoch - last_progress >= STALLED and state.fresh and left <= 4.0 * objective.slack(state.w, state.grad) ** 2:
+        if epoch - last_progress >= stalled and state.fresh and left <= 4.0 * objective.slack(state.w, state.grad) ** 2:
             break
     history = {name: np.array([row[name] for row in rows]) for name in rows[0]}
     history["epoch"] = history["epoch"].astype(np.int64)

@@ -16,7 +16,6 @@ from vrspam.solvers.products import NOT_QUADRATIC, ConjugateGradient
 
 MOST_ROWS = 5_000
 BLOCK_BYTES = 1 << 25  # rows, or columns, that are converted and centred at once
-REFINEMENTS = 3
 
 
 class ScaledRows:
@@ -102,7 +101,8 @@ class DualRidge:
         last = np.zeros(self._rows.used.size + 1)
         last[-1] = 1.0
         solution = certify(objective, self._rows.transposed(inverse(last)), 1, tol)
-        for n_iter in range(2, 2 + REFINEMENTS):
+        refinements = 3
+        for n_iter in range(2, 2 + refinements):
             if solution.converged or l2 == 0.0 or not np.isfinite(solution.gap):
                 break
             residual = (loss.value_and_grad(solution.w)[1] + l2 * solution.w) / loss.k

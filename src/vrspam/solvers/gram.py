@@ -17,15 +17,87 @@ import numpy as np
 from scipy import linalg
 
 from vrspam._utils import array_api
-from vrspam._utils.tridiagonal import Tridiagonal
+from vrspam._utils.blas import Tridiagonal
 from vrspam.objective import ElasticNet, Objective
 from vrspam.solvers.base import Solution, certify, is_done, target_gap
-from vrspam.solvers.exclusive import exclusive_coefs, pays
 
-SWEEPS_PER_NEWTON = 20
+# (H + shift I)⁻¹ b where some columns are indicators of one category: they are eliminated, others are factorised.
+#
+# Of columns at most one of which is not 0 in a row, Σ_c + μ_c μ_cᵀ is diagonal for either class c. So their part of H =
+# Σ + δδᵀ is, with s = μ₊ + μ₋,
+#
+#     H_cc = E - ½ s sᵀ + ½ δ δᵀ,     E = diag(Σ_cc) + μ₊² + μ₋²,
+#
+# which a shift does not change but for the diagonal, and whose inverse costs as much as reading it (Sherman, Morrison
+# and Woodbury). What is left is a Cholesky factor of the Schur complement of the other columns, for each shift.
+
+
+def pays(loss: Any, n_shifts: int) -> bool:
+    """Whether the columns that exclude each other are so many that this is quicker than one tridiagonal form."""
+    if loss.exclusive is None:
+        return False
+    width = float(loss.exclusive.means.shape[1])
+    rest = loss.n_features - width
+    reduction_cost = 4.0  # of d³ multiplications: a tridiagonal form has 4/3 d³, at a third of the speed
+    return n_shifts * (width * rest**2 + rest**3 / 3.0) < reduction_cost * float(loss.n_features) ** 3
+
+
+def exclusive_coefs(loss: Any, b: np.ndarray, shifts: np.ndarray) -> np.ndarray:
+    """(H + s I)⁻¹ b for each s, one row for each; an error if one of these matrices is not positive definite.
+
+    Each is refined once: where the category of every row is known, the indicators and a constant depend on each other,
+    and all that Woodbury's formula has left in that direction is the shift.
+    """
+    systems = _Eliminated(loss)
+    solvers = [systems.shifted(shift) for shift in shifts.tolist()]
+    found = np.stack([solve(b) for solve in solvers])
+    products = (loss.matrix @ found.T).T + np.outer(found @ loss.delta, loss.delta) + shifts[:, np.newaxis] * found
+    for w, solve, product in zip(found, solvers, products, strict=True):
+        w += solve(b - product)
+    return found
+
+
+class _Eliminated:
+    """H in parts: `A` of the other columns, `B` of exclusive and other ones, and E and U = (s, δ) of the former."""
+
+    def __init__(self, loss: Any):
+        where, means = loss.exclusive
+        inside = np.zeros(loss.n_features, dtype=bool)
+        inside[where] = True
+        self.inside, self.others = np.flatnonzero(inside), np.flatnonzero(~inside)
+        delta, H = loss.delta, loss.matrix
+        self.A = H[np.ix_(self.others, self.others)] + np.outer(delta[self.others], delta[self.others])
+        self.B = H[where][:, self.others] + np.outer(delta[where], delta[self.others])
+        self.E = loss.diagonal[where] + (means**2).sum(axis=0)
+        self.U = np.stack([means.sum(axis=0), delta[where]], axis=1)
+
+    def shifted(self, shift: float) -> Any:
+        """The function b -> (H + shift I)⁻¹ b."""
+        diagonal = self.E + shift
+        W = self.U / diagonal[:, np.newaxis]
+        small = np.linalg.inv(np.diag([-2.0, 2.0]) + self.U.T @ W)
+
+        def eliminate(v: np.ndarray) -> np.ndarray:
+            return v / diagonal - W @ (small @ (W.T @ v))
+
+        rows = self.B / np.sqrt(diagonal)[:, np.newaxis]
+        low_rank = W.T @ self.B
+        left = self.A - rows.T @ rows + low_rank.T @ small @ low_rank
+        left[np.diag_indices_from(left)] += shift
+        factor = (np.linalg.cholesky(left), True)  # SciPy's BLAS would wait for the threads of NumPy's
+
+        def solve(b: np.ndarray) -> np.ndarray:
+            inside = eliminate(b[self.inside])
+            others = linalg.cho_solve(factor, b[self.others] - inside @ self.B, check_finite=False)
+            w = np.empty_like(b)
+            w[self.others], w[self.inside] = others, inside - eliminate(self.B @ others)
+            return w
+
+        return solve
+
+
 SWEEPS_IF_NOT_CONVEX = 200  # most pieces of such a penalty have changed by then, and often there is no Cholesky factor
 EIGEN_MIN_POINTS = 4  # so many Cholesky solves cost as much as one eigendecomposition
-TRIDIAGONAL_FROM = 32  # features; below, both take as long
 NO_MATRIX = "it needs the d×d matrix of the data"
 NOT_RIDGE = "it solves a linear system, and the penalty is not l2/2 ‖w‖² alone"
 
@@ -112,7 +184,7 @@ def ridge_coefs(loss: Any, l2s: np.ndarray, like: Any = None) -> np.ndarray:
     """One row of coefficients for each l2, l1 = 0, from one eigendecomposition H = QΛQᵀ: w = Q (Qᵀδ / (Λ + l2/k)).
 
     Where all l2 are above the rounding of H, a tridiagonal matrix in the place of Λ serves as well, in a third of the
-    time; indicators of one category can be eliminated instead (`vrspam.solvers.exclusive`). Directions in which both l2
+    time; indicators of one category can be eliminated instead (`exclusive_coefs`). Directions in which both l2
     and the data are lost in rounding get 0, so that l2 = 0 gives the shortest minimiser. With `like`, an array on a
     device, all is computed there, if possible by Cholesky factors of all H + l2/k I at once (1,000 features and 17 l2:
     3 ms on an H200; eigenvectors: 11 ms, and 65 ms on the 16 cores beside it).
@@ -122,7 +194,8 @@ def ridge_coefs(loss: Any, l2s: np.ndarray, like: Any = None) -> np.ndarray:
     shifts = np.asarray(l2s) / loss.k
     if like is not None and array_api.device_namespace(like) is not None:
         return _ridge_coefs_on_device(loss, shifts, linear, like)
-    if shifts.size >= EIGEN_MIN_POINTS and linear.size >= TRIDIAGONAL_FROM:
+    tridiagonal_from = 32  # features; below, both take as long
+    if shifts.size >= EIGEN_MIN_POINTS and linear.size >= tridiagonal_from:
         if pays(loss, shifts.size):
             found = _exclusive_coefs(loss, linear, shifts)
         else:
@@ -248,9 +321,10 @@ class GramDescent:
         grad = self.gram @ w - self.linear
         penalty, divisor = objective.penalty, objective.penalty.gap_curvature(self._diagonal)
         sweeps, inner_target, stalled = 0, target, False
+        sweeps_per_newton = 20
         while sweeps < max_iter and not stalled:
             before = w.copy()
-            budget = min(SWEEPS_PER_NEWTON if penalty.is_convex else SWEEPS_IF_NOT_CONVEX, max_iter - sweeps)
+            budget = min(sweeps_per_newton if penalty.is_convex else SWEEPS_IF_NOT_CONVEX, max_iter - sweeps)
             done, left = kernels.gram_descent(
                 self.gram, self._diagonal, w, grad, penalty, divisor, inner_target, budget
             )

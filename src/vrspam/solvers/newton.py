@@ -22,31 +22,18 @@ import numpy as np
 from scipy import linalg
 
 from vrspam.objective import Objective
-from vrspam.objective.sorted_pairs import SortedPairs
-from vrspam.objective.squared_hinge import SquaredHingeLoss
+from vrspam.objective.hinge import SortedPairs, SquaredHingeLoss
 from vrspam.solvers.base import EpochSolver, Solution, State, run, target_gap
 from vrspam.solvers.gram import NOT_RIDGE
 
 NOT_SORTED = "it needs the squared hinge over pairs, by sorted scores"
 ROWS_PER_FEATURE = 8  # in the preconditioner
 LEAST_ROWS = 2_000
-MATRIX_MAX_FEATURES = 5_000
 QUICK_ROWS = 20.0  # times n/d: the Hessian of so many rows costs little more than a product with X
-DENSE_SPEED = 10.0  # a product of matrices does so many times the work of one with a vector in the same time
-ABOUT = 0.4  # a relative change of the weight of the pairs that count that leaves a preconditioner as it was
 SLOW = 12  # steps after which a preconditioner is too coarse, and the next one takes more rows
-CG_STEPS = 500
 INEXACT = 0.1  # a step solves its linear system to this accuracy, or to that of the certificate
-ROUGH = 0.5  # the same on wide data, where the pairs that count change more than the system is worth
-LESS_ROUGH = 0.3  # and there, once those pairs hardly change
 SETTLED = 0.01  # a relative change of their weight that is hardly one
-DIAGONAL_POWER = 0.1  # 1 would be the diagonal, 0 the identity
 LINE_STEPS = 30
-FLAT = 0.2  # of the slope at its start that may be left at the end of a step
-VALUE_ROUNDING = 2.0**-48  # relative
-PARALLEL = 1e-10  # two directions closer than this, by the square of the sine, are one
-MANY = 50.0  # steps, where nothing better is known
-START_TOL = 1e-4  # of the solution for some of the rows, with which the whole problem starts
 
 
 class Preconditioner:
@@ -55,7 +42,8 @@ class Preconditioner:
     def __init__(self, loss: SquaredHingeLoss):
         n, d = loss.products.shape
         self.loss = loss
-        self.by_matrix = d <= min(MATRIX_MAX_FEATURES, max(n, 1_000))
+        matrix_max_features = 5_000
+        self.by_matrix = d <= min(matrix_max_features, max(n, 1_000))
         self.few = max(ROWS_PER_FEATURE * d, LEAST_ROWS)
         # Many rows of few columns: more of them cost no more than a product with X.
         self.most = max(self.few, min(n // 4, int(QUICK_ROWS * n / max(d, 1))))
@@ -71,11 +59,13 @@ class Preconditioner:
         """
         if self._hessian is None:
             return True
-        if self._thinned and steps <= SLOW and abs(pairs.share() - self._share) <= ABOUT * self._share:
+        about = 0.4  # a relative change of the weight of the pairs that count that leaves a preconditioner as it was
+        if self._thinned and steps <= SLOW and abs(pairs.share() - self._share) <= about * self._share:
             return False
         n, d = self.loss.products.shape
         rows = min(self.most, sum(pairs.active()))
-        return rows * d / (DENSE_SPEED * n) < 2.0 * (steps_left - 2.0)
+        dense_speed = 10.0  # a product of matrices does so many times the work of one with a vector in the same time
+        return rows * d / (dense_speed * n) < 2.0 * (steps_left - 2.0)
 
     def build(self, pairs: SortedPairs, steps: int) -> None:
         """Take the Hessian at the given scores, of more rows if the last one was not good enough."""
@@ -144,7 +134,8 @@ class SortedScores(EpochSolver):
         if not self.preconditioner.by_matrix or loss.pair_rows.size < 3 * few:
             return None
         some = replace(objective, loss=loss.thinned(few))
-        return type(self)().solve(some, tol=START_TOL, max_iter=max_iter).w
+        start_tol = 1e-4  # of the solution for some of the rows, with which the whole problem starts
+        return type(self)().solve(some, tol=start_tol, max_iter=max_iter).w
 
     @property
     def preconditioner(self) -> Preconditioner:
@@ -187,7 +178,8 @@ class SortedScores(EpochSolver):
         slope += (penalty.value(state.w + most * direction) - penalty.value(state.w)) / most
         fraction = most
         # What a step gains may be lost in the rounding of F, long before the gradient is small enough.
-        rounding = VALUE_ROUNDING * abs(state.value)
+        value_rounding = 2.0**-48  # relative
+        rounding = value_rounding * abs(state.value)
         for _ in range(LINE_STEPS):
             w, scores = state.w + fraction * direction, self.scores + fraction * image
             point = loss.at(scores)
@@ -264,9 +256,10 @@ class PairNewton(SortedScores):
         l2 = objective.penalty.ridge
         assert l2 is not None
         bend, moved = l2 * float(direction @ direction), 0.0
+        flat = 0.2  # of the slope at its start that may be left at the end of a step
         for _ in range(LINE_STEPS):
             there = float(self.point.slope @ image) + l2 * float(state.w @ direction)
-            if abs(there) <= FLAT * abs(slope):
+            if abs(there) <= flat * abs(slope):
                 break
             along = objective.loss.scale * float(image @ self.point.pairs.product(image)) + bend
             if not along > 0.0:
@@ -285,10 +278,13 @@ class PairNewton(SortedScores):
         share, self._share = self._share, pairs.share()
         bends = self._share * loss.curvature()
         mean = max(float(np.mean(bends)), float(np.finfo(float).tiny))
-        between = mean * (bends / mean) ** DIAGONAL_POWER + l2
+        diagonal_power = 0.1  # 1 would be the diagonal, 0 the identity
+        between = mean * (bends / mean) ** diagonal_power + l2
         between = np.where(between > 0.0, between, mean)
         settled = abs(self._share - share) <= SETTLED * share
-        goal = self.goal_of(objective, float(gradient @ gradient), LESS_ROUGH if settled else ROUGH)
+        rough = 0.5  # accuracy of the linear system on wide data, where the pairs that count change from step to step
+        less_rough = 0.3  # once those pairs hardly change
+        goal = self.goal_of(objective, float(gradient @ gradient), less_rough if settled else rough)
         direction, image, steps = newton_direction(loss, pairs, gradient, l2, lambda r: r / between, goal)
         state.passes += 2.0 * steps + 1.0
         if self.search(objective, state, direction, image) > 0.0:
@@ -300,9 +296,10 @@ class PairNewton(SortedScores):
         divisor = 2.0 * objective.penalty.gap_curvature(objective.loss.curvature())
         size, target = float(gradient @ gradient), divisor * target_gap(objective, self.tol)
         before, self._before = self._before, size
+        many = 50.0  # steps, where nothing better is known
         if not 0.0 < target < size < before:
-            return MANY
-        return min(MANY, np.log(size / target) / np.log(before / size)) if before < np.inf else 0.0
+            return many
+        return min(many, np.log(size / target) / np.log(before / size)) if before < np.inf else 0.0
 
     def _best_step(
         self, loss: SquaredHingeLoss, l2: float, gradient: np.ndarray, new: tuple[np.ndarray, np.ndarray]
@@ -320,7 +317,8 @@ class PairNewton(SortedScores):
         b = float(last_image @ bend) + l2 * float(direction @ last)
         c = loss.scale * float(last_image @ self.point.pairs.product(last_image)) + l2 * float(last @ last)
         other, determinant = float(gradient @ last), a * c - b * b
-        if not determinant > PARALLEL * a * c:
+        parallel = 1e-10  # two directions closer than this, by the square of the sine, are one
+        if not determinant > parallel * a * c:
             return alone * direction, alone * image
         first, second = (b * other - c * slope) / determinant, (b * slope - a * other) / determinant
         return first * direction + second * last, first * image + second * last_image
@@ -345,7 +343,8 @@ def newton_direction(
     conditioned = conditioned_by(residual)
     direction, rho = conditioned, float(residual @ conditioned)
     steps = 0
-    while steps < CG_STEPS and rho > 0.0:
+    cg_steps = 500
+    while steps < cg_steps and rho > 0.0:
         if columns is None:
             product = hessian(direction)
         else:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import linalg
 
-from vrspam._utils.arrays import padded
+from vrspam._utils.array_api import padded
 from vrspam._utils.blas import blas_threads
 from vrspam.moments import ClassMoments
 from vrspam.objective import ElasticNet, Objective, SquaredPairLoss
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from vrspam import kernels
 
 BUFFERED_ROWS = 32  # rows gathered before they are added to a d×d matrix
-BLOCK = 1024  # rows of the matrix that are updated at once
 
 
 class OPAUC:
@@ -93,8 +92,9 @@ class OPAUC:
     def _empty_buffer(self, c: int) -> None:
         buffer = self.buffers[c]
         if self.sketch is None:
-            for first in range(0, buffer.shape[1], BLOCK):
-                self.scatters[c, first : first + BLOCK] += buffer[:, first : first + BLOCK].T @ buffer
+            block = 1024  # rows of the matrix that are updated at once
+            for first in range(0, buffer.shape[1], block):
+                self.scatters[c, first : first + block] += buffer[:, first : first + block].T @ buffer
             self.filled[c] = 0
             return
         # The squared singular values of the buffer, largest first; all are reduced by the largest that is cut off.

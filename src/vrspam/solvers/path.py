@@ -14,15 +14,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vrspam._utils.blas import blas_threads_for_matrix
+from vrspam._utils.choices import PenaltyName
 from vrspam._utils.warnings import CANCELLED, GridNotCertified, warn
 from vrspam.moments import ClassMoments
 from vrspam.objective import ElasticNet, Objective, PenaltyFamily, SmoothLoss, SquaredPairLoss, Strengths, l2_unit
-from vrspam.objective.penalties import PenaltyName
 from vrspam.solvers import exact_solvers, solve
 from vrspam.solvers.base import Solver
 from vrspam.solvers.dual import DualRidge
 from vrspam.solvers.gram import EIGEN_MIN_POINTS, RidgePath
-from vrspam.solvers.shifted import ShiftedConjugateGradient
+from vrspam.solvers.products import ShiftedConjugateGradient
 
 
 class GridSolution(NamedTuple):

@@ -21,15 +21,14 @@ from vrspam.objective import Objective, SquaredPairLoss
 from vrspam.solvers import solve
 from vrspam.solvers.base import Solution, certify
 
-MOST_ROUNDS = 6
 ENOUGH_PROGRESS = 0.25  # of the gap, in one round: with less, further rounds are not worth their passes over the rows
-ACCURATE_VALUE = 1e-8  # relative error of F that is good enough
 
 
 def knows_value(objective: Objective, solution: Solution) -> bool:
     """Whether F is known to a relative error of 1e-8."""
     error = objective.loss.value_error(solution.w, solution.value - objective.penalty.value(solution.w))
-    return error <= ACCURATE_VALUE * abs(solution.value)
+    accurate_value = 1e-8  # relative error of F that is good enough
+    return error <= accurate_value * abs(solution.value)
 
 
 def is_accurate(objective: Objective, solution: Solution) -> bool:
@@ -73,7 +72,8 @@ def refine(
         Most iterations of all rounds, and of those before, where the solver is iterative.
     """
     best = certify(objective, solution.w, solution.n_iter, tol)
-    for _ in range(MOST_ROUNDS):
+    most_rounds = 6
+    for _ in range(most_rounds):
         left = max_iter - best.n_iter if objective.penalty.ridge is None else 1
         if best.converged or left < 1:
             break

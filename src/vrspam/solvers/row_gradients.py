@@ -106,7 +106,6 @@ class TrainingRows:
 
 
 BALANCED_SHARE = 0.1  # this share of the draws ignores the norms: half of it is positive rows, half negative
-PAIR_UNIFORM_SHARE = 0.5
 
 
 class _Sampler:
@@ -216,7 +215,8 @@ class PairGradient:
         distances = rows.own_distances
         spread = np.bincount(rows.side, weights=rows.share * distances, minlength=2)
         relative = np.divide(distances, spread[rows.side], out=np.ones(rows.side.size), where=spread[rows.side] > 0.0)
-        self.weight = 1.0 / (PAIR_UNIFORM_SHARE + (1.0 - PAIR_UNIFORM_SHARE) * relative)
+        pair_uniform_share = 0.5
+        self.weight = 1.0 / (pair_uniform_share + (1.0 - pair_uniform_share) * relative)
         self.probability = rows.share / self.weight
         largest = [float(self.weight[rows.share * (rows.side == c) > 0.0].max()) for c in (0, 1)]
         spreads = [float((self.weight * distances)[rows.share * (rows.side == c) > 0.0].max()) for c in (0, 1)]

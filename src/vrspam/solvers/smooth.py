@@ -16,9 +16,6 @@ from vrspam.objective import Objective
 from vrspam.solvers.base import EpochSolver, State
 
 POWER_STEPS = 12
-LARGEST_CURVATURE = 1e150  # squares of larger numbers overflow
-CG_STEPS = 100
-HALVINGS = 30
 
 
 class ProximalGradient(EpochSolver):
@@ -81,7 +78,8 @@ class ProximalGradient(EpochSolver):
 
 def _raised(lipschitz: float, factor: float) -> float:
     """A larger bound on the curvature; steps that are never short enough mean that the loss is not a number."""
-    if lipschitz > LARGEST_CURVATURE:
+    largest_curvature = 1e150  # squares of larger numbers overflow
+    if lipschitz > largest_curvature:
         raise ValueError(
             "The loss is not finite, or its gradient is not continuous: no step is short enough. Rescale the features "
             "(sklearn.preprocessing.StandardScaler)."
@@ -171,7 +169,8 @@ class TruncatedNewton(EpochSolver):
             return  # nothing is left to gain, or the penalty is too concave here
         kinked = objective.penalty.ridge is None
         fraction = 1.0
-        for _ in range(HALVINGS):
+        halvings = 30
+        for _ in range(halvings):
             moved = w + fraction * direction
             if kinked:
                 moved[moved * w < 0.0] = 0.0
@@ -196,7 +195,8 @@ def conjugate_gradient(
     conditioned = residual / diagonal
     direction, rho = conditioned.copy(), float(residual @ conditioned)
     goal = rho * max(accuracy, 1e-10) ** 2
-    for _ in range(CG_STEPS):
+    cg_steps = 100
+    for _ in range(cg_steps):
         if rho <= goal:
             break
         image = product(direction)

@@ -14,22 +14,122 @@ An epoch reads all rows once for ∇f at the anchor w̃ and then takes m steps
 On a CSR matrix a step costs O(nonzeros of its rows), except for "paper" with l1 > 0.
 
 With `extrapolates`, an epoch starts from the best affine combination of the last anchors, found without reading
-the data (`vrspam.solvers.anchor_span`). The epochs are shorter then, because each one adds an anchor.
+the data (`AnchorSpan`). The epochs are shorter then, because each one adds an anchor.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from vrspam.objective import ELASTIC_NET, ElasticNet, Objective, Penalty, PenaltyFamily, SquaredPairLoss
-from vrspam.solvers.anchor_span import AnchorSpan, Point
 from vrspam.solvers.base import State, proximal_point, run
-from vrspam.solvers.online import known_sums
+from vrspam.solvers.online import known_sums, spam_pass
 from vrspam.solvers.row_gradients import PairGradient, RowGradient, TrainingRows
-from vrspam.solvers.spam import spam_pass
-from vrspam.theory import noise_printed, step_bound
+
+# The best point among the affine combinations of the last anchors of an epoch method: it costs no pass over the data.
+#
+# f is quadratic, so ∇f of an affine combination of points is the same combination of their gradients, and f follows
+# from them: with the columns of S the differences of earlier anchors from w, and Y those of their gradients,
+#
+#     f(w + S c) = f(w) + ∇f(w)·S c + ½ cᵀ(SᵀY) c,   ∇f(w + S c) = ∇f(w) + Y c.
+#
+# What is left is to minimise a convex function of a dozen numbers c. Anchors of stochastic epochs lie around the path
+# to the optimum; the best combination goes further along directions of little curvature and averages their noise out.
+
+MOST_ANCHORS = 12
+SMOOTHING = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)  # of |w_j|, one after the other, relative to the largest |w_j|
+
+
+class Point(NamedTuple):
+    """A point with ∇f and F there."""
+
+    w: np.ndarray
+    grad: np.ndarray
+    value: float
+
+
+class AnchorSpan:
+    """The last anchors of a quadratic loss, with ∇f at each."""
+
+    def __init__(self) -> None:
+        self._anchors: list[tuple[np.ndarray, np.ndarray]] = []
+
+    def add(self, w: np.ndarray, grad: np.ndarray) -> None:
+        """Keep an anchor and ∇f there; of more than `MOST_ANCHORS` the oldest is dropped."""
+        self._anchors.append((w, grad))
+        del self._anchors[:-MOST_ANCHORS]
+
+    def best_point(self, penalty: ElasticNet, point: Point, scale: float) -> Point | None:
+        """The combination of `point` and the anchors with the least F; None where the gain is no more than rounding.
+
+        `scale` is F(0). |w_j| is first smoothed to √(w_j² + ε²), with ε ever smaller, for Newton's method.
+        """
+        w, grad, value = point
+        size = float(np.max(np.abs(w), initial=0.0))
+        moves = np.array([anchor - w for anchor, _ in self._anchors]).reshape(-1, w.size)
+        lengths = np.linalg.norm(moves, axis=1)
+        moved = lengths > 0.0
+        if size == 0.0 or not moved.any():
+            return None
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            S = (moves[moved] / lengths[moved, np.newaxis]).T
+            Y = (np.array([own - grad for _, own in self._anchors])[moved] / lengths[moved, np.newaxis]).T
+            _, singular, basis = np.linalg.svd(S, full_matrices=False)
+            dependent = 1e-8  # singular values of S, relative to the largest, from which on a direction counts
+            kept = singular > dependent * singular[0]
+            orthonormal = basis[kept].T / singular[kept]
+            S, Y = S @ orthonormal, Y @ orthonormal
+            c = _minimised(penalty, w, grad, S, S.T @ Y, size)
+            if c is None:
+                return None
+            step = S @ c
+            gain = -(float(grad @ step) + 0.5 * float(step @ (Y @ c)) + penalty.value(w + step) - penalty.value(w))
+            least_gain = 1e-10  # of F, relative to F(0): below it rounding in the combinations would count
+            if not gain > least_gain * scale:  # not so for NaN
+                return None
+        return Point(w + step, grad + Y @ c, value - gain)
+
+
+def _minimised(
+    penalty: ElasticNet, w: np.ndarray, grad: np.ndarray, S: np.ndarray, curvature: np.ndarray, size: float
+) -> np.ndarray | None:
+    """The c with the least F(w + S c), by Newton's method with steps that are halved until F falls."""
+    l2, l1 = penalty
+    curvature = 0.5 * (curvature + curvature.T)
+    if not np.isfinite(curvature).all():
+        return None
+    slope, c = S.T @ grad, np.zeros(S.shape[1])
+
+    def smoothed(c: np.ndarray, u: np.ndarray, epsilon: float) -> float:
+        return float(slope @ c + 0.5 * c @ curvature @ c + 0.5 * l2 * u @ u + l1 * np.sqrt(u * u + epsilon**2).sum())
+
+    most_steps = 25  # of Newton's method, for each of them
+    for epsilon in size * np.array(SMOOTHING):
+        for _ in range(most_steps):
+            u = w + S @ c
+            root = np.sqrt(u * u + epsilon**2)
+            value = smoothed(c, u, epsilon)
+            gradient = slope + curvature @ c + S.T @ (l2 * u + l1 * u / root)
+            second = curvature + S.T @ ((l2 + l1 * (epsilon / root) ** 2 / root)[:, np.newaxis] * S)
+            second.flat[:: c.size + 1] += 1e-13 * second.trace()  # the least that rounding leaves positive
+            try:
+                step = -np.linalg.solve(second, gradient)
+            except np.linalg.LinAlgError:
+                return None
+            fall, length = -float(gradient @ step), 1.0
+            if not fall > 1e-12 * abs(value):
+                break
+            while length > 1e-6 and not (
+                smoothed(c + length * step, w + S @ (c + length * step), epsilon) <= value - 0.1 * length * fall
+            ):
+                length *= 0.5
+            if length <= 1e-6:
+                break
+            c = c + length * step
+    return c
+
 
 Variant = Literal["paper", "centred", "accelerated", "pair"]
 
@@ -37,11 +137,7 @@ Variant = Literal["paper", "centred", "accelerated", "pair"]
 AUTO_STEP: dict[str, float] = {"paper": 0.5, "centred": 0.5, "accelerated": 3.0, "pair": 1.0}
 # With extrapolation, on ten data sets.
 EXTRAPOLATING_STEP = 0.7
-EXTRAPOLATING_READS = 0.5  # how often an epoch reads each row on average
-RETRY_FACTOR = 0.5
-MOST_RETRIES = 60
 BLOWN_UP = 10.0  # an accelerated epoch has failed if F is above F(0) and above this factor times the best F so far
-ROUNDING = 1e-13  # F may rise by this share of F(0) in a plain epoch that has converged
 
 
 def variant_that_runs(variant: Variant, penalty: Penalty, is_sparse: bool) -> Variant:
@@ -134,7 +230,8 @@ class VRSPAM:
     def init(self, objective: Objective) -> State:
         rows = self.rows
         self.gradient = PairGradient(rows) if self.variant == "pair" else RowGradient(rows, self.variant != "paper")
-        reads = EXTRAPOLATING_READS if self.extrapolates else 1.0
+        extrapolating_reads = 0.5  # how often an epoch reads each row on average
+        reads = extrapolating_reads if self.extrapolates else 1.0
         self.steps = self.inner_steps or max(1, int(reads * rows.n) // self.gradient.rows_per_step)
         self.step = self._first_step(objective)
         # Two passes so far: one for the class means, one for the norms. The gradient at 0 needs none.
@@ -152,13 +249,14 @@ class VRSPAM:
     def _first_step(self, objective: Objective) -> float:
         if self.step_size == "theory":
             largest_norm = float(np.sqrt(self.rows.distances[self.rows.mass > 0.0, 0].max()))
-            try:
-                return step_bound(objective.penalty.strong_convexity, noise_printed(largest_norm))
-            except (OverflowError, ValueError):
+            square = largest_norm * largest_norm
+            noise = 128.0 * square * square  # `vrspam.theory.noise_printed`
+            if not 0.0 < noise < np.inf:
                 raise ValueError(
                     f"The paper's step l2/(128 M⁴) is not a usable number for M = max‖x‖ = {largest_norm:.3g}: "
                     'rescale X, or use step_size="auto".'
-                ) from None
+                )
+            return objective.penalty.strong_convexity / noise
         if self.step_size == "auto":
             # If all rows of a class are equal the Lipschitz constant may be 0; then the penalty limits the step.
             least = max(1e-6 * objective.penalty.strong_convexity, float(np.finfo(float).tiny))
@@ -183,6 +281,8 @@ class VRSPAM:
         if self.extrapolates:
             self._extrapolate(objective, state)
         retries = 0
+        retry_factor = 0.5
+        most_retries = 60
         while True:
             w, grad, value, variance = self._try_epoch(objective, state)
             if self._is_good(objective, state, value):
@@ -191,11 +291,11 @@ class VRSPAM:
             if self.step_size != "auto":
                 raise self.diverged(objective)
             retries += 1
-            self.step *= RETRY_FACTOR
+            self.step *= retry_factor
             self._anchor = None  # momentum starts again from zero
             if self.variant == "accelerated":
                 state.w, state.grad, state.value = self._best
-            if retries == MOST_RETRIES:
+            if retries == most_retries:
                 w, grad, value = state.w, state.grad, state.value
                 break
         state.w, state.grad, state.value = w, grad, value
@@ -232,7 +332,8 @@ class VRSPAM:
             return value <= BLOWN_UP * start
         if self.variant == "accelerated":  # F may rise for a while even in a good run
             return value <= max(start, BLOWN_UP * self._best[2])
-        return value <= state.value + ROUNDING * start
+        rounding = 1e-13  # F may rise by this share of F(0) in a plain epoch that has converged
+        return value <= state.value + rounding * start
 
     def _report(self, state: State, retries: int, variance: float) -> None:
         state.extra = {"step_size": self.step, "retries": float(retries)}

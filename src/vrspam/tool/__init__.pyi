@@ -1,14 +1,13 @@
 # The public names and where they live: read by type checkers, by editors and, at import, by lazy_loader.
 from .comparison import Comparison, compare
 from .evaluation import Evaluation, evaluate, score_file
-from .explained_rows import ExplainedRows, explain_file
-from .explanation import Effect, explain
+from .explanation import Effect, ExplainedRows, explain, explain_file
 from .exporting import export_model
 from .model import Model
 from .modelfile import ModelFileError, load_model, save_model
-from .pages import report_page
+from .plan import TrainPlan
 from .prediction import predict
-from .report import Report, make_report
+from .report import Report, make_report, report_page
 from .training import train
 
 __all__ = [
@@ -19,6 +18,7 @@ __all__ = [
     "Model",
     "ModelFileError",
     "Report",
+    "TrainPlan",
     "compare",
     "evaluate",
     "explain",

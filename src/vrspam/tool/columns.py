@@ -12,8 +12,8 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from vrspam._utils.columns import LARGEST_EXACT
-from vrspam._utils.messages import Parameter, WordedText
+from vrspam._utils.messages import Message, Parameter
+from vrspam._utils.validation import LARGEST_EXACT
 from vrspam.data import DataError, Schema
 from vrspam.data.errors import no_column
 from vrspam.data.first_pass import Label, Means
@@ -356,7 +356,7 @@ class ColumnInspector:
 
     def _note(self, name: str, text: str, **fields: Any) -> None:
         subject = "column {column!r} " if name else "the column without a name "
-        self.notes.append(WordedText(subject + text, column=name, **fields))
+        self.notes.append(Message(subject + text, column=name, **fields))
 
     @staticmethod
     def _way_in(name: str) -> str:

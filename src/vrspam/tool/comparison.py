@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
-from typing import Any, NamedTuple, TypeVar, cast
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +13,8 @@ from vrspam.metrics import DeLongTest, delong_test, partial_auc_test
 from vrspam.tool.evaluation import score_rows
 from vrspam.tool.model import Model
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 class Comparison(NamedTuple):
@@ -47,31 +47,12 @@ class Comparison(NamedTuple):
         return partial_auc_test(self.positive, *self.scores, max_fpr=max_fpr, confidence=self.test.confidence)
 
 
-def _taking_a_pair(function: Function) -> Function:
-    """A decorator: a pair of models is taken as two models, with a warning."""
-
-    @wraps(function)
-    def taking_a_pair(*args: Any, **kwargs: Any) -> Any:
-        first, *others = [kwargs.pop("models"), *args] if "models" in kwargs else [*args, None]
-        if isinstance(first, (tuple, list)):
-            warn(
-                "compare: give the models one by one, compare(model_a, model_b, path); a pair of them is taken until "
-                "the next version.",
-                FutureWarning,
-            )
-            args = (*first, *(other for other in others if other is not None))
-        return function(*args, **kwargs)
-
-    return cast(Function, taking_a_pair)
-
-
-@_taking_a_pair
 def compare(
     model_a: Model, model_b: Model, path: Any, *, confidence: float = 0.95, skip_errors: bool = False, **reading: Any
 ) -> Comparison:
     """Test whether one model ranks the same rows better than another, by DeLong's paired test.
 
-    What training has not seen is said in a warning.
+    A warning names values that training has not seen.
 
     Parameters
     ----------
@@ -115,3 +96,14 @@ def compare(
     if notes := tuple(dict.fromkeys(note for rows in found for note in rows.notes)):
         warn(UnseenValues(notes))
     return Comparison(delong_test(labels_a, a, b, confidence=confidence), labels_a, (a, b))
+
+
+def comparison_picture(positive: np.ndarray, scores: Mapping[str, np.ndarray], max_fpr: float | None = None) -> Figure:
+    """Both ROC curves, and both curves of precision and recall."""
+    from vrspam.plotting import plot_precision_recall, plot_roc
+    from vrspam.plotting.style import new_figure
+
+    figure, axes = new_figure(1, 2, (10.4, 4.9))
+    plot_roc(positive, scores, max_fpr=max_fpr, ax=axes[0, 0])
+    plot_precision_recall(positive, scores, ax=axes[0, 1])
+    return figure

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,14 +10,14 @@ import numpy as np
 from scipy import sparse
 
 from vrspam import AUCClassifier
-from vrspam._utils.messages import Message, Parameter, WordedText
+from vrspam._utils.messages import Message, Parameter
 from vrspam._utils.warnings import AllCoefficientsZero, GridEdge, GridNotCertified, NotConverged, NothingAtTheTop
 from vrspam.data import Schema
 from vrspam.data.encode import encode_rows
 from vrspam.features.frames import numbers
 from vrspam.metrics import roc_auc_columns
 from vrspam.moments import ClassMoments
-from vrspam.theory import Description, describe
+from vrspam.paper.constants import Description, describe
 from vrspam.tool.model import Scaling
 from vrspam.tool.table import open_labelled
 
@@ -59,19 +59,19 @@ def constants(
     return describe(X, labels, fitted.l2_, theta=theta, epsilon=epsilon, coef=coef if np.any(coef) else None)
 
 
-LAST_DIGIT = "to the last digit"
-CERTIFICATE = f"{LAST_DIGIT}; the certificate says how far from the optimum the model can be"
+MISSED = "did not reach the tolerance"
+CERTIFICATE = f"{MISSED}; the certificate says how far from the optimum the model can be"
 BEST_AT_THE_EDGE = (
     "The best {parameter} is {value:g}, the {end} that was tried, and beats its neighbour by {lead:.2g}{unit}, more "
     "than one standard error ({error:.2g}): "
 )
 
 
-def note_of(noticed: Warning | Message | str) -> str:
+def note_of(noticed: Warning | str) -> str:
     """A note for the model file; advice of the estimators becomes advice about `train`.
 
     >>> note_of(GridNotCertified(2, 60))
-    '2 of 60 candidates for the penalty were not solved to the last digit; the certificate says ...'
+    '2 of 60 candidates for the penalty did not reach the tolerance; the certificate says ...'
     >>> note_of(GridEdge("l1", 0.5, "largest", lead=0.25, error=0.125))
     'The best l1 is 0.5, the largest that was tried, and beats its neighbour by 0.25, ...: try larger numbers with l1='
     """
@@ -79,40 +79,36 @@ def note_of(noticed: Warning | Message | str) -> str:
         case str():
             return noticed
         case GridNotCertified(missed=missed, total=total, convex=convex):
-            how = CERTIFICATE if convex else LAST_DIGIT
-            return f"{missed} of {total} candidates for the penalty were not solved {how}"
+            return f"{missed} of {total} candidates for the penalty {CERTIFICATE if convex else MISSED}"
         case NotConverged(measure=measure):
-            return f"the model was not solved {CERTIFICATE if measure == 'gap_' else LAST_DIGIT}"
+            return f"the model {CERTIFICATE if measure == 'gap_' else MISSED}"
         case GridEdge(parameter="l1", beyond=beyond):
             advice = "try {beyond} numbers with {option}"
-            return WordedText(
+            return Message(
                 BEST_AT_THE_EDGE + advice, **vars(noticed), unit=noticed.unit, beyond=beyond, option=Parameter("l1")
             )
         case GridEdge(beyond=beyond):
             advice = "a {beyond} value might rank better, but `train` does not try one"
-            return WordedText(BEST_AT_THE_EDGE + advice, **vars(noticed), unit=noticed.unit, beyond=beyond)
+            return Message(BEST_AT_THE_EDGE + advice, **vars(noticed), unit=noticed.unit, beyond=beyond)
         case AllCoefficientsZero(l1=l1) if l1 > 0.0:
-            return WordedText(
+            return Message(
                 "All coefficients are 0 at the chosen l1 = {l1:g}: every l1 that was tried is too large, or no feature "
                 "ranks the validation rows better than chance; try smaller numbers with {option}",
                 l1=l1,
                 option=Parameter("l1"),
             )
         case NothingAtTheTop(max_fpr=max_fpr):
-            return WordedText(
+            return Message(
                 "With {part} all coefficients are 0: no score of these columns puts the positives clearly above the "
                 "negatives at the top; use a larger share, more columns, or {squared}, which trains on the whole curve "
                 "and chooses by the part",
                 part=Parameter("max_fpr", max_fpr),
                 squared=Parameter("loss", "squared"),
             )
-    message = getattr(noticed, "message", noticed)
-    if not isinstance(message, Message):
-        return str(noticed)
-    fields = {name: str(value) if isinstance(value, Message) else value for name, value in message.fields.items()}
-    return WordedText(message.template, **fields)
+    return getattr(noticed, "message", str(noticed))
 
 
+MAJORITY = 0.6  # share of the rows from which the positive label is asked about
 LEAKAGE_AUC = 0.999
 FEW = 50  # of a class: below, intervals are wide and choices of the penalty shaky
 CANDIDATES = 1000  # most features whose AUC is computed one by one
@@ -133,6 +129,48 @@ def note_constant_features(names: Sequence[str]) -> str:
     """The warning about features without spread."""
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return f"constant and so without effect: {', '.join(map(repr, names[:SHOWN]))}{more}"
+
+
+def note_straight(n_features: int, most: int, categories: Mapping[str, Sequence[Any]]) -> Message:
+    """The note that a wide table got straight lines, and what gives it curves: to drop a column, if one is enough."""
+    words = "{n_features:,} features are more than {most:,}: straight lines alone were fitted; use {fix}{why}"
+    largest = max(categories, key=lambda name: len(categories[name]), default=None)
+    if largest is not None and n_features - len(categories[largest]) <= most:
+        return Message(
+            words,
+            n_features=n_features,
+            most=most,
+            fix=Parameter("drop", [largest]),
+            why=f", which has {len(categories[largest]):,} categories, for curves and interactions of the others",
+        )
+    fix, why = Parameter("features", "auto"), " for curves and interactions, which takes long"
+    return Message(words, n_features=n_features, most=most, fix=fix, why=why)
+
+
+def note_too_wide(n_columns: int, most: int) -> Message:
+    """The note that a table got straight lines because no map takes so many columns."""
+    return Message(
+        "{given} makes curves of at most {most:,} columns, and there are {n_columns:,}: straight lines were fitted",
+        n_columns=n_columns,
+        most=most,
+        given=Parameter("features", "auto"),
+    )
+
+
+def note_majority(positive: Any, labels: Sequence[Any], counts: Sequence[int]) -> list[str]:
+    """A note where the label that is ranked above the other, because it is the larger, is that of most rows."""
+    others, positives = counts
+    other = next(label for label in labels if label != positive)
+    if positives <= MAJORITY * (others + positives):
+        return []
+    note = Message(
+        "the rows labelled {positive!r} are ranked above the others, because it is the larger label, and they are "
+        "{share:.0f} % of all rows: if the others are to be found, give {fix}",
+        positive=str(positive),
+        share=100.0 * positives / (others + positives),
+        fix=Parameter("positive", str(other)),
+    )
+    return [note]
 
 
 def find_constant_columns(rows: Any, schema: Schema) -> list[str]:
@@ -185,7 +223,7 @@ def note_leaking_features(rows: Any, positive: np.ndarray, schema: Schema) -> li
     for name, values in schema.categorical.items():
         suspects += _category_aucs(rows.column(name), name, values, positive)
     return [
-        WordedText(
+        Message(
             "{name!r} alone separates the classes (AUC {auc:.4f}): is it known before the outcome? If not, leave it "
             "out with {drop}",
             name=name,

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.metrics import average_precision_score, brier_score_loss
 
-from vrspam._utils.deprecation import renamed_parameter
-from vrspam._utils.messages import Parameter, WordedError
+from vrspam._utils.messages import Parameter
 from vrspam._utils.warnings import UnseenValues, warn
 from vrspam.data import DataError
 from vrspam.metrics import (
     AUCInterval,
-    DeLongTest,
     partial_auc_ci,
     roc_auc_ci,
     sensitivity_at_specificity,
 )
+from vrspam.metrics.thresholds import Bin, Curve, Threshold, calibration_error, lift, reliability
 from vrspam.tool.beside import beside_values
 from vrspam.tool.fingerprint import SeenRows
 from vrspam.tool.model import Model
-from vrspam.tool.score_measures import Bin, Curve, Threshold, calibration_error, lift, reliability
+from vrspam.tool.plan import check_measures
 
 SPECIFICITIES = (0.80, 0.90, 0.95, 0.99)
 TOP_SHARES = (0.01, 0.05, 0.10, 0.20)
@@ -54,7 +53,7 @@ class Evaluation:
         Brier score, where there are probabilities.
     max_fpr, partial_auc : float and AUCInterval, or None
     notes : tuple of str
-        What there is to say about the rows.
+        What was noticed about the rows.
 
     Examples
     --------
@@ -129,7 +128,7 @@ def score_file(
     model : Model
         From `vrspam.tool.load_model`.
     path : path
-        Of any kind that `vrspam.tool.training.train` reads, with the columns and the target of the training file.
+        Of any kind that `vrspam.tool.train` reads, with the columns and the target of the training file.
     skip_errors : bool, default=False
         Leave out rows that cannot be read, instead of refusing the file.
     progress : bool, default=False
@@ -177,7 +176,7 @@ def score_rows(
     progress: bool = False,
     **reading: Any,
 ) -> ScoredRows:
-    """Do what `score_file` does, and say what there is to say in the result; `weights` is a column of them."""
+    """Do what `score_file` does, but return the notes instead of warning; `weights` is a column of them."""
     source = model.open_source(path, **reading)
     if weights is not None and not source.reader.tabular:
         raise DataError(
@@ -208,7 +207,6 @@ def score_rows(
     return ScoredRows(positive, scores, tuple(notes), counts)
 
 
-@renamed_parameter("positive", "data")
 def evaluate(
     model: Model,
     data: Any,
@@ -225,7 +223,7 @@ def evaluate(
 ) -> Evaluation:
     """Evaluate a model on labelled rows: ranking, thresholds, probabilities.
 
-    Use rows that the model was not trained on. What training has not seen, and rows that it has, are said in a warning.
+    Use rows that the model was not trained on. A warning names values that training has not seen, and rows that it has.
 
     Parameters
     ----------
@@ -233,7 +231,7 @@ def evaluate(
         From `train` or `load_model`.
     data : path, directory, pattern or list of paths; or boolean array of n
         A labelled file of any kind that `train` reads, with the columns and the target of the training file. With
-        `scores`: which rows are positive (its old name is `positive`).
+        `scores`: which rows are positive.
     scores : array of n numbers, optional
         Scores of rows, from `score_file` for example, where no file is to be read.
     confidence : float in (0, 1), default=0.95
@@ -249,7 +247,7 @@ def evaluate(
     probabilities : array of n numbers, optional
         With `scores`: those of the rows, where the calibration of the model has seen their labels.
     notes : tuple of str
-        With `scores`: what there is to say about the rows, for pages and commands.
+        With `scores`: notes about the rows, for pages and commands.
     **reading
         Without `scores`: `skip_errors` and `progress` of `score_file`, and `format`, `delimiter`, `encoding` and
         `zero_based` of `vrspam.data.read_chunks`.
@@ -280,36 +278,16 @@ def evaluate(
         return evaluate_scores(model, data, scores, weights=weights, probabilities=probabilities, notes=notes, **wanted)
     if probabilities is not None or notes:
         raise TypeError("evaluate() makes probabilities and notes of a file itself: give them with scores alone.")
-    found = evaluate_file(model, data, weights=weights, **wanted, **reading)
+    found = evaluate_file(model, data, wanted, weights=weights, **reading)
     if found.notes:
         warn(UnseenValues(found.notes))
     return found
 
 
-def evaluate_file(
-    model: Model,
-    path: Any,
-    *,
-    weights: str | None = None,
-    confidence: float = 0.95,
-    cost_ratio: float | None = None,
-    recall: float = 0.9,
-    max_fpr: float | None = None,
-    **reading: Any,
-) -> Evaluation:
-    """Do what `evaluate` does with a file, and say what there is to say in the result."""
-    rows = score_rows(model, path, weights=weights, **reading)
-    return evaluate_scores(
-        model,
-        rows.positive,
-        rows.scores,
-        confidence=confidence,
-        cost_ratio=cost_ratio,
-        recall=recall,
-        max_fpr=max_fpr,
-        weights=rows.weights,
-        notes=rows.notes,
-    )
+def evaluate_file(model: Model, path: Any, measures: Mapping[str, Any], **reading: Any) -> Evaluation:
+    """Do what `evaluate` does with a file, but return the notes instead of warning; `measures` are what it computes."""
+    rows = score_rows(model, path, **reading)
+    return evaluate_scores(model, rows.positive, rows.scores, weights=rows.weights, notes=rows.notes, **measures)
 
 
 def evaluate_scores(
@@ -329,18 +307,9 @@ def evaluate_scores(
     positive, scores = np.asarray(positive), np.asarray(scores)
     if positive.dtype != bool:
         raise TypeError("with scores, data must be booleans: which rows are positive.")
-    if not 0.0 < recall <= 1.0:
-        raise WordedError("{recall} must be above 0 and at most 1", recall=Parameter("recall", recall))
-    if cost_ratio is not None and not 0.0 < cost_ratio < np.inf:
-        raise WordedError("{ratio} must be a positive number", ratio=Parameter("cost_ratio", cost_ratio))
+    check_measures(confidence, recall, cost_ratio, max_fpr, weights)
     if probabilities is None and model.calibration is not None:
         probabilities = model.calibration(scores)
-    if weights is not None and max_fpr is not None:
-        raise WordedError(
-            "{max_fpr} has an interval for rows that count alike, not with {weights}: leave one of them out",
-            max_fpr=Parameter("max_fpr"),
-            weights=Parameter("weights"),
-        )
     curve = Curve.of(positive, scores, weights)
     thresholds = {
         "youden": curve.at(np.argmax(curve.hits / curve.positives - curve.alarms / curve.negatives)),
@@ -370,28 +339,5 @@ def evaluate_scores(
     )
 
 
-def verdict(test: DeLongTest, a: str, b: str, measure: str = "AUC") -> str:
-    """The result of a comparison in one sentence."""
-    if np.isnan(test.p_value):
-        return f"{a} and {b} differ by the same amount in every row: no test is possible."
-    if test.p_value >= 1.0 - test.confidence:
-        return f"No difference was found: {measure} {test.auc_a:.4f} and {test.auc_b:.4f}, p = {test.p_value:.3g}."
-    better, worse = (a, b) if test.difference > 0 else (b, a)
-    return f"{better} ranks better than {worse}: by {abs(test.difference):.4f} in {measure}, p = {test.p_value:.3g}."
-
-
 def _percent(share: float) -> str:
     return f"{100 * share:g}"
-
-
-def describe_thresholds(
-    evaluation: Evaluation, cost_ratio: float | None, recall: float
-) -> Iterator[tuple[str, Threshold]]:
-    """The thresholds with their meaning in words."""
-    words = {
-        "youden": "highest sensitivity + specificity (Youden)",
-        "cost": f"least cost, one miss worth {cost_ratio:g} false alarms" if cost_ratio else "",
-        "recall": f"finds {100 * recall:g} % of the positives",
-    }
-    for name, found in evaluation.thresholds.items():
-        yield words[name], found

@@ -1,316 +1,286 @@
-"""What a model looks at: its features on their original scale, and how much each separates the classes."""
+"""What each column adds to the scores of single rows, of a table or of a file."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
+from vrspam.data import Chunks, DataError
+from vrspam.data.chunks import BrokenRow
+from vrspam.features import frames
+from vrspam.features.readings import Dates, part_text
+from vrspam.features.tables import part_name
+from vrspam.inspection.effects import Effect, explain, find_strongest  # noqa: F401 (two are public names of this room)
+from vrspam.report.words import describe_size
 from vrspam.tool.model import Model
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MOST_FEATURES = 20  # in a picture
+
+
+class Part(NamedTuple):
+    """What one column, or "interactions", adds to a score, and the row's value; None where it is missing."""
+
+    column: str
+    value: float | str | None
+    adds: float
 
 
 @dataclass(frozen=True)
-class Effect:
-    """One feature of a model, or one column where the model has curves.
+class ExplainedRow:
+    """One row of a file, explained.
 
     Attributes
     ----------
-    feature, column : str
-    coefficient, effect : float or None
-        The change of the score for one unit of the column, and for one standard deviation; None for a curve, whose
-        slope varies.
-    importance : float or None
-        The standard deviation of what it adds to the score.
-    contribution : float
-        What it adds to the difference between the mean scores of the two classes.
-    share : float
-        Its part of that difference. Shares add up to 1; one is negative if the feature makes the difference smaller.
+    row : int
+        Its number; 1 is the first row of the data, under the header line.
+    score : float or None
+        None where the row cannot be scored, and `reason` says why.
+    probability : float or None
+        Of the positive label, if the model is calibrated.
+    identifiers : dict of str to str
+        The columns that name the row, which training left out.
+    parts : tuple of Part
+        The largest first; they add up to the score.
+    reason : str or None
+    """
+
+    row: int
+    score: float | None
+    probability: float | None
+    identifiers: dict[str, str]
+    parts: tuple[Part, ...]
+    reason: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {**vars(self), "parts": [part._asdict() for part in self.parts]}
+
+
+class ExplainedRows(NamedTuple):
+    """Explained rows, how many rows were read, and what all of them hold that training did not have.
+
+    Attributes
+    ----------
+    rows : list of ExplainedRow
+        Each with `row`, `score`, `probability`, `identifiers`, `parts` (the largest first) and `reason`.
+    n : int
+    notes : tuple of str
 
     Examples
     --------
     >>> import tempfile
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from vrspam.tool import explain, train
+    >>> from vrspam.tool import explain_file, train
     >>> path = f"{tempfile.mkdtemp()}/cells.csv"
     >>> load_breast_cancer(as_frame=True).frame.to_csv(path, index=False)
-    >>> first = explain(train(path, "target", features="linear"))[0]
-    >>> first.feature, first.effect < 0 < first.share
-    ('worst radius', True)
+    >>> found = explain_file(train(path, "target", features="linear"), path, [3])
+    >>> found.rows[0].row, len(found.rows[0].parts), found.rows[0].score < 0
+    (3, 30, True)
     """
 
-    feature: str
-    column: str
-    coefficient: float | None
-    effect: float | None
-    importance: float | None
-    contribution: float
-    share: float
+    rows: list[ExplainedRow]
+    n: int
+    notes: tuple[str, ...]
 
 
-def explain(model: Model) -> list[Effect]:
-    """All features of a model, the largest contribution first.
-
-    With a feature map these are the curves of the columns, and "interactions" for what no curve can show.
-    `importance` is None if the model file was written by a version that did not store curves.
+def explain_file(
+    model: Model, path: Any, numbers: Sequence[int] | None = None, *, most: int | None = None, **reading: Any
+) -> ExplainedRows:
+    """Explain rows of a file: what each column adds to the score of each.
 
     Parameters
     ----------
     model : Model
+        From `train` or `load_model`.
+    path : path
+        Rows with the columns of the model; labels are not needed.
+    numbers : sequence of int, optional
+        The rows to explain, counted from 1 (the first row of the data), in this order. By default all.
+    most : int, optional
+        Without `numbers`: explain the first rows alone.
+    **reading
+        `format`, `delimiter`, `encoding` and `zero_based` of `vrspam.data.read_chunks`.
 
     Returns
     -------
-    list of Effect
-        With `feature`, `column`, `coefficient`, `effect`, `importance`, `contribution` and `share`.
+    ExplainedRows
 
     Examples
     --------
-    >>> import tempfile
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from vrspam.tool import explain, train
-    >>> path = f"{tempfile.mkdtemp()}/cells.csv"
-    >>> load_breast_cancer(as_frame=True).frame.to_csv(path, index=False)
-    >>> effects = explain(train(path, "target", features="linear"))
-    >>> effects[0].feature, effects[0].coefficient < 0, round(sum(effect.share for effect in effects), 6)
-    ('worst radius', True, 1.0)
+    >>> import pathlib, tempfile
+    >>> import numpy as np
+    >>> from vrspam.tool import explain_file, train
+    >>> rng = np.random.default_rng(0)
+    >>> sick = rng.random(300) < 0.3
+    >>> lines = [f"{a:.0f},{'yes' if s else 'no'}" for a, s in zip(60 + 10 * sick + rng.normal(0, 9, 300), sick)]
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "patients.csv"
+    >>> _ = path.write_text("\\n".join(["age,sick", *lines]))
+    >>> (row,) = explain_file(train(path, "sick", features="linear"), path, [2]).rows
+    >>> row.row, row.parts[0].column, f"{row.parts[0].value:g}" == lines[1].split(",")[0]
+    (2, 'age', True)
     """
-    contributions = model.contributions
-    total = float(contributions.sum()) or float("inf")  # without a difference of the means all shares are 0
-    if model.features is None:
-        names, schema = model.schema.feature_names, model.schema
-        columns = [*schema.numeric, *(name for name, values in schema.categorical.items() for _ in values)] or names
-        parts = zip(model.coef.tolist(), model.standardised.tolist(), contributions.tolist(), strict=True)
-        found = [
-            Effect(name, column, coefficient, effect, abs(effect), part, part / total)
-            for name, column, (coefficient, effect, part) in zip(names, columns, parts, strict=True)
-        ]
-    else:
-        spread = _importances(model)
-        found = [
-            Effect(name, name, None, None, spread.get(name), part, part / total)
-            for name, part in model.column_contributions().items()
-        ]
-    return sorted(found, key=lambda effect: (-abs(effect.contribution), -(effect.importance or 0.0)))
+    source = model.open_source(path, **reading)
+    tabular = source.reader.tabular
+    keep = _kept_columns(model, list(source.columns())) if tabular else []
+    chunks = model.open(source, labels=False, keep=keep, keep_errors=True)
+    wanted = None if numbers is None else {check_number(number) for number in numbers}
+    found: dict[int, ExplainedRow] = {}
+    n = 0
+    for block in _blocks(chunks):
+        places = np.arange(n + 1, n + 1 + block.size)
+        if wanted is None:
+            chosen = places[: None if most is None else max(most - n, 0)]
+        else:
+            chosen = places[np.isin(places, list(wanted))]
+        found |= {row.row: row for row in _explain_block(model, block, chosen, n + 1)}
+        n += block.size
+        if wanted is not None and wanted <= set(found):
+            break  # the rest of a long file is not needed
+    if wanted is not None:
+        for number in sorted(wanted - set(found)):
+            raise DataError(f"there is no row {number:,}: {source.paths[0]} has {n:,} rows, counted from 1")
+    rows = list(found.values()) if numbers is None else [found[number] for number in dict.fromkeys(numbers)]
+    all_rows = numbers is None and chunks.unseen is not None  # what is said of a file need not hold for some rows
+    return ExplainedRows(rows, n, tuple(chunks.unseen.sentences()) if all_rows and chunks.unseen else ())
 
 
-def _importances(model: Model) -> dict[str, float]:
-    if model.shapes is None:
-        return {}
-    spread = {shape.name: shape.importance for shape in model.shapes.columns}
-    if model.shapes.interactions is not None:
-        spread[model.shapes.rest_name] = model.shapes.interactions
-    return spread
+def value_text(model: Model, part: Part) -> str:
+    """The value of a column in a row, as people write it; "" where it has none."""
+    if part.value is None:
+        return "missing" if part.column in model.schema.columns else ""
+    for name, reading in model.schema.readings.items():
+        if isinstance(reading, Dates) and isinstance(part.value, float):
+            for piece in reading.parts:
+                if part.column == part_name(name, piece):
+                    return part_text(piece, part.value)
+    return f"{part.value:.7g}" if isinstance(part.value, float) else part.value
 
 
-def find_strongest(model: Model, count: int) -> list[tuple[str, float]]:
-    """The features that move the score most: by one standard deviation, or by the spread of what a curve adds."""
-    sizes = []
-    for e in explain(model):
-        spread = e.contribution if e.importance is None else e.importance
-        sizes.append((e.feature, spread if e.effect is None else e.effect))
-    return [item for item in sorted(sizes, key=lambda item: -abs(item[1]))[:count] if item[1]]
+def check_number(number: int) -> int:
+    """Refuse what cannot be the number of a row."""
+    if number < 1:
+        raise DataError(f"there is no row {number}: rows are counted from 1, the first row of the data")
+    return number
 
 
-def describe_model(model: Model) -> str:
-    """What kind of function the score is, and of how many features."""
-    kind = model.training.get("map", "linear" if model.features is None else "feature map")
-    words = {
-        "linear": "straight lines",
-        "standardized": "straight lines",
-        "additive": "smooth curves",
-        "kernel": "smooth curves and interactions",
-        "tree": "interactions of random trees",
-        "stacked": f"a blend of {sum(row['chosen'] for row in model.training.get('selection', ()))} models",
-    }
-    if kind == "kernel" and model.features is not None and not model.features.has_effects:
-        words["kernel"] = "interactions alone"
-    # A file holds the features of a kernel added up; what was fitted is among the facts.
-    features = model.training.get("features", model.coef.size)
-    used = model.training.get("nonzero", int((model.coef != 0.0).sum()))
-    shown = f"{features:,} feature{'s' if features != 1 else ''}"
-    if used < features:
-        shown += f", {used:,} of them used"
-    if kind == "stacked":
-        return f"{words[kind]}, {shown}"
-    return f"{words[kind]} ({kind}), {shown}" if kind in words else f"{kind}, {shown}"
+class _Block(NamedTuple):
+    """Rows that can be scored, their kept columns, and those that cannot, which stand between them."""
+
+    X: Any
+    kept: Any
+    broken: Sequence[BrokenRow]
+
+    @property
+    def scored(self) -> int:
+        return 0 if self.X is None else int(self.X.shape[0])
+
+    @property
+    def size(self) -> int:
+        return self.scored + len(self.broken)
+
+    def order(self) -> np.ndarray:
+        """For each row of the file the number of the row that can be scored, or -1 - that of the broken one."""
+        places = np.concatenate([np.arange(self.scored) + 0.5, [row.place for row in self.broken]])
+        numbers = np.concatenate([np.arange(self.scored), -1 - np.arange(len(self.broken))])
+        return numbers[np.argsort(places, kind="stable")].astype(int)
 
 
-_KINDS = {
-    "standardized": "straight lines",
-    "additive": "smooth curves",
-    "kernel alone": "interactions alone (kernel of width {})",
-    "kernel": "smooth curves and interactions (kernel of width {})",
-    "trees": "interactions of random trees (depth {})",
-}
+def _blocks(chunks: Chunks) -> Iterator[_Block]:
+    for X, _, *more in chunks:
+        kept, broken = (*more, None, ())[:2] if more else (None, ())
+        yield _Block(X, kept, broken)
 
 
-def describe_candidate(name: str) -> str:
-    """What a model that was compared is, from its name in `selection`; other names stay.
-
-    >>> describe_candidate("additive"), describe_candidate("kernel alone 0.3")
-    ('smooth curves', 'interactions alone (kernel of width 0.3)')
-    """
-    kind, _, size = name.rpartition(" ")
-    if name in _KINDS:
-        return _KINDS[name]
-    return _KINDS[kind].format(size) if kind in _KINDS else name
+def _kept_columns(model: Model, names: Sequence[str]) -> list[str]:
+    """Columns to show as they are: those of the model before they are encoded, and identifiers."""
+    own = [] if model.features is not None else [*model.schema.columns, *model.schema.readings]
+    return [name for name in dict.fromkeys([*own, *model.identifiers]) if name in names]
 
 
-def describe_part(row: Mapping[str, Any], rows: int) -> str:
-    """What a candidate of the selection became: nothing, the model, or a part of it; `rows` are those of the table.
-
-    >>> describe_part({"chosen": True, "weight": 0.25, "rows": 90_000}, 90_000)
-    '25% of the blend'
-    >>> describe_part({"chosen": False, "weight": 0.0, "rows": 4_000}, 90_000)
-    'left out after 4,000 rows'
-    """
-    compared = row.get("rows", rows)
-    if not row["chosen"]:
-        return f"left out after {compared:,} rows" if compared < rows else ""
-    weight = row.get("weight", 1.0)
-    return "chosen" if weight == 1.0 else f"{weight:.0%} of the blend"
-
-
-def describe_auc(auc: float) -> str:
-    """What an AUC means, in one sentence.
-
-    >>> describe_auc(0.7253)
-    'of 100 pairs of a positive and a negative row, 73 are ranked right (50 by guessing)'
-    """
-    right = f"{100.0 * auc:.0f}"
-    if right == "100" and auc < 1.0:
-        right = "more than 99"
-    return f"of 100 pairs of a positive and a negative row, {right} are ranked right (50 by guessing)"
-
-
-class ExpectedAUC(NamedTuple):
-    """What the training says about the AUC on new rows: with its 95 % interval, and what was done about the choice."""
-
-    auc: float
-    low: float
-    high: float
-    remark: str
-
-
-NOT_CORRECTED = "not corrected for the choice of the model"
-OWN_PENALTIES = "each model of the blend has its own, chosen by the folds"
-
-
-def expected_auc(model: Model) -> ExpectedAUC | None:
-    """The cross-validated AUC, corrected for the choice where the model knows it; None if it says nothing of it."""
-    facts = model.training
-
-    def known(name: str) -> bool:
-        return all(facts.get(f"{name}{end}") is not None for end in ("", "_low", "_high"))
-
-    if not known("cv_auc"):
-        return None
-    name, remark = "cv_auc", NOT_CORRECTED
-    if known("corrected_auc"):
-        name, remark = "corrected_auc", f"corrected for the choice of the model, {facts['cv_auc']:.4f} before"
-    return ExpectedAUC(facts[name], facts[f"{name}_low"], facts[f"{name}_high"], remark)
-
-
-def doubt_of(low: float, high: float, confidence: float = 0.95) -> list[str]:
-    """What to say of an AUC that may be guessing: one sentence, or none.
-
-    >>> doubt_of(0.47, 0.64)
-    ['the 95 % interval of the AUC, 0.470 to 0.640, holds 0.5: these rows do not show that the model beats guessing']
-    >>> doubt_of(0.6, 0.7)
-    []
-    """
-    if not low <= 0.5:
-        return []
-    interval = f"the {100 * confidence:g} % interval of the AUC, {low:.3f} to {high:.3f},"
-    where = "holds 0.5: these rows do not show that the model beats guessing"
-    if high < 0.5:
-        where = "lies below 0.5: the model ranks these rows worse than guessing; look whether the labels are swapped"
-    return [f"{interval} {where}"]
-
-
-def describe_accuracy(facts: Mapping[str, Any]) -> str | None:
-    """How close to the optimum a model is, from the facts about its training; None if they do not say."""
-    if "relative_gap" in facts:
-        return (
-            f"the objective is proven to be at most {facts['relative_gap']:.0e} above its minimum, as a share of its "
-            "value for a model that does nothing"
-        )
-    if "relative_stationarity" in facts:
-        return (
-            f"none (the penalty is not convex); stationary to {facts['relative_stationarity']:.0e}: no small change of "
-            "the coefficients makes the model better"
-        )
-    return None
-
-
-def describe_size(model: Model) -> str:
-    """What the numbers of `find_strongest` are."""
-    if model.features is None:
-        return "change of the score for one standard deviation"
-    if model.shapes is None:
-        return "part of the difference between the mean scores of the classes"
-    return "standard deviation of what each column adds to the score"
-
-
-def describe_curves(model: Model) -> str:
-    """What the picture of a model shows, in one sentence."""
-    if model.features is None or model.shapes is None:
-        return f"The features with the largest effects: {describe_size(model)}."
-    shapes = model.shapes
-    what = "What each column adds to the score, the most important first, with a 95 % band from the folds"
-    if shapes.interactions is None:
-        return f"{what}; together they are the score.{_dashes(model)}"
-    if not shapes.whole:
-        return (
-            f"{what}. An earlier version wrote this model: its curves leave out what the kernel adds in single "
-            "columns, which may undo them. Train it again for curves of the whole score."
-        )
-    if len(shapes.columns) < 2:
-        return f"{what}.{_dashes(model)}"
-    return (
-        f"{what}; the curves are the best reading of the score as a sum of curves, and interactions make up the other "
-        f"{100 * shapes.share:.0f} % of its variance.{_dashes(model)}"
-    )
-
-
-def _dashes(model: Model) -> str:
-    assert model.shapes is not None
-    if all(shape.mean_score is None for shape in model.shapes.columns):
-        return ""
-    return " Dashed: the mean score of the rows with that value, which differ in other columns too."
-
-
-def describe_together(model: Model) -> list[str]:
-    """A remark for each group of columns whose curves can hardly be told apart."""
-    if model.shapes is None:
-        return []
-    near = {shape.name: set(shape.together) for shape in model.shapes.columns if shape.together}
-    remarks, done = [], set()
-    for first in near:
-        if first in done:
+def _explain_block(model: Model, block: _Block, chosen: np.ndarray, first: int) -> Iterator[ExplainedRow]:
+    """The chosen rows of a block, whose first row has the number `first`."""
+    order = block.order()[chosen - first]
+    good = order[order >= 0]
+    scores, parts = np.empty(0), {}
+    if good.size:
+        some = frames.rows_of(block.X, good)
+        scores, parts = model.score(some), parts_by_column(model, some)
+    probabilities = None if model.calibration is None else model.calibration(scores)
+    kept = {} if block.kept is None else dict(zip(block.kept.schema.names, block.kept.columns, strict=True))
+    number = 0
+    for place, which in zip(chosen.tolist(), order.tolist(), strict=True):
+        if which < 0:
+            yield ExplainedRow(place, None, None, {}, (), block.broken[-1 - which].reason)
             continue
-        group, waiting = [], [first]
-        while waiting:
-            name = waiting.pop(0)
-            if name not in done:
-                done.add(name)
-                group.append(name)
-                waiting += [other for other in near if other in near[name] or name in near[other]]
-        listed = f"{', '.join(group[:-1])} and {group[-1]}"
-        remarks.append(
-            f"{listed} move together: how their effect is split between their curves is a convention, so read the sum "
-            "of the curves, not each alone."
+        cells = {name: _plain(column[which].as_py()) for name, column in kept.items()}
+        own = [
+            Part(name, value_of(model, name, block.X, which, cells), float(values[number]))
+            for name, values in parts.items()
+        ]
+        yield ExplainedRow(
+            place,
+            float(scores[number]),
+            None if probabilities is None else float(probabilities[number]),
+            {name: str(cells[name]) for name in model.identifiers if cells.get(name) is not None},
+            tuple(sorted(own, key=lambda part: -abs(part.adds))),
         )
-    return remarks
+        number += 1
 
 
-def describe_pairs(model: Model) -> list[tuple[str, float]]:
-    """The strongest pairs of columns that interact, with their parts of the variance of the score."""
-    return [] if model.shapes is None else [(" × ".join(pair.names), pair.share) for pair in model.shapes.pairs]
+def parts_by_column(model: Model, X: Any) -> dict[str, np.ndarray]:
+    """What each column adds; the indicators of a categorical one are added up."""
+    if model.features is not None or not model.schema.categorical:
+        return model.parts_of_rows(X)
+    parts = model.parts(X)
+    widths = [1] * len(model.schema.numeric) + [len(values) for values in model.schema.categorical.values()]
+    stops = np.cumsum(widths).tolist()
+    places = zip(stops, widths, strict=True)
+    sums = [parts[:, stop - width : stop].sum(axis=1) for stop, width in places]
+    return dict(zip(model.schema.columns, sums, strict=True))
 
 
-def sum_by_column(effects: list[Effect]) -> list[tuple[str, float]]:
-    """(column, share) with the categories of a column added up, the largest first."""
-    shares: dict[str, float] = {}
-    for effect in effects:
-        shares[effect.column] = shares.get(effect.column, 0.0) + effect.share
-    return sorted(shares.items(), key=lambda item: -abs(item[1]))
+def value_of(
+    model: Model, name: str, X: Any, row: int, cells: Mapping[str, Any] = MappingProxyType({})
+) -> float | str | None:
+    """The value of a column in a row: as in `cells`, or what was made of it; None where it is missing."""
+    if name in cells:
+        return cells[name]
+    columns = model.schema.columns
+    if name not in columns:  # interactions
+        return None
+    index = columns.index(name)
+    if frames.is_frame(X):
+        return _plain(X.column(index)[row].as_py())
+    return _plain(float(X[row, index])) if index < X.shape[1] else None
+
+
+def _plain(value: Any) -> float | str | None:
+    """A value as JSON can hold it; None for a missing one."""
+    if value is None or value == "" or value != value:
+        return None
+    if isinstance(value, bool):
+        return str(value)
+    if isinstance(value, int | float):
+        return float(value)
+    return str(value)
+
+
+def features_picture(model: Model) -> Figure:
+    """The curves of the most important columns; for a model without curves, the features of the largest effect."""
+    from vrspam.plotting import plot_coefficients, plot_shapes
+    from vrspam.plotting.style import new_figure
+
+    if model.shapes is not None:
+        shapes = {shape.name: shape for shape in model.shapes.columns}
+        return plot_shapes({name: shape for name, shape in shapes.items() if shape.importance > 0.0} or shapes)
+    found = find_strongest(model, MOST_FEATURES)
+    figure, axes = new_figure(1, 1, (8.0, 1.1 + 0.27 * max(len(found), 2)))
+    plot_coefficients(dict(found), label=describe_size(model), ax=axes[0, 0])
+    return figure

@@ -25,7 +25,7 @@ from vrspam.inspection import INTERACTIONS, distinct
 from vrspam.model.shapes import Shapes
 from vrspam.model_selection.calibration import Calibration
 from vrspam.moments import ClassMoments
-from vrspam.moments.spread import spread
+from vrspam.moments.class_moments import spread
 from vrspam.tool.fingerprint import Fingerprint
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from vrspam._utils.messages import WordedText
+from vrspam._utils.messages import Message
 from vrspam.data import DataError, Schema
 from vrspam.data.errors import problem_of
 from vrspam.data.schema import made_columns
@@ -138,7 +138,7 @@ def _model(content: Mapping[str, Any], version: int) -> Model:
         calibration=None if calibration is None else calibration_from_dict(calibration),
         identifiers=tuple(content["identifiers"]),
         fingerprint=None if content.get("fingerprint") is None else Fingerprint.from_dict(content["fingerprint"]),
-        training=_with_notes(content["training"], WordedText.from_plain),
+        training=_with_notes(content["training"], Message.from_plain),
     )
 
 
@@ -265,4 +265,4 @@ def _with_notes(training: Mapping[str, Any], form: Callable[[Any], Any]) -> dict
 
 def _plain_note(note: str) -> Any:
     """A warning with its fields, so that a reader can be shown parameters in other terms."""
-    return note.to_plain() if isinstance(note, WordedText) else note
+    return note.to_plain() if isinstance(note, Message) else note

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vrspam._utils.atomic import replacing
-from vrspam._utils.deprecation import renamed_parameter
 from vrspam._utils.messages import Parameter
 from vrspam._utils.warnings import UnseenValues, warn
 from vrspam.data import Chunks, DataError
@@ -35,7 +34,6 @@ class Prediction(NamedTuple):
     unseen: tuple[str, ...]
 
 
-@renamed_parameter("skip_errors", "drop_errors")
 def predict(
     model: Model,
     path: Any,
@@ -65,7 +63,7 @@ def predict(
         In CSV, write an apostrophe before copied text, and names of copied columns, that start with = + - @ or a tab.
         A spreadsheet would take them for formulas. Numbers, and Parquet, stay as they are.
     drop_errors : bool, default=False
-        Leave out rows that cannot be scored; `skip_errors` is its old name.
+        Leave out rows that cannot be scored.
     progress : bool, default=False
         Show rows per second on the standard error stream.
     **reading

@@ -1,28 +1,120 @@
-"""From a file to the facts of its report: a model, rows that it has not seen, groups of them, and single ones."""
+"""From a file to the facts of its report: a model, rows that it has not seen, groups of them, and single ones.
+
+Two tests for each level of a column, and one correction for all of them together:
+
+- ranking: the AUC of the level against that of all other rows, z = (A - B) / √(v(A) + v(B)); v is DeLong's variance, or
+  that of exponential scores with the AUC of all rows, where that is larger (for few rows DeLong's is too small);
+- probabilities: positives seen against positives predicted, z = (Σ y - Σ p) / √(Σ p (1 - p)).
+
+A difference is marked if its p-value, multiplied by Holm's method over all tests of the page, is below 5 %.
+"""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtr
 
-from vrspam._utils.messages import Parameter, WordedError
+from vrspam._utils.texts import rounded
 from vrspam.data import Chunks, DataError
+from vrspam.features.frames import rows_of
+from vrspam.inspection.rows import ColumnBins, bin_categories, bin_numbers
+from vrspam.metrics import AUCInterval, exponential_variance, roc_auc_ci
 from vrspam.model_selection.calibration import calibrate
 from vrspam.model_selection.held_out import HeldOut
+from vrspam.report.sections import report_page  # noqa: F401 (a public name of `vrspam.tool`)
+from vrspam.report.words import ExpectedAUC, expected_auc
 from vrspam.tool.evaluation import Evaluation, evaluate_scores
-from vrspam.tool.explanation import ExpectedAUC, expected_auc
-from vrspam.tool.fitting import Plan
+from vrspam.tool.explanation import Part, parts_by_column, value_of, value_text
 from vrspam.tool.model import Model
-from vrspam.tool.single_rows import SingleRow, single_rows
-from vrspam.tool.subgroups import Subgroup, subgroups
+from vrspam.tool.plan import ReportPlan, TrainPlan, takes
 from vrspam.tool.table import OpenedTable
 from vrspam.tool.training import Trained, fit_file
 
-PLAN = [field.name for field in fields(Plan)]  # parameters of `train` that say how, not what, is trained
+FEW_VALUES = 8  # a column of numbers with at most so many has a level for each
+PARTS = 4  # of a column with more
+MOST_LEVELS = 12  # of a column of text: rarer ones are taken together
+LEAST_TO_TEST = 10  # rows of each class, in the level and outside
+LEVEL = 0.05
+EACH = 4  # highest, lowest and most wrong rows
+MOST_COLUMNS = 5_000  # of a wider table no rows are explained
+KINDS = ("highest scores", "lowest scores", "most wrong", "spread over the ranking")
+
+
+@dataclass(frozen=True)
+class Subgroup:
+    """One level of a column.
+
+    Attributes
+    ----------
+    column, name : str
+    rows, positives : int
+    auc : AUCInterval or None
+        None with fewer than two rows of a class.
+    predicted, observed : float or None
+        Mean probability and share of positives; `predicted` is None without probabilities.
+    auc_p, calibration_p : float or None
+        Corrected p-values; None where there are too few rows to test.
+    worse : bool
+        Whether the AUC is below that of the other rows.
+    """
+
+    column: str
+    name: str
+    rows: int
+    positives: int
+    auc: AUCInterval | None
+    predicted: float | None
+    observed: float
+    auc_p: float | None = None
+    calibration_p: float | None = None
+    worse: bool = False
+
+    @property
+    def ranked_differently(self) -> bool:
+        return self.auc_p is not None and self.auc_p < LEVEL
+
+    @property
+    def predicted_wrongly(self) -> bool:
+        return self.calibration_p is not None and self.calibration_p < LEVEL
+
+
+@dataclass(frozen=True)
+class SingleRow:
+    """One row, its score, and what each column adds to it.
+
+    Attributes
+    ----------
+    kind : str
+        Why it is shown, one of `KINDS`.
+    number : int
+        Its place among the rows of the table that have a label, from 1.
+    names : tuple of str
+        Values of the columns that only name rows.
+    positive : bool
+    score, probability : float
+        Of a model that has not seen the row; `probability` is None without calibration.
+    above : float
+        Share of the other class that scores lower, ties by half: for a positive row 1 is perfect, for another row 0.
+    own_score : float
+        Score of the model itself: the sum of the parts.
+    parts : tuple of (column, value, part)
+        What each column adds to `own_score`, the largest first.
+    """
+
+    kind: str
+    number: int
+    names: tuple[str, ...]
+    positive: bool
+    score: float
+    probability: float | None
+    above: float
+    own_score: float
+    parts: tuple[tuple[str, str, float], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,11 +133,11 @@ class Report:
     groups : tuple of Subgroup
     rows : tuple of SingleRow
     left_out : tuple of str
-        Columns of the file that are no features.
+        Columns of the file that are not used as features.
     cost_ratio : float or None
         How many false alarms are as bad as one missed positive, before the reader changes it.
     apart : str
-        How groups and times keep the rows apart, to stand behind what they are judged by.
+        How groups and times keep the rows apart, to follow what the rows are scored by.
 
     Examples
     --------
@@ -70,37 +162,19 @@ class Report:
     apart: str = ""
 
 
+@takes(ReportPlan)
 def make_report(
-    path: Any,
-    target: str | None = None,
-    positive: str | None = None,
-    *,
-    plan: Plan | None = None,
-    holdout: float | None = None,
-    by: Sequence[str] = (),
-    rows: int = 10,
-    cost_ratio: float | None = None,
-    **opening: Any,
+    path: Any, target: str | None = None, positive: str | None = None, *, plan: TrainPlan | None = None, **options: Any
 ) -> Report:
     """Train a model on a file and find out how good it is, by rows that it has not seen.
 
     Parameters
     ----------
-    path, target, positive
+    path : path, directory, pattern or list of paths
         As in `vrspam.tool.train`.
-    plan : Plan, optional
-        How the model is trained, as the command line hands it on; parameters of `train` take the place of its own.
-    holdout : float in (0, 1), optional
-        Keep this share of the rows from the training, and judge by them; without it every row is scored by
-        cross-validation.
-    by : sequence of str
-        Columns whose levels are looked at one by one.
-    rows : int, default=10
-        How many single rows to explain beside the highest, the lowest and the most wrong; 0 explains none at all.
-    cost_ratio : float, optional
-        How many false alarms are as bad as one missed positive.
-    **opening
-        Further parameters of `train`, such as `features`, `random_state`, `drop` or `groups`.
+    plan : TrainPlan, optional
+        Options in one object; those that are given by name take the place of its own.
+    {options}
 
     Returns
     -------
@@ -121,27 +195,9 @@ def make_report(
     >>> report.evaluation.n, report.folds, len(report.groups)
     (300, 5, 4)
     """
-    check_holdout(holdout, bool(opening.get("streaming")))
-    asked = {name: opening.pop(name) for name in PLAN if name in opening}
-    if "random_state" in opening:
-        asked["seed"] = opening.pop("random_state")
-    plan = replace(plan or Plan(), **asked)
-    trained = fit_file(path, target, positive, plan, holdout=holdout, by=by, **opening)
-    return report_of(trained, by=by, rows=rows, cost_ratio=cost_ratio)
-
-
-def check_holdout(holdout: float | None, streaming: bool = False) -> None:
-    """Refuse what is not a share, and a share of rows that are not in memory."""
-    if holdout is None:
-        return
-    if not 0.0 < holdout < 1.0:
-        raise WordedError("{given} is not between 0 and 1", given=Parameter("holdout", holdout))
-    if streaming:
-        raise WordedError(
-            "{streaming} holds no rows in memory that {holdout} could keep: leave one of them out",
-            streaming=Parameter("streaming", True),
-            holdout=Parameter("holdout"),
-        )
+    asked = ReportPlan.of(target, positive, plan, options)
+    trained = fit_file(path, asked, holdout=asked.holdout, by=asked.by)
+    return report_of(trained, by=asked.by, rows=asked.rows, cost_ratio=asked.cost_ratio)
 
 
 def report_of(trained: Trained, *, by: Sequence[str] = (), rows: int = 10, cost_ratio: float | None = None) -> Report:
@@ -271,9 +327,208 @@ def _values(column: Any, places: np.ndarray) -> np.ndarray:
 
 
 def _left_out(opened: OpenedTable) -> tuple[str, ...]:
-    """Columns of a table that are no features, and not the labels."""
+    """Columns of a table that are neither features nor the labels."""
     source, schema = opened.chunks.source, opened.schema
     if not source.reader.tabular:
         return ()
     used = {*schema.columns, *schema.readings, schema.target}
     return tuple(name for name in source.reader.columns(source.paths[0]) if name not in used)
+
+
+def levels_of(values: Sequence[Any] | np.ndarray) -> ColumnBins:
+    """A column in levels: each value of text or of few numbers, else quarters of the rows; a missing value is one.
+
+    >>> levels_of(np.array(["f", "m", None, "f"], dtype=object)).labels
+    ('f', 'm', 'missing')
+    """
+    array = np.asarray(values)
+    if array.dtype.kind in "fiub":
+        numbers = array.astype(np.float64)
+        different = np.unique(numbers[~np.isnan(numbers)]).size
+        return bin_numbers(numbers, FEW_VALUES if different <= FEW_VALUES else PARTS)
+    texts = ["" if value is None else str(value) for value in array.tolist()]
+    gone = np.array([value is None for value in array.tolist()])
+    names = sorted({text for text, absent in zip(texts, gone, strict=True) if not absent})
+    place = {name: number for number, name in enumerate(names)}
+    codes = np.where(gone, len(names), np.array([place.get(text, 0) for text in texts]))
+    return bin_categories(codes.astype(np.intp), tuple(names), bool(gone.any()), MOST_LEVELS)
+
+
+def subgroups(
+    columns: Mapping[str, Sequence[Any] | np.ndarray],
+    positive: np.ndarray,
+    scores: np.ndarray,
+    probabilities: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
+) -> tuple[Subgroup, ...]:
+    """All levels of some columns, with what the tests say; scores are by models that have not seen the row."""
+    whole = roc_auc_ci(positive, scores, sample_weight=weights).auc
+    found, auc_ps, calibration_ps = [], [], []
+    for column, values in columns.items():
+        bins = levels_of(values)
+        for code, name in enumerate(bins.labels):
+            inside = bins.codes == code
+            if not inside.any():
+                continue
+            group = _describe(column, name, inside, positive, scores, probabilities, weights)
+            enough = min(_smaller(positive[inside]), _smaller(positive[~inside])) >= LEAST_TO_TEST
+            p_ranked, worse = np.nan, False
+            if enough and group.auc is not None:
+                p_ranked, worse = _ranking_p(inside, positive, scores, weights, whole)
+            auc_ps.append(p_ranked)
+            calibrated = enough and probabilities is not None
+            calibration_ps.append(_calibration_p(inside, positive, probabilities, weights) if calibrated else np.nan)
+            found.append(replace(group, worse=worse))
+    corrected = holm(np.array([*auc_ps, *calibration_ps]))
+    known = [None if np.isnan(p) else float(p) for p in corrected]
+    count = len(found)
+    return tuple(replace(group, auc_p=known[k], calibration_p=known[count + k]) for k, group in enumerate(found))
+
+
+def _smaller(positive: np.ndarray) -> int:
+    return int(min(positive.sum(), (~positive).sum()))
+
+
+def _describe(
+    column: str,
+    name: str,
+    inside: np.ndarray,
+    positive: np.ndarray,
+    scores: np.ndarray,
+    probabilities: np.ndarray | None,
+    weights: np.ndarray | None,
+) -> Subgroup:
+    own = None if weights is None else weights[inside]
+    counted = positive[inside] if own is None else positive[inside][own > 0.0]
+    auc = None
+    if _smaller(counted) >= 2:
+        auc = roc_auc_ci(positive[inside], scores[inside], sample_weight=own)
+    if own is not None and not own.any():
+        own = None
+    predicted = None if probabilities is None else float(np.average(probabilities[inside], weights=own))
+    observed = float(np.average(positive[inside], weights=own))
+    return Subgroup(column, name, int(inside.sum()), int(positive[inside].sum()), auc, predicted, observed)
+
+
+def _ranking_p(
+    inside: np.ndarray, positive: np.ndarray, scores: np.ndarray, weights: np.ndarray | None, whole: float
+) -> tuple[float, bool]:
+    """Two-sided p-value of the difference between the AUC of a level and that of all other rows."""
+    difference, variance = 0.0, 0.0
+    for part, sign in ((inside, 1.0), (~inside, -1.0)):
+        own = None if weights is None else weights[part]
+        found = roc_auc_ci(positive[part], scores[part], sample_weight=own)
+        up = int(positive[part].sum())
+        difference += sign * found.auc
+        variance += max(found.standard_error**2, exponential_variance(whole, up, int(part.sum()) - up))
+    if variance == 0.0:
+        return np.nan, False
+    return float(2.0 * ndtr(-abs(difference) / np.sqrt(variance))), difference < 0.0
+
+
+def _calibration_p(
+    inside: np.ndarray, positive: np.ndarray, probabilities: np.ndarray | None, weights: np.ndarray | None
+) -> float:
+    """Two-sided p-value of positives seen against positives predicted."""
+    assert probabilities is not None
+    p = probabilities[inside]
+    mass = np.ones(p.size) if weights is None else weights[inside]
+    variance = float(mass**2 @ (p * (1.0 - p)))
+    if variance == 0.0:
+        return np.nan
+    return float(2.0 * ndtr(-abs(mass @ (positive[inside] - p)) / np.sqrt(variance)))
+
+
+def holm(p_values: np.ndarray) -> np.ndarray:
+    """P-values corrected by Holm's method; NaN where there was no test.
+
+    >>> holm(np.array([0.01, 0.04, np.nan, 0.03])).tolist()
+    [0.03, 0.06, nan, 0.06]
+    """
+    corrected = np.full(p_values.shape, np.nan)
+    order = np.argsort(p_values)
+    order = order[: int(np.isfinite(p_values).sum())]
+    factors = np.arange(order.size, 0, -1)
+    corrected[order] = np.minimum(1.0, np.maximum.accumulate(factors * p_values[order]))
+    return corrected
+
+
+def share_above(positive: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """For each row the share of the other class that scores lower, ties by half.
+
+    >>> share_above(np.array([True, False, False]), np.array([2.0, 1.0, 3.0])).tolist()
+    [0.5, 0.0, 1.0]
+    """
+    found = np.empty(scores.size)
+    for side in (positive, ~positive):
+        others = np.sort(scores[~side])
+        below, upto = (np.searchsorted(others, scores[side], side=end) for end in ("left", "right"))
+        found[side] = (below + upto) / (2.0 * others.size)
+    return found
+
+
+def choose_rows(positive: np.ndarray, scores: np.ndarray, more: int) -> list[tuple[str, int]]:
+    """(why, which) of the rows to show: highest, lowest, most wrong, and `more` that are spread over the ranking."""
+    order = np.argsort(scores, kind="stable")
+    above = share_above(positive, scores)
+    wrong = np.argsort(-np.where(positive, 1.0 - above, above), kind="stable")
+    each = min(EACH, scores.size)
+    spread = order[np.unique(np.linspace(0, scores.size - 1, more + 2).round().astype(int)[1:-1])[::-1]] if more else []
+    parts = (order[::-1][:each], order[:each], wrong[:each], spread)
+    return [(kind, int(place)) for kind, places in zip(KINDS, parts, strict=True) for place in places]
+
+
+def single_rows(
+    model: Model,
+    opened: OpenedTable,
+    held_out: HeldOut,
+    probabilities: np.ndarray | None,
+    more: int,
+    names: Sequence[np.ndarray] = (),
+) -> tuple[SingleRow, ...]:
+    """Explain the highest, the lowest, the most wrong and some `more` rows; their scores are those of `held_out`.
+
+    `names` are the values of columns that name the rows. Empty where the model cannot say what its columns add.
+    """
+    assert held_out.places is not None
+    no_curves = model.features is not None and (model.shapes is None or not model.shapes.whole)
+    if no_curves or len(model.schema.columns) > MOST_COLUMNS:
+        return ()
+    chosen = choose_rows(held_out.positive, held_out.scores, more)
+    places = held_out.places[[place for _, place in chosen]]
+    rows, _ = opened.load_rows()
+    some = rows_of(rows, places)
+    X = opened.encode(some) if model.features is None else some
+    scores, columns = model.score(X), parts_by_column(model, X)
+    above = share_above(held_out.positive, held_out.scores)
+    found = []
+    for number, (kind, place) in enumerate(chosen):
+        parts = []
+        for name, values in columns.items():
+            part = Part(name, value_of(model, name, some, number), float(values[number]))
+            parts.append((name, value_text(model, part), part.adds))
+        parts.sort(key=lambda part: -abs(part[2]))
+        found.append(
+            SingleRow(
+                kind,
+                int(places[number]) + 1,
+                tuple(_name(values[place]) for values in names),
+                bool(held_out.positive[place]),
+                float(held_out.scores[place]),
+                None if probabilities is None else float(probabilities[place]),
+                float(above[place]),
+                float(scores[number]),
+                tuple(parts),
+            )
+        )
+    return tuple(found)
+
+
+def _name(value: Any) -> str:
+    if value is None or (isinstance(value, float) and np.isnan(value)):
+        return "missing"
+    if isinstance(value, bool | str):
+        return str(value)
+    if isinstance(value, float) and not value.is_integer():
+        return rounded(value, 4)
+    return str(int(value)) if isinstance(value, float | int) else str(value)

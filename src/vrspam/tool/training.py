@@ -1,63 +1,56 @@
-"""From a file to a model: columns, features, penalties by cross-validation, calibration, warnings."""
+"""From a file to a model: its columns, folds, feature maps and penalties by cross-validation, calibration, notes.
+
+`fit_file` opens the file, one of `fit_maps`, `fit_linear` and `fit_blocks` fits its rows by folds, and `_model` puts
+together what a model file holds.
+"""
 
 from __future__ import annotations
 
+import sys
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
 
-from vrspam import AUCClassifierCV
-from vrspam._utils.choices import SELECTION_RULES
-from vrspam._utils.deprecation import renamed_parameter
-from vrspam._utils.messages import Parameter, WordedError, WordedText
+from vrspam import AUCClassifierCV, ClassMoments, HashFolds
+from vrspam._utils.blas import blas_threads
+from vrspam._utils.choices import PenaltyName
+from vrspam._utils.messages import Message, Parameter, WordedError
 from vrspam._utils.warnings import CategoriesGrouped
-from vrspam.features import FeatureMap
-from vrspam.features.mapped import MAX_FEATURES, kind_of_map
-from vrspam.metrics.partial import check_max_fpr
+from vrspam.features import FeatureMap, LinearFeatures
+from vrspam.features.frames import rows_of
+from vrspam.features.mapped import MAX_FEATURES, is_plain, kind_of_map, named_maps
+from vrspam.metrics import AUCInterval, logit_interval, partial_auc_ci, roc_auc_ci
 from vrspam.model.shapes import shapes_of
-from vrspam.model_selection.calibration import METHODS
 from vrspam.model_selection.held_out import HeldOut
-from vrspam.moments.spread import spread
-from vrspam.objective import LOSSES
-from vrspam.objective.choice import LossName
-from vrspam.objective.penalties import CONCAVE, PenaltyName
+from vrspam.moments.class_moments import spread
+from vrspam.report.words import describe_candidate
+from vrspam.solvers import choose_solver
 from vrspam.tool import data_checks
-from vrspam.tool.data_checks import note_of
 from vrspam.tool.fingerprint import Fingerprint
-from vrspam.tool.fitting import FOLDS, Fit, Plan, fit_blocks, fit_linear, fit_maps, fold_auc_ci
-from vrspam.tool.folds import split_off
-from vrspam.tool.model import LinearParts, Model, parts_of_map, undo_linear_map
-from vrspam.tool.table import OpenedTable, open_labelled
+from vrspam.tool.model import LinearParts, Model, Scaling, parts_of_map, undo_linear_map
+from vrspam.tool.plan import TrainPlan, takes
+from vrspam.tool.table import OpenedTable, open_labelled, stack
 
-MAJORITY = 0.6  # share of the rows from which the positive label is asked about
 MOST_COLUMNS = 1_000  # encoded; maps of wider tables take long and seldom help
+LEAST = 4  # rows of each class: two folds of two
+OPENING = (  # options that say how the file is read
+    *("target", "positive", "drop", "include", "categorical", "max_categories", "dates", "weights", "groups", "time"),
+    *("skip_errors", "progress", "streaming", "format", "delimiter", "encoding", "zero_based"),
+)
+SMALL_ROWS = 5_000  # with fewer rows one core is enough: on a busy machine, threads would only wait for each other
+L1_SHARES = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3)  # of the least l1 that makes every coefficient 0
+SUSPECT_ROWS = 20_000  # rows of a stream in which leaking features are looked for
 
 
-@renamed_parameter("seed", "random_state")
+@takes(TrainPlan)
 def train(
-    path: Any,
-    target: str | None = None,
-    positive: str | None = None,
-    *,
-    l1: str | Sequence[float] = (0.0,),
-    penalty: PenaltyName = "elasticnet",
-    loss: LossName = "squared",
-    features: Any = None,
-    max_fpr: float | None = None,
-    calibration: str = "sigmoid",
-    n_splits: int = FOLDS,
-    random_state: int = 0,
-    streaming: bool = False,
-    private: bool = False,
-    selection: str = "auto",
-    n_jobs: int | None = None,
-    fingerprint: bool = True,
-    say: Callable[[str], None] = lambda stage: None,
-    **opening: Any,
+    path: Any, target: str | None = None, positive: str | None = None, *, plan: TrainPlan | None = None, **options: Any
 ) -> Model:
     """Train a model on a file: every choice is made by cross-validation and recorded in the model.
 
@@ -65,43 +58,9 @@ def train(
     ----------
     path : path, directory, pattern or list of paths
         CSV, Parquet, Feather, LIBSVM or `.npy`.
-    target, positive : str, optional
-        The label column, and the label to rank above the others (see `vrspam.tool.table.open_labelled`).
-    l1 : "auto" or sequence of numbers, default=(0.0,)
-        Candidates for the absolute norm, for standardised features; "auto" tries six from 0 upwards.
-    penalty : {"elasticnet", "mcp", "scad"}, default="elasticnet"
-        How l1 acts (docs/penalties.md): "mcp" and "scad" leave features out without shrinking the others, and need
-        positive numbers in l1, or "auto".
-    loss : {"squared", "squared_hinge"}, default="squared"
-        What a pair costs, as in `AUCClassifierCV`; the squared hinge needs all rows in memory.
-    features : {"linear", "additive", "kernel", "trees", "auto"} or a map of `vrspam.features`, optional
-        Curves for the columns, or curves and interactions, as in `AUCClassifierCV`; "auto" blends all. By default
-        "auto", but "linear" for streams, more than 1,000 features, and where l1 is to choose some of them.
-    max_fpr : float in (0, 1], optional
-        Choose by the AUC up to this false-positive rate, as in `AUCClassifierCV`, and record it beside the AUC.
-    calibration : {"sigmoid", "isotonic", "none"}, default="sigmoid"
-        How scores become probabilities.
-    n_splits : int, default=5
-        Folds of the cross-validation.
-    random_state : int, default=0
-        Draws the folds. `seed` is its old name.
-    streaming : bool, default=False
-        Read the file block by block instead of holding it in memory (see `vrspam.tool.fitting.fit_blocks`).
-    private : bool, default=False
-        Hold no row of the table in the model: landmarks of kernels are drawn column by column, and rank a little worse.
-        There is no fingerprint either.
-    selection : {"auto", "blend", "best", "one-standard-error"}, default="auto"
-        What is made of the points and feature maps that were compared, as in `AUCClassifierCV`.
-    n_jobs : int, optional
-        Folds that are computed at the same time, as in `AUCClassifierCV`.
-    fingerprint : bool, default=True
-        Keep salted hashes of at most 1,000 training rows in the model, by which `evaluate` can tell that it is given
-        the training file.
-    say : callable, optional
-        Is told each stage as it begins.
-    **opening
-        Further options of `open_labelled`: among others `weights`, `groups` and `time`, columns of weights of rows, of
-        groups that folds keep together, and of times, by which folds look forward only.
+    plan : TrainPlan, optional
+        Options in one object; those that are given by name take the place of its own.
+    {options}
 
     Returns
     -------
@@ -122,10 +81,7 @@ def train(
     >>> model.positive, model.schema.feature_names, bool(model.coef[0] > 0)
     ('yes', ('age',), True)
     """
-    plan = Plan(
-        l1, features, n_splits, random_state, say, max_fpr, loss, penalty, private, calibration, selection, n_jobs
-    )
-    return fit_file(path, target, positive, plan, streaming=streaming, fingerprint=fingerprint, **opening).model
+    return fit_file(path, TrainPlan.of(target, positive, plan, options)).model
 
 
 class Trained(NamedTuple):
@@ -142,198 +98,377 @@ class Trained(NamedTuple):
     kept: np.ndarray | None = None
 
 
-def fit_file(
-    path: Any,
-    target: str | None,
-    positive: str | None,
-    plan: Plan,
-    *,
-    streaming: bool = False,
-    fingerprint: bool = True,
-    holdout: float | None = None,
-    by: Sequence[str] = (),
-    **opening: Any,
-) -> Trained:
+def fit_file(path: Any, plan: TrainPlan, *, holdout: float | None = None, by: Sequence[str] = ()) -> Trained:
     """Do what `train` does, and keep the rows.
 
-    Parameters
-    ----------
-    path, target, positive, streaming, fingerprint, **opening
-        As in `train`.
-    plan : Plan
-        The other parameters of `train`.
-    holdout : float in (0, 1), optional
-        Keep this share of the rows from the training (`vrspam.tool.folds.split_off`).
-    by : sequence of str
-        Columns that a report will need; they are looked for before the model is trained.
-
-    Returns
-    -------
-    Trained
-        `opened` has all rows, those that were kept among them.
+    A share of the rows may be kept from the training (`holdout`); columns that a report will need (`by`) are looked for
+    before the model is trained.
     """
-    check_plan(plan)
-    check_folds(opening, streaming, plan.max_fpr)
-    if streaming:
-        check_straight(plan.features)
-        check_sums(plan.loss)
     plan.say("reading")
     kept = None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        opened = whole = open_labelled(path, target, positive, streaming=streaming, **opening)
+        opened = whole = open_labelled(path, **{name: getattr(plan, name) for name in OPENING})
         opened.check_columns(by)
         if holdout is not None:
-            others, kept = split_off(opened, holdout, plan.seed)
+            others, kept = split_off(opened, holdout, plan.random_state)
             opened = opened.take(others)
-        features = wanted = plan.features
-        if features is None:
-            asked = streaming or plan.l1 == "auto" or any(plan.l1)
-            features = "linear" if asked or opened.schema.n_features > MOST_COLUMNS else "auto"
-        method = None if plan.calibration == "none" else plan.calibration
-        plan = replace(plan, features=features, calibration=method)
+        wanted, asked = plan.features, plan.streaming or plan.l1 == "auto" or any(plan.l1)
+        if wanted is None:
+            plan = replace(plan, features="linear" if asked or opened.schema.n_features > MOST_COLUMNS else "auto")
         too_wide = len(opened.schema.columns) > MAX_FEATURES  # for any map
-        straight = isinstance(features, str) and (features == "linear" or (too_wide and features == "auto"))
-        in_memory = fit_linear if straight else fit_maps
-        fit = (fit_blocks if streaming else in_memory)(opened, plan)
+        named = isinstance(plan.features, str)
+        straight = named and (plan.features == "linear" or (too_wide and plan.features == "auto"))
+        fit = (fit_blocks if plan.streaming else fit_linear if straight else fit_maps)(opened, plan)
     notes = [*opened.notes, *data_checks.note_few_rows(fit.counts), *fit.notes]
-    by_default = wanted is None and features == "linear" and not asked and opened.chunks.source.reader.tabular
+    by_default = wanted is None and plan.features == "linear" and not asked and opened.chunks.source.reader.tabular
     if too_wide and (by_default or (isinstance(wanted, str) and wanted == "auto")):
-        notes.append(note_too_wide(len(opened.schema.columns)))
+        notes.append(data_checks.note_too_wide(len(opened.schema.columns), MAX_FEATURES))
     elif by_default:
-        notes.append(note_straight(opened.schema.n_features, opened.schema.categorical))
+        notes.append(data_checks.note_straight(opened.schema.n_features, MOST_COLUMNS, opened.schema.categorical))
     for warning in caught:
         said = isinstance(warning.message, CategoriesGrouped) and warning.message.column in opened.grouped
-        if not said and (note := note_of(warning.message)) not in notes:
+        if not said and (note := data_checks.note_of(warning.message)) not in notes:
             notes.append(note)
-    if positive is None:
-        notes = [*note_majority(opened, fit.counts), *notes]
-    known = fingerprint and not plan.private and fit.sample is not None
-    print_of = Fingerprint.of(fit.sample, plan.seed) if known else None
-    return Trained(_model(opened, fit, notes, print_of), whole, fit.held_out, fit.weights, kept)
+    if plan.positive is None:
+        notes = [*data_checks.note_majority(opened.positive, opened.schema.labels or (), fit.counts), *notes]
+    known = plan.fingerprint and not plan.private and fit.sample is not None
+    fingerprint = Fingerprint.of(fit.sample, plan.random_state) if known else None
+    return Trained(_model(opened, fit, notes, fingerprint), whole, fit.held_out, fit.weights, kept)
 
 
-def check_plan(plan: Plan) -> None:
-    """Refuse what is not known."""
-    if not (plan.features is None or isinstance(plan.features, (str, FeatureMap))):
-        raise WordedError(
-            "a model file cannot hold {given}: give a name, or a map of vrspam.features",
-            given=Parameter("features", plan.features),
-        )
-    if plan.calibration not in (*METHODS, "none"):
-        raise WordedError(
-            "{given} is not known; give sigmoid, isotonic or none", given=Parameter("calibration", plan.calibration)
-        )
-    if plan.max_fpr is not None:
-        check_max_fpr(plan.max_fpr)
-    if plan.loss not in LOSSES:
-        raise WordedError("{given} is not known; give squared or squared_hinge", given=Parameter("loss", plan.loss))
-    check_penalty(plan.penalty, plan.l1)
-    if plan.selection not in SELECTION_RULES:
-        raise WordedError(
-            "{given} is not known; give {known}",
-            given=Parameter("selection", plan.selection),
-            known=" or ".join(SELECTION_RULES),
-        )
+class Fit(NamedTuple):
+    """A fitted estimator, and what came with it.
+
+    `counts` are the rows of each class, negative ones first. `held_out` are scores of rows by models that were trained
+    on the other folds, which the calibration was fitted on, and `weights` theirs, where rows have some. `moments` and
+    `scaling` are those of encoded rows; None where a map took the columns as they are. `sample` are some training rows
+    as they are.
+    """
+
+    estimator: AUCClassifierCV
+    counts: Sequence[int]
+    held_out: HeldOut
+    notes: list[str]
+    moments: ClassMoments | None = None
+    scaling: Scaling | None = None
+    weights: np.ndarray | None = None
+    sample: Any = None
 
 
-def note_straight(n_features: int, categories: Mapping[str, Sequence[Any]]) -> WordedText:
-    """The note that a wide table got straight lines, and what gives it curves: to drop a column, if one is enough."""
-    words = "{n_features:,} features are more than {most:,}: straight lines alone were fitted; use {fix}{why}"
-    largest = max(categories, key=lambda name: len(categories[name]), default=None)
-    if largest is not None and n_features - len(categories[largest]) <= MOST_COLUMNS:
-        return WordedText(
-            words,
-            n_features=n_features,
-            most=MOST_COLUMNS,
-            fix=Parameter("drop", [largest]),
-            why=f", which has {len(categories[largest]):,} categories, for curves and interactions of the others",
-        )
-    fix, why = Parameter("features", "auto"), " for curves and interactions, which takes long"
-    return WordedText(words, n_features=n_features, most=MOST_COLUMNS, fix=fix, why=why)
+class TableClassifier(AUCClassifierCV):
+    """The estimator for columns that the tool has read already: what is text is a category."""
+
+    @staticmethod
+    def _in_words(what: str) -> str:
+        name, colon, score = what.partition(":")
+        return f"{describe_candidate(name)}{colon}{score}"
+
+    def _learn_columns(self, X: Any, maps: Mapping[str, Any]) -> None:
+        return None
 
 
-def note_too_wide(n_columns: int) -> WordedText:
-    """The note that a table got straight lines because no map takes so many columns."""
-    return WordedText(
-        "{given} makes curves of at most {most:,} columns, and there are {n_columns:,}: straight lines were fitted",
-        n_columns=n_columns,
-        most=MAX_FEATURES,
-        given=Parameter("features", "auto"),
+def _search(kind: type[AUCClassifierCV], plan: TrainPlan, l1s: Any, folds: Any, **more: Any) -> Any:
+    """The cross-validation that a plan asks for, unfitted."""
+    return kind(
+        l1s=l1s,
+        loss=plan.loss,
+        penalty=plan.penalty,
+        max_fpr=plan.max_fpr,
+        cv=folds,
+        calibration=None if plan.calibration == "none" else plan.calibration,
+        selection=plan.selection,
+        n_jobs=plan.n_jobs,
+        **more,
     )
 
 
-def note_majority(opened: OpenedTable, counts: Sequence[int]) -> list[str]:
-    """A note where the label that is ranked above the other, because it is the larger, is that of most rows."""
-    others, positives = counts
-    other = next(label for label in opened.schema.labels or () if label != opened.positive)
-    if positives <= MAJORITY * (others + positives):
-        return []
-    note = WordedText(
-        "the rows labelled {positive!r} are ranked above the others, because it is the larger label, and they are "
-        "{share:.0f} % of all rows: if the others are to be found, give {fix}",
-        positive=str(opened.positive),
-        share=100.0 * positives / (others + positives),
-        fix=Parameter("positive", str(other)),
-    )
-    return [note]
+def _fit_in_memory(search: AUCClassifierCV, X: Any, positive: np.ndarray, opened: OpenedTable, **more: Any) -> Fit:
+    """Fit rows in memory, and keep what the folds say about them."""
+    search.set_params(verbose=int(sys.stderr.isatty()))
+    with blas_threads(1 if positive.size <= SMALL_ROWS else None):
+        fitted = search.fit(X, positive, opened.relative_weights, opened.groups)
+    held_out = fitted.out_of_fold_
+    weights = None if opened.weights is None else held_out.weights
+    return Fit(fitted, np.bincount(positive, minlength=2).tolist(), held_out, weights=weights, **more)
 
 
-def check_folds(opening: Mapping[str, Any], streaming: bool, max_fpr: float | None) -> None:
-    """Refuse columns beside the features where they cannot be used."""
-    groups, time, weights = (opening.get(name) for name in ("groups", "time", "weights"))
-    if groups and time:
-        raise WordedError(
-            "{time} makes folds that look forward, which would tear the groups of {groups} apart: leave one out",
-            time=Parameter("time"),
-            groups=Parameter("groups"),
-        )
-    for name in ("groups", "time"):
-        if streaming and opening.get(name):
+def fit_maps(opened: OpenedTable, plan: TrainPlan) -> Fit:
+    """Feature maps of the columns as they are; all rows are in memory."""
+    rows, positive = opened.load_rows()
+    folds = make_folds(opened, positive, plan.n_splits, plan.random_state)
+    constant = data_checks.find_constant_columns(rows, opened.schema)
+    if len(constant) == len(opened.schema.columns):
+        raise ValueError("every feature is constant: there is nothing to learn from")
+    notes = data_checks.note_missing_values(data_checks.count_missing(rows, opened.schema), positive.size)
+    notes += data_checks.note_leaking_features(rows, positive, opened.schema)
+    if constant:
+        notes.append(data_checks.note_constant_features(constant))
+    plan.say(f"choosing the curves and the penalty by {folds.get_n_splits()} folds")
+    l1s = plan.l1
+    if l1s == "auto":
+        straight_lines = LinearFeatures(max_categories=opened.max_categories, random_state=plan.random_state)
+        straight_lines.learn(rows)
+        lines = straight_lines.features_of(rows)
+        moments = ClassMoments(classes=[False, True], scatter=False).update(lines, positive)
+        l1s = l1_grid(l1s, moments, penalty=plan.penalty)
+    features = plan.features
+    if isinstance(features, str) and not is_plain(features, rows):
+        maps = named_maps(features, None)
+        features = {name: new.set_params(max_categories=opened.max_categories) for name, new in maps.items()}
+    elif isinstance(features, FeatureMap):
+        features = {" ".join(repr(features).split()): features}
+    if plan.private and isinstance(features, dict):
+        features = {name: new.holding_no_rows() for name, new in features.items()}
+    search = _search(TableClassifier, plan, l1s, folds, random_state=plan.random_state, features=features)
+    return _fit_in_memory(search, rows, positive, opened, notes=notes, sample=rows)
+
+
+def fit_linear(opened: OpenedTable, plan: TrainPlan) -> Fit:
+    """Encoded and standardised rows; all of them are in memory."""
+    rows, positive = opened.load_rows()
+    folds = make_folds(opened, positive, plan.n_splits, plan.random_state)
+    notes = data_checks.note_missing_values(data_checks.count_missing(rows, opened.schema), positive.size)
+    notes += data_checks.note_leaking_features(rows, positive, opened.schema)
+    X = opened.encode(rows)
+    moments = ClassMoments(X.shape[1], classes=[False, True], scatter=False).update(X, positive, opened.weights)
+    scaling = _scaling(moments, sparse.issparse(X))
+    X = scaling(X)
+    wide = choose_solver(X.shape[0], X.shape[1], sparse.issparse(X)) == "products"
+    stage = f"choosing the penalty by {folds.get_n_splits()} folds"
+    if wide and plan.n_jobs is None:
+        words = f"{stage} of {X.shape[1]:,} features, which may take minutes; {{jobs}} computes two folds at a time"
+        stage = Message(words, jobs=Parameter("n_jobs", 2))
+    plan.say(stage)
+    l1s = l1_grid(plan.l1, moments, scaling, plan.penalty)
+    search = _search(AUCClassifierCV, plan, l1s, folds, random_state=plan.random_state)
+    notes += _constant_notes(opened, moments)
+    return _fit_in_memory(search, X, positive, opened, notes=notes, moments=moments, scaling=scaling, sample=rows)
+
+
+def fit_blocks(opened: OpenedTable, plan: TrainPlan) -> Fit:
+    """Encoded and standardised rows, block by block, for files larger than memory."""
+    plan.say("first reading of the blocks: spread of the features")
+    moments, sample, missing = gather(opened, plan.random_state)
+    check_size(moments.rows)
+    notes = data_checks.note_missing_values(missing, int(moments.rows.sum()))
+    notes += data_checks.note_leaking_features(sample.X, sample.y, opened.schema)
+    scaling = _scaling(moments, opened.chunks.sparse)
+    plan.say(f"second and third reading: moments and scores of {plan.n_splits} folds")
+    l1s, folds = l1_grid(plan.l1, moments, scaling, plan.penalty), HashFolds(plan.n_splits, plan.random_state)
+    search = _search(AUCClassifierCV, plan, l1s, folds)
+    fitted = search.fit_stream(StandardisedBlocks(opened, scaling))
+    notes += _constant_notes(opened, moments)
+    held_out = fitted.held_out_
+    weights = None if opened.weights_column is None else held_out.weights
+    return Fit(fitted, list(map(int, moments.rows)), held_out, notes, moments, scaling, weights, sample.X)
+
+
+def l1_grid(
+    l1: str | Sequence[float],
+    moments: ClassMoments,
+    scaling: Scaling | None = None,
+    penalty: PenaltyName = "elasticnet",
+) -> Sequence[float]:
+    """Candidates for l1; "auto" spreads them below the value 2pq·max|δ| from which all coefficients are 0.
+
+    Only the elastic net allows 0 itself.
+    """
+    if l1 != "auto":
+        return tuple(float(value) for value in l1)
+    delta = moments.delta if scaling is None else moments.delta / scaling.deviations
+    largest = 2.0 * moments.p * moments.q * float(np.abs(delta).max())
+    return tuple(share * largest for share in L1_SHARES if share > 0.0 or penalty == "elasticnet")
+
+
+def _constant_notes(opened: OpenedTable, moments: ClassMoments) -> list[str]:
+    names = opened.schema.feature_names
+    constant = [names[j] for j in np.flatnonzero(spread(moments)[1] == 0.0)]
+    return [data_checks.note_constant_features(constant)] if constant else []
+
+
+def _scaling(moments: ClassMoments, is_sparse: bool) -> Scaling:
+    if not spread(moments)[1].any():
+        raise ValueError("every feature is constant: there is nothing to learn from")
+    return Scaling.of(moments, is_sparse)
+
+
+@dataclass(frozen=True)
+class StandardisedBlocks:
+    """The blocks of a file, encoded and standardised; go through it as often as needed."""
+
+    opened: OpenedTable
+    scaling: Scaling
+
+    @property
+    def n_rows(self) -> int | None:
+        return self.opened.n_rows
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        for X, *more in self.opened:
+            yield self.scaling(X), *more
+
+
+class RowSample:
+    """A random sample of at most `size` rows of a stream: those with the smallest random keys."""
+
+    def __init__(self, size: int, rng: np.random.Generator):
+        self.size, self.rng = size, rng
+        self.keys, self.y = np.empty(0), np.empty(0, dtype=bool)
+        self.X: Any = None
+
+    def add(self, X: Any, y: np.ndarray) -> None:
+        keys = np.concatenate([self.keys, self.rng.random(y.size)])
+        labels = np.concatenate([self.y, y])
+        both = X if self.X is None else stack([self.X, X])
+        if keys.size > self.size:
+            kept = np.sort(np.argpartition(keys, self.size)[: self.size])
+            keys, labels, both = keys[kept], labels[kept], rows_of(both, kept)
+        self.keys, self.y, self.X = keys, labels, both
+
+
+def gather(opened: OpenedTable, seed: int) -> tuple[ClassMoments, RowSample, dict[str, int]]:
+    """The spread of each feature, a sample of rows to look at, and the missing values of each column, in one pass."""
+    schema = opened.schema
+    moments = ClassMoments(schema.n_features, classes=[False, True], scatter=False)
+    sample = RowSample(SUSPECT_ROWS, np.random.default_rng(seed))
+    missing: dict[str, int] = {}
+    for rows, y, weights in opened.blocks():
+        for name, count in data_checks.count_missing(rows, schema).items():
+            missing[name] = missing.get(name, 0) + count
+        moments.update(opened.encode(rows), y, weights)
+        sample.add(rows, y)
+    return moments, sample, missing
+
+
+def check_size(counts: Any) -> int:
+    """Return the number of rows of the smaller class; refuse too few."""
+    smaller = int(min(counts))
+    if smaller < LEAST:
+        rows = f"{smaller} row{'s' if smaller != 1 else ''}"
+        raise ValueError(f"one of the two classes has only {rows}: collect more, at least {LEAST} of each are needed")
+    return smaller
+
+
+def stratified_folds(positive: np.ndarray, n_splits: int, seed: int) -> StratifiedKFold:
+    """Folds with at least two rows of each class in each, as many as asked for where the classes allow it."""
+    smaller = check_size([positive.sum(), (~positive).sum()])
+    return StratifiedKFold(min(n_splits, smaller // 2), shuffle=True, random_state=seed)
+
+
+def make_folds(opened: OpenedTable, positive: np.ndarray, n_splits: int, seed: int) -> Any:
+    """Folds of rows in memory: stratified, or such that groups stay together, or such that each looks forward."""
+    smaller = check_size([positive.sum(), (~positive).sum()])
+    if opened.groups is not None:
+        folds = StratifiedGroupKFold(min(n_splits, smaller // 2), shuffle=True, random_state=seed)
+        return check_cv(list(folds.split(np.empty(positive.size), positive, opened.groups)))
+    if opened.time is not None:
+        splits = forward_folds(opened.time, positive, min(n_splits, smaller // 2))
+        if len(splits) < 2:  # one fold shows neither standard errors nor bands
             raise WordedError(
-                "{streaming} draws the folds from the content of each row, without {option}: leave one of them out",
-                streaming=Parameter("streaming", True),
-                option=Parameter(name),
+                "{time} has too few different times to make two folds that look forward: give a column of finer times, "
+                "or leave it out",
+                time=Parameter("time"),
             )
-    if weights and max_fpr is not None:
-        raise WordedError(
-            "{max_fpr} has an interval for rows that count alike, not with {weights}: leave one of them out",
-            max_fpr=Parameter("max_fpr"),
-            weights=Parameter("weights"),
-        )
+        return check_cv(splits)
+    return stratified_folds(positive, n_splits, seed)
 
 
-def check_penalty(penalty: str, l1: str | Sequence[float]) -> None:
-    """Refuse an unknown penalty, and l1 = 0 where that is its strength."""
-    if penalty not in ("elasticnet", *CONCAVE):
-        names = ", ".join(("elasticnet", *CONCAVE))
-        raise WordedError("{given} is not known; give one of {names}", given=Parameter("penalty", penalty), names=names)
-    if penalty in CONCAVE and not isinstance(l1, str) and not all(value > 0.0 for value in l1):
-        raise WordedError(
-            "{given} needs positive numbers for l1, its strength: give {fix}, or numbers above 0",
-            given=Parameter("penalty", penalty),
-            fix=Parameter("l1", "auto"),
-        )
+def forward_folds(time: np.ndarray, positive: np.ndarray, n_splits: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Folds that train on earlier rows and validate on the next part; rows of the same time are in the same part.
+
+    The parts hold about the same number of rows of the rarer class.
+
+    >>> folds = forward_folds(np.array([3.0, 1.0, 2.0, 4.0, 5.0, 6.0]), np.array([0, 0, 1, 1, 0, 1]) == 1, 2)
+    >>> [(train.tolist(), test.tolist()) for train, test in folds]
+    [([1, 2], [0, 3]), ([0, 1, 2, 3], [4, 5])]
+    """
+    rarer = positive if positive.sum() <= (~positive).sum() else ~positive
+    ordered = np.sort(time[rarer])
+    cuts = [ordered[ordered.size * k // (n_splits + 1) - 1] for k in range(1, n_splits + 1)]
+    part = np.searchsorted(np.unique(cuts), time, side="left")
+    return [(np.flatnonzero(part < k), np.flatnonzero(part == k)) for k in range(1, int(part.max()) + 1)]
 
 
-def check_straight(features: Any) -> None:
-    """Refuse feature maps for a file that is read block by block."""
-    if not (features is None or (isinstance(features, str) and features == "linear")):
-        raise WordedError(
-            "{streaming} trains straight lines only: leave {features} out",
-            streaming=Parameter("streaming", True),
-            features=Parameter("features"),
-        )
+def split_off(opened: OpenedTable, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows to train on, and rows to keep: about this share of each class. Both are places in the table.
+
+    Groups stay together, and of rows with times the latest are kept; rows of the same time stay together.
+    """
+    _, positive = opened.load_rows()
+    if opened.time is not None:
+        rarer = positive if positive.sum() <= (~positive).sum() else ~positive
+        ordered = np.sort(opened.time[rarer])
+        border = ordered[min(round((1.0 - share) * ordered.size), ordered.size - 1)]
+        kept = np.flatnonzero(opened.time >= border)
+    elif opened.groups is not None:
+        parts = min(10, check_size([positive.sum(), (~positive).sum()]))
+        folds = StratifiedGroupKFold(parts, shuffle=True, random_state=seed)
+        tests = [test for _, test in folds.split(np.empty(positive.size), positive, opened.groups)]
+        kept = np.sort(np.concatenate(tests[: min(max(1, round(share * parts)), parts - 1)]))
+    else:
+        rng = np.random.default_rng(seed)
+        sides = [rng.permutation(np.flatnonzero(side)) for side in (positive, ~positive)]
+        kept = np.sort(np.concatenate([side[: round(share * side.size)] for side in sides]))
+    others = np.setdiff1d(np.arange(positive.size), kept)
+    for part, where in ((kept, "kept for the test"), (others, "left to train on")):
+        smaller = int(min(positive[part].sum(), (~positive[part]).sum()))
+        if smaller < LEAST:
+            raise WordedError(
+                "{holdout} has {smaller} rows of a class {where}, and at least {least} are needed: give another share, "
+                "or leave it out for cross-validation",
+                holdout=Parameter("holdout", share),
+                smaller=smaller,
+                where=where,
+                least=LEAST,
+            )
+    return others, kept
 
 
-def check_sums(loss: str) -> None:
-    """Refuse a loss that needs all rows for a file that is read block by block."""
-    if loss != "squared":
-        raise WordedError(
-            "{streaming} keeps sums of the rows, and {loss} needs the rows themselves: leave one of them out",
-            streaming=Parameter("streaming", True),
-            loss=Parameter("loss", loss),
-        )
+def fold_auc_ci(
+    positive: np.ndarray,
+    scores: np.ndarray,
+    fold: np.ndarray,
+    confidence: float = 0.95,
+    max_fpr: float | None = None,
+    weights: np.ndarray | None = None,
+) -> AUCInterval:
+    """Mean AUC, or partial AUC up to `max_fpr`, of the folds with an interval from DeLong's standard error of each.
+
+    Rows are compared within their fold only, because other folds were scored by other models; folds with fewer than two
+    rows of a class are left out. The held-out rows of different folds are independent, so squared errors add:
+    se = √(Σ se_k²)/K; the interval is symmetric on the logit scale, as in `vrspam.metrics.roc_auc_ci`. If the folds
+    give no standard error of a partial AUC, the bounds are the means of their bounds. The models share training rows,
+    which this does not see: the interval says how well these folds were ranked, and is a little short for a model
+    trained on other rows. Weights of the rows do not go with `max_fpr`.
+
+    >>> rng = np.random.default_rng(0)
+    >>> positive = rng.random(1000) < 0.3
+    >>> interval = fold_auc_ci(positive, rng.standard_normal(1000) + positive, rng.integers(0, 5, 1000))
+    >>> print(f"{interval.auc:.2f} [{interval.low:.2f}, {interval.high:.2f}]")
+    0.77 [0.74, 0.80]
+    """
+    parts, smaller = [], 0
+    for number in np.unique(fold):
+        rows = fold == number
+        if weights is not None:
+            rows &= weights > 0.0
+        count = int(min(positive[rows].sum(), (~positive[rows]).sum()))
+        if count >= 2:
+            smaller += count
+            if max_fpr is None:
+                own = None if weights is None else weights[rows]
+                parts.append(roc_auc_ci(positive[rows], scores[rows], confidence=confidence, sample_weight=own))
+            else:
+                parts.append(partial_auc_ci(positive[rows], scores[rows], max_fpr=max_fpr, confidence=confidence))
+    if not parts:
+        raise ValueError("no fold has two rows of each class: take fewer folds or more rows")
+    auc = float(np.mean([part.auc for part in parts]))
+    error = float(np.sqrt(np.sum([part.standard_error**2 for part in parts]))) / len(parts)
+    if max_fpr is not None and error == 0.0:
+        low, high = (float(np.mean([getattr(part, side) for part in parts])) for side in ("low", "high"))
+        return AUCInterval(auc, low, high, error, confidence, "score")
+    return logit_interval(auc, error, smaller, confidence)  # of complete separation: all folds together
 
 
 def _model(opened: OpenedTable, fit: Fit, notes: list[str], fingerprint: Fingerprint | None) -> Model:

@@ -23,10 +23,8 @@ from vrspam.data.readers.arrow_reader import FeatherReader, ParquetReader
 from vrspam.data.readers.base import DAMAGED, Block, Reader, RequestOrChoice, TextFile
 from vrspam.data.readers.csv_reader import CSVReader
 from vrspam.data.readers.encodings import check_encoding
-from vrspam.data.readers.excel_reader import ExcelReader
 from vrspam.data.readers.libsvm_reader import LibsvmReader
-from vrspam.data.readers.npy_reader import NpyReader, open_npy, with_labels
-from vrspam.data.readers.other_formats import describe_other_format
+from vrspam.data.readers.other_formats import ExcelReader, NpyReader, describe_other_format, open_npy, with_labels
 
 PathLike = str | os.PathLike[str]
 

@@ -176,7 +176,6 @@ DAMAGED = (EOFError, OSError, lzma.LZMAError, zlib.error)
 
 # A longer line means that the file is not text at all.
 _LONGEST_LINE = 256 << 20
-_LONGEST_FIELD = 1000  # lines in one quoted field
 
 
 class TextFile:
@@ -268,7 +267,8 @@ def _to_closing_quote(stream: BinaryIO, number: int) -> bytes:
     A lone quote inside a field never closes, so the search gives up after a while; the cut is at a line end anyway.
     """
     lines: list[bytes] = []
-    while len(lines) < _LONGEST_FIELD and (line := _line(stream, number)):
+    longest_field = 1000  # lines in one quoted field
+    while len(lines) < longest_field and (line := _line(stream, number)):
         lines.append(line)
         if _odd(line):
             break

@@ -62,14 +62,12 @@ def _of_letters(piece: bytes) -> str:
 def check_encoding(name: str) -> None:
     """Refuse a name that Python does not know as an encoding of text."""
     try:
-        known = codecs.lookup(name)._is_text_encoding
-    except LookupError:
-        known = False
-    if not known:
+        "".encode(name)
+    except (LookupError, UnicodeError):
         raise DataError(
             "{given} is not known; give utf-8, windows-1252, latin-1, utf-16 or another name of Python",
             given=Parameter("encoding", name),
-        )
+        ) from None
 
 
 class RecodedStream:

@@ -13,8 +13,16 @@ import scipy.sparse as sp
 from vrspam._utils.messages import Parameter
 from vrspam.data.chunks import DENSE_ABOVE
 from vrspam.data.errors import DataError
-from vrspam.data.registry.entries import SetInfo, is_positive, registry, set_info
-from vrspam.data.registry.files import LoadedFile, find, own_directory, read_file
+from vrspam.data.registry.files import (
+    LoadedFile,
+    SetInfo,
+    find,
+    is_positive,
+    own_directory,
+    read_file,
+    registry,
+    set_info,
+)
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,6 @@ from vrspam.features.encoders import Curves, Encoder, Indicators
 from vrspam.features.parts import Curve, KernelPart, Table
 from vrspam.features.readings import HOUR, MONTH, WEEKDAY, YEAR
 
-DAY = 86_400_000_000  # in microseconds
-HOUR_LENGTH = 3_600_000_000
 NOT_A_TIME = int(np.iinfo(np.int64).min)
 
 
@@ -86,9 +84,11 @@ def date_parts(graph: Graph, moments: str, parts: Sequence[str]) -> list[str]:
 
     gone = graph.add("Equal", moments, whole(NOT_A_TIME))
     some = graph.add("Where", gone, whole(0), moments)
-    of_day = op("Mod", some, DAY)  # never negative: the division below is exact
-    days = op("Div", graph.add("Sub", some, of_day), DAY)
+    day = 86_400_000_000  # in microseconds
+    of_day = op("Mod", some, day)  # never negative: the division below is exact
+    days = op("Div", graph.add("Sub", some, of_day), day)
     found = []
+    hour_length = 3_600_000_000
     for part in parts:
         if part == YEAR:
             share = graph.add("Div", graph.cast(some, TensorProto.DOUBLE), graph.constant([86_400e6 * 365.2425]))
@@ -97,7 +97,7 @@ def date_parts(graph: Graph, moments: str, parts: Sequence[str]) -> list[str]:
             counted = {
                 MONTH: lambda: _month(graph, days, op),
                 WEEKDAY: lambda: op("Add", op("Mod", op("Add", days, 3), 7), 1),
-                HOUR: lambda: op("Div", of_day, HOUR_LENGTH),
+                HOUR: lambda: op("Div", of_day, hour_length),
             }[part]()
             value = graph.cast(counted, TensorProto.DOUBLE)
         found.append(graph.add("Where", gone, graph.constant([np.nan]), value))

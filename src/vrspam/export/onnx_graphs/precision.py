@@ -15,7 +15,6 @@ from vrspam.model.scorer import NUMBER, Scorer
 # Parts of the spread of the scores that rounding of inputs, and of sums, may change them by: below what is promised.
 INPUT_LIMIT, SUM_LIMIT = 4e-6, 2e-6
 TRIED_ROWS, LEAST_ROWS, TRIED_ENTRIES = 1_000, 20, 2_000_000  # fewer rows of very wide tables
-MOST_DIGITS = 9  # behind the point
 
 
 class Precision(NamedTuple):
@@ -137,7 +136,8 @@ def values_between(nodes: np.ndarray, n: int, rng: np.random.Generator) -> np.nd
     place, share = rng.integers(nodes.size - 1, size=n), rng.random(n)
     found = (1.0 - share) * nodes[place] + share * nodes[place + 1]
     cut_off = 2 if nodes.size > 4 else 0  # a curve may bend at two numbers that are no values
-    for digits in range(MOST_DIGITS + 1):
+    most_digits = 9  # behind the point
+    for digits in range(most_digits + 1):
         with np.errstate(over="ignore", invalid="ignore"):
             if np.count_nonzero(nodes == np.round(nodes, digits)) >= nodes.size - cut_off:
                 return np.round(found, digits)

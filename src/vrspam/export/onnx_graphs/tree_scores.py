@@ -13,16 +13,14 @@ from vrspam.features.encoders import Curves, Indicators
 from vrspam.features.parts import TreePart
 from vrspam.features.trees import split_sides
 
-MOST_GROUPS = 4  # ways to split categories, for each tree, up to which each has a column of its own
-MOST_SUMMANDS = 6
-
 
 def tree_score(rows: Rows, part: TreePart) -> str:
     """What the leaves of trees add to the score."""
     graph = rows.graph
     n_trees, n_leaves = part.sums.shape
     groups = _category_groups(part)
-    if sum(len(sides) for sides in groups.values()) > MOST_GROUPS * n_trees:
+    most_groups = 4  # ways to split categories, for each tree, up to which each has a column of its own
+    if sum(len(sides) for sides in groups.values()) > most_groups * n_trees:
         leaves = _leaves_by_level(rows, part)
         starts = graph.constant([np.arange(n_trees) * n_leaves], np.int64)
         sums = graph.constant(part.sums.ravel())
@@ -44,7 +42,8 @@ def exact_summands(values: np.ndarray) -> np.ndarray:
     left = values
     parts: list[np.ndarray] = []
     most = np.abs(values).max(axis=1).sum()
-    for _ in range(MOST_SUMMANDS):
+    most_summands = 6
+    for _ in range(most_summands):
         bound = np.abs(left).max(axis=1).sum()
         if parts and bound <= 1e-17 * most:
             break

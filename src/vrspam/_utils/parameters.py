@@ -1,0 +1,148 @@
+"""What parameters of estimators may be: a table of rules for each class, checked when it is fitted.
+
+A parameter satisfies one of its rules: an `Interval`, `StrOptions`, `HasMethods`, a type, None, `callable`, or one of
+the words in `_NAMED`. The errors read like those of scikit-learn, whose own checks are not public.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import wraps
+from numbers import Integral, Real
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn import config_context, get_config
+
+
+class InvalidParameter(ValueError, TypeError):
+    """A parameter has a wrong type or value."""
+
+
+class Rule(NamedTuple):
+    """What a parameter may be, in words, and whether a value is so."""
+
+    words: str
+    accepts: Callable[[Any], bool]
+
+
+def Interval(
+    kind: type, low: float | None, high: float | None, *, closed: Literal["left", "right", "both", "neither"]
+) -> Rule:
+    """Numbers between two bounds, or beyond one of them.
+
+    >>> Interval(Real, 0, None, closed="left").words
+    'a float in the range [0.0, inf)'
+    """
+    from_low, to_high = closed in ("left", "both"), closed in ("right", "both")
+    least, most = -np.inf if low is None else low, np.inf if high is None else high
+    ends = (least, most) if kind is Integral else (float(least), float(most))
+    name, left, right = "an int" if kind is Integral else "a float", "[" if from_low else "(", "]" if to_high else ")"
+
+    def accepts(value: Any) -> bool:
+        if not isinstance(value, kind):
+            return False
+        number: Any = value
+        return bool(
+            (number >= least if from_low else number > least) and (number <= most if to_high else number < most)
+        )
+
+    return Rule(f"{name} in the range {left}{ends[0]}, {ends[1]}{right}", accepts)
+
+
+def StrOptions(options: Iterable[str]) -> Rule:
+    """One of these words.
+
+    >>> StrOptions({"auto", "all"}).words
+    "a str among {'all', 'auto'}"
+    """
+    known = sorted(options)
+    words = f"a str among {{{', '.join(map(repr, known))}}}"
+    return Rule(words, lambda value: isinstance(value, str) and value in known)
+
+
+def HasMethods(*methods: str) -> Rule:
+    """An object with all of these methods.
+
+    >>> HasMethods("fit", "transform").words
+    "an object implementing 'fit' and 'transform'"
+    """
+    words = f"an object implementing {' and '.join(map(repr, methods))}"
+    return Rule(words, lambda value: all(callable(getattr(value, method, None)) for method in methods))
+
+
+def _instance(kind: type) -> Rule:
+    name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    name = "int" if kind is Integral else "float" if kind is Real else name
+    return Rule(f"an instance of {name!r}", lambda value: isinstance(value, kind))
+
+
+def _is_array_like(value: Any) -> bool:
+    has_size = any(hasattr(value, name) for name in ("__len__", "shape", "__array__"))
+    return has_size and not sparse.issparse(value) and not np.isscalar(value)
+
+
+_NONE = Rule("None", lambda value: value is None)
+_BOOLEANS = (_instance(bool), _instance(np.bool_))
+_NAMED: dict[Any, tuple[Rule, ...]] = {
+    None: (_NONE,),
+    callable: (Rule("a callable", callable),),
+    "boolean": _BOOLEANS,
+    "array-like": (Rule("an array-like", _is_array_like),),
+    "random_state": (Interval(Integral, 0, 2**32 - 1, closed="both"), _instance(np.random.RandomState), _NONE),
+    "verbose": (Interval(Integral, 0, None, closed="left"), *_BOOLEANS),
+    "cv_object": (
+        Interval(Integral, 2, None, closed="left"),
+        HasMethods("split", "get_n_splits"),
+        Rule("an iterable", lambda value: isinstance(value, Iterable) and not isinstance(value, str)),
+        _NONE,
+    ),
+}
+
+
+def _rules(given: Any) -> tuple[Rule, ...]:
+    if isinstance(given, Rule):
+        return (given,)
+    return _NAMED[given] if given in _NAMED else (_instance(given),)
+
+
+def check_parameters(owner: str, rules: dict[str, list[Any]], values: dict[str, Any]) -> None:
+    """Refuse the first value that satisfies none of the rules of its name; names without rules are free.
+
+    >>> check_parameters("Model", {"l2": [Interval(Real, 0, None, closed="left"), None]}, {"l2": -1.0})
+    Traceback (most recent call last):
+    vrspam._utils.parameters.InvalidParameter: The 'l2' parameter of Model must be a float in the range [0.0, inf) ...
+    """
+    for name, value in values.items():
+        each = [rule for given in rules.get(name, ()) for rule in _rules(given)]
+        if each and not any(rule.accepts(value) for rule in each):
+            *first, last = (rule.words for rule in each)
+            words = f"{', '.join(first)} or {last}" if first else last
+            raise InvalidParameter(f"The {name!r} parameter of {owner} must be {words}. Got {value!r} instead.")
+
+
+def check_own_parameters(estimator: Any) -> None:
+    """Check the parameters of an estimator by the rules in its `_parameter_constraints`."""
+    rules = estimator._parameter_constraints
+    check_parameters(type(estimator).__name__, rules, estimator.get_params(deep=False))
+
+
+def checks_parameters(*, skip_nested: bool) -> Callable[[Any], Any]:
+    """A decorator of `fit`: check the parameters first, unless scikit-learn's `skip_parameter_validation` is set.
+
+    With `skip_nested` no estimator of scikit-learn that is fitted inside checks its own.
+    """
+
+    def decorate(fit: Callable[..., Any]) -> Any:
+        @wraps(fit)
+        def checked(self: Any, *args: Any, **kwargs: Any) -> Any:
+            skipped = get_config()["skip_parameter_validation"]
+            if not skipped:
+                self._validate_params()
+            with config_context(skip_parameter_validation=skip_nested or skipped):
+                return fit(self, *args, **kwargs)
+
+        return checked
+
+    return decorate

@@ -1,0 +1,422 @@
+"""The commands of the paper: `reproduce`, `publish`, `datasets`, `theory`, and `demo`, which begins with a report."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+
+import typer
+from rich.table import Table
+
+from vrspam._utils.messages import require
+from vrspam._utils.progress import StatusLine
+from vrspam.cli import options
+from vrspam.cli.options import (
+    INTERRUPTED,
+    READING,
+    AsJson,
+    err,
+    in_options,
+    out,
+    print_json,
+    say,
+    show_table,
+    tell,
+    warn,
+    warnings_as_lines,
+    with_options,
+)
+from vrspam.tool.plan import PANELS, positive_number, refuse, share
+
+if TYPE_CHECKING:
+    from vrspam.paper.protocol import Protocol, Run
+    from vrspam.paper.run import Experiment, Outcome
+    from vrspam.tool.report import Report
+
+NAME, TARGET, POSITIVE = "breast-cancer", "diagnosis", "malignant"  # the table of the demo
+INDENT = 3
+COLUMNS = ("target", "positive", "drop", "include", "categorical", "max_categories")  # options of `theory`
+EARLY = 0.03  # share of the work below which the start-up of the processes would mislead
+
+Scaling = Literal["published", "standardised", "standardized", "unit-rows"]  # two are the same, see `usual_spelling`
+Out = Annotated[Path, typer.Option("--out", help="The directory to write everything to.")]
+Jobs = Annotated[int | None, typer.Option("--jobs", min=1, help="Number of processes; by default one for each core.")]
+
+
+def reproduce(
+    sets: Annotated[
+        str | None, typer.Option(help="Data sets, separated by commas; by default all in the paper's table.")
+    ] = None,
+    runs: Annotated[int, typer.Option(min=1, help="Random splits into a training and a test part.")] = 20,
+    directory: Out = Path("vrspam-results"),
+    cv: Annotated[
+        Literal["exact", "own"],
+        typer.Option(help="Which solver the cross-validation uses: the exact one, or each algorithm its own (slow)."),
+    ] = "exact",
+    scaling: Annotated[Scaling, typer.Option(help="How the features are scaled.")] = "published",
+    algorithms: Annotated[str | None, typer.Option(help="Algorithms, separated by commas; by default all.")] = None,
+    jobs: Jobs = None,
+    as_json: AsJson = False,
+) -> None:
+    """Repeat the paper's experiments: its table, its figures, one report.
+
+    You can stop it at any moment (Ctrl-C, kill, power cut): the same command continues where it stopped.
+
+    Example:  vrspam reproduce --sets diabetes,german --runs 20 --out results
+    """
+    _require_all(directory)
+    from vrspam.paper.protocol import paper_protocol
+
+    chosen, wanted = _names(sets), _names(algorithms)
+    try:
+        protocol = paper_protocol(runs=runs, cv=cv, scaling=scaling, **({"sets": chosen} if chosen else {}))
+        protocol = protocol.with_algorithms(wanted) if wanted else protocol
+    except ValueError as error:
+        raise typer.BadParameter(in_options(error)) from error
+    done, words, written = _run(protocol, directory, jobs, skip_missing=chosen is None)
+    if not as_json:
+        say(words)
+    _print_written(written, as_json)
+    _exit_if_failed(done)
+
+
+def publish(
+    directory: Annotated[
+        Path,
+        typer.Argument(help="A directory that `vrspam demo` or `vrspam reproduce` has written.", show_default=False),
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Write table, figures and report of the experiments again from stored results, without running anything.
+
+    Example:  vrspam publish vrspam-results
+    """
+    _require_all()
+    from vrspam.paper.publish import publish as publish_results
+
+    _print_written(publish_results(directory), as_json)
+
+
+def datasets(as_json: AsJson = False) -> None:
+    """List the data sets known by name, with their size and where each would be read from.
+
+    A set is read from the directory that VRSPAM_DATA names, else from the user's cache, else downloaded on first use.
+
+    Example:  vrspam datasets --json
+    """
+    from vrspam.data import available
+
+    rows = available()
+    if as_json:
+        print_json(rows)
+        return
+    table = Table(box=None, pad_edge=False)
+    for name in ("name", "rows", "features", "positive", "paper", "from", "what it is"):
+        table.add_column(
+            name, justify="right" if name in ("rows", "features", "positive") else "left", no_wrap=name != "what it is"
+        )
+    for row in rows:
+        share = f"{row['positives'] / row['n']:.1%}" if row["positives"] is not None else ""
+        paper = "yes" if row["paper"] else ""
+        table.add_row(row["name"], f"{row['n']:,}", f"{row['d']:,}", share, paper, row["where"], row["title"])
+    out.print(table)
+
+
+@with_options(*COLUMNS, *READING, "skip_errors", panels=PANELS)
+def theory(
+    data: options.Data,
+    l2: Annotated[
+        float | None, typer.Option(help="The penalty, the paper's β; by default that of AUCClassifier.")
+    ] = None,
+    theta: Annotated[float, typer.Option(help="Step size, as a fraction of the largest proven one.")] = 0.5,
+    epsilon: Annotated[float, typer.Option(help="Accuracy to reach, relative to the start.")] = 1e-6,
+    raw: Annotated[bool, typer.Option("--raw", help="Do not standardise the features.", metavar="")] = False,
+    as_json: AsJson = False,
+    **given: Any,
+) -> None:
+    """Compute the constants and rates of the paper for a file: as printed, sharpened, and from the rows themselves.
+
+    Example:  vrspam theory patients.csv --target sick --theta 0.5
+    """
+    require("data", "pyarrow")
+    with options.misuse():
+        for name, value, rule in (("theta", theta, share), ("epsilon", epsilon, share), ("l2", l2, positive_number)):
+            refuse(name, value, rule(value))
+    opening = options.read_options(given)
+    if opening["target"] is None:
+        options.ask_for_target(data, {name: opening[name] for name in READING})
+    from vrspam.tool.data_checks import constants
+
+    with warnings_as_lines():
+        table = constants(data, l2=l2, theta=theta, epsilon=epsilon, raw=raw, progress=err.is_terminal, **opening)
+    if as_json:
+        print_json({name: None if value != value else value for name, value in table.items()})
+    else:
+        say(str(table))
+
+
+def demo(
+    directory: Out = Path("vrspam-demo"),
+    jobs: Jobs = None,
+    no_browser: Annotated[
+        bool,
+        typer.Option("--no-browser", help="Do not open the report in a browser, which a terminal does.", metavar=""),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show what vrspam does: a table goes in and a report comes out; then all algorithms of the paper on two sets.
+
+    The tables come with scikit-learn. Takes about a minute.
+
+    Example:  vrspam demo --out /tmp/demo
+    """
+    _require_all(directory)
+    from vrspam.paper.protocol import demo_protocol
+    from vrspam.paper.run import start_early
+
+    start_early()
+    directory.mkdir(parents=True, exist_ok=True)
+    if not as_json:
+        _title("1. A table goes in, a report comes out")
+    report = demo_report(directory)
+    if not as_json:
+        _describe_report(report)
+        if not no_browser and _has_screen():
+            webbrowser.open(report.page.resolve().as_uri())
+        say("")
+        _title("2. The algorithms of the paper, on two small sets")
+    done, words, written = _run(demo_protocol(), directory, jobs, few_lines=True)
+    if as_json:
+        _print_written({"example": [report.page], **written}, as_json)
+    else:
+        tell(f"{words}.", INDENT)
+        _describe_runs(directory)
+        _print_written(written, as_json, INDENT)
+    _exit_if_failed(done)
+
+
+class DemoReport(NamedTuple):
+    """The table, the page that was made of it, and what is on it."""
+
+    table: Path
+    page: Path
+    found: Report
+
+
+def _run(
+    protocol: Protocol, directory: Path, jobs: int | None, *, skip_missing: bool = False, few_lines: bool = False
+) -> tuple[Experiment, str, dict[str, list[Path]]]:
+    """Do the runs of a protocol and publish them; return what was done, the same in words, and the files."""
+    from vrspam.paper.publish import publish
+    from vrspam.paper.run import run_experiment
+
+    start = time.monotonic()
+    try:
+        with watching(few_lines) as watcher:
+            done = run_experiment(protocol, directory, n_jobs=jobs, skip_missing=skip_missing, watcher=watcher)
+    except KeyboardInterrupt:
+        warn("vrspam: stopped; the same command goes on from here")
+        raise typer.Exit(INTERRUPTED) from None
+    again = f", {done.skipped} had been done before" if done.skipped else ""
+    words = f"{done.done} runs in {duration(time.monotonic() - start)}{again}"
+    return done, words, publish(directory)
+
+
+def _exit_if_failed(done: Experiment) -> None:
+    if done.failed:
+        warn(f"vrspam: {len(done.failed)} runs failed: the report lists them, and the same command tries them again")
+        raise typer.Exit(1)
+
+
+def _print_written(written: dict[str, list[Path]], as_json: bool, margin: int = 0) -> None:
+    if as_json:
+        print_json({kind: [str(path) for path in paths] for kind, paths in written.items()})
+        return
+    for kind, paths in written.items():
+        for path in paths:
+            if path.suffix != ".svg":
+                say(f"{' ' * margin}{kind:8} {path}")
+
+
+def _require_all(directory: Path | None = None) -> None:
+    """Refuse to begin without the extras, or with the name of a file as the directory to write to."""
+    require("data", "pyarrow")
+    require("plots", "matplotlib")
+    if directory is not None and directory.exists() and not directory.is_dir():
+        raise typer.BadParameter(f"{directory} is a file: give the name of a directory", param_hint="--out")
+
+
+def _names(value: str | None) -> tuple[str, ...] | None:
+    """A comma-separated option as a tuple.
+
+    >>> _names("diabetes, german")
+    ('diabetes', 'german')
+    """
+    if value is None:
+        return None
+    found = tuple(dict.fromkeys(part.strip() for part in value.split(",") if part.strip()))
+    if not found:
+        raise typer.BadParameter("give at least one name")
+    return found
+
+
+def demo_report(directory: Path) -> DemoReport:
+    """Write a table of patients, and the report of it."""
+    from vrspam.report.sections import report_page
+    from vrspam.tool.report import make_report
+
+    table, page = write_table(directory), directory / f"{NAME}.html"
+    with warnings_as_lines():
+        found = make_report(table, TARGET, POSITIVE, progress=err.is_terminal)
+        command = " ".join(("vrspam", *_again(table, page)))
+        report_page(found, data_name=table.name, parameter=options.as_option, command=command).write(page)
+    return DemoReport(table, page, found)
+
+
+def _again(table: Path, page: Path) -> tuple[str, ...]:
+    """The words of the command that makes the page."""
+    return "report", str(table), "--target", TARGET, "--positive", POSITIVE, "--html", str(page)
+
+
+def write_table(directory: Path) -> Path:
+    """Write scikit-learn's table of breast tumours as a CSV file."""
+    from sklearn.datasets import load_breast_cancer
+
+    from vrspam._utils.atomic import write_text
+
+    data = load_breast_cancer()
+    names = [*map(str, data.feature_names), TARGET]
+    labels = [str(data.target_names[label]) for label in data.target]
+    lines = [",".join([*(f"{value:g}" for value in row), label]) for row, label in zip(data.data, labels, strict=True)]
+    path = directory / f"{NAME}.csv"
+    write_text(path, "\n".join([",".join(names), *lines, ""]))
+    return path
+
+
+def _describe_report(report: DemoReport) -> None:
+    from vrspam.report.words import describe_auc
+
+    expected = report.found.expected
+    tell(
+        f"{report.table.name}: {report.found.evaluation.n:,} breast tumours that come with scikit-learn, 30 "
+        f"measurements of each. The model learns which are {POSITIVE}; each is scored by a model that has not seen it.",
+        INDENT,
+    )
+    interval = f"95 % interval {expected.low:.4f} to {expected.high:.4f}"
+    tell(f"AUC {expected.auc:.4f}, {interval}: {describe_auc(expected.auc)}.", INDENT)
+    say(f"{' ' * INDENT}report   {report.page}")
+    tell("with a table of your own:", INDENT)
+    say(f"{' ' * INDENT}  vrspam {' '.join(_again(report.table, Path('report.html')))}")
+
+
+def _describe_runs(directory: Path) -> None:
+    """The mean test AUC of each algorithm on each set, and whether VRSPAM reaches that of the exact optimum."""
+    from vrspam.paper.publish import describe_agreement, summarise
+    from vrspam.paper.run import ROWS
+    from vrspam.paper.store import read_all
+
+    rows = read_all(directory / ROWS)[0]
+    if cells := {(cell.algorithm, cell.set): cell for cell in summarise(rows)}:  # empty if all runs failed
+        algorithms, sets = (list(dict.fromkeys(names)) for names in zip(*cells, strict=True))
+        lines = []
+        for algorithm in algorithms:
+            means = [cells[algorithm, name].ours if (algorithm, name) in cells else None for name in sets]
+            lines.append([algorithm, *("" if mean is None else f"{mean.mean:.4f}" for mean in means)])
+        tell("test AUC, mean over the runs:", INDENT)
+        show_table(["algorithm", *sets], lines, margin=INDENT + 2)
+        tell("L2 and NET: the penalty; exact: the optimum itself; accelerated: a faster variant of VRSPAM", INDENT + 2)
+    tell(f"Does VRSPAM, the paper's algorithm, reach the optimum? {describe_agreement(rows)}", INDENT)
+
+
+def _title(text: str) -> None:
+    out.print(text, style="bold", markup=False)
+
+
+def _has_screen() -> bool:
+    """Whether a person sits at an interactive terminal with a screen that a browser can open on."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()) or os.environ.get("SSH_CONNECTION"):
+        return False
+    return sys.platform in ("win32", "darwin") or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY")))
+
+
+class RunDisplay:
+    """A line for each run that has ended; with a `StatusLine` it is redrawn, and only failures and messages stay.
+
+    With `few_lines` the runs are not named, and without a `StatusLine` there is one line for each quarter of them.
+    """
+
+    def __init__(self, line: StatusLine | None = None, *, few_lines: bool = False):
+        self.line, self.few_lines = line, few_lines
+
+    def start(self, todo: list[Run], done: int) -> None:
+        from vrspam.paper.protocol import cost
+
+        self.cost, self.to_do, self.worked, self.begun = cost, sum(map(cost, todo)), 0.0, time.monotonic()
+        self.number, self.total = done, done + len(todo)
+        if done:
+            self.message(f"{done} of {self.total} runs are there already")
+
+    def step(self, outcome: Outcome) -> None:
+        self.number += 1
+        self.worked += self.cost(outcome.run)
+        left = self._time_left()
+        text = f"{self.number}/{self.total}  {describe(outcome)}{left}"
+        short = f"{self.number} of {self.total} runs are done{left}"
+        if self.line:
+            self.line.show(short if self.few_lines else text, self.number, self.total)
+        quarter = self.total // 4 or 1
+        if outcome.message or (self.line is None and not self.few_lines):
+            self.message(text)
+        elif self.line is None and self.number % quarter == 0 and self.number + quarter <= self.total:
+            self.message(short)
+
+    def _time_left(self) -> str:
+        """Time left, from the work done so far: every run counts by its guessed cost. Nothing is said too early."""
+        left = max(self.to_do - self.worked, 0.0)
+        if self.worked < EARLY * left:
+            return ""
+        return f", {duration((time.monotonic() - self.begun) * left / self.worked)} left"
+
+    def message(self, text: str) -> None:
+        if self.line:
+            self.line.message(text)
+        else:
+            warn(text)
+
+
+def describe(outcome: Outcome) -> str:
+    """A run and how it ended, in a few words."""
+    run = outcome.run
+    what = f"{run.set} {run.algorithm} {run.task} {run.split}"
+    if outcome.message:
+        return f"{what} FAILED: {outcome.message}"
+    auc = f" AUC {outcome.auc:.4f}" if outcome.auc is not None else ""
+    return f"{what}{auc} ({outcome.seconds:.1f} s)"
+
+
+@contextmanager
+def watching(few_lines: bool = False) -> Iterator[RunDisplay]:
+    """Return the display that suits the standard error stream; `few_lines` is for one that is not a terminal."""
+    if not err.is_terminal:
+        yield RunDisplay(few_lines=few_lines)
+        return
+    with StatusLine("", transient=True) as line:
+        yield RunDisplay(line, few_lines=few_lines)
+
+
+def duration(seconds: float) -> str:
+    """A time in words.
+
+    >>> duration(42), duration(200), duration(8000)
+    ('42 s', '3 min', '2 h 13 min')
+    """
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"

@@ -1,1 +1,0 @@
-"""The paper's experiments: `protocol` says what to run, `run` runs it, `store` keeps it, `publish` reports it."""

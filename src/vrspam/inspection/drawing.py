@@ -1,0 +1,369 @@
+"""What to draw of a model: which values, on which axis, with which marks and words.
+
+`vrspam.report` draws it as SVG and `vrspam.plotting` with matplotlib; neither decides any of it. Lengths are in units
+in which a digit is about 7.3 wide (`text_width`), and both engines give the axis of a column at least `ROOM` of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import ceil
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from vrspam._utils.texts import number_labels, power_text, rounded, text_width, tick_texts
+from vrspam.features.readings import DAYS_OF_A_YEAR, day_of, part_text
+from vrspam.inspection.interactions import Axis
+from vrspam.inspection.shapes import Shape
+
+FEW_VALUES = 8  # a column of numbers with at most so many is drawn as points
+MANY_VALUES = 100  # a column with more may have an axis that is not linear, or values far off
+MOST_CATEGORIES = 12
+SQUEEZED = 4.0  # range of all rows / range of the middle 80 %: above this the axis is logarithmic
+FAR_OFF = 0.1  # an outermost value is far off if its distance exceeds this part of the range of the others
+NEARLY_ALL = 0.9  # share of the points of a curve that are whole where its column is (bounds of clipping are not)
+ROOM, GAP = 195.0, 6.0  # length of the axis of a column, and between two of its labels
+MOST_TICKS = 6
+DECADES = 2.0  # length of the linear middle of a logarithmic axis, on each side of 0
+ADDED = "added to the score"
+MEAN_SCORE = "average score of rows with this value"
+BAND = "95 % band from the folds"
+
+
+class Ticks(NamedTuple):
+    """Marked places of an axis, and what stands at them."""
+
+    places: np.ndarray
+    labels: list[str]
+
+
+class Scale(NamedTuple):
+    """How values lie along an axis: evenly, by their logarithms, or by these only beyond ± `middle`."""
+
+    low: float
+    high: float
+    kind: Literal["linear", "log", "symlog"] = "linear"
+    middle: float = 0.0
+
+    def bend(self, values: np.ndarray | float) -> np.ndarray:
+        """Numbers that lie evenly along the axis."""
+        values = np.asarray(values, dtype=float)
+        with np.errstate(all="ignore"):
+            if self.kind == "log":
+                return np.log10(values)
+            if self.kind == "symlog":
+                size, inside = np.abs(values) / self.middle, DECADES / 0.9
+                return np.where(size <= 1.0, inside * values / self.middle, np.sign(values) * (inside + np.log10(size)))
+        return values
+
+    def share(self, values: np.ndarray | float) -> np.ndarray:
+        """Where values lie on the axis, from 0 to 1."""
+        low, high = self.bend(self.low), self.bend(self.high)
+        return (self.bend(values) - low) / ((high - low) or 1.0)
+
+    @property
+    def words(self) -> str:
+        """What there is to say about it, "" for a linear one."""
+        if self.kind == "symlog":
+            return (
+                f"log scale beyond {'±' if self.low < -self.middle else ''}{rounded(float(format(self.middle, '.2g')))}"
+            )
+        return "log scale" if self.kind == "log" else ""
+
+
+class ColumnPlan(NamedTuple):
+    """What is drawn of one column.
+
+    Attributes
+    ----------
+    curve : bool
+        Whether it is a curve; otherwise points, one below or beside the other.
+    chosen : ndarray of int
+        Which values of the grid are drawn, in this order.
+    scale : Scale
+        Of the values; points are one apart.
+    ticks : Ticks
+        Values with their texts; for points their places from 0, with what each is called.
+    rug : ndarray
+        Values that are marked along the axis, so that a stretch without marks rests on few rows.
+    remarks : tuple of str
+    part : str or None
+        The part of a date that the column is: "year", "month", "weekday" or "hour".
+    """
+
+    curve: bool
+    chosen: np.ndarray
+    scale: Scale
+    ticks: Ticks
+    rug: np.ndarray
+    remarks: tuple[str, ...]
+    part: str | None
+
+    def text(self, value: float) -> str:
+        """A value of the column as people write it."""
+        return rounded(value) if self.part is None else part_text(self.part, value)
+
+
+def plan_column(shape: Shape, ends: tuple[float, float]) -> ColumnPlan:
+    """What to draw of a column, where pictures reach from ends[0] to ends[1]."""
+    return _plan_curve(shape, ends) if is_curve(shape) else _plan_points(shape)
+
+
+def is_curve(shape: Shape) -> bool:
+    """Whether a column is drawn as a curve, not as points."""
+    return shape.numeric and shape.grid.size > FEW_VALUES
+
+
+def _plan_curve(shape: Shape, ends: tuple[float, float]) -> ColumnPlan:
+    grid, part, remarks = shape.grid, date_part(shape.name, shape.grid), []
+    chosen = np.arange(grid.size)
+    if grid.size > MANY_VALUES:
+        steps, inner = np.diff(grid), grid[-2] - grid[1]
+        far = int(steps[0] > FAR_OFF * inner), int(steps[-1] > FAR_OFF * inner)
+        if _scale(grid[far[0] : grid.size - far[1]]).kind != "log":  # which has room for them
+            chosen = chosen[far[0] : grid.size - far[1]]
+    if chosen.size < grid.size:
+        left_out = [grid[i] for i in (0, grid.size - 1) if i not in chosen]
+        texts = [rounded(value) if part is None else part_text(part, value) for value in left_out]
+        remarks.append(f"{' and '.join(texts)} not drawn")
+    grid, value = grid[chosen], shape.contribution[chosen]
+    if (value < ends[0]).any() or (value > ends[1]).any():
+        remarks.append(f"goes on to {rounded(value[np.argmax(np.abs(value))])}, beyond the picture")
+    scale = _scale(grid)
+    steps = np.diff(grid)
+    rug = grid[np.linspace(0, grid.size - 1, min(grid.size, 21)).astype(int)]
+    if np.ptp(steps) <= 1e-9 * steps.max():  # evenly spaced points belong to a straight line: they are no rows
+        rug = rug[:0]
+    return ColumnPlan(True, chosen, scale, column_ticks(shape.name, grid, scale), rug, tuple(remarks), part)
+
+
+def _plan_points(shape: Shape) -> ColumnPlan:
+    chosen, remarks = np.arange(shape.grid.size), []
+    if not shape.numeric:
+        chosen = np.argsort(-np.abs(shape.contribution), kind="stable")[:MOST_CATEGORIES]
+        chosen = chosen[np.argsort(-shape.contribution[chosen], kind="stable")]
+        if chosen.size < shape.grid.size:
+            remarks.append(f"{chosen.size} of {shape.grid.size:,} categories: the largest effects")
+    labels = value_labels(shape.name, shape.grid) if shape.numeric else [str(shape.grid[i]) for i in chosen]
+    part = date_part(shape.name, shape.grid) if shape.numeric else None
+    ticks, scale = Ticks(np.arange(float(chosen.size)), labels), Scale(0.0, max(chosen.size - 1.0, 1.0))
+    return ColumnPlan(False, chosen, scale, ticks, np.empty(0), tuple(remarks), part)
+
+
+def common_range(shapes: Sequence[Shape]) -> tuple[float, float]:
+    """The range of what columns add, so that all pictures have the same scale.
+
+    What few rows at the ends of a column have, and wide bands there, may leave it: they would make all curves flat.
+    """
+    inner = [_middle(s.grid) if s.numeric else slice(None) for s in shapes]
+    values = [s.contribution[part] for s, part in zip(shapes, inner, strict=True)]
+    values += [s.mean_score[part] for s, part in zip(shapes, inner, strict=True) if s.mean_score is not None]
+    low, high = _ends([*values, *(np.array(s.missing[:1]) for s in shapes if s.missing is not None)])
+    bands = [side[part] for s, part in zip(shapes, inner, strict=True) for side in (s.low, s.high)]
+    lowest, highest = _ends([*bands, *(np.array(s.missing[1:]) for s in shapes if s.missing is not None)])
+    room = 0.4 * (high - low)
+    low, high = min(low, max(lowest, low - room)), max(high, min(highest, high + room))
+    margin = 0.06 * (high - low) or 1.0
+    return low - margin, high + margin
+
+
+def _middle(grid: np.ndarray) -> slice:
+    """All values but the outermost hundredth of the rows on each side, where the grid holds many."""
+    cut = grid.size // 50 if grid.size > MANY_VALUES else 0
+    return slice(cut, grid.size - cut)
+
+
+def _ends(parts: Sequence[np.ndarray]) -> tuple[float, float]:
+    """The least and the largest number that is known."""
+    joined = np.concatenate([np.zeros(1), *(np.asarray(part, float) for part in parts)])
+    joined = joined[np.isfinite(joined)]
+    return float(joined.min()), float(joined.max())
+
+
+def _scale(grid: np.ndarray) -> Scale:
+    """The axis of a grid: logarithmic, or only its outer parts, where most rows would be squeezed into a corner."""
+    first, last = float(grid[0]), float(grid[-1])
+    low, high = grid[[grid.size // 10, -1 - grid.size // 10]]  # the grid holds quantiles: 80 % of the rows lie between
+    if grid.size <= MANY_VALUES or last - first <= SQUEEZED * (high - low):
+        return Scale(first, last)
+    if first > 0.0:
+        return Scale(first, last, "log")
+    return Scale(first, last, "symlog", float(max(abs(low), abs(high))))
+
+
+# ---- ticks
+
+
+def is_whole(grid: np.ndarray) -> bool:
+    """Whether a column holds whole numbers."""
+    return bool((grid == np.round(grid)).mean() >= NEARLY_ALL)
+
+
+def date_part(name: str, grid: np.ndarray) -> str | None:
+    """The part of a date that a column is, as `AUCClassifierCV` and `vrspam train` name them: "admitted (month)"."""
+    part = name.rpartition(" (")[2].rstrip(")") if name.endswith(")") else ""
+    limits = {"month": (1, 12), "weekday": (1, 7), "hour": (0, 23), "year": (-3000, 5000)}.get(part)
+    if limits is None or grid[0] < limits[0] or grid[-1] > limits[1]:
+        return None
+    return part if part == "year" or is_whole(grid) else None
+
+
+def value_labels(name: str, values: np.ndarray) -> list[str]:
+    """What stands at the points of a column with few values."""
+    part = date_part(name, values)
+    labels = number_labels(values) if part is None else [part_text(part, value) for value in values]
+    return labels if len(set(labels)) == len(labels) else number_labels(values)
+
+
+def column_ticks(name: str, grid: np.ndarray, scale: Scale) -> Ticks:
+    """Ticks along the curve of a column: dates as dates, whole numbers at whole numbers, powers on logarithmic axes."""
+    part = date_part(name, grid)
+    if scale.kind != "linear":
+        return _apart(_log_ticks(scale) if scale.kind == "log" else _symlog_ticks(scale), scale)
+    if part == "year":
+        return _date_ticks(scale)
+    if part is not None:
+        step = 3.0 if part == "hour" else 1.0
+        places = np.arange(ceil(scale.low / step), np.floor(scale.high / step) + 1.0) * step
+        return _every(places, [part_text(part, place) for place in places], scale)
+    return number_ticks(scale.low, scale.high, whole=is_whole(grid))
+
+
+def number_ticks(low: float, high: float, *, whole: bool = False, shares: bool = False, room: float = ROOM) -> Ticks:
+    """Round numbers between two ends, so few that their texts keep apart; shares are shown in percent."""
+    for count in range(MOST_TICKS, 1, -1):
+        places = round_numbers(low, high, count, whole)
+        labels = tick_texts(places, shares)
+        widest = max(map(text_width, labels), default=0.0) + GAP
+        if len(places) < 2 or widest <= room * (places[1] - places[0]) / (high - low):
+            break
+    return Ticks(np.array(places), labels)
+
+
+def height_ticks(low: float, high: float, *, shares: bool = False) -> Ticks:
+    """The same for an axis whose texts stand one above the other."""
+    places = round_numbers(low, high, MOST_TICKS)
+    return Ticks(np.array(places), tick_texts(places, shares))
+
+
+def round_numbers(low: float, high: float, most: int = 5, whole: bool = False) -> list[float]:
+    """At most so many round numbers, evenly spaced.
+
+    >>> round_numbers(0.0, 1.0), round_numbers(1.0, 3.0, whole=True), round_numbers(-0.3, 0.45, 3)
+    ([0.0, 0.2, 0.4, 0.6, 0.8, 1.0], [1.0, 2.0, 3.0], [-0.25, 0.0, 0.25])
+    """
+    span = high - low
+    if not (np.isfinite(span) and span > 0.0):
+        return [low]
+    step = 10.0 ** np.floor(np.log10(span / most))
+    step *= next(factor for factor in (1, 2, 2.5, 5, 10) if span / (factor * step) <= most * (1.0 + 1e-9))
+    step = np.ceil(step) if whole else step
+    first = np.ceil(low / step - 1e-9)
+    return [float(f"{step * k:.12g}") + 0.0 for k in np.arange(first, np.floor(high / step + 1e-9) + 1)]
+
+
+def _date_ticks(scale: Scale) -> Ticks:
+    """Years, months or days, whichever are few enough to be read and more than two."""
+    ends = day_of(scale.low), day_of(scale.high)
+    for unit, steps in (("Y", (50, 20, 10, 5, 2, 1)), ("M", (6, 3, 2, 1)), ("D", (14, 7, 2, 1))):
+        units = np.arange(ends[0].astype(f"datetime64[{unit}]"), ends[1].astype(f"datetime64[{unit}]") + 1)
+        for step in steps:
+            days = units[units.astype(int) % step == 0]
+            places = 1970.0 + days.astype("datetime64[D]").astype(int) / DAYS_OF_A_YEAR
+            inside = (places >= scale.low) & (places <= scale.high)
+            if inside.sum() >= 3:
+                return _every(places[inside], [str(day) for day in days[inside]], scale)
+    return _every(np.array([scale.low, scale.high]), [str(day) for day in ends], scale)
+
+
+def _every(places: np.ndarray, labels: list[str], scale: Scale) -> Ticks:
+    """Every first, second, third, ... of evenly spaced places, so that their labels keep apart."""
+    widest = max(map(text_width, labels), default=0.0) + GAP
+    room = ROOM * float(scale.share(places[1]) - scale.share(places[0])) if places.size > 1 else ROOM
+    step = max(1, ceil(widest / room))
+    return Ticks(places[::step], labels[::step])
+
+
+def _log_ticks(scale: Scale) -> np.ndarray:
+    """Powers of ten, and within few of them also 2 and 5 times those; the first come first in line for a label."""
+    low, high = scale.low, scale.high
+    powers = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1.0)
+    decades = np.log10(high / low)
+    factors = [1.0] if decades > 3.0 else [1.0, 3.0] if decades > 1.5 else [1.0, 2.0, 5.0, 3.0, 7.0, 1.5, 4.0]
+    if decades > 6.0:  # every second, third, ... of them, so that the steps are even
+        powers = powers[:: ceil(decades / 6.0)]
+    ticks = np.concatenate([factor * powers for factor in factors])
+    return ticks[(ticks >= low) & (ticks <= high)]
+
+
+def _symlog_ticks(scale: Scale) -> np.ndarray:
+    """Round numbers in the linear middle, those near 0 first, then powers of ten outside of it, the largest first."""
+    low, high, middle = scale.low, scale.high, scale.middle
+    within = np.array(round_numbers(max(low, -middle), min(high, middle), 4))
+    powers = 10.0 ** np.arange(np.floor(np.log10(middle)) + 1.0, np.log10(max(abs(low), abs(high))) + 1e-9)[::-1]
+    order = np.concatenate(
+        [within[np.argsort(np.abs(within), kind="stable")], np.column_stack([powers, -powers]).ravel()]
+    )
+    return order[(order >= low) & (order <= high)]
+
+
+def _apart(wanted: np.ndarray, scale: Scale) -> Ticks:
+    """These values, the first ones first; one whose label would touch another is left out."""
+    sizes = np.abs(wanted[wanted != 0.0])
+    far = sizes.size > 0 and not (sizes.min() >= 1e-3 and sizes.max() < 1e5)
+    text: Callable[[float], str] = (lambda value: power_text(value, 1)) if far else rounded
+    taken: list[tuple[float, float, float, str]] = []
+    for tick in wanted.tolist():
+        label = rounded(tick) if 0.1 <= abs(tick) < 1000.0 else text(tick)
+        place, half = ROOM * float(scale.share(tick)), (text_width(label) + GAP) / 2.0
+        if all(place + half <= start or place - half >= stop for start, stop, _, _ in taken):
+            taken.append((place - half, place + half, tick, label))
+    taken.sort()
+    return Ticks(np.array([tick for _, _, tick, _ in taken]), [label for *_, label in taken])
+
+
+def bin_ticks(axis: Axis) -> Ticks:
+    """Ticks of a side of a heat map, whose bins are 1 wide: limits between bins; values, categories and "missing" in
+    their middle.
+    """
+    edges, labels = axis.edges, list(axis.labels)
+    if edges is None:
+        return Ticks(np.arange(len(labels)) + 0.5, labels)
+    if np.ptp(edges) > 0.0 and any(" to " in label for label in labels):
+        chosen = np.unique(np.linspace(0, edges.size - 1, min(edges.size, MOST_TICKS)).round().astype(int))
+        places, texts = chosen.astype(float).tolist(), _limits(axis.name, edges[chosen])
+        if len(labels) == edges.size:
+            places.append(len(labels) - 0.5)
+            texts.append("missing")
+        return Ticks(np.array(places), texts)
+    step = ceil(len(labels) / 10)
+    values = [label for label in labels if label != "missing"]
+    try:
+        numbers = np.array(values, dtype=float)
+        if numbers.size and date_part(axis.name, numbers):
+            labels = [*value_labels(axis.name, numbers), *labels[len(values) :]]
+    except ValueError:  # a bin, not a value
+        pass
+    return Ticks(np.arange(0, len(labels), step) + 0.5, labels[::step])
+
+
+def _limits(name: str, edges: np.ndarray) -> list[str]:
+    """Limits of bins: dates as dates, numbers with the digits that their range makes sense of, and all different."""
+    if date_part(name, edges) == "year":
+        return value_labels(name, edges)
+    digits = 2 - int(np.floor(np.log10(np.ptp(edges))))
+    labels = [power_text(round(edge, digits)) for edge in edges]
+    return labels if len(set(labels)) == np.unique(edges).size else number_labels(edges, 3)
+
+
+# ---- scores
+
+
+def score_edges(positive: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """Limits of the bars of a distribution of scores; the outermost bars also hold the half percent beyond them."""
+    low, high = np.quantile(scores, [0.005, 0.995])
+    if not low < high:
+        low, high = low - 0.5, high + 0.5
+    smaller = min(positive.sum(), (~positive).sum())
+    return np.linspace(low, high, int(np.clip(np.sqrt(smaller), 12, 40)) + 1)

@@ -1,0 +1,187 @@
+"""What follows from scores and labels: thresholds, lift, average precision, groups of rows of similar probability."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.metrics import roc_curve
+
+from vrspam.metrics._inputs import checked_columns, rows_of_classes, unit_weights
+
+BINS = 10
+
+
+def average_precision_columns(
+    positive: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None
+) -> NDArray[np.float64]:
+    """Average precision of every column of a matrix of scores: one row per sample, one column per model.
+
+    The mean, over the positives, of the precision at the threshold that just includes them:
+
+        AP = mean over i in + of  TP(s_i) / (TP(s_i) + FP(s_i)),   TP(s), FP(s): positives, negatives with score ≥ s
+
+    Parameters
+    ----------
+    positive : boolean array of n
+    scores : array (n, m)
+        Scores on a device are copied to the host.
+    sample_weight : array of n numbers, optional
+        How many rows each one stands for.
+
+    Returns
+    -------
+    array of m
+        Equal to :func:`sklearn.metrics.average_precision_score` to rounding. All NaN, with a warning, when only one
+        class has weight.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vrspam.metrics import average_precision_columns
+    >>> scores = np.array([[0.1, 3.0], [0.4, 3.0], [0.35, 3.0], [0.8, 3.0]])
+    >>> average_precision_columns(np.array([False, False, True, True]), scores).round(4).tolist()
+    [0.8333, 0.5]
+    """
+    positive, scores, weight = checked_columns(positive, scores, sample_weight)
+    if weight is not None:
+        weight = unit_weights(weight)
+    sides = rows_of_classes(positive, weight, "average precision")
+    if sides is None:
+        return np.full(scores.shape[1], np.nan)
+    up, down = sides
+    found = np.empty(scores.shape[1])
+    for j in range(scores.shape[1]):
+        of_up, of_down = scores[up, j], scores[down, j]
+        if weight is None:
+            of_up, ranked = np.sort(of_up), np.sort(of_down)
+            hits = up.size - of_up.searchsorted(of_up)
+            alarms = down.size - ranked.searchsorted(of_up)
+            found[j] = np.mean(hits / (hits + alarms))
+        else:
+            order_up, order_down = np.argsort(of_up), np.argsort(of_down)
+            of_up, ranked, parts = of_up[order_up], of_down[order_down], weight[up][order_up]
+            hits = _mass_from(parts)[of_up.searchsorted(of_up)]
+            alarms = _mass_from(weight[down][order_down])[ranked.searchsorted(of_up)]
+            found[j] = parts @ (hits / (hits + alarms)) / parts.sum()
+    return np.clip(found, 0.0, 1.0)
+
+
+def _mass_from(weight: NDArray) -> NDArray:
+    """The sum of the weights from each place on, and 0 after the last."""
+    return np.append(weight[::-1].cumsum()[::-1], 0.0)
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """What follows if rows are called positive when their score is at least `threshold`."""
+
+    threshold: float
+    sensitivity: float
+    specificity: float
+    precision: float | None  # None where no row is called positive
+    share: float
+
+
+class Bin(NamedTuple):
+    """Rows of similar probability: their mean predicted probability, and the observed frequency of positives."""
+
+    rows: int
+    predicted: float
+    observed: float
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Hits (positives found) and false alarms for every threshold, starting at one that no row reaches."""
+
+    thresholds: np.ndarray
+    hits: np.ndarray
+    alarms: np.ndarray
+
+    @classmethod
+    def of(cls, positive: np.ndarray, scores: np.ndarray, weights: np.ndarray | None = None) -> Curve:
+        false, true, thresholds = roc_curve(positive, scores, drop_intermediate=False, sample_weight=weights)
+        thresholds[0] = np.nextafter(scores.max(), np.inf)
+        if weights is not None:
+            return cls(thresholds, true * weights[positive].sum(), false * weights[~positive].sum())
+        return cls(thresholds, np.rint(true * positive.sum()), np.rint(false * (~positive).sum()))
+
+    @property
+    def positives(self) -> float:
+        return float(self.hits[-1])
+
+    @property
+    def negatives(self) -> float:
+        return float(self.alarms[-1])
+
+    def at(self, place: Any) -> Threshold:
+        hits, alarms = float(self.hits[place]), float(self.alarms[place])
+        return Threshold(
+            threshold=float(self.thresholds[place]),
+            sensitivity=hits / self.positives,
+            specificity=1.0 - alarms / self.negatives,
+            precision=hits / (hits + alarms) if hits + alarms else None,
+            share=(hits + alarms) / (self.positives + self.negatives),
+        )
+
+
+def lift(positive: np.ndarray, scores: np.ndarray, share: float, weights: np.ndarray | None = None) -> float:
+    """Positives among the top `share` of rows, relative to as many rows drawn at random; ties share their places.
+
+    With weights, rows are counted by them.
+
+    >>> lift(np.array([True, False, False, True]), np.array([4.0, 3.0, 2.0, 1.0]), 0.25)
+    2.0
+    """
+    mass = np.ones(scores.size) if weights is None else weights
+    count = share * mass.sum()
+    order = np.argsort(-scores, kind="stable")
+    ranked, mass = scores[order], mass[order]
+    border = ranked[min(int(np.searchsorted(np.cumsum(mass), count * (1.0 - 1e-12))), scores.size - 1)]
+    above, tied, hits = ranked > border, ranked == border, positive[order] * mass
+    part = (count - mass[above].sum()) / mass[tied].sum()
+    found = hits[above].sum() + part * hits[tied].sum()
+    return float(found / count / (hits.sum() / mass.sum()))
+
+
+def reliability(
+    positive: np.ndarray, probabilities: np.ndarray, bins: int = BINS, weights: np.ndarray | None = None
+) -> tuple[Bin, ...]:
+    """Rows in order of their probability, cut into groups of about equal size; equal probabilities stay together.
+
+    Rows count by their weights.
+
+    >>> reliability(np.array([False, True]), np.array([0.2, 0.6]), bins=2)
+    (Bin(rows=1, predicted=0.2, observed=0.0), Bin(rows=1, predicted=0.6, observed=1.0))
+    """
+    edges = np.unique(np.quantile(probabilities, np.linspace(0, 1, bins + 1)[1:-1], method="higher"))
+    group = np.searchsorted(edges, probabilities, side="right")
+    found = []
+    for number in range(edges.size + 1):
+        rows = group == number
+        own = None if weights is None else weights[rows]
+        if rows.any() and (own is None or own.any()):
+            predicted, observed = (float(np.average(part[rows], weights=own)) for part in (probabilities, positive))
+            found.append(Bin(int(rows.sum()), predicted, observed))
+    return tuple(found)
+
+
+def wilson(share: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Wilson's 95 % interval of a share.
+
+    >>> low, high = wilson(np.array([0.5]), np.array([100]))
+    >>> low.round(3).tolist(), high.round(3).tolist()
+    ([0.404], [0.596])
+    """
+    z = 1.959963984540054
+    middle = (share + z**2 / (2 * rows)) / (1 + z**2 / rows)
+    half = z * np.sqrt(share * (1 - share) / rows + z**2 / (4 * rows**2)) / (1 + z**2 / rows)
+    return np.clip(middle - half, 0.0, 1.0), np.clip(middle + half, 0.0, 1.0)
+
+
+def calibration_error(bins: tuple[Bin, ...]) -> float:
+    """Mean distance between predicted probability and observed frequency, over rows."""
+    return sum(b.rows * abs(b.predicted - b.observed) for b in bins) / sum(b.rows for b in bins)

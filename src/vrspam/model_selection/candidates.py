@@ -1,0 +1,641 @@
+"""Compare candidates, feature maps with a grid each, and take the best, the simplest nearly as good, or a blend.
+
+Each map is fitted without labels and has a grid of its own; the map and the point of its grid are chosen together. On
+many rows all maps first race on a part of them, and only those that may still win go on (`race`).
+
+With few positive rows the candidate with the best cross-validated score is often best by luck. A blend is the weighted
+sum of all candidates that luck alone may separate from the best, each divided by the spread of its held-out scores.
+One candidate that is clearly ahead gets all the weight.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from threading import Lock
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from sklearn.base import clone
+
+from vrspam._utils.blas import SMALL
+from vrspam._utils.progress import StepProgress
+from vrspam._utils.validation import Rows
+from vrspam._utils.warnings import warn
+from vrspam.features import FeatureMap, StackedFeatures
+from vrspam.features.frames import rows_of
+from vrspam.features.mapped import MappedArray, TooManyFeatures, hold_features
+from vrspam.features.seen import SharedColumns
+from vrspam.model_selection.correction import Corrected, Grid, OtherMeasure, correct
+from vrspam.model_selection.cross_validate import FoldModels, GridScores, GridSearch, cross_validate
+from vrspam.model_selection.folds import DeviceFolds, FoldedRows, Split
+from vrspam.model_selection.held_out import (
+    HeldOut,
+    Sample,
+    sample_of,
+    scores_of,
+    some_of_each_class,
+    stable_share,
+    stable_share_of_moments,
+)
+from vrspam.model_selection.scoring import ROC_AUC
+from vrspam.model_selection.selection import TIE, Choice, SelectionRule, blend_weights, simplest
+from vrspam.model_selection.sources import (
+    FoldProblem,
+    FoldSource,
+    RowsInMemory,
+    RowsOnDevice,
+    how_many_at_once,
+    over_folds,
+    rows_for_solver,
+)
+from vrspam.moments import ClassMoments, FinishedMoments
+from vrspam.solvers import ExactFit, SolverName
+from vrspam.solvers.base import Solution
+
+FEW_BYTES = 1 << 25  # features of all rows are held up to this size: they are read for the moments, and for the scores
+LEARN_BYTES = 1 << 25  # that a map takes at most while it is fitted
+FROM_ROWS = 15_000  # and more: below, the race would take as long as what it saves
+PART_ROWS, PART_LANDMARKS, PART_FOLDS = 4_000, 150, 3
+FINALISTS = 2
+STILL = 0.3  # of the weight of the best in a blend of the part: maps above it go on
+AGAIN_FROM_ROWS = 50_000  # and more: the finalists race again
+AGAIN_ROWS, AGAIN_LANDMARKS, AGAIN_FOLDS = 10_000, 300, 5
+Watch = Callable[[str], None]  # is told what was done
+
+
+@dataclass
+class Candidate:
+    """A fitted map (None for the columns as they are), the scores of its grid, and the chosen point of it.
+
+    `fit` is that of the point on all rows, where it may be needed; `spread` that of the held-out scores at the point;
+    `held_out` are these scores of all rows, fold by fold and without intercepts, where they were kept; `by_all` are
+    those of the rows of the sample by the models of all folds, where the features were at hand; `models` are these
+    models, where their coefficients were kept.
+    """
+
+    name: str
+    features: Any
+    n_features: int
+    n_rows: int
+    scores: GridScores
+    choice: Choice
+    fit: ExactFit | None = None
+    spread: float = 1.0
+    held_out: np.ndarray | None = None
+    by_all: np.ndarray | None = None
+    models: FoldModels | None = None
+
+    @property
+    def described(self) -> str:
+        """Name and score in a line."""
+        mean, error = self.choice.mean[self.choice.index], self.choice.standard_error[self.choice.index]
+        return f"{self.name}: {self.scores.scoring.name} {mean:.4f} ± {error:.4f} on {self.n_rows:,} rows"
+
+
+class Fitted(NamedTuple):
+    """What was chosen, fitted on all rows: one scorer, linear in the features of one map.
+
+    Attributes
+    ----------
+    features : fitted map, or None for the columns as they are
+    solution : Solution
+        Of a blend `value` is NaN, and `gap` the largest of its members: F(0) is the same for all of them.
+    moments : ClassMoments
+        Of the features; those of a blend have no scatter matrices.
+    l2 : float
+    solver : str
+        Of the best candidate, as l2.
+    models, held_out, by_all
+        As in `Candidate`.
+    """
+
+    features: Any
+    solution: Solution
+    moments: ClassMoments
+    l2: float
+    solver: SolverName
+    models: FoldModels | None
+    held_out: np.ndarray | None = None
+    by_all: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All candidates, and what the model is made of.
+
+    Attributes
+    ----------
+    candidates : list of Candidate
+        Each with its own best point.
+    chosen : Candidate
+        The one that was taken, with the point that was taken; of a blend the best.
+    weights : ndarray of shape (candidates,)
+        1 for the chosen one, or the weights of a blend.
+    order : tuple of str
+        The names of all that were compared, if some of them did not come so far.
+    others : dict of str to Candidate
+        Those, compared on a part of the rows.
+    """
+
+    candidates: list[Candidate]
+    chosen: Candidate
+    weights: np.ndarray
+    order: tuple[str, ...] = ()
+    others: Mapping[str, Candidate] = field(default_factory=dict)
+
+    @property
+    def members(self) -> list[tuple[Candidate, float]]:
+        """What the model is made of, with the factor of each: its weight over the spread of its scores."""
+        best = int(self.weights.argmax())
+        taken = [self.chosen if number == best else candidate for number, candidate in enumerate(self.candidates)]
+        return [(c, weight / c.spread) for c, weight in zip(taken, self.weights.tolist(), strict=True) if weight > 0.0]
+
+    def table(self) -> dict[str, list]:
+        """Candidates with their CV score ± standard error, one list for each column of the table.
+
+        The score has a column of its own where it is not the AUC; the standard error is that of the score. The gap is
+        that of the fit on all rows, NaN where there was none; `rows` are those that the score rests on.
+        """
+        found = {c.name: (c, weight) for c, weight in zip(self.candidates, self.weights.tolist(), strict=True)}
+        found[self.chosen.name] = (self.chosen, found[self.chosen.name][1])
+        found |= {name: (candidate, 0.0) for name, candidate in self.others.items()}
+        rows = []
+        for candidate, weight in [found[name] for name in self.order or found if name in found]:
+            point = candidate.choice
+            score, error = float(point.mean[point.index]), float(point.standard_error[point.index])
+            auc = score if candidate.scores.by_auc else float(candidate.scores.auc[point.index].mean())
+            gap = float("nan") if candidate.fit is None else float(candidate.fit.solution.gap)
+            sizes, taken = (candidate.n_features, *point.values.values()), (weight > 0.0, weight, gap, candidate.n_rows)
+            rows.append((candidate.name, *sizes, auc, score, error, *taken))
+        names = ["features", "n_features", "l2", "l1", "auc", "score", "standard_error"]
+        names += ["chosen", "weight", "gap", "rows"]
+        table = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+        if self.chosen.scores.by_auc:
+            del table["score"]
+        return table
+
+    def fitted(self) -> Fitted:
+        """The chosen candidate, or the blend, as one scorer."""
+        best = self.chosen.fit
+        assert best is not None
+        if len(self.members) == 1:
+            one = self.chosen
+            return Fitted(one.features, *best, one.models, one.held_out, one.by_all)
+        members, factors = zip(*self.members, strict=True)
+        fits = [member.fit for member in members if member.fit is not None]
+        models = [member.models for member in members if member.models is not None]
+        solutions = [fit.solution for fit in fits]
+        stationarities = [solution.stationarity for solution in solutions if solution.stationarity is not None]
+        solution = Solution(
+            w=np.concatenate([factor * part.w for factor, part in zip(factors, solutions, strict=True)]),
+            value=float("nan"),
+            gap=float(np.max([part.gap for part in solutions])),
+            n_iter=max(part.n_iter for part in solutions),
+            converged=all(part.converged for part in solutions),
+            stationarity=max(stationarities, default=None),
+        )
+        coefs = [factor * model.coefs for factor, model in zip(factors, models, strict=True)]
+        return Fitted(
+            StackedFeatures.of_fitted([member.features for member in members]),
+            solution,
+            ClassMoments.side_by_side([fit.moments for fit in fits]),
+            best.l2,
+            best.solver,
+            FoldModels(np.concatenate(coefs, axis=1), np.array(factors) @ np.stack([m.intercepts for m in models])),
+            _weighted_sum(factors, [member.held_out for member in members]),
+            _weighted_sum(factors, [member.by_all for member in members]),
+        )
+
+    def corrected(
+        self, sample: Sample, rule: SelectionRule, seed: int, held_out: HeldOut, stable: float = 0.0
+    ) -> Corrected:
+        """The AUC of the chosen point or blend, corrected for the choice among all points of all candidates.
+
+        `held_out` are the scores of all rows that a fold holds out, by what was chosen; `stable` is the share of them
+        that would be the same with other training rows.
+        """
+        found = [candidate.scores for candidate in self.candidates]
+        kept = np.concatenate([scores.kept for scores in found if scores.kept is not None], axis=1)
+        other = None
+        if not found[0].by_auc:
+            measured, intercepts = (
+                np.concatenate([part.reshape(-1, part.shape[-1]) for part in parts])
+                for parts in zip(*[(scores.score, scores.intercepts) for scores in found], strict=True)
+            )
+            other = OtherMeasure(found[0].scoring, measured, intercepts)
+        # Also where one candidate has all the weight: mixtures are scored on the rows of the sample alone.
+        blend_auc = held_out.mean_auc() if rule == "blend" else None
+        grid = Grid.of([(scores.auc, scores.grid) for scores in found])
+        return correct(sample, kept, grid, rule, seed, other, blend_auc, stable)
+
+
+def _weighted_sum(factors: Sequence[float], parts: Sequence[np.ndarray | None]) -> np.ndarray | None:
+    """The weighted sum of the scores of several candidates; None where those of one are not known."""
+    known = [part for part in parts if part is not None]
+    return np.tensordot(np.array(factors), np.stack(known), axes=1) if len(known) == len(parts) else None
+
+
+class Selected(NamedTuple):
+    """What was compared, what was chosen and fitted, its held-out rows, and the corrected AUC where it is known."""
+
+    comparison: Comparison
+    fit: Fitted
+    held_out: HeldOut
+    corrected: Corrected | None
+
+
+def choose_point(
+    folds: FoldedRows | DeviceFolds,
+    search: GridSearch,
+    rule: SelectionRule,
+    seed: int,
+    keep_coefs: bool = True,
+    watch: Watch = lambda what: None,
+) -> Selected:
+    """Choose the penalties for the columns as they are, wherever the rows lie, and fit them on all rows."""
+    sample = folds.sample(search.n_points, seed)
+    source = _source(folds, search)
+    scores = cross_validate(source, replace(search, sample=sample), keep_coefs=keep_coefs, watch=watch)
+    found, solver = only_columns(scores, folds.rows.X.shape[1], rule), source.solver
+    del source  # and with it the moments of the folds
+    found.chosen.fit = search.solver(found.chosen.choice).from_rows(folds.rows, folds.classes, solver, scores.total)
+    return _selected(found, folds, search, rule, seed, sample)
+
+
+def choose_point_of_blocks(
+    source: FoldSource, search: GridSearch, rule: SelectionRule, seed: int, correct: bool = True
+) -> Selected:
+    """Choose the penalties on folds of blocks, and fit them on the moments of all rows."""
+    scores = cross_validate(source, search, keep_coefs=True)
+    found = only_columns(scores, source.total.means.shape[1], rule)
+    found.chosen.fit = search.solver(found.chosen.choice).from_moments(source.total)
+    fit, every = found.fitted(), scores.held_out
+    assert every is not None
+    assert fit.models is not None
+    held_out = every.at(scores.number(found.chosen.choice), fit.models.intercepts)
+    if not correct:
+        return Selected(found, fit, held_out, None)
+    scores.keep(sample := sample_of(every, search.n_points, seed))
+    stable = stable_share_of_moments(source.total, sample, fit.models.coefs)
+    return Selected(found, fit, held_out, found.corrected(sample, rule, seed, held_out, stable))
+
+
+def choose_map(
+    maps: dict[str, Any],
+    folds: FoldedRows,
+    search: GridSearch,
+    rule: SelectionRule,
+    seed: int,
+    alone: bool = True,
+    progress: StepProgress | None = None,
+    shared: SharedColumns | None = None,
+) -> Selected:
+    """Compare the maps on rows in memory, by a race first where these are many, and fit what was chosen on all rows.
+
+    `alone` is as in `race`; `shared` is handed to all maps (`FeatureMap.learn`).
+    """
+    progress = progress or StepProgress("", enabled=False)
+    sample = folds.sample(len(maps) * search.n_points, seed)
+    progress.start(len(maps))
+    finalists, others = Race(maps, {})
+    if rule != "one-standard-error":  # which looks for simple maps, not for the best
+        finalists, others = race(maps, folds, search, seed, progress.tell, alone)
+    progress.start(len(finalists))
+    learn_maps(list(finalists.values()), folds.rows, search.n_jobs, {} if shared is None else shared)
+    evaluator = MapsInMemory(folds, replace(search, sample=sample), rule)
+    found = compare(finalists, evaluator, rule, progress.tell)
+    return _selected(replace(found, order=tuple(maps), others=others), folds, search, rule, seed, sample)
+
+
+def _source(folds: FoldedRows | DeviceFolds, search: GridSearch) -> RowsInMemory | RowsOnDevice:
+    """The columns as they are, as a source of folds."""
+    if isinstance(folds, DeviceFolds):
+        return RowsOnDevice(folds)
+    return RowsInMemory(*folds[:3], search.n_jobs, search.loss)
+
+
+def _selected(
+    found: Comparison,
+    folds: FoldedRows | DeviceFolds,
+    search: GridSearch,
+    rule: SelectionRule,
+    seed: int,
+    sample: Sample,
+) -> Selected:
+    """Score all held-out rows by what was chosen, and correct its AUC for the choice."""
+    fit, rows = found.fitted(), folds.rows
+    models, point = fit.models, found.chosen.choice.values
+    if models is None:  # the coefficients of all points would have taken too much: the folds are solved again
+        alone = replace(search, l2s=[point["l2"]], l1s=[point["l1"]])
+        again = cross_validate(_source(folds, search), alone, keep_coefs=True)
+        models = again.models_at(again.select("best"))
+        assert models is not None
+    if isinstance(folds, FoldedRows) and fit.features is not None:
+        rows = rows._replace(X=MappedArray(rows.X, fit.features))
+        folds = folds._replace(rows=rows)
+    known = () if fit.held_out is None else (fit.held_out,)
+    held_out = folds.out_of_fold(*models, *known)
+    by_all = scores_of(rows.X, sample.rows, models.coefs) if fit.by_all is None else fit.by_all
+    stable = stable_share(by_all, folds.overlap(), sample)
+    return Selected(found, fit, held_out, found.corrected(sample, rule, seed, held_out, stable))
+
+
+def only_columns(scores: GridScores, n_features: int, rule: SelectionRule) -> Comparison:
+    """The choice of the penalties alone, for the columns as they are; the fit on all rows is left to the caller."""
+    assert scores.total is not None
+    columns = Candidate("linear", None, n_features, int(scores.total.rows.sum()), scores, scores.select(rule))
+    columns.models = scores.models_at(columns.choice)
+    return Comparison([columns], columns, np.ones(1))
+
+
+class Evaluator(Protocol):
+    """Cross-validates and fits feature maps, wherever the rows are."""
+
+    def evaluate(self, name: str, features: Any) -> tuple[Candidate, Any]:
+        """The candidate of a map, and the source of its folds."""
+
+    def fit(self, candidate: Candidate, source: Any = None) -> ExactFit:
+        """The point of a candidate fitted on all rows; without `source` all that `evaluate` gathered is gone."""
+
+
+class MapsInMemory:
+    """The `Evaluator` of learnt maps on rows in memory."""
+
+    def __init__(self, folds: FoldedRows, search: GridSearch, rule: SelectionRule):
+        self.folds, self.search, self.rule = folds, search, rule
+        self._said: set[str] = set()  # columns whose rare categories are grouped: it is said once, not for each map
+
+    def evaluate(self, name: str, features: Any) -> tuple[Candidate, RowsInMemory]:
+        """The candidate of a map, and the source of its folds."""
+        for grouped in features.grouped_categories_ if isinstance(features, FeatureMap) else ():
+            if grouped.column not in self._said:
+                self._said.add(grouped.column)
+                warn(grouped)
+        return evaluate_map(name, features, self.folds, self.search, self.rule)
+
+    def fit(self, candidate: Candidate, source: RowsInMemory | None = None) -> ExactFit:
+        """The point of a candidate fitted on all rows."""
+        if source is None:
+            X = MappedArray(self.folds.rows.X, candidate.features)
+            rows, solver, total = *rows_for_solver(self.folds.rows._replace(X=X)), None
+        else:
+            rows, solver, total = source.rows, source.solver, candidate.scores.total
+        if self.search.loss.needs_rows:
+            rows = rows._replace(X=hold_features(rows.X))
+        fit = self.search.solver(candidate.choice).from_rows(rows, self.folds.classes, solver, total)
+        moments = fit.moments  # computed to the end, so that the rows are not needed any more
+        return fit._replace(moments=moments.settled) if isinstance(moments, FinishedMoments) else fit
+
+
+def evaluate_map(
+    name: str, features: Any, folds: FoldedRows, search: GridSearch, rule: SelectionRule
+) -> tuple[Candidate, RowsInMemory]:
+    """Cross-validate the grid of a fitted map; with the source of its folds."""
+    X: Any = hold_features(MappedArray(folds.rows.X, features), FEW_BYTES)
+    source = RowsInMemory(folds.rows._replace(X=X), folds.splits, folds.classes, search.n_jobs, search.loss)
+    sizes = () if search.sample is None else list(map(len, folds.parts))
+    scores = cross_validate(source, search, keep_coefs=True, held_out=sizes)
+    found = Candidate(name, features, X.shape[1], folds.rows.y.size, scores, scores.select(rule))
+    found.models = scores.models_at(found.choice)
+    if scores.held_out is not None:
+        found.held_out = scores.held_out.scores[:, scores.number(found.choice)].copy()
+        scores.held_out = None  # all points of all maps would take too much memory
+    if search.sample is not None:
+        found.spread = scores.spread_at(found.choice)
+        if isinstance(X, np.ndarray) and found.models is not None:
+            found.by_all = scores_of(X, search.sample.rows, found.models.coefs)
+    return found, source
+
+
+def compare(
+    maps: dict[str, Any], evaluator: Evaluator, rule: SelectionRule, watch: Watch = lambda what: None
+) -> Comparison:
+    """Evaluate each map, and fit what is chosen on all rows.
+
+    Maps that give too many features are skipped; if all of them do, that is an error. The rule "one-standard-error"
+    takes the first map, in the given order, that has a point within one standard error of the best point of all maps,
+    and the simplest such point of it.
+    """
+    candidates: list[Candidate] = []
+    too_many: TooManyFeatures | None = None
+    for name, features in maps.items():
+        try:
+            new, source = evaluator.evaluate(name, features)
+        except TooManyFeatures as refusal:
+            too_many = refusal
+            continue
+        candidates.append(new)
+        # Fitted now, while its moments are at hand: the matrices of all maps would take too much memory.
+        if rule != "one-standard-error" and weights_of(candidates, rule)[-1] > 0.0:
+            new.fit = evaluator.fit(new, source)
+        new.scores.total = None
+        if rule != "one-standard-error":  # which may take another point
+            new.scores.coefs = None  # those of a grid with l1 would take much memory
+        del source  # and with it features that its rows may hold
+        watch(new.described)
+        best = int(weights_of(candidates, rule).argmax())
+        for number, one in enumerate(candidates):  # the square matrices of the best are kept
+            if number != best and one.fit is not None and one.fit.moments.has_scatter:
+                one.fit = one.fit._replace(moments=ClassMoments.side_by_side([one.fit.moments]))
+    if not candidates:
+        assert too_many is not None
+        raise too_many
+    weights = weights_of(candidates, rule)
+    if rule == "one-standard-error":
+        weights, chosen = _simplest(candidates)
+    else:
+        chosen = candidates[int(weights.argmax())]
+    found = Comparison(candidates, chosen, weights)
+    for member, _ in found.members:
+        if member.fit is None:
+            member.fit = evaluator.fit(member)
+    return found
+
+
+def learn_maps(maps: Sequence[Any], rows: Rows, n_jobs: int | None, shared: SharedColumns) -> None:
+    """Fit the maps, without labels: the first one sees the columns for all, the others follow side by side.
+
+    `shared` is what maps of the same rows share (`FeatureMap.learn`).
+    """
+
+    def learn(features: Any) -> None:
+        if isinstance(features, FeatureMap):
+            features.learn(rows.X, rows.weights, shared)
+        else:
+            _fit_transformer(features, rows.X)
+
+    first, *others = maps
+    learn(first)
+    if others:
+        in_turn = not all(isinstance(features, FeatureMap) for features in others)
+        over_folds(learn, others, FoldProblem(True, False, LEARN_BYTES, in_turn), n_jobs)
+
+
+def _fit_transformer(transformer: Any, X: Any) -> None:
+    """Fit a transformer of another package, without labels."""
+    try:
+        transformer.fit(X)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"{type(transformer).__name__} could not be fitted as a feature map, which is given X alone and no labels: "
+            f"{error}"
+        ) from error
+
+
+def weights_of(candidates: Sequence[Candidate], rule: SelectionRule) -> np.ndarray:
+    """The weight of each candidate: 1 for the first of the best ones, or those of a blend."""
+    if rule == "blend":
+        return blend_weights(np.stack([candidate.scores.score[candidate.choice.index] for candidate in candidates]))
+    best = np.array([candidate.choice.mean.max() for candidate in candidates])
+    return (np.arange(best.size) == best.argmax()).astype(np.float64)
+
+
+def _simplest(candidates: Sequence[Candidate]) -> tuple[np.ndarray, Candidate]:
+    """The first candidate with a point within one standard error of the best of all, moved to the simplest of these."""
+    leader = max(candidates, key=lambda candidate: candidate.choice.mean.max())
+    best = np.unravel_index(np.argmax(leader.choice.mean), leader.choice.mean.shape)
+    least = leader.choice.mean[best] - max(leader.choice.standard_error[best], TIE)
+    number = next(n for n, candidate in enumerate(candidates) if (candidate.choice.mean >= least).any())
+    chosen = candidates[number]
+    index = simplest(chosen.choice.mean >= least, chosen.scores.grid)
+    values = {name: float(axis[i]) for (name, axis), i in zip(chosen.scores.grid.items(), index, strict=True)}
+    point = replace(chosen.choice, index=index, values=values)
+    chosen = replace(chosen, choice=point, models=chosen.scores.models_at(point), held_out=None, by_all=None)
+    return (np.arange(len(candidates)) == number).astype(np.float64), chosen
+
+
+class Race(NamedTuple):
+    """The maps that go on, and the others as candidates with their scores on the part."""
+
+    finalists: dict[str, Any]
+    others: dict[str, Candidate]
+
+
+def race(
+    maps: dict[str, Any], folds: FoldedRows, search: GridSearch, seed: int, watch: Watch, alone: bool = True
+) -> Race:
+    """Compare the maps on a part of the rows, where there are many rows and more maps than may go on.
+
+    On the part the maps have few landmarks, so that each takes a fraction of a second. What a part of a few thousand
+    rows cannot tell apart, a blend would hardly tell apart either; and the winners are cross-validated on all rows
+    afterwards. On very many rows one of the winners goes on alone, since a second would take as much time, and a blend
+    of two gains least there: of kernels that differ in their width the narrowest, of others the one that is ahead on a
+    larger part. Without `alone` two maps may go on also of very many rows.
+
+    The folds are the first three of those of all rows, as far as they lie in the part. There is no race by a measure
+    that depends on the share of positives, which the part has more of.
+    """
+    n = folds.rows.y.size
+    if len(maps) <= FINALISTS or n < FROM_ROWS or search.loss.needs_rows or search.scoring is not ROC_AUC:
+        return Race(maps, {})
+    rng = np.random.default_rng(seed)
+    candidates = Heat(PART_ROWS, PART_LANDMARKS, PART_FOLDS).run(maps, folds, search, rng, watch)
+    if not candidates:
+        return Race(maps, {})
+    weights = weights_of(candidates, "blend")
+    order = np.argsort(-weights, kind="stable")[:FINALISTS]
+    kept = {candidates[number].name for number in order if weights[number] >= STILL * weights.max()}
+    very_many = n >= AGAIN_FROM_ROWS
+    if very_many and alone:  # on all rows kernels have more landmarks, from which the narrowest of a kind gains most
+        kept = {name for name in kept if not any(_is_narrower(maps[other], maps[name]) for other in kept)}
+    others = {candidate.name: candidate for candidate in candidates if candidate.name not in kept}
+    if very_many and len(kept) > 1:
+        finalists = {name: maps[name] for name in maps if name in kept}
+        again = Heat(AGAIN_ROWS, AGAIN_LANDMARKS, AGAIN_FOLDS)
+        candidates = again.run(finalists, folds, search, rng, lambda what: None)
+        if len(candidates) == len(kept):
+            weights = weights_of(candidates, "blend")
+            enough = weights == weights.max() if alone else weights > 0.0
+            others |= {one.name: one for one, goes_on in zip(candidates, enough, strict=True) if not goes_on}
+    # A map that gave too many features even here would do so on all rows: `compare` says it.
+    return Race({name: new for name, new in maps.items() if name not in others}, others)
+
+
+def _is_narrower(a: Any, b: Any) -> bool:
+    """Whether two kernels differ in their bandwidths alone, and the first one has the smaller one."""
+    return isinstance(a, FeatureMap) and isinstance(b, FeatureMap) and a.is_finer(b)
+
+
+class Heat(NamedTuple):
+    """A comparison of maps on a part of the rows: how many rows, landmarks and folds it has at most."""
+
+    rows: int
+    landmarks: int
+    folds: int
+
+    def run(
+        self, maps: dict[str, Any], folds: FoldedRows, search: GridSearch, rng: np.random.Generator, watch: Watch
+    ) -> list[Candidate]:
+        """Cross-validate each map on the part; empty where the part cannot tell anything."""
+        part = self._part(folds, rng)
+        if any(np.unique(part.rows.y[index]).size < 2 for split in part.splits for index in split):
+            return []  # folds of a kind that the part does not show
+        try:
+            small = {name: self._small(features) for name, features in maps.items()}
+            learn_maps(list(small.values()), part.rows, search.n_jobs, {})
+            found = self._evaluate(small, part, search, watch)
+        except ValueError:
+            # What the part is too small for: a part of the ROC curve without a negative, categories that nearly all
+            # differ there. Where all rows are no better, `choose_map` says so.
+            return []
+        return [found[name] for name in maps if name in found]
+
+    def _part(self, folds: FoldedRows, rng: np.random.Generator) -> FoldedRows:
+        """Some rows, half of them of each class, or all of a class that has fewer, and the folds as they lie there."""
+        X, y, weights = folds.rows
+        counts = np.ones(y.size, dtype=bool) if weights is None else weights > 0.0
+        index = np.flatnonzero(some_of_each_class(counts, folds.positive, self.rows, rng))
+        place = np.full(y.size, -1)
+        place[index] = np.arange(index.size)
+        splits = [Split(*(place[part][place[part] >= 0] for part in split)) for split in folds.splits[: self.folds]]
+        rows = Rows(rows_of(X, index), y[index], None if weights is None else weights[index])
+        return FoldedRows(rows, splits, folds.classes)
+
+    def _evaluate(
+        self, maps: dict[str, Any], folds: FoldedRows, search: GridSearch, watch: Watch
+    ) -> dict[str, Candidate]:
+        """Cross-validate fitted maps: small ones side by side, others in turn, with their folds side by side.
+
+        Maps with too many features are left out.
+        """
+        found: dict[str, Candidate] = {}
+        untold, done, lock = deque(maps), set(), Lock()
+
+        def evaluate(name: str, search: GridSearch) -> None:
+            with suppress(TooManyFeatures):
+                new, _ = evaluate_map(name, maps[name], folds, search, "best")
+                new.scores.total = new.scores.coefs = None  # those of all maps would take too much memory
+                found[name] = new
+            with lock:  # which ends first differs from run to run: they are told in their own order
+                done.add(name)
+                while untold and untold[0] in done:
+                    told = untold.popleft()
+                    if told in found:
+                        watch(found[told].described)
+
+        ours = [name for name, features in maps.items() if isinstance(features, FeatureMap)]
+        small = [name for name in ours if maps[name].n_features_out_ <= SMALL]
+        widest = max((maps[name].n_features_out_ for name in small), default=1)
+        needed = FEW_BYTES + (16 * len(folds.splits) + 80) * widest**2  # features that are held, moments, and one fold
+        problem = FoldProblem(True, False, needed)
+        if how_many_at_once(len(small), problem, search.n_jobs) == 1:
+            small = []
+        else:
+            over_folds(partial(evaluate, search=replace(search, n_jobs=1)), small, problem, search.n_jobs)
+        for name in maps:
+            if name not in small:
+                evaluate(name, search)
+        return found
+
+    def _small(self, features: Any) -> Any:
+        """The map, not fitted, with few landmarks."""
+        small = clone(features)
+        landmarks = small.get_params().get("n_landmarks")
+        if isinstance(landmarks, int | str):
+            few = self.landmarks if isinstance(landmarks, str) else min(landmarks, self.landmarks)
+            small.set_params(n_landmarks=few)
+        return small

@@ -1,0 +1,354 @@
+"""The cross-validated AUC without the optimism of the choice, and its interval; docs/corrected_auc.md says why.
+
+The best of many cross-validated AUCs is too high, because it was chosen for being high. No model is fitted again to
+correct it: the scores of held-out rows at all points are kept, rows are drawn, the choice is made again on the rows
+drawn, and what it takes is scored on the rows left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from vrspam._utils.warnings import NoCorrection, warn
+from vrspam.metrics import ENOUGH_FOR_DELONG, AUCInterval, logit_interval, newcombe_interval, roc_auc_columns
+from vrspam.model_selection.held_out import Sample
+from vrspam.model_selection.scoring import Scoring
+from vrspam.model_selection.selection import TIE, SelectionRule, blend_weights
+
+DRAWN_ROWS = 80_000  # in all draws together: with more rows the choice varies less, and fewer draws do
+LEAST_DRAWS, MOST_DRAWS = 50, 400  # the least, too, for a measure that must be computed anew for each draw
+LEFT_OUT = 0.25  # share of the rows that a draw leaves out
+BATCH_VALUES = 1 << 22  # AUCs of all points, folds and some draws that are held at once
+
+Rule = Callable[[np.ndarray], np.ndarray]
+"""From weights of the rows of a sample, (rows, draws), to weights of the points, (points, draws).
+
+A choice gives one point the weight 1. A blend gives several points weights: their scores are then mixed with these.
+"""
+# From weights of the points, (lines, points), to AUCs of the folds, (lines, folds), and influences, (lines, rows).
+Measured = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+
+
+@dataclass(frozen=True)
+class Corrected:
+    """A cross-validated AUC corrected for the choice, with its 95 % interval; all NaN where that is impossible."""
+
+    score: float
+    low: float
+    high: float
+
+
+class Grid(NamedTuple):
+    """The points of all candidates in one list.
+
+    Attributes
+    ----------
+    auc : ndarray of shape (points, folds)
+        On all held-out rows.
+    order : ndarray of int
+        The points from simple to complex: candidates in their order, and in each the largest l1, then the largest l2.
+    sizes : tuple of int
+        Number of points of each candidate.
+    """
+
+    auc: np.ndarray
+    order: np.ndarray
+    sizes: tuple[int, ...]
+
+    @classmethod
+    def of(cls, candidates: Sequence[tuple[np.ndarray, Mapping[str, np.ndarray]]]) -> Grid:
+        """From the AUC of each candidate, of shape (*grid, folds), and the axes of its grid."""
+        parts, order, first = [], [], 0
+        for auc, axes in candidates:
+            places = np.meshgrid(*axes.values(), indexing="ij")
+            order.append(first + np.lexsort([place.ravel() for place in places])[::-1])
+            parts.append(auc.reshape(-1, auc.shape[-1]))
+            first += parts[-1].shape[0]
+        return cls(np.concatenate(parts), np.concatenate(order), tuple(part.shape[0] for part in parts))
+
+    def blend(self, auc: np.ndarray, spread: np.ndarray) -> np.ndarray:
+        """Weights of the points, (points, draws), that a blend gives them for AUCs of shape (points, folds, draws)."""
+        stops = np.cumsum(self.sizes)
+        chosen = []
+        for start, stop in zip(stops - self.sizes, stops, strict=True):
+            order = self.order[start:stop]
+            mean = auc.mean(axis=1)[order]
+            chosen.append(order[(mean >= mean.max(axis=0) - TIE).argmax(axis=0)])
+        points, draws = np.stack(chosen), np.arange(auc.shape[2])
+        of_candidates = np.moveaxis(auc[points, :, draws], -1, 1)
+        found = np.zeros((auc.shape[0], draws.size))
+        found[points, draws] = blend_weights(of_candidates) / spread[points]
+        return found
+
+    def choose(self, auc: np.ndarray, rule: SelectionRule) -> np.ndarray:
+        """The point that `select` and `compare` take for AUCs of shape (points, folds, draws), for each draw."""
+        mean = auc.mean(axis=1)[self.order]
+        slack = np.full(mean.shape[1], TIE)
+        if rule == "one-standard-error":
+            best = self.order[(mean >= mean.max(axis=0) - TIE).argmax(axis=0)]
+            folds = auc[best, :, np.arange(best.size)]
+            slack = np.maximum(folds.std(axis=1, ddof=1) / np.sqrt(auc.shape[1]), TIE)
+        return self.order[(mean >= mean.max(axis=0) - slack).argmax(axis=0)]
+
+
+def correct(
+    sample: Sample,
+    scores: np.ndarray,
+    grid: Grid,
+    selection: SelectionRule,
+    seed: int,
+    other: OtherMeasure | None = None,
+    blend_auc: float | None = None,
+    stable: float = 0.0,
+) -> Corrected:
+    """Correct the AUC of the chosen point, or of the blend, for the choice, and give its interval.
+
+    Parameters
+    ----------
+    sample : Sample
+    scores : ndarray of shape (rows, points)
+        Held-out scores of the rows of the sample at all points.
+    grid : Grid
+    selection : {"best", "one-standard-error", "blend"}
+    seed : int
+    other : OtherMeasure, optional
+        What chooses, if that is not the AUC.
+    blend_auc : float, optional
+        Mean AUC of the blend on all held-out rows, where the sample is only some of them.
+    stable : float, default=0.0
+        See `stable_share`; 0, where it is not known, gives the widest interval.
+
+    Returns
+    -------
+    Corrected
+        All NaN, with a warning, if no fold has two rows of each class.
+    """
+    if not _varying(sample).any():
+        warn(NoCorrection())
+        return Corrected(*[float("nan")] * 3)
+    moves, spread = influences(sample, scores), sample.spreads(scores)
+
+    def rule(weights: np.ndarray) -> np.ndarray:
+        measured = (
+            drawn_auc(sample, grid.auc, moves, weights) if other is None else other.drawn(sample, scores, weights)
+        )
+        if selection == "blend":
+            return grid.blend(measured, spread)
+        taken = grid.choose(measured, selection)
+        return (np.arange(grid.auc.shape[0])[:, np.newaxis] == taken).astype(np.float64)
+
+    mixed = selection == "blend"
+
+    def measure(lines: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if mixed:
+            return mixture_auc(sample, scores, lines)
+        points = lines.argmax(axis=1)
+        return grid.auc[points], moves[points]
+
+    optimism = optimism_of(rule, measure, sample, seed, mixed, MOST_DRAWS if other is None else LEAST_DRAWS)
+    auc, moved = measure(rule(np.ones((sample.rows.size, 1))).T)
+    before = float(auc.mean()) if blend_auc is None else blend_auc
+    score = float(np.clip(before - optimism.mean, 0.0, 1.0))
+    interval = _interval(score, sample, standard_error(sample, moved[0]), optimism.variance_of_choice, stable)
+    return Corrected(score, interval.low, interval.high)
+
+
+def _interval(score: float, sample: Sample, error: float, variance_of_choice: float, stable: float) -> AUCInterval:
+    """DeLong's interval around a score, or with few rows Newcombe's, as in `roc_auc_ci`, but wider."""
+    widened = sample.widening(stable)
+    if error > 0.0:
+        widened = float(np.sqrt(widened**2 + variance_of_choice / error**2))
+    if min(sample.totals) >= ENOUGH_FOR_DELONG and 0.0 < score < 1.0:
+        return logit_interval(score, widened * error, min(sample.totals))
+    return newcombe_interval(score, error, sample.totals, widened=widened)
+
+
+def _varying(sample: Sample) -> np.ndarray:
+    """Whether each fold has two rows of each class, and so shows how its AUC varies."""
+    return sample.kept.min(axis=1) >= 2
+
+
+class OtherMeasure(NamedTuple):
+    """A measure that chooses in place of the AUC.
+
+    Attributes
+    ----------
+    measure : Scoring
+    scores : ndarray of shape (points, folds)
+        The measure of all held-out rows.
+    intercepts : ndarray of shape (points, folds)
+    """
+
+    measure: Scoring
+    scores: np.ndarray
+    intercepts: np.ndarray
+
+    def drawn(self, sample: Sample, scores: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """The measure of drawn rows, an array (points, folds, draws).
+
+        It is that of all held-out rows, plus what the draw changes in that of the sample: nothing, in a fold whose
+        drawn rows do not have the measure, such as one without positives.
+        """
+        found = np.repeat(self.scores[:, :, np.newaxis], weights.shape[1], axis=2)
+        standing = sample.standing_for
+        for number, part in enumerate(sample.parts):
+            if np.all(weights[part] == 1.0):
+                continue
+            positive, values = sample.positive[part], scores[part]
+            if self.measure.needs_values:
+                values = values + self.intercepts[:, number]
+            undrawn = self._measured(positive, values, standing[part])
+            for draw, factor in enumerate(weights[part].T):
+                change = self._measured(positive, values, standing[part] * factor) - undrawn
+                found[:, number, draw] += np.where(np.isfinite(change), change, 0.0)
+        return found
+
+    def _measured(self, positive: np.ndarray, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """The measure of rows with these weights, NaN where they do not have it."""
+        used = weights > 0.0
+        if len(np.unique(positive[used])) < 2:
+            return np.full(values.shape[1], np.nan)
+        try:
+            return self.measure.columns(positive[used], values[used], weights[used])
+        except ValueError:  # too few negatives in the part of the curve, or what a function of the user's says
+            return np.full(values.shape[1], np.nan)
+
+
+def influences(sample: Sample, scores: np.ndarray) -> np.ndarray:
+    """How much the AUC of its fold moves when a row weighs one more, to first order; an array (points, rows).
+
+    A positive row moves it by (its share of negatives below it - AUC) over the number of positives, a negative one
+    likewise. The sum of their squares is DeLong's variance of the AUC: of all rows, where the sample is some of them.
+    Folds that vary stand for those that do not show it.
+    """
+    varying = _varying(sample)
+    scale = np.sqrt(varying.size / varying.sum())
+    found = np.zeros(scores.T.shape)
+    for number, part in enumerate(sample.parts):
+        if varying[number]:
+            positive, weights, sizes = sample.positive[part], sample.weights[part], sample.sizes[number]
+            found[:, part] = scale * _influences_of_fold(positive, weights, sizes, scores[part].T)
+    return found
+
+
+def _influences_of_fold(positive: np.ndarray, weights: np.ndarray, sizes: np.ndarray, lines: np.ndarray) -> np.ndarray:
+    """The influences of the rows of one fold, which holds out so many negative and positive rows."""
+    placed = placements(positive, lines, weights)
+    moves = np.empty_like(placed)
+    for side, size in zip((~positive, positive), sizes, strict=True):
+        kept, given = int(side.sum()), weights[side]
+        share = given / given.sum() * np.sqrt(kept / max(kept - 1, 1) * kept / size)
+        moves[:, side] = share * (placed[:, side] - placed[:, side] @ given[:, np.newaxis] / given.sum())
+    return moves
+
+
+def placements(positive: np.ndarray, scores: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """The share of negatives below each positive, and of positives above each negative; a tie counts one half.
+
+    Examples
+    --------
+    >>> scores = np.array([[1.0, 2.0, 2.0, 3.0]])
+    >>> placements(np.array([False, False, True, True]), scores, np.ones(4)).tolist()
+    [[1.0, 0.75, 0.75, 1.0]]
+    """
+    order = np.argsort(scores, axis=1)
+    ranked = np.take_along_axis(scores, order, axis=1)
+    new = np.ones(ranked.shape, dtype=bool)  # whether a score differs from the one before it
+    new[:, 1:] = ranked[:, 1:] != ranked[:, :-1]
+    places = np.arange(ranked.shape[1])
+    first = np.maximum.accumulate(np.where(new, places, 0), axis=1)
+    ends = np.where(np.roll(new, -1, axis=1), places, ranked.shape[1])
+    last = np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1]
+    found = np.empty(ranked.shape)
+    for side in (False, True):
+        others = (positive != side)[order]
+        mass = np.zeros((ranked.shape[0], ranked.shape[1] + 1))
+        np.cumsum(np.where(others, weights[order], 0.0), axis=1, out=mass[:, 1:])
+        below = (np.take_along_axis(mass, first, axis=1) + np.take_along_axis(mass, last + 1, axis=1)) / 2.0
+        share = below / mass[:, -1:]
+        np.copyto(found, share if side else 1.0 - share, where=~others)
+    result = np.empty_like(found)
+    np.put_along_axis(result, order, found, axis=1)
+    return result
+
+
+def drawn_auc(sample: Sample, auc: np.ndarray, moves: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """AUCs of drawn rows to first order, (points, folds, draws), from those of all rows and their influences."""
+    drawn = [
+        of_fold[:, np.newaxis] + moves[:, p] @ (weights[p] - 1.0)
+        for of_fold, p in zip(auc.T, sample.parts, strict=True)
+    ]
+    return np.stack(drawn, axis=1)
+
+
+def mixture_auc(sample: Sample, scores: np.ndarray, lines: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """AUCs of mixtures of points on the sample, (lines, folds), and the influences of the rows, (lines, rows).
+
+    Each line has the weights of the points. All are measured on the sample, so that they are alike.
+    """
+    mixtures = lines @ scores.T
+    auc = np.full((lines.shape[0], len(sample.sizes)), 0.5)  # rows of one class say nothing
+    for number, part in enumerate(sample.parts):
+        if np.unique(sample.positive[part]).size == 2:
+            auc[:, number] = roc_auc_columns(sample.positive[part], mixtures[:, part].T, sample.weights[part])
+    return auc, influences(sample, mixtures.T)
+
+
+class Optimism(NamedTuple):
+    """How much too good the AUC is of what a rule takes on all rows, and how the choice itself makes it vary."""
+
+    mean: float
+    variance_of_choice: float
+
+
+def optimism_of(
+    rule: Rule, measure: Measured, sample: Sample, seed: int, mixed: bool = False, most_draws: int = MOST_DRAWS
+) -> Optimism:
+    """How much too good the AUC is of what a rule takes on all rows.
+
+    Each draw leaves out a share of the rows. What the rule takes on the others is compared, on the rows left out, with
+    what it takes on all rows: the latter has seen the rows left out, and looks too good there. The AUC on the rows left
+    out is their first-order one (AUC + sum of influences), which needs no fold to keep rows of both classes.
+
+    Each held-out row also trains the models that score the others, so that AUCs vary more from one set of rows to the
+    next than held-out rows show. For that the deviations on the rows left out count more: for K folds K/(K-1)-fold for
+    a choice, and √(1 + K/(K-1))-fold for a blend (`mixed`), as in the interval (`Sample.widening`). Both were found by
+    simulation (docs/corrected_auc.md).
+
+    What is taken differs from draw to draw, and so does its AUC on all rows. The draws vary less than sets of rows do,
+    by the odds of being left out; the variance is scaled accordingly.
+    """
+    rng, odds = np.random.default_rng(seed), LEFT_OUT / (1.0 - LEFT_OUT)
+    scale = (sample.widening() if mixed else 1.0 + sample.held_out_per_trained) / odds
+    everything = rule(np.ones((sample.rows.size, 1))).T
+    draws = int(np.clip(DRAWN_ROWS // sample.n_units, LEAST_DRAWS, most_draws))
+    leads: list[np.ndarray] = []  # of what was taken on all rows, on the rows left out
+    taken_auc: list[np.ndarray] = []
+    step = max(1, BATCH_VALUES // (everything.size * len(sample.sizes)))
+    for first in range(0, draws, step):
+        size = min(step, draws - first)
+        changes = np.where(rng.random((sample.n_units, size)) < LEFT_OUT, -1.0, odds)[sample.unit]
+        taken = np.ascontiguousarray(rule(1.0 + changes).T)
+        different, which = _different_lines(np.vstack([everything, taken]))
+        auc, moves = measure(different)
+        mean = auc.mean(axis=1)
+        left_out = mean[:, np.newaxis] - scale / len(sample.sizes) * (moves @ changes)
+        leads.append(left_out[which[0]] - left_out[which[1:], np.arange(size)])
+        taken_auc.append(mean[which[1:]])
+    return Optimism(float(np.concatenate(leads).mean()), float(np.concatenate(taken_auc).var()) / odds)
+
+
+def _different_lines(lines: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The different lines of an array, and for each line the number of the one it equals."""
+    numbers: dict[bytes, int] = {}
+    which = np.array([numbers.setdefault(line.tobytes(), len(numbers)) for line in lines])
+    return lines[np.unique(which, return_index=True)[1]], which
+
+
+def standard_error(sample: Sample, moves: np.ndarray) -> float:
+    """DeLong's standard error of the mean AUC of the folds; the rows of a group, or of several folds, vary together."""
+    return float(np.linalg.norm(np.bincount(sample.unit, moves, sample.n_units))) / len(sample.sizes)

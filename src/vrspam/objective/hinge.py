@@ -1,0 +1,683 @@
+"""The squared hinge over pairs: pairs that are ranked right by more than the margin cost nothing.
+
+    f(w) = p q · mean over pairs (i in +, j in -) of max(0, 1 - w·(x_i - x_j))².
+
+One product with X gives the scores, one sort of them everything that depends on pairs (`SortedPairs`), and one product
+with Xᵀ the gradient; a product with the Hessian costs the same without the sort. Each pair adds to the Hessian at most
+what it adds to that of the squared loss, so that ∇²f ≤ k (Σ + δδᵀ) everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from vrspam.moments import ClassMoments
+from vrspam.objective.losses import multiply
+
+# Products with the rows of X, whatever holds them: dense, sparse, float32, or features that are made when read.
+
+BLOCK_BYTES = 1 << 22  # float32 rows converted at once
+
+
+class RowProducts:
+    """X w and Xᵀ r in float64, for a matrix that is never copied or densified.
+
+    Parameters
+    ----------
+    X : ndarray, CSR matrix, or an object with `shape`, `dtype` and rows `X[slice]`
+        float32 rows are converted block by block for `scores` and `back`, whose rounding is that of float64.
+    """
+
+    def __init__(self, X: Any):
+        self.X = X
+        self.shape: tuple[int, int] = X.shape
+        self.is_sparse = sparse.issparse(X)
+        self.in_memory = self.is_sparse or isinstance(X, np.ndarray)
+        self._direct = self.is_sparse or (self.in_memory and X.dtype == np.float64)
+        self.exact = self._direct or not self.in_memory  # whether the quick products are those of float64
+        self.work = int(X.nnz) if self.is_sparse else self.shape[0] * self.shape[1]  # multiplications in a product
+        self._transposed = X.T if self.in_memory else None
+
+    def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
+        n, d = self.shape
+        made_entries = 1 << 21  # features made at once
+        step = max(192, (BLOCK_BYTES // 8 if self.in_memory else made_entries) // max(d, 1))
+        for start in range(0, n, step):
+            rows = slice(start, min(start + step, n))
+            yield rows, np.asarray(self.X[rows], dtype=np.float64)
+
+    def scores(self, w: np.ndarray) -> np.ndarray:
+        """X w, or X W for a matrix of columns."""
+        if self._direct:
+            return self.X @ w
+        out = np.empty((self.shape[0], *w.shape[1:]))
+        for rows, block in self._blocks():
+            out[rows] = block @ w
+        return out
+
+    def back(self, r: np.ndarray) -> np.ndarray:
+        """Xᵀ r."""
+        if self._direct:
+            return self._transposed @ r
+        out = np.zeros((self.shape[1], *r.shape[1:]))
+        for rows, block in self._blocks():
+            out += block.T @ r[rows]
+        return out
+
+    def quick_scores(self, v: np.ndarray) -> np.ndarray:
+        """X v in the precision of X: for steps, not for certificates."""
+        if self.exact:
+            return self.scores(v)
+        return multiply(self.X, v)
+
+    def quick_back(self, r: np.ndarray) -> np.ndarray:
+        """Xᵀ r in the precision of X."""
+        if self.exact:
+            return self.back(r)
+        return multiply(self._transposed, r)
+
+    def take(self, rows: np.ndarray, columns: np.ndarray | None = None) -> np.ndarray:
+        """Some rows, and of them some columns, as a dense float64 array of their own."""
+        part = self.X[rows]  # a copy: `rows` are numbers
+        if columns is not None:
+            part = part[:, columns]
+        return np.asarray(part.toarray() if sparse.issparse(part) else part, dtype=np.float64)
+
+
+# The squared hinge over all pairs of scores, from one sort: the part of the loss that does not know X.
+#
+# With a_i and b_j the weights of positives and negatives, each adding up to 1, and s the scores,
+#
+#     h(s) = Σ_ij a_i b_j max(0, 1 - s_i + s_j)².
+#
+# The pairs that count of a positive i are those with the negatives above s_i - 1, which are the last ones of the sorted
+# scores; those of a negative are with the first positives. So h, its derivatives and products with its Hessian are sums
+# that two sweeps over the sorted scores gather (`vrspam.kernels.pair_hinge_sums`), in place of a sum over n₊n₋ pairs.
+
+MARGIN = 1.0
+
+
+class PairRows(NamedTuple):
+    """The rows that count, by class: their numbers, and their weights, which add up to 1 in each class."""
+
+    positive: np.ndarray
+    negative: np.ndarray
+    a: np.ndarray
+    b: np.ndarray
+    n_rows: int
+
+    @classmethod
+    def of(cls, is_positive: np.ndarray, weights: np.ndarray | None) -> PairRows:
+        """Rows of weight 0 are left out."""
+        rows, shares = [], []
+        for member in (is_positive, ~is_positive):
+            index = np.flatnonzero(member if weights is None else member & (weights > 0.0))
+            size = np.ones(index.size) if weights is None else np.asarray(weights[index], dtype=np.float64)
+            size = size / size.max()  # so that tiny or huge weights stay in range
+            rows.append(index)
+            shares.append(size / size.sum())
+        return cls(rows[0], rows[1], shares[0], shares[1], is_positive.size)
+
+    @property
+    def size(self) -> int:
+        """How many rows count."""
+        return self.positive.size + self.negative.size
+
+    def thinned(self, most: int) -> PairRows:
+        """About `most` rows: of each class every so-manieth one, which takes over the weight of those around it."""
+        small = min(self.positive.size, self.negative.size, most // 2)
+        of_class = {True: most - small, False: small}
+        positives = of_class[self.positive.size > self.negative.size]
+        positive, a = _every_so_manieth(self.positive, self.a, positives)
+        negative, b = _every_so_manieth(self.negative, self.b, most - positives)
+        return PairRows(positive, negative, a, b, self.n_rows)
+
+
+def _every_so_manieth(rows: np.ndarray, shares: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """At most `most` rows in equal distances; each has the weight of its stretch."""
+    if rows.size <= most:
+        return rows, shares
+    starts = np.arange(most) * rows.size // most
+    stops = np.append(starts[1:], rows.size)
+    return rows[(starts + stops) // 2], np.add.reduceat(shares, starts)
+
+
+class SortedPairs:
+    """h at given scores, its derivatives and products with its Hessian; the scores are sorted once.
+
+    Parameters
+    ----------
+    scores : ndarray of n
+        Centred, so that no digits are spent on what all of them have in common.
+    rows : PairRows
+
+    Attributes
+    ----------
+    up, down : ndarray
+        Numbers of the positive and of the negative rows, by score.
+    upper, lower : ndarray
+        Scores of the positives minus the margin, and scores of the negatives, in this order; a pair counts where
+        lower > upper.
+    a, b : ndarray
+        Weights in this order.
+    """
+
+    def __init__(self, scores: np.ndarray, rows: PairRows):
+        self.n_rows = rows.n_rows
+        self.up, self.upper, self.a = _in_order(scores, rows.positive, rows.a)
+        self.upper -= MARGIN
+        self.down, self.lower, self.b = _in_order(scores, rows.negative, rows.b)
+
+    @property
+    def size(self) -> int:
+        """How many rows there are."""
+        return self.up.size + self.down.size
+
+    def value_and_slope(self) -> tuple[float, np.ndarray]:
+        """h, and its derivative along the score of each row."""
+        from vrspam import kernels  # compiled code is loaded only when it is needed
+
+        slope = np.zeros(self.n_rows)
+        value = kernels.pair_hinge_sums(self.upper, self.a, self.lower, self.b, self.up, self.down, slope)
+        slope *= 2.0
+        return value, slope
+
+    def product(self, u: np.ndarray) -> np.ndarray:
+        """The Hessian of h times u, one number for each row; u is centred like the scores."""
+        from vrspam import kernels
+
+        out = np.zeros(self.n_rows)
+        kernels.pair_hinge_product(self.upper, self.a, self.lower, self.b, self.up, self.down, u, out)
+        out *= 2.0
+        return out
+
+    def share(self) -> float:
+        """The weight of the pairs that count."""
+        above = np.append(np.cumsum(self.b[::-1])[::-1], 0.0)
+        return float(self.a @ above[np.searchsorted(self.lower, self.upper, side="right")])
+
+    def active(self) -> tuple[int, int]:
+        """How many positives, the lowest ones, and how many negatives, the highest ones, are in a pair that counts."""
+        positives = int(np.searchsorted(self.upper, self.lower[-1], side="left"))
+        return positives, self.lower.size - int(np.searchsorted(self.lower, self.upper[0], side="right"))
+
+    def active_part(self, most: int) -> SortedPairs:
+        """The rows in pairs that count, thinned to about `most` of them."""
+        positives, negatives = self.active()
+        part = object.__new__(SortedPairs)
+        part.n_rows = self.n_rows
+        sizes = np.array([positives, negatives])
+        room = max(most - int(sizes.min()), most // 2)
+        kept = []
+        for rows, scores, shares in (
+            (self.up[:positives], self.upper[:positives], self.a[:positives]),
+            (
+                self.down[self.down.size - negatives :],
+                self.lower[self.down.size - negatives :],
+                self.b[self.down.size - negatives :],
+            ),
+        ):
+            places, weights = _every_so_manieth(np.arange(rows.size), shares, room)
+            kept.append((rows[places], scores[places], weights))
+        (part.up, part.upper, part.a), (part.down, part.lower, part.b) = kept
+        return part
+
+
+def _in_order(scores: np.ndarray, rows: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    own = scores[rows]
+    order = np.argsort(own)
+    return rows[order], own[order], shares[order]
+
+
+BLOCK_ENTRIES = 1 << 18  # rows held at once while the Hessian is added up
+MOST_ACTIVE = 0.85  # of the rows: with more of them in a pair that counts, products with a copy of those save nothing
+EPS = float(np.finfo(np.float64).eps) / 2.0  # largest relative error of one operation
+
+
+class Point(NamedTuple):
+    """f at scores: its value, the sorted pairs, and the derivative along the score of each row."""
+
+    value: float
+    pairs: SortedPairs
+    slope: np.ndarray
+
+
+class SquaredHingeLoss:
+    """The squared hinge over all pairs of a data set.
+
+    Parameters
+    ----------
+    X : ndarray, CSR matrix, or an object with `shape`, `dtype` and rows `X[slice]`
+    is_positive : boolean ndarray of n
+    sample_weight : ndarray of n, optional
+        Rows of weight 0 count for nothing.
+    moments : ClassMoments
+        Of the same rows; no scatter matrices are needed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vrspam import ClassMoments
+    >>> from vrspam.objective import SquaredHingeLoss
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [5.0]]), np.array([0, 0, 1, 1])
+    >>> loss = SquaredHingeLoss(X, y == 1, None, ClassMoments.from_data(X, y))
+    >>> round(loss.value_and_grad(np.array([0.3]))[0], 6)  # 1/4 · mean of .4², .7², 0, 0
+    0.040625
+    """
+
+    is_quadratic = False
+    matrix = None
+    rows = None
+
+    def __init__(self, X: Any, is_positive: np.ndarray, sample_weight: np.ndarray | None, moments: ClassMoments):
+        classes = moments.pair_statistics()
+        self.products = RowProducts(X)
+        self.pair_rows = PairRows.of(is_positive, sample_weight)
+        self.scale = classes.p * classes.q
+        self.k = 2.0 * self.scale
+        self.n_features = int(X.shape[1])
+        self.centre = classes.means.mean(axis=0)
+        self.root_mean_squares = np.sqrt(classes.variances + classes.means**2)
+        self._curvature = self.k * (classes.within_diagonal + classes.delta**2)
+
+    def thinned(self, most: int) -> SquaredHingeLoss:
+        """The loss on about `most` rows, copied: cheap to minimise, and close to the whole."""
+        rows = self.pair_rows.thinned(most)
+        part = object.__new__(SquaredHingeLoss)
+        part.__dict__.update(self.__dict__)
+        index = np.concatenate([rows.positive, rows.negative])
+        X = self.products.X[index] if self.products.is_sparse else self.products.take(index)
+        n = rows.positive.size
+        part.products = RowProducts(X)
+        part.pair_rows = PairRows(np.arange(n), np.arange(n, index.size), rows.a, rows.b, index.size)
+        return part
+
+    def scores(self, w: np.ndarray) -> np.ndarray:
+        """X w minus the score half-way between the class means: centred, for `at`."""
+        return self.products.scores(w) - float(self.centre @ w) if w.any() else np.zeros(self.products.shape[0])
+
+    def quick_scores(self, v: np.ndarray) -> np.ndarray:
+        """The same in the precision of X."""
+        return self.products.quick_scores(v) - float(self.centre @ v)
+
+    def at(self, scores: np.ndarray) -> Point:
+        """f at given scores, by one sort."""
+        pairs = SortedPairs(scores, self.pair_rows)
+        value, slope = pairs.value_and_slope()
+        slope *= self.scale
+        return Point(self.scale * value, pairs, slope)
+
+    def gradient_of(self, slope: np.ndarray) -> np.ndarray:
+        """Xᵀ slope; the slopes add up to 0 but for rounding, which is kept away from large means."""
+        return self.products.back(slope) - float(slope.sum()) * self.centre
+
+    def value_and_grad(self, w: np.ndarray) -> tuple[float, np.ndarray]:
+        """f(w) and ∇f(w)."""
+        point = self.at(self.scores(w))
+        return point.value, self.gradient_of(point.slope)
+
+    def hessian_product(self, w: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        """The function v -> ∇²f(w) v, in the precision of X."""
+        pairs = SortedPairs(self.scores(w), self.pair_rows)
+        return lambda v: self.hessian_back(pairs, self.quick_scores(v))
+
+    def hessian_back(self, pairs: SortedPairs, u: np.ndarray) -> np.ndarray:
+        """∇²f v, given the scores u of v."""
+        r = pairs.product(u)
+        r *= self.scale
+        return self.products.quick_back(r) - float(r.sum()) * self.centre
+
+    def active_hessian(self, pairs: SortedPairs) -> Callable[[np.ndarray], np.ndarray]:
+        """The function v -> ∇²f v at given scores, for many v; of sparse X it reads only rows in pairs that count."""
+        positives, negatives = pairs.active()
+        n = self.products.shape[0]
+        if not self.products.is_sparse or positives + negatives > MOST_ACTIVE * n:
+            return lambda v: self.hessian_back(pairs, self.quick_scores(v))
+        rows = np.sort(np.concatenate([pairs.up[:positives], pairs.down[pairs.down.size - negatives :]]))
+        part = self.products.X[rows]
+        transposed, u = part.T, np.zeros(n)
+
+        def product(v: np.ndarray) -> np.ndarray:
+            u[rows] = part @ v - float(self.centre @ v)
+            r = pairs.product(u)[rows]
+            r *= self.scale
+            return transposed @ r - float(r.sum()) * self.centre
+
+        return product
+
+    def curvature(self) -> np.ndarray:
+        """Diagonal of k (Σ + δδᵀ), the Hessian of the squared loss."""
+        return self._curvature
+
+    def hessian_matrix(self, pairs: SortedPairs, columns: np.ndarray | None = None) -> np.ndarray:
+        """∇²f as a matrix, of the rows in `pairs` and of some of the columns, in bounded memory.
+
+        With B_i the weight of the negatives that count for positive i, P_i their weighted sum, and A_j as B_i for
+        negatives,
+
+            ∇²f = k (Σ_j b_j A_j x_j x_jᵀ + symmetric part of Σ_i a_i x_i (B_i x_i - 2 P_i)ᵀ).
+
+        P_i changes with i only by the negatives in between, so one walk down the sorted scores gives all of them.
+        """
+        centre = self.centre if columns is None else self.centre[columns]
+        d = centre.size
+        out, tail, heavy = np.zeros((d, d)), np.zeros(d), 0.0
+        step = max(1, BLOCK_ENTRIES // max(d, 1))
+        below = np.append(0.0, np.cumsum(pairs.a))[np.searchsorted(pairs.upper, pairs.lower, side="left")]
+        # the negatives above positive i are those from first[i] on
+        first = np.searchsorted(pairs.lower, pairs.upper, side="right")
+        stop = first.size
+        for high in range(pairs.lower.size, 0, -step):
+            low = max(high - step, 0)
+            block = self.products.take(pairs.down[low:high], columns)
+            block -= centre
+            b = pairs.b[low:high]
+            start = int(np.searchsorted(first, low, side="left")) if low else 0
+            if start < stop:
+                sums = np.vstack([np.cumsum((b[:, np.newaxis] * block)[::-1], axis=0)[::-1], np.zeros(d)])
+                sums += tail
+                masses = heavy + np.append(np.cumsum(b[::-1])[::-1], 0.0)
+                for some in range(start, stop, step):
+                    chosen = slice(some, min(some + step, stop))
+                    rows = self.products.take(pairs.up[chosen], columns)
+                    rows -= centre
+                    place = first[chosen] - low
+                    inner = masses[place][:, np.newaxis] * rows
+                    inner -= 2.0 * sums[place]
+                    inner *= pairs.a[chosen][:, np.newaxis]
+                    out += rows.T @ inner
+                tail = sums[0]
+                stop = start
+            else:
+                tail = tail + b @ block
+            heavy += float(b.sum())
+            block *= np.sqrt(b * below[low:high])[:, np.newaxis]
+            out += block.T @ block
+            if stop == 0:  # the negatives below are in no pair that counts
+                break
+        out += out.T
+        out *= self.k / 2.0
+        return out
+
+    def rounding_of(self, moved: np.ndarray, slope: np.ndarray) -> np.ndarray:
+        """A bound on the rounding of each entry of the gradient that `gradient_of` computes from slopes in float64.
+
+        `moved` is |w| where the scores were computed from w, and Σ |d| where they are a sum of those of steps d.
+
+        A sum of m products is wrong by at most m·eps times the sum of their absolute values, and by 10 √m·eps but for
+        a chance of 1e-21 (Higham & Mary 2019); means and variances of the columns bound that sum (Cauchy-Schwarz). The
+        slopes are sums of terms that are not negative, in two operations a row, and are then summed. Wrong scores
+        change the gradient by at most the curvature.
+        """
+        n, d = self.products.shape
+        rows = self.pair_rows
+        sizes = [
+            float(np.sqrt(np.sum(slope[i] ** 2 / c))) for i, c in ((rows.negative, rows.b), (rows.positive, rows.a))
+        ]
+        of_sums = 4.0 * _growth(n) * EPS * (np.array(sizes) @ self.root_mean_squares)
+        wrong_scores = 2.0 * _growth(d) * EPS * float(moved @ self.root_mean_squares.sum(axis=0))
+        return of_sums + np.sqrt(self.k * self._curvature) * wrong_scores
+
+
+def _growth(terms: int) -> float:
+    """How many roundings of its terms a sum is wrong by."""
+    return min(terms + 4.0, 10.0 * float(np.sqrt(terms + 4.0)))
+
+
+# The squared hinge on the part of the ROC curve that matters: all positives against the highest-scored negatives.
+#
+# With c_j the weights of the negatives, which add up to 1, α = `max_fpr` and g_j = Σ_i a_i max(0, 1 - s_i + s_j)²,
+#
+#     f(w) = pq · max over t of Σ_j c_j t_j g_j / α,     0 ≤ t_j ≤ 1,  Σ_j c_j t_j = α.
+#
+# g_j rises with the score s_j, so the maximum takes the highest-scored negatives of total weight α, the last of them in
+# part. A maximum of convex functions is convex. It has kinks where negatives tie at the edge, and its minimum lies on
+# one: there the gradient is small only with the right t among the tied rows. An augmented Lagrangian finds them
+# (`vrspam.solvers.proximal_newton`): `SmoothedPartialLoss` takes off μ/(2α) Σ_j c_j (t_j - before_j)², so that the
+# maximum is unique and the loss smooth, and `before` moves on to the t that was found.
+
+
+class PartialHingeLoss:
+    """The squared hinge over the pairs of all positives with the highest-scored negatives of total weight `max_fpr`.
+
+    Parameters
+    ----------
+    whole : SquaredHingeLoss
+        The loss over all pairs.
+    max_fpr : float
+        In (0, 1]: the share of the negatives, by weight, that counts.
+
+    Examples
+    --------
+    >>> from vrspam import ClassMoments
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [5.0]]), np.array([0, 0, 1, 1])
+    >>> whole = SquaredHingeLoss(X, y == 1, None, ClassMoments.from_data(X, y))
+    >>> round(PartialHingeLoss(whole, 0.5).value_and_grad(np.array([0.3]))[0], 6)  # 1/4 · mean of .7², 0
+    0.06125
+    """
+
+    is_quadratic = False
+    matrix = None
+    rows = None
+
+    def __init__(self, whole: SquaredHingeLoss, max_fpr: float):
+        self.whole, self.max_fpr = whole, float(max_fpr)
+        self.scale, self.n_features = whole.scale, whole.n_features
+
+    def curvature(self) -> np.ndarray:
+        """That of the whole loss over α: a negative counts up to 1/α times as much."""
+        return self.whole.curvature() / self.max_fpr
+
+    def top_shares(self, scores: np.ndarray) -> np.ndarray:
+        """The maximising t, in the order of the negative rows; rows that tie at the edge share alike."""
+        rows = self.whole.pair_rows
+        own = scores[rows.negative]
+        order = np.argsort(own)
+        ranked = own[order]
+        above = np.append(np.cumsum(rows.b[order][::-1])[::-1], 0.0)  # the weight from each one on
+        first, last = (above[np.searchsorted(ranked, own, side=side)] for side in ("left", "right"))
+        return np.clip((self.max_fpr - last) / (first - last), 0.0, 1.0)
+
+    def at_shares(self, scores: np.ndarray, shares: np.ndarray) -> Point:
+        """The sum over pairs with these t: a function of w that is nowhere above f, and equals it at the maximiser."""
+        return _point(self.whole, SortedPairs(scores, _weighted(self.whole.pair_rows, shares, self.max_fpr)))
+
+    def value_and_grad(self, w: np.ndarray) -> tuple[float, np.ndarray]:
+        """f(w) and a subgradient."""
+        scores = self.whole.scores(w)
+        point = self.at_shares(scores, self.top_shares(scores))
+        return point.value, self.whole.gradient_of(point.slope)
+
+    def hessian_product(self, w: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        """The function v -> the Hessian of the sum over pairs at the maximising t, times v: f is not smooth."""
+        scores = self.whole.scores(w)
+        pairs = self.at_shares(scores, self.top_shares(scores)).pairs
+        return lambda v: self.whole.hessian_back(pairs, self.whole.quick_scores(v))
+
+    def smoothed(self, before: np.ndarray, mu: float) -> SmoothedPartialLoss:
+        """The loss with the maximum held near `before`."""
+        return SmoothedPartialLoss(self.whole, self.max_fpr, before, mu)
+
+
+class SmoothedPartialLoss(SquaredHingeLoss):
+    """`PartialHingeLoss` with the maximum over t held near `before` by μ/(2α) Σ c_j (t_j - before_j)²: smooth, convex.
+
+    Everything that does not depend on t is that of the whole loss.
+    """
+
+    def __init__(self, whole: SquaredHingeLoss, max_fpr: float, before: np.ndarray, mu: float):
+        self.__dict__.update(whole.__dict__)
+        self._curvature = whole.curvature() / max_fpr
+        self.max_fpr, self.before, self.mu = max_fpr, before, mu
+
+    def shares(self, scores: np.ndarray) -> np.ndarray:
+        """The maximising t: before + (g - θ)/μ, cut off at 0 and 1, with θ such that their weight is α."""
+        aim = self.before + self._costs(scores) / self.mu
+        aim -= _threshold(aim, self.pair_rows.b, self.max_fpr)
+        over, weight = _excess(aim, self.pair_rows.b, self.max_fpr)
+        # θ/μ may be large, and its rounding moves all t at once: one more step, now that nothing large is left.
+        return np.clip(aim - over / weight if weight > 0.0 else aim, 0.0, 1.0)
+
+    def _costs(self, scores: np.ndarray) -> np.ndarray:
+        """g of each negative; its rounding moves t, which any certificate may use, and nothing else."""
+        rows = self.pair_rows
+        order = np.argsort(scores[rows.positive])
+        upper, a = scores[rows.positive][order] - MARGIN, rows.a[order]
+        lower = scores[rows.negative]
+        below = np.searchsorted(upper, lower, side="left")
+        mass, first, second = (np.append(0.0, np.cumsum(a * upper**power))[below] for power in range(3))
+        return np.maximum(lower * (lower * mass - 2.0 * first) + second, 0.0)
+
+    def at(self, scores: np.ndarray) -> Point:
+        """The smoothed loss at given scores."""
+        t = self.shares(scores)
+        point = _point(self, EdgePairs(scores, self.pair_rows, t, self.mu, self.max_fpr))
+        held = self.mu / (2.0 * self.max_fpr) * float(self.pair_rows.b @ (t - self.before) ** 2)
+        return point._replace(value=point.value - self.scale * held)
+
+    def value_and_grad(self, w: np.ndarray) -> tuple[float, np.ndarray]:
+        """The smoothed loss and its gradient."""
+        point = self.at(self.scores(w))
+        return point.value, self.gradient_of(point.slope)
+
+    def hessian_product(self, w: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        """The function v -> ∇²f(w) v, in the precision of X."""
+        pairs = self.at(self.scores(w)).pairs
+        return lambda v: self.hessian_back(pairs, self.quick_scores(v))
+
+    def hessian_matrix(self, pairs: SortedPairs, columns: np.ndarray | None = None) -> np.ndarray:
+        """∇²f as a matrix, of the rows in `pairs`: what the pairs add, and what the change of t adds."""
+        out = super().hessian_matrix(pairs, columns)
+        edge = pairs.edge if isinstance(pairs, PartOfEdgePairs) else pairs
+        assert isinstance(edge, EdgePairs)
+        if edge.tied.size > 1:
+            changes, weights = self._changes(edge, columns)
+            changes -= weights @ changes / weights.sum()
+            changes *= np.sqrt(self.scale * edge.stiffness * weights)[:, np.newaxis]
+            out += changes.T @ changes
+        return out
+
+    def _changes(self, edge: EdgePairs, columns: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+        """∇g_j = 2 Σ_i a_i max(0, lower_j - upper_i) (x_j - x_i) of the tied rows, or of some, and their weights."""
+        centre = self.centre if columns is None else self.centre[columns]
+        some = np.arange(edge.tied.size)
+        tied_entries = 1 << 22  # of the tied rows whose change of t enters the Hessian as a matrix
+        most = max(1_000, tied_entries // max(centre.size, 1))
+        if some.size > most:
+            some = np.arange(most) * some.size // most
+        weights = edge.tied_weights[some] * (edge.tied_weights.sum() / edge.tied_weights[some].sum())
+        below, level = edge.below[some], edge.lower[edge.tied[some]]
+        out = edge.first[some][:, np.newaxis] * (self.products.take(edge.down[edge.tied[some]], columns) - centre)
+        mass, first = np.zeros(centre.size), np.zeros(centre.size)  # Σ a x and Σ a upper x of the positives so far
+        step = max(1, BLOCK_ENTRIES // max(centre.size, 1))
+        for start in range(0, int(below.max(initial=0)), step):
+            stop = min(start + step, edge.up.size)
+            block = self.products.take(edge.up[start:stop], columns) - centre
+            block *= edge.a[start:stop, np.newaxis]
+            sums = np.vstack([mass, mass + np.cumsum(block, axis=0)])
+            block *= edge.upper[start:stop, np.newaxis]
+            moments = np.vstack([first, first + np.cumsum(block, axis=0)])
+            here = np.flatnonzero((below > start) & (below <= stop))
+            place = below[here] - start
+            out[here] -= level[here, np.newaxis] * sums[place] - moments[place]
+            mass, first = sums[-1], moments[-1]
+        return 2.0 * out, weights
+
+
+class EdgePairs(SortedPairs):
+    """Sorted pairs at the maximising t, whose change with the scores adds to the Hessian.
+
+    With K_j u = 2 Σ_i a_i max(0, 1 - s_i + s_j) (u_j - u_i), the change of g_j along u, the tied rows, 0 < t_j < 1, add
+    Σ c_j (K_j u - m)(K_j v - m) / (α μ), where m is their weighted mean.
+
+    Attributes
+    ----------
+    tied : ndarray of int
+        Places of the tied rows in the order of the scores; `tied_weights` are their c_j.
+    below : ndarray of int
+        How many positives are in a pair that counts with each of them; `first` is Σ a_i max(0, 1 - s_i + s_j).
+    stiffness : float
+        1 / (α μ).
+    """
+
+    def __init__(self, scores: np.ndarray, rows: PairRows, shares: np.ndarray, mu: float, max_fpr: float):
+        super().__init__(scores, rows)
+        by_row = np.zeros(rows.n_rows)
+        by_row[rows.negative] = shares
+        t, c = by_row[self.down], self.b
+        self.tied = np.flatnonzero((t > 0.0) & (t < 1.0))
+        self.tied_weights, self.stiffness = c[self.tied], 1.0 / (max_fpr * mu)
+        self.b = c * t / max_fpr
+        self.below = np.searchsorted(self.upper, self.lower[self.tied], side="left")
+        self.first = self._sums_below(self.a)
+
+    def _sums_below(self, a: np.ndarray) -> np.ndarray:
+        """Σ a_i (lower_j - upper_i) over the positives below each tied row."""
+        mass, first = (np.append(0.0, np.cumsum(part))[self.below] for part in (a, a * self.upper))
+        return self.lower[self.tied] * mass - first
+
+    def product(self, u: np.ndarray) -> np.ndarray:
+        """The Hessian times u, one number for each row."""
+        out = super().product(u)
+        if self.tied.size > 1:
+            change = 2.0 * (self.first * u[self.down[self.tied]] - self._sums_below(self.a * u[self.up]))
+            change -= self.tied_weights @ change / self.tied_weights.sum()
+            change *= 2.0 * self.stiffness * self.tied_weights
+            out[self.down[self.tied]] += self.first * change
+            # positive i gets -a_i times the sum of change_j (lower_j - upper_i) over the tied rows above it
+            size = self.upper.size + 1
+            sums = (np.bincount(self.below, part, size) for part in (change, change * self.lower[self.tied]))
+            mass, moment = (np.cumsum(part[::-1])[::-1][1:] for part in sums)
+            out[self.up] -= self.a * (moment - self.upper * mass)
+        return out
+
+    def active_part(self, most: int) -> PartOfEdgePairs:
+        """The rows in pairs that count, thinned to about `most` of them; it remembers the tied rows."""
+        part = PartOfEdgePairs.__new__(PartOfEdgePairs)
+        part.__dict__.update(super().active_part(most).__dict__)
+        part.edge = self
+        return part
+
+
+class PartOfEdgePairs(SortedPairs):
+    """Some rows of `EdgePairs`, and the whole."""
+
+    edge: EdgePairs
+
+
+def _weighted(rows: PairRows, shares: np.ndarray, max_fpr: float) -> PairRows:
+    return rows._replace(b=rows.b * shares / max_fpr)
+
+
+def _point(loss: SquaredHingeLoss, pairs: SortedPairs) -> Point:
+    value, slope = pairs.value_and_slope()
+    slope *= loss.scale
+    return Point(loss.scale * value, pairs, slope)
+
+
+def _excess(aim: np.ndarray, weights: np.ndarray, total: float) -> tuple[float, float]:
+    """Σ weights · clip(aim, 0, 1) - total, and the weight of the rows that change it."""
+    cut = np.clip(aim, 0.0, 1.0)
+    return float(weights @ cut) - total, float(weights[cut == aim].sum())
+
+
+def _threshold(aim: np.ndarray, weights: np.ndarray, total: float) -> float:
+    """The θ with Σ weights · clip(aim - θ, 0, 1) = total, by Newton steps between two bounds."""
+    low, high = float(aim.min()) - 1.0, float(aim.max())
+    theta = 0.5 * (low + high)
+    root_steps = 100
+    for _ in range(root_steps):
+        over, slope = _excess(aim - theta, weights, total)
+        if abs(over) <= EPS * total:
+            break
+        low, high = (theta, high) if over > 0.0 else (low, theta)
+        step: Any = theta + over / slope if slope > 0.0 else np.inf
+        new = step if low < step < high else 0.5 * (low + high)
+        if new == theta:
+            break
+        theta = float(new)
+    return theta

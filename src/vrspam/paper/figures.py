@@ -1,0 +1,227 @@
+"""The paper's figures, drawn from stored rows: convergence, variance of the update direction, Theorem 1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+
+from vrspam.paper.protocol import Protocol
+from vrspam.paper.store import Row
+from vrspam.plotting.grid import SMALLEST
+from vrspam.plotting.style import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, SKY, ink, new_figure, save_figure
+
+Panels = Mapping[str, Mapping[str, Sequence[Row]]]  # set -> algorithm -> rows
+
+# Each has its own marker and dash, so that they differ when printed in grey.
+LOOKS: dict[str, dict[str, Any]] = {
+    "VRSPAM-L2": {"color": BLUE, "marker": "o", "linestyle": "-"},
+    "accelerated-L2": {"color": ORANGE, "marker": "s", "linestyle": "-"},
+    "SPAM-L2": {"color": GREEN, "marker": "^", "linestyle": "--"},
+    "SOLAM": {"color": PINK, "marker": "D", "linestyle": "-."},
+    "OPAUC": {"color": BLACK, "marker": "v", "linestyle": ":"},
+}
+OTHER_LOOK: dict[str, Any] = {"color": SKY, "marker": "x", "linestyle": "-"}
+BOUNDS = {
+    "bound": ("bound, 128 M⁴", ":"),
+    "bound_rows": ("bound, rows", (0, (4, 2))),
+}
+PANEL = 3.4  # inches
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+PASSES = (
+    "Test AUC (top; dashed: the optimum) and distance of the objective from its minimum (bottom, logarithmic) "
+    "against passes over the training rows: set-up, anchor gradients and inner steps / n are counted, and for "
+    "SPAM, SOLAM and OPAUC two per epoch, the steps and the evaluation of the objective."
+)
+SECONDS = "The same against seconds of the solver on one core, with the same evaluations included."
+VARIANCE = (
+    "Variance of the update direction over the random choice of the row (logarithmic), against passes, counted as "
+    "above: SPAM's variance stays, VRSPAM's goes to zero. Grey: the paper's bound on VRSPAM's variance, computed "
+    "from the distances to the optimum, with the paper's constant 128 M⁴ and with that of the rows themselves."
+)
+THEOREM = (
+    "Theorem 1: squared distance to the optimum after each epoch, mean and range over {0.seeds} seeds, and "
+    "the proven bound, a factor α per epoch after the first (rows scaled to norm at most 1, l2 = {0.l2:g}, "
+    "step {0.theta:g} times the largest proven one)."
+)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure on disk; the last of `paths` is the SVG file."""
+
+    paths: tuple[Path, ...]
+    caption: str
+    alt: str
+
+
+def draw_all(rows: Sequence[Row], protocol: Protocol, folder: Path) -> list[Drawn]:
+    """Draw every figure for which there are rows, as PNG and SVG, into `folder`."""
+    convergence = _panels(rows, "convergence", protocol.convergence.sets)
+    figures: list[tuple[str, str, Panels, Callable[[Panels], Figure]]] = [
+        ("convergence-passes", PASSES, convergence, lambda panels: plot_panels(panels, "passes")),
+        ("convergence-seconds", SECONDS, convergence, lambda panels: plot_panels(panels, "seconds")),
+        ("variance", VARIANCE, _panels(rows, "variance", protocol.variance.sets), plot_variance),
+        ("theorem", THEOREM.format(protocol.theorem), _panels(rows, "theorem", protocol.theorem.sets), plot_theorem),
+    ]
+    return [
+        Drawn(save(draw(panels), folder / name), caption, f"{caption} Data sets: {', '.join(panels)}.")
+        for name, caption, panels, draw in figures
+        if panels
+    ]
+
+
+def _panels(rows: Sequence[Row], task: str, sets: Sequence[str]) -> Panels:
+    """Return set -> algorithm -> rows, in the order of the protocol."""
+    panels: dict[str, dict[str, list[Row]]] = {}
+    for row in rows:
+        if row["task"] == task and row["kind"] == task:
+            panels.setdefault(row["set"], {}).setdefault(row["algorithm"], []).append(row)
+    order = [*sets, *sorted(panels)]
+    looks = [*LOOKS, *sorted({row["algorithm"] for row in rows})]
+    return {
+        name: {algorithm: panels[name][algorithm] for algorithm in sorted(panels[name], key=looks.index)}
+        for name in sorted(panels, key=order.index)
+    }
+
+
+def plot_panels(panels: Panels, against: str) -> Figure:
+    """Draw the test AUC, and the objective above its minimum, against "passes" or "seconds"; one column per set."""
+    figure, axes = _axes(2, len(panels))
+    for column, (name, algorithms) in enumerate(panels.items()):
+        above, below = axes[:, column]
+        for algorithm, rows in algorithms.items():
+            x = _column(rows, against)
+            above.plot(x, _column(rows, "auc"), label=algorithm, **_look(algorithm))
+            below.plot(x, np.maximum(_column(rows, "excess"), SMALLEST), **_look(algorithm))
+        optimum = next(iter(algorithms.values()))[0]["auc_exact"]
+        above.axhline(optimum, color=GREY, linewidth=1.0, linestyle=(0, (4, 2)), zorder=1, label="optimum")
+        above.set_title(name)
+        _frame_auc(above, algorithms, optimum)
+        for panel in (above, below):
+            _log_x(panel)
+        _log_y(below)
+        below.set_xlabel(f"{against} (log scale)")
+    axes[0, 0].set_ylabel("test AUC")
+    axes[1, 0].set_ylabel("objective above its\nminimum (log scale)")
+    _legend(figure, axes)
+    return figure
+
+
+def plot_variance(panels: Panels) -> Figure:
+    """Draw the variance of the update against passes, with the bound on VRSPAM's variance."""
+    figure, axes = _axes(1, len(panels))
+    for panel, (name, algorithms) in zip(axes[0], panels.items(), strict=True):
+        for algorithm, rows in algorithms.items():
+            passes = _column(rows, "passes")
+            panel.plot(passes, np.maximum(_column(rows, "variance"), SMALLEST), label=algorithm, **_look(algorithm))
+            for column, (label, style) in BOUNDS.items():
+                if rows[0][column] is not None:
+                    panel.plot(passes, _column(rows, column), label=label, color=GREY, linewidth=1.2, linestyle=style)
+        panel.set_title(name)
+        panel.set_xlabel("passes")
+        panel.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=6))
+        _log_y(panel)
+    axes[0, 0].set_ylabel("variance of the update\n(log scale)")
+    _legend(figure, axes)
+    return figure
+
+
+def plot_theorem(panels: Panels) -> Figure:
+    """Draw the squared distance to the optimum after each epoch, over seeds, with the proven bound."""
+    figure, axes = _axes(1, len(panels), width=5.6)
+    for panel, (name, algorithms) in zip(axes[0], panels.items(), strict=True):
+        for algorithm, rows in algorithms.items():
+            epochs = np.unique(_column(rows, "epoch"))
+            by_epoch = [[row["distance"] for row in rows if row["epoch"] == epoch] for epoch in epochs]
+            low, high = [min(values) for values in by_epoch], [max(values) for values in by_epoch]
+            colour = _look(algorithm)["color"]
+            panel.fill_between(epochs, low, high, color=colour, alpha=0.2, linewidth=0, label="range over seeds")
+            panel.plot(epochs, [np.mean(values) for values in by_epoch], label="mean", **_look(algorithm))
+            bound = [next(row["bound"] for row in rows if row["epoch"] == epoch) for epoch in epochs]
+            panel.plot(epochs, bound, color=ink(), linestyle=":", label="proven bound")
+        panel.set_title(name)
+        panel.set_xlabel("epoch $s$")
+        panel.xaxis.set_major_locator(MaxNLocator(integer=True))
+        _log_y(panel)
+    axes[0, 0].set_ylabel("squared distance to the\noptimum (log scale)")
+    _legend(figure, axes)
+    return figure
+
+
+def save(figure: Figure, stem: Path) -> tuple[Path, Path]:
+    """Write `stem`.png and `stem`.svg, with everything in the same places.
+
+    Room for texts is looked for once: matplotlib would do it, and draw everything for it, before each file.
+    """
+    layout = figure.get_layout_engine()
+    if layout is not None:
+        layout.execute(figure)
+    figure.set_layout_engine(None)
+    return save_figure(figure, stem.with_suffix(".png")), save_figure(figure, stem.with_suffix(".svg"))
+
+
+def _axes(rows: int, columns: int, width: float = PANEL) -> tuple[Figure, np.ndarray]:
+    return new_figure(rows, columns, (width * columns + 0.6, 2.6 * rows + 0.9))
+
+
+def _legend(figure: Figure, axes: np.ndarray) -> None:
+    found: dict[str, Any] = {}  # of all panels, each mark once
+    for panel in axes.ravel():
+        for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    labels, handles = list(found), list(found.values())
+    room = int(figure.get_figwidth() * 12.5 / (max(map(len, labels)) + 7))  # labels in a line
+    figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), max(room, 1)), frameon=False)
+
+
+def _frame_auc(axes: Axes, algorithms: Mapping[str, Sequence[Row]], optimum: float) -> None:
+    """Limit the axis to the upper values: a bad start may lie below the frame."""
+    values = np.concatenate([_column(rows, "auc") for rows in algorithms.values()] + [[optimum]])
+    top = values.max()
+    floor = max(values.min(), top - 0.15)
+    margin = 0.06 * max(top - floor, 1e-3)
+    axes.set_ylim(floor - margin, top + margin)
+
+
+def _log_x(axes: Axes) -> None:
+    """Use few, plain tick labels: 1, 2, 5, 10 ... on an axis of up to a decade and a half, else powers of ten."""
+    axes.set_xscale("log")
+    low, high = axes.get_xlim()
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 40 * low else (1,)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+
+
+def _log_y(axes: Axes) -> None:
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(numticks=7))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: power_of_ten(value)))
+
+
+def power_of_ten(value: float) -> str:
+    """A power of ten as plain text: matplotlib's own, a formula, takes longer to set than all else of a figure.
+
+    >>> power_of_ten(1e-12), power_of_ten(100.0), power_of_ten(2000.0)
+    ('10⁻¹²', '10²', '2×10³')
+    """
+    digits, _, exponent = f"{value:.0e}".partition("e")
+    power = f"10{str(int(exponent)).translate(RAISED)}"
+    return power if digits == "1" else f"{digits}×{power}"
+
+
+def _look(algorithm: str) -> dict[str, Any]:
+    look = LOOKS.get(algorithm, OTHER_LOOK)
+    return {**look, "color": ink()} if look["color"] == BLACK else look
+
+
+def _column(rows: Sequence[Row], name: str) -> np.ndarray:
+    return np.array([row[name] for row in rows], dtype=float)

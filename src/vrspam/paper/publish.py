@@ -1,0 +1,435 @@
+"""Write stored results as a table beside the paper's (Markdown, CSV), figures (PNG, SVG) and one HTML report."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vrspam._utils.atomic import write_text
+from vrspam.paper.figures import draw_all
+from vrspam.paper.protocol import GRID, Protocol, paper_cells, paper_protocol
+from vrspam.paper.run import ROWS
+from vrspam.paper.store import Row, read_all
+from vrspam.report import Bullets, Cell, Facts, Figure, Grid, Page, Table, Text, markdown_table
+
+AGREEMENT = 0.001  # VRSPAM's test AUC should be this close to that of the optimum
+MARKS = {"above": "▲", "below": "▼"}
+COPIED = (
+    "The paper took its SPAM, SOLAM and OPAUC cells from Natole, Ying and Lyu (2018) and did not run those algorithms "
+    "again; it does not say whether they share splits or scaling with its VRSPAM cells."
+)
+W8A = (
+    "w8a: in the 64,700 rows of the paper (w8a and w8a.t) the 14,951 rows of w8a.t occur twice, so a test part "
+    "holds rows that were trained on; w8a-clean holds each row once."
+)
+COST = (
+    "Median over runs. A pass is one reading of all training rows: set-up, anchor gradients, inner steps / n. SPAM, "
+    "SOLAM and OPAUC count two per epoch: the steps, and the evaluation of the objective for the curve and the "
+    "certificate (OPAUC evaluates it from its matrices). Seconds are those of the solver on one core with these "
+    "evaluations, without the time for class means and covariances before the first step (for exact: the whole fit); "
+    "the code was compiled beforehand."
+)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Mean, standard deviation (over runs, divided by runs - 1) and number of runs.
+
+    >>> Summary.of([0.75, 1.0])
+    Summary(mean=0.875, std=0.17..., runs=2)
+    """
+
+    mean: float
+    std: float
+    runs: int
+
+    @classmethod
+    def of(cls, values: Iterable[float]) -> Summary | None:
+        array = np.array(list(values), dtype=float)
+        if not array.size:
+            return None
+        return cls(float(array.mean()), float(array.std(ddof=1)) if array.size > 1 else 0.0, array.size)
+
+    @property
+    def error(self) -> float:
+        """Standard error of the mean."""
+        return self.std / math.sqrt(self.runs)
+
+    def __str__(self) -> str:
+        return f"{format_auc(self.mean)} ± {format_auc(self.std)}" if self.runs > 1 else format_auc(self.mean)
+
+
+@dataclass(frozen=True)
+class CellResult:
+    """One cell: a set and an algorithm.
+
+    Attributes
+    ----------
+    ours, optimum : Summary or None
+        Test AUC of the algorithm, and of the exact minimiser with the same penalties on the same splits.
+    ceiling : Summary or None
+        The best test AUC over all penalties of the grid, chosen by looking at the test part.
+    paper : Summary or None
+        The paper's cell.
+    mark, reason : str
+        "above" if the paper's cell lies above the ceiling, "below" if it lies below the optimum; and the reason.
+    worst : float
+        The largest difference between the AUCs of the algorithm and of the optimum in any run.
+    """
+
+    set: str
+    algorithm: str
+    ours: Summary | None
+    optimum: Summary | None
+    ceiling: Summary | None
+    paper: Summary | None
+    mark: str
+    reason: str
+    worst: float
+    passes: float | None
+    seconds: float | None
+
+
+def summarise(rows: Sequence[Row]) -> list[CellResult]:
+    """Return all cells for which there are rows, and the paper's cells of the same sets."""
+    results = [row for row in rows if row["kind"] == "result" and row["task"] == "score"]
+    sets = list(dict.fromkeys(row["set"] for row in rows))
+    algorithms = list(dict.fromkeys(row["algorithm"] for row in results))
+    by_cell: dict[tuple[str, str], list[Row]] = {}
+    for row in results:
+        by_cell.setdefault((row["set"], row["algorithm"]), []).append(row)
+    cells = []
+    for name in sets:
+        ceilings = _ceilings(rows, name)
+        for algorithm in algorithms:
+            cells.append(_cell(name, algorithm, by_cell.get((name, algorithm), []), ceilings))
+    return cells
+
+
+def disagreements(rows: Sequence[Row], prefix: str = "VRSPAM") -> list[Row]:
+    """Return the runs in which an algorithm's test AUC is further than `AGREEMENT` from that of the optimum."""
+    return [
+        row
+        for row in rows
+        if row["kind"] == "result" and row["algorithm"].startswith(prefix) and _difference(row) > AGREEMENT
+    ]
+
+
+def failures(rows: Sequence[Row]) -> list[Row]:
+    """Return the runs that failed."""
+    return [row for row in rows if row["kind"] == "failed"]
+
+
+def format_auc(value: float) -> str:
+    """Write an AUC with four decimals, without the leading zero.
+
+    >>> format_auc(0.92345), format_auc(1.0)
+    ('.9234', '1.0000')
+    """
+    text = f"{value:.4f}"
+    return text[1:] if text.startswith("0.") else text
+
+
+def _cell(name: str, algorithm: str, rows: list[Row], ceilings: dict[str, Summary | None]) -> CellResult:
+    paper = Summary(*paper_cells()[name, algorithm], 20) if (name, algorithm) in paper_cells() else None
+    optimum = Summary.of(row["auc_exact"] for row in rows)
+    ceiling = ceilings.get("net" if algorithm.endswith("NET") else "l2")
+    mark, reason = _judge(paper, optimum, ceiling)
+    return CellResult(
+        set=name,
+        algorithm=algorithm,
+        ours=Summary.of(row["auc"] for row in rows),
+        optimum=optimum,
+        ceiling=ceiling,
+        paper=paper,
+        mark=mark,
+        reason=reason,
+        worst=max(map(_difference, rows), default=0.0),
+        passes=_median(row["passes"] for row in rows),
+        seconds=_median(row["seconds"] for row in rows),
+    )
+
+
+def _judge(paper: Summary | None, optimum: Summary | None, ceiling: Summary | None) -> tuple[str, str]:
+    """Return the mark and its reason if the objective cannot give the paper's cell, up to two standard errors."""
+    if paper is None or optimum is None or ceiling is None or min(optimum.runs, ceiling.runs) < 2:
+        return "", ""  # one run has no standard error
+    if paper.mean > ceiling.mean + max(2 * math.hypot(paper.error, ceiling.error), AGREEMENT):
+        best = format_auc(ceiling.mean)
+        return "above", f"no penalty of the grid reaches it: {best} is the best even if chosen on the test part"
+    if paper.mean < optimum.mean - max(2 * math.hypot(paper.error, optimum.error), AGREEMENT):
+        return "below", f"the minimiser of the same objective reaches {format_auc(optimum.mean)}"
+    return "", ""
+
+
+def _ceilings(rows: Sequence[Row], name: str) -> dict[str, Summary | None]:
+    best: dict[str, dict[int, float]] = {"l2": {}, "net": {}}
+    for row in rows:
+        if row["kind"] == "grid" and row["set"] == name and row["algorithm"] == GRID:
+            splits = best["net" if row["l1"] else "l2"]
+            splits[row["split"]] = max(splits.get(row["split"], 0.0), row["auc"])
+    return {penalty: Summary.of(splits.values()) for penalty, splits in best.items()}
+
+
+def _difference(row: Row) -> float:
+    return abs(row["auc"] - row["auc_exact"])
+
+
+def _median(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return float(np.median(known)) if known else None
+
+
+Cells = Mapping[tuple[str, str], CellResult]
+TableParts = tuple[list[str], list[list[Cell | str]]]
+Way = dict[str, Any]  # describes how some rows were computed
+
+
+def publish(directory: str | os.PathLike[str]) -> dict[str, list[Path]]:
+    """Write table, figures and report of a directory of results; return the paths of the files.
+
+    Parameters
+    ----------
+    directory : path
+        The directory that `run_experiment` has filled; only its stored rows are read.
+
+    Returns
+    -------
+    dict
+        Lists of paths under "table", "figure" and "report".
+    """
+    folder = Path(directory)
+    rows, ways, unreadable = read_all(folder / ROWS)
+    if not rows:
+        raise ValueError(f"{folder} holds no results: run  vrspam reproduce --out {folder}  first.")
+    protocol = Protocol.from_dict(ways[-1]["protocol"])
+    wanted = [name for way in ways for name in way["protocol"]["sets"]]
+    sets = _ordered([row["set"] for row in rows] + wanted, [*paper_protocol().sets, *wanted])
+    algorithms = _ordered([row["algorithm"] for row in rows if row["task"] == "score"], _names(ways))
+    cells = {(cell.set, cell.algorithm): cell for cell in summarise(rows)}
+    for name, algorithm in product(sets, algorithms):  # what was not run has the paper's cell alone
+        cells.setdefault((name, algorithm), _cell(name, algorithm, [], {}))
+    columns, grid = auc_table(cells, sets, algorithms)
+    written = {
+        "table": [
+            write_text(folder / "table.md", markdown_table(columns, grid) + f"\n\n{legend(cells)}\n"),
+            write_text(folder / "table.csv", _csv(list(cells.values()))),
+        ]
+    }
+    figures = draw_all(rows, protocol, folder)
+    written["figure"] = [path for figure in figures for path in figure.paths]
+    page = Page("AUC maximisation: the paper's experiments repeated", summary(rows, sets))
+    page.add("Test AUC", Text(legend(cells)), Table(columns, grid), *remarks(cells, sets))
+    page.add("Does VRSPAM reach the optimum?", *agreement(rows))
+    if figures:
+        page.add("Figures", Grid([Figure(figure.paths[-1], figure.caption, figure.alt) for figure in figures], "large"))
+    page.add("Passes and seconds", Text(COST), Table(*cost_table(cells, sets, algorithms)))
+    page.add("Protocol", Facts(protocol_facts(protocol, rows)), Table(*algorithm_table(ways)))
+    page.add("Data", Table(*data_table(ways)))
+    page.add("Versions and machine", *(Facts(machine) for machine in unique([way["machine"] for way in ways])))
+    problems = [
+        f"{row['set']}, {row['algorithm']}, {row['task']} {row['split']}: {row['message']}" for row in failures(rows)
+    ] + [f"{path.name} cannot be read; run the same command again" for path in unreadable]
+    if problems:
+        page.add("What failed", Bullets(problems))
+    written["report"] = [page.write(folder / "report.html")]
+    return written
+
+
+def legend(cells: Cells) -> str:
+    """What stands in the table of AUCs, and what its marks mean, as far as they occur."""
+    marks = {cell.mark for cell in cells.values()}
+    paper = "; then the paper's cell" if any(cell.paper for cell in cells.values()) else ""
+    words = [
+        f"Each cell: our mean ± standard deviation over runs; then the exact optimum with the same penalties{paper}."
+    ]
+    if "above" in marks:
+        words.append(
+            f"{MARKS['above']}: the paper's cell lies above what any penalty of its grid gives, even one chosen by "
+            "looking at the test part."
+        )
+    if "below" in marks:
+        words.append(f"{MARKS['below']}: it lies below the minimiser of its own objective.")
+    if marks & set(MARKS):
+        words.append(
+            "A cell is marked only where the two means differ by more than twice the standard error of their "
+            f"difference and by more than {AGREEMENT:g}."
+        )
+    return " ".join(words)
+
+
+def auc_table(cells: Cells, sets: Sequence[str], algorithms: Sequence[str]) -> TableParts:
+    """Return the table of our results, the optimum and the paper, with a row for each set."""
+    shown = [name for name in algorithms if not name.startswith("exact")]
+    rows: list[list[Cell | str]] = [
+        [name, *(_table_cell(cells[name, algorithm]) for algorithm in shown)] for name in sets
+    ]
+    return ["set", *shown], rows
+
+
+def _table_cell(cell: CellResult) -> Cell:
+    paper = f"paper {cell.paper}" if cell.paper else ""
+    if cell.mark:
+        paper += f" {MARKS[cell.mark]}"
+    if cell.ours is None or cell.optimum is None:
+        return Cell("not run", None, paper)
+    note = f"optimum {format_auc(cell.optimum.mean)}" + (f"\n{paper}" if paper else "")
+    return Cell(str(cell.ours), cell.ours.mean, note, cell.mark)
+
+
+def remarks(cells: Cells, sets: Sequence[str]) -> list[Bullets]:
+    """Return the reasons why cells are marked, and notes about the paper's cells."""
+    marked = [cell for cell in cells.values() if cell.mark and cell.set in sets]
+    remarks = [
+        f"{MARKS[cell.mark]} {cell.set}, {cell.algorithm}: paper {format_auc(cell.paper.mean)}; {cell.reason}."
+        for cell in marked
+        if cell.paper
+    ]
+    missing = [name for name in sets if all(cell.ours is None for key, cell in cells.items() if key[0] == name)]
+    notes = [
+        f"{name}: no results (its data were not available, or its runs failed or have not run yet)." for name in missing
+    ]
+    if any((name, "OPAUC") in paper_cells() for name in sets):
+        notes.append(COPIED)
+    if "w8a" in sets:
+        notes.append(W8A)
+    return [Bullets(remarks + notes)] if remarks or notes else []
+
+
+def describe_agreement(rows: Sequence[Row]) -> str:
+    """Say in how many runs VRSPAM reaches the AUC of the exact minimiser."""
+    runs = [row for row in rows if row["kind"] == "result" and row["algorithm"].startswith("VRSPAM")]
+    far = disagreements(rows)
+    if not runs:
+        return "There are no runs of VRSPAM."
+    if not far:
+        worst = max(abs(row["auc"] - row["auc_exact"]) for row in runs)
+        near = f"within {worst:.1e} of" if worst else "equal to"
+        return f"Yes: in all {len(runs)} runs its test AUC is {near} that of the exact minimiser."
+    return (
+        f"In {len(runs) - len(far)} of {len(runs)} runs its test AUC is within {AGREEMENT} of that of the exact "
+        "minimiser with the same penalties."
+    )
+
+
+def agreement(rows: Sequence[Row]) -> list[Text | Table]:
+    """Say in how many runs VRSPAM reaches the AUC of the exact minimiser, and list the other runs."""
+    words, far = describe_agreement(rows), disagreements(rows)
+    if not far:
+        return [Text(words)]
+    text = f"{words} In the runs below it was further away after its last epoch."
+    columns = ["set", "algorithm", "run", "l2", "l1", "AUC", "optimum", "difference", "gap / F(0)", "passes"]
+    body = []
+    for row in far:
+        start = row["positive_share"] * (1 - row["positive_share"])
+        values = (row["auc"], row["auc_exact"], row["auc"] - row["auc_exact"])
+        body.append(
+            [row["set"], row["algorithm"], Cell(str(row["split"]), row["split"])]
+            + [Cell(f"{row[name]:g}", row[name]) for name in ("l2", "l1")]
+            + [Cell(f"{value:.4f}", value) for value in values]
+            + [Cell(f"{row['gap'] / start:.1e}", row["gap"] / start), Cell(f"{row['passes']:.0f}", row["passes"])]
+        )
+    return [Text(text), Table(columns, body)]
+
+
+def cost_table(cells: Cells, sets: Sequence[str], algorithms: Sequence[str]) -> TableParts:
+    """Return the table of seconds and passes, with a row for each set."""
+    rows: list[list[Cell | str]] = []
+    for name in sets:
+        row: list[Cell | str] = [name]
+        for algorithm in algorithms:
+            cell = cells[name, algorithm]
+            if cell.seconds is None:
+                row.append("")
+                continue
+            passes = f"{cell.passes:.0f} passes" if cell.passes is not None else "one pass"
+            row.append(Cell(f"{cell.seconds:.3g} s", cell.seconds, passes))
+        rows.append(row)
+    return ["set", *algorithms], rows
+
+
+def protocol_facts(protocol: Protocol, rows: Sequence[Row]) -> dict[str, str]:
+    """Describe the protocol in a few lines."""
+    runs = len({row["split"] for row in rows if row["task"] == "score"})
+    who = "the exact minimiser of the same objective, once per split for all algorithms"
+    return {
+        "Runs": f"{runs}; run i uses seed {protocol.first_seed} + i for the split, the folds and the algorithm",
+        "Split": f"{1 - protocol.test_share:.0%} training, {protocol.test_share:.0%} test, stratified",
+        "Penalties": f"by {protocol.folds}-fold cross-validation on the training part, over l2 (β) and l1 (β₁) in "
+        f"{protocol.l2[0]:g} ... {protocol.l2[-1]:g}",
+        "Cross-validated by": who if protocol.cv == "exact" else "each algorithm with its own fits",
+        "Features": f"{protocol.scaling}",
+        "Objective": "pq · mean over pairs of (1 - w·(x₊ - x₋))² + l2/2 ‖w‖² + l1 ‖w‖₁",
+    }
+
+
+def algorithm_table(ways: Sequence[Way]) -> TableParts:
+    """Return the table of the algorithms and their parameters."""
+    rows: list[list[Cell | str]] = []
+    for algorithm in unique([a for way in ways for a in way["protocol"]["algorithms"]]):
+        parameters = ", ".join(f"{name}={value}" for name, value in algorithm["parameters"])
+        tune = algorithm["tune"]
+        tuned = f"{tune[0]} from {', '.join(map(str, tune[1]))}, on the first split" if tune else ""
+        rows.append([algorithm["name"], algorithm["estimator"], algorithm["penalty"], parameters, tuned])
+    return ["algorithm", "estimator", "penalty", "parameters", "tuned"], rows
+
+
+def data_table(ways: Sequence[Way]) -> TableParts:
+    """Return the table of the data sets and their hashes."""
+    rows: list[list[Cell | str]] = []
+    for data in unique([way["data"] for way in ways if "data" in way]):
+        hashes = " ".join(f"{name} {digest[:16]}…" for name, digest in zip(data["files"], data["sha256"], strict=True))
+        share = data["positives"] / data["n"]
+        counts = [Cell(f"{data[name]:,}", data[name]) for name in ("n", "d")]
+        rows.append([data["name"], data["title"], *counts, Cell(f"{share:.1%}", share), hashes])
+    return ["set", "what it is", "rows", "features", "positive", "files, sha256 of their text"], rows
+
+
+def summary(rows: Sequence[Row], sets: Sequence[str]) -> str:
+    """Return the first sentence of the page."""
+    done = {row["set"] for row in rows if row["kind"] == "result"}
+    runs = sum(row["kind"] == "result" and row["task"] == "score" for row in rows)
+    return f"{runs} trained models on {len(done)} of {len(sets)} data sets, each tested on rows it has not seen."
+
+
+def unique(values: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return each value once, in order of first occurrence."""
+    return [value for i, value in enumerate(values) if value not in values[:i]]
+
+
+_CSV_COLUMNS = (
+    "set algorithm mean std runs optimum_mean optimum_std ceiling_mean paper_mean paper_std mark worst_difference "
+    "median_passes median_seconds"
+)
+
+
+def _csv(cells: Sequence[CellResult]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(_CSV_COLUMNS.split())
+    for cell in cells:
+        ours, optimum, ceiling, paper = cell.ours, cell.optimum, cell.ceiling, cell.paper
+        values: list[Any] = [ours and ours.mean, ours and ours.std, ours.runs if ours else 0]
+        values += [optimum and optimum.mean, optimum and optimum.std, ceiling and ceiling.mean]
+        values += [paper and paper.mean, paper and paper.std, cell.mark, cell.worst, cell.passes, cell.seconds]
+        shown = [f"{value:.6g}" if isinstance(value, float) else value for value in values]
+        writer.writerow([cell.set, cell.algorithm, *("" if value is None else value for value in shown)])
+    return text.getvalue()
+
+
+def _names(ways: Sequence[dict[str, Any]]) -> list[str]:
+    return [algorithm["name"] for way in ways for algorithm in way["protocol"]["algorithms"]]
+
+
+def _ordered(found: Sequence[str], order: Sequence[str]) -> list[str]:
+    """Return each name once, in the given order; names that are not in that order come last."""
+    return sorted(set(found), key=lambda name: (order.index(name) if name in order else len(order), name))

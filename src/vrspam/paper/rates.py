@@ -1,0 +1,632 @@
+"""The rates of VRSPAM and SPAM: functions of the numbers M, p, l2, step, inner_steps, theta, epsilon, n and `noise`.
+
+The paper's section 4 (convergence) proves them; `vrspam.theory` explains `noise`, and docs/theory.md derives each.
+"""
+
+from __future__ import annotations
+
+import math
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+
+def lipschitz_printed(M: float) -> float:
+    """The paper's bound 8M² on the Lipschitz constant of a stochastic gradient, for rows of norm at most M.
+
+    Parameters
+    ----------
+    M : float
+        The largest norm of a row.
+
+    Returns
+    -------
+    float
+        8M².
+
+    Examples
+    --------
+    >>> from vrspam.theory import lipschitz_printed
+    >>> lipschitz_printed(2.0)
+    32.0
+    """
+    return 8.0 * M * M
+
+
+def lipschitz_bound(M: float, p: float) -> float:
+    """4M²·max(p, 1-p): the sharp bound, attained when all rows of a class are at one point, M or -M.
+
+    Parameters
+    ----------
+    M : float
+        The largest norm of a row.
+    p : float in (0, 1)
+        The share of positives.
+
+    Returns
+    -------
+    float
+        At most half of `lipschitz_printed`.
+
+    Examples
+    --------
+    >>> from vrspam.theory import lipschitz_bound
+    >>> lipschitz_bound(2.0, 0.25)
+    12.0
+    """
+    return 4.0 * M * M * max(p, 1.0 - p)
+
+
+def noise_printed(M: float) -> float:
+    """The paper's 2(8M²)² = 128M⁴.
+
+    Parameters
+    ----------
+    M : float
+        The largest norm of a row.
+
+    Returns
+    -------
+    float
+        For the parameter `noise` of the other functions.
+
+    Examples
+    --------
+    >>> from vrspam.theory import noise_printed
+    >>> noise_printed(1.0)
+    128.0
+    """
+    return 2.0 * lipschitz_printed(M) ** 2
+
+
+def noise_bound(M: float, p: float) -> float:
+    """2·E[L_i²] ≤ 32M⁴p(1-p): positive rows, a share p of the draws, have L_i ≤ 4M²(1-p), negative rows L_i ≤ 4M²p.
+
+    Parameters
+    ----------
+    M : float
+        The largest norm of a row.
+    p : float in (0, 1)
+        The share of positives.
+
+    Returns
+    -------
+    float
+        At most a sixteenth of `noise_printed`.
+
+    Examples
+    --------
+    >>> from vrspam.theory import noise_bound
+    >>> noise_bound(1.0, 0.5)
+    8.0
+    """
+    return 32.0 * (M * M) ** 2 * p * (1.0 - p)
+
+
+def step_bound(l2: float, noise: float) -> float:
+    """l2/noise: with a smaller step size every epoch is a contraction; `theta` is the step as a fraction of this bound.
+
+    Parameters
+    ----------
+    l2 : float
+        Positive: the strong convexity, the paper's β.
+    noise : float
+        Twice a bound on the mean square of the Lipschitz constants; `noise_bound`, for example.
+
+    Returns
+    -------
+    float
+        The largest proven step.
+
+    Examples
+    --------
+    >>> from vrspam.theory import noise_printed, step_bound
+    >>> step_bound(0.5, noise_printed(1.0))
+    0.00390625
+    """
+    require_positive(l2=l2, noise=noise)
+    return l2 / noise
+
+
+def step_constants(l2: float, step: float, noise: float) -> tuple[float, float]:
+    """C and D of the recursion e_{t+1} ≤ C e_t + D ẽ of one inner step.
+
+    Parameters
+    ----------
+    l2 : float
+        Positive: the strong convexity, the paper's β.
+    step : float
+        The step size η, below `step_bound`.
+    noise : float
+        Twice a bound on the mean square of the Lipschitz constants; `noise_bound`, for example.
+
+    Returns
+    -------
+    tuple of two floats
+        (C, D).
+
+    Examples
+    --------
+    >>> from vrspam.theory import step_constants
+    >>> step_constants(1.0, 1.0, 2.0)
+    (0.75, 0.5)
+    """
+    shrink = (1.0 + step * l2) ** 2
+    return (1.0 + noise * step**2) / shrink, noise * step**2 / shrink
+
+
+def contraction(l2: float, step: float, inner_steps: float, noise: float) -> float:
+    """α of one epoch: C^m + D(1-C^m)/(1-C), the recursion iterated m = `inner_steps` times from e_0 = ẽ.
+
+    Parameters
+    ----------
+    l2 : float
+        Positive: the strong convexity, the paper's β.
+    step : float
+        The step size η, below `step_bound`.
+    inner_steps : int
+        Inner steps of an epoch, the paper's m.
+    noise : float
+        Twice a bound on the mean square of the Lipschitz constants; `noise_bound`, for example.
+
+    Returns
+    -------
+    float
+        α: an epoch multiplies the expected squared distance to the optimum by at most this.
+
+    Examples
+    --------
+    >>> from vrspam.theory import contraction, step_bound
+    >>> round(contraction(0.5, 0.9 * step_bound(0.5, 128.0), 120, 128.0), 6)
+    0.962111
+    """
+    return 1.0 - _progress(l2, step, inner_steps, noise)
+
+
+def contraction_printed(l2: float, step: float, inner_steps: float, noise: float) -> float:
+    """α as the paper prints it, with one factor C too many: C^m + DC(1-C^m)/(1-C). It is smaller than the correct α.
+
+    Parameters
+    ----------
+    l2 : float
+        Positive: the strong convexity, the paper's β.
+    step : float
+        The step size η, below `step_bound`.
+    inner_steps : int
+        Inner steps of an epoch, the paper's m.
+    noise : float
+        Twice a bound on the mean square of the Lipschitz constants; `noise_bound`, for example.
+
+    Returns
+    -------
+    float
+        The paper's α.
+
+    Examples
+    --------
+    >>> from vrspam.theory import contraction_printed, step_bound
+    >>> round(contraction_printed(0.5, 0.9 * step_bound(0.5, 128.0), 120, 128.0), 6)
+    0.961785
+    """
+    C, D = step_constants(l2, step, noise)
+    return contraction(l2, step, inner_steps, noise) - D * (1.0 - C) * _power_sum(l2, step, inner_steps, noise)
+
+
+def contraction_limit(l2: float, theta: float, noise: float) -> float:
+    """The limit of α for long epochs with step θ·l2/noise: θ/(2 - θ + x), x = θ·l2²/noise.
+
+    Parameters
+    ----------
+    l2 : float
+        Positive: the strong convexity, the paper's β.
+    theta : float in (0, 1)
+        The step size as a fraction of `step_bound`.
+    noise : float
+        Twice a bound on the mean square of the Lipschitz constants; `noise_bound`, for example.
+
+    Returns
+    -------
+    float
+        Below 1 for every θ in (0, 1).
+
+    Examples
+    --------
+    >>> from vrspam.theory import contraction_limit
+    >>> round(contraction_limit(0.5, 0.9, 128.0), 4)
+    0.8169
+    """
+    return theta / (2.0 - theta + theta * l2**2 / noise)
+
+
+def inner_steps(l2: float, theta: float, noise: float) -> int:
+    """m = ⌈2 log θ / log E⌉, E = 1/(1 + θ·l2²/noise), so that C^m < E^m ≤ θ².
+
+    Parameters
+    ----------
+    l2 : float
+        Positive: the strong convexity, the paper's β.
+    theta : float in (0, 1)
+        The step size as a fraction of `step_bound`.
+    noise : float
+        Twice a bound on the mean square of the Lipschitz constants; `noise_bound`, for example.
+
+    Returns
+    -------
+    int
+        m.
+
+    Examples
+    --------
+    >>> from vrspam.theory import inner_steps
+    >>> inner_steps(0.5, 0.9, 128.0)
+    120
+    """
+    require_positive(l2=l2, noise=noise)
+    require_fraction(theta=theta)
+    return math.ceil(-2.0 * math.log(theta) / math.log1p(theta * l2**2 / noise))
+
+
+def epochs(l2: float, step: float, inner_steps: float, noise: float, epsilon: float) -> int:
+    """Least s with α^s ≤ ε, so that E‖w̃_s - w*‖² ≤ ε·‖w_0 - w*‖².
+
+    Parameters
+    ----------
+    l2 : float
+        Positive: the strong convexity, the paper's β.
+    step : float
+        The step size η, below `step_bound`.
+    inner_steps : int
+        Inner steps of an epoch, the paper's m.
+    noise : float
+        Twice a bound on the mean square of the Lipschitz constants; `noise_bound`, for example.
+    epsilon : float in (0, 1)
+        The target, as a fraction of the squared distance at the start.
+
+    Returns
+    -------
+    int
+        s.
+
+    Examples
+    --------
+    >>> from vrspam.theory import epochs, step_bound
+    >>> epochs(0.5, 0.9 * step_bound(0.5, 128.0), 120, 128.0, 1e-6)
+    358
+    """
+    require_fraction(epsilon=epsilon)
+    progress = _progress(l2, step, inner_steps, noise)
+    if progress <= 0:
+        raise ValueError(f"step {step:.3g} does not contract; it must be below l2/noise = {l2 / noise:.3g}.")
+    return math.ceil(math.log(epsilon) / math.log1p(-progress))
+
+
+def gradient_evaluations(n: int, inner_steps: int, epochs: int = 1) -> int:
+    """(n + 2m) per epoch: one for each row at the anchor, two for each inner step.
+
+    Parameters
+    ----------
+    n : int
+        Rows.
+    inner_steps : int
+        Inner steps of an epoch, the paper's m.
+    epochs : int, default=1
+        Epochs.
+
+    Returns
+    -------
+    int
+        Gradients of single rows.
+
+    Examples
+    --------
+    >>> from vrspam.theory import gradient_evaluations
+    >>> gradient_evaluations(1000, 120, 358)
+    443920
+    """
+    return epochs * (n + 2 * inner_steps)
+
+
+def variance_bounds(noise: float, error: float, anchor_error: float) -> tuple[float, float]:
+    """The paper's two bounds on the SVRG direction v, from error = ‖w-w*‖² and anchor_error = ‖w̃-w*‖².
+
+    E‖v - ∇f(w*)‖² ≤ noise·(error + anchor_error), and for the variance E‖v - ∇f(w)‖² ≤ noise·(2 error +
+    anchor_error). The first also bounds the variance, since the variance is least around the mean.
+
+    Parameters
+    ----------
+    noise : float
+        Twice a bound on the mean square of the Lipschitz constants; `noise_bound`, for example.
+    error : float
+        ‖w - w*‖², the squared distance of the point to the optimum.
+    anchor_error : float
+        ‖w̃ - w*‖², that of the anchor.
+
+    Returns
+    -------
+    tuple of two floats
+        The bound about the optimum, and that of the variance.
+
+    Examples
+    --------
+    >>> from vrspam.theory import variance_bounds
+    >>> variance_bounds(8.0, 1.0, 0.5)
+    (12.0, 20.0)
+    """
+    return noise * (error + anchor_error), noise * (2.0 * error + anchor_error)
+
+
+def solution_bound(l2: float, p: float) -> float:
+    """p(1-p)/(2 l2): a bound on ‖w*‖², the squared distance from 0 to the optimum, for any rows.
+
+    Parameters
+    ----------
+    l2 : float
+        Positive: the strong convexity, the paper's β.
+    p : float in (0, 1)
+        The share of positives.
+
+    Returns
+    -------
+    float
+        The bound.
+
+    Examples
+    --------
+    >>> from vrspam.theory import solution_bound
+    >>> solution_bound(0.5, 0.5)
+    0.25
+    """
+    return p * (1.0 - p) / (2.0 * l2)
+
+
+def spam_constant(l2: float, noise: float) -> float:
+    """C̃ = l2/(1 + l2²/noise)²: for steps η ≤ l2/noise one SPAM step contracts by 1 - C̃η.
+
+    Parameters
+    ----------
+    l2 : float
+        Positive: the strong convexity, the paper's β.
+    noise : float
+        Twice a bound on the mean square of the Lipschitz constants; `noise_bound`, for example.
+
+    Returns
+    -------
+    float
+        C̃.
+
+    Examples
+    --------
+    >>> from vrspam.theory import spam_constant
+    >>> round(spam_constant(0.1, 128.0), 6)
+    0.099984
+    """
+    require_positive(l2=l2, noise=noise)
+    return l2 / (1.0 + l2**2 / noise) ** 2
+
+
+def spam_step(l2: float, noise: float, t: Any) -> Any:
+    """SPAM's proven step 1/(C̃(t+1)) at iteration t = 1, 2, ...; t may be an array.
+
+    Parameters
+    ----------
+    l2 : float
+        Positive: the strong convexity, the paper's β.
+    noise : float
+        Twice a bound on the mean square of the Lipschitz constants; `noise_bound`, for example.
+    t : int or array of int
+        The iteration, from 1 on.
+
+    Returns
+    -------
+    float or array
+        η_t.
+
+    Examples
+    --------
+    >>> from vrspam.theory import spam_step
+    >>> round(spam_step(0.1, 128.0, 9), 4)
+    1.0002
+    """
+    return 1.0 / (spam_constant(l2, noise) * (t + 1.0))
+
+
+def spam_start(l2: float, noise: float) -> int:
+    """t₀ = max(2, ⌈1 + (noise + l2²)²/(noise·l2²)⌉): from step t₀ on, SPAM's steps are below l2/noise.
+
+    Parameters
+    ----------
+    l2 : float
+        Positive: the strong convexity, the paper's β.
+    noise : float
+        Twice a bound on the mean square of the Lipschitz constants; `noise_bound`, for example.
+
+    Returns
+    -------
+    int
+        t₀.
+
+    Examples
+    --------
+    >>> from vrspam.theory import spam_start
+    >>> spam_start(1.0, 128.0)
+    132
+    """
+    require_positive(l2=l2, noise=noise)
+    return max(2, math.ceil(1.0 + noise / l2**2 * (1.0 + l2**2 / noise) ** 2))
+
+
+def spam_log_start_error_printed(l2: float, noise: float, gradient_variance: float) -> float:
+    """log F, F = 2σ*²/C̃² + exp(noise/C̃²): the paper's bound on E‖w_{t₀} - w*‖², too large for a float.
+
+    Parameters
+    ----------
+    l2 : float
+        Positive: the strong convexity, the paper's β.
+    noise : float
+        Twice a bound on the mean square of the Lipschitz constants; `noise_bound`, for example.
+    gradient_variance : float
+        σ*², the variance of SPAM's gradient at the optimum: `gradient_variance` or `gradient_variance_bound`.
+
+    Returns
+    -------
+    float
+        The natural logarithm of F.
+
+    Examples
+    --------
+    >>> from vrspam.theory import spam_log_start_error_printed
+    >>> round(spam_log_start_error_printed(0.1, 128.0, 1.0))
+    12804
+    """
+    square = spam_constant(l2, noise) ** 2
+    first = math.log(2.0 * gradient_variance / square) if gradient_variance > 0 else -math.inf
+    return float(np.logaddexp(first, noise / square))
+
+
+def spam_log_start_error(l2: float, noise: float, gradient_variance: float, initial_error: float) -> float:
+    """log of exp(noise/C̃²)·(‖w_1 - w*‖² + 2σ*²/C̃²), a correct bound on E‖w_{t₀} - w*‖².
+
+    The printed F is a sum where it must be a product, and it leaves out the initial error, so it cannot hold on every
+    scale.
+
+    Parameters
+    ----------
+    l2 : float
+        Positive: the strong convexity, the paper's β.
+    noise : float
+        Twice a bound on the mean square of the Lipschitz constants; `noise_bound`, for example.
+    gradient_variance : float
+        σ*², the variance of SPAM's gradient at the optimum: `gradient_variance` or `gradient_variance_bound`.
+    initial_error : float
+        ‖w_1 - w*‖², the squared distance of the start to the optimum.
+
+    Returns
+    -------
+    float
+        The natural logarithm of the bound.
+
+    Examples
+    --------
+    >>> from vrspam.theory import spam_log_start_error
+    >>> round(spam_log_start_error(0.1, 128.0, 1.0, 1.0))
+    12809
+    """
+    square = spam_constant(l2, noise) ** 2
+    return noise / square + math.log(initial_error + 2.0 * gradient_variance / square)
+
+
+def spam_log_iterations(start: int, log_start_error: float, epsilon: float) -> float:
+    """log(t₀F/ε): the logarithm of the order of SPAM's iterations until E‖w_T - w*‖² ≤ ε.
+
+    Parameters
+    ----------
+    start : int
+        t₀, from `spam_start`.
+    log_start_error : float
+        The logarithm of the bound at t₀, from `spam_log_start_error`.
+    epsilon : float
+        The target for E‖w_T - w*‖².
+
+    Returns
+    -------
+    float
+        A natural logarithm.
+
+    Examples
+    --------
+    >>> from vrspam.theory import spam_log_iterations
+    >>> round(spam_log_iterations(132, 12804.0, 1e-6))
+    12823
+    """
+    return math.log(start) + log_start_error - math.log(epsilon)
+
+
+def spam_rate(t: float, start: int, start_error: float, l2: float, noise: float, gradient_variance: float) -> float:
+    """Bound on E‖w_t - w*‖² for t > t₀: (t₀·e_{t₀} + 2σ*²/C̃²·log(t/t₀)) / t.
+
+    Parameters
+    ----------
+    t : float
+        The iteration, above `start`.
+    start : int
+        t₀, from `spam_start`.
+    start_error : float
+        The bound e_{t₀} on the squared distance at t₀.
+    l2 : float
+        Positive: the strong convexity, the paper's β.
+    noise : float
+        Twice a bound on the mean square of the Lipschitz constants; `noise_bound`, for example.
+    gradient_variance : float
+        σ*², the variance of SPAM's gradient at the optimum: `gradient_variance` or `gradient_variance_bound`.
+
+    Returns
+    -------
+    float
+        The bound.
+
+    Examples
+    --------
+    >>> from vrspam.theory import spam_rate
+    >>> round(spam_rate(10_000, 132, 1.0, 1.0, 128.0, 0.1), 6)
+    0.013289
+    """
+    noise_term = 2.0 * gradient_variance / spam_constant(l2, noise) ** 2
+    return (start * start_error + noise_term * math.log(t / start)) / t
+
+
+def gradient_variance_bound(M: float, l2: float, p: float) -> float:
+    """4p(1-p)M²(1 + 2MR)², R² = p(1-p)/(2 l2): a bound on σ*², the variance of SPAM's gradient at the optimum.
+
+    Parameters
+    ----------
+    M : float
+        The largest norm of a row.
+    l2 : float
+        Positive: the strong convexity, the paper's β.
+    p : float in (0, 1)
+        The share of positives.
+
+    Returns
+    -------
+    float
+        The bound.
+
+    Examples
+    --------
+    >>> from vrspam.theory import gradient_variance_bound
+    >>> gradient_variance_bound(1.0, 0.5, 0.5)
+    4.0
+    """
+    return 4.0 * p * (1.0 - p) * (M * (1.0 + 2.0 * M * math.sqrt(solution_bound(l2, p)))) ** 2
+
+
+def _log_C(l2: float, step: float, noise: float) -> float:
+    return math.log1p(noise * step**2) - 2.0 * math.log1p(step * l2)
+
+
+def _power_sum(l2: float, step: float, inner_steps: float, noise: float) -> float:
+    """1 + C + ... + C^(m-1) = (1-C^m)/(1-C), computed without cancellation: C may round to 1 on real data."""
+    require_positive(l2=l2, step=step, inner_steps=inner_steps, noise=noise)
+    one_minus_C = (2.0 * step * l2 + (step * l2) ** 2 - noise * step**2) / (1.0 + step * l2) ** 2
+    if one_minus_C <= 0:
+        raise ValueError(f"step {step:.3g} does not contract; it must be below l2/noise = {l2 / noise:.3g}.")
+    return -math.expm1(inner_steps * _log_C(l2, step, noise)) / one_minus_C
+
+
+def _progress(l2: float, step: float, inner_steps: float, noise: float) -> float:
+    """1 - α = (1-C-D)(1 + C + ... + C^(m-1)), accurate also when α rounds to 1."""
+    one_minus_C_D = (2.0 * step * l2 + (step * l2) ** 2 - 2.0 * noise * step**2) / (1.0 + step * l2) ** 2
+    return one_minus_C_D * _power_sum(l2, step, inner_steps, noise)
+
+
+def require_positive(**values: float) -> None:
+    for name, value in values.items():
+        if not isinstance(value, Real) or not 0.0 < value < math.inf:
+            raise ValueError(f"{name} must be positive and finite, got {value!r}.")
+
+
+def require_fraction(**values: float) -> None:
+    for name, value in values.items():
+        if not isinstance(value, Real) or not 0.0 < value < 1.0:
+            raise ValueError(f"{name} must lie strictly between 0 and 1, got {value!r}.")

@@ -1,0 +1,327 @@
+"""Do the runs of a plan in parallel processes, and store the rows of each run.
+
+A worker writes its own result file, so if the experiment is stopped, only the runs that are under way are lost. The
+pool of processes is the standard library's. joblib's lacks two things that a long experiment needs: when a process
+dies, joblib does not say which runs were under way; and its workers go on for a while after their parent was killed.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import signal
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache, partial
+from importlib.metadata import version
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+from typing import Protocol as Interface
+
+from sklearn.exceptions import ConvergenceWarning
+
+from vrspam import __version__
+from vrspam._utils.blas import blas_threads
+from vrspam.data import DataError, available, load
+from vrspam.paper.protocol import Protocol, Run, make_plan, needs
+from vrspam.paper.store import Row, Store
+from vrspam.paper.tasks import TASKS, load_set
+
+ROWS = "rows"  # the folder of the result files inside an output directory
+
+
+class Watcher(Interface):
+    """Receives the progress of an experiment."""
+
+    def start(self, todo: list[Run], done: int) -> None:
+        """The plan is known: the runs `todo` remain, `done` runs are stored already."""
+
+    def step(self, outcome: Outcome) -> None:
+        """A run has ended."""
+
+    def message(self, text: str) -> None:
+        """A message for the user."""
+
+
+class Unwatched:
+    """Ignores the progress."""
+
+    def start(self, *args: Any, **kwargs: Any) -> None:
+        """Do nothing."""
+
+    step = message = start
+
+
+@dataclass
+class Experiment:
+    """What `run_experiment` did."""
+
+    directory: Path
+    done: int
+    skipped: int
+    failed: list[Outcome] = field(default_factory=list)
+    missing: dict[str, str] = field(default_factory=dict)
+
+
+def run_experiment(
+    protocol: Protocol,
+    directory: str | os.PathLike[str],
+    *,
+    n_jobs: int | None = None,
+    skip_missing: bool = False,
+    watcher: Watcher | None = None,
+) -> Experiment:
+    """Do all runs of a protocol whose results are not in the directory yet.
+
+    Parameters
+    ----------
+    protocol : Protocol
+    directory : path
+        Its folder `rows` gets one file per run.
+    n_jobs : int, optional
+        Number of processes; by default one for each core.
+    skip_missing : bool, default=False
+        Leave out data sets that are damaged, or missing and not downloadable, instead of raising an error.
+    watcher : Watcher, optional
+
+    Returns
+    -------
+    Experiment
+    """
+    watcher = watcher or Unwatched()
+    if n_jobs is not None and n_jobs < 1:
+        raise ValueError(f"n_jobs must be at least 1, got {n_jobs}.")
+    store = Store(Path(directory) / ROWS)
+    others = store.digests() - {protocol.digest()}
+    if others:
+        raise ValueError(
+            f"{directory} holds results of another protocol (scaling, cv, seed or grid differ): "
+            "choose another directory, or remove this one."
+        )
+    plan = make_plan(protocol)
+    done = {run for run in plan if store.done(run, protocol.run_digest(run.algorithm, run.task))}
+    missing = _missing_sets(dict.fromkeys(run.set for run in plan if run not in done), watcher)
+    plan = [run for run in plan if run.set not in missing]
+    if missing and (not skip_missing or not plan):
+        raise DataError("; ".join(missing.values()))
+    for name, reason in missing.items():
+        watcher.message(f"{name} is left out: {reason}")
+    store.remove_leftovers()
+    done &= set(plan)
+    experiment = Experiment(Path(directory), 0, len(done), missing=missing)
+    watcher.start([run for run in plan if run not in done], len(done))
+    work = Worker(protocol, str(store.directory))
+    for outcome in run_all(plan, partial(needs, protocol=protocol), work, done, n_jobs):
+        experiment.done += 1
+        if outcome.message:
+            experiment.failed.append(outcome)
+        if outcome.message == WORKER_DIED:  # the dead worker could not store this itself
+            store.write_failure(outcome.run, outcome.message, about(outcome.run, protocol, data=False))
+        watcher.step(outcome)
+    return experiment
+
+
+def _missing_sets(names: Iterable[str], watcher: Watcher) -> dict[str, str]:
+    """Download the sets that are not on this machine; return the sets that are unavailable or damaged, and why."""
+    where = {row["name"]: row["where"] for row in available()}
+    missing = {}
+    for name in names:
+        if where[name] == "download":
+            watcher.message(f"{name} is not on this machine: downloading it")
+        try:
+            load(name)
+        except DataError as error:
+            missing[name] = str(error)
+    return missing
+
+
+WORKER_DIED = "the process ended before the run was done (out of memory?)"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended: `message` is empty when it succeeded."""
+
+    run: Run
+    message: str = ""
+    auc: float | None = None
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Worker:
+    """Does runs of one protocol and stores them in one directory; it is pickled and sent to the processes."""
+
+    protocol: Protocol
+    directory: str
+
+    def __call__(self, run: Run) -> Outcome:
+        store = Store(self.directory)
+        start = time.perf_counter()
+        try:
+            rows = self._rows(run, store)
+            store.write(run, rows, about(run, self.protocol))
+        except Exception as error:  # of any kind: the other runs go on, and the failure is stored
+            message = f"{type(error).__name__}: {error}"
+            store.write_failure(run, message, about(run, self.protocol, data=False))
+            return Outcome(run, message, None, time.perf_counter() - start)
+        return Outcome(run, "", rows[0].get("auc"), time.perf_counter() - start)
+
+    def _rows(self, run: Run, store: Store) -> list[Row]:
+        needed: list[Row] = []
+        for other in needs(run, self.protocol):
+            rows = store.read(other)
+            if rows is None or rows[0]["kind"] == "failed":
+                raise RuntimeError(f"it needs {other.key}, which failed")
+            needed += rows
+        with blas_threads(1), warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the rows hold the gap
+            return TASKS[run.task](run, self.protocol, needed)
+
+
+def run_all(
+    plan: list[Run],
+    needs: Callable[[Run], list[Run]],
+    work: Callable[[Run], Outcome],
+    done: set[Run],
+    n_jobs: int | None = None,
+) -> Iterator[Outcome]:
+    """Do every run of `plan` that is not in `done`, each after the runs it needs; yield each outcome when it is known.
+
+    A run is tried even if one that it needs has failed: its own message then says what is missing.
+
+    Parameters
+    ----------
+    plan : list of Run
+    needs : callable
+        The runs that must have ended before a run can start.
+    work : callable
+        Does one run and stores its rows; must be picklable.
+    done : set of Run
+        Runs that need not be done again.
+    n_jobs : int, optional
+        Number of processes; by default all cores.
+    """
+    waiting = [run for run in plan if run not in done]
+    ended = set(done)
+    size = max(1, min(n_jobs or os.cpu_count() or 1, len(waiting) or 1))
+    while waiting:
+        with workers(size) as pool:
+            under_way: dict[Future[Outcome], Run] = {}
+            sound = True
+            while under_way or (waiting and sound):
+                try:
+                    for run in [run for run in waiting if ended.issuperset(needs(run))][: size + 1 - len(under_way)]:
+                        under_way[pool.submit(work, run)] = run
+                        waiting.remove(run)
+                except BrokenProcessPool:  # report the runs under way; new processes do the rest
+                    sound = False
+                for future in wait(under_way, return_when=FIRST_COMPLETED).done:
+                    run = under_way.pop(future)
+                    ended.add(run)
+                    died = isinstance(future.exception(), BrokenProcessPool)
+                    yield Outcome(run, WORKER_DIED) if died else future.result()
+
+
+def start_early() -> None:
+    """Let the imports of the workers begin now, beside what this process does until their first run."""
+    if _context().get_start_method() == "forkserver":
+        from multiprocessing import forkserver
+
+        forkserver.ensure_running()
+
+
+def _context() -> Any:
+    """On Linux, workers are forked from a process that has imported what runs need; elsewhere that is not safe."""
+    if sys.platform != "linux":
+        return get_context("spawn")
+    context = get_context("forkserver")
+    context.set_forkserver_preload(["vrspam.kernels", "vrspam.paper.run"])
+    return context
+
+
+@contextmanager
+def workers(size: int) -> Iterator[ProcessPoolExecutor]:
+    """Processes that end when this process ends, even if it is killed.
+
+    Each holds the reading end of a pipe whose writing end only this process has, and notices when it is closed.
+    """
+    context = _context()
+    ours, theirs = context.Pipe(duplex=False)
+    given = (ours, dict(os.environ))
+    pool = ProcessPoolExecutor(size, mp_context=context, initializer=_start_worker, initargs=given)
+    try:
+        yield pool
+        pool.shutdown()
+    finally:  # after an interrupt the workers must not finish their runs
+        theirs.close()
+        ours.close()
+        pool.shutdown(cancel_futures=True)
+
+
+def _start_worker(parent: Connection, environment: Mapping[str, str]) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles interrupts
+    if dict(os.environ) != environment:  # what a process is forked from may be older than a change of it
+        os.environ.clear()
+        os.environ.update(environment)
+
+    def end_with_parent() -> None:
+        try:
+            parent.recv()
+        except (EOFError, OSError):
+            os._exit(1)
+
+    threading.Thread(target=end_with_parent, daemon=True).start()
+
+
+def about(run: Run, protocol: Protocol, data: bool = True) -> dict[str, Any]:
+    """Describe how the rows of a run were computed (protocol, machine, data); stored in the run's file."""
+    facts = {
+        "digest": protocol.digest(),
+        "run_digest": protocol.run_digest(run.algorithm, run.task),
+        "protocol": protocol.as_dict(),
+        "machine": _machine(),
+    }
+    if data:
+        found = load_set(run.set)
+        facts["data"] = {
+            "name": run.set,
+            "title": found.title,
+            "n": found.n,
+            "d": found.d,
+            "positives": int((found.y == 1).sum()),
+            "files": list(found.files),
+            "sha256": list(found.sha256),
+        }
+    return facts
+
+
+@cache
+def _machine() -> dict[str, str]:
+    packages = ("numpy", "scipy", "scikit-learn", "numba", "pyarrow")
+    return {
+        "vrspam": __version__,
+        "python": platform.python_version(),
+        **{name: version(name) for name in packages},
+        "system": f"{platform.system()} {platform.machine()}",
+        "processor": _processor(),
+        "cores": str(os.cpu_count()),
+    }
+
+
+def _processor() -> str:
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            names = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
+        return names[0] if names else platform.processor()
+    except OSError:
+        return platform.processor()

@@ -1,0 +1,314 @@
+"""Plots of a model: the curve of each column, and heat maps of pairs that interact.
+
+What is drawn is decided in `vrspam.inspection.drawing`, for the pages of `vrspam.report` as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import ceil
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import NullLocator
+
+from vrspam._utils.texts import shorten, shorten_distinct, wrap_distinct
+from vrspam.inspection import Axis, PairEffect, Shape
+from vrspam.inspection.drawing import (
+    ADDED,
+    BAND,
+    DECADES,
+    MEAN_SCORE,
+    ColumnPlan,
+    bin_ticks,
+    common_range,
+    height_ticks,
+    is_curve,
+    plan_column,
+)
+from vrspam.plotting.style import (
+    GREY,
+    colours,
+    font_points,
+    letter_size,
+    mixed,
+    new_figure,
+    own_style,
+    text_width,
+)
+
+PANEL, PAIR_PANEL = (3.2, 2.4), (3.6, 3.2)  # inches
+AXIS_POINTS = 72 * 2.5  # about the width of the axis of a panel
+DASHED = (0, (4, 2))
+TITLE_LETTERS = 32  # in each of the two lines of a title
+
+
+def plot_shapes(shapes: Any, *, most: int = 12, n_cols: int = 3, figure: Figure | None = None) -> Figure:
+    """Draw what each column adds to the score, the most important columns first.
+
+    The curve of a numeric column is drawn over the range of its training values (without an outermost value that lies
+    far off), with its 95 % band from the folds. The ticks along the bottom are quantiles of the column if it has more
+    than 256 different values, so that a stretch without ticks rests on few rows; otherwise they are some of its values.
+    The axis is logarithmic, and says so, where most rows would otherwise be squeezed into a corner; if some values are
+    not positive, only the part beyond the middle 80 % of the rows is logarithmic. Categories, and numbers with few
+    different values, are drawn as points with error bars; of more than 12 categories those are drawn that add or take
+    away most, and the panel says how many there are. Long names are shortened so that different ones stay different.
+    The orange point at the right is the missing value. The dashed grey line (grey rings at points) is the mean score of
+    the rows with that value: where it leaves the curve, those rows differ in other columns too. All panels have the
+    same scale, so a flat panel is a column that hardly matters. "with ..." under a name lists columns that move
+    together with it: read the sum of their curves. Interactions come on top (`plot_interactions`).
+
+    Parameters
+    ----------
+    shapes : fitted AUCClassifierCV, its `shape_functions_`, or a model of `vrspam.tool`
+    most : int, default=12
+        Draw at most this many columns.
+    n_cols : int, default=3
+        Number of panels in a row.
+    figure : matplotlib Figure, optional
+        An empty figure to draw in, such as ``plt.figure()``, which ``plt.show()`` then shows. By default a new one that
+        pyplot does not know: a notebook shows it as the last value of a cell, and ``savefig`` writes it.
+
+    Returns
+    -------
+    matplotlib Figure
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from vrspam import AUCClassifierCV
+    >>> from vrspam.plotting import plot_shapes
+    >>> data = load_breast_cancer(as_frame=True)
+    >>> model = AUCClassifierCV(features="additive").fit(data.data[["mean radius", "mean texture"]], data.target)
+    >>> [ax.get_title() for ax in plot_shapes(model).axes]
+    ['mean radius', 'mean texture']
+    """
+    # The type is asked, so that a fitted model without curves says itself why it has none.
+    found: Any = shapes.shape_functions_ if hasattr(type(shapes), "shape_functions_") else shapes
+    if hasattr(found, "shapes"):  # a model of the tool
+        found = {} if found.shapes is None else {shape.name: shape for shape in found.shapes.columns}
+    if not isinstance(found, Mapping) or not found:
+        raise ValueError(
+            "plot_shapes takes a fitted AUCClassifierCV, or its shape_functions_; for a pipeline pass its last step, "
+            "for a search its best_estimator_."
+        )
+    if most < 1 or n_cols < 1:
+        raise ValueError(f"most and n_cols must be at least 1, got {most} and {n_cols}.")
+    shown: list[Shape] = sorted(found.values(), key=lambda shape: -shape.importance)[:most]
+    n_cols = min(n_cols, len(shown))
+    rows = ceil(len(shown) / n_cols)
+    larger = letter_size()
+    figure, panels = new_figure(rows, n_cols, (larger * PANEL[0] * n_cols, larger * PANEL[1] * rows), figure)
+    every = list(panels.ravel())
+    titles = wrap_distinct([shape.name for shape in shown], TITLE_LETTERS)
+    ends = common_range(shown)
+    ticks = height_ticks(*ends)
+    with mpl.rc_context(own_style()):  # in which the texts are measured
+        for ax, shape, title in zip(every, shown, titles, strict=False):
+            _draw_column(ax, shape, plan_column(shape, ends), title, larger * AXIS_POINTS)
+    for number, ax in enumerate(every):
+        if number >= len(shown):
+            ax.remove()
+            continue
+        ax.set_yticks(*ticks)
+        ax.set_ylim(*ends)
+        if number % n_cols == 0:
+            ax.set_ylabel(ADDED)
+        else:
+            ax.tick_params(labelleft=False)
+    handles = _marks(shown)
+    if len(handles) > 1:
+        figure.legend(
+            handles=handles, loc="outside lower center", frameon=False, ncols=min(n_cols, 2), fontsize="small"
+        )
+    return figure
+
+
+def _marks(shapes: list[Shape]) -> list[Artist]:
+    """What the marks mean that occur in the panels."""
+    own = colours()[0]
+    look: dict[str, Any] = {"linestyle": "-"} if any(map(is_curve, shapes)) else {"marker": "o", "linestyle": ""}
+    handles: list[Artist] = [Line2D([], [], color=own, label="the column's own part", **look)]
+    means = [is_curve(shape) for shape in shapes if shape.mean_score is not None]
+    if means:  # dashes along curves, rings at points; one line of the legend where the panels have both
+        mean: dict[str, Any] = {"linestyle": DASHED if True in means else "", "linewidth": 1.0}
+        mean |= {"marker": "o", "fillstyle": "none"} if False in means else {}
+        handles.append(Line2D([], [], color=GREY, label=MEAN_SCORE, **mean))
+    banded = [is_curve(shape) for shape in shapes if np.isfinite(shape.low).all()]
+    if True in banded:
+        handles.append(Patch(color=own, alpha=0.2, linewidth=0, label=BAND))
+    if False in banded:
+        handles.append(Line2D([], [], color=own, marker="|", markersize=9, linestyle="", label="95 % interval"))
+    return handles
+
+
+def _draw_column(ax: Axes, shape: Shape, plan: ColumnPlan, title: str, width: float) -> None:
+    """One panel; `width` is that of its axis, in points."""
+    ax.axhline(0.0, color=GREY, linewidth=0.8, zorder=1)
+    end = (_draw_curve if plan.curve else _draw_points)(ax, shape, plan, width)
+    if shape.missing is not None:
+        value, low, high = (np.array([part]) for part in shape.missing)
+        _points(ax, np.array([end]), value, low, high, colours()[1])
+        lowest = (end, np.fmin(value, low)[0])
+        ax.annotate(
+            "missing", lowest, (0, -11), textcoords="offset points", ha="right", color=colours()[1], fontsize="small"
+        )
+    words = "; ".join(part for part in (plan.scale.words, *plan.remarks) if part)
+    ax.set_xlabel(wrap_distinct([words], 40)[0], fontsize="small", parse_math=False)
+    ax.set_title(title, parse_math=False)  # a name may contain dollar signs
+    if shape.together:
+        ax.set_title(title, parse_math=False, pad=6.0 + 1.3 * font_points("xtick.labelsize"))
+        ax.annotate(
+            shorten(f"with {', '.join(shape.together)}", 38), (0.5, 1.0), (0, 3), xycoords="axes fraction",
+            textcoords="offset points", ha="center", va="bottom", fontsize="small", color=GREY, parse_math=False,
+        )  # fmt: skip
+
+
+def _draw_curve(ax: Axes, shape: Shape, plan: ColumnPlan, width: float) -> float:
+    """Draw a curve; return the x position for the missing value."""
+    colour, chosen, scale = colours()[0], plan.chosen, plan.scale
+    grid = shape.grid[chosen]
+    if np.isfinite(shape.low).all():
+        ax.fill_between(grid, shape.low[chosen], shape.high[chosen], color=colour, alpha=0.2, linewidth=0)
+    ax.plot(grid, shape.contribution[chosen], color=colour)
+    if shape.mean_score is not None:
+        ax.plot(grid, shape.mean_score[chosen], color=GREY, linestyle=DASHED, linewidth=1.0, zorder=1.5)
+    more: dict[str, Any] = {"linthresh": scale.middle, "linscale": DECADES} if scale.kind == "symlog" else {}
+    ax.set_xscale(scale.kind, **more)
+    ax.set_xticks(*plan.ticks)
+    ax.xaxis.set_minor_locator(NullLocator())
+    if plan.rug.size:
+        foot = np.full(plan.rug.size, 0.015)
+        ax.plot(plan.rug, foot, "|", color=GREY, transform=ax.get_xaxis_transform(), clip_on=False)
+    bent = ax.xaxis.get_transform()
+    first, last = bent.transform(grid[[0, -1]])
+    return float(bent.inverted().transform(np.array([last + 0.08 * (last - first)]))[0])
+
+
+def _draw_points(ax: Axes, shape: Shape, plan: ColumnPlan, width: float) -> float:
+    """As `_draw_curve`, but points with error bars: for categories, and for numbers with few different values."""
+    chosen, (places, labels) = plan.chosen, plan.ticks
+    _points(ax, places, shape.contribution[chosen], shape.low[chosen], shape.high[chosen], colours()[0])
+    if shape.mean_score is not None:
+        ax.plot(places, shape.mean_score[chosen], "o", color=GREY, fillstyle="none", markersize=5, zorder=1.5)
+    short = shorten_distinct(labels, 16 if len(labels) <= 6 else 10)
+    size, room = font_points("xtick.labelsize"), width / (1.3 * max(places.size - 1 + (shape.missing is not None), 1))
+    widest = max(text_width(label, size) for label in short)
+    turned = 0 if widest + 4.0 <= room else 45 if 0.7 * room > 1.3 * size else 90  # so that none touches the next
+    ax.set_xticks(
+        places, short, rotation=turned, ha="right" if turned == 45 else "center", rotation_mode="anchor"
+        if turned == 45 else "default", parse_math=False,
+    )  # fmt: skip
+    ax.margins(x=0.15)
+    return float(places.size)
+
+
+def _points(ax: Axes, x: np.ndarray, value: np.ndarray, low: np.ndarray, high: np.ndarray, colour: str) -> None:
+    bars = [value - low, high - value] if np.isfinite(low).all() else None
+    ax.errorbar(x, value, yerr=bars, fmt="o", color=colour, linewidth=1.2, capsize=2.5)
+
+
+def plot_interactions(pairs: Any, *, most: int = 6, n_cols: int = 3, figure: Figure | None = None) -> Figure:
+    """Draw the strongest pairs of columns that interact, each as a heat map.
+
+    The colour of a cell is the mean of what interactions add to the score, over the training rows in it; curves of
+    single columns are not in it (`plot_shapes`). Bins of numbers hold about as many rows each, and the axis shows their
+    limits. A cell of fewer than three rows is grey. All panels have the same colours. The title says which part of the
+    variance of the score the pair explains.
+
+    Parameters
+    ----------
+    pairs : fitted AUCClassifierCV, its `pair_effects_`, or a model of `vrspam.tool`
+    most : int, default=6
+        Draw at most this many pairs.
+    n_cols : int, default=3
+        Number of panels in a row.
+    figure : matplotlib Figure, optional
+        An empty figure to draw in, such as ``plt.figure()``, which ``plt.show()`` then shows. By default a new one that
+        pyplot does not know: a notebook shows it as the last value of a cell, and ``savefig`` writes it.
+
+    Returns
+    -------
+    matplotlib Figure
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vrspam import AUCClassifierCV
+    >>> from vrspam.plotting import plot_interactions
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((800, 3))
+    >>> y = X[:, 0] * X[:, 1] + 0.3 * rng.standard_normal(800) > 0
+    >>> model = AUCClassifierCV(features="kernel", random_state=0).fit(X, y)
+    >>> list(model.interactions_)
+    [('x0', 'x1')]
+    >>> panel, colours = plot_interactions(model).axes
+    >>> panel.get_xlabel(), panel.get_ylabel()
+    ('x0', 'x1')
+    """
+    found: Any = pairs
+    if hasattr(type(pairs), "pair_effects_"):
+        found = pairs.pair_effects_
+    elif hasattr(pairs, "shapes"):
+        found = () if pairs.shapes is None else pairs.shapes.pairs
+    if not isinstance(found, Sequence) or not all(isinstance(pair, PairEffect) for pair in found):
+        raise ValueError(
+            "plot_interactions takes a fitted AUCClassifierCV, its pair_effects_, or a loaded model; for a pipeline "
+            "pass its last step, for a search its best_estimator_."
+        )
+    if not found:
+        raise ValueError("There is nothing to draw: no pair of columns of this model stands out as interacting.")
+    if most < 1 or n_cols < 1:
+        raise ValueError(f"most and n_cols must be at least 1, got {most} and {n_cols}.")
+    shown = list(found[:most])
+    n_cols = min(n_cols, len(shown))
+    rows = ceil(len(shown) / n_cols)
+    larger = letter_size()
+    size = (larger * (PAIR_PANEL[0] * n_cols + 0.7), larger * PAIR_PANEL[1] * rows)
+    figure, panels = new_figure(rows, n_cols, size, figure)
+    every = list(panels.ravel())
+    largest = max(float(np.abs(pair.values[np.isfinite(pair.values)]).max(initial=0.0)) for pair in shown) or 1.0
+    for ax in every[len(shown) :]:
+        ax.remove()
+    low, high = colours()[:2]
+    palette = LinearSegmentedColormap.from_list("interactions", [low, mixed(0.03), high])
+    for ax, pair in zip(every, shown, strict=False):
+        mesh = _draw_pair(ax, pair, largest, palette)
+    bar = figure.colorbar(mesh, ax=every[: len(shown)], shrink=0.8 if rows == 1 else 0.5)
+    bar.set_label(ADDED)
+    bar.outline.set_visible(False)
+    return figure
+
+
+def _draw_pair(ax: Axes, pair: PairEffect, largest: float, palette: LinearSegmentedColormap) -> Any:
+    ax.grid(visible=False)
+    ax.set_facecolor(mixed(0.15))  # of cells without rows
+    values = np.ma.masked_invalid(pair.values.T)
+    mesh = ax.pcolormesh(values, cmap=palette, vmin=-largest, vmax=largest, rasterized=False)
+    first, second = pair.columns
+    _mark(ax.set_xticks, first, slanted=True)
+    _mark(ax.set_yticks, second, slanted=False)
+    below, beside = wrap_distinct([first.name, second.name], 32)
+    ax.set_xlabel(below, parse_math=False)
+    ax.set_ylabel(beside, parse_math=False)
+    ax.set_title(f"{100 * pair.share:.1f} % of the score's variance", fontsize="small")
+    return mesh
+
+
+def _mark(set_ticks: Any, axis: Axis, slanted: bool) -> None:
+    """Write what the bins of a side are, slanted where there is little room."""
+    places, labels = bin_ticks(axis)
+    short = shorten_distinct(labels)
+    crowded = places.size > 1 and places[-1] - places[-2] < 1.0
+    turned = slanted and (sum(map(len, short)) + len(short) > 30 or crowded)
+    set_ticks(
+        places, short, fontsize="small", rotation=45 if turned else 0, parse_math=False,
+        ha="right" if turned or not slanted else "center",
+    )  # fmt: skip

@@ -1,0 +1,284 @@
+"""Plots of fits: the AUC over a grid of penalties, coefficients along a path, and convergence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+from numpy.typing import ArrayLike
+
+from vrspam._utils.texts import shorten_distinct
+from vrspam.inspection import distinct
+from vrspam.model_selection.selection import select
+from vrspam.plotting.style import DASHES, GREY, add_legend, axes_or_new, colours, ink, mixed
+from vrspam.solvers.path import coef_path
+
+MOST_LINES = 6  # as many as there are colours
+MOST_BANDS = 3
+LEGEND_NAMES = 24  # letters
+SMALLEST = 1e-16  # smaller differences are rounding errors and are drawn here
+NAMES = {
+    "passes": "passes over the data",
+    "seconds": "seconds",
+    "epoch": "epochs",
+    "gap": "certificate: at most this far above\nthe optimum",
+    "stationarity": "stationarity, in units of F",
+    "objective": "objective F",
+}
+
+
+def plot_cv(
+    auc_path: Any,
+    l2s: ArrayLike | None = None,
+    l1s: ArrayLike = (0.0,),
+    *,
+    chosen: tuple[float, float] | None = None,
+    measure: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the mean AUC (or another measure) over folds against l2, with a band of one standard error; one line per l1.
+
+    With more than three values of l1 only the best one has a band; with more than six the colours go from dark (small
+    l1) to light. Points far below the line of the best l1 may lie outside the frame.
+
+    Parameters
+    ----------
+    auc_path : fitted AUCClassifierCV, or array of shape (len(l2s), len(l1s), folds) or (len(l2s), folds)
+        An array is as `AUCClassifierCV.auc_path_`, or `score_path_`; an estimator brings its own grid, its chosen
+        point and the measure that chose it.
+    l2s, l1s : lists of numbers
+        As `AUCClassifierCV.l2s_` and `l1s_`; for an array only.
+    chosen : (l2, l1), optional
+        This point is marked by a ring; by default the point with the best mean, or that of the estimator.
+    measure : str, optional
+        What is drawn: by default that of the estimator, and "AUC" for an array; for `score_path_` it is
+        `AUCClassifierCV.measure_`.
+    ax : matplotlib Axes, optional
+        By default a new figure.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from vrspam.plotting import plot_cv
+    >>> auc = [[0.80, 0.84, 0.82], [0.89, 0.93, 0.91], [0.86, 0.91, 0.90]]
+    >>> ax = plot_cv(auc, l2s=[0.01, 0.1, 1.0])
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('l2 (log scale)', 'AUC on validation folds')
+    """
+    if hasattr(auc_path, "auc_path_"):
+        model = auc_path
+        auc_path, l2s, l1s = model.score_path_, model.l2s_, model.l1s_
+        measure = model.measure_ if measure is None else measure
+        chosen = (model.l2_, model.l1_) if chosen is None else chosen
+    if l2s is None:
+        raise ValueError("plot_cv takes a fitted AUCClassifierCV, or auc_path_ and l2s_ of one.")
+    l2s, l1s = np.asarray(l2s, dtype=float), np.asarray(l1s, dtype=float)
+    auc = np.asarray(auc_path, dtype=float)
+    auc = auc[:, np.newaxis, :] if auc.ndim == 2 else auc
+    choice = select(auc, {"l2": l2s, "l1": l1s})
+    ax = axes_or_new(ax)
+    places, order = _log_places(l2s), np.argsort(l2s)
+    best = choice.index[1]
+    many, palette = l1s.size > MOST_LINES, colours()
+    shades = mpl.colormaps["cividis"](np.linspace(0.0, 0.9, l1s.size))
+    for number, j in enumerate(np.argsort(l1s, kind="stable")):
+        mean, error = choice.mean[order, j], choice.standard_error[order, j]
+        colour = shades[number] if many else palette[number]
+        ax.plot(
+            places[order], mean, color=colour, linestyle="-" if many else DASHES[number % len(DASHES)], marker="o",
+            label=f"l1 = {l1s[j]:g}", zorder=3 if j == best else 2,
+        )  # fmt: skip
+        if np.isfinite(error).all() and (l1s.size <= MOST_BANDS or j == best):
+            ax.fill_between(places[order], mean - error, mean + error, color=colour, alpha=0.15, linewidth=0)
+    point = choice.index if chosen is None else (_position(l2s, chosen[0], "l2"), _position(l1s, chosen[1], "l1"))
+    ax.plot(
+        places[point[0]], choice.mean[point], "o", color=ink(), fillstyle="none", markersize=11, markeredgewidth=2,
+        label="best" if chosen is None else "chosen", zorder=4,
+    )  # fmt: skip
+    _frame(ax, choice.mean[:, best], choice.standard_error[:, best])
+    _penalty_axis(ax, l2s, "l2")
+    ax.set_ylabel(f"{measure or 'AUC'} on validation folds")
+    add_legend(ax, fontsize="small", ncols=2 if many else 1)
+    return ax
+
+
+def plot_path(
+    penalties: Any,
+    coefs: ArrayLike | None = None,
+    *,
+    names: Sequence[str] | None = None,
+    chosen: float | None = None,
+    label: str = "l2",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw coefficients along a path of penalties; the six largest have colours and names, the others are grey.
+
+    Parameters
+    ----------
+    penalties : array of n numbers, or fitted AUCClassifierCV
+        An estimator on columns as they are: its coefficients along its own `l2s_`, from its `moments_`, with its l2
+        marked.
+    coefs : array of shape (n, n_features)
+        One axis of the result of `vrspam.coef_path`: `coefs[:, j]` along l2, `coefs[i]` along l1.
+    names : names of the features, optional
+    chosen : float, optional
+        This penalty is marked by a vertical line.
+    label : str, default="l2"
+        Label of the axis of penalties.
+    ax : matplotlib Axes, optional
+        By default a new figure.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from vrspam.plotting import plot_path
+    >>> ax = plot_path([0.01, 0.1, 1.0], [[2.0, -1.0], [1.0, -0.8], [0.2, 0.0]], names=["age", "dose"])
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['age', 'dose']
+    """
+    if hasattr(penalties, "l2s_"):
+        penalties, coefs, own, best = _path_of(penalties)
+        names, chosen = own if names is None else names, best if chosen is None else chosen
+    if coefs is None:
+        raise ValueError("plot_path takes penalties and coefficients, or a fitted AUCClassifierCV.")
+    values, coefs = np.asarray(penalties, dtype=float), np.asarray(coefs, dtype=float)
+    if coefs.ndim != 2 or values.ndim != 1 or coefs.shape[0] != values.size or values.size == 0:
+        raise ValueError(
+            f"coefs of shape {coefs.shape} need one row for each of {values.size} penalties: pass one axis of "
+            "coef_path, coefs[:, j] along l2 or coefs[i] along l1."
+        )
+    if not (np.isfinite(values).all() and (values >= 0.0).all() and np.isfinite(coefs).all() and coefs.shape[1]):
+        raise ValueError("plot_path needs finite coefficients of at least one feature, and penalties of 0 or more.")
+    if names is not None and len(names) != coefs.shape[1]:
+        raise ValueError(f"{len(names)} names were given for {coefs.shape[1]} features.")
+    outside = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0)} if ax is None else {}  # beside a figure's only axes
+    ax = axes_or_new(ax, (6.6, 4.0))
+    places, order, palette = _log_places(values), np.argsort(values), colours()
+    size = np.abs(coefs).max(axis=0)
+    shown = np.argsort(-size, kind="stable")[:MOST_LINES]
+    others = np.setdiff1d(np.arange(coefs.shape[1]), shown)
+    ax.plot(places[order], coefs[np.ix_(order, others)], color=mixed(0.22), linewidth=0.8, zorder=1)
+    labels = shorten_distinct([str(names[j]) if names is not None else f"feature {j}" for j in shown], LEGEND_NAMES)
+    for number, j in enumerate(shown):
+        ax.plot(
+            places[order], coefs[order, j], color=palette[number], linestyle=DASHES[number % len(DASHES)],
+            label=labels[number], zorder=3,
+        )  # fmt: skip
+    ax.axhline(0.0, color=GREY, linewidth=0.8, zorder=2)
+    if chosen is not None:
+        place = places[_position(values, chosen, label)]
+        ax.axvline(place, color=GREY, linewidth=1.2, linestyle=(0, (4, 2)), label="chosen", zorder=2)
+    _penalty_axis(ax, values, label)
+    ax.set_ylabel("coefficient")
+    add_legend(ax, fontsize="small", **outside)
+    return ax
+
+
+def plot_convergence(histories: Any, *, x: str = "passes", y: str = "gap", ax: Axes | None = None) -> Axes:
+    """Draw the certificate, or the objective, of one or several fits against passes or seconds.
+
+    Parameters
+    ----------
+    histories : fitted estimator, its `history_`, or a mapping from names to these
+        Of an iterative estimator: arrays `epoch`, `passes`, `seconds`, `objective` and `gap` of equal length.
+    x : {"passes", "seconds", "epoch"}, default="passes"
+    y : {"gap", "stationarity", "objective"}, default="gap"
+        The gap, and the stationarity of fits without one, are drawn on a logarithmic scale.
+    ax : matplotlib Axes, optional
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from vrspam.plotting import plot_convergence
+    >>> history = {"passes": [1, 3, 5], "gap": [1e-1, 1e-3, 1e-6]}
+    >>> ax = plot_convergence({"one": history, "two": {"passes": [1, 2], "gap": [0.1, 0.05]}})
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['one', 'two']
+    """
+    given = histories if isinstance(histories, Mapping) and y not in histories else {"": histories}
+    several = {str(name): getattr(one, "history_", one) for name, one in given.items()}
+    if not several or not all(isinstance(one, Mapping) and x in one and y in one for one in several.values()):
+        raise ValueError(f"each history needs {x!r} and {y!r}: pass history_ of a fitted estimator, or a dict of them")
+    ax, palette = axes_or_new(ax), colours()
+    for number, (name, history) in enumerate(several.items()):
+        values = np.asarray(history[y], dtype=float)
+        ax.plot(
+            np.asarray(history[x], dtype=float),
+            values if y == "objective" else np.maximum(values, SMALLEST),
+            color=palette[number % len(palette)],
+            linestyle=DASHES[number % len(DASHES)],
+            marker="o",
+            label=name,
+        )
+    ax.set_xlabel(NAMES.get(x, x))
+    ax.set_ylabel(NAMES.get(y, y))
+    if y != "objective":
+        ax.set_yscale("log")
+        ax.set_ylabel(f"{NAMES.get(y, y)} (log scale)")
+    if all(float(value).is_integer() for history in several.values() for value in history[x]):
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8))
+    if len(several) > 1 or next(iter(several)):
+        add_legend(ax)
+    return ax
+
+
+def _path_of(model: Any) -> tuple[np.ndarray, np.ndarray, list[str], float]:
+    """The l2s of a fitted estimator, its coefficients along them, the names of its columns, and its own l2."""
+    if getattr(model, "features_", None) is not None or not hasattr(model, "moments_"):
+        raise ValueError(
+            "plot_path draws the coefficients of an estimator on columns as they are (features='linear') that has kept "
+            "its moments; for others pass l2s and the coefficients at each."
+        )
+    coefs = coef_path(model.moments_, model.l2s_, [model.l1_], penalty=model.penalty, gamma=model.gamma)[:, 0]
+    names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(coefs.shape[1])])
+    return model.l2s_, coefs, distinct(names), model.l2_
+
+
+def _frame(ax: Axes, mean: np.ndarray, error: np.ndarray) -> None:
+    """Let the line of the best l1 and its band fill most of the height."""
+    band = np.nan_to_num(error)
+    low, high = float((mean - band).min()), float((mean + band).max())
+    span = max(high - low, 1e-3)
+    lowest = max(low - 0.5 * span, min(low, ax.dataLim.ymin) - 0.05 * span)
+    ax.set_ylim(lowest, high + 0.08 * span)
+
+
+def _position(values: np.ndarray, value: float, name: str) -> int:
+    nearest = int(np.argmin(np.abs(values - value)))
+    if not np.isclose(values[nearest], value, rtol=1e-9, atol=0.0):
+        raise ValueError(f"{name} = {value:g} is not a point of the grid {values.tolist()}.")
+    return nearest
+
+
+def _log_places(values: np.ndarray) -> np.ndarray:
+    """Return the positions of penalties on a logarithmic axis: 0 is one decade below the smallest positive one."""
+    positive = values[values > 0.0]
+    return np.where(values > 0.0, values, positive.min() / 10.0 if positive.size else 1.0)
+
+
+def _penalty_axis(ax: Axes, values: np.ndarray, name: str) -> None:
+    zero = float(_log_places(values).min()) if (values == 0.0).any() else None
+    ax.set_xscale("log")
+    ax.xaxis.set_major_locator(LogLocator(numticks=8))
+    ax.xaxis.set_minor_formatter(NullFormatter())
+    ax.set_xlabel(f"{name} (log scale)")
+    if zero is not None and values.any():  # 0 gets its own tick
+        low, high = values[values > 0.0].min(), values.max()
+        decades = 10.0 ** np.arange(np.ceil(np.log10(low) - 1e-9), np.floor(np.log10(high) + 1e-9) + 1)
+        ax.set_xticks([zero, *decades[:: max(1, -(-decades.size // 7))]])
+        ax.xaxis.set_major_formatter(
+            FuncFormatter(lambda x, _: "0" if x <= zero * 1.001 else f"$10^{{{np.log10(x):.0f}}}$")
+        )

@@ -1,0 +1,344 @@
+"""The blocks of a page, and the page.
+
+A page is a list of sections, and a section is a list of blocks: text, a table, a picture, a list of facts. The page
+makes no network request (its content security policy forbids it, and allows only its own script and style), prints
+well, and can be read on a phone, in the dark, by keyboard and by a screen reader.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from vrspam._utils.atomic import write_text
+
+#: The attribute of elements whose numbers the page writes as the reader's browser does (0,83 in German). Such an
+#: element must hold no names from a file.
+NUMBERS = " data-numbers"
+
+
+class Block(Protocol):
+    """A part of a section."""
+
+    def html(self) -> str:
+        """The block as HTML."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of a table.
+
+    Attributes
+    ----------
+    text : str
+    sort : float or None
+        The value by which the column is sorted; None sorts by the text.
+    note : str
+        Shown below the text in small letters, line by line.
+    mark : str
+        "", "above", "below" or "bad": colours the last line of the cell.
+    """
+
+    text: str
+    sort: float | None = None
+    note: str = ""
+    mark: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table that the reader can sort by clicking on a heading."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Cell | str]]
+    caption: str = ""
+
+    def html(self) -> str:
+        head = "".join(
+            f'<th scope="col" aria-sort="none"{self._side(place)}><button type="button">{escape(name)}</button></th>'
+            for place, name in enumerate(self.columns)
+        )
+        body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in self.rows)
+        caption = f"<caption><span>{escape(self.caption)}</span></caption>" if self.caption else ""
+        name = escape(self.caption or f"Table: {', '.join(self.columns)}")
+        return (
+            f'<div class="wide" tabindex="0" role="region" aria-label="{name}"><table class="sortable">{caption}'
+            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+        )
+
+    def _side(self, column: int) -> str:
+        """Where the heading of a column stands: above numbers at the right."""
+        cells = [row[column] for row in self.rows if row[column] not in ("", "–")]
+        numbers = bool(cells) and all(isinstance(cell, Cell) and cell.sort is not None for cell in cells)
+        return ' class="number"' if numbers else ""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure (an SVG or PNG file) inside the page, with a description in words."""
+
+    path: Path
+    caption: str
+    alt: str
+    narrow: bool = False  # fits on a phone, where wider figures are shown larger than the screen
+
+    def html(self) -> str:
+        figure = '<figure class="narrow">' if self.narrow else "<figure>"
+        kind = {".svg": "image/svg+xml", ".png": "image/png"}[self.path.suffix]
+        data = base64.b64encode(self.path.read_bytes()).decode()
+        return (
+            f'{figure}<div class="wide" tabindex="0" role="region" aria-label="{escape(self.alt)}">'
+            f'<img src="data:{kind};base64,{data}" alt="{escape(self.alt)}">'
+            f"</div><figcaption>{escape(self.caption)}</figcaption></figure>"
+        )
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A picture that was drawn as SVG (`vrspam.report.svg`), with a title above and a remark below."""
+
+    title: str
+    svg: str
+    remark: str = ""
+
+    def html(self) -> str:
+        below = f'<p class="remark">{escape(self.remark)}</p>' if self.remark else ""
+        return f"<figure><figcaption><bdi>{escape(self.title)}</bdi></figcaption>{self.svg}{below}</figure>"
+
+
+def _with_options(text: str) -> str:
+    """A text as HTML in which no line breaks inside an option, between its hyphens and its name."""
+    return re.sub(r"--[a-z][a-z-]*", r"<code>\g<0></code>", escape(text))
+
+
+@dataclass(frozen=True)
+class Text:
+    """A paragraph; `soft` is for remarks, `numbers` are written as the reader's browser writes them."""
+
+    text: str
+    soft: bool = False
+    numbers: bool = False
+
+    def html(self) -> str:
+        soft = ' class="remark"' if self.soft else ""
+        return f"<p{soft}{NUMBERS if self.numbers else ''}>{_with_options(self.text)}</p>"
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A heading within a section."""
+
+    text: str
+
+    def html(self) -> str:
+        return f"<h3><bdi>{escape(self.text)}</bdi></h3>"
+
+
+@dataclass(frozen=True)
+class Bullets:
+    """A list of short statements."""
+
+    items: Sequence[str]
+
+    def html(self) -> str:
+        return f"<ul>{''.join(f'<li>{_with_options(item)}</li>' for item in self.items)}</ul>"
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Names and values; numbers among the values are written as the reader's browser writes them, if asked for."""
+
+    values: Mapping[str, str]
+    numbers: bool = False
+
+    def html(self) -> str:
+        local = NUMBERS if self.numbers else ""
+        pairs = (
+            f"<div><dt>{escape(key)}</dt><dd{local}>{escape(value)}</dd></div>" for key, value in self.values.items()
+        )
+        return f"<dl>{''.join(pairs)}</dl>"
+
+
+@dataclass(frozen=True)
+class Code:
+    """A command or a program, to be copied."""
+
+    text: str
+
+    def html(self) -> str:
+        return f'<pre tabindex="0"><code>{escape(self.text)}</code></pre>'
+
+
+@dataclass(frozen=True)
+class Alert:
+    """Statements that the reader should not miss."""
+
+    title: str
+    items: Sequence[str]
+
+    def html(self) -> str:
+        title, items = escape(self.title), Bullets(self.items).html()
+        return f'<aside class="alert" aria-label="{title}"><p class="title">{title}</p>{items}</aside>'
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Blocks side by side, as many as there is room for; `least` is their least width."""
+
+    blocks: Sequence[Block]
+    least: Literal["medium", "large", "curves", "beside"] = "medium"
+
+    def html(self) -> str:
+        return f'<div class="grid {escape(self.least)}">{"".join(block.html() for block in self.blocks)}</div>'
+
+
+@dataclass(frozen=True)
+class Cards:
+    """Boxes side by side, each with a heading and blocks."""
+
+    cards: Sequence[tuple[str, Sequence[Block]]]
+
+    def html(self) -> str:
+        found = (
+            f'<article class="card"><h4><bdi>{escape(title)}</bdi></h4>{"".join(b.html() for b in blocks)}</article>'
+            for title, blocks in self.cards
+        )
+        return f'<div class="grid medium">{"".join(found)}</div>'
+
+
+@dataclass(frozen=True)
+class Folded:
+    """Blocks that are shown when the reader asks for them, and in print."""
+
+    title: str
+    blocks: Sequence[Block]
+
+    def html(self) -> str:
+        inside = "".join(block.html() for block in self.blocks)
+        return f"<details><summary>{escape(self.title)}</summary>{inside}</details>"
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The first screen of a page: one large number, what it means, and what to worry about."""
+
+    name: str
+    number: str
+    interval: str
+    sentence: str
+    picture: str = ""
+    facts: Mapping[str, str] = field(default_factory=dict)
+    worries: Sequence[str] = ()
+    remark: str = ""
+    alert: str = "What to worry about"
+    quiet: str = "The checks of the data found nothing to worry about."
+
+    def html(self) -> str:
+        worries = Alert(self.alert, self.worries).html()
+        if not self.worries:
+            worries = f'<div class="quiet"><p class="title">{escape(self.alert)}</p><p>{escape(self.quiet)}</p></div>'
+        return (
+            '<div class="headline"><div class="number">'
+            f"<p><span>{escape(self.name)}</span><strong{NUMBERS}>{escape(self.number)}</strong></p>"
+            f'{self.picture}<p class="interval"{NUMBERS}>{escape(self.interval)}</p></div>'
+            f'<div class="meaning"><p class="sentence">{escape(self.sentence)}</p>{Facts(self.facts, True).html()}'
+            f'<p class="remark"{NUMBERS}>{escape(self.remark)}</p></div>{worries}</div>'
+        )
+
+
+@dataclass
+class Page:
+    """A page, built section by section; `data` is what its script needs.
+
+    Examples
+    --------
+    >>> page = Page("Scores", "Two models on one set")
+    >>> page.add("Result", Table(["model", "AUC"], [["a", Cell(".91", 0.91)], ["b", Cell(".89", 0.89)]]))
+    >>> "<h2>Result</h2>" in page.html()
+    True
+    """
+
+    title: str
+    summary: str = ""
+    sections: list[tuple[str, tuple[Block, ...]]] = field(default_factory=list)
+    headline: Headline | None = None
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+    def add(self, heading: str, *blocks: Block) -> None:
+        """Append a section."""
+        self.sections.append((heading, blocks))
+
+    def html(self) -> str:
+        """Return the page as HTML."""
+        links = "".join(
+            f'<a href="#section-{i}">{escape(heading)}</a>' for i, (heading, _) in enumerate(self.sections, 1)
+        )
+        body = "".join(
+            f'<section id="section-{i}"><h2>{escape(heading)}</h2>{"".join(b.html() for b in blocks)}</section>'
+            for i, (heading, blocks) in enumerate(self.sections, 1)
+        )
+        style, script = _file("page.css"), _file("page.js")
+        summary = f"<p>{escape(self.summary)}</p>" if self.summary else ""
+        parts = {
+            "title": escape(self.title),
+            "summary": summary + ("" if self.headline is None else self.headline.html()),
+            "links": links,
+            "body": body,
+            "style": style,
+            "script": script,
+            "style_hash": _digest(style),
+            "script_hash": _digest(script),
+            # "<" cannot end the element that holds the data
+            "data": json.dumps(self.data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c"),
+        }
+        return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _file("template.html"))  # values may hold braces
+
+    def write(self, path: str | os.PathLike[str]) -> Path:
+        """Write the page to a file; readers see the old file or the complete new one."""
+        return write_text(path, self.html())
+
+
+@cache
+def _file(name: str) -> str:
+    return files("vrspam.report").joinpath(name).read_text("utf-8")
+
+
+def _digest(text: str) -> str:
+    """What a content security policy calls a text that stands between two tags."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def markdown_table(columns: Iterable[str], rows: Iterable[Sequence[Cell | str]]) -> str:
+    """Return the cells as a Markdown table.
+
+    >>> print(markdown_table(["model", "AUC"], [["a", Cell(".91", 0.91)]]))
+    | model | AUC |
+    |---|---|
+    | a | .91 |
+    """
+    names = list(columns)
+    lines = [f"| {' | '.join(names)} |", "|" + "---|" * len(names)]
+    for row in rows:
+        texts = [cell if isinstance(cell, str) else ", ".join([cell.text, *cell.note.splitlines()]) for cell in row]
+        lines.append(f"| {' | '.join(text.replace('|', '/') for text in texts)} |")
+    return "\n".join(lines)
+
+
+def _cell(cell: Cell | str) -> str:
+    if isinstance(cell, str):
+        return f"<td>{escape(cell)}</td>"
+    attributes = "" if cell.sort is None else f' data-sort="{cell.sort!r}" class="number"{NUMBERS}'
+    lines = [escape(cell.text), *(f"<small>{escape(line)}</small>" for line in cell.note.splitlines())]
+    if cell.mark:
+        lines[-1] = f'<span class="{escape(cell.mark)}">{lines[-1]}</span>'
+    return f"<td{attributes}>{''.join(lines)}</td>"

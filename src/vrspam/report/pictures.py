@@ -1,0 +1,380 @@
+"""Pictures: curves of scores, a distribution, an AUC on a scale; curves of columns, heat maps, bars.
+
+Those that have a point for the threshold carry a `data-kind`, by which the script of the page moves it. What is drawn
+of a column is decided in `vrspam.inspection.drawing`, for `vrspam.plotting` as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import zip_longest
+
+import numpy as np
+
+from vrspam._utils.texts import decimals, isolated, percent, shorten, shorten_distinct, signed, text_width
+from vrspam.inspection import PairEffect, Shape
+from vrspam.inspection.drawing import ADDED, ColumnPlan, bin_ticks, plan_column, score_edges
+from vrspam.metrics.thresholds import wilson
+from vrspam.report.explorer import Stops
+from vrspam.report.page import NUMBERS, Drawing
+from vrspam.report.svg import (
+    HEIGHT,
+    WIDTH,
+    Frame,
+    band,
+    box,
+    dot,
+    label_room,
+    line,
+    number_axes,
+    picture,
+    row_names,
+    rule,
+    segment,
+    tick_room,
+    upright,
+    words,
+    x_axis,
+    y_axis,
+)
+
+UNIT = (0.0, 1.0)
+SMALL = 0.92  # letters of a number at the end of a bar, against other letters
+BAR_LETTERS = 25  # of a name beside a bar
+MOST_IN_TITLE = 70  # letters of a name above a picture
+ROW = 19.0  # height of a row of a list
+GUESSING = "dashed: random scores"
+
+
+def roc(stops: Stops, place: int, names: Mapping[str, str], max_fpr: float | None = None) -> Drawing:
+    """Positives found against false alarms; with `max_fpr` what lies beyond is shaded."""
+    frame = Frame.of(UNIT, UNIT)
+    beyond = shaded = ""
+    if max_fpr is not None and max_fpr < 1.0:
+        left = float(frame.x(max_fpr))
+        beyond = box(left, frame.y.stop, frame.x.stop - left, frame.y.start - frame.y.stop, "shade")
+        shaded = "; shaded: what does not count"
+    x, y = stops.alarms / stops.negatives, stops.hits / stops.positives
+    axes = f"rows with {names['negative']} called", f"rows with {names['positive']} found"
+    marks = [beyond, *_threshold_curve(frame, x, y, place, axes, UNIT)]
+    label = f"ROC curve: rows with {names['positive']} found against false alarms."
+    return Drawing("ROC curve", picture(frame, marks, label=label, kind="roc"), f"{GUESSING}{shaded}")
+
+
+def precision_recall(stops: Stops, place: int, names: Mapping[str, str]) -> Drawing:
+    """Share of positives among the alerts, against the share of positives found."""
+    frame = Frame.of(UNIT, UNIT)
+    prevalence = stops.positives / (stops.positives + stops.negatives)
+    axes = f"rows with {names['positive']} found", f"called rows with {names['positive']}"
+    marks = _threshold_curve(frame, stops.hits / stops.positives, stops.precision, place, axes, (prevalence,) * 2)
+    label = f"Precision against recall: share of rows with {names['positive']} among those called."
+    return Drawing("Precision and recall", picture(frame, marks, label=label, kind="precision"), GUESSING)
+
+
+def gain(stops: Stops, place: int, names: Mapping[str, str]) -> Drawing:
+    """Share of the positives found against the share of rows looked at, the highest scores first."""
+    frame = Frame.of(UNIT, UNIT)
+    total = stops.positives + stops.negatives
+    best = line(frame, np.array([0.0, stops.positives / total, 1.0]), np.array([0.0, 1.0, 1.0]), "guess best")
+    axes = "rows looked at, highest scores first", f"rows with {names['positive']} found"
+    marks = [*_threshold_curve(frame, stops.called / total, stops.hits / stops.positives, place, axes, UNIT), best]
+    label = f"Gain: rows with {names['positive']} found against rows looked at."
+    return Drawing("Gain", picture(frame, marks, label=label, kind="gain"), f"{GUESSING}; dotted: the best possible")
+
+
+def _threshold_curve(
+    frame: Frame, x: np.ndarray, y: np.ndarray, place: int, axes: tuple[str, str], guess: tuple[float, float]
+) -> list[str]:
+    """Axes, the line of random scores, a curve, and the point of the threshold on it."""
+    return [
+        number_axes(frame, *axes, shares=True),
+        line(frame, np.array(UNIT), np.array(guess), "guess"),
+        line(frame, x, y),
+        _point(frame, x[place], y[place]),
+    ]
+
+
+def calibration(
+    predicted: np.ndarray, observed: np.ndarray, rows: np.ndarray, names: Mapping[str, str], at: float | None
+) -> Drawing:
+    """Observed frequencies against predicted probabilities of groups of rows, with 95 % intervals (Wilson)."""
+    low, high = wilson(observed, rows)
+    top = float(min(1.0, 1.08 * max(predicted.max(), high.max())))
+    frame = Frame.of((0.0, top), (0.0, top))
+    marks = [
+        number_axes(frame, "predicted probability", f"observed: {names['positive']}", shares=True),
+        line(frame, np.array([0.0, top]), np.array([0.0, top]), "guess"),
+        line(frame, predicted, observed),
+    ]
+    for p, o, a, b, n in zip(predicted, observed, low, high, rows, strict=True):
+        x, y, ya, yb = (float(v) for v in (frame.x(p), frame.y(o), frame.y(a), frame.y(b)))
+        title = f"{n:,.0f} rows: predicted {percent(p)}, observed {percent(o)} ({percent(a)} to {percent(b)})"
+        marks += [segment(x, ya, x, yb), dot(x, y, title=title, radius=3.0)]
+    if at is not None:
+        at = min(at, top)
+        marks.append(_point(frame, at, float(np.interp(at, predicted, observed))))
+    label = f"Calibration: observed share of rows with {names['positive']} against predicted probability."
+    remark = "groups of rows with 95 % intervals; dashed: as predicted"
+    return Drawing("Calibration", picture(frame, marks, label=label, kind="calibration"), remark)
+
+
+def distribution(
+    positive: np.ndarray,
+    scores: np.ndarray,
+    names: Mapping[str, str],
+    threshold: float,
+    weights: np.ndarray | None = None,
+) -> Drawing:
+    """Scores of both classes as shares of their class, with the threshold."""
+    edges = score_edges(positive, scores)
+    low, high = float(edges[0]), float(edges[-1])
+    mass = np.ones(scores.size) if weights is None else weights
+    inside = np.clip(scores, low, high)
+    shares = []
+    for side in (~positive, positive):
+        counts = np.histogram(inside[side], edges, weights=mass[side])[0]
+        shares.append(counts / counts.sum())
+    highest = 1.05 * max(float(share.max()) for share in shares)
+    frame = Frame.of((low, high), (0.0, highest), width=480.0, height=250.0, top=44.0)
+    marks = [x_axis(frame, "score"), y_axis(frame, "share of the class", shares=True)]
+    for css, share in zip(("negative", "positive"), shares, strict=True):
+        steps_x, steps_y = np.repeat(edges, 2), np.concatenate([[0.0], np.repeat(share, 2), [0.0]])
+        marks += [
+            band(frame, steps_x, np.zeros_like(steps_x), steps_y, f"area {css}"),
+            line(frame, steps_x, steps_y, f"line {css}"),
+        ]
+    marks.append(rule(frame, x=float(np.clip(threshold, low, high)), css="threshold", more=' data-threshold=""'))
+    marks.append(_legend(frame, [("negative", names["negative"]), ("positive", names["positive"])]))
+    label = f"Distribution of the scores of {names['negative']} and {names['positive']}."
+    remark = "the outermost bars hold all rows beyond them; dashed: the threshold"
+    return Drawing("Scores of both classes", picture(frame, marks, label=label, kind="scores"), remark)
+
+
+def two_curves(title: str, curves: Mapping[str, tuple[np.ndarray, np.ndarray]], axes: tuple[str, str]) -> Drawing:
+    """Curves of two models in one unit square."""
+    frame = Frame.of(UNIT, UNIT, width=440.0, height=380.0)
+    marks = [number_axes(frame, *axes, shares=True)]
+    styles = ("line negative", "line positive other")
+    for css, (x, y) in zip(styles, curves.values(), strict=True):
+        marks.append(line(frame, x, y, css))
+    marks.append(_legend(frame, list(zip(("negative", "positive"), curves, strict=True)), below=True))
+    return Drawing(title, picture(frame, marks, label=f"{title} of {' and '.join(curves)}."))
+
+
+def auc_scale(auc: float, low: float, high: float) -> str:
+    """An AUC and its interval on a scale from guessing to perfect."""
+    least = 0.5 if low >= 0.5 else float(np.floor(10 * low) / 10)
+    frame = Frame.of((least, 1.0), UNIT, width=240.0, height=52.0, left=6.0, right=8.0, top=4.0, bottom=22.0)
+    a, b, at = (float(v) for v in (frame.x(low), frame.x(high), frame.x(auc)))
+    guessing = float(frame.x(0.5))
+    below = words(guessing, 46.0, "0.5 guessing", "" if least == 0.5 else "middle")
+    marks = [
+        segment(frame.x.start, 16.0, frame.x.stop, 16.0, "scale"),
+        segment(guessing, 11.0, guessing, 21.0, "tick"),
+        box(a, 9.0, b - a, 14.0, "interval"),
+        segment(at, 5.0, at, 27.0, "at"),
+        f"<g{NUMBERS}>{below}{words(frame.x.stop, 46.0, '1 perfect', 'end')}</g>",
+    ]
+    return picture(frame, marks, label=f"AUC {auc:.3f}, interval {low:.3f} to {high:.3f}, on a scale to 1.")
+
+
+def forest(rows: Sequence[tuple[str, float, float, float, bool]], reference: float) -> str:
+    """AUCs with intervals below each other, each with a name; `reference` is a line through all of them.
+
+    The last entry of a row says whether it is marked.
+    """
+    names = shorten_distinct([row[0] for row in rows], 22)
+    least = max(0.0, min(0.5, *(row[2] - 0.02 for row in rows)))  # an interval that ends beside its name looks cut
+    left, height = 12.0 + max(map(text_width, names)), 52.0 + 21.0 * len(rows)
+    frame = Frame.of((least, 1.0), UNIT, width=360.0, height=height, left=left)
+    marks = [x_axis(frame, "AUC"), rule(frame, x=reference, css="guess")]
+    for number, (row, name) in enumerate(zip(rows, names, strict=True)):
+        y = frame.y.stop + 11.0 + 21.0 * number
+        full, auc, low, high, marked = row
+        a, b, at = (float(v) for v in (frame.x(low), frame.x(high), frame.x(auc)))
+        title = f"{full}: AUC {auc:.3f} ({low:.3f} to {high:.3f})"
+        css = "marked" if marked else "dot"
+        marks += [
+            words(frame.x.start - 6.0, y + 4.0, name, "end", full if name != full else ""),
+            segment(a, y, b, y),
+            dot(at, y, css, title),
+        ]
+    return picture(frame, marks, label="AUC of each group with its interval; dashed: all rows.")
+
+
+def _point(frame: Frame, x: float, y: float) -> str:
+    """The point of the threshold; where it has no value it is hidden."""
+    there = np.isfinite(x) and np.isfinite(y)
+    px, py = (float(frame.x(x)), float(frame.y(y))) if there else (0.0, 0.0)
+    return dot(px, py, "point", radius=6.0, more="" if there else ' visibility="hidden"')
+
+
+def _legend(frame: Frame, entries: Sequence[tuple[str, str]], below: bool = False) -> str:
+    """Which colour is which, in a corner of the plot area."""
+    parts = []
+    short = shorten_distinct([name for _, name in entries], 44 if below else 34)
+    for number, ((css, name), text) in enumerate(zip(entries, short, strict=True)):
+        y = (frame.y.start - 30.0 if below else 12.0) + 18.0 * number
+        x = frame.x.start + (160.0 if below else 24.0)
+        parts.append(box(x - 22.0, y - 6.0, 14.0, 10.0, f"key {css}"))
+        parts.append(words(x - 3.0, y + 3.5, text, "", name if text != name else ""))
+    return "".join(parts)
+
+
+def column_picture(shape: Shape, ends: tuple[float, float]) -> Drawing:
+    """What one column adds to the score: a curve with its band, or points for categories and few values."""
+    plan = plan_column(shape, ends)
+    remarks = list(plan.remarks)
+    if shape.together:
+        remarks.append(f"says nearly the same as {', '.join(shorten(name, 40) for name in shape.together)}")
+    drawn = (_curve if plan.curve else _values)(shape, plan, ends)
+    return Drawing(shorten(shape.name, MOST_IN_TITLE), drawn, "; ".join(remarks))
+
+
+def _curve(shape: Shape, plan: ColumnPlan, ends: tuple[float, float]) -> str:
+    chosen = plan.chosen
+    grid = shape.grid[chosen]
+    left, right = 18.0 + tick_room(ends), 16.0 if shape.missing is None else 68.0
+    frame = Frame.of(plan.scale, ends, height=230.0, left=left, right=right)
+    scale = f" ({plan.scale.words})" if plan.scale.words else ""
+    marks = [number_axes(frame, f"{shorten(shape.name, 36)}{scale}", ADDED, ticks=plan.ticks), rule(frame, y=0.0)]
+    marks.append(band(frame, grid, *(np.clip(side[chosen], *ends) for side in (shape.low, shape.high))))
+    if shape.mean_score is not None:
+        marks.append(line(frame, grid, _inside(shape.mean_score[chosen], ends), "mean"))
+    marks.append(line(frame, grid, _inside(shape.contribution[chosen], ends)))
+    for at in frame.x(plan.rug):
+        marks.append(segment(float(at), frame.y.start, float(at), frame.y.start - 6.0, "tick"))
+    if shape.missing is not None:
+        at = frame.x.stop + 38.0
+        ends_of = [float(frame.y(np.clip(part, *ends))) for part in shape.missing]
+        marks += _whisker(at, ends_of, "missing", _said("missing", shape.missing))
+        marks.append(words(at, frame.y.start + 15.0, "missing", "middle"))
+    label = f"What {shape.name} adds to the score, from {plan.text(grid[0])} to {plan.text(grid[-1])}."
+    return picture(frame, marks, label=label, kind="column", part=plan.part or "")
+
+
+def _inside(values: np.ndarray, ends: tuple[float, float]) -> np.ndarray:
+    """The values that a picture has room for; the others are missing, and break a line."""
+    return np.where((values >= ends[0]) & (values <= ends[1]), values, np.nan)
+
+
+def _values(shape: Shape, plan: ColumnPlan, ends: tuple[float, float]) -> str:
+    chosen, names = plan.chosen, plan.ticks.labels
+    parts = [(shape.contribution[i], shape.low[i], shape.high[i]) for i in chosen]
+    means = [None if shape.mean_score is None else float(shape.mean_score[i]) for i in chosen]
+    if shape.missing is not None:
+        names, parts, means = [*names, "missing"], [*parts, shape.missing], [*means, shape.missing_mean_score]
+    height = ROW * len(names) + 56.0
+    frame = Frame.of(ends, (0.0, 1.0), height=height, left=min(label_room(names), 0.45 * WIDTH))
+    places = [frame.y.stop + ROW * (k + 0.6) for k in range(len(names))]
+    marks = [x_axis(frame, ADDED), row_names(frame, names, places), rule(frame, x=0.0)]
+    for name, part, mean, y in zip(names, parts, means, places, strict=True):
+        if mean is not None and np.isfinite(mean):
+            marks.append(dot(float(frame.x(mean)), y, "ring"))
+        css = "missing" if name == "missing" and shape.missing is part else "dot"
+        inside = [float(frame.x(np.clip(v, *ends))) for v in part]
+        marks += _whisker(y, inside, css, _said(name, part), across=True)
+    return picture(frame, marks, label=f"What each value of {shape.name} adds to the score.")
+
+
+def _said(name: str, part: tuple[float, float, float]) -> str:
+    interval = f" ({part[1]:+.3f} to {part[2]:+.3f})" if np.isfinite(part).all() else ""
+    return f"{name}: {part[0]:+.3f}{interval}"
+
+
+def _whisker(at: float, part: Sequence[float], css: str, title: str, across: bool = False) -> list[str]:
+    """A point with its interval, upright or across."""
+    value, low, high = part
+    bar = []
+    if np.isfinite(low) and np.isfinite(high):
+        bar = [segment(low, at, high, at) if across else segment(at, low, at, high)]
+    return [*bar, dot(value, at, css, title) if across else dot(at, value, css, title)]
+
+
+def heat_map(pair: PairEffect, largest: float) -> Drawing:
+    """What a pair of columns adds to the score beyond the curves of both, in bins of both."""
+    first, second = pair.columns
+    below, beside = bin_ticks(first), bin_ticks(second)
+    short, names = shorten_distinct(below.labels, 14), beside.labels
+    columns, rows = pair.values.shape
+    room = 10.0 + 0.77 * max(map(text_width, short))
+    left, height = min(label_room(names, 16) + 14.0, 0.4 * WIDTH), HEIGHT + room - 20.0
+    frame = Frame.of((0.0, float(columns)), (0.0, float(rows)), height=height, left=left, bottom=room + 22.0)
+    wide, high = (frame.x.stop - frame.x.start) / columns, (frame.y.start - frame.y.stop) / rows
+    marks = []
+    for i in range(columns):
+        for j in range(rows):
+            value = float(pair.values[i, j])
+            x, y = frame.x.start + i * wide, frame.y.start - (j + 1) * high
+            where = f"{first.name}: {first.labels[i]}, {second.name}: {second.labels[j]}"
+            if np.isfinite(value):
+                css, strength = "cell up" if value > 0 else "cell down", min(1.0, abs(value) / largest)
+                marks.append(box(x, y, wide, high, css, f"{where}: {value:+.3f}", f' fill-opacity="{strength:.2f}"'))
+            else:
+                marks.append(box(x, y, wide, high, "cell none", f"{where}: fewer than three rows"))
+    marks.append(row_names(frame, names, frame.y(beside.places).tolist(), 16))
+    for place, text, full in zip(below.places, short, below.labels, strict=True):
+        at = f"translate({float(frame.x(place)) + 3.0:.1f} {frame.y.start + 12.0:.1f}) rotate(-50)"
+        marks.append(f'<g transform="{at}">{words(0, 0, text, "end", full if text != full else "")}</g>')
+    across, upwards = shorten(first.name, 50), shorten(second.name, 60)
+    marks += [
+        words((frame.x.start + frame.x.stop) / 2, frame.height - 4.0, across, "middle name"),
+        upright(frame, second.name),
+    ]
+    drawn = picture(frame, marks, label=f"How {first.name} and {second.name} interact.")
+    return Drawing(f"{across} × {upwards}", drawn, f"{percent(pair.share)} of the variance of the score")
+
+
+def _with_value(name: str, value: str) -> str:
+    """A column and its value in a row, short enough to stand beside a bar."""
+    if not value:
+        return name
+    value = shorten(value, 12)
+    return f"{isolated(shorten(name, BAR_LETTERS - 3 - len(value)))} = {isolated(value)}"
+
+
+def bars(
+    entries: Sequence[tuple[str, float]],
+    label: str,
+    title: str = "",
+    *,
+    values: Sequence[str] = (),
+    ends: tuple[float, float] | None = None,
+    spoken: str = "",
+) -> Drawing:
+    """One bar for each name, to the left of 0 for negative numbers.
+
+    Parameters
+    ----------
+    entries : (name, size) of each bar
+    label : str
+        What the sizes are.
+    title : str
+    values : sequence of str
+        Stand behind the names.
+    ends : tuple of two floats, optional
+        The scale, for pictures that are to be compared.
+    spoken : str
+        What a screen reader says; by default the title and the first names.
+    """
+    names = [name for name, _ in entries]
+    sizes = np.array([size for _, size in entries], dtype=float)
+    shown = [_with_value(name, value) for name, value in zip_longest(names, values, fillvalue="")]
+    low, high = ends or (float(sizes.min(initial=0.0)), float(sizes.max(initial=0.0)))
+    low, high = min(0.0, low), max(0.0, high)
+    left = min(label_room(shown, BAR_LETTERS), 0.52 * WIDTH)
+    places_after = decimals(max(high, -low))
+    numbers = [signed(size, places_after, sign=low < 0.0) for size in sizes]
+    sides, room = 2 if low < 0.0 else 1, 6.0 + SMALL * max(map(text_width, numbers), default=0.0)
+    margin = (high - low) * room / (WIDTH - left - 16.0 - sides * room) or 1.0  # for numbers at the ends of bars
+    scale = (low - (margin if low < 0.0 else 0.0), high + margin)
+    frame = Frame.of(scale, (0.0, 1.0), height=ROW * len(names) + 50.0, left=left, right=16.0)
+    places = [frame.y.stop + ROW * (k + 0.5) for k in range(len(names))]
+    zero = float(frame.x(0.0))
+    marks = [x_axis(frame, label), row_names(frame, shown, places, BAR_LETTERS), rule(frame, x=0.0)]
+    for name, size, text, y in zip(shown, sizes, numbers, places, strict=True):
+        end, right = float(frame.x(size)), size >= 0.0
+        marks.append(box(min(zero, end), y - 6.0, abs(end - zero), 12.0, f"bar {'up' if right else 'down'}", name))
+        number = words(end + (4.0 if right else -4.0), y + 4.0, text, "small" if right else "small end")
+        marks.append(f"<g{NUMBERS}>{number}</g>")
+    return Drawing(title, picture(frame, marks, label=spoken or f"{title or label}: {', '.join(names[:5])}."))

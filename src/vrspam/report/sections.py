@@ -1,0 +1,605 @@
+"""Whole pages, and their sections: a report of a table, an evaluation, a comparison, a model."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from vrspam._utils.messages import Message, Parameter, worded
+from vrspam._utils.texts import decimals, percent, shorten
+from vrspam.inspection.drawing import ADDED, common_range
+from vrspam.inspection.effects import explain, find_strongest, sum_by_column
+from vrspam.metrics.thresholds import BINS, Bin, calibration_error, reliability
+from vrspam.report import pictures, words
+from vrspam.report.explorer import Explorer, Stops
+from vrspam.report.page import (
+    Block,
+    Bullets,
+    Cards,
+    Cell,
+    Code,
+    Drawing,
+    Facts,
+    Folded,
+    Grid,
+    Heading,
+    Headline,
+    Page,
+    Table,
+    Text,
+)
+
+if TYPE_CHECKING:
+    from vrspam.metrics import DeLongTest
+    from vrspam.model_selection.calibration import Calibration
+    from vrspam.tool.evaluation import Evaluation
+    from vrspam.tool.model import Model
+    from vrspam.tool.report import Report, SingleRow, Subgroup
+
+MOST_NAMED = 30  # columns that are not used
+MOST_FEATURES = 20
+MOST_CURVES = 24
+FIRST_CURVES = 12  # the others are folded
+MOST_PAIRS = 6
+MOST_PARTS = 8  # columns of a single row that are shown one by one
+FEW_REMARKS = 2
+ROWS_PER_BIN = 15  # of the calibration curve, at least
+PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
+GROUP_COLUMNS = ["level", "rows", "positive", "AUC", "95 % interval", "predicted", "observed", "beyond chance"]
+ShowParameter = Callable[[Parameter], str]
+
+
+def report_page(
+    report: Report,
+    *,
+    data_name: str,
+    parameter: ShowParameter = str,
+    command: str = "",
+) -> Page:
+    """The report of a table on one page.
+
+    Parameters
+    ----------
+    report : Report
+    data_name : str
+        What the table is called.
+    parameter : callable
+        How to show a parameter that a note names.
+    command : str
+        The command that makes the page again.
+
+    Returns
+    -------
+    Page
+        One HTML file without anything from elsewhere: `write(path)` writes it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from vrspam.tool import make_report, report_page
+    >>> path = f"{tempfile.mkdtemp()}/cells.csv"
+    >>> load_breast_cancer(as_frame=True).frame.to_csv(path, index=False)
+    >>> report = make_report(path, "target", features="linear", rows=0)
+    >>> page = report_page(report, data_name="cells.csv").write(f"{path}.html")
+    >>> page.name, page.read_text("utf-8")[:15].lower()
+    ('cells.csv.html', '<!doctype html>')
+    """
+    model, evaluation = report.model, report.evaluation
+    names, expected = words.class_names(model), report.expected
+    kept = report.folds is None
+    how = "that were kept from the training" if kept else f"by {report.folds}-fold cross-validation"
+    where = f"{evaluation.n:,} rows {how}{report.apart}"
+    page = Page(f"{data_name}: what predicts {shorten(names['positive'], 80)}?")
+    page.headline = Headline(
+        "AUC of rows kept from the training" if kept else "AUC to expect of new rows",
+        _large(expected.auc),
+        f"95 % interval {expected.low:.3f} to {expected.high:.3f}",
+        words.pairs_sentence(expected.auc, names),
+        pictures.auc_scale(expected.auc, expected.low, expected.high),
+        {
+            "rows": f"{model.training['rows'] + (evaluation.n if kept else 0):,}",
+            _share_name(names, evaluation): percent(prevalence(evaluation)),
+            "judged by": where,
+            "AUC": f"{expected.auc:.4f} ({expected.remark})",
+            **(_partial_fact(evaluation) if kept else _partial_fact(evaluation, words.NOT_CORRECTED)),
+        },
+        [*words.doubt_of(expected.low, expected.high), *worded_notes(model, parameter), *evaluation.notes],
+        words.UNSEEN,
+    )
+    add_thresholds(page, model.calibration, evaluation, names, report.cost_ratio)
+    add_scores(page, evaluation, names)
+    if report.groups:
+        page.add("Groups", *describe_groups(report.groups, evaluation))
+    add_model(page, model)
+    if report.rows:
+        page.add("Single rows", *describe_rows(report, names, parameter))
+    more = {"table": data_name, "columns used": f"{len(model.schema.columns):,}"}
+    if report.left_out:
+        shown = [*report.left_out[:MOST_NAMED], *(["..."] if len(report.left_out) > MOST_NAMED else [])]
+        more["columns not used as features"] = ", ".join(shown)
+    more["rows judged"] = f"{where}; columns, categories and their scales were read from all rows, without labels"
+    add_origin(page, model, parameter, more={**more, "versions": versions()}, notes=False, command=command)
+    return page
+
+
+def _large(auc: float) -> str:
+    """An AUC as the large number of a page."""
+    return f"{auc:.2f}" if 0.005 < auc < 0.995 else f"{auc:.3f}"
+
+
+def evaluation_page(
+    model: Model,
+    evaluation: Evaluation,
+    *,
+    model_name: str,
+    data_name: str,
+    cost_ratio: float | None = None,
+    recall: float = 0.9,
+    parameter: ShowParameter = str,
+) -> Page:
+    """An evaluation on one page.
+
+    Notes of the training name parameters of `train`; `parameter` says how to show one to the reader.
+    """
+    auc, names = evaluation.auc, words.class_names(model)
+    page = Page(f"{model_name} on {data_name}")
+    page.headline = Headline(
+        "AUC",
+        _large(auc.auc),
+        f"{100 * auc.confidence:g} % interval {auc.low:.3f} to {auc.high:.3f} ({auc.source})",
+        words.pairs_sentence(auc.auc, names),
+        pictures.auc_scale(auc.auc, auc.low, auc.high),
+        {
+            "rows": f"{evaluation.n:,}",
+            _share_name(names, evaluation): percent(prevalence(evaluation)),
+            **_partial_fact(evaluation),
+        },
+        [*words.doubt_of(auc.low, auc.high, auc.confidence), *evaluation.notes],
+        words.AUC_IS,
+        "Noticed in these rows",
+        "Nothing in these rows looks unlike those of training.",
+    )
+    add_thresholds(page, model.calibration, evaluation, names, cost_ratio, recall)
+    add_scores(page, evaluation, names)
+    add_model(page, model)
+    add_origin(page, model, parameter)
+    return page
+
+
+def explanation_page(model: Model, *, model_name: str, parameter: ShowParameter = str) -> Page:
+    """What a model looks at, on one page."""
+    summary = words.describe_direction(model)
+    if (found := words.expected_auc(model)) is not None:
+        interval = f"95 % interval {found.low:.3f} to {found.high:.3f}"
+        summary = f"Cross-validated AUC {found.auc:.3f}, {interval} ({found.remark}). {summary}"
+    page = Page(model_name, summary)
+    add_model(page, model)
+    add_origin(page, model, parameter)
+    return page
+
+
+def comparison_page(
+    test: DeLongTest,
+    positive: np.ndarray,
+    scores: Mapping[str, np.ndarray],
+    *,
+    data_name: str,
+    partial: DeLongTest | None = None,
+    max_fpr: float | None = None,
+) -> Page:
+    """Two models on the same rows, on one page.
+
+    `partial` is the test of their partial AUCs up to `max_fpr`, if it is to be shown too.
+    """
+    a, b = scores
+    page = Page(
+        f"{a} and {b} on {data_name}",
+        f"{words.verdict(test, a, b)} ({positive.size:,} rows, {int(positive.sum()):,} positive.)",
+    )
+    page.add("AUC", Text("DeLong's paired test on the same rows:"), *_test_table(test, a, b, "AUC"))
+    if partial is not None and max_fpr is not None:
+        what = f"{words.describe_partial(max_fpr)} {words.verdict(partial, a, b, 'partial AUC')}"
+        page.add("Partial AUC", Text(what), *_test_table(partial, a, b, "partial AUC"))
+    stops = {name: Stops.of(positive, values) for name, values in scores.items()}
+    roc = {name: (s.alarms / s.negatives, s.hits / s.positives) for name, s in stops.items()}
+    precision = {name: (s.hits / s.positives, s.precision) for name, s in stops.items()}
+    drawn: list[Drawing] = [
+        pictures.two_curves("ROC curves", roc, ("negatives called positive", "positives found")),
+        pictures.two_curves("Precision and recall", precision, ("positives found", "positives among those called")),
+    ]
+    page.add("Curves", Grid(drawn, "large"))
+    return page
+
+
+def _test_table(test: DeLongTest, a: str, b: str, measure: str) -> list[Block]:
+    rows: list[list[Cell | str]] = [
+        [a, number_cell(test.auc_a)],
+        [b, number_cell(test.auc_b)],
+        [f"{a} minus {b}", number_cell(test.difference, sign=True)],
+    ]
+    facts = {
+        f"{100 * test.confidence:g} % interval of the difference": f"{test.low:+.4f} to {test.high:+.4f}",
+        "z": f"{test.z:.3f}",
+        "p, two-sided": f"{test.p_value:.3g}",
+    }
+    return [Table(["model", measure], rows), Facts(facts)]
+
+
+def _share_name(names: Mapping[str, str], evaluation: Evaluation) -> str:
+    return f"rows with {names['positive']}{'' if evaluation.weights is None else ', by weight'}"
+
+
+# ---- scores
+
+
+def prevalence(evaluation: Evaluation) -> float:
+    """Share of positives, by their weights if rows have some."""
+    return float(np.average(evaluation.positive, weights=evaluation.weights))
+
+
+def _partial_fact(evaluation: Evaluation, remark: str = "0.5 is guessing") -> dict[str, str]:
+    """The partial AUC, where there is one, for the first screen."""
+    part = evaluation.partial_auc
+    if part is None or evaluation.max_fpr is None:
+        return {}
+    name = f"partial AUC up to {100 * evaluation.max_fpr:g} % false positives"
+    return {name: f"{part.auc:.3f} ({part.low:.3f} to {part.high:.3f}), {remark}"}
+
+
+def add_thresholds(
+    page: Page,
+    calibration: Calibration | None,
+    evaluation: Evaluation,
+    names: Mapping[str, str],
+    cost_ratio: float | None,
+    recall: float = 0.9,
+) -> None:
+    """Add the slider, the curves on which it moves a point, and the tables of thresholds."""
+    stops = Stops.of(evaluation.positive, evaluation.scores, evaluation.weights)
+    if calibration is not None:
+        stops = replace(stops, probabilities=calibration(stops.thresholds))
+    ratio = cost_ratio or float(f"{stops.negatives / stops.positives:.1g}")
+    place = stops.youden() if cost_ratio is None else stops.cheapest(cost_ratio)
+    start = "The threshold of the highest sensitivity + specificity." if cost_ratio is None else "The least cost."
+    drawn = [
+        pictures.roc(stops, place, names, evaluation.max_fpr),
+        pictures.precision_recall(stops, place, names),
+        pictures.gain(stops, place, names),
+    ]
+    bins = _groups_of_rows(evaluation)
+    predicted, observed, rows = (np.array([getattr(b, k) for b in bins]) for k in ("predicted", "observed", "rows"))
+    if bins:
+        at = None if stops.probabilities is None else float(stops.probabilities[place])
+        drawn.append(pictures.calibration(predicted, observed, rows, names, at))
+    page.data = {
+        "explorer": {
+            **stops.data(),
+            "curve": [predicted.tolist(), observed.tolist()] if bins else None,
+            "names": dict(names),
+            "ratio": ratio,
+        }
+    }
+    counted = "Rows are counted by their weights. " if evaluation.weights is not None else ""
+    page.add(
+        "Choose a threshold",
+        Explorer(stops, place, names, ratio, start, drawn),
+        Text(f"{counted}{words.SLIDER} {words.ZERO}", soft=True),
+        Folded(
+            "Rules for a threshold, sensitivity at fixed specificity, and further numbers",
+            [_threshold_table(evaluation, cost_ratio, recall), *_further_numbers(evaluation)],
+        ),
+    )
+
+
+def _groups_of_rows(evaluation: Evaluation) -> tuple[Bin, ...]:
+    """Groups of similar probability for the calibration curve; few rows make fewer groups, of about 15 rows."""
+    if evaluation.probabilities is None or evaluation.n >= ROWS_PER_BIN * BINS:
+        return evaluation.bins
+    count = max(2, evaluation.n // ROWS_PER_BIN)
+    return reliability(evaluation.positive, evaluation.probabilities, count, evaluation.weights)
+
+
+def add_scores(page: Page, evaluation: Evaluation, names: Mapping[str, str]) -> None:
+    threshold = evaluation.thresholds["youden"].threshold
+    drawn = pictures.distribution(evaluation.positive, evaluation.scores, names, threshold, evaluation.weights)
+    rows = [[Cell(f"top {100 * share:g} %", share), Cell(f"{v:.2f}", v)] for share, v in evaluation.lift.items()]
+    page.add("Scores", Grid([drawn, Table(["rows", "lift"], rows, words.LIFT)], "large"))
+
+
+def _further_numbers(evaluation: Evaluation) -> list[Block]:
+    """Sensitivity at fixed specificity, and single numbers with what they mean."""
+    rows = [[Cell(f"{100 * s:g} %", s), number_cell(value)] for s, value in evaluation.sensitivity.items()]
+    auc, part, meaning = evaluation.auc, evaluation.partial_auc, words.AUC_IS
+    interval = f"{100 * auc.confidence:g} % interval"
+    facts = {
+        "AUC of these rows": f"{auc.auc:.4f}",
+        f"{interval} ({auc.source})": f"{auc.low:.4f} to {auc.high:.4f}",
+        "average precision": f"{evaluation.average_precision:.4f}",
+    }
+    if part is not None and evaluation.max_fpr is not None:
+        meaning = f"{meaning} {words.describe_partial(evaluation.max_fpr)}"
+        numbers = f"{part.auc:.4f} ({part.low:.4f} to {part.high:.4f}, {part.source})"
+        facts[f"partial AUC and its {interval}"] = numbers
+    facts["rows"] = f"{evaluation.n:,}"
+    facts["positives"] = f"{evaluation.positives:,} ({evaluation.positives / evaluation.n:.2%})"
+    if evaluation.brier is not None:
+        facts["Brier score (less is better)"] = f"{evaluation.brier:.4f}"
+        facts["mean calibration error"] = f"{calibration_error(evaluation.bins):.4f}"
+    table = Table(["specificity", "sensitivity"], rows, words.SENSITIVITY)
+    return [table, Text(meaning, numbers=True), Facts(facts, numbers=True)]
+
+
+def _threshold_table(evaluation: Evaluation, cost_ratio: float | None, recall: float) -> Table:
+    rows = [
+        [
+            rule,
+            number_cell(found.threshold),
+            number_cell(found.sensitivity),
+            number_cell(found.specificity),
+            "" if found.precision is None else number_cell(found.precision),
+            Cell(f"{found.share:.2%}", found.share),
+        ]
+        for rule, found in words.describe_thresholds(evaluation, cost_ratio, recall)
+    ]
+    names = ["rule", "score at least", "sensitivity", "specificity", "precision", "rows called positive"]
+    return Table(names, rows, words.CALLED)
+
+
+# ---- the model
+
+
+def add_model(page: Page, model: Model) -> None:
+    """Add what the model looks at, and which columns interact."""
+    page.add(
+        "What the model looks at",
+        Text(words.describe_curves(model)),
+        *_together(model),
+        *_curves(model),
+        *_feature_table(model),
+    )
+    if parts := _interactions(model):
+        page.add("Which columns interact", *parts)
+
+
+def _curves(model: Model) -> list[Block]:
+    """Bars of the importances, and the curves of the columns, the most important first."""
+    found = [item for item in find_strongest(model, MOST_FEATURES) if np.isfinite(item[1])]
+    blocks: list[Block] = []
+    spoken = f"Picture: what the model looks at, {words.describe_size(model)}."
+    strengths = [pictures.bars(found, _size_label(model), "What matters most", spoken=spoken)] if found else []
+    if model.shapes is None:
+        return [Grid([*strengths, _effects_table(model)], "large")]
+    shapes = sorted(model.shapes.columns, key=lambda shape: -shape.importance)
+    shown = [shape for shape in shapes if shape.importance > 0.0] or shapes
+    ends = common_range(shown)
+    names = [f"column {shape.name}" if shape.name.isdigit() else shape.name for shape in shown[:MOST_CURVES]]
+    drawn: list[Drawing] = [
+        pictures.column_picture(shape._replace(name=name), ends) for shape, name in zip(shown, names, strict=False)
+    ]
+    blocks += [Grid([*strengths, *drawn[:FIRST_CURVES]])]
+    if drawn[FIRST_CURVES:]:
+        more = len(drawn) - FIRST_CURVES
+        blocks.append(Folded(f"{more} more column{'s' if more != 1 else ''}", [Grid(drawn[FIRST_CURVES:])]))
+    if (rest := len(shown) - MOST_CURVES) > 0:
+        matter = "columns that matter less are" if rest != 1 else "column that matters less is"
+        blocks.append(Text(f"{rest:,} {matter} not drawn.", soft=True))
+    return blocks
+
+
+def _together(model: Model) -> list[Block]:
+    """Which columns move together; many remarks are folded."""
+    remarks = words.describe_together(model)
+    if len(remarks) <= FEW_REMARKS:
+        return [Text(remark) for remark in remarks]
+    return [Folded(f"{len(remarks)} groups of columns say nearly the same: judge them together", [Bullets(remarks)])]
+
+
+def _size_label(model: Model) -> str:
+    """What the bars of a model are, in few words."""
+    if model.features is None:
+        return "change for one standard deviation"
+    return "how much it moves scores" if model.shapes is not None else "part of the difference of the classes"
+
+
+def _feature_table(model: Model) -> list[Block]:
+    """What the numbers are, and the numbers themselves where curves are shown in their place."""
+    below = Text(f"{words.ONE_DEVIATION if model.features is None else words.SPREAD} {words.SHARE}", soft=True)
+    if model.shapes is None:
+        return [below]
+    table = _effects_table(model)
+    return [below, Folded(f"{table.caption} as numbers", [table])]
+
+
+def _effects_table(model: Model) -> Table:
+    effects = explain(model)
+    shares = dict(sum_by_column(effects))
+    what, names = "features", ["feature", "coefficient", "one deviation", "share", "share of its column"]
+    if model.features is not None:
+        what, names = "columns", ["column", "spread", "share"]
+    rows: list[list[Cell | str]] = []
+    for effect in effects[:MOST_FEATURES]:
+        row: list[Cell | str] = [effect.feature]
+        if effect.coefficient is not None and effect.effect is not None:
+            row += [Cell(f"{effect.coefficient:.4g}", effect.coefficient), number_cell(effect.effect, sign=True)]
+            row += [Cell(f"{share:.1%}", share) for share in (effect.share, shares[effect.column])]
+        else:
+            row += ["" if effect.importance is None else number_cell(effect.importance)]
+            row += [Cell(f"{effect.share:.1%}", effect.share)]
+        rows.append(row)
+    more = f"The first {MOST_FEATURES} of {len(effects):,} {what}" if len(effects) > MOST_FEATURES else f"All {what}"
+    return Table(names, rows, more)
+
+
+def _interactions(model: Model) -> list[Block]:
+    """Pairs of columns that interact, where the score is not a sum of curves."""
+    shapes = model.shapes
+    if shapes is None or shapes.interactions is None or not shapes.whole or len(shapes.columns) < 2:
+        return []
+    if not shapes.pairs:
+        return [Text(f"{words.describe_interactions(model)} No pair of columns stands out.")]
+    shown = shapes.pairs[:MOST_PAIRS]
+    largest = max(float(np.abs(pair.values[np.isfinite(pair.values)]).max(initial=0.0)) for pair in shown) or 1.0
+    rows: list[list[Cell | str]] = [[name, Cell(f"{share:.1%}", share)] for name, share in words.describe_pairs(model)]
+    return [
+        Text(words.describe_interactions(model)),
+        Text(words.describe_cells(largest), soft=True),
+        Grid([pictures.heat_map(pair, largest) for pair in shown]),
+        Folded("All pairs as numbers", [Table(["columns", "share"], rows, "Share: part of the variance of the score")]),
+    ]
+
+
+# ---- groups and single rows
+
+
+def describe_groups(groups: tuple[Subgroup, ...], evaluation: Evaluation) -> list[Block]:
+    """A picture and a table for each column."""
+    blocks: list[Block] = [
+        Text(words.GROUPS),
+        Folded("How this is tested", [Text(words.GROUP_TEST)]),
+    ]
+    for column in dict.fromkeys(group.column for group in groups):
+        levels = [group for group in groups if group.column == column]
+        drawn = [
+            (group.name, group.auc.auc, group.auc.low, group.auc.high, group.ranked_differently)
+            for group in levels
+            if group.auc is not None
+        ]
+        title, remark = f"AUC by {column}", "dashed: all rows"
+        picture = [Drawing(title, pictures.forest(drawn, evaluation.auc.auc), remark)] if drawn else []
+        table = Table(GROUP_COLUMNS, [_group_row(group) for group in levels], column)
+        blocks.append(Grid([*picture, table], "beside" if picture else "large"))
+    return blocks
+
+
+def _group_row(group: Subgroup) -> list[Cell | str]:
+    remarks = []
+    if group.ranked_differently:
+        word = "worse ▼" if group.worse else "better ▲"
+        remarks.append(f"ranked {word} than the others (p = {group.auc_p:.2g})")
+    if group.predicted_wrongly and group.predicted is not None:
+        word = "low ▲" if group.observed > group.predicted else "high ▼"
+        remarks.append(f"predicted too {word} (p = {group.calibration_p:.2g})")
+    if group.auc_p is None and group.calibration_p is None:
+        remarks.append("too few rows to test")
+    auc, found = group.auc, "; ".join(remarks) or "no"
+    bad = group.predicted_wrongly or (group.ranked_differently and group.worse)
+    mark = "bad" if bad else "below" if group.ranked_differently else ""  # blue: different, and good news
+    return [
+        group.name,
+        Cell(f"{group.rows:,}", group.rows),
+        Cell(f"{group.positives:,}", group.positives),
+        "–" if auc is None else Cell(f"{auc.auc:.3f}", auc.auc),
+        "–" if auc is None else Cell(f"{auc.low:.3f} to {auc.high:.3f}", auc.low),
+        "–" if group.predicted is None else Cell(percent(group.predicted), group.predicted),
+        Cell(percent(group.observed), group.observed),
+        Cell(found, None, "", mark) if mark else found,
+    ]
+
+
+def describe_rows(report: Report, names: Mapping[str, str], parameter: ShowParameter) -> list[Block]:
+    """A card for each single row, all with the same scale."""
+    without = Message(words.PRIVATE, none=Parameter("rows", 0)).worded(parameter)
+    blocks: list[Block] = [
+        Text(words.ROWS_KEPT if report.folds is None else words.ROWS_HELD_OUT),
+        Text(without, soft=True),
+    ]
+    sizes = [size for row in report.rows for _, _, size in _shown_parts(row)]
+    ends = (min(sizes, default=0.0), max(sizes, default=0.0))
+    for kind in dict.fromkeys(row.kind for row in report.rows):
+        rows = [row for row in report.rows if row.kind == kind]
+        blocks.append(Heading(f"{kind[0].upper()}{kind[1:]}"))
+        blocks.append(Cards([_card(row, report, names, ends) for row in rows]))
+    return blocks
+
+
+def _shown_parts(row: SingleRow) -> list[tuple[str, str, float]]:
+    """(column, value, part) of the largest parts, and the others in one."""
+    most = MOST_PARTS if len(row.parts) > MOST_PARTS + 1 else len(row.parts)
+    rest = row.parts[most:]
+    others = [(f"{len(rest)} other columns", "", sum(part for *_, part in rest))] if rest else []
+    return [*row.parts[:most], *others]
+
+
+def _card(
+    row: SingleRow, report: Report, names: Mapping[str, str], ends: tuple[float, float]
+) -> tuple[str, list[Block]]:
+    """A row: what it is, its score, and bars of what its columns add."""
+    called = f" ({shorten(', '.join(row.names), 60)})" if row.names else ""
+    own, other = (names[side] for side in (("positive", "negative") if row.positive else ("negative", "positive")))
+    digits = decimals(max(abs(row.score), abs(row.own_score)))
+    facts = {"score" if report.folds is None else "held-out score": f"{row.score:+.{digits}f}"}
+    if row.probability is not None:
+        facts["probability"] = percent(row.probability)
+    facts[f"rows with {other} below it"] = percent(row.above, 0)
+    if report.folds is not None:
+        facts["score of the final model"] = f"{row.own_score:+.{digits}f}"
+    shown = _shown_parts(row)
+    entries, values = [(name, part) for name, _, part in shown], [value for _, value, _ in shown]
+    drawn = pictures.bars(entries, ADDED, values=values, ends=ends)
+    return f"Row {row.number:,}{called}: {own}", [Facts(facts, numbers=True), drawn]
+
+
+# ---- how it was made
+
+
+def add_origin(
+    page: Page,
+    model: Model,
+    parameter: ShowParameter = str,
+    *,
+    more: Mapping[str, str] | None = None,
+    notes: bool = True,
+    command: str = "",
+) -> None:
+    """Add how the model was made; `more` are facts that come first, `notes` what the training noticed."""
+    again: list[Block] = [Text("The command to do it again:"), Code(command)] if command else []
+    facts = {**(more or {}), **words.training_facts(model)}
+    noticed = _notes(model, parameter) if notes else []
+    known = [Text(sentence) for sentence in words.describe_certificate(model.training)]
+    certificate = [Folded("How we know that the fit is complete", known)] if known else []
+    page.add("How it was made", Facts(facts), *certificate, *selection_table(model), *noticed, *again)
+
+
+def selection_table(model: Model) -> list[Block]:
+    """The feature maps that were compared, if there were several."""
+    tried = model.training.get("selection", ())
+    if len(tried) < 2:
+        return []
+    rows: list[list[Cell | str]] = [
+        [
+            words.describe_candidate(row["features"]),
+            Cell(f"{row['n_features']:,}", row["n_features"]),
+            Cell(f"{row.get('score', row['auc']):.4f} ± {row['standard_error']:.4f}", row.get("score", row["auc"])),
+            words.describe_part(row, model.training.get("rows", 0)),
+        ]
+        for row in tried
+    ]
+    measure = "partial AUC" if "score" in tried[0] else "AUC"
+    caption = f"Models compared: mean {measure} ± standard error"
+    return [Table(["model", "features", f"{measure} of the folds", "taken"], rows, caption)]
+
+
+def versions() -> str:
+    """Versions of Python and of the packages that compute."""
+    return ", ".join([f"Python {platform.python_version()}", *(f"{name} {version(name)}" for name in PACKAGES)])
+
+
+def _notes(model: Model, parameter: ShowParameter) -> list[Block]:
+    notes = worded_notes(model, parameter)
+    return [Text("Noticed in training:"), Bullets(notes)] if notes else []
+
+
+def worded_notes(model: Model, parameter: ShowParameter) -> list[str]:
+    """What the training noticed about the data, in the reader's terms."""
+    return [worded(note, parameter) for note in model.training.get("warnings", ())]
+
+
+def number_cell(value: float, *, sign: bool = False) -> Cell:
+    """A number in a table."""
+    return Cell(f"{value:{'+' if sign else ''}.4{'f' if abs(value) < 1e4 else 'g'}}", value)

@@ -1,0 +1,407 @@
+"""The sentences of pages and of the terminal: each is worded here, once.
+
+Models, evaluations and reports are those of `vrspam.tool`; only their attributes are asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from vrspam import __version__
+from vrspam._utils.texts import isolated, shorten
+from vrspam.inspection.drawing import MEAN_SCORE
+
+if TYPE_CHECKING:
+    from vrspam.metrics import DeLongTest
+    from vrspam.metrics.thresholds import Threshold
+    from vrspam.tool.evaluation import Evaluation
+    from vrspam.tool.model import Model
+
+LABEL = 40  # letters of a label
+COMPLETE = 1e-3  # a larger certificate, as a share of the objective of a model that does nothing, is worth a word
+
+AUC_IS = "AUC is the probability that a positive row scores above a negative one; 0.5 is guessing, 1 is perfect."
+UNSEEN = "All counts below are for rows the model had not seen."
+ZERO = "A score of 0 is half-way between the average scores of the two classes."
+SLIDER = "Drag, or click a curve. The threshold that looks best here will do a little worse on new rows."
+LIFT = "Lift: how many times more positives are among the highest scores than among rows drawn at random"
+SENSITIVITY = (
+    "Share of the positives called positive (sensitivity) when at least this share of the negatives is called "
+    "negative (specificity)"
+)
+CALLED = "A row is called positive if its score reaches the threshold"
+SHARES_OF_CALLS = (
+    "Sensitivity: share of the positives that is called; specificity: share of the negatives that is not; precision: "
+    "share of the called rows that is positive; called: share of all rows."
+)
+SPREAD = "Spread: how much the column moves scores (standard deviation of what it adds)."
+ONE_DEVIATION = "One deviation: change of the score when the feature rises by one standard deviation."
+SHARE = "Share: part of the difference between the mean scores of the classes."
+GROUPS = "▲▼: differs from the rest by more than chance. Lower AUCs inside groups are normal."
+GROUP_TEST = (
+    "Each level is compared with all other rows: its AUC with theirs, and its positives with those that were predicted "
+    "(two-sided tests, normal approximation). Holm's method keeps the chance of any false mark on this page at 5 %. "
+    "Levels with too few rows of a class, inside or outside, are not tested."
+)
+ROWS_KEPT = f"The bars show what each column adds to the score. {ZERO}"
+ROWS_HELD_OUT = (
+    "The held-out score comes from a model that has not seen the row. The bars show what each column adds in the final "
+    "model, which was trained on all rows; they add up to its score."
+)
+PRIVATE = "These are rows of your table, with their values; {none} makes a page without them."
+NOT_CORRECTED = "not corrected for the choice of the model"
+OWN_PENALTIES = "each model of the blend has its own, chosen by the folds"
+
+
+# ---- names
+
+
+def class_names(model: Model) -> dict[str, str]:
+    """What rows of both classes have, in the words of the table.
+
+    A row has "sick = yes" or "sick = no"; with more than two labels, the others are "another sick".
+    """
+    labels = [_label(label) for label in model.schema.labels or () if label != model.positive]
+    target = model.schema.target
+    name = (
+        f"{isolated(shorten(str(target), LABEL))} = " if target is not None and not str(target).isdigit() else "label "
+    )
+    positive = f"{name}{_label(model.positive)}"
+    if len(labels) == 1:
+        return {"positive": positive, "negative": f"{name}{labels[0]}"}
+    return {"positive": positive, "negative": f"another {name.removesuffix(' = ').strip()}"}
+
+
+def _label(label: Any) -> str:
+    """A label as text; LIBSVM files hold numbers such as 1.0, which are shown as 1."""
+    whole = isinstance(label, float) and label.is_integer()
+    return isolated(shorten(str(int(label) if whole else label), LABEL))
+
+
+def describe_direction(model: Model) -> str:
+    """What a high score means."""
+    name = f"{model.schema.target} = " if model.schema.target else ""
+    return f"A higher score means that {name}{model.positive} is more likely."
+
+
+def describe_probability(model: Model) -> str:
+    """What a probability of the model rests on."""
+    if model.calibration is None:
+        return "It is not a probability."
+    name = f"{model.schema.target} = {model.positive}" if model.schema.target else str(model.positive)
+    facts = model.training
+    share = f" ({facts['positives'] / facts['rows']:.0%})" if facts.keys() >= {"rows", "positives"} else ""
+    return f"Its probability assumes that {name} is as common as in training{share}."
+
+
+# ---- the AUC
+
+
+def _of_100(auc: float) -> str:
+    count = round(100 * auc)
+    return "more than 99" if count == 100 and auc < 1.0 else "all" if count == 100 else str(count)
+
+
+def pairs_sentence(auc: float, names: Mapping[str, str]) -> str:
+    """What an AUC means.
+
+    >>> pairs_sentence(0.834, {"positive": "sick = yes", "negative": "sick = no"})
+    'Of 100 pairs of a row with sick = yes and a row with sick = no, 83 are ranked right.'
+    """
+    pair = f"a row with {names['positive']} and a row with {names['negative']}"
+    return f"Of 100 pairs of {pair}, {_of_100(auc)} are ranked right."
+
+
+def describe_auc(auc: float) -> str:
+    """What an AUC means, in one sentence.
+
+    >>> describe_auc(0.7253)
+    'of 100 pairs of a positive and a negative row, 73 are ranked right (50 by guessing)'
+    """
+    return f"of 100 pairs of a positive and a negative row, {_of_100(auc)} are ranked right (50 by guessing)"
+
+
+def describe_partial(max_fpr: float) -> str:
+    """What a partial AUC is, in one sentence."""
+    return (
+        f"The partial AUC is the AUC of the part of the curve up to {100 * max_fpr:g} % false positives, standardised: "
+        "0.5 is guessing, 1 is perfect."
+    )
+
+
+class ExpectedAUC(NamedTuple):
+    """What the training says about the AUC on new rows: with its 95 % interval, and what was done about the choice."""
+
+    auc: float
+    low: float
+    high: float
+    remark: str
+
+
+def expected_auc(model: Model) -> ExpectedAUC | None:
+    """The cross-validated AUC, corrected for the choice where the model knows it; None if it says nothing of it."""
+    facts = model.training
+
+    def known(name: str) -> bool:
+        return all(facts.get(f"{name}{end}") is not None for end in ("", "_low", "_high"))
+
+    if not known("cv_auc"):
+        return None
+    name, remark = "cv_auc", NOT_CORRECTED
+    if known("corrected_auc"):
+        tried = facts.get("selection", ())
+        taken = sum(row["chosen"] for row in tried)
+        best = f"a blend of {taken} models" if taken > 1 else f"the best of {len(tried)} models"
+        best = best if len(tried) > 1 else "the best penalty"
+        name, remark = "corrected_auc", f"{best} showed {facts['cv_auc']:.4f}; picking the best flatters"
+    return ExpectedAUC(facts[name], facts[f"{name}_low"], facts[f"{name}_high"], remark)
+
+
+def doubt_of(low: float, high: float, confidence: float = 0.95) -> list[str]:
+    """What to say of an AUC that may be guessing: one sentence, or none.
+
+    >>> doubt_of(0.47, 0.64)
+    ['the 95 % interval of the AUC, 0.470 to 0.640, holds 0.5: these rows do not show that the model beats guessing']
+    >>> doubt_of(0.6, 0.7)
+    []
+    """
+    if not low <= 0.5:
+        return []
+    interval = f"the {100 * confidence:g} % interval of the AUC, {low:.3f} to {high:.3f},"
+    where = "holds 0.5: these rows do not show that the model beats guessing"
+    if high < 0.5:
+        where = "lies below 0.5: the model ranks these rows worse than guessing; look whether the labels are swapped"
+    return [f"{interval} {where}"]
+
+
+def verdict(test: DeLongTest, a: str, b: str, measure: str = "AUC") -> str:
+    """The result of a comparison in one sentence."""
+    if np.isnan(test.p_value):
+        return f"{a} and {b} differ by the same amount in every row: no test is possible."
+    if test.p_value >= 1.0 - test.confidence:
+        return f"No difference was found: {measure} {test.auc_a:.4f} and {test.auc_b:.4f}, p = {test.p_value:.3g}."
+    better, worse = (a, b) if test.difference > 0 else (b, a)
+    return f"{better} ranks better than {worse}: by {abs(test.difference):.4f} in {measure}, p = {test.p_value:.3g}."
+
+
+def describe_thresholds(
+    evaluation: Evaluation, cost_ratio: float | None, recall: float
+) -> Iterator[tuple[str, Threshold]]:
+    """The thresholds with their meaning in words."""
+    words = {
+        "youden": "highest sensitivity + specificity (Youden)",
+        "cost": f"least cost, one miss worth {cost_ratio:g} false alarms" if cost_ratio else "",
+        "recall": f"finds {100 * recall:g} % of the positives",
+    }
+    for name, found in evaluation.thresholds.items():
+        yield words[name], found
+
+
+# ---- the model
+
+
+def describe_model(model: Model) -> str:
+    """What kind of function the score is, and of how many features."""
+    kind = model.training.get("map", "linear" if model.features is None else "feature map")
+    words = {
+        "linear": "straight lines",
+        "standardized": "straight lines",
+        "additive": "smooth curves",
+        "kernel": "smooth curves and interactions",
+        "tree": "interactions of random trees",
+        "stacked": f"a blend of {sum(row['chosen'] for row in model.training.get('selection', ()))} models",
+    }
+    if kind == "kernel" and model.features is not None and not model.features.has_effects:
+        words["kernel"] = "interactions alone"
+    # A file holds the features of a kernel added up; what was fitted is among the facts.
+    features = model.training.get("features", model.coef.size)
+    used = model.training.get("nonzero", int((model.coef != 0.0).sum()))
+    shown = f"{features:,} feature{'s' if features != 1 else ''}"
+    if used < features:
+        shown += f", {used:,} of them used"
+    if kind == "stacked":
+        return f"{words[kind]}, {shown}"
+    return f"{words[kind]} ({kind}), {shown}" if kind in words else f"{kind}, {shown}"
+
+
+_KINDS = {
+    "standardized": "straight lines",
+    "additive": "smooth curves",
+    "kernel alone": "interactions alone (kernel bandwidth {})",
+    "kernel": "smooth curves and interactions (kernel bandwidth {})",
+    "trees": "interactions of random trees (maximum depth {})",
+}
+
+
+def describe_candidate(name: str) -> str:
+    """What a model that was compared is, from its name in `selection`; other names stay.
+
+    >>> describe_candidate("additive"), describe_candidate("kernel alone 0.3")
+    ('smooth curves', 'interactions alone (kernel bandwidth 0.3)')
+    """
+    kind, _, size = name.rpartition(" ")
+    if name in _KINDS:
+        return _KINDS[name]
+    return _KINDS[kind].format(size) if kind in _KINDS else name
+
+
+def describe_part(row: Mapping[str, Any], rows: int) -> str:
+    """What a candidate of the selection became: nothing, the model, or a part of it; `rows` are those of the table.
+
+    >>> describe_part({"chosen": True, "weight": 0.25, "rows": 90_000}, 90_000)
+    '25% of the blend'
+    >>> describe_part({"chosen": False, "auc": 0.927, "rows": 4_000}, 90_000)
+    'tried on 4,000 rows only, behind the others'
+    """
+    compared = row.get("rows", rows)
+    if not row["chosen"]:
+        return f"tried on {compared:,} rows only, behind the others" if compared < rows else ""
+    weight = row.get("weight", 1.0)
+    return "chosen" if weight == 1.0 else f"{weight:.0%} of the blend"
+
+
+def describe_accuracy(facts: Mapping[str, Any]) -> str | None:
+    """How close to the optimum a model is, from the facts about its training; None if they do not say.
+
+    >>> describe_accuracy({"relative_gap": 2e-16})
+    'the fit is complete: its objective is at most 2e-16 above the minimum'
+    """
+    if "relative_gap" in facts:
+        gap = facts["relative_gap"]
+        state = "is complete: its objective is" if gap <= COMPLETE else "stopped early: its objective is"
+        return f"the fit {state} at most {gap:.0e} above the minimum"
+    if "relative_stationarity" in facts:
+        size = facts["relative_stationarity"]
+        return f"none, because the penalty is not convex; no small change improves the fit (to {size:.0e})"
+    return None
+
+
+def describe_certificate(facts: Mapping[str, Any]) -> list[str]:
+    """How it is known that the fit is complete."""
+    if "relative_gap" in facts:
+        return [
+            f"The certificate: no other coefficients have an objective that is smaller by more than "
+            f"{facts['relative_gap']:.0e} of the objective of a model that does nothing. It holds in floating point."
+        ]
+    if "relative_stationarity" in facts:
+        return [
+            "There is no certificate, because the penalty is not convex: distant coefficients may be better. No small "
+            f"change improves these; the gradient is 0 to {facts['relative_stationarity']:.0e}."
+        ]
+    return []
+
+
+def describe_size(model: Model) -> str:
+    """What the numbers of `find_strongest` are."""
+    if model.features is None:
+        return "change of the score for one standard deviation"
+    if model.shapes is None:
+        return "part of the difference between the mean scores of the classes"
+    return "how much each moves scores (standard deviation)"
+
+
+def describe_curves(model: Model) -> str:
+    """What the picture of a model shows, in few sentences."""
+    if model.features is None or model.shapes is None:
+        return f"The features with the largest effects: {describe_size(model)}."
+    shapes = model.shapes
+    what = "What each column adds to the score, the most important first, with a 95 % band from the folds."
+    if shapes.interactions is not None and not shapes.whole:
+        return (
+            f"{what} An earlier version wrote this model: its curves leave out what the kernel adds in single "
+            "columns, which may undo them. Train it again for curves of the whole score."
+        )
+    if shapes.interactions is None:
+        what = f"{what} Together they are the score."
+    elif len(shapes.columns) > 1:
+        what = f"{what} {describe_interactions(model)}"
+    if all(shape.mean_score is None for shape in shapes.columns):
+        return what
+    return f"{what} Dashed line or open circle: {MEAN_SCORE}."
+
+
+def describe_interactions(model: Model) -> str:
+    """How much of the score depends on combinations of columns."""
+    assert model.shapes is not None
+    share = 100 * model.shapes.share
+    if share < 0.5:
+        return "Nothing here depends on combinations of columns."
+    return f"{share:.0f} % of the score comes from combinations of columns."
+
+
+def describe_rest(model: Model) -> str:
+    """What the part of the score is that no curve shows."""
+    assert model.shapes is not None
+    what = (
+        "what combinations of columns add" if len(model.shapes.columns) > 1 else "what the curve is too smooth to show"
+    )
+    return f"{model.shapes.rest_name}: {100 * model.shapes.share:.1f} % of the variance of the score; {what}"
+
+
+def describe_cells(largest: float) -> str:
+    """What the colours of heat maps mean."""
+    return (
+        f"Orange cells raise the score and blue ones lower it, by up to {largest:.2f}, on top of the curves of both "
+        "columns; grey: fewer than three rows. Bins of numbers hold about equally many rows."
+    )
+
+
+def describe_together(model: Model) -> list[str]:
+    """A remark for each group of columns whose curves can hardly be told apart."""
+    if model.shapes is None:
+        return []
+    near = {shape.name: set(shape.together) for shape in model.shapes.columns if shape.together}
+    remarks, done = [], set()
+    for first in near:
+        if first in done:
+            continue
+        group, waiting = [], [first]
+        while waiting:
+            name = waiting.pop(0)
+            if name not in done:
+                done.add(name)
+                group.append(name)
+                waiting += [other for other in near if other in near[name] or name in near[other]]
+        remarks.append(f"{', '.join(group[:-1])} and {group[-1]} say nearly the same: judge them together.")
+    return remarks
+
+
+def describe_pairs(model: Model) -> list[tuple[str, float]]:
+    """The strongest pairs of columns that interact, with their parts of the variance of the score."""
+    return [] if model.shapes is None else [(" × ".join(pair.names), pair.share) for pair in model.shapes.pairs]
+
+
+def describe_rows_held(count: int) -> str:
+    """What a model file that holds rows should be told with."""
+    return f"this file contains data of {count:,} of your rows; share it with care, or use --private"
+
+
+def training_facts(model: Model) -> dict[str, str]:
+    """How the model came about, as far as it says so itself."""
+    facts, words = model.training, {}
+    if "data" in facts:
+        words["trained on"] = ", ".join(facts["data"])
+    if facts.keys() >= {"rows", "positives"}:
+        words["rows"] = f"{facts['rows']:,}, {facts['positives']:,} positive"
+    words["model"] = describe_model(model)
+    if (found := expected_auc(model)) is not None:
+        words["cross-validated AUC"] = f"{found.auc:.4f} ({found.low:.4f} to {found.high:.4f}); {found.remark}"
+    if facts.keys() >= {"max_fpr", "cv_partial_auc", "cv_partial_auc_low", "cv_partial_auc_high"}:
+        interval = f"{facts['cv_partial_auc_low']:.4f} to {facts['cv_partial_auc_high']:.4f}"
+        part = f"up to {100 * facts['max_fpr']:g} % false positives"
+        words["cross-validated partial AUC"] = f"{facts['cv_partial_auc']:.4f} ({interval}), {part}; {NOT_CORRECTED}"
+    if facts.get("loss", "squared") != "squared":
+        words["loss"] = facts["loss"]
+    if facts.get("map") == "stacked":
+        words["penalty"] = OWN_PENALTIES
+    elif facts.keys() >= {"l2", "l1"}:
+        kind = "" if facts.get("penalty", "elasticnet") == "elasticnet" else f"{facts['penalty']}, "
+        words["penalty"] = f"{kind}l2 = {facts['l2']:.3g} against large coefficients, l1 = {facts['l1']:.3g} for zeros"
+    if (accuracy := describe_accuracy(facts)) is not None:
+        words["fit"] = accuracy
+    words["calibration"] = "none" if model.calibration is None else model.calibration.method
+    words["page written by"] = f"vrspam {__version__}"
+    return words

@@ -1,0 +1,483 @@
+"""What `train` and `make_report`, in Python and as commands, can be asked for: each option is declared here, once.
+
+A field of a plan is a keyword in Python and an option of the command line. Its help is shown by both, and its check
+runs when a plan is made: before any file is read, with the same sentence in both. docs/add_an_option.md adds one.
+
+Help pages are drawn from this module, so that it imports nothing that takes time.
+"""
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import Field, dataclass, field, fields
+from textwrap import wrap
+from typing import Any, Literal, NamedTuple, Self, TypeVar, get_args, get_origin
+
+from vrspam._utils.choices import LossName, PenaltyName, Selection
+from vrspam._utils.messages import Parameter, WordedError
+
+PANELS = DATA, MODEL, FOLDS, PAGE, FILE = ("Data", "Model", "Folds", "Page", "File format")
+FEATURES = ("linear", "additive", "kernel", "trees", "auto")
+Thing = TypeVar("Thing", bound=Callable[..., Any])
+
+
+class Option(NamedTuple):
+    """How a field of a plan is shown and checked.
+
+    Attributes
+    ----------
+    panel : str or None
+        Where it stands in the help of the commands; None for what is a keyword of Python alone.
+    help : str
+        Names of options in braces are shown as the reader types them.
+    typed, in_python : str
+        What is added to the help on the command line, and in Python.
+    check : callable
+        Returns what is wrong with a value ("must be at least 2"), or None.
+    flags : tuple of str
+        By default the name of the field.
+    metavar, kind : str, optional
+        The type, on the command line and in Python.
+    read : callable
+        Makes the value of what was typed, where that is text.
+    only : str, optional
+        The one command that has it.
+    """
+
+    panel: str | None
+    help: str
+    typed: str = ""
+    in_python: str = ""
+    check: Callable[[Any], str | None] = lambda value: None
+    flags: tuple[str, ...] = ()
+    metavar: str | None = None
+    kind: str | None = None
+    read: Callable[[str], Any] = lambda text: text
+    only: str | None = None
+
+
+def read_names(text: str) -> tuple[str, ...]:
+    """Names as in a line of a CSV file.
+
+    >>> read_names('age, "cholesterol, mg/dl"')
+    ('age', 'cholesterol, mg/dl')
+    """
+    import csv
+
+    found = tuple(name for name in next(csv.reader([text], skipinitialspace=True), []) if name)
+    if not found:
+        raise WordedError("give at least one column")
+    return found
+
+
+def read_numbers(text: str) -> Any:
+    """Numbers separated by commas, or "auto"; what is neither stays text, which the check refuses.
+
+    >>> read_numbers("0,0.1"), read_numbers(" auto"), read_numbers("some")
+    ((0.0, 0.1), 'auto', 'some')
+    """
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        return text.strip()
+
+
+def at_least(least: int) -> Callable[[Any], str | None]:
+    return lambda value: f"must be at least {least}" if value is not None and value < least else None
+
+
+def share(value: float | None) -> str | None:
+    return None if value is None or 0.0 < value < 1.0 else "must be between 0 and 1"
+
+
+def share_or_all(value: float | None) -> str | None:
+    return None if value is None or 0.0 < value <= 1.0 else "must be above 0 and at most 1"
+
+
+def positive_number(value: float | None) -> str | None:
+    return None if value is None or 0.0 < value < float("inf") else "must be a positive number"
+
+
+def _names(value: Any) -> str | None:
+    return "must be names of columns, not one text" if isinstance(value, str) else None
+
+
+def _jobs(value: int | None) -> str | None:
+    return None if value is None or value >= 1 or value == -1 else "must be at least 1, or -1 for one on each core"
+
+
+def _l1(value: Any) -> str | None:
+    if isinstance(value, str):
+        return None if value == "auto" else "is neither 'auto' nor numbers"
+    return None if all(0.0 <= number < float("inf") for number in value) else "must not be negative or infinite"
+
+
+def _features(value: Any) -> str | None:
+    if value is None or (isinstance(value, str) and value in FEATURES):
+        return None
+    if isinstance(value, str):
+        from vrspam.features.mapped import NAMES, SINGLE_NAMES  # single maps, such as "kernel 1"
+
+        return None if value in NAMES + SINGLE_NAMES else f"is not known; give {in_words(FEATURES)}"
+    from vrspam.features import FeatureMap
+
+    known = isinstance(value, FeatureMap)
+    return None if known else "cannot be held by a model file: give a name, or a map of vrspam.features"
+
+
+def _format(value: str | None) -> str | None:
+    if value is None:
+        return None
+    from vrspam.data.readers import READERS
+
+    return None if value in READERS else f"is not known; give {in_words(READERS)}"
+
+
+def _delimiter(value: str | None) -> str | None:
+    return None if value is None or len(value.encode()) == 1 else "is neither one ASCII character nor tab"
+
+
+def _silent(stage: str) -> None:
+    return None
+
+
+def option(default: Any, panel: str | None, help: str, **more: Any) -> Any:
+    """A field of a plan with its default and what `Option` holds."""
+    return field(default=default, metadata={"option": Option(panel, help, **more)})
+
+
+def columns(panel: str, help: str, typed: str = "") -> Any:
+    """An option that names columns."""
+    return option(
+        (), panel, help, typed=typed, check=_names, read=read_names, metavar="<names>", kind="sequence of str"
+    )
+
+
+def in_words(names: Any) -> str:
+    """Names as a choice in a sentence.
+
+    >>> in_words(["a", "b", "c"])
+    'a, b or c'
+    """
+    *others, last = names
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+@dataclass(frozen=True)
+class TrainPlan:
+    """What `vrspam.tool.train` is asked for: its keywords, checked.
+
+    Attributes
+    ----------
+    {options}
+
+    Examples
+    --------
+    >>> from vrspam.tool import TrainPlan
+    >>> TrainPlan("sick", features="additive").n_splits
+    5
+    >>> TrainPlan("sick", n_splits=1)
+    Traceback (most recent call last):
+    vrspam._utils.messages.WordedError: n_splits=1 must be at least 2
+    """
+
+    target: str | None = option(None, DATA, "The column that holds the labels (not for LIBSVM).", metavar="<column>")
+    positive: str | None = option(
+        None, DATA, "The label to rank above all others; by default the larger of two.", metavar="<label>"
+    )
+    drop: Sequence[str] = columns(DATA, "Columns to leave out.", 'Commas separate names, as in age,"height, cm".')
+    include: Sequence[str] = columns(DATA, "Columns to keep although they look like identifiers.")
+    categorical: Sequence[str] = columns(DATA, "Columns of numbers to treat as categories.")
+    max_categories: int = option(
+        1000, DATA, "Most categories of a text column: rarer ones count as one.", check=at_least(2)
+    )
+    dates: Literal["features", "drop"] = option(
+        "features", DATA, "features: dates become a position in time, month, weekday, hour; drop: they are left out."
+    )
+    weights: str | None = option(None, DATA, "A column of weights: how much each row counts.", metavar="<column>")
+    features: Any = option(
+        None,
+        MODEL,
+        "linear: straight lines; additive: a curve for each column; kernel: curves and interactions; trees: random "
+        "trees; auto: a blend of all. By default auto, but linear with {streaming} or {l1}, and for more than "
+        "1,000 features.",
+        check=_features,
+        kind='{"linear", "additive", "kernel", "trees", "auto"} or a map of `vrspam.features`',
+    )
+    l1: str | Sequence[float] = option(
+        (0.0,),
+        MODEL,
+        "Candidates for the penalty that leaves features out; auto tries six.",
+        typed="Commas separate numbers.",
+        in_python="They are for standardised features.",
+        check=_l1,
+        read=read_numbers,
+        metavar="<numbers>",
+        kind='"auto" or sequence of numbers',
+    )
+    penalty: PenaltyName = option(
+        "elasticnet",
+        MODEL,
+        "elasticnet, or mcp or scad, which leave features out without shrinking the others and need {l1} above 0.",
+        in_python="See docs/penalties.md.",
+    )
+    loss: LossName = option(
+        "squared",
+        MODEL,
+        "What a pair of rows costs: squared, or squared_hinge, which ignores pairs ranked right by more than the "
+        "margin (not with {streaming}).",
+    )
+    max_fpr: float | None = option(
+        None,
+        MODEL,
+        "The part of the ROC curve that matters: up to this false-positive rate.",
+        in_python="The model is chosen by the AUC of this part, which is recorded beside the AUC.",
+        check=share_or_all,
+        kind="float in (0, 1]",
+    )
+    calibration: Literal["sigmoid", "isotonic", "none"] = option(
+        "sigmoid", MODEL, "How scores become probabilities: sigmoid, isotonic (for thousands of rows) or none."
+    )
+    private: bool = option(
+        False,
+        MODEL,
+        "Hold no row of the table in the model file: interactions then rank a little worse.",
+        in_python="Landmarks of kernels are drawn column by column, and there is no fingerprint.",
+        only="train",
+    )
+    fingerprint: bool = option(
+        True,
+        MODEL,
+        "Keep hashes of at most 1,000 training rows in the model, by which evaluate knows the training file.",
+        in_python="They are salted.",
+        flags=("--no-fingerprint",),
+        only="train",
+    )
+    n_splits: int = option(5, FOLDS, "Number of folds of the cross-validation.", check=at_least(2), flags=("--folds",))
+    groups: str | None = option(
+        None, FOLDS, "A column of groups that folds keep together, such as patients.", metavar="<column>"
+    )
+    time: str | None = option(
+        None,
+        FOLDS,
+        "A column of times: each fold trains on earlier rows and tests on later ones.",
+        metavar="<column>",
+    )
+    selection: Selection = option(
+        "auto",
+        FOLDS,
+        "What the folds decide: best, one-standard-error (the simplest model that is about as good), blend, or "
+        "auto: a blend of several kinds of features, else the best.",
+    )
+    n_jobs: int | None = option(
+        None,
+        FOLDS,
+        "Folds computed at the same time; -1: one on each core. By default one on each core that memory allows, "
+        "but one by one up to 5,000 rows and beyond 1,000 features.",
+        check=_jobs,
+        flags=("--jobs",),
+    )
+    random_state: int = option(0, FOLDS, "Seed that draws the folds.", check=at_least(0), flags=("--seed",))
+    streaming: bool = option(False, FILE, "For files larger than memory: read in blocks, several times.")
+    format: str | None = option(
+        None, FILE, "Such as csv or parquet; by default told from the name, else from the first bytes.", check=_format
+    )
+    delimiter: str | None = option(
+        None,
+        FILE,
+        "Between the fields of CSV: one character, or tab; by default found in the header line.",
+        check=_delimiter,
+        read=lambda text: {"tab": "\t", "\\t": "\t"}.get(text, text),
+        metavar="<char>",
+    )
+    encoding: str | None = option(
+        None, FILE, "Of CSV: utf-8, windows-1252, latin-1, utf-16 or another; by default told from the bytes."
+    )
+    zero_based: bool | None = option(
+        None,
+        FILE,
+        "Where indices of LIBSVM start; by default at 1, or as in training.",
+        flags=("--zero-based/--one-based",),
+    )
+    skip_errors: bool = option(False, FILE, "Leave out broken lines, and say how many.")
+    progress: bool = option(False, None, "Show a progress line.")
+    say: Callable[[str], None] = option(_silent, None, "Is told each stage as it begins.", kind="callable")
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            check_option(one.name, getattr(self, one.name))
+        if self.penalty != "elasticnet" and not isinstance(self.l1, str) and not all(value > 0.0 for value in self.l1):
+            words = "{penalty} needs positive numbers for l1, its strength: give {l1}, or numbers above 0"
+            raise error_about(words, penalty=self.penalty, l1="auto")
+        if self.streaming and self.features not in (None, "linear"):
+            words = "{streaming} trains straight lines only: leave {features} out"
+            raise error_about(words, streaming=True, features=None)
+        if self.groups and self.time:
+            raise conflict("time-ordered folds would split groups", time=None, groups=None)
+        if self.streaming and self.loss != "squared":
+            raise conflict("this loss needs all rows in memory", streaming=True, loss=self.loss)
+        for name in ("groups", "time"):
+            if self.streaming and getattr(self, name):
+                raise conflict("a stream draws its folds from the rows alone", streaming=True, **{name: None})
+        check_weights(self.weights, self.max_fpr)
+
+    @classmethod
+    def of(cls, target: str | None, positive: str | None, plan: "TrainPlan | None", given: dict[str, Any]) -> Self:
+        """A plan of the arguments of a function; those of another plan where they are not given."""
+        known = {} if plan is None else {one.name: getattr(plan, one.name) for one in fields(plan)}
+        named = {name: value for name, value in (("target", target), ("positive", positive)) if value is not None}
+        return cls(**{**known, **named, **given})
+
+
+@dataclass(frozen=True)
+class ReportPlan(TrainPlan):
+    """What `vrspam.tool.make_report` is asked for."""
+
+    by: Sequence[str] = columns(
+        PAGE, "Columns whose levels the report looks at one by one.", "Commas separate them: sex,clinic."
+    )
+    rows: int = option(
+        10,
+        PAGE,
+        "Rows to explain beside the highest, the lowest and the most wrong; 0 shows no row at all.",
+        check=at_least(0),
+    )
+    cost_ratio: float | None = option(
+        None,
+        PAGE,
+        "How many false alarms are as bad as one missed positive; gives the threshold of least cost.",
+        check=positive_number,
+        flags=("--cost-ratio", "--cost"),
+        metavar="<ratio>",
+    )
+    holdout: float | None = option(
+        None,
+        FOLDS,
+        "Keep this share of the rows from the training, and score them alone; by default the folds score all rows.",
+        check=share,
+        kind="float in (0, 1)",
+        only="report",
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.streaming and self.holdout is not None:
+            raise conflict("a stream holds no rows in memory", streaming=True, holdout=None)
+
+
+def error_about(words: str, **parameters: Any) -> WordedError:
+    """An error whose words name parameters, each with the value that matters, or None."""
+    return WordedError(words, **{name: Parameter(name, value) for name, value in parameters.items()})
+
+
+def conflict(why: str, **parameters: Any) -> WordedError:
+    """The error that options cannot be combined."""
+    return error_about(f"{' and '.join(f'{{{name}}}' for name in parameters)} cannot be combined: {why}", **parameters)
+
+
+def check_option(name: str, value: Any) -> None:
+    """Refuse a value of an option that is not one of its choices, or fails its check."""
+    kind, shown = declared(name)
+    choices = get_args(kind) if get_origin(kind) is Literal else ()
+    wrong = shown.check(value) if not choices or value in choices else f"is not known; give {in_words(choices)}"
+    refuse(name, value, wrong)
+
+
+def refuse(name: str, value: Any, wrong: str | None) -> None:
+    """Raise the error that says what is wrong with a value, if anything is."""
+    if wrong:
+        raise WordedError(f"{{given}} {wrong}", given=Parameter(name, value))
+
+
+def check_weights(weights: Any, max_fpr: float | None) -> None:
+    """Refuse weights of rows with a partial AUC."""
+    if weights is not None and max_fpr is not None:
+        raise conflict("the interval of a partial AUC is for rows of equal weight", max_fpr=None, weights=None)
+
+
+def check_measures(
+    confidence: float,
+    recall: float = 1.0,
+    cost_ratio: float | None = None,
+    max_fpr: float | None = None,
+    weights: Any = None,
+) -> None:
+    """Refuse what `evaluate` and `compare` cannot be asked for."""
+    rules = (("confidence", confidence, share), ("recall", recall, share_or_all))
+    for name, value, rule in (*rules, ("cost_ratio", cost_ratio, positive_number), ("max_fpr", max_fpr, share_or_all)):
+        refuse(name, value, rule(value))
+    check_weights(weights, max_fpr)
+
+
+def options_of(plan: type[TrainPlan], command: str) -> list[str]:
+    """The names of the fields that a command has as options."""
+    shown = {one.name: declared(one.name)[1] for one in fields(plan)}
+    return [name for name, one in shown.items() if one.panel is not None and one.only in (None, command)]
+
+
+OPTIONS: dict[str, "Field[Any]"] = {one.name: one for one in fields(ReportPlan)}
+
+
+def declared(name: str) -> tuple[Any, Option]:
+    """The type of an option, and how it is shown and checked."""
+    return OPTIONS[name].type, OPTIONS[name].metadata["option"]
+
+
+def flag_of(name: str) -> str:
+    """An option as it is typed.
+
+    >>> flag_of("n_splits"), flag_of("max_fpr")
+    ('--folds', '--max-fpr')
+    """
+    flags = declared(name)[1].flags
+    return flags[0].partition("/")[0] if flags else f"--{name.replace('_', '-')}"
+
+
+def quoted(value: Any) -> str:
+    return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+def _in_python(name: str) -> list[str]:
+    """The lines of an option in a docstring."""
+    (kind, shown), default = declared(name), OPTIONS[name].default
+    words = shown.kind or (get_args(kind) or (kind,))[0]  # of str | None the first
+    if get_origin(kind) is Literal:
+        words = f"{{{', '.join(map(quoted, get_args(kind)))}}}"
+    elif isinstance(words, type):
+        words = words.__name__
+    optional = default is None or default == () or callable(default)
+    words = f"{words}, optional" if optional else f"{words}, default={quoted(default)}"
+    text = shown.help.format_map({name: f"`{name}`" for name in OPTIONS})
+    return [f"{name} : {words}", *(f"    {line}" for line in wrap(f"{text} {shown.in_python}", 112))]
+
+
+def takes(plan: type[TrainPlan]) -> Callable[[Thing], Thing]:
+    """A decorator for a function with `**options`: its signature and docstring name those of a plan.
+
+    In the docstring they take the place of {options}.
+    """
+
+    def decorate(function: Thing) -> Thing:
+        signature = inspect.signature(function)
+        own = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
+        options = [
+            inspect.Parameter(
+                one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=declared(one.name)[0]
+            )
+            for one in fields(plan)
+            if one.name not in signature.parameters
+        ]
+        places = sorted([*own, *options], key=lambda one: one.kind)
+        function.__signature__ = signature.replace(parameters=places)  # type: ignore[attr-defined]
+        return documented(plan, function)
+
+    return decorate
+
+
+def documented(plan: type[TrainPlan], thing: Thing) -> Thing:
+    """The docstring with all options in the place of {options}."""
+    lines = [line for one in fields(plan) for line in _in_python(one.name)]
+    thing.__doc__ = (thing.__doc__ or "").replace("{options}", "\n    ".join(lines))
+    return thing
+
+
+documented(TrainPlan, TrainPlan)

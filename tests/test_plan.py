@@ -1,0 +1,133 @@
+"""An option is declared once: keyword, option, help and check are the same in Python and on the command line."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import subprocess
+import sys
+from dataclasses import fields
+from typing import Any
+
+import pytest
+import typer
+
+from vrspam._utils.messages import WordedError
+from vrspam.cli import main
+from vrspam.cli.app import app
+from vrspam.objective import LOSSES
+from vrspam.objective.penalties import CONCAVE
+from vrspam.tool import TrainPlan, make_report, train
+from vrspam.tool.plan import OPTIONS, PANELS, ReportPlan, declared, flag_of, options_of
+
+
+def command(name: str) -> Any:
+    group: Any = typer.main.get_command(app)
+    group.load(name)
+    return group.commands[name]
+
+
+def test_the_plan_is_light():
+    heavy = ("numpy", "pyarrow", "typer", "rich", "numba", "vrspam.tool.training")
+    program = f"import sys, vrspam.tool.plan; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize(("function", "plan"), [(train, TrainPlan), (make_report, ReportPlan)])
+def test_signatures_and_docstrings_name_every_option(function, plan):
+    parameters = inspect.signature(function).parameters
+    assert set(parameters) == {"path", "plan", *(one.name for one in fields(plan))}
+    assert [name for name, one in parameters.items() if one.kind is not one.KEYWORD_ONLY] == [
+        *("path", "target", "positive"),
+    ]
+    for one in fields(plan):
+        assert parameters[one.name].default == one.default
+        assert f"\n    {one.name} : " in function.__doc__
+    assert "{" not in re.sub(r'\{("[\w-]+"(, )?)+\}', "", function.__doc__.split("Examples")[0])
+
+
+@pytest.mark.parametrize("name", ["train", "report"])
+def test_options_of_the_commands_are_those_of_the_plan(name):
+    params = {param.name: param for param in command(name).params}
+    for option in options_of(ReportPlan, name):
+        assert flag_of(option) in params[option].opts
+        assert params[option].rich_help_panel == declared(option)[1].panel in PANELS
+    others = set(params) - set(options_of(ReportPlan, name))
+    assert others <= {"data", "model", "html", "as_json", "help", "context"}
+
+
+def test_choices_are_those_of_the_estimators():
+    assert inspect.get_annotations(TrainPlan)["loss"].__args__ == LOSSES
+    assert inspect.get_annotations(TrainPlan)["penalty"].__args__ == ("elasticnet", *CONCAVE)
+
+
+REFUSED: list[tuple[dict[str, Any], list[str], str]] = [
+    ({"n_splits": 1}, ["--folds", "1"], "{} must be at least 2"),
+    ({"max_categories": 1}, ["--max-categories", "1"], "{} must be at least 2"),
+    ({"random_state": -1}, ["--seed", "-1"], "{} must be at least 0"),
+    ({"n_jobs": 0}, ["--jobs", "0"], "{} must be at least 1, or -1 for one on each core"),
+    ({"max_fpr": 1.5}, ["--max-fpr", "1.5"], "{} must be above 0 and at most 1"),
+    ({"loss": "hinge"}, ["--loss", "hinge"], "{} is not known; give squared or squared_hinge"),
+    ({"penalty": "lasso"}, ["--penalty", "lasso"], "{} is not known; give elasticnet, mcp or scad"),
+    ({"dates": "keep"}, ["--dates", "keep"], "{} is not known; give features or drop"),
+    ({"calibration": "beta"}, ["--calibration", "beta"], "{} is not known; give sigmoid, isotonic or none"),
+    ({"features": "magic"}, ["--features", "magic"], "{} is not known; give linear, additive, kernel, trees or auto"),
+    ({"l1": "some"}, ["--l1", "some"], "{} is neither 'auto' nor numbers"),
+    ({"delimiter": ";;"}, ["--delimiter", ";;"], "{} is neither one ASCII character nor tab"),
+    ({"holdout": 1.5}, ["--holdout", "1.5"], "{} must be between 0 and 1"),
+    ({"rows": -1}, ["--rows", "-1"], "{} must be at least 0"),
+    ({"cost_ratio": 0.0}, ["--cost-ratio", "0.0"], "{} must be a positive number"),
+]
+
+
+@pytest.mark.parametrize(("keywords", "typed", "sentence"), REFUSED, ids=[next(iter(one[0])) for one in REFUSED])
+def test_the_same_sentence_in_python_and_on_the_command_line(capsys, keywords, typed, sentence):
+    ((name, value),) = keywords.items()
+    functions = (train, make_report) if name in TrainPlan.__dataclass_fields__ else (make_report,)
+    for function in functions:
+        with pytest.raises(WordedError) as refused:
+            function("none.csv", "sick", **keywords)
+        assert str(refused.value) == sentence.format(f"{name}={value!r}")
+    for word in ("train", "report"):
+        if name not in options_of(ReportPlan, word):
+            continue
+        html = ["--html", "page.html"] if word == "train" else []
+        assert main([word, "none.csv", "--target", "sick", *html, *typed]) == 2
+        shown = sentence.format(re.sub("[;]{2}", "';;'", " ".join(typed)))
+        assert capsys.readouterr().err == f"vrspam: {shown}  (see vrspam {word} --help)\n"
+
+
+def test_a_text_is_not_taken_for_names():
+    with pytest.raises(WordedError, match="drop='age' must be names of columns, not one text"):
+        train("none.csv", "sick", drop="age")
+
+
+def test_options_by_name_take_the_place_of_those_of_a_plan():
+    plan = TrainPlan("sick", features="linear", n_splits=3)
+    found = ReportPlan.of("ill", None, plan, {"n_splits": 4, "rows": 2})
+    assert (found.target, found.features, found.n_splits, found.rows) == ("ill", "linear", 4, 2)
+    with pytest.raises(TypeError, match="colour"):
+        train("none.csv", "sick", colour="red")
+
+
+@pytest.mark.parametrize(("width", "least"), [(60, 17), (80, 30), (120, 65)])
+@pytest.mark.parametrize("name", ["report", "train", "evaluate", "compare", "predict", "explain", "export", "theory"])
+def test_texts_of_the_help_have_room(capsys, monkeypatch, name, width, least):
+    monkeypatch.setattr("typer.rich_utils.MAX_WIDTH", width)
+    assert main([name, "--help"]) == 0
+    page = capsys.readouterr().out
+    assert "…" not in page or width < 80
+    assert max(map(len, page.splitlines())) <= width
+    panels = [panel.splitlines() for panel in re.findall(r"╭─ (.*?)╰", page, re.S)]
+    assert len(panels) >= 2
+    for title, *lines in panels:
+        goes_on = [line.strip("│") for line in lines if line[1:].lstrip("│ *")[:2] != "--" and line.strip("│ ")]
+        texts = [line for line in goes_on if not line[:8].strip()]
+        if texts:
+            assert min(len(line) - len(line.lstrip()) for line in texts) <= width - least, title
+
+
+def test_every_option_has_a_sentence():
+    for name in OPTIONS:
+        assert declared(name)[1].help.endswith(".")
