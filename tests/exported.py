@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from vrspam.data.errors import Problems
 from vrspam.data.schema import read_blocks
-from vrspam.features.readings import Dates
-from vrspam.features.tables import texts_of
+from vrspam.tables.columns import texts_of
+from vrspam.tables.texts import Dates
 
 
 def columns_of_file(model: Any, path: Path, **reading: Any) -> dict[str, np.ndarray]:

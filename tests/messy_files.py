@@ -187,12 +187,12 @@ def number_cases() -> list[Messy]:
     cases.append(Messy("all in quotes", written(clean, quoting=1), clean))
     for word in ("?", "-", "unknown", "#DIV/0!", ".", "n/a", "Not Available"):
         messy, twin = with_gaps("age", word)
-        says = () if word == "n/a" else (f"'age' holds numbers; 9 values ({word!r}) are not, and count as missing",)
+        says = () if word == "n/a" else (f"'age' holds numbers; 9 values that are not ({word!r}) count as missing",)
         cases.append(Messy(f"stray {word}", written(messy), twin, says))
     messy, twin = with_gaps("age", "?", every=3)
     cases.append(Messy("a third is unknown", written(messy), twin, ("66 values that are not ('?') count as missing",)))
     messy, twin = with_gaps("age", "see letter")
-    cases.append(Messy("stray words", written(messy), twin, ("9 values ('see letter') are not",)))
+    cases.append(Messy("stray words", written(messy), twin, ("9 values that are not ('see letter') count as missing",)))
     messy, twin = with_gaps("income", "none")
     dollars = column("income", lambda v: v if isinstance(v, str) else f"${v:,.2f}", messy)
     cases.append(

@@ -12,12 +12,12 @@ from sklearn.metrics import roc_auc_score
 
 from vrspam import AUCClassifierCV, ClassMoments
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures, StackedFeatures, TreeFeatures, base
-from vrspam.features.frames import HeldColumns
 from vrspam.features.mapped import MappedArray
 from vrspam.inspection.collinearity import MANY_FUNCTIONS, whitening
 from vrspam.objective import Objective, SquaredPairLoss
 from vrspam.objective.penalties import ElasticNet
 from vrspam.solvers.gram import RidgePath, exclusive_coefs, pays
+from vrspam.tables.frames import HeldColumns
 
 MAPS = [LinearFeatures(), AdditiveFeatures(n_knots=5), KernelFeatures(n_landmarks=20, random_state=0)]
 TREES = TreeFeatures(n_trees=20, n_landmarks=20, random_state=0)

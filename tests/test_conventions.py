@@ -156,14 +156,17 @@ def test_public_names_can_be_imported():
 
 
 def frame_of(X):
-    """Numbers, numbers in text, dates, times, categories, missing values."""
+    """All kinds of columns: numbers, text that means numbers, dates and times as such, categories, names, gaps."""
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
     frame.loc[::7, "x0"] = np.nan
     frame["town"] = pd.Categorical(np.where(X[:, 0] > 0, "here", "there"))
     frame["price"] = [f"${value:.2f}" for value in rng.uniform(1, 9, len(X))]
     frame["day"] = pd.date_range("2020-01-01", periods=len(X)).strftime("%Y-%m-%d")
-    frame["clock"] = [f"{hour:02d}:{minute:02d}" for hour, minute in rng.integers(0, (24, 60), (len(X), 2))]
+    frame["start"] = [f"{k % 24:02d}:{k % 60:02d}" for k in range(len(X))]
+    frame["moment"] = pd.date_range("2020-01-01", periods=len(X), freq="7h")
+    frame["span"] = pd.to_timedelta(rng.integers(1, 9000, len(X)), unit="s")
+    frame["patient"] = [f"p{k}" for k in range(len(X))]
     return frame
 
 

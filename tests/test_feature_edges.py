@@ -9,7 +9,7 @@ from scipy.stats import rankdata
 
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures
 from vrspam.features.encoders import Curves, distribution
-from vrspam.features.frames import WHOLE_ROWS, blocks
+from vrspam.tables.frames import WHOLE_ROWS, blocks
 
 
 def test_clipping_is_exact_between_values_that_were_seen():

@@ -19,9 +19,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from vrspam import AUCClassifier, AUCClassifierCV, HashFolds
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures, TreeFeatures, map_from_dict
-from vrspam.features.frames import WHOLE_ROWS
 from vrspam.features.mapped import CANDIDATES
 from vrspam.plotting import plot_shapes
+from vrspam.tables.frames import WHOLE_ROWS
 
 SMALL_KERNEL = KernelFeatures(n_landmarks=30, random_state=0)
 FEATURES = {
@@ -98,7 +98,7 @@ def test_features_of_all_rows_are_never_held(monkeypatch):
     whole = AUCClassifierCV(features=Watched()).fit(X, y)
     for module in ("moments._statistics", "model_selection.sources"):
         monkeypatch.setattr(f"vrspam.{module}.BLOCK_BYTES", 100 * 8 * 8)
-    monkeypatch.setattr("vrspam.features.frames.BLOCK_ENTRIES", 100 * 8)
+    monkeypatch.setattr("vrspam.tables.frames.BLOCK_ENTRIES", 100 * 8)
     monkeypatch.setattr("vrspam.model_selection.sources.MAPPED_BYTES", 0)  # folds gathered again instead of kept
     monkeypatch.setattr("vrspam.model_selection.sources.TABLE_SHARE", 0)
     model = AUCClassifierCV(features=Watched()).fit(X, y)

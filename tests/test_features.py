@@ -310,7 +310,7 @@ def test_kernel_products_stay_small_on_wide_categories(monkeypatch):
         return encode(encoders, X)
 
     monkeypatch.setattr(parts, "encode", watched)
-    monkeypatch.setattr("vrspam.features.frames.BLOCK_ENTRIES", 301 * 192 * 2)
+    monkeypatch.setattr("vrspam.tables.frames.BLOCK_ENTRIES", 301 * 192 * 2)
     features.products(frame, np.ones(features.n_features_out_))
     assert max(sizes) <= 301 * 192 * 2
 
@@ -326,7 +326,7 @@ def test_categorical_dtype_and_nullable_integers():
 @pytest.mark.parametrize("features", MAPS, ids=IDS)
 def test_blocks_and_rows_do_not_matter(features, rows, monkeypatch):
     whole = features.fit(rows).transform(rows)
-    monkeypatch.setattr("vrspam.features.frames.BLOCK_ENTRIES", 64)
+    monkeypatch.setattr("vrspam.tables.frames.BLOCK_ENTRIES", 64)
     assert np.allclose(features.transform(rows), whole, atol=1e-12)
     parts = np.vstack([features.transform(rows[:130]), features.transform(rows[130:])])
     assert np.allclose(parts, whole, atol=1e-12)
@@ -335,7 +335,7 @@ def test_blocks_and_rows_do_not_matter(features, rows, monkeypatch):
 @pytest.mark.parametrize("features", [*MAPS, KernelFeatures(additive=False, random_state=0)])
 def test_products_by_blocks(features, rows, monkeypatch):
     F = features.fit(rows).transform(rows)
-    monkeypatch.setattr("vrspam.features.frames.BLOCK_ENTRIES", 4096)
+    monkeypatch.setattr("vrspam.tables.frames.BLOCK_ENTRIES", 4096)
     coefs = np.random.default_rng(0).standard_normal((F.shape[1], 3))
     assert np.allclose(features.products(rows, coefs), F @ coefs, atol=1e-9)
     assert np.allclose(features.products(rows, coefs[:, 0]), F @ coefs[:, 0], atol=1e-9)

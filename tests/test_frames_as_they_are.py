@@ -20,10 +20,10 @@ from sklearn.model_selection import StratifiedKFold
 
 from vrspam import AUCClassifier, AUCClassifierCV, VRSPAMClassifier
 from vrspam._utils.warnings import ColumnsLeftOut, TextRead, UnseenValues
-from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures, TreeFeatures, frames
-from vrspam.features.readings import Dates, Numbers, find_reading, reading_from_dict, reading_to_dict
-from vrspam.features.tables import is_identifier
-from vrspam.features.times import Times
+from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures, TreeFeatures
+from vrspam.tables import frames
+from vrspam.tables.columns import is_identifier
+from vrspam.tables.texts import Dates, Numbers, Times, find_kind, kind_from_dict
 
 MAP = AUCClassifierCV(features="additive", cv=3, random_state=0)
 FRAMES = {"pandas": lambda frame: frame, "polars": pl.from_pandas, "arrow": pa.Table.from_pandas}
@@ -139,13 +139,13 @@ def test_numbers_come_back_from_their_text(parts, country):
         "fr": lambda v: f"{v:,.2f}".replace(",", " ").replace(".", ","),
     }
     texts = [forms[country](value) for value in values]
-    found = find_reading(Counter(texts))
+    found = find_kind(Counter(texts))
     if found is None:  # fewer than two different texts
         assert len(set(texts)) < 2
         return
-    assert isinstance(found.reading, Numbers)
+    assert isinstance(found.kind, Numbers)
     for one in series([*texts, None, "?"]):
-        numbers, stray = found.reading.values(one)
+        numbers, stray = found.kind.values(one)
         np.testing.assert_allclose(numbers[: len(texts)], [float(f"{v:.2f}") for v in values], rtol=1e-12)
         assert np.isnan(numbers[-2:]).all()
         assert stray.tolist() == [False] * (len(texts) + 1) + [True]
@@ -161,11 +161,11 @@ def test_dates_come_back_from_their_text(moments, form):
     if not any(moment.day > 12 for moment in moments):
         return
     texts = [moment.strftime(form) for moment in moments]
-    found = find_reading(Counter(texts))
+    found = find_kind(Counter(texts))
     assert found is not None
-    assert isinstance(found.reading, Dates)
+    assert isinstance(found.kind, Dates)
     for one in series([*texts, None, "soon"]):
-        read, stray = found.reading.moments(one)
+        read, stray = found.kind.moments(one)
         assert read[: len(texts)].tolist() == moments
         assert np.isnat(read[-2:]).all()
         assert stray[-1]
@@ -179,14 +179,14 @@ def test_dates_come_back_from_their_text(moments, form):
 def test_times_come_back_from_their_text(times, form):
     """Oracle: the standard library's own formatting and reading."""
     texts = [time.strftime(form) for time in times]
-    found = find_reading(Counter(texts))
+    found = find_kind(Counter(texts))
     if found is None:
         assert len(set(texts)) < 2
         return
-    assert isinstance(found.reading, Times)
+    assert isinstance(found.kind, Times)
     since = [datetime.strptime(text, form) - datetime(1900, 1, 1) for text in texts]
     for one in series([*texts, None, "soon"]):
-        hours, stray = found.reading.values(one)
+        hours, stray = found.kind.values(one)
         np.testing.assert_allclose(hours[:-2], [one / timedelta(hours=1) for one in since], rtol=1e-12)
         assert np.isnan(hours[-2:]).all()
         assert stray.tolist() == [False] * (len(texts) + 1) + [True]
@@ -231,7 +231,7 @@ def test_columns_of_times_are_hours(make, kind):
     ],
 )
 def test_what_is_not_numbers_or_dates_stays_text(texts):
-    assert find_reading(Counter(texts)) is None
+    assert find_kind(Counter(texts)) is None
 
 
 def test_categorical_columns_stay_categories():
@@ -242,10 +242,10 @@ def test_categorical_columns_stay_categories():
 
 def test_readings_are_stored_as_plain_values():
     for reading in (Numbers(",", "."), Numbers(".", ",", "$"), Dates("dmy", ("year", "hour")), Times()):
-        assert reading_from_dict(reading_to_dict(reading)) == reading
+        assert kind_from_dict(reading.to_dict()) == reading
     for wrong in ({"kind": "numbers", "decimal": "x", "thousands": "", "unit": ""}, {"kind": "dates", "order": "xyz"}):
         with pytest.raises((ValueError, KeyError)):
-            reading_from_dict(wrong)
+            kind_from_dict(wrong)
 
 
 def test_amounts_are_no_identifiers():

@@ -19,11 +19,11 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from vrspam import AUCClassifierCV
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures
-from vrspam.features.frames import mixed_rows
 from vrspam.inspection import FitWithFolds, read_score, reading
 from vrspam.inspection.projection import Projection, with_line
 from vrspam.inspection.reading import ROWS_PER_FUNCTION
 from vrspam.inspection.rows import balanced_weights, bin_categories, bin_numbers, draw_rows, mean_at_numbers
+from vrspam.tables.frames import mixed_rows
 
 FOLDS = 5
 
@@ -332,7 +332,7 @@ def test_blocks_of_the_design_give_the_same(monkeypatch, kept):
         return X[:, 0] * X[:, 1] + X[:, 2] ** 2
 
     whole = reading_of(score, X, positive)
-    monkeypatch.setattr("vrspam.features.frames.BLOCK_ENTRIES", 1)
+    monkeypatch.setattr("vrspam.tables.frames.BLOCK_ENTRIES", 1)
     if not kept:
         monkeypatch.setattr("vrspam.inspection.projection.KEPT_ENTRIES", 0)
     again = reading_of(score, X, positive)

@@ -58,7 +58,7 @@ def test_options_of_the_commands_are_those_of_the_plan(name):
 
 
 def test_choices_are_those_of_the_estimators():
-    assert inspect.get_annotations(TrainPlan)["loss"].__args__ == LOSSES
+    assert inspect.get_annotations(TrainPlan)["loss"].__args__ == tuple(LOSSES)
     assert inspect.get_annotations(TrainPlan)["penalty"].__args__ == ("elasticnet", *CONCAVE)
 
 

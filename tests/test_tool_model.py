@@ -240,7 +240,7 @@ def test_columns_that_are_left_out_and_why(folder):
     assert list(opened.schema.categorical) == [TOWN, "code"]
     counts = frame["code"].value_counts()
     assert set(opened.schema.categorical["code"]) == set(counts.index[counts == 3]) - {"c99"}  # the last of a tie
-    assert opened.grouped == ("code",)
+    assert opened.schema.grouped == ("code",)
     notes = " | ".join(opened.notes)
     for words in (
         "'patient' differs",

@@ -11,7 +11,6 @@ from sklearn.preprocessing import StandardScaler
 
 from vrspam import ClassMoments
 from vrspam.data import Schema
-from vrspam.data.encode import encode_rows
 from vrspam.features import AdditiveFeatures, LinearFeatures
 from vrspam.tool.data_checks import count_missing, note_leaking_features
 from vrspam.tool.model import LinearParts, Scaling, spread, undo_linear_map
@@ -78,10 +77,10 @@ def test_gaps_are_counted_and_filled_by_column():
     assert count_missing(X, Schema(("a", "b", "c"))) == {"a": 2, "b": 1, "c": 0}
     assert count_missing(table, schema) == {"a": 2, "b": 1, "c": 0, "town": 1}
     expected = [[7.0, 0.0, 1.0, 1.0, 0.0], [7.0, 8.0, 0.0, 0.0, 0.0], [3.0, 0.0, 0.0, 0.0, 1.0]]
-    np.testing.assert_array_equal(encode_rows(table, schema, sparse=False), expected)
-    np.testing.assert_array_equal(encode_rows(table, schema, sparse=True).toarray(), expected)
+    np.testing.assert_array_equal(schema.encode(table), expected)
+    np.testing.assert_array_equal(schema.encode(table, sparse=True).toarray(), expected)
     plain = Schema(("a", "b", "c"), fill=schema.fill)
-    np.testing.assert_array_equal(encode_rows(X, plain, sparse=False), np.array(expected)[:, :3])
+    np.testing.assert_array_equal(plain.encode(X), np.array(expected)[:, :3])
     assert np.isnan(X).sum() == 3
 
 

@@ -17,23 +17,24 @@ import vrspam
 from vrspam.estimators.online import _Stream
 from vrspam.features import MAPS
 from vrspam.features.encoders import Encoder
-from vrspam.features.readings import Reading
-from vrspam.features.tables import FrameReading
-from vrspam.features.unseen import SeenColumn
 from vrspam.inspection import Axis, Interactions, PairEffect, ScoreReading, Shape
 from vrspam.kernels import ClassSums, RunningCovariances
 from vrspam.model_selection import HashFolds, Isotonic, Sigmoid
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.solvers.online import SOLAM, SPAM
 from vrspam.solvers.opauc import OPAUC
+from vrspam.tables.schema import TableSchema
+from vrspam.tables.texts import KINDS
 
 __all__ = ["SKOPS_TYPES"]
 
 _PUBLIC = [getattr(vrspam, name) for name in vrspam.__all__]
 _TYPES: list[type] = [
     *(kind for kind in _PUBLIC if isinstance(kind, type)),
+    TableSchema,
+    *KINDS,
     *MAPS.values(),
-    *(*get_args(Encoder), *get_args(Reading), *get_args(SeenColumn), FrameReading),  # columns
+    *get_args(Encoder),
     *(Axis, Interactions, PairEffect, ScoreReading, Shape),  # readings of a score
     *(HashFolds, HeldOut, Isotonic, Sigmoid),
     *(OPAUC, SOLAM, SPAM, _Stream, ClassSums, RunningCovariances),  # methods that go on with new rows

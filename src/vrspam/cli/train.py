@@ -78,7 +78,7 @@ def train(
     from vrspam.tool.training import fit_file
 
     with warnings_as_lines():
-        found = fit_file(data, plan, by=plan.by)
+        found = fit_file(data, plan, by=None if html is None else plan.by)
         trained = found.model
         if html is not None:
             from vrspam.tool.report import report_of

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
@@ -14,14 +15,12 @@ import numpy as np
 from vrspam._utils.messages import Parameter
 from vrspam._utils.validation import LARGEST_EXACT
 from vrspam._utils.warnings import IntegersRounded, warn
-from vrspam.data.encode import EncodedBlock, check_table, encode_arrays, encode_table
 from vrspam.data.errors import DataError, Problems, Skipped
-from vrspam.data.first_pass import Label
 from vrspam.data.readers import PathLike, Source
-from vrspam.data.readers.arrow_reader import is_exact
-from vrspam.data.readers.base import Block
-from vrspam.data.schema import Schema, find_labels, infer_schema, read_blocks
-from vrspam.features.unseen import Unseen
+from vrspam.data.readers.arrow_reader import as_batch, as_table, is_exact
+from vrspam.data.readers.base import Block, ColumnRequest
+from vrspam.data.schema import EncodedBlock, Schema, encode_block, find_labels, infer_schema, read_blocks
+from vrspam.tables.schema import Comparison, Label
 
 #: Rows are handed out dense when more than this share of their entries can be other than zero.
 DENSE_ABOVE = 0.1
@@ -124,8 +123,9 @@ class Chunks:
         How columns become features.
     unknown, sparse, chunk_rows, progress
         As in `read_chunks`.
-    keep : sequence of str
-        Columns to hand on with each block, as they are.
+    keep : sequence of str, or callable
+        Columns to hand on with each block, as they are; or a function that chooses them of the columns of the file,
+        which is asked when it is opened.
     on_error : {"raise", "skip", "keep"}, default="raise"
         As in `read_chunks`. With "keep", for rows without labels, blocks are (X, labels or None, kept columns, broken
         rows): see `BrokenRow`.
@@ -176,7 +176,7 @@ class Chunks:
         schema: Schema,
         *,
         unknown: str = "error",
-        keep: Sequence[str] = (),
+        keep: Sequence[str] | Callable[[Mapping[str, Any]], Sequence[str]] = (),
         sparse: bool | None = None,
         chunk_rows: int | None = None,
         on_error: str = "raise",
@@ -205,12 +205,13 @@ class Chunks:
             )
         self.source, self.schema = source, schema
         self.unknown, self.progress, self.on_error = unknown, progress, on_error
-        self.keep = list(keep)
+        self._choose_kept = keep if callable(keep) else None
+        self.keep: list[str] = [] if callable(keep) else list(keep)
         self.chunk_rows = chunk_rows
         self._tabular = source.reader.tabular
         self.raw, self.lenient, self.compared = raw, lenient, compared
         self._rounded: RoundedColumns | None = RoundedColumns(source, schema) if name_rounded else None
-        self.unseen: Unseen | None = None
+        self.unseen: Comparison | None = None
         self.watch: Callable[[Any], None] | None = None  # is shown the feature columns of each block
         if self.keep and not self._tabular:
             raise DataError(f"a {source.reader.title} file has no named columns to keep")
@@ -256,13 +257,25 @@ class Chunks:
     def n_skipped_rows_(self) -> int:
         return self._problems.rows
 
+    def keeping(self, names: Sequence[str]) -> Chunks:
+        """The same stream with other columns handed on."""
+        other = copy(self)
+        other.keep, other._choose_kept, other.progress = list(names), None, False
+        return other
+
+    def _wanted(self, columns: Mapping[str, Any]) -> ColumnRequest:
+        """What to read of a table with these columns."""
+        if self._choose_kept is not None:
+            self.keep, self._choose_kept = list(self._choose_kept(columns)), None
+        return self.schema.wanted(True, self.keep)._replace(lenient=self.lenient)
+
     def nothing_left(self) -> DataError:
         """The error where the last reading gave no row."""
         return self._problems.nothing_left(self.source.paths[0])
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         self._problems = problems = Problems(self.on_error, self.lenient)
-        self.unseen = Unseen(self.schema.seen()) if self.compared and not self.source.reader.sparse else None
+        self.unseen = self.schema.compare(None) if self.compared and not self.source.reader.sparse else None
         blocks = self._encoded(problems)
         # Arrow reads without Python's lock; the LIBSVM parser holds it, and would be in its reader's way.
         yield from read_ahead(blocks) if self._tabular else blocks
@@ -272,12 +285,16 @@ class Chunks:
 
     def _encoded(self, problems: Problems) -> Generator[tuple[Any, ...], None, None]:
         rows, label = self._rows_of_a_block(), "reading" if self.progress else None
-        for block in read_blocks(self.source, self.schema, rows, problems, label, self.keep, self.lenient):
+        if self._tabular:
+            blocks = self.source.blocks(self._wanted, rows, problems, label)
+        else:
+            blocks = read_blocks(self.source, self.schema, rows, problems, label)
+        for block in blocks:
             for part in block.split(rows):
                 if self._tabular:
                     part = self._read(part)
                 elif self.unseen is not None:
-                    self.unseen.add(part.X, self.schema.numeric)
+                    self.schema.compare(part.X, {}, self.schema.numeric, self.unseen)
                 if self.on_error == "keep":
                     yield self._encode_with_broken(part)
                     continue
@@ -291,15 +308,20 @@ class Chunks:
 
     def _read(self, block: Block) -> Block:
         """Read text as numbers and dates, and count what training did not have."""
-        table, strays = self.schema.read(block.table)
-        if self.unseen is not None:
-            self.unseen.add_strays({name: texts for name, texts in block.strays.items() if name != self.schema.target})
-            self.unseen.add_strays(strays)
-            if block.rows:
-                self.unseen.add(_as_table(table, self.schema.columns))
-        if self.watch is not None and block.rows:
-            self.watch(_as_table(table, self.schema.columns))
-        return replace(block, table=table, raw=block.table)
+        batch: Any = block.table
+        strays: dict[Any, Any] = {}
+        if self.schema.readings:
+            table, strays = self.schema.read(as_table(batch))
+            batch = as_batch(table)
+        if block.rows and (self.unseen is not None or self.watch is not None):
+            columns = as_table(batch, self.schema.columns)
+            if self.unseen is not None:
+                others = {name: texts for name, texts in block.strays.items() if name != self.schema.target}
+                self.schema.compare(None, others, None, self.unseen)
+                self.schema.compare(columns, strays, None, self.unseen)
+            if self.watch is not None:
+                self.watch(columns)
+        return replace(block, table=batch, raw=block.table)
 
     def _encode_with_broken(self, block: Block) -> tuple[Any, Any, Any, list[BrokenRow]]:
         """(X, labels or None, kept columns of its rows, broken rows) of a block, in which no row is left out."""
@@ -333,23 +355,16 @@ class Chunks:
         return max(1, min(rows, self.chunk_rows or rows))
 
     def _encode(self, block: Block, problems: Problems) -> EncodedBlock | None:
-        if not self._tabular:
-            zero_based, schema = self.source.zero_based, self.schema
-            if self.raw:
-                schema = schema.keeping_missing()
-            return encode_arrays(block, schema, sparse=self.sparse, zero_based=zero_based, problems=problems)
-        if self.raw:
-            return check_table(block, self.schema, self.keep, problems)
-        return encode_table(
-            block, self.schema, sparse=self.sparse, unknown=self.unknown, keep=self.keep, problems=problems
+        return encode_block(
+            block,
+            self.schema,
+            problems,
+            keep=self.keep,
+            sparse=self.sparse,
+            unknown=self.unknown,
+            raw=self.raw,
+            zero_based=self.source.zero_based,
         )
-
-
-def _as_table(batch: Any, columns: Sequence[str]) -> Any:
-    """Some columns of a record batch as an arrow table."""
-    import pyarrow as pa
-
-    return pa.Table.from_batches([batch.select(list(columns))])
 
 
 def read_chunks(

@@ -1,31 +1,37 @@
-"""What the columns of a file are: found in a first pass, kept with a model, used again on the next file."""
+"""`Schema`: what the columns of a file are, found in a first pass; and blocks of its rows as (X, y).
+
+Numbers are checked and filled, categories are one-hot, labels are taken out, and rows that cannot be used are reported.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, ClassVar, cast
 
-import narwhals.stable.v2 as nw
 import numpy as np
+import scipy.sparse as sp
 
-from vrspam._utils.messages import Parameter
-from vrspam.data.errors import DataError, Problems, no_column
-from vrspam.data.first_pass import Label, Means, add_categories, scan_sparse
+from vrspam._utils.messages import Message, Parameter, WordedError
+from vrspam._utils.progress import Progress
+from vrspam.data.errors import DataError, NoLabel, Problems, no_column
 from vrspam.data.readers import Source
-from vrspam.data.readers.arrow_reader import numeric_values, type_kind
-from vrspam.data.readers.base import Block, ColumnRequest
+from vrspam.data.readers.arrow_reader import as_table, column_values, numeric_values, type_kind
+from vrspam.data.readers.base import Block, ColumnRequest, SparseReader
 from vrspam.data.readers.other_formats import open_npy
-from vrspam.features.readings import Dates, Reading, reading_from_dict, reading_to_dict
-from vrspam.features.tables import part_name, read_column
-from vrspam.features.unseen import Range, SeenColumn
+from vrspam.tables.schema import Label, TableLearner, TableSchema
 
+EncodedBlock = tuple[Any, np.ndarray | None, Any]
+BadRows = dict[int, str | Message]
+MISSING = "column {column!r} is missing ({mean} or {zero} would fill it)"
+NO_LABEL = "the label in column {target!r} is missing"
+INFINITE = "column {column!r} is infinite"
+_FILLS = {"mean": Parameter("missing", "mean"), "zero": Parameter("missing", 0.0)}
 _SCAN_ROWS = 1 << 15
 _LABEL_TYPES = {"bool": "bool", "number": "double", "string": "string"}  # what labels of each kind are read as
 
 
-@dataclass(frozen=True)
-class Schema:
+class Schema(TableSchema):
     """The columns a model is fed with, in order: numeric ones first, then one indicator per category.
 
     Attributes
@@ -48,13 +54,15 @@ class Schema:
         Number of features of a LIBSVM file.
     zero_based : bool
         Indices of that LIBSVM file start at 0.
-    readings : dict of str to Reading
-        Columns of text that is numbers, and of dates, and how they are read (`vrspam.features.readings`). `numeric` has
+    readings : dict of str to KindOfText
+        Columns of text that is numbers, and of dates, and how they are read (`vrspam.tables.texts`). `numeric` has
         the columns of numbers that they become.
     ranges : dict of str to (float, float)
         The smallest and the largest number of columns in training.
     grouped : tuple of str
         Categorical columns whose rare categories are not listed.
+    identifiers, source : tuple of str
+        Columns that only name the rows, and all columns that were looked at, in the order of the file.
 
     Examples
     --------
@@ -66,38 +74,7 @@ class Schema:
     True
     """
 
-    numeric: tuple[str, ...] = ()
-    categorical: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    fill: tuple[float, ...] | None = None
-    target: str | None = None
-    target_type: str | None = None
-    labels: tuple[Label, ...] | None = None
-    width: int | None = None
-    zero_based: bool = False
-    readings: Mapping[str, Reading] = field(default_factory=dict)
-    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    grouped: tuple[str, ...] = ()
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        """One name for each column of X."""
-        if self.width is not None and not self.numeric:
-            first = 0 if self.zero_based else 1
-            return tuple(str(index) for index in range(first, first + self.width))
-        indicators = (f"{name}={value}" for name, values in self.categorical.items() for value in values)
-        return (*self.numeric, *indicators)
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns themselves, numeric ones first; those of a LIBSVM file have numbers."""
-        return (*self.numeric, *self.categorical) or self.feature_names
-
-    @property
-    def n_features(self) -> int:
-        """Number of columns of X."""
-        if self.width is not None and not self.numeric:
-            return self.width
-        return len(self.numeric) + sum(len(values) for values in self.categorical.values())
+    error: ClassVar[type[WordedError]] = DataError
 
     def wanted(self, tabular: bool, keep: Sequence[str] = ()) -> ColumnRequest:
         """Return what a reader must read: these columns, and some to hand on as they are."""
@@ -107,91 +84,33 @@ class Schema:
             return ColumnRequest(features=features, label=label, width=int(self.width or 0))
         import pyarrow as pa
 
-        made = {new for name, reading in self.readings.items() for new in made_columns(name, reading)}
-        types: dict[str, Any] = {name: pa.float64() for name in self.numeric if name not in made}
-        types |= {name: pa.string() for name in self.categorical}
-        for name, reading in self.readings.items():
-            types[name] = pa.timestamp("us") if isinstance(reading, Dates) else None
+        plain = {"bool": pa.bool_(), "int64": pa.int64(), "double": pa.float64(), "string": pa.string()}
+        types: dict[str, Any] = dict.fromkeys(self.inputs(), pa.float64())
+        types |= {name: pa.timestamp("us") if kind.words == "dates" else None for name, kind in self.readings.items()}
+        types |= dict.fromkeys(self.categorical, pa.string())
         if self.target is not None:
-            plain = {"bool": pa.bool_(), "int64": pa.int64(), "double": pa.float64(), "string": pa.string()}
             types[self.target] = plain[str(self.target_type)]
         return ColumnRequest(types | {name: None for name in keep if name not in types})
 
-    def read(self, table: Any) -> tuple[Any, dict[str, Any]]:
-        """Read text as numbers and dates: the table, or batch, with the columns that they become, and what is neither.
+    def encode(self, rows: Any, *, sparse: bool = False) -> Any:
+        """Return X of rows that were read with missing values: these are filled, categories become one-hot.
 
-        Other columns stay.
+        Parameters
+        ----------
+        rows : arrow table of the feature columns, or array whose missing values are NaN
+        sparse : bool, default=False
+            Whether X of a table is a CSR matrix.
+
+        Returns
+        -------
+        array or CSR matrix
         """
-        import pyarrow as pa
-
-        if not self.readings:
-            return table, {}
-        columns, strays = dict(zip(table.schema.names, table.columns, strict=True)), {}
-        for name, reading in self.readings.items():
-            column = columns.pop(name)
-            whole = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
-            made, unread = read_column(nw.from_native(whole, series_only=True).alias(name), reading)
-            columns |= {new: pa.array(values, from_pandas=True) for new, values in made.items()}
-            if unread:
-                strays[name] = unread
-        return type(table).from_arrays(list(columns.values()), names=list(columns)), strays
-
-    def seen(self) -> dict[str, SeenColumn]:
-        """What training had in each column, as far as it is known."""
-        known: dict[str, SeenColumn] = {name: Range(*self.ranges[name]) for name in self.numeric if name in self.ranges}
-        return known | {n: frozenset(v) for n, v in self.categorical.items() if v and n not in self.grouped}
-
-    def keeping_missing(self) -> Schema:
-        """Return the schema that hands missing numbers on as NaN (absent values of LIBSVM files stay zeros)."""
-        if self.fill is None or self.width is not None:
-            return self
-        return replace(self, fill=(float("nan"),) * len(self.numeric))
-
-    def without_target(self) -> Schema:
-        """Return the schema for files that carry no labels (prediction)."""
-        return replace(self, target=None, target_type=None, labels=None)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a dict that JSON can hold."""
-        plain = {f.name: getattr(self, f.name) for f in fields(self)}
-        plain["readings"] = {name: reading_to_dict(reading) for name, reading in self.readings.items()}
-        plain["ranges"] = {name: list(ends) for name, ends in self.ranges.items()}
-        plain["categorical"] = {name: list(values) for name, values in self.categorical.items()}
-        for name in ("numeric", "fill", "labels", "grouped"):
-            if plain[name] is not None:
-                plain[name] = list(plain[name])
-        return plain
-
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> Schema:
-        """Return the schema that `to_dict` wrote, or say what is wrong with it."""
-        known, wrong = {f.name for f in fields(cls)}, "{problem}; give what Schema.to_dict wrote"
-        if isinstance(plain, Mapping):
-            plain = {
-                "zero_based": False,
-                "readings": {},
-                "ranges": {},
-                "grouped": [],
-                **plain,
-            }  # older ones are without
-        if not isinstance(plain, Mapping) or set(plain) != known:
-            raise DataError(wrong, problem=f"this is not a schema (its keys must be {', '.join(sorted(known))})")
-        try:
-            return cls(
-                numeric=tuple(_strings(plain["numeric"])),
-                categorical={str(k): tuple(_strings(v)) for k, v in plain["categorical"].items()},
-                fill=None if plain["fill"] is None else tuple(float(value) for value in plain["fill"]),
-                target=None if plain["target"] is None else str(plain["target"]),
-                target_type=None if plain["target_type"] is None else str(plain["target_type"]),
-                labels=None if plain["labels"] is None else tuple(plain["labels"]),
-                width=None if plain["width"] is None else int(plain["width"]),
-                zero_based=_flag(plain["zero_based"]),
-                readings={str(name): reading_from_dict(reading) for name, reading in plain["readings"].items()},
-                ranges={str(name): _ends(ends) for name, ends in plain["ranges"].items()},
-                grouped=tuple(_strings(plain["grouped"])),
-            )
-        except (TypeError, ValueError, AttributeError, KeyError) as error:
-            raise DataError(wrong, problem=f"this is not a schema ({error})") from error
+        if sp.issparse(rows):
+            return rows
+        if isinstance(rows, np.ndarray):
+            return check_dense(rows, self.numeric, self.fill, {})
+        parts = [_join(_numbers_and_codes(b, self, True, "ignore", {}), self, sparse) for b in rows.to_batches()]
+        return sp.csr_matrix(sp.vstack(parts)) if sparse else np.concatenate(parts)
 
     @classmethod
     def infer(cls, path: Any, target: str | int | None = None, **options: Any) -> Schema:
@@ -229,34 +148,6 @@ class Schema:
         return infer_schema(Source.open(path, **reading), target, labels=True, problems=problems, **options)
 
 
-def made_columns(name: str, reading: Reading) -> list[str]:
-    """The columns of numbers that a column becomes.
-
-    >>> made_columns("day", Dates("dmy", ("year", "month")))
-    ['day (year)', 'day (month)']
-    """
-    return [part_name(name, part) for part in reading.parts] if isinstance(reading, Dates) else [name]
-
-
-def _ends(values: Any) -> tuple[float, float]:
-    low, high = map(float, values)
-    if not (np.isfinite([low, high]).all() and low <= high):
-        raise ValueError("a range needs two finite numbers, the smaller first")
-    return low, high
-
-
-def _flag(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise TypeError("zero_based must be true or false")
-    return value
-
-
-def _strings(values: Any) -> list[str]:
-    if isinstance(values, str) or not all(isinstance(value, str) for value in values):
-        raise TypeError("names must be a list of strings")
-    return list(values)
-
-
 def infer_schema(
     source: Source,
     target: str | int | None,
@@ -288,6 +179,8 @@ def infer_schema(
     if source.reader.tabular:
         found = source.columns()
         schema = table_schema(source.paths[0], found, target, columns, drop, categorical, categories or {})
+        if not schema.columns:
+            raise no_feature_left(source.paths[0])
     else:
         schema = _npy_schema(source, target, columns)
     if isinstance(missing, (int, float)):
@@ -338,8 +231,6 @@ def table_schema(
         if name not in types:
             raise DataError(no_column(str(path), str(name), types))
     features = [n for n in (columns if columns is not None else types) if n not in drop and n != target]
-    if not features:
-        raise DataError(f"{path}: no feature column is left; take at least one beside the labels")
     numeric, found = [], {}
     for name in map(str, features):
         kind = type_kind(types[name])
@@ -429,19 +320,241 @@ def _scan(
         target=schema.target if labels else None,
         target_type=schema.target_type if labels else None,
     )
-    seen: dict[str, set[str]] = {name: set() for name in unknown}
-    means = Means(wanted.numeric)
+    learner = TableLearner(interpret=False)  # text is categories, numbers are numbers
     found: set[Label] = set()
     for block in read_blocks(source, wanted, _SCAN_ROWS, problems, "first pass" if progress else None):
+        if block.table is None:
+            learner.add_array(block.X, wanted.numeric)
+        else:
+            learner.add(as_table(block.table, [*wanted.numeric, *unknown]))
         for name in unknown:
-            add_categories(block, name, seen[name], most)
-        if mean:
-            means.add(block.X if block.table is None else numeric_values(block.table, wanted.numeric))
-        if labels and block.table is None:
-            found.update(np.unique(block.y[np.isfinite(block.y)]).tolist())
-        elif labels:
-            found.update(block.table.column(schema.target).unique().drop_null().to_pylist())
+            if learner.different(name) > most:
+                raise too_many_categories(block.file, name, most)
+        if labels:
+            found.update(labels_in(block, schema))
+    learned = learner.finish(Schema)
+    for name, value in zip(learned.numeric, learned.fill or (), strict=True):
+        if np.isnan(value):
+            raise DataError(f"{source.paths[0]}: column {name!r} has no value at all; leave it out")
     if mean:
-        schema = replace(schema, fill=means.values(source.paths[0]), ranges=means.ranges)
-    complete = {name: tuple(sorted(seen[name])) if name in seen else v for name, v in schema.categorical.items()}
+        schema = replace(schema, fill=learned.fill, ranges=learned.ranges)
+    complete = {name: learned.categorical.get(name, values) for name, values in schema.categorical.items()}
     return replace(schema, categorical=complete, labels=tuple(sorted(found)) if labels else None)
+
+
+def no_feature_left(path: str) -> DataError:
+    """The error for a table without features."""
+    return DataError(f"{path}: no feature column is left; take at least one beside the labels")
+
+
+def labels_in(block: Block, schema: Schema) -> set[Label]:
+    """The different labels of a block, without missing ones."""
+    if block.table is None:
+        return set(np.unique(block.y[np.isfinite(block.y)]).tolist())
+    return set(block.table.column(schema.target).unique().drop_null().to_pylist())
+
+
+def too_many_categories(path: str, name: str, most: int) -> DataError:
+    """The error for a text with too many values."""
+    return DataError(
+        "{file}: column {column!r} has more than {most} categories; leave it out with {drop}, or raise {most_allowed}",
+        file=path,
+        column=name,
+        most=most,
+        drop=Parameter("drop", [name]),
+        most_allowed=Parameter("max_categories"),
+    )
+
+
+def scan_sparse(source: Source, problems: Problems, progress: bool) -> tuple[int, set[Label]]:
+    """Return the number of features and the labels of files that do not say them."""
+    texts: set[bytes] = set()
+    width = done = lines = 0
+    reader = cast(SparseReader, source.reader)
+    with Progress("first pass", source.n_bytes, "rows", progress) as bar:
+        for path in source.paths:
+            for more, labels, size, rows in reader.scan(path, problems):
+                width, texts = max(width, more), texts | labels
+                done, lines = done + size, lines + rows
+                bar.update(done, lines)
+    values: set[Label] = set()
+    for text in texts:
+        try:
+            values.add(float(text))
+        except ValueError:
+            continue  # a bad line: the parser will name it
+    return width, values
+
+
+def encode_block(
+    block: Block,
+    schema: Schema,
+    problems: Problems,
+    *,
+    keep: Sequence[str] = (),
+    sparse: bool = False,
+    unknown: str = "ignore",
+    raw: bool = False,
+    zero_based: bool = False,
+) -> EncodedBlock | None:
+    """Return (X, y, kept columns) of a block, without its bad rows; None when no row is left.
+
+    With `raw` missing values stay missing, and X is, of a table, an arrow table of the feature columns, numbers first:
+    categories stay text, and only infinite numbers and missing labels are bad.
+    """
+    bad: BadRows = {}
+    table, kept, y = block.table, None, block.y
+    if table is None:
+        schema = schema.keeping_missing() if raw else schema
+        parts = [_checked_array(block.X, schema, zero_based, bad)]
+    elif raw:
+        for name in schema.numeric:
+            values = column_values(table, name)
+            if not np.isfinite(values.sum()):
+                _note(np.isinf(values)[:, np.newaxis], (name,), INFINITE, bad)
+        parts = [as_table(table, schema.columns)]
+    else:
+        parts = _numbers_and_codes(table, schema, schema.fill is not None, unknown, bad)
+    if table is not None:
+        y = None if schema.target is None else _labels(table.column(schema.target), schema, bad)
+        kept = (table if block.raw is None else block.raw).select(list(keep))
+    elif y is not None:
+        _check_labels(y, schema, bad)
+    if bad:
+        good = block.without(bad, problems)
+        if not good.size:
+            return None
+        parts = [part.take(good) if hasattr(part, "schema") else part[good] for part in parts]
+        y, kept = None if y is None else y[good], None if kept is None else kept.take(good)
+    if table is not None:
+        return parts[0] if raw else _join(parts, schema, sparse), y, kept
+    X = parts[0]
+    if sparse != sp.issparse(X):
+        X = sp.csr_matrix(X) if sparse else X.toarray()
+    return X, y, None
+
+
+def _checked_array(X: Any, schema: Schema, zero_based: bool, bad: BadRows) -> Any:
+    """The chosen columns of LIBSVM text or of a `.npy` array, filled where they are missing."""
+    if not sp.issparse(X):
+        return check_dense(X, schema.numeric, schema.fill, bad)
+    check_sparse(X, schema.fill, 0 if zero_based else 1, bad)
+    first = 0 if schema.zero_based else 1
+    return X[:, [int(name) - first for name in schema.numeric]] if schema.numeric else X
+
+
+def check_dense(X: np.ndarray, names: tuple[str, ...], fill: tuple[float, ...] | None, bad: BadRows) -> np.ndarray:
+    """Fill missing values, or note their rows; note rows with infinite values."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(X.sum()):  # one cheap pass; the rest is for blocks with something in them
+            return X
+    nan = np.isnan(X)
+    if fill is not None:
+        X = np.where(nan, np.asarray(fill), X)
+    else:
+        _note(nan, names, MISSING, bad)
+    _note(np.isinf(X), names, INFINITE, bad)
+    return X
+
+
+def check_sparse(X: sp.csr_matrix, fill: tuple[float, ...] | None, first: int, bad: BadRows) -> None:
+    """Fill or note missing and infinite values of a CSR matrix, in place; `first` is the index of its first column."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(X.data.sum()):
+            return
+    nan = np.isnan(X.data)
+    if fill is not None:
+        X.data[nan] = fill[0]
+    for mask, what in ((np.isnan(X.data), "is missing ({zero} would fill it)"), (np.isinf(X.data), "is infinite")):
+        for place in np.flatnonzero(mask):
+            row = int(np.searchsorted(X.indptr, place, side="right")) - 1
+            index = X.indices[place] + first
+            bad.setdefault(row, Message(f"the value of index {{index}} {what}", index=index, **_FILLS))
+
+
+def _note(mask: np.ndarray, names: tuple[str, ...], template: str, bad: BadRows) -> None:
+    for row in np.flatnonzero(mask.any(axis=1)):
+        bad.setdefault(int(row), Message(template, column=names[int(mask[row].argmax())], **_FILLS))
+
+
+def _numbers_and_codes(table: Any, schema: Schema, filled: bool, unknown: str, bad: BadRows) -> list[np.ndarray]:
+    """Return the numeric columns, and for each categorical one the positions of its categories."""
+    X = check_dense(numeric_values(table, schema.numeric), schema.numeric, schema.fill, bad)
+    return [X] + [
+        _category_codes(table.column(name), name, values, filled, unknown, bad)
+        for name, values in schema.categorical.items()
+    ]
+
+
+def _category_codes(
+    column: Any, name: str, values: tuple[str, ...], filled: bool, unknown: str, bad: BadRows
+) -> np.ndarray:
+    """Return the position of each row's category, -1 for none."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    codes = pc.index_in(column, value_set=pa.array(values, pa.string())).fill_null(-1).to_numpy()
+    if codes.size and codes.min() >= 0:
+        return codes
+    for row in np.flatnonzero(codes < 0):
+        value = column[int(row)].as_py()
+        if value is None and not filled:
+            bad.setdefault(int(row), Message(MISSING, column=name, **_FILLS))
+        elif value is not None and unknown == "error":
+            reason = Message(
+                "column {column!r} holds {value!r}, a category not met before ({ignore} would allow it)",
+                column=name,
+                value=value,
+                ignore=Parameter("unknown", "ignore"),
+            )
+            bad.setdefault(int(row), reason)
+    return codes
+
+
+def _labels(column: Any, schema: Schema, bad: BadRows) -> np.ndarray:
+    """Return labels as a NumPy array: bool, int64, float64 or text."""
+    missing = column.is_null().to_numpy(zero_copy_only=False)
+    for row in np.flatnonzero(missing):
+        bad.setdefault(int(row), NoLabel(NO_LABEL.format(target=schema.target)))
+    if schema.target_type == "string":
+        coded = column.dictionary_encode()
+        words = np.array([*coded.dictionary.to_pylist(), ""], dtype=str)
+        y = words[coded.indices.fill_null(len(words) - 1).to_numpy()]
+    else:
+        y = (column.fill_null(0) if missing.any() else column).to_numpy(zero_copy_only=False)
+    _check_labels(y, schema, bad)
+    return y
+
+
+def _check_labels(y: np.ndarray, schema: Schema, bad: BadRows) -> None:
+    if y.dtype.kind == "f" and not np.isfinite(y.sum()):
+        for row in np.flatnonzero(~np.isfinite(y)):
+            reason = "the label is not a finite number"
+            bad.setdefault(int(row), NoLabel(reason) if np.isnan(y[row]) else reason)
+    if schema.labels is not None:
+        for row in np.flatnonzero(~np.isin(y, np.array(schema.labels))):
+            known = ", ".join(map(repr, schema.labels))
+            bad.setdefault(int(row), f"the label {y[row].item()!r} is none of {known}")
+
+
+def _join(parts: list[np.ndarray], schema: Schema, sparse: bool) -> Any:
+    """Put the indicators of the categories beside the numbers."""
+    X, *codes = parts
+    widths = [len(values) for values in schema.categorical.values()]
+    if sparse:
+        columns = [sp.csr_matrix(X)]
+        for code, width in zip(codes, widths, strict=True):
+            there = code >= 0
+            indptr = np.concatenate([[0], np.cumsum(there)])
+            columns.append(sp.csr_matrix((np.ones(indptr[-1]), code[there], indptr), shape=(len(code), width)))
+        return sp.csr_matrix(sp.hstack(columns, format="csr"))
+    if not codes:
+        return X
+    out = np.zeros((X.shape[0], X.shape[1] + sum(widths)))
+    out[:, : X.shape[1]] = X
+    start = X.shape[1]
+    for code, width in zip(codes, widths, strict=True):
+        rows = np.flatnonzero(code >= 0)
+        out[rows, start + code[rows]] = 1.0
+        start += width
+    return out

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import pickle
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from vrspam._utils.messages import require
@@ -17,14 +18,23 @@ import pyarrow as pa
 from pyspark import StorageLevel, TaskContext
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import BooleanType, CharType, NullType, NumericType, StringType, VarcharType
+from pyspark.sql.types import (
+    BooleanType,
+    CharType,
+    DateType,
+    NullType,
+    NumericType,
+    StringType,
+    TimestampNTZType,
+    TimestampType,
+    VarcharType,
+)
 
 from vrspam._utils.warnings import warn
-from vrspam.data.encode import encode_rows
 from vrspam.data.readers.arrow_reader import type_kind
 from vrspam.data.schema import Schema
 from vrspam.distributed._cluster import NO_ROWS
-from vrspam.features.seen import NEARLY_ALL
+from vrspam.tables.schema import TableLearner
 
 FAN_IN, FAN_IN_FEW = 4, 16  # results that one task, or the driver, adds
 FEW_FEATURES = 256  # up to which results are small
@@ -263,9 +273,8 @@ def encoded(batch: pa.RecordBatch, schema: Schema) -> tuple[np.ndarray, np.ndarr
         weights = batch.column(WEIGHT).to_numpy(zero_copy_only=False)
     is_text = type_kind(labels.type) == "string"
     y = np.array(labels.to_pylist()) if is_text else labels.to_numpy(zero_copy_only=False)
-    columns = list(schema.columns)
-    features = pa.RecordBatch.from_arrays(batch.columns[: len(columns)], names=columns)
-    X = encode_rows(pa.Table.from_batches([features]), schema, sparse=False)
+    columns = schema.inputs()
+    X = encode_table(pa.Table.from_arrays(batch.columns[: len(columns)], names=columns), schema)
     if schema.fill is None and np.isnan(X).any():
         raise MissingNumbers
     return X, y, weights
@@ -287,70 +296,94 @@ def quoted(name: str) -> str:
 
 
 def typed_columns(schema: Schema) -> list[Column]:
-    """The columns of a schema, numbers as double and categories as string."""
-    numbers = [F.col(quoted(name)).cast("double").alias(name) for name in schema.numeric]
-    return numbers + [F.col(quoted(name)).cast("string").alias(name) for name in schema.categorical]
+    """The columns that a schema takes: numbers as double, categories as string, others as they are."""
+    kinds: dict[str, Any] = dict.fromkeys(schema.inputs(), "double") | dict.fromkeys(schema.categorical, "string")
+    return _columns({name: None if name in schema.readings else kind for name, kind in kinds.items()})
+
+
+def _columns(kinds: Mapping[str, str | None]) -> list[Column]:
+    """Columns of these names, cast to these types; None leaves a column as it is."""
+    found = []
+    for name, kind in kinds.items():
+        column = F.col(quoted(name))
+        found.append((column if kind is None else column.cast(kind)).alias(name))
+    return found
+
+
+def encode_table(table: pa.Table, schema: Schema) -> np.ndarray:
+    """The features of a table with the columns that a schema takes."""
+    return schema.encode(schema.read(table)[0].select(list(schema.columns)))
 
 
 def learn_schema(frame: DataFrame, is_complete: bool = False) -> Schema:
-    """Means of numbers, which stand for missing ones, and the categories of text.
+    """What each column is, its mean, which stands for missing numbers, and its categories.
 
-    Of a frame that is complete, and has no text, nothing is read. Means are rounded to ten digits: the order in which
-    partitions are added up changes the last ones, and the fold of a row follows from its values to the last digit.
+    Of a frame that is complete, and has numbers alone, nothing is read. Means are rounded to ten digits: the order
+    in which partitions are added up changes the last ones, and the fold of a row follows from the last digits of it.
     """
-    numeric: list[str] = []
-    text: list[str] = []
+    kinds: dict[str, str | None] = {}
     for field in frame.schema.fields:
         if isinstance(field.dataType, NumericType | BooleanType | NullType):
-            numeric.append(field.name)
+            kinds[field.name] = "double"
         elif isinstance(field.dataType, StringType | CharType | VarcharType):
-            text.append(field.name)
+            kinds[field.name] = "string"
+        elif isinstance(field.dataType, DateType | TimestampType | TimestampNTZType):
+            kinds[field.name] = None
         else:
             raise ValueError(
-                f"Column {field.name!r} of type {field.dataType.simpleString()} is neither number nor text: make "
-                "numbers of it first (unix_timestamp, vector_to_array), or drop it."
+                f"Column {field.name!r} of type {field.dataType.simpleString()} is neither number, text nor date: make "
+                "numbers of it first (vector_to_array), or drop it."
             )
-    if not numeric and not text:
+    if not kinds:
         raise ValueError("No column is left beside the labels: the frame needs at least one more.")
-    if is_complete and not text:
+    numeric = [name for name, kind in kinds.items() if kind == "double"]
+    if is_complete and len(numeric) == len(kinds):
         return Schema(tuple(numeric))
-    present = [F.when(~F.isnan(c), c) for c in (F.col(quoted(name)).cast("double") for name in numeric)]
-    counts = [F.count(F.col(quoted(name))) for name in text]
-    different = [F.approx_count_distinct(F.col(quoted(name))) for name in text]
-    found = list(frame.agg(F.count(F.lit(1)), *map(F.avg, present), *counts, *different).first() or ())
-    rows, means = found[0], found[1 : 1 + len(numeric)]
-    if not rows:
-        raise ValueError(NO_ROWS)
-    for name, mean in zip(numeric, means, strict=True):
-        if mean is None:
-            raise ValueError(f"Column {name!r} has no value at all: drop it.")
-    rest = found[1 + len(numeric) :]
-    categorical = {}
-    identifiers = []
-    for name, count, distinct in zip(text, rest[: len(text)], rest[len(text) :], strict=True):
-        if count > 20 and distinct > NEARLY_ALL * count:
-            identifiers.append(name)
-        else:
-            categorical[name] = _categories(frame, name)
-    if identifiers:
-        shown = ", ".join(map(repr, identifiers[:5]))
+    # numbers are never names of the rows here: a frame of numbers alone is not looked at either
+    learner = _learn(frame, kinds, include=numeric, max_categories=MAX_CATEGORIES, empty="refuse")
+    schema = learner.finish(Schema, source=())
+    if schema.unfinished:
+        schema = schema.with_numbers(_learn(frame, kinds, schema, interpret=False))
+    for name, (_, remark) in learner.asked.readings.items():
+        warn(f"Column {name!r} holds {remark}: put a letter before its values if they are names.")
+    if schema.identifiers:
+        shown = ", ".join(map(repr, schema.identifiers[:5]))
         warn(f"Text that differs in nearly every row names the rows, and was left out: {shown}. Drop such columns.")
-    return Schema(tuple(numeric), categorical, fill=rounded(means))
+    for name in schema.grouped:
+        warn(
+            f"Column {name!r} has more than {MAX_CATEGORIES:,} categories: the most frequent have a feature each, the "
+            "others none. Drop the column if it is a name."
+        )
+    return replace(schema, fill=rounded(schema.fill or ()))
+
+
+def _learn(
+    frame: DataFrame, kinds: Mapping[str, str | None], schema: Schema | None = None, **asked: Any
+) -> TableLearner:
+    """What the workers learn of the columns, added up; with a schema, of its unfinished columns as they are read."""
+    names = list(kinds)
+
+    def learn(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        learner = TableLearner(**asked)
+        for batch in batches:
+            table = pa.Table.from_batches([batch]).rename_columns(names)
+            if batch.num_rows:
+                learner.add(table if schema is None else schema.read(table)[0].select(schema.unfinished))
+        yield packed(True, None, pickle.dumps(learner))
+
+    def merge(a: TableLearner | None, b: TableLearner | None) -> TableLearner | None:
+        return joined(a, b, lambda both: both[0].merge(both[1]))
+
+    # mapInArrow resolves names, and a name such as "b.c" would be a field of b: numbers take their place
+    numbered = [column.alias(str(number)) for number, column in enumerate(_columns(kinds))]
+    rows = frame.select(*numbered).mapInArrow(learn, PACKED).rdd
+    depth = max(1, math.ceil(math.log(max(rows.getNumPartitions(), 2), FAN_IN_FEW)))
+    found = rows.map(lambda row: pickle.loads(row.content)).treeAggregate(None, merge, merge, depth=depth)
+    if found is None or not found.columns:
+        raise ValueError(NO_ROWS)
+    return found
 
 
 def rounded(means: Iterable[float]) -> tuple[float, ...]:
     """Ten digits of each."""
     return tuple(float(f"{mean:.10g}") for mean in means)
-
-
-def _categories(frame: DataFrame, name: str) -> tuple[str, ...]:
-    """The categories of a column, sorted; of too many the most frequent."""
-    column = F.col(quoted(name))
-    counted = frame.select(column.alias("value")).dropna().groupBy("value").count()
-    most = counted.orderBy(F.col("count").desc(), F.col("value")).limit(MAX_CATEGORIES + 1).collect()
-    if len(most) > MAX_CATEGORIES:
-        warn(
-            f"Column {name!r} has more than {MAX_CATEGORIES:,} categories: the most frequent have a feature each, the "
-            "others none. Drop the column if it is a name."
-        )
-    return tuple(sorted(row.value for row in most[:MAX_CATEGORIES]))

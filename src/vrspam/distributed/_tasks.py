@@ -13,11 +13,12 @@ from scipy import sparse
 
 from vrspam._utils.validation import Rows
 from vrspam.estimators.base import AUCClassifierBase, validated_rows
-from vrspam.features import FeatureMap, frames
+from vrspam.features import FeatureMap
 from vrspam.model_selection.folds import HashFolds, HashSample
 from vrspam.model_selection.sources import ClassSamples, add_block, add_to_folds, score_block
 from vrspam.moments import ClassMoments
 from vrspam.objective import WithinProducts
+from vrspam.tables import frames
 
 
 def add(parts: list):

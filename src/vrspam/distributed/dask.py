@@ -310,7 +310,7 @@ class DaskAUCClassifierCV(DaskScores, AUCClassifierCV):
     corrected_interval_ = not_corrected("corrected_interval_", "client")
 
     @checks_parameters(skip_nested=False)
-    def fit(  # type: ignore[override]  # folds follow from the rows, so that there are no groups
+    def fit(  # folds follow from the rows, so that there are no groups
         self, X, y, sample_weight=None, *, validation_rows: int = 200_000
     ) -> DaskAUCClassifierCV:
         """Choose the penalties by cross-validation, then fit all rows with them.

@@ -9,7 +9,15 @@ from types import SimpleNamespace
 from typing import Any, Self
 
 from vrspam._utils.parameters import checks_parameters
-from vrspam.distributed._spark_blocks import MissingNumbers, SparkBlocks, check_frame, quoted, rounded, typed_columns
+from vrspam.distributed._spark_blocks import (
+    MissingNumbers,
+    SparkBlocks,
+    check_frame,
+    encode_table,
+    quoted,
+    rounded,
+    typed_columns,
+)
 
 # ruff: isort: split
 import narwhals.stable.v2 as nw
@@ -22,28 +30,26 @@ from pyspark.sql.functions import pandas_udf
 from sklearn.utils.validation import check_is_fitted
 
 from vrspam import metrics
-from vrspam.data.encode import encode_rows
 from vrspam.data.schema import Schema
 from vrspam.distributed._cluster import fit_blocks, fit_blocks_by_folds, not_corrected
 from vrspam.estimators import base
 from vrspam.estimators.base import AUCClassifierBase, refuse_without_rows
 from vrspam.estimators.cv import AUCClassifierCV
 from vrspam.estimators.exact import AUCClassifier, warn_of_raw_columns
-from vrspam.features.frames import is_frame
 from vrspam.moments import ClassMoments
 from vrspam.moments.class_moments import spread
+from vrspam.tables.frames import is_frame
 
 
 def encode_frame(frame: Any, schema: Schema) -> np.ndarray:
     """The columns of a schema as numbers, of a frame in memory of any library."""
-    table = nw.from_native(frame, eager_only=True).to_arrow()
-    missing = [name for name in schema.columns if name not in table.column_names]
+    table, names = nw.from_native(frame, eager_only=True).to_arrow(), schema.inputs()
+    missing = [name for name in names if name not in table.column_names]
     if missing:
         raise ValueError(f"The frame has no column {missing[0]!r}, which the model was fitted with.")
-    types = dict.fromkeys(schema.numeric, pa.float64()) | dict.fromkeys(schema.categorical, pa.string())
-    columns = [table.column(name).cast(kind).combine_chunks() for name, kind in types.items()]
-    batch = pa.RecordBatch.from_arrays(columns, names=list(types))
-    return encode_rows(pa.Table.from_batches([batch]), schema, sparse=False)
+    types = {name: pa.string() if name in schema.categorical else pa.float64() for name in names}
+    columns = [table.column(n) if n in schema.readings else table.column(n).cast(types[n]) for n in names]
+    return encode_table(pa.table(columns, names=names), schema)
 
 
 class SparkScores(AUCClassifierBase):
@@ -93,7 +99,7 @@ class SparkScores(AUCClassifierBase):
         Returns
         -------
         callable
-            ``frame.withColumn("score", model.udf()(F.struct(*model.schema_.columns)))``
+            ``frame.withColumn("score", model.udf()(F.struct(*model.schema_.inputs())))``
         """
         scorer, schema = self.as_scorer(), self.schema_
 
@@ -126,7 +132,7 @@ class SparkScores(AUCClassifierBase):
         """
         check_is_fitted(self, "coef_")
         check_frame(X)
-        for name in self.schema_.columns:
+        for name in self.schema_.inputs():
             if name not in X.columns:
                 raise ValueError(f"The frame has no column {name!r}, which the model was fitted with.")
         calibration = getattr(self, "calibration_", None)
@@ -207,7 +213,7 @@ class SparkAUCClassifier(SparkScores, AUCClassifier):
     All columns but `y` and `sample_weight` are features. Numbers and booleans are taken as they are, and their mean
     stands for missing ones (null or NaN). Text is one-hot, one feature for each category (the 1,000 most frequent, with
     a warning); missing and new categories are zeros in all of them. Text that differs in nearly every row is left out,
-    with a warning. Other types are refused.
+    with a warning. Text that is numbers or dates, and dates, are read as in a file. Other types are refused.
 
     Parameters
     ----------
@@ -318,7 +324,7 @@ class SparkAUCClassifierCV(SparkScores, AUCClassifierCV):
     corrected_interval_ = not_corrected("corrected_interval_", "driver")
 
     @checks_parameters(skip_nested=False)
-    def fit(  # type: ignore[override]  # folds follow from the rows, so that there are no groups
+    def fit(  # folds follow from the rows, so that there are no groups
         self, X, y, sample_weight=None, *, validation_rows: int = 200_000
     ) -> SparkAUCClassifierCV:
         """Choose the penalties by cross-validation, then fit all rows with them.

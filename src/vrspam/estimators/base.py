@@ -31,7 +31,6 @@ from vrspam._utils.validation import (
     refuse_same_names,
 )
 from vrspam._utils.warnings import NotConverged, RawColumns, warn
-from vrspam.features.frames import check_frame, is_frame
 from vrspam.model.scorer import Scorer, scorer_of_estimator
 from vrspam.model_selection.sources import add_block
 from vrspam.moments import ClassMoments
@@ -40,6 +39,7 @@ from vrspam.objective import SQUARED, LossChoice, WithinProducts, multiply
 from vrspam.objective.penalties import CONCAVE
 from vrspam.solvers import MOMENTS_MAX_FEATURES_DENSE
 from vrspam.solvers.base import Solution
+from vrspam.tables.frames import check_frame, is_frame
 
 # Up to this many features two d×d matrices are kept and the data is read once; beyond, once for each product.
 MOMENTS_MAX_FEATURES = MOMENTS_MAX_FEATURES_DENSE

@@ -27,10 +27,8 @@ from vrspam.estimators.base import (
 from vrspam.estimators.calibrated import CalibratedScores
 from vrspam.estimators.explained import ExplainedScores
 from vrspam.features import FeatureMap
-from vrspam.features.frames import HeldColumns, is_frame
+from vrspam.features.encoders import SharedColumns
 from vrspam.features.mapped import SPELLED_NAMES, is_plain, named_maps
-from vrspam.features.seen import SharedColumns
-from vrspam.features.tables import FrameReading
 from vrspam.inspection import MOST_COLUMNS, FitWithFolds, ScoreReading, read_later, read_score
 from vrspam.model_selection.calibration import METHODS
 from vrspam.model_selection.candidates import Selected, choose_map, choose_point, choose_point_of_blocks
@@ -42,6 +40,8 @@ from vrspam.model_selection.selection import SelectionRule
 from vrspam.model_selection.sources import BlocksInSequence, FoldSource
 from vrspam.objective import LOSSES, LossChoice, PenaltyFamily
 from vrspam.solvers.path import check_grid_axis, warn_if_not_converged
+from vrspam.tables.frames import HeldColumns, is_frame
+from vrspam.tables.schema import TableSchema
 
 KEPT_COEFS_BYTES = 1 << 27  # coefficients of all folds and points are kept up to this size
 
@@ -401,7 +401,7 @@ class AUCClassifierCV(ExplainedScores, CalibratedScores, AUCClassifierBase):
         rows, seed = folds.rows, self._correction_seed()
         reading = self._learn_columns(rows.X, maps)
         if reading is not None:
-            rows = rows._replace(X=reading.read(rows.X, new=False))
+            rows = rows._replace(X=reading.read(rows.X)[0])
         if is_frame(rows.X) and all(isinstance(features, FeatureMap) for features in maps.values()):
             rows = rows._replace(X=HeldColumns.of(rows.X))
         folds, shared = folds._replace(rows=rows), SharedColumns()
@@ -410,7 +410,7 @@ class AUCClassifierCV(ExplainedScores, CalibratedScores, AUCClassifierBase):
             selected = choose_map(maps, folds, search, self._rule(maps), seed, alone, progress, shared)
         features = selected.fit.features
         if reading is not None and not reading.is_plain and isinstance(features, FeatureMap):
-            features._read_columns = reading.columns
+            features._read_columns = reading.source
         return self._store_search(
             selected, self._read(selected, folds, seed, reading, shared), like=rows.X, _frame_reading=reading
         )
@@ -432,10 +432,10 @@ class AUCClassifierCV(ExplainedScores, CalibratedScores, AUCClassifierBase):
         """What `verbose` says of a model that was compared."""
         return what
 
-    def _learn_columns(self, X: Any, maps: Mapping[str, Any]) -> FrameReading | None:
+    def _learn_columns(self, X: Any, maps: Mapping[str, Any]) -> TableSchema | None:
         """How the columns of a frame are read; None for arrays, and where a transformer of the user takes them."""
         known = is_frame(X) and all(isinstance(features, FeatureMap) for features in maps.values())
-        return FrameReading.learn(X) if known else None
+        return TableSchema.learn_frame(X) if known else None
 
     def _correction_seed(self) -> int:
         """The seed of the correction: the same in each fit if random_state is None."""
@@ -518,7 +518,7 @@ class AUCClassifierCV(ExplainedScores, CalibratedScores, AUCClassifierBase):
         selected: Selected,
         folds: FoldedRows | DeviceFolds,
         seed: int,
-        reading: FrameReading | None,
+        reading: TableSchema | None,
         shared: SharedColumns,
     ) -> ScoreReading | str | Callable[[], ScoreReading | str]:
         """Read the fitted score column by column, or say why that is not possible; on a device that waits."""

@@ -14,9 +14,7 @@ from vrspam._utils import array_api
 from vrspam._utils.validation import column_names, refuse_complex
 from vrspam.estimators.base import MAPS_ON_HOST
 from vrspam.features import FeatureMap
-from vrspam.features.frames import check_frame, is_frame
 from vrspam.features.mapped import MappedArray
-from vrspam.features.tables import FrameReading
 from vrspam.inspection import (
     PairEffect,
     Places,
@@ -29,6 +27,8 @@ from vrspam.inspection import (
     parts_of_score,
 )
 from vrspam.moments import ClassMoments
+from vrspam.tables.frames import check_frame, is_frame
+from vrspam.tables.schema import TableSchema
 
 
 class ExplainedScores:
@@ -41,7 +41,7 @@ class ExplainedScores:
     moments_: ClassMoments
     _read_later: Callable[[], ScoreReading | str]
     _centre: np.ndarray
-    _frame_reading: FrameReading | None
+    _frame_reading: TableSchema | None
 
     @cached_property
     def _reading(self) -> ScoreReading | str:
@@ -87,7 +87,7 @@ class ExplainedScores:
             check_frame(X)
             validate_data(self, X, reset=False, skip_check_array=True)
             if (reading := getattr(self, "_frame_reading", None)) is not None:
-                X = reading.read(X)
+                X = reading.read_frame(X)
         else:
             X = validate_data(
                 self,
@@ -104,7 +104,7 @@ class ExplainedScores:
         names = self._read_names(getattr(self, "_frame_reading", None))
         return column_groups(self.features_, names, self.coef_.shape[1])
 
-    def _read_names(self, reading: FrameReading | None) -> Any:
+    def _read_names(self, reading: TableSchema | None) -> Any:
         """The names of the columns that the map, or the solver, takes."""
         return column_names(self) if reading is None or reading.is_plain else reading.names
 

@@ -10,9 +10,9 @@ import numpy as np
 import vrspam
 from vrspam._utils.messages import Parameter
 from vrspam.features.parts import Curve, Effect
-from vrspam.features.readings import HOUR, MONTH, WEEKDAY, YEAR
 from vrspam.model.scorer import DATE, TEXT, NotExportable, Scorer, scorer_of
 from vrspam.model_selection.calibration import Isotonic, Sigmoid
+from vrspam.tables.texts import HOUR, MONTH, WEEKDAY, YEAR
 
 PART_WORDS = {
     YEAR: "the position in time, 1970 + days since 1970-01-01 / 365.2425",

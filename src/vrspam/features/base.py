@@ -17,21 +17,23 @@ from vrspam._utils.docs_link import links_to_documentation
 from vrspam._utils.parameters import Interval, check_own_parameters, checks_parameters
 from vrspam._utils.validation import check_columns, check_weights, column_names, refuse_complex
 from vrspam._utils.warnings import CategoriesGrouped, warn
-from vrspam.features import frames
 from vrspam.features.encoders import (
     ColumnPoints,
     Curves,
     Distribution,
     Encoder,
     Indicators,
+    SeenColumns,
+    SharedColumns,
     add_indicated,
     column_points,
     encoder_from_dict,
+    see_columns,
 )
 from vrspam.features.packed import can_pack, write_packed
 from vrspam.features.parts import Block, ColumnBlock, Parts, encode, read_columns, sum_parts
-from vrspam.features.seen import SeenColumns, SharedColumns, see_columns
 from vrspam.moments import CodedRows, Indicated, LastProduct
+from vrspam.tables import frames
 
 MANY_CATEGORIES = 32  # from so many on, the indicators of a column are not written out to be multiplied
 FEW_COEFS = 8  # up to this many columns of coefficients rows are scored by the parts of the score

@@ -13,14 +13,13 @@ from sklearn.base import clone
 
 from vrspam._utils.blas import RightFactor, TwoSteps
 from vrspam._utils.parameters import Interval, StrOptions
-from vrspam.features import frames
 from vrspam.features.additive import AdditiveFeatures
 from vrspam.features.base import FeatureMap
-from vrspam.features.encoders import Curves, Distribution, Indicators
+from vrspam.features.encoders import Curves, Distribution, Indicators, SeenColumns
 from vrspam.features.landmarks import N_LANDMARKS_CONSTRAINT, LandmarkFeatures
 from vrspam.features.parts import CACHED_ENTRIES, KernelPart, exponents, squares
-from vrspam.features.seen import SeenColumns
 from vrspam.moments import LastProduct
+from vrspam.tables import frames
 
 SCALE_ROWS = 1_000
 FIRST_LANDMARKS = 128  # of which the first step of a large whitening takes out what they tell of the others

@@ -12,12 +12,12 @@ from sklearn.base import clone
 
 from vrspam._utils.blas import blas_threads
 from vrspam._utils.parameters import Interval, StrOptions
-from vrspam.features import frames
 from vrspam.features.additive import AdditiveFeatures
 from vrspam.features.base import FeatureMap
 from vrspam.features.encoders import Curves
 from vrspam.features.parts import Block, ColumnBlock, KernelPart, TreePart
 from vrspam.moments import CodedRows
+from vrspam.tables import frames
 
 LEAST_EIGENVALUE = 1e-6
 # n_landmarks="auto" is the first number up to so many rows, and grows with their root up to the third: the time of a

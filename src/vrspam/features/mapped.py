@@ -16,11 +16,11 @@ from vrspam._utils.choices import usual_spelling
 from vrspam._utils.messages import Parameter, WordedError
 from vrspam.features.additive import AdditiveFeatures, LinearFeatures
 from vrspam.features.base import FeatureMap
-from vrspam.features.frames import WHOLE_ROWS, blocks, rows_of
 from vrspam.features.kernel import KernelFeatures
 from vrspam.features.stacked import StackedFeatures
 from vrspam.features.trees import TreeFeatures
 from vrspam.moments import CodedRows, LastProduct
+from vrspam.tables.frames import WHOLE_ROWS, blocks, rows_of
 
 # Every map that has a name of its own, from simple to complex; the numbers are bandwidths (from nearly quadratic to
 # fine detail) and depths.

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from vrspam.features import frames
 from vrspam.features.encoders import Curves, Encoder, Indicators, same_encoders
 from vrspam.features.packed import can_pack, packed_places, write_packed
+from vrspam.tables import frames
 
 CACHED_ENTRIES = 1 << 16
 CACHED_COUNTS = 1 << 18
@@ -375,7 +375,8 @@ class TreePart(Stored):
         widths = np.array([0 if isinstance(encoder, Curves) else encoder.width for encoder in self.encoders])
         if widths.max() > kernels.MASKED:
             return None
-        return kernels.splits_as_masks(*(self.trees[name] for name in TREE_ARRAYS), widths)
+        columns, thresholds, multipliers, absent_left = (self.trees[name] for name in TREE_ARRAYS)
+        return kernels.splits_as_masks(columns, thresholds, multipliers, absent_left, widths)
 
     def add_to(self, out: np.ndarray, X: Any) -> None:
         """Add the scores of the rows of X to `out` (rows × scores)."""
@@ -461,13 +462,17 @@ class Parts(Stored):
     @cached_property
     def is_numeric(self) -> list[bool | None]:
         """Whether each column holds numbers; the others hold categories. None where nothing asks for the column."""
-        together = [part.encoders for part in (*self.kernels, *self.trees)]
+        together = [part.encoders for part in self._together]
         found: list[bool | None] = []
         for j, effect in enumerate(self.effects):
             known = [isinstance(effect, Curve)] if effect is not None else []
             known += [isinstance(encoders[j], Curves) for encoders in together]
             found.append(known[0] if known else None)
         return found
+
+    @property
+    def _together(self) -> list[KernelPart | TreePart]:
+        return [*self.kernels, *self.trees]
 
     @cached_property
     def _kernel_groups(self) -> list[list[KernelPart]]:
@@ -492,7 +497,7 @@ class Parts(Stored):
         if self.n_readings > 1 and frames.is_frame(X) and not isinstance(X, frames.HeldColumns):
             kinds = zip(self.is_numeric, frames.numeric_flags(X), strict=True)
             X = frames.HeldColumns.of(X, [there if known is None else known for known, there in kinds])
-        widths = [sum(one.width for one in part.encoders) for part in (*self.kernels, *self.trees)]
+        widths = [sum(one.width for one in part.encoders) for part in self._together]
         found = []
         for rows in frames.blocks(X.shape[0], max(len(self.effects), n_scores, *widths)):
             found.append(self._block_scores(frames.rows_of(X, rows), n_scores))

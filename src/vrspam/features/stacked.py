@@ -11,9 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from vrspam._utils.warnings import CategoriesGrouped
 from vrspam.features.base import FeatureMap, Places
-from vrspam.features.encoders import ColumnPoints, Encoder, are_alike, column_points
+from vrspam.features.encoders import ColumnPoints, Encoder, SharedColumns, are_alike, column_points
 from vrspam.features.parts import Block
-from vrspam.features.seen import SharedColumns
 
 
 class StackedFeatures(FeatureMap):

@@ -10,12 +10,11 @@ import numpy as np
 
 from vrspam._utils.blas import RightFactor
 from vrspam._utils.parameters import Interval, StrOptions
-from vrspam.features import frames
 from vrspam.features.base import FeatureMap
-from vrspam.features.encoders import Curves, Distribution
+from vrspam.features.encoders import Curves, Distribution, SeenColumns
 from vrspam.features.landmarks import N_LANDMARKS_CONSTRAINT, LandmarkFeatures
 from vrspam.features.parts import CACHED_COUNTS, TREE_ARRAYS, TreePart, places_of
-from vrspam.features.seen import SeenColumns
+from vrspam.tables import frames
 
 MOST_DEPTH = 12
 MOST_TREES = 10_000

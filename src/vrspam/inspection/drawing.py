@@ -13,9 +13,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from vrspam._utils.texts import number_labels, power_text, rounded, text_width, tick_texts
-from vrspam.features.readings import DAYS_OF_A_YEAR, day_of, part_text
 from vrspam.inspection.interactions import Axis
 from vrspam.inspection.shapes import Shape
+from vrspam.tables.texts import DAYS_OF_A_YEAR, day_of, part_text
 
 FEW_VALUES = 8  # a column of numbers with at most so many is drawn as points
 MANY_VALUES = 100  # a column with more may have an axis that is not linear, or values far off

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vrspam.features import frames
 from vrspam.inspection.rows import ColumnBins, ReadRows
+from vrspam.tables import frames
 
 MOST_PAIRS = 10
 MOST_SCREENED = 15  # columns among which pairs are sought

@@ -17,10 +17,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from vrspam.features import AdditiveFeatures, frames
+from vrspam.features import AdditiveFeatures
 from vrspam.features.encoders import Curves, Encoder
 from vrspam.inspection.collinearity import whitening
 from vrspam.inspection.rows import ReadRows
+from vrspam.tables import frames
 
 TIED = 1e-6  # below this variance of a sum of curves, whose own variances add up to 1, only rounding is left of it
 NEARLY_TIED = 1e-2

@@ -16,10 +16,9 @@ import numpy as np
 from scipy import sparse
 
 from vrspam._utils import array_api
-from vrspam.features import AdditiveFeatures, FeatureMap, frames
-from vrspam.features.encoders import ColumnPoints, Curves, Encoder, column_points
+from vrspam.features import AdditiveFeatures, FeatureMap
+from vrspam.features.encoders import ColumnPoints, Curves, Encoder, SharedColumns, column_points
 from vrspam.features.mapped import MAX_FEATURES, MappedArray
-from vrspam.features.seen import SharedColumns
 from vrspam.inspection.collinearity import closeness, columns_together, functions_of
 from vrspam.inspection.interactions import (
     MOST_SCREENED,
@@ -41,6 +40,7 @@ from vrspam.inspection.shapes import (
     rest_name,
 )
 from vrspam.moments import ClassMoments
+from vrspam.tables import frames
 
 MOST_COLUMNS = 1_000  # of columns as they are
 SUM_ROWS = 2_000  # beside which the curves of a sum of curves are drawn: the curves themselves rest on all rows

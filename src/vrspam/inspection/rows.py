@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vrspam._utils import array_api
-from vrspam.features import frames
+from vrspam.tables import frames
 
 MOST_ROWS = 10_000
 FINE_BINS = 20  # of a column of numbers, for mean scores

@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import t as student
 
-from vrspam.features import FeatureMap, frames
+from vrspam.features import FeatureMap
 from vrspam.features.base import Places
 from vrspam.features.encoders import ColumnPoints, Indicators
 from vrspam.moments import ClassMoments
+from vrspam.tables import frames
 
 CONFIDENCE = 0.95
 

@@ -80,10 +80,10 @@ def read_file(path: str | os.PathLike[str]) -> tuple[dict[str, Any], int]:
     if isinstance(version, int) and version > VERSION:
         raise ModelFileError(f"{name} was written by a newer version of vrspam: update the program to use it")
     content = whole.get("model")
-    known = version in range(1, VERSION + 1) and isinstance(content, dict)
-    if not known or whole.get("checksum") != checksum(content):
+    known = version if isinstance(version, int) and 1 <= version <= VERSION else None
+    if known is None or not isinstance(content, dict) or whole.get("checksum") != checksum(content):
         raise ModelFileError(f"{name} was changed or damaged after it was written: train the model again")
-    return content, int(version)
+    return content, int(known)
 
 
 def checksum(content: Any) -> str:

@@ -17,12 +17,10 @@ from vrspam._utils import array_api
 from vrspam._utils.messages import WordedError
 from vrspam.features import FeatureMap
 from vrspam.features.parts import Curve, Effect, KernelPart, Parts, TreePart
-from vrspam.features.readings import Dates, Reading
-from vrspam.features.tables import part_name
-from vrspam.features.times import Times
 from vrspam.model_selection.calibration import Calibration
 from vrspam.moments.class_moments import spread
 from vrspam.objective import multiply
+from vrspam.tables.texts import Dates, KindOfText
 
 NUMBER, TEXT, DATE = "number", "text", "date"
 
@@ -241,50 +239,39 @@ def _columns(model: Any, features: Any) -> tuple[tuple[Input, ...], tuple[Column
     reading = getattr(model, "_frame_reading", None)
     numeric = [True] * model.n_features_in_ if features is None else features.numeric_columns
     if reading is not None:
-        names = reading.columns
+        names = reading.source
     if names is None:
         inputs = tuple(Input(str(j)) for j in range(model.n_features_in_))
         return inputs, tuple(Column(one.name, j) for j, one in enumerate(inputs)), (), True
     if reading is None:
         return *take_columns(list(map(str, names)), {}, numeric), (), False
-    kept = [name for name in reading.columns if name not in reading.identifiers]
+    kept = [name for name in reading.source if name not in reading.identifiers]
     readings = {str(name): how for name, how in reading.readings.items()}
     return *take_columns(list(map(str, kept)), readings, numeric), tuple(map(str, reading.identifiers)), False
 
 
 def take_columns(
-    names: Sequence[str], readings: Mapping[str, Reading], numeric: Sequence[bool]
+    names: Sequence[str], readings: Mapping[str, KindOfText], numeric: Sequence[bool]
 ) -> tuple[tuple[Input, ...], tuple[Column, ...]]:
     """The inputs of these names, in order, and the columns that they become; `numeric` is about the latter."""
     inputs: list[Input] = []
     columns: list[Column] = []
-    for name in names:
-        how = readings.get(name)
-        if isinstance(how, Dates):
-            inputs.append(Input(name, DATE))
-            columns += [Column(part_name(name, part), len(inputs) - 1, part) for part in how.parts]
-            continue
-        kind = NUMBER if numeric[len(columns)] else TEXT
-        inputs.append(Input(name, kind) if how is None else input_of_reading(name, how))
-        columns.append(Column(name, len(inputs) - 1))
+    for place, name in enumerate(names):
+        kind = readings.get(name)
+        if kind is None:
+            inputs.append(Input(name, NUMBER if numeric[len(columns)] else TEXT))
+            columns.append(Column(name, place))
+        else:
+            inputs.append(input_of_reading(name, kind))
+            columns += [Column(new, place, part or None) for new, part in zip(kind.made(name), kind.parts, strict=True)]
     return tuple(inputs), tuple(columns)
 
 
-def input_of_reading(name: str, how: Reading) -> Input:
+def input_of_reading(name: str, kind: KindOfText) -> Input:
     """The input for a column that training read as dates, or as text that is numbers: the number itself.
 
-    >>> from vrspam.features.readings import Numbers
+    >>> from vrspam.tables.texts import Numbers
     >>> input_of_reading("income", Numbers(".", ",", "$")).note
     "In training this was text such as '$1,234.5': give the number, 1234.5."
-    >>> input_of_reading("share", Numbers(unit="%")).note
-    "In training this was text such as '1234.5 %': give the number, 1234.5."
     """
-    if isinstance(how, Dates):
-        return Input(name, DATE)
-    if isinstance(how, Times):
-        return Input(name, NUMBER, "In training this was a time such as '08:30': give hours, 8.5.")
-    number = f"1{how.thousands}234{how.decimal}5"
-    text = f"{number} %" if how.unit == "%" else f"{how.unit}{number}"
-    if (how.decimal, how.thousands, how.unit) == (".", "", ""):
-        return Input(name)
-    return Input(name, NUMBER, f"In training this was text such as {text!r}: give the number, 1234.5.")
+    return Input(name, DATE) if isinstance(kind, Dates) else Input(name, NUMBER, kind.hint)

@@ -26,9 +26,8 @@ from vrspam._utils.progress import StepProgress
 from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import warn
 from vrspam.features import FeatureMap, StackedFeatures
-from vrspam.features.frames import rows_of
+from vrspam.features.encoders import SharedColumns
 from vrspam.features.mapped import MappedArray, TooManyFeatures, hold_features
-from vrspam.features.seen import SharedColumns
 from vrspam.model_selection.correction import Corrected, Grid, OtherMeasure, correct
 from vrspam.model_selection.cross_validate import FoldModels, GridScores, GridSearch, cross_validate
 from vrspam.model_selection.folds import DeviceFolds, FoldedRows, Split
@@ -55,6 +54,7 @@ from vrspam.model_selection.sources import (
 from vrspam.moments import ClassMoments, FinishedMoments
 from vrspam.solvers import ExactFit, SolverName
 from vrspam.solvers.base import Solution
+from vrspam.tables.frames import rows_of
 
 FEW_BYTES = 1 << 25  # features of all rows are held up to this size: they are read for the moments, and for the scores
 LEARN_BYTES = 1 << 25  # that a map takes at most while it is fitted

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vrspam._utils import array_api
-from vrspam.features.frames import WHOLE_ROWS
 from vrspam.features.mapped import MappedArray
 from vrspam.metrics import roc_auc_columns
 from vrspam.moments import ClassMoments
+from vrspam.tables.frames import WHOLE_ROWS
 
 MOST_ROWS = 2_000  # of a sample: half of them of each class, where there are as many
 MOST_VALUES = 1 << 23  # scores in all (64 MB): with very many points fewer rows are kept, but never fewer than

@@ -22,13 +22,13 @@ from vrspam._utils import array_api
 from vrspam._utils.blas import FEW, SMALL, blas_thread_count, blas_threads, blas_threads_for
 from vrspam._utils.validation import Rows, error_in_block
 from vrspam.features import FeatureMap
-from vrspam.features.frames import BLOCK_ENTRIES
 from vrspam.features.mapped import MappedArray, hold_features
 from vrspam.model_selection.folds import DeviceFolds, HashFolds, HashSample, Split
 from vrspam.model_selection.held_out import BLOCK_BYTES, HeldOut, score_rows
 from vrspam.moments import ClassMoments, FinishedMoments
 from vrspam.objective import SQUARED, LossChoice, SmoothLoss, SquaredPairLoss
 from vrspam.solvers import MOMENTS_MAX_FEATURES_DENSE, SolverName, choose_solver
+from vrspam.tables.frames import BLOCK_ENTRIES
 
 T = TypeVar("T")
 SMALL_MAPPED = 1_300  # features up to which folds side by side pay: one core makes those of a fold

@@ -12,7 +12,6 @@ from matplotlib.axes import Axes
 
 from vrspam._utils.array_api import on_host
 from vrspam._utils.texts import shorten, shorten_distinct
-from vrspam.features.frames import columns_of, is_frame
 from vrspam.inspection import distinct
 from vrspam.plotting.style import (
     GREY,
@@ -25,6 +24,7 @@ from vrspam.plotting.style import (
     own_style,
     text_width,
 )
+from vrspam.tables.frames import columns_of, is_frame
 
 NAME_LETTERS = 40
 VALUE_LETTERS = 14  # of them for the value of a row

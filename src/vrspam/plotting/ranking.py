@@ -10,7 +10,6 @@ from matplotlib.axes import Axes
 from sklearn.metrics import precision_recall_curve, roc_curve
 
 from vrspam._utils.texts import wrap_distinct
-from vrspam.features.frames import columns_of, is_frame
 from vrspam.inspection.drawing import score_edges
 from vrspam.metrics import roc_auc, roc_auc_ci
 from vrspam.metrics.partial import check_max_fpr
@@ -26,6 +25,7 @@ from vrspam.plotting.style import (
     font_points,
     legend_texts,
 )
+from vrspam.tables.frames import columns_of, is_frame
 
 MOST_POINTS = 2000  # points of a drawn curve: more would not be visible, and make large files
 SEVERAL = "several models: pass a dict from names to scores"

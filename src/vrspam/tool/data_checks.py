@@ -13,11 +13,10 @@ from vrspam import AUCClassifier
 from vrspam._utils.messages import Message, Parameter
 from vrspam._utils.warnings import AllCoefficientsZero, GridEdge, GridNotCertified, NotConverged, NothingAtTheTop
 from vrspam.data import Schema
-from vrspam.data.encode import encode_rows
-from vrspam.features.frames import numbers
 from vrspam.metrics import roc_auc_columns
 from vrspam.moments import ClassMoments
 from vrspam.paper.constants import Description, describe
+from vrspam.tables.frames import numbers
 from vrspam.tool.model import Scaling
 from vrspam.tool.table import open_labelled
 
@@ -236,7 +235,7 @@ def note_leaking_features(rows: Any, positive: np.ndarray, schema: Schema) -> li
 
 def _furthest_apart(rows: Any, positive: np.ndarray, schema: Schema) -> list[int]:
     """The `CANDIDATES` numeric features of a wide table whose class means are furthest apart, in their deviations."""
-    X = encode_rows(rows, replace(schema, categorical={}), sparse=sparse.issparse(rows))
+    X = replace(schema, categorical={}).encode(rows, sparse=sparse.issparse(rows))
     moments = ClassMoments(X.shape[1], classes=[False, True], scatter=False).update(X, positive)
     distance = np.abs(moments.delta) / np.sqrt(moments.within_diagonal + np.finfo(float).tiny)
     return np.sort(np.argsort(-distance, kind="stable")[:CANDIDATES]).tolist()

@@ -19,10 +19,10 @@ from vrspam.metrics import (
     sensitivity_at_specificity,
 )
 from vrspam.metrics.thresholds import Bin, Curve, Threshold, calibration_error, lift, reliability
-from vrspam.tool.beside import beside_values
 from vrspam.tool.fingerprint import SeenRows
 from vrspam.tool.model import Model
 from vrspam.tool.plan import check_measures
+from vrspam.tool.table import beside_values
 
 SPECIFICITIES = (0.80, 0.90, 0.95, 0.99)
 TOP_SHARES = (0.01, 0.05, 0.10, 0.20)

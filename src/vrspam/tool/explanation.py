@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,11 +12,9 @@ import numpy as np
 
 from vrspam.data import Chunks, DataError
 from vrspam.data.chunks import BrokenRow
-from vrspam.features import frames
-from vrspam.features.readings import Dates, part_text
-from vrspam.features.tables import part_name
 from vrspam.inspection.effects import Effect, explain, find_strongest  # noqa: F401 (two are public names of this room)
 from vrspam.report.words import describe_size
+from vrspam.tables import frames
 from vrspam.tool.model import Model
 
 if TYPE_CHECKING:
@@ -127,8 +126,7 @@ def explain_file(
     (2, 'age', True)
     """
     source = model.open_source(path, **reading)
-    tabular = source.reader.tabular
-    keep = _kept_columns(model, list(source.columns())) if tabular else []
+    keep = partial(_kept_columns, model) if source.reader.tabular else ()
     chunks = model.open(source, labels=False, keep=keep, keep_errors=True)
     wanted = None if numbers is None else {check_number(number) for number in numbers}
     found: dict[int, ExplainedRow] = {}
@@ -155,11 +153,9 @@ def value_text(model: Model, part: Part) -> str:
     """The value of a column in a row, as people write it; "" where it has none."""
     if part.value is None:
         return "missing" if part.column in model.schema.columns else ""
-    for name, reading in model.schema.readings.items():
-        if isinstance(reading, Dates) and isinstance(part.value, float):
-            for piece in reading.parts:
-                if part.column == part_name(name, piece):
-                    return part_text(piece, part.value)
+    name, piece = model.schema.made().get(part.column, ("", ""))
+    if piece and isinstance(part.value, float):
+        return model.schema.readings[name].show(piece, part.value)
     return f"{part.value:.7g}" if isinstance(part.value, float) else part.value
 
 
@@ -198,7 +194,7 @@ def _blocks(chunks: Chunks) -> Iterator[_Block]:
         yield _Block(X, kept, broken)
 
 
-def _kept_columns(model: Model, names: Sequence[str]) -> list[str]:
+def _kept_columns(model: Model, names: Mapping[str, Any]) -> list[str]:
     """Columns to show as they are: those of the model before they are encoded, and identifiers."""
     own = [] if model.features is not None else [*model.schema.columns, *model.schema.readings]
     return [name for name in dict.fromkeys([*own, *model.identifiers]) if name in names]

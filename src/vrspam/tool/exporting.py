@@ -10,9 +10,7 @@ import numpy as np
 
 from vrspam._utils.atomic import replacing
 from vrspam.data import Schema
-from vrspam.data.schema import made_columns
 from vrspam.features.parts import Parts, Table
-from vrspam.features.readings import Dates
 from vrspam.model.scorer import NUMBER, TEXT, Column, Input, Scorer, input_of_reading, linear_parts
 
 
@@ -110,19 +108,16 @@ def describe_model(model: Any) -> Scorer:
 
 def _file_columns(schema: Schema) -> tuple[tuple[Input, ...], tuple[Column, ...]]:
     """The columns of a file, and those that the model makes of them."""
-    made: dict[str, tuple[str, str | None]] = {}
-    for name, reading in schema.readings.items():
-        parts = reading.parts if isinstance(reading, Dates) else (None,)
-        made |= dict(zip(made_columns(name, reading), ((name, part) for part in parts), strict=True))
+    made = schema.made()
     inputs: dict[str, Input] = {}
     columns = []
     for name in schema.columns:
-        source, part = made.get(name, (name, None))
+        source, part = made.get(name, (name, ""))
         if source not in inputs:
             plain = Input(source, TEXT if source in schema.categorical else NUMBER)
             how = schema.readings.get(source)
             inputs[source] = plain if how is None else input_of_reading(source, how)
-        columns.append(Column(name, list(inputs).index(source), part))
+        columns.append(Column(name, list(inputs).index(source), part or None))
     return tuple(inputs.values()), tuple(columns)
 
 

@@ -15,17 +15,17 @@ from scipy import sparse
 from vrspam._utils.blas import blas_thread_count, blas_threads
 from vrspam.data import Chunks, Schema
 from vrspam.data.chunks import BrokenRow, map_ahead
-from vrspam.data.first_pass import Label
 from vrspam.data.readers import Source
 from vrspam.features import FeatureMap
 from vrspam.features.encoders import Curves
-from vrspam.features.frames import check_frame, columns_of, is_frame
 from vrspam.features.parts import Parts
 from vrspam.inspection import INTERACTIONS, distinct
 from vrspam.model.shapes import Shapes
 from vrspam.model_selection.calibration import Calibration
 from vrspam.moments import ClassMoments
 from vrspam.moments.class_moments import spread
+from vrspam.tables.frames import check_frame, columns_of, is_frame
+from vrspam.tables.schema import Label
 from vrspam.tool.fingerprint import Fingerprint
 
 
@@ -245,7 +245,7 @@ class Model:
         path: Any,
         *,
         labels: bool,
-        keep: Sequence[str] = (),
+        keep: Any = (),
         skip_errors: bool = False,
         keep_errors: bool = False,
         progress: bool = False,

@@ -12,7 +12,6 @@ import numpy as np
 from vrspam._utils.messages import Message
 from vrspam.data import DataError, Schema
 from vrspam.data.errors import problem_of
-from vrspam.data.schema import made_columns
 from vrspam.model.file import (
     VERSION,
     ModelFileError,
@@ -162,8 +161,8 @@ def _check_schema(schema: Schema, plain: Mapping[str, Any]) -> None:
     for names in (columns, *schema.categorical.values()):
         if len(set(names)) < len(names):
             raise DataError("two columns or categories have the same name")
-    for name, reading in schema.readings.items():
-        if not set(made_columns(name, reading)) <= set(schema.numeric) or name in schema.categorical:
+    for name, kind in schema.readings.items():
+        if not set(kind.made(name)) <= set(schema.numeric) or name in schema.categorical:
             raise DataError(f"column {name!r} is read as numbers that are not there")
     if not all(isinstance(label, bool | int | float | str) for label in schema.labels or ()):
         raise DataError("labels must be numbers or texts")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -122,24 +122,23 @@ def predict_rows(
     """Do what `predict` does, and say what there is to say in the result."""
     target = Path(out)
     source = model.open_source(path, **reading)
-    keep = _ids(model, source, ids)
     chunks = model.open(
         source,
         labels=False,
-        keep=keep,
+        keep=_ids(model, source, ids),
         skip_errors=drop_errors,
         keep_errors=not drop_errors,
         progress=progress,
     )
     escape = escape_formulas and check_out(target) != ".parquet"
     try:
-        rows, unscored = _write_scores(model, chunks, target, keep, escape, reasons=False)
+        rows, unscored = _write_scores(model, chunks, target, escape, reasons=False)
     except _RowWithoutScore:  # once more, with a column of reasons from the start
-        rows, unscored = _write_scores(model, chunks, target, keep, escape, reasons=True)
+        rows, unscored = _write_scores(model, chunks, target, escape, reasons=True)
     renamed = [
         f"the identifier {name!r} of {source.paths[0]} is copied as {copied_name(name)!r}, because the result has a "
         f"column {name!r} of its own"
-        for name in keep
+        for name in chunks.keep
         if copied_name(name) != name
     ]
     return Prediction(rows, unscored, (*renamed, *(() if chunks.unseen is None else chunks.unseen.sentences())))
@@ -149,21 +148,19 @@ class _RowWithoutScore(Exception):
     """A row cannot be scored, and the file has no column to say so."""
 
 
-def _write_scores(
-    model: Model, chunks: Chunks, target: Path, keep: list[str], escape: bool, reasons: bool
-) -> tuple[int, int]:
+def _write_scores(model: Model, chunks: Chunks, target: Path, escape: bool, reasons: bool) -> tuple[int, int]:
     """Write all rows; return how many, and how many of them have no score."""
     import pyarrow as pa
 
     path = chunks.source.paths[0]
     rows = unscored = 0
-    names = [f"'{name}" if escape and re.match(FORMULA, name) else copied_name(name) for name in keep] + [SCORE]
-    names += ([PROBABILITY] if model.calibration is not None else []) + ([REASON] if reasons else [])
+    own = [SCORE, *([PROBABILITY] if model.calibration is not None else []), *([REASON] if reasons else [])]
     with _writer(target) as write:
         for block in read_ahead(model.score_chunks(chunks)):  # scored while the block before is written
             if block.broken and not reasons:
                 raise _RowWithoutScore
-            copied = [block.kept.column(name) for name in keep]
+            names = [*_copied_names(chunks.keep, escape), *own]
+            copied = [block.kept.column(name) for name in chunks.keep]
             columns = [_escaped(column) for column in copied] if escape else copied
             columns.append(pa.array(block.scores))
             if model.calibration is not None:
@@ -171,16 +168,22 @@ def _write_scores(
             if reasons:
                 columns.append(pa.nulls(block.scores.size, pa.string()))
             batch = pa.record_batch(columns, names=names)
-            write(_with_broken_rows(batch, block.broken, keep) if block.broken else batch)
+            write(_with_broken_rows(batch, block.broken) if block.broken else batch)
             rows, unscored = rows + block.scores.size + len(block.broken), unscored + len(block.broken)
         if rows == unscored and chunks.skipped_:
             raise DataError(f"no row of {path} could be scored: {chunks.skipped_[0].reason}")
         if rows == 0:
+            names = [*_copied_names(chunks.keep, escape), *own]
             write(pa.record_batch({name: pa.array(np.empty(0)) for name in names}))
     return rows, unscored
 
 
-def _with_broken_rows(batch: Any, broken: Sequence[BrokenRow], keep: list[str]) -> Any:
+def _copied_names(keep: Sequence[str], escape: bool) -> list[str]:
+    """What copied columns are called in the result."""
+    return [f"'{name}" if escape and re.match(FORMULA, name) else copied_name(name) for name in keep]
+
+
+def _with_broken_rows(batch: Any, broken: Sequence[BrokenRow]) -> Any:
     """Scored rows and those without a score, in the order of the file."""
     import pyarrow as pa
 
@@ -211,7 +214,8 @@ def _escaped(column: Any) -> Any:
     return pc.if_else(is_formula, pc.binary_join_element_wise("'", texts, ""), texts)
 
 
-def _ids(model: Model, source: Source, ids: Sequence[str] | None) -> list[str]:
+def _ids(model: Model, source: Source, ids: Sequence[str] | None) -> Any:
+    """The columns to copy, or a function that chooses them when the file is opened."""
     if not source.reader.tabular:
         if ids:
             raise DataError(
@@ -220,15 +224,16 @@ def _ids(model: Model, source: Source, ids: Sequence[str] | None) -> list[str]:
                 ids=Parameter("ids"),
             )
         return []
-    names = source.columns()
-    if ids is None:
-        return [name for name in model.identifiers if name in names]
-    for name in ids:
-        if name not in names:
-            raise DataError(f"{source.paths[0]} has no column {name!r} to copy beside the scores")
-        if name in (SCORE, PROBABILITY, REASON):
-            raise DataError(f"column {name!r} cannot be copied: the result has a column of that name")
-    return list(dict.fromkeys(ids))
+
+    def choose(names: Mapping[str, Any]) -> list[str]:
+        for name in ids or ():
+            if name not in names:
+                raise DataError(f"{source.paths[0]} has no column {name!r} to copy beside the scores")
+            if name in (SCORE, PROBABILITY, REASON):
+                raise DataError(f"column {name!r} cannot be copied: the result has a column of that name")
+        return [name for name in model.identifiers if name in names] if ids is None else list(dict.fromkeys(ids))
+
+    return choose
 
 
 def copied_name(name: str) -> str:

@@ -20,14 +20,15 @@ import numpy as np
 from scipy.special import ndtr
 
 from vrspam._utils.texts import rounded
-from vrspam.data import Chunks, DataError
-from vrspam.features.frames import rows_of
+from vrspam.data import DataError
+from vrspam.data.readers.arrow_reader import as_table
 from vrspam.inspection.rows import ColumnBins, bin_categories, bin_numbers
 from vrspam.metrics import AUCInterval, exponential_variance, roc_auc_ci
 from vrspam.model_selection.calibration import calibrate
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.report.sections import report_page  # noqa: F401 (a public name of `vrspam.tool`)
 from vrspam.report.words import ExpectedAUC, expected_auc
+from vrspam.tables.frames import rows_of
 from vrspam.tool.evaluation import Evaluation, evaluate_scores
 from vrspam.tool.explanation import Part, parts_by_column, value_of, value_text
 from vrspam.tool.model import Model
@@ -289,29 +290,16 @@ def cross_calibrated(held_out: HeldOut, method: str) -> np.ndarray:
 
 def read_columns(opened: OpenedTable, names: Sequence[str]) -> dict[str, Any]:
     """Columns of all labelled rows as they are in the file, whether they are features or not."""
-    if not names:
-        return {}
-    source = opened.chunks.source
     import pyarrow as pa
 
     frame, positive = opened.load_rows()
-    found = {name: frame.column(name) for name in names if name in frame.column_names}
-    if missing := [name for name in dict.fromkeys(names) if name not in found]:
-        chunks = Chunks(
-            source,
-            opened.schema,
-            unknown="ignore",
-            keep=missing,
-            on_error=opened.chunks.on_error,
-            raw=True,
-            lenient=True,
-        )
+    found = {name: frame.column(name) for name in names if name in frame.column_names} | dict(opened.kept)
+    if missing := [name for name in dict.fromkeys(names) if name not in found]:  # dates, or integers beyond 2⁵³
         with warnings.catch_warnings():  # what there was to say was said when the file was first read
             warnings.simplefilter("ignore", UserWarning)
-            kept = [pa.Table.from_batches([b]) if isinstance(b, pa.RecordBatch) else b for _, _, b in chunks]
-        whole = pa.concat_tables(kept)
+            whole = pa.concat_tables([as_table(kept) for _, _, kept in opened.chunks.keeping(missing)])
         if whole.num_rows != positive.size:
-            raise DataError(f"{source.paths[0]} has changed while it was read: run the command again")
+            raise DataError(f"{opened.chunks.source.paths[0]} has changed while it was read: run the command again")
         found |= {name: whole.column(name) for name in missing}
     return found
 
@@ -328,11 +316,8 @@ def _values(column: Any, places: np.ndarray) -> np.ndarray:
 
 def _left_out(opened: OpenedTable) -> tuple[str, ...]:
     """Columns of a table that are neither features nor the labels."""
-    source, schema = opened.chunks.source, opened.schema
-    if not source.reader.tabular:
-        return ()
-    used = {*schema.columns, *schema.readings, schema.target}
-    return tuple(name for name in source.reader.columns(source.paths[0]) if name not in used)
+    used = {*opened.schema.columns, *opened.schema.readings, opened.schema.target}
+    return tuple(name for name in opened.names if name not in used)
 
 
 def levels_of(values: Sequence[Any] | np.ndarray) -> ColumnBins:

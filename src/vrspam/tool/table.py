@@ -1,26 +1,29 @@
-"""Open a training file: its columns, its labels as booleans, and notes about the data."""
+"""Open a training file once: its columns, labels as booleans, columns beside the features, and notes on the data."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
+import narwhals.stable.v2 as nw
 import numpy as np
 from scipy import sparse
 
 from vrspam._utils.messages import Parameter
+from vrspam._utils.validation import LARGEST_EXACT
 from vrspam.data import Chunks, DataError, Schema
 from vrspam.data.chunks import read_ahead
-from vrspam.data.encode import check_table, encode_rows
 from vrspam.data.errors import Problems, no_column
-from vrspam.data.first_pass import Label, Means
 from vrspam.data.readers import Source
-from vrspam.data.schema import infer_schema
-from vrspam.features.frames import rows_of
-from vrspam.tool.beside import beside_values, check_beside
-from vrspam.tool.columns import ColumnInspector
+from vrspam.data.readers.arrow_reader import as_table, is_integer, type_kind
+from vrspam.data.readers.base import ColumnRequest
+from vrspam.data.schema import encode_block, infer_schema, no_feature_left, table_schema
+from vrspam.tables.columns import texts_of
+from vrspam.tables.frames import is_numeric, rows_of, value_counts
+from vrspam.tables.schema import Label, TableLearner
+from vrspam.tables.texts import Numbers, find_kind, typed_kind
 
 BLOCK_ROWS = 1 << 15
 ONE_PIECE = 1 << 30  # bytes up to which columns in memory are made one piece
@@ -31,26 +34,31 @@ class OpenedTable:
     """Labelled rows of a file, in memory or to be read block by block as often as needed.
 
     Rows are arrow tables of typed columns, or arrays for files without names; `encode` makes features of them.
-    `loaded` are all rows, and whether each is positive, where they are in memory. `grouped` are the columns of more
-    than `max_categories` categories, whose rare ones count as one. `weights`, `groups` and `time` are columns beside
-    the features, of rows in memory.
+    `loaded` are all rows, and whether each is positive, where they are in memory. `weights`, `groups` and `time` are
+    columns beside the features, of rows in memory; `kept` has others that were asked for, as they are in the file.
+    `names` are all columns of the file.
     """
 
     chunks: Chunks
     positive: Label
-    identifiers: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     loaded: tuple[Any, np.ndarray] | None = None
     max_categories: int = 1000
-    grouped: tuple[str, ...] = ()
     weights: np.ndarray | None = None
     groups: np.ndarray | None = None
     time: np.ndarray | None = None
     weights_column: str | None = None
+    kept: Mapping[str, Any] = field(default_factory=dict)
+    names: tuple[str, ...] = ()
 
     @property
     def schema(self) -> Schema:
         return self.chunks.schema
+
+    @property
+    def identifiers(self) -> tuple[str, ...]:
+        """Columns that only name the rows."""
+        return self.schema.identifiers
 
     @property
     def n_rows(self) -> int | None:
@@ -68,10 +76,9 @@ class OpenedTable:
             raise DataError(
                 "{by} needs the named columns of a table in memory: leave it out", by=Parameter("by", list(names))
             )
-        known = list(source.reader.columns(source.paths[0])) if names else []
         for name in names:
-            if name not in known:
-                raise DataError(no_column(source.paths[0], name, known))
+            if name not in self.names:
+                raise DataError(no_column(source.paths[0], name, self.names))
             if name == self.schema.target:
                 raise DataError(
                     "column {column!r} holds the labels: name another with {by}", column=name, by=Parameter("by")
@@ -103,7 +110,7 @@ class OpenedTable:
 
     def encode(self, rows: Any) -> Any:
         """Features of rows: missing numbers are replaced by their means, categories are one-hot."""
-        return encode_rows(rows, self.schema, sparse=self.chunks.sparse)
+        return self.schema.encode(rows, sparse=self.chunks.sparse)
 
     def load_rows(self) -> tuple[Any, np.ndarray]:
         """All rows as they are, and whether each is positive."""
@@ -151,6 +158,7 @@ def open_labelled(
     weights: str | None = None,
     groups: str | None = None,
     time: str | None = None,
+    keep: Sequence[str] | None = None,
     skip_errors: bool = False,
     progress: bool = False,
     streaming: bool = False,
@@ -173,6 +181,8 @@ def open_labelled(
         Whether dates become features (position in time, month, weekday, hour) or are left out.
     weights, groups, time : str, optional
         Columns of weights of rows, of groups that folds keep together, and of times; they are no features.
+    keep : sequence of str, optional
+        Columns to keep in memory as they are in the file, beside those that only name the rows; None keeps nothing.
     skip_errors : bool
         Leave out broken lines and rows instead of stopping at the first.
     progress : bool
@@ -196,29 +206,24 @@ def open_labelled(
         named = {"drop": drop, "include": include, "categorical": categorical, **beside}
         return _open_unnamed(source, target, positive, named, on_error, progress, max_categories)
     check_beside(beside, str(target), drop)
-    inspector = ColumnInspector(
-        source.paths[0],
-        str(target),
-        drop=drop,
-        include=include,
-        categorical=categorical,
-        max_categories=max_categories,
-        dates=dates,
-        beside=dict.fromkeys(beside.values()),
-    )
+    asked = {"include": include, "categorical": categorical, "max_categories": max_categories, "dates": dates}
+    learner = TableLearner(**asked, empty="leave out", path=source.paths[0], error=DataError)
+    wanted = TableRequest(learner, str(target), drop, tuple(beside.values()), tuple(keep or ()))
     problems = Problems(on_error, leave_unlabelled=True)
-    loaded = _read_table(source, inspector, problems, progress, keep=not streaming)
-    schema = inspector.finish()
-    if loaded is not None:
-        with ThreadPoolExecutor() as pool:  # arrow does without Python's lock
-            parts = pool.map(lambda part: schema.read(part)[0].select(list(schema.columns)), loaded.frames)
-        frame = stack(list(parts))
-        schema = _with_means(schema, [frame])
-    elif schema.readings:
+    rows = _read_table(source, wanted, problems, progress, keep=not streaming)
+    schema = wanted.finish(rows.found_labels)
+    columns: dict[str, Any] = {}
+    if streaming:
         again = Chunks(source, schema, unknown="ignore", on_error=on_error, raw=True, lenient=True)
-        schema = _with_means(schema, (rows for rows, *_ in again))
+        schema = schema.completed(block for block, *_ in again)
+    else:
+        with ThreadPoolExecutor() as pool:  # arrow does without Python's lock
+            parts = pool.map(lambda part: schema.read(part)[0].select(list(schema.columns)), rows.frames)
+        frame, others = stack(list(parts)), stack(rows.others)
+        schema = schema.completed([frame])
+        columns = beside_values(others, beside, source.paths[0])
+        columns["kept"] = {} if keep is None else _kept_columns(rows.frames, others, schema, keep)
     label = choose_positive(schema.labels or (), positive)
-    columns = {} if loaded is None else beside_values(loaded.others, beside, source.paths[0])
     chunks = Chunks(
         source,
         schema,
@@ -232,12 +237,11 @@ def open_labelled(
     return OpenedTable(
         chunks,
         label,
-        tuple(inspector.identifiers),
-        tuple(inspector.notes),
-        None if loaded is None else (frame, loaded.labels == label),
+        tuple(learner.asked.notes),
+        None if streaming else (frame, np.concatenate(rows.labels) == label),
         max_categories,
-        tuple(inspector.grouped),
         weights_column=weights,
+        names=tuple(wanted.names),
         **columns,
     )
 
@@ -266,19 +270,6 @@ def _open_unnamed(
     return OpenedTable(chunks, choose_positive(schema.labels or (), positive), max_categories=max_categories)
 
 
-def _with_means(schema: Schema, tables: Iterable[Any]) -> Schema:
-    """The schema with the means and ranges of the columns that text and dates became."""
-    made = [name for name, value in zip(schema.numeric, schema.fill or (), strict=True) if np.isnan(value)]
-    if not made:
-        return schema
-    means = Means(made)
-    for table in tables:
-        means.add_table(table)
-    known = dict(zip(made, means.values("the table"), strict=True))
-    fill = tuple(known.get(name, value) for name, value in zip(schema.numeric, schema.fill or (), strict=True))
-    return replace(schema, fill=fill, ranges={**schema.ranges, **means.ranges})
-
-
 def check_target(source: Source, target: str | None) -> None:
     """Ask for the label column, unless the rows of the file carry their labels."""
     if target is None and not source.reader.sparse:
@@ -289,39 +280,203 @@ def check_target(source: Source, target: str | None) -> None:
         )
 
 
-class LoadedTable(NamedTuple):
-    """All rows of a table: numbers and text as they are, in blocks, columns that are no features, and labels."""
+@dataclass
+class TableRequest:
+    """Which columns of a table are read, and as what; chosen when the types of the columns are known.
+
+    `beside` are weights, groups and times; `keep` are columns that are also wanted as they are in the file.
+    """
+
+    learner: TableLearner
+    target: str
+    drop: Sequence[str]
+    beside: Sequence[str]
+    keep: Sequence[str]
+    names: list[str] = field(init=False, default_factory=list)
+    schema: Schema = field(init=False)  # numbers, text and labels as they are read
+    typed: list[str] = field(init=False, default_factory=list)  # dates and times
+    raw: list[str] = field(init=False, default_factory=list)  # what is not a feature
+    request: ColumnRequest | None = field(init=False, default=None)
+
+    def choose(self, types: Mapping[str, Any]) -> ColumnRequest:
+        """Say what to read of a file whose columns have these types; the first file decides for all."""
+        if self.request is not None:
+            return self.request
+        import pyarrow as pa
+        import pyarrow.types as t
+
+        asked, path = self.learner.asked, self.learner.asked.path
+        for name in (*asked.include, *asked.categorical, *self.beside):
+            if name not in types:
+                raise DataError(no_column(path, name, types))
+        if self.target in self.drop:
+            raise DataError(
+                "column {column!r} holds the labels and cannot be left out: name another with {drop}",
+                column=self.target,
+                drop=Parameter("drop"),
+            )
+        left_out, dates = [], {}
+        for name, kind in types.items():
+            if name in (*self.drop, *self.beside, *asked.categorical, self.target):
+                continue
+            if t.is_timestamp(kind) or t.is_date(kind):
+                dates[name] = pa.timestamp("us")
+            elif t.is_time(kind) or t.is_duration(kind):
+                dates[name] = None
+            elif name not in asked.include and t.is_null(kind):
+                asked.note(name, "has no values; left out")
+                left_out.append(name)
+            elif name not in asked.include and type_kind(kind) == "other":
+                asked.note(name, "is of type {type}, neither number nor category; left out", type=str(kind))
+                left_out.append(name)
+        unused = [*self.drop, *left_out, *self.beside, *dates]
+        self.schema = table_schema(path, types, self.target, None, unused, asked.categorical, {})
+        asked.integers = [name for name in self.schema.numeric if is_integer(types[name])]
+        self.names, self.typed = list(types), list(dates)
+        self.raw = [name for name in self.keep if name in (*self.drop, *left_out)]
+        raw = dict.fromkeys([*self.beside, *self.raw])
+        wanted = self.schema.wanted(tabular=True)
+        self.request = wanted._replace(types={**wanted.types, **dates, **raw}, lenient=True)
+        return self.request
+
+    def finish(self, labels: set[Label]) -> Schema:
+        """The columns that are left, in the order of the file."""
+        found = {"target": self.target, "target_type": self.schema.target_type, "labels": tuple(sorted(labels))}
+        schema = self.learner.finish(Schema, **found, source=())
+        if not schema.columns:
+            raise no_feature_left(self.learner.asked.path)
+        return schema
+
+
+class TableRows(NamedTuple):
+    """Rows of a table in blocks: numbers and text as they are, columns that are no features, labels, and which."""
 
     frames: list[Any]
-    others: Any
-    labels: np.ndarray
+    others: list[Any]
+    labels: list[np.ndarray]
+    found_labels: set[Label]
 
 
-def _read_table(
-    source: Source, inspector: ColumnInspector, problems: Problems, progress: bool, keep: bool
-) -> LoadedTable | None:
-    """Read a table once, show its blocks to the inspector, and keep them if they are to stay in memory."""
-    import pyarrow as pa
-
-    frames, others, labels = [], [], []
-    for block in read_ahead(source.blocks(inspector.choose, BLOCK_ROWS, problems, "reading" if progress else None)):
-        checked = check_table(block, inspector.schema, inspector.handed_on, problems) if block.rows else None
+def _read_table(source: Source, wanted: TableRequest, problems: Problems, progress: bool, keep: bool) -> TableRows:
+    """Read a table once, learn its columns block by block, and keep the blocks if they are to stay in memory."""
+    rows = TableRows([], [], [], set())
+    for block in read_ahead(source.blocks(wanted.choose, BLOCK_ROWS, problems, "reading" if progress else None)):
+        others = [*wanted.typed, *wanted.beside, *wanted.raw]
+        checked = encode_block(block, wanted.schema, problems, keep=others, raw=True) if block.rows else None
         if checked is not None:
             frame, y, other = checked
             assert y is not None
-            inspector.add(frame, other, y, block.strays)
+            for name in wanted.typed:
+                frame = frame.append_column(name, other.column(name))
+            frame = frame.select([name for name in wanted.names if name in frame.column_names])
+            wanted.learner.add(frame, block.strays)
+            rows.found_labels.update(np.unique(y).tolist())
             if keep:
-                for name in inspector.times_seen:
-                    frame = frame.append_column(name, other.column(name))
-                frames.append(frame)
-                others.append(pa.Table.from_batches([other]).select(list(inspector.beside)))
-                labels.append(y)
+                rows.frames.append(frame)
+                rows.others.append(as_table(other, [*wanted.beside, *wanted.raw]))
+                rows.labels.append(y)
     problems.warn()
-    if not hasattr(inspector, "schema") or not inspector.has_rows:
+    if not rows.found_labels:
         raise problems.nothing_left(source.paths[0])
-    if not keep:
-        return None
-    return LoadedTable(frames, stack(others), np.concatenate(labels))
+    return rows
+
+
+def _kept_columns(parts: list[Any], others: Any, schema: Schema, keep: Sequence[str]) -> dict[str, Any]:
+    """Identifiers, and columns of `keep` that are no features, as they are in the file; without those that changed."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    found = {name: others.column(name) for name in keep if name in others.column_names}
+    for name in (*schema.identifiers, *keep):
+        if name in found or name in schema.columns or name not in parts[0].column_names:
+            continue
+        column = pa.chunked_array([chunk for part in parts for chunk in part.column(name).chunks])
+        if pa.types.is_floating(column.type) and pc.max(pc.abs(column)).as_py() < LARGEST_EXACT:
+            column = column.cast(pa.int64()).cast(pa.string())  # whole numbers, all different
+        if pa.types.is_string(column.type):
+            found[name] = column
+    return found
+
+
+def check_beside(beside: Mapping[str, str], target: str, drop: Sequence[str]) -> None:
+    """Refuse the label column, and columns that are left out, as weights, groups or times."""
+    for option, name in beside.items():
+        if name == target:
+            raise DataError(
+                "column {column!r} holds the labels: name another with {option}", column=name, option=Parameter(option)
+            )
+        if name in drop:
+            raise DataError(
+                "column {column!r} is left out by {drop} and named by {option}: name it once",
+                column=name,
+                drop=Parameter("drop"),
+                option=Parameter(option),
+            )
+
+
+def beside_values(others: Any, beside: Mapping[str, str], path: str) -> dict[str, Any]:
+    """The weights, groups and times of all rows, from a table of these columns."""
+    import pyarrow as pa
+
+    found: dict[str, Any] = {}
+    for option, name in beside.items():
+        values = others.column(name)
+        whole = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
+        column = nw.from_native(whole, series_only=True).alias(name)
+        if option == "groups":
+            found[option] = _groups(column, path)
+        else:
+            numbers = _ordered_numbers(column, path, option)
+            found[option] = check_weights(numbers, path, name) if option == "weights" else numbers
+    return found
+
+
+def check_weights(values: np.ndarray, path: str, name: str) -> np.ndarray:
+    """Refuse weights that are missing, negative or infinite."""
+    wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0.0)))
+    if wrong.size:
+        raise DataError(
+            f"{path}: column {name!r} holds weights, and {wrong.size:,} of them are missing, negative or infinite (the "
+            f"first in row {wrong[0] + 1}): correct them"
+        )
+    return values
+
+
+def _groups(column: Any, path: str) -> np.ndarray:
+    if column.null_count():
+        raise DataError(
+            f"{path}: column {column.name!r} names groups, and {column.null_count():,} rows have none: fill them in, "
+            "or give each such row a name of its own"
+        )
+    names, codes = np.unique(np.array(column.to_list(), dtype=str), return_inverse=True)
+    if names.size < 4:
+        raise DataError(f"{path}: column {column.name!r} has {names.size} groups, and folds need at least 4 of them")
+    return codes
+
+
+def _ordered_numbers(column: Any, path: str, option: str) -> np.ndarray:
+    """The numbers, or dates as numbers, of a column; none may be missing."""
+    texts = texts_of(column)
+    if is_numeric(column) or (texts is not None and not Numbers().values(texts)[1].any()):
+        kind: Any = Numbers()
+    else:
+        found = None if texts is None else find_kind(value_counts(texts))
+        kind = typed_kind(column) if found is None else found.kind
+    if kind is None or (option == "weights" and kind.words == "dates"):
+        raise DataError(
+            "{path}: column {column!r} holds text that is not {what}: name another with {option}",
+            path=path,
+            column=column.name,
+            what="numbers" if option == "weights" else "numbers or dates",
+            option=Parameter(option),
+        )
+    values = np.asarray(kind.values(column if texts is None else texts)[0], dtype=np.float64)
+    if np.isnan(values).any():
+        raise DataError(
+            f"{path}: column {column.name!r} is missing in {int(np.isnan(values).sum()):,} rows: fill them in, or "
+            "leave these rows out of the file"
+        )
+    return values
 
 
 def choose_positive(labels: Sequence[Label], wanted: str | None) -> Label:

@@ -23,7 +23,6 @@ from vrspam._utils.choices import PenaltyName
 from vrspam._utils.messages import Message, Parameter, WordedError
 from vrspam._utils.warnings import CategoriesGrouped
 from vrspam.features import FeatureMap, LinearFeatures
-from vrspam.features.frames import rows_of
 from vrspam.features.mapped import MAX_FEATURES, is_plain, kind_of_map, named_maps
 from vrspam.metrics import AUCInterval, logit_interval, partial_auc_ci, roc_auc_ci
 from vrspam.model.shapes import shapes_of
@@ -31,6 +30,7 @@ from vrspam.model_selection.held_out import HeldOut
 from vrspam.moments.class_moments import spread
 from vrspam.report.words import describe_candidate
 from vrspam.solvers import choose_solver
+from vrspam.tables.frames import rows_of
 from vrspam.tool import data_checks
 from vrspam.tool.fingerprint import Fingerprint
 from vrspam.tool.model import LinearParts, Model, Scaling, parts_of_map, undo_linear_map
@@ -98,18 +98,18 @@ class Trained(NamedTuple):
     kept: np.ndarray | None = None
 
 
-def fit_file(path: Any, plan: TrainPlan, *, holdout: float | None = None, by: Sequence[str] = ()) -> Trained:
+def fit_file(path: Any, plan: TrainPlan, *, holdout: float | None = None, by: Sequence[str] | None = None) -> Trained:
     """Do what `train` does, and keep the rows.
 
-    A share of the rows may be kept from the training (`holdout`); columns that a report will need (`by`) are looked for
-    before the model is trained.
+    A share of the rows may be kept from the training (`holdout`). Columns that a report will need (`by`) are looked for
+    before the model is trained and kept, as are those that name the rows; None keeps nothing.
     """
     plan.say("reading")
     kept = None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        opened = whole = open_labelled(path, **{name: getattr(plan, name) for name in OPENING})
-        opened.check_columns(by)
+        opened = whole = open_labelled(path, keep=by, **{name: getattr(plan, name) for name in OPENING})
+        opened.check_columns(by or ())
         if holdout is not None:
             others, kept = split_off(opened, holdout, plan.random_state)
             opened = opened.take(others)
@@ -127,7 +127,7 @@ def fit_file(path: Any, plan: TrainPlan, *, holdout: float | None = None, by: Se
     elif by_default:
         notes.append(data_checks.note_straight(opened.schema.n_features, MOST_COLUMNS, opened.schema.categorical))
     for warning in caught:
-        said = isinstance(warning.message, CategoriesGrouped) and warning.message.column in opened.grouped
+        said = isinstance(warning.message, CategoriesGrouped) and warning.message.column in opened.schema.grouped
         if not said and (note := data_checks.note_of(warning.message)) not in notes:
             notes.append(note)
     if plan.positive is None:

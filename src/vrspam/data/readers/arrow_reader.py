@@ -54,6 +54,21 @@ def column_values(table: Any, name: str) -> np.ndarray:
     return column.to_numpy() if hasattr(column, "chunks") else column.to_numpy(zero_copy_only=False)
 
 
+def as_table(batch: Any, names: Sequence[str] | None = None) -> Any:
+    """A record batch, or some columns of it, as a table, which narwhals takes for a frame."""
+    import pyarrow as pa
+
+    return pa.Table.from_batches([batch if names is None else batch.select(list(names))])
+
+
+def as_batch(table: Any) -> Any:
+    """A table in one piece."""
+    import pyarrow as pa
+
+    batches = table.combine_chunks().to_batches()
+    return batches[0] if batches else pa.RecordBatch.from_pylist([], table.schema)
+
+
 class ArrowReader:
     """What Parquet and Feather share: a schema in the file, and groups of rows that are read one by one."""
 

@@ -194,7 +194,7 @@ def _convert_numbers(texts: Any, kind: Any, decimal: str, lenient: bool) -> tupl
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    from vrspam.features.readings import Numbers, find_reading
+    from vrspam.tables.texts import Numbers, find_kind
 
     series = nw.from_native(texts, series_only=True)
     values, stray = Numbers(decimal).values(series)
@@ -206,9 +206,9 @@ def _convert_numbers(texts: Any, kind: Any, decimal: str, lenient: bool) -> tupl
     if stray.any() and lenient:  # thousands that only the larger numbers have
         places = np.flatnonzero(stray)
         others = series[places]
-        found = find_reading(Counter(others.to_list()))
-        if found is not None and isinstance(found.reading, Numbers) and found.reading.decimal == decimal:
-            read, unread = found.reading.values(others)
+        found = find_kind(Counter(others.to_list()))
+        if found is not None and isinstance(found.kind, Numbers) and found.kind.decimal == decimal:
+            read, unread = found.kind.values(others)
             values[places], stray[places] = read, unread
     return pa.chunked_array([pa.array(values, mask=np.isnan(values) & ~not_finite)]).cast(kind), stray
 
@@ -217,7 +217,7 @@ def _convert_dates(texts: Any, kind: Any) -> tuple[Any, np.ndarray]:
     import narwhals.stable.v2 as nw
     import pyarrow as pa
 
-    from vrspam.features.readings import Dates
+    from vrspam.tables.texts import Dates
 
     moments, stray = Dates().moments(nw.from_native(texts, series_only=True))
     return pa.chunked_array([pa.array(moments)]).cast(kind, safe=False), stray

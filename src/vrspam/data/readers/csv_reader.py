@@ -33,7 +33,7 @@ from vrspam.data.readers.csv_parsing import (
     without_spaces,
 )
 from vrspam.data.readers.encodings import UTF8
-from vrspam.features.readings import find_reading
+from vrspam.tables.texts import find_kind
 
 PARSERS = min(4, os.cpu_count() or 1)  # blocks that are parsed at the same time
 _PEEK = 1 << 18  # bytes from which the types of columns are guessed
@@ -251,7 +251,7 @@ def _prevailing_type(column: Any, decimal: str = ".") -> Any:
 
 def _has_another_form(cells: list[str]) -> bool:
     """Whether these are numbers too, but written in another way: then the whole column is to be looked at."""
-    return find_reading(Counter(cells)) is not None or any(_THOUSANDS.fullmatch(cell.strip()) for cell in cells)
+    return find_kind(Counter(cells)) is not None or any(_THOUSANDS.fullmatch(cell.strip()) for cell in cells)
 
 
 def _is_date(kind: Any) -> bool:

@@ -13,7 +13,7 @@ from vrspam.export.onnx_graphs.ensembles import find_places
 from vrspam.export.onnx_graphs.graph import ML, Graph
 from vrspam.features.encoders import Curves, Encoder, Indicators
 from vrspam.features.parts import Curve, KernelPart, Table
-from vrspam.features.readings import HOUR, MONTH, WEEKDAY, YEAR
+from vrspam.tables.texts import HOUR, MONTH, WEEKDAY, YEAR
 
 NOT_A_TIME = int(np.iinfo(np.int64).min)
 

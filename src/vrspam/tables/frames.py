@@ -167,10 +167,13 @@ def numeric_flags(X: Any) -> list[bool]:
         return [isinstance(column, np.ndarray) for column in found.columns]
     if not isinstance(found, FrameColumns):
         return [True] * X.shape[1]
-    return [
-        column.dtype.is_numeric() or column.dtype == nw.Boolean or (column.dtype == nw.Object and _all_numbers(column))
-        for column in found.columns
-    ]
+    return [is_numeric(column) for column in found.columns]
+
+
+def is_numeric(column: Any) -> bool:
+    """Whether a series holds numbers."""
+    kind = column.dtype
+    return kind.is_numeric() or kind == nw.Boolean or (kind == nw.Object and _all_numbers(column))
 
 
 def _all_numbers(column: Any) -> bool:
@@ -236,11 +239,19 @@ def categories(X: Any, index: int) -> set[str | None]:
 
 def category_counts(X: Any, index: int) -> dict[str, int]:
     """How often each value of column `index` of a frame occurs, as text; missing ones are left out."""
-    column = _column(X, index)
-    if column.dtype in (nw.String, nw.Enum, nw.Categorical):
-        counts = column.drop_nulls().value_counts(sort=True, name="count")
-        return dict(zip(map(str, counts[:, 0].to_list()), counts[:, 1].to_list(), strict=True))
-    return dict(Counter(str(value) for value, gone in _values(column) if not gone))
+    return value_counts(_column(X, index))
+
+
+def value_counts(column: Any) -> dict[str, int]:
+    """How often each value of a series occurs, as text, in the order of appearance; missing ones are left out."""
+    if column.dtype not in (nw.String, nw.Enum, nw.Categorical):
+        return dict(Counter(str(value) for value, gone in _values(column) if not gone))
+    present = column.drop_nulls().alias("value")
+    counts = present.value_counts(sort=False, name="count")
+    found = dict(zip(map(str, counts[:, 0].to_list()), counts[:, 1].to_list(), strict=True))
+    if column.implementation.is_polars():  # which counts in no order
+        return {value: found[value] for value in map(str, present.unique(maintain_order=True).to_list())}
+    return {value: count for value, count in found.items() if count}  # pandas counts categories without a row as well
 
 
 def category_codes(X: Any, index: int, codes: Mapping[str | None, int], other: int = -1) -> np.ndarray:

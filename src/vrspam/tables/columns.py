@@ -1,0 +1,444 @@
+"""One class for each kind of column: what is learned of it, block by block, and what it then is in a schema.
+
+What is learned adds up: `merge` makes what is learned of two parts of a table one. `decide` says what becomes of the
+column, and takes notes of what one might not expect.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, NamedTuple
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from vrspam._utils.messages import Message, Parameter, WordedError
+from vrspam._utils.validation import LARGEST_EXACT
+from vrspam.tables import frames
+from vrspam.tables.texts import (
+    NEARLY_ALL,
+    KindOfText,
+    count_missing,
+    describe,
+    find_kind,
+    is_missing,
+    looks_like,
+    show_texts,
+    typed_kind,
+)
+
+ENOUGH_ROWS = 20  # with fewer rows even a true category may differ in all of them
+ENOUGH_NUMBERS = 100  # rows in which whole numbers in no order must differ to be names
+MOST_COUNTED = 100_000  # different texts of a column that are counted
+MOST_KNOWN = 10_000  # categories of a column of a frame that are kept; of a column with more nothing is unknown
+MOSTLY_STRAY = 0.5  # share of text in a column whose first rows are numbers from which it is refused
+_NESTED = (list, tuple, dict, set, np.ndarray)
+_ID_NAME = re.compile(r"(^|[^a-z])(id|ids|key|uuid|guid|nr|no|number|code)$|(?<=[a-z])I[dD]$")
+
+
+@dataclass
+class Asked:
+    """What was asked about the columns, and the notes on what became of them.
+
+    Attributes
+    ----------
+    include, categorical : sequence of str
+        Columns to keep although they look like identifiers, and to take as categories.
+    max_categories : int or None
+        Of a text with more the most frequent are kept, and the others count as one; None keeps all.
+    dates : {"features", "drop"}
+        Whether dates become features or are left out.
+    interpret : bool
+        Whether text may be numbers, dates or names of the rows; otherwise it is categories.
+    empty : {"keep", "leave out", "refuse"}
+        What to do with columns without values.
+    path : str
+        The file, for messages.
+    integers : sequence of str
+        Columns of a file that hold integers, which become floats.
+    error : type
+        Of what is refused.
+    notes : list of str
+    readings : dict
+        What was read as numbers or dates, and how: (kind, remark) of columns.
+    """
+
+    include: Sequence[str] = ()
+    categorical: Sequence[str] = ()
+    max_categories: int | None = None
+    dates: str = "features"
+    interpret: bool = True
+    empty: str = "keep"
+    path: str = ""
+    integers: Sequence[str] = ()
+    error: type[WordedError] = WordedError
+    notes: list[str] = field(default_factory=list)
+    readings: dict[Any, tuple[str, str]] = field(default_factory=dict)
+
+    def note(self, name: Any, text: str, **fields: Any) -> None:
+        """Say something about a column; `drop` and `categorical` in the text are ways to take it otherwise."""
+        subject = "column {column!r} " if name else "the column without a name "
+        ways = {way: Parameter(way, [name]) for way in ("drop", "categorical", "include") if f"{{{way}}}" in text}
+        self.notes.append(Message(subject + text, column=name, **ways, **fields))
+
+    @property
+    def place(self) -> str:
+        """The file, at the beginning of an error."""
+        return f"{self.path}: " if self.path else ""
+
+    def without_values(self, name: Any) -> bool:
+        """Whether a column without values is left out; or an error."""
+        if self.empty == "refuse":
+            raise self.error(f"{self.place}column {name!r} has no value at all; leave it out")
+        if self.empty == "leave out":
+            self.note(name, "has no values; left out")
+        return self.empty == "leave out"
+
+
+class Learned(NamedTuple):
+    """What becomes of a column: numbers under some names, read from text if there is a kind, or categories, or nothing.
+
+    `grouped` says that there are more categories than these.
+    """
+
+    numbers: Mapping[str, NumberColumn] = {}
+    kind: KindOfText | None = None
+    categories: tuple[str, ...] | None = None
+    grouped: bool = False
+    is_identifier: bool = False
+
+
+@dataclass
+class NumberColumn:
+    """Numbers: their mean and range, and whether they only name the rows."""
+
+    name: Any
+    total: float = 0.0
+    count: int = 0
+    low: float = float("nan")
+    high: float = float("nan")
+    strays: Counter[str] = field(default_factory=Counter)  # text where numbers were expected
+    names_rows: bool = False
+    rows: int = 0  # by which that was decided
+
+    def add(self, column: Any) -> None:
+        """Add a series of numbers; the first rows decide whether they name the rows."""
+        values = frames.column_numbers(column, self.name, infinite=True)
+        if not self.rows and values.size:
+            self.rows, self.names_rows = values.size, is_identifier(values, str(self.name))
+        self.add_values(values)
+
+    def add_values(self, values: np.ndarray) -> None:
+        """Add numbers; missing and infinite ones do not count."""
+        total = values.sum()
+        if not np.isfinite(total):
+            values = values[np.isfinite(values)]
+            total = values.sum()
+        if values.size:
+            self.total += float(total)
+            self.count += values.size
+            self.low = float(np.fmin(self.low, values.min()))
+            self.high = float(np.fmax(self.high, values.max()))
+
+    def merge(self, other: NumberColumn) -> None:
+        """Add what was learned of other rows; the larger part says whether they name the rows."""
+        if other.rows > self.rows:
+            self.rows, self.names_rows = other.rows, other.names_rows
+        self.total, self.count = self.total + other.total, self.count + other.count
+        self.low, self.high = float(np.fmin(self.low, other.low)), float(np.fmax(self.high, other.high))
+        self.strays.update(other.strays)
+
+    @property
+    def mean(self) -> float:
+        """The mean of all numbers, NaN where there is none."""
+        return self.total / self.count if self.count else float("nan")
+
+    def decide(self, asked: Asked) -> Learned | None:
+        """Numbers, unless they name the rows; None if the column is left out."""
+        name, rows = self.name, self.count + self.strays.total()
+        if asked.interpret and self.names_rows and name not in asked.include:
+            asked.note(name, f"numbers the rows: it looks like an identifier and was left out{_way_in(name)}")
+            return Learned(is_identifier=True)
+        if self.strays.total() > MOSTLY_STRAY * rows:
+            raise asked.error(
+                "{place}column {column!r} begins with numbers, and {count:,} of its {rows:,} values are text "
+                "({examples}): take it as categories with {categorical}, or leave it out with {drop}",
+                place=asked.place,
+                column=name,
+                count=self.strays.total(),
+                rows=rows,
+                examples=show_texts([text for text, _ in self.strays.most_common(4)]),
+                categorical=Parameter("categorical", [name]),
+                drop=Parameter("drop", [name]),
+            )
+        if self.strays:
+            asked.note(name, f"holds numbers; {escaped(count_missing(self.strays))}")
+        if not self.count and asked.without_values(name):
+            return None
+        if name in asked.integers and max(abs(self.low), abs(self.high)) >= LARGEST_EXACT:  # 2⁵³ + 1 has become 2⁵³
+            asked.note(
+                name,
+                "holds integers beyond 2**53, which lose digits as 64-bit floats: leave it out ({drop}) if it names "
+                "the rows, or take its numbers as categories ({categorical})",
+            )
+        return Learned({str(name): self})
+
+
+@dataclass
+class TypedColumn:
+    """Dates, times or whatever else is of a kind that text can have, without being text."""
+
+    name: Any
+    kind: KindOfText
+    parts: list[NumberColumn] = field(init=False)
+    strays: Counter[str] = field(default_factory=Counter)
+    blocks: int = 0
+
+    def __post_init__(self) -> None:
+        self.parts = [NumberColumn(made) for made in self.kind.made(self.name)]
+
+    def add(self, column: Any) -> None:
+        """Look at a series for parts that did not vary so far."""
+        constant = [not part.low < part.high for part in self.parts]
+        if any(constant):
+            kind = self.kind if all(constant) else self.kind.narrowed(constant)
+            parts = [part for part, is_open in zip(self.parts, constant, strict=True) if is_open]
+            for part, values in zip(parts, kind.read(column)[0], strict=True):
+                part.add_values(values)
+        self.blocks += 1
+
+    def merge(self, other: TypedColumn) -> None:
+        """Add what was learned of other rows."""
+        for part, more in zip(self.parts, other.parts, strict=True):
+            part.merge(more)
+        self.strays.update(other.strays)
+        self.blocks += other.blocks
+
+    def decide(self, asked: Asked) -> Learned | None:
+        """Numbers of the parts that vary; None if the column is left out."""
+        if asked.dates == "drop" and self.kind.words == "dates":
+            asked.note(self.name, "holds dates; left out")
+            return None
+        if not self.parts[0].count and asked.without_values(self.name):
+            return None
+        missing = f"; {count_missing(self.strays)}" if self.strays else ""
+        if self.blocks > 1:
+            for part in self.parts:
+                part.count = 0  # not all rows were read: their mean is not known
+        return _read(self.name, self.kind, self.parts, f"{self.kind.words}{missing}", asked)
+
+
+@dataclass
+class TextColumn:
+    """Text, or values that are neither numbers nor dates: how often each occurs.
+
+    Text may turn out to be numbers, dates or times, to name the rows, or to be categories.
+    """
+
+    name: Any
+    is_text: bool = True
+    counts: Counter[str] = field(default_factory=Counter)
+    filled: int = 0  # values among which those were found
+    backend: Any = None
+
+    def add(self, column: Any) -> None:
+        """Count the values of a series; no more of a text that has very many."""
+        if len(self.counts) > MOST_COUNTED:
+            return
+        texts = texts_of(column) if self.is_text else None
+        self.backend = column.implementation
+        counts = frames.value_counts(column if texts is None else texts)
+        self.filled += sum(counts.values())
+        self.counts.update(counts)
+
+    def merge(self, other: TextColumn) -> None:
+        """Add what was learned of other rows."""
+        if len(self.counts) <= MOST_COUNTED:
+            self.counts.update(other.counts)
+            self.filled += other.filled
+            self.backend = self.backend or other.backend
+
+    def decide(self, asked: Asked) -> Learned | None:
+        """Numbers, categories or an identifier; None if the column is left out."""
+        name, different = self.name, len(self.counts)
+        if asked.interpret and self.is_text:
+            if name not in asked.categorical and (found := self._as_kind(asked)) is not None:
+                return found if found.kind is not None else None
+            if name not in asked.include and differs_nearly_everywhere(different, self.filled):
+                reason = "differs in nearly every row: it looks like an identifier and was left out"
+                asked.note(name, reason + _way_in(name))
+                return Learned(is_identifier=True)
+        if not different and asked.without_values(name):
+            return None
+        if asked.max_categories is None:
+            known = different <= MOST_KNOWN or not asked.interpret
+            return Learned(categories=tuple(sorted(self.counts)) if known else (), grouped=not known)
+        if different > MOST_COUNTED:
+            asked.note(name, "has more than {most:,} categories; left out", most=MOST_COUNTED)
+            return None
+        if self.is_text and name not in asked.categorical and (what := looks_like([*self.counts])):
+            asked.note(
+                name,
+                "holds text that looks like {what}, taken as {different} categories: write plain numbers, with nothing "
+                "where one is missing, leave it out ({drop}) or confirm it ({categorical})",
+                what=what,
+                different=different,
+            )
+        return self._grouped(asked, asked.max_categories)
+
+    def _grouped(self, asked: Asked, most: int) -> Learned:
+        """All categories, or the most frequent where there are more than `most`."""
+        if len(self.counts) <= most:
+            return Learned(categories=tuple(sorted(self.counts)))
+        kept = sorted(self.counts, key=lambda value: (-self.counts[value], value))[: most - 1]
+        asked.note(
+            self.name,
+            "has more than {most:,} categories: the {kept:,} most frequent are kept, and the other {rare:,} count as "
+            "one, as do new ones; use {drop} if it is a name, or raise {fix} to keep more",
+            most=most,
+            kept=len(kept),
+            rare=len(self.counts) - len(kept),
+            fix=Parameter("max_categories"),
+        )
+        return Learned(categories=tuple(sorted(kept)), grouped=True)
+
+    def _as_kind(self, asked: Asked) -> Learned | None:
+        """The numbers that the text means, if it means some; without a kind, dates that are to be left out."""
+        found = find_kind(self.counts)
+        if found is None:
+            return None
+        texts = [*self.counts]
+        parts, stray = found.kind.read(nw.new_series("text", texts, nw.String, backend=self.backend))
+        strays = {texts[place]: self.counts[texts[place]] for place in np.flatnonzero(stray).tolist()}
+        others = sum(count for text, count in strays.items() if not is_missing(text))
+        if others > (1.0 - NEARLY_ALL) * self.filled:
+            return None
+        if asked.dates == "drop" and found.kind.words == "dates":
+            asked.note(self.name, "holds dates; left out")
+            return Learned()
+        made = [NumberColumn(name) for name in found.kind.made(self.name)]
+        for part, values in zip(made, parts, strict=True):
+            part.add_values(values)
+            part.count = 0  # each text counts once: this gives the range, not the mean
+        remark = describe(found, list(islice(texts, 100)), strays)
+        asked.readings[self.name] = found.kind.words, remark
+        return _read(self.name, found.kind, made, remark, asked)
+
+
+Column = NumberColumn | TypedColumn | TextColumn
+
+
+def new_column(column: Any, name: Any) -> Column:
+    """The class of a column, by the type of its first rows."""
+    if frames.is_numeric(column):
+        return NumberColumn(name)
+    nested = column.dtype in (nw.List, nw.Array, nw.Struct)
+    if column.dtype in (nw.Object, nw.Unknown):
+        nested = any(isinstance(value, _NESTED) for value in column.to_list())
+    if nested:
+        raise ValueError(f"Column {name!r} holds lists or records: make a column of each part, or drop it.")
+    if (kind := typed_kind(column)) is not None:
+        return TypedColumn(name, kind)
+    return TextColumn(name, texts_of(column) is not None)
+
+
+def _read(name: Any, kind: KindOfText, parts: Sequence[NumberColumn], what: str, asked: Asked) -> Learned:
+    """The parts of a column that vary, with a note."""
+    kind = kind.narrowed([part.low < part.high for part in parts])
+    made = {str(part.name): part for part in parts if part.name in kind.made(name)}
+    what = escaped(what)
+    if kind.parts != ("",):
+        *others, last = kind.parts
+        listed = f"{', '.join(others)} and {last}" if others else last
+        words = f"holds {what}: its {listed} are features; {{dates}} leaves dates out"
+        asked.note(name, words, dates=Parameter("dates", "drop"))
+    elif name in asked.readings:
+        asked.note(name, f"holds {what}: leave it out ({{drop}}), or take it as categories ({{categorical}})")
+    else:
+        asked.note(name, f"holds {what}, which are read as {kind.meaning}; {{drop}} leaves it out")
+    return Learned(made, kind)
+
+
+def _way_in(name: Any) -> str:
+    return "; use {include} to keep it" if name else ""
+
+
+def escaped(text: str) -> str:
+    """A text that a template shows as it is."""
+    return text.replace("{", "{{").replace("}", "}}")
+
+
+def texts_of(column: Any) -> Any:
+    """The column as a series of text, if it holds text (among numbers, say); None for categories and other types."""
+    if column.dtype == nw.String:
+        return column
+    if column.dtype != nw.Object:
+        return None
+    values = column.to_list()
+    if not any(isinstance(value, str) for value in values):
+        return None
+    gone = column.is_null().to_numpy().tolist()
+    texts = [None if absent else str(value) for value, absent in zip(values, gone, strict=True)]
+    return nw.new_series(column.name, texts, nw.String, backend=column.implementation)
+
+
+def read_column(column: Any, kind: KindOfText) -> tuple[list[np.ndarray], Counter[str]]:
+    """The numbers that a column becomes, one array for each part, and the texts in it that could not be read."""
+    texts = texts_of(column)
+    read, stray = kind.read(column if texts is None else texts)
+    if texts is None or not stray.any():
+        return read, Counter()
+    return read, Counter(texts[np.flatnonzero(stray)].to_list())
+
+
+def differs_nearly_everywhere(different: int, filled: int) -> bool:
+    """Whether so many of the texts of a column are different that it names the rows.
+
+    >>> differs_nearly_everywhere(95, 100), differs_nearly_everywhere(20, 20)
+    (True, False)
+    """
+    return different > max(NEARLY_ALL * filled, ENOUGH_ROWS)
+
+
+def is_identifier(values: np.ndarray, name: str = "") -> bool:
+    """Whether a column names its rows: whole numbers, all different, that look like nothing that was measured.
+
+    They only rise, only fall or lie close together; or they are in no order, but the column is called so ("id",
+    "number", "code"), or they are spread as evenly over their range as drawn lots, which amounts are not. With fewer
+    than 20 rows (100 for numbers in no order) nothing can be said, and the answer is no.
+
+    >>> rng = np.random.default_rng(0)
+    >>> is_identifier(np.arange(100.0)), is_identifier(rng.permutation(100.0 + np.arange(50)))
+    (True, True)
+    >>> is_identifier(rng.choice(90_000_000, 900, replace=False) * 1.0), is_identifier(rng.random(50))
+    (True, False)
+    >>> is_identifier(np.unique(rng.lognormal(10.0, 1.0, 500).round())[::-1][rng.permutation(400)])  # salaries, say
+    False
+    """
+    values = np.asarray(values)
+    if values.dtype.kind not in "iuf" or values.size < ENOUGH_ROWS:
+        return False
+    first = values[:1000].astype(np.float64)  # a quick look: most columns end here
+    if not np.isfinite(first).all() or (first != np.floor(first)).any() or np.unique(first).size < first.size:
+        return False
+    values = values.astype(np.float64)
+    if not np.isfinite(values).all() or (values != np.floor(values)).any():
+        return False
+    ordered = np.sort(values)
+    if (np.diff(ordered) == 0.0).any():
+        return False
+    steps = np.diff(values)
+    if (steps > 0).all() or (steps < 0).all() or np.ptp(values) < 2 * values.size:
+        return True
+    if values.size < ENOUGH_NUMBERS:
+        return False
+    if _ID_NAME.search(name) or _ID_NAME.search(name.lower()):
+        return True
+    # The distance of Kolmogorov and Smirnov from evenly spread numbers; even ones exceed 1.36 / √n in 5 % of cases.
+    even = (ordered - ordered[0]) / (ordered[-1] - ordered[0])
+    places = np.arange(values.size) / (values.size - 1.0)
+    return bool(np.abs(even - places).max() < 1.36 / np.sqrt(values.size))

@@ -1,0 +1,489 @@
+"""`TableSchema`: how the columns of a table are read. It is learned once, kept with a model, and used on new rows.
+
+A frame is one block of rows, a file is many, and a cluster merges what was learned of its parts (`TableLearner`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from vrspam._utils.messages import WordedError
+from vrspam._utils.warnings import ColumnsLeftOut, TextRead, UnseenValues, warn
+from vrspam.tables import frames
+from vrspam.tables.columns import Asked, Column, NumberColumn, TextColumn, new_column, read_column
+from vrspam.tables.texts import KindOfText, is_missing, kind_from_dict, show_texts
+
+Label = bool | int | float | str
+Strays = Mapping[Any, Mapping[str, int]]
+NO_STRAYS: Strays = MappingProxyType({})
+
+FAR = 1.0  # beyond an end of the range, in widths of the range
+SEVERAL = 5  # rows from which a column without a value is odd
+
+
+class Range(NamedTuple):
+    """The smallest and the largest number of a column in training."""
+
+    low: float
+    high: float
+
+    def is_far(self, values: np.ndarray) -> np.ndarray:
+        """Which numbers are far outside: by more than the width of the range; infinite ones are refused elsewhere.
+
+        >>> Range(0.0, 10.0).is_far(np.array([-11.0, -5.0, 5.0, 20.5, np.nan, np.inf])).tolist()
+        [True, False, False, True, False, False]
+        """
+        width = FAR * (self.high - self.low if self.high > self.low else max(abs(self.high), 1.0))
+        with np.errstate(invalid="ignore", over="ignore"):
+            return np.isfinite(values) & ((values < self.low - width) | (values > self.high + width))
+
+
+#: What was seen of a column: the range of its numbers, or its categories.
+SeenColumn = Range | frozenset[str]
+
+
+@dataclass
+class Comparison:
+    """Counts what is new in rows, block by block.
+
+    Parameters
+    ----------
+    seen : dict of str to SeenColumn
+        Of training, in the order of the columns.
+    """
+
+    seen: Mapping[str, SeenColumn]
+    rows: int = 0
+    unknown: dict[str, Counter[str]] = field(default_factory=dict)
+    far: dict[str, int] = field(default_factory=dict)
+    present: dict[str, int] = field(default_factory=dict)
+    strays: dict[str, Counter[str]] = field(default_factory=dict)
+
+    def add(self, X: Any, names: Sequence[str] | None = None) -> None:
+        """Look at a block of rows, whose columns have the names of `seen`; those of an array are given."""
+        columns = frames.columns_of(X)
+        given = columns.names if names is None else names
+        places = {str(name): index for index, name in enumerate(given)}  # names of a frame need not be text
+        self.rows += X.shape[0]
+        for name, known in self.seen.items():
+            if name not in places:
+                continue
+            if isinstance(known, Range):
+                values = frames.numbers(columns, places[name], infinite=True)
+                self._count(self.present, name, int(values.size - np.isnan(values).sum()))
+                self._count(self.far, name, int(known.is_far(values).sum()))
+            else:
+                counts = frames.category_counts(columns, places[name])
+                self._count(self.present, name, sum(counts.values()))
+                if new := {text: count for text, count in counts.items() if text not in known}:
+                    self.unknown.setdefault(name, Counter()).update(new)
+
+    def add_strays(self, strays: Mapping[str, Mapping[str, int]]) -> None:
+        """Count texts that could not be read as the numbers or dates that their columns hold."""
+        for name, texts in strays.items():
+            if new := {text: n for text, n in texts.items() if not is_missing(text)}:
+                self.strays.setdefault(name, Counter()).update(new)
+
+    @staticmethod
+    def _count(counts: dict[str, int], name: str, number: int) -> None:
+        counts[name] = counts.get(name, 0) + number
+
+    def sentences(self) -> list[str]:
+        """What is to be said, a sentence for each column; nothing where all is as in training."""
+        found = []
+        for name, new in self.unknown.items():
+            hint = _near(new, self.seen[name])
+            share, examples = _share(sum(new.values()), self.rows), show_texts([text for text, _ in new.most_common(4)])
+            found.append(f"column {name!r} holds categories that training did not have in {share} ({examples}){hint}")
+        for name, count in self.far.items():
+            known = self.seen[name]
+            if count and isinstance(known, Range):
+                found.append(
+                    f"column {name!r} is far outside the range of training, {known.low:g} to {known.high:g}, in "
+                    f"{_share(count, self.rows)}: check its unit"
+                )
+        for name, texts in self.strays.items():
+            count, examples = sum(texts.values()), show_texts([text for text, _ in texts.most_common(4)])
+            found.append(
+                f"column {name!r} holds text where training had other values, in {_share(count, self.rows)} "
+                f"({examples}): these count as missing"
+            )
+        for name, count in self.present.items():
+            if self.rows >= SEVERAL and count == 0 and name not in self.strays:
+                found.append(f"column {name!r} has no value in any row, and had values in training")
+        return found
+
+
+def _share(count: int, rows: int) -> str:
+    percent = 100.0 * count / max(rows, 1)
+    shown = f"{percent:.1f} %" if percent >= 0.05 else "less than 0.1 %"
+    return f"{shown} of the rows"
+
+
+def _near(new: Iterable[str], known: Any) -> str:
+    """A remark where unknown categories differ from known ones only in case and spaces."""
+    plain = {text.strip().casefold() for text in known}
+    alike = all(text.strip().casefold() in plain for text in new)
+    return ": they differ from known ones in case or spaces alone" if alike else ""
+
+
+@dataclass(frozen=True)
+class TableSchema:
+    """How the columns of a table become numbers and categories; `vrspam.data.Schema` explains the attributes.
+
+    The names of a frame, in `readings`, `identifiers` and `source`, need not be text.
+    """
+
+    numeric: tuple[str, ...] = ()
+    categorical: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    fill: tuple[float, ...] | None = None
+    target: str | None = None
+    target_type: str | None = None
+    labels: tuple[Label, ...] | None = None
+    width: int | None = None
+    zero_based: bool = False
+    readings: Mapping[Any, KindOfText] = field(default_factory=dict)
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    grouped: tuple[str, ...] = ()
+    identifiers: tuple[Any, ...] = ()
+    source: tuple[Any, ...] = ()
+
+    error: ClassVar[type[WordedError]] = WordedError  # of what is refused
+
+    @classmethod
+    def learn(cls, blocks: Iterable[Any], **asked: Any) -> Self:
+        """Look at all columns of a table, block by block.
+
+        Parameters
+        ----------
+        blocks : iterable of frames
+            All in memory.
+        **asked
+            Fields of `vrspam.tables.columns.Asked`.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> table = pd.DataFrame({"price": ["$5", "$1,200", "?"], "town": ["Graz", "Linz", "Graz"]})
+        >>> schema = TableSchema.learn([table[:2], table[2:]])
+        >>> schema.readings["price"], schema.categorical["town"]
+        (Numbers(decimal='.', thousands=',', unit='$'), ('Graz', 'Linz'))
+        >>> schema.read(table)[0]["price"].tolist()
+        [5.0, 1200.0, nan]
+        """
+        learner, blocks = TableLearner(**asked), list(blocks)
+        for block in blocks:
+            learner.add(block)
+        found = learner.finish(cls)
+        return found.completed(found.read(block)[0] for block in blocks)
+
+    @classmethod
+    def learn_frame(cls, X: Any) -> Self:
+        """Look at all columns of a frame; warn of what is read in a way that one might not expect."""
+        learner = TableLearner()
+        learner.add(X)
+        found = learner.finish(cls)
+        if not found.columns:
+            raise ValueError("Every column looks like an identifier: give at least one that says something.")
+        for name, (kind, remark) in learner.asked.readings.items():
+            warn(TextRead(name, kind, remark))
+        if found.identifiers:
+            warn(ColumnsLeftOut(found.identifiers))
+        return found
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """One name for each column of X."""
+        if self.width is not None and not self.numeric:
+            first = 0 if self.zero_based else 1
+            return tuple(str(index) for index in range(first, first + self.width))
+        indicators = (f"{name}={value}" for name, values in self.categorical.items() for value in values)
+        return (*self.numeric, *indicators)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns themselves, numeric ones first; those of a LIBSVM file have numbers."""
+        return (*self.numeric, *self.categorical) or self.feature_names
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns of X."""
+        if self.width is not None and not self.numeric:
+            return self.width
+        return len(self.numeric) + sum(len(values) for values in self.categorical.values())
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether tables are taken as they are."""
+        return not (self.readings or self.identifiers)
+
+    def made(self) -> dict[str, tuple[Any, str]]:
+        """The columns of numbers that are read from others: the column, and the part of it ("" for the whole)."""
+        return {
+            new: (name, part)
+            for name, kind in self.readings.items()
+            for new, part in zip(kind.made(name), kind.parts, strict=True)
+        }
+
+    def inputs(self) -> list[Any]:
+        """The columns that a table must have: numbers, those that are read as such, and categories."""
+        made = self.made()
+        return [*(name for name in self.numeric if name not in made), *self.readings, *self.categorical]
+
+    def made_of(self, name: Any) -> list[Any]:
+        """The names of what a column of a frame becomes."""
+        if name in self.identifiers:
+            return []
+        return self.readings[name].made(name) if name in self.readings else [name]
+
+    @property
+    def names(self) -> tuple[Any, ...]:
+        """The columns of a frame that was read, in the order of `source`."""
+        return tuple(str(new) if self.readings else new for name in self.source for new in self.made_of(name))
+
+    def by_column(self, effects: np.ndarray) -> np.ndarray:
+        """What the columns of a frame do, from deviations of what the columns do that are made of them (`names`).
+
+        Those of the parts of a date are added up as squares; columns that are left out have 0.
+        """
+        squares = iter((effects**2).tolist())
+        return np.sqrt([sum(next(squares) for _ in self.made_of(name)) for name in self.source])
+
+    def read(self, table: Any) -> tuple[Any, dict[Any, Counter[str]]]:
+        """The frame with numbers where columns are read as such, and the texts of each column that could not be read.
+
+        Other columns stay; identifiers do not.
+        """
+        strays: dict[Any, Counter[str]] = {}
+        if self.is_plain:
+            return table, strays
+        frame = nw.from_native(table)
+        kept: list[int] = []  # by position: names need not be text
+        made: list[Any] = []
+        order: list[tuple[int, int]] = []
+        for index, (name, column) in enumerate(zip(frame.columns, frame.iter_columns(), strict=True)):
+            if name in self.readings:
+                kind = self.readings[name]
+                parts, unread = read_column(column, kind)
+                if unread:
+                    strays[name] = unread
+                for new, numbers in zip(kind.made(name), parts, strict=True):
+                    order.append((1, len(made)))
+                    made.append(_series(new, numbers, frame.implementation))
+            elif name not in self.identifiers:
+                order.append((0, len(kept)))
+                kept.append(index)
+        others = frame if len(kept) == len(frame.columns) else frame[:, kept]
+        if made:
+            if not all(isinstance(name, str) for name in others.columns):  # as the names of the new ones are
+                others = others.rename({name: str(name) for name in others.columns})
+            whole = others.with_columns(*made) if kept else nw.from_dict({one.name: one for one in made})
+            others = whole[:, [place + len(kept) * new for new, place in order]]
+        return others.to_native(), strays
+
+    def read_frame(self, X: Any) -> Any:
+        """The frame that maps take; warn of what training did not have."""
+        frame, strays = self.read(X)
+        if said := self.compare(frame, strays).sentences():
+            warn(UnseenValues(tuple(said)))
+        return frame
+
+    def compare(
+        self, rows: Any, strays: Strays = NO_STRAYS, names: Sequence[str] | None = None, found: Comparison | None = None
+    ) -> Comparison:
+        """Count what rows that were read hold that training did not; with `found`, beside that of earlier rows.
+
+        `strays` are texts that could not be read. The columns of an array have `names`.
+        """
+        found = Comparison(self.seen()) if found is None else found
+        found.add_strays(strays)
+        if rows is not None:
+            found.add(rows, names)
+        return found
+
+    def seen(self) -> dict[str, SeenColumn]:
+        """What training had in each column, as far as it is known."""
+        known: dict[str, SeenColumn] = {name: Range(*self.ranges[name]) for name in self.numeric if name in self.ranges}
+        return known | {n: frozenset(v) for n, v in self.categorical.items() if v and n not in self.grouped}
+
+    @property
+    def unfinished(self) -> list[str]:
+        """Columns that are read from text or dates, whose means are known when all rows have been read."""
+        return [name for name, value in zip(self.numeric, self.fill or (), strict=False) if np.isnan(value)]
+
+    def completed(self, blocks: Iterable[Any]) -> Self:
+        """The schema with the means and ranges of columns that were `unfinished`, from rows that were read."""
+        if not (names := self.unfinished):
+            return self
+        learner = TableLearner(interpret=False)
+        for block in blocks:
+            learner.add(nw.from_native(block).select(names).to_native())
+        return self.with_numbers(learner)
+
+    def with_numbers(self, learner: TableLearner) -> Self:
+        """The schema with the means and ranges of columns of numbers that were learned."""
+        found = learner.finish(TableSchema)
+        means = dict(zip(found.numeric, found.fill or (), strict=True))
+        fill = tuple(means.get(name, value) for name, value in zip(self.numeric, self.fill or (), strict=True))
+        return replace(self, fill=fill, ranges={**self.ranges, **found.ranges})
+
+    def keeping_missing(self) -> Self:
+        """Return the schema that hands missing numbers on as NaN (absent values of LIBSVM files stay zeros)."""
+        if self.fill is None or self.width is not None:
+            return self
+        return replace(self, fill=(float("nan"),) * len(self.numeric))
+
+    def without_target(self) -> Self:
+        """Return the schema for files that carry no labels (prediction)."""
+        return replace(self, target=None, target_type=None, labels=None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a dict that JSON can hold."""
+        plain = {f.name: getattr(self, f.name) for f in fields(self)}
+        plain["readings"] = {name: kind.to_dict() for name, kind in self.readings.items()}
+        plain["ranges"] = {name: list(ends) for name, ends in self.ranges.items()}
+        plain["categorical"] = {name: list(values) for name, values in self.categorical.items()}
+        plain = {name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()}
+        return {name: value for name, value in plain.items() if value or name not in ("identifiers", "source")}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
+        """Return the schema that `to_dict` wrote, or say what is wrong with it."""
+        known, wrong = {f.name for f in fields(cls)}, "{problem}; give what Schema.to_dict wrote"
+        if isinstance(plain, Mapping):  # older ones are without these
+            lists: dict[str, list[str]] = {"grouped": [], "identifiers": [], "source": []}
+            plain = {"zero_based": False, "readings": {}, "ranges": {}, **lists, **plain}
+        if not isinstance(plain, Mapping) or set(plain) != known:
+            raise cls.error(wrong, problem=f"this is not a schema (its keys must be {', '.join(sorted(known))})")
+        try:
+            return cls(
+                numeric=tuple(_strings(plain["numeric"])),
+                categorical={str(k): tuple(_strings(v)) for k, v in plain["categorical"].items()},
+                fill=None if plain["fill"] is None else tuple(float(value) for value in plain["fill"]),
+                target=None if plain["target"] is None else str(plain["target"]),
+                target_type=None if plain["target_type"] is None else str(plain["target_type"]),
+                labels=None if plain["labels"] is None else tuple(plain["labels"]),
+                width=None if plain["width"] is None else int(plain["width"]),
+                zero_based=_flag(plain["zero_based"]),
+                readings={str(name): kind_from_dict(kind) for name, kind in plain["readings"].items()},
+                ranges={str(name): _ends(ends) for name, ends in plain["ranges"].items()},
+                grouped=tuple(_strings(plain["grouped"])),
+                identifiers=tuple(_strings(plain["identifiers"])),
+                source=tuple(_strings(plain["source"])),
+            )
+        except (TypeError, ValueError, AttributeError, KeyError) as error:
+            raise cls.error(wrong, problem=f"this is not a schema ({error})") from error
+
+
+AnySchema = TypeVar("AnySchema", bound=TableSchema)
+
+
+class TableLearner:
+    """What is learned of the columns of a table, block by block; what was learned of two parts can be merged.
+
+    Parameters
+    ----------
+    **asked
+        Fields of `vrspam.tables.columns.Asked`.
+
+    Attributes
+    ----------
+    asked : Asked
+        With the notes that `finish` has taken.
+    columns : dict
+        What is known of each column (`vrspam.tables.columns.Column`).
+    """
+
+    def __init__(self, **asked: Any) -> None:
+        self.asked = Asked(**asked)
+        self.columns: dict[Any, Column] = {}
+
+    def add(self, block: Any, strays: Strays = NO_STRAYS) -> None:
+        """Look at a frame, and at texts that its reader did not take for the numbers that their columns hold."""
+        found = frames.columns_of(block)
+        for name, column in zip(found.names, found.columns, strict=True):
+            if name not in self.columns:
+                self.columns[name] = new_column(column, name)
+            self.columns[name].add(column)
+        for name, texts in strays.items():
+            if name in self.columns:
+                self.columns[name].strays.update(texts)  # type: ignore[union-attr]
+
+    def add_array(self, X: np.ndarray, names: Sequence[str]) -> None:
+        """Look at columns of numbers in an array."""
+        for name, values in zip(names, X.T, strict=True):
+            self.columns.setdefault(name, NumberColumn(name)).add_values(values)  # type: ignore[union-attr]
+
+    def different(self, name: Any) -> int:
+        """How many different values of a column of text were counted so far."""
+        column = self.columns.get(name)
+        return len(column.counts) if isinstance(column, TextColumn) else 0
+
+    def merge(self, other: TableLearner) -> TableLearner:
+        """Add what was learned of other rows of the same table."""
+        for name, column in other.columns.items():
+            if name in self.columns:
+                self.columns[name].merge(column)  # type: ignore[arg-type]
+            else:
+                self.columns[name] = column
+        return self
+
+    def finish(self, kind: type[AnySchema], **more: Any) -> AnySchema:
+        """Decide on the columns; a mean that is not known is NaN (see `TableSchema.completed`)."""
+        asked = self.asked
+        found = {name: column.decide(asked) for name, column in self.columns.items()}
+        learned = {name: one for name, one in found.items() if one is not None}
+        numbers: dict[str, NumberColumn] = {}
+        for name, one in learned.items():
+            for new, column in one.numbers.items():
+                if new != str(name) and new in map(str, self.columns):
+                    raise asked.error(
+                        f"{asked.place}column {name!r} holds dates, and {new!r} is the name of another column"
+                    )
+                numbers[new] = column
+        schema = kind(
+            numeric=tuple(numbers),
+            categorical={str(n): one.categories for n, one in learned.items() if one.categories is not None},
+            fill=tuple(column.mean for column in numbers.values()),
+            readings={name: one.kind for name, one in learned.items() if one.kind is not None},
+            ranges={name: (one.low, one.high) for name, one in numbers.items() if np.isfinite(one.low)},
+            grouped=tuple(str(name) for name, one in learned.items() if one.grouped),
+            identifiers=tuple(name for name, one in learned.items() if one.is_identifier),
+            source=tuple(self.columns),
+        )
+        return replace(schema, **more)
+
+
+def _series(name: str, numbers: np.ndarray, backend: Any) -> Any:
+    """Numbers as a series; in arrow, which tells the two apart, a missing one is null rather than NaN."""
+    found = nw.new_series(name, numbers, nw.Float64, backend=backend)
+    if backend.is_pyarrow() and np.isnan(numbers).any():
+        present = nw.when(~nw.col(name).is_nan()).then(nw.col(name)).alias(name)
+        return found.to_frame().select(present)[name]
+    return found
+
+
+def _ends(values: Any) -> tuple[float, float]:
+    low, high = map(float, values)
+    if not (np.isfinite([low, high]).all() and low <= high):
+        raise ValueError("a range needs two finite numbers, the smaller first")
+    return low, high
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError("zero_based must be true or false")
+    return value
+
+
+def _strings(values: Any) -> list[str]:
+    if isinstance(values, str) or not all(isinstance(value, str) for value in values):
+        raise TypeError("names must be a list of strings")
+    return list(values)

@@ -1,0 +1,624 @@
+"""What the text of a column means: the one list of kinds of text (`KINDS`), and the words for missing values.
+
+A kind is found from the different texts of a column and how often each occurs (`find_kind`), kept with a model, and
+used again on new rows. A text that does not fit it is missing there, and is counted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from datetime import date, datetime, time, timedelta
+from functools import cached_property, lru_cache
+from itertools import islice
+from typing import Any, ClassVar, NamedTuple, Self
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from vrspam.tables import frames
+
+NEARLY_ALL = 0.9  # share of the rows that must agree on one format
+MOSTLY = 0.5  # where all others hold words for a missing value
+LOOKED_AT = 2_000  # different texts by which a format is chosen
+FEW_TEXTS = 2  # different numbers or dates that make a format
+EXAMPLES = 2  # texts that a remark shows
+#: Texts that say that there is no value, in lower case.
+MISSING_WORDS = frozenset(
+    [
+        *["", "-", "--", "---", "–", "—", ".", "..", "?", "??", "*", "n/a", "na", "#n/a", "#na", "n.a.", "n/d", "nd"],
+        *["n.d.", "n.k.", "k.a.", "nan", "null", "none", "nil", "unknown", "unk", "missing", "(missing)", "tbd"],
+        *["#div/0!", "#value!", "#ref!", "#num!", "#name?", "#null!", "not available", "not known", "not applicable"],
+        *["not recorded", "no data"],
+    ]
+)
+
+
+class Found(NamedTuple):
+    """A kind of text, and a remark on how it was found."""
+
+    kind: KindOfText
+    remark: str = ""
+
+
+class KindOfText:
+    """Text that means one or several numbers; a kind is a subclass of this, and an entry in `KINDS`.
+
+    Attributes
+    ----------
+    words : str
+        What its values are called in messages and files: "numbers", "dates".
+    parts : tuple of str
+        A column of numbers is made for each; "" is the column itself.
+    types, objects : tuple of types
+        Of columns, and of Python objects in columns, that are of this kind without being text.
+    meaning : str
+        What the numbers are, where that is not plain.
+    """
+
+    words: ClassVar[str]
+    meaning: ClassVar[str] = ""
+    types: ClassVar[tuple[Any, ...]] = ()
+    objects: ClassVar[tuple[type, ...]] = ()
+    parts: tuple[str, ...] = ("",)
+
+    @classmethod
+    def find(cls, texts: Mapping[str, int], rows: int) -> Found | None:
+        """The format of some texts and their counts, out of so many rows; None if they are of another kind."""
+        read = {text: count for text, count in texts.items() if cls().parses(text)}
+        return Found(cls(), f", in {cls.meaning}" if cls.meaning else "") if agree(read, texts, rows) else None
+
+    @classmethod
+    def resembles(cls, text: str) -> bool:
+        """Whether a text looks like one of this kind, even where it cannot be read."""
+        return False
+
+    def parses(self, text: str) -> bool:
+        """Whether one text can be read."""
+        raise NotImplementedError
+
+    def values(self, column: Any) -> tuple[np.ndarray, np.ndarray]:
+        """The numbers of a series of text, or of `types`, missing ones as NaN, and which texts cannot be read."""
+        raise NotImplementedError
+
+    def read(self, column: Any) -> tuple[list[np.ndarray], np.ndarray]:
+        """The numbers of each part, and which texts cannot be read."""
+        values, stray = self.values(column)
+        return [values], stray
+
+    def made(self, name: Any) -> list[str]:
+        """The names of the columns of numbers that a column becomes.
+
+        >>> Dates("dmy", ("year", "month")).made("day"), Numbers().made("price")
+        (['day (year)', 'day (month)'], ['price'])
+        """
+        return [f"{name} ({part})" if part else str(name) for part in self.parts]
+
+    def narrowed(self, varying: Sequence[bool]) -> KindOfText:
+        """The same without parts that do not vary; the first part stays if none does."""
+        return self
+
+    def form(self, texts: Sequence[str]) -> str:
+        """What to say about how these texts were read."""
+        return ""
+
+    def show(self, part: str, value: float) -> str:
+        """A number of one part as people write it."""
+        return f"{value:.7g}"
+
+    @property
+    def hint(self) -> str:
+        """What to give to a model that only takes numbers; "" where that goes without saying."""
+        return ""
+
+    def check(self) -> bool:
+        """Whether the fields have values that are known; a file may hold others."""
+        return True
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values.
+
+        >>> kind_from_dict(Numbers(",", ".").to_dict()) == Numbers(",", ".")
+        True
+        """
+        plain = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        return {"kind": self.words, **{name: list(v) if isinstance(v, tuple) else v for name, v in plain.items()}}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
+        """What `to_dict` wrote."""
+        given = {field.name: plain[field.name] for field in fields(cls)}  # type: ignore[arg-type]
+        return cls(**{name: tuple(v) if isinstance(v, list) else v for name, v in given.items()})
+
+
+def agree(read: Mapping[str, int], texts: Mapping[str, int], rows: int) -> bool:
+    """Whether so many of the texts can be read that the others are mistakes."""
+    fit = sum(read.values())
+    return len(read) >= FEW_TEXTS and fit >= (MOSTLY if len(read) == len(texts) else NEARLY_ALL) * rows
+
+
+_UNITS = ("$", "€", "£", "¥", "₹", "US$", "USD", "EUR", "GBP", "CHF", "JPY", "%")
+_SPACES = " \u00a0\u202f\u2009"
+# (decimal sign, sign between thousands); of formats that read the same number of rows the first is taken
+_FORMATS = ((".", ""), (".", ","), (",", ""), (",", "."), (".", " "), (",", " "), (".", "'"), (",", "'"))
+_CODE = re.compile(r"0\d+")  # 007 is a name
+_SIGNS = "[+\\-\u2212]?"
+_NEARLY_NUMBER = re.compile(r"[<>~]?[+-]?\d+([ ,.'\u00a0\u202f]\d+)*\s?%?")  # 57,5  1 237  <5  20 %
+
+
+@dataclass(frozen=True)
+class Numbers(KindOfText):
+    """Text that is numbers, all written alike.
+
+    Attributes
+    ----------
+    decimal, thousands : str
+        The sign before a fraction, and the one between groups of three digits ("" for none, " " for any space).
+    unit : str
+        A currency or "%", before or behind; it may be left out, except the percent sign.
+    """
+
+    words: ClassVar[str] = "numbers"
+    decimal: str = "."
+    thousands: str = ""
+    unit: str = ""
+
+    @classmethod
+    def find(cls, texts: Mapping[str, int], rows: int) -> Found | None:
+        """The format in which most texts are numbers."""
+        best: tuple[int, Numbers, dict[str, int]] = (0, cls(), {})
+        units = ["", *(unit for unit in _UNITS if any(unit in text for text in texts))]
+        for unit in units:
+            for decimal, thousands in _FORMATS:
+                kind = cls(decimal, thousands, unit)
+                pattern = re.compile(kind.pattern)
+                read = {text: count for text, count in texts.items() if pattern.search(text)}
+                if (fit := sum(read.values())) > best[0]:
+                    best = fit, kind, read
+        _, kind, read = best
+        if not agree(read, texts, rows) or any(_CODE.fullmatch(text) for text in read):
+            return None
+        return Found(kind)
+
+    @classmethod
+    def resembles(cls, text: str) -> bool:
+        """Whether a text is digits with signs between them."""
+        return _NEARLY_NUMBER.fullmatch(text) is not None
+
+    @cached_property
+    def pattern(self) -> str:
+        """The regular expression of a whole text; plain enough for all engines."""
+        point, between = re.escape(self.decimal), f"[{_SPACES}]" if self.thousands == " " else self.thousands
+        grouped = f"[1-9][0-9]{{0,2}}(?:{re.escape(between) if len(between) == 1 else between}[0-9]{{3}})+|"
+        body = f"(?:{grouped if self.thousands else ''}[0-9]+)(?:{point}[0-9]*)?|{point}[0-9]+"
+        power = "" if self.unit else "(?:[eE][+-]?[0-9]+)?"
+        unit = re.escape(self.unit)
+        if self.unit == "%":
+            return f"^{_SIGNS}(?:{body})[{_SPACES}]?{unit}$"
+        before, behind = (f"(?:{unit}[{_SPACES}]?)?", f"(?:[{_SPACES}]?{unit})?") if unit else ("", "")
+        number = f"{before}{_SIGNS}(?:{body}){power}{behind}"
+        return f"^(?:{_SIGNS}{number}|\\({number}\\))$"
+
+    def values(self, column: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Numbers of a series, missing ones as NaN, and which texts are not numbers."""
+        found, stray = np.full(len(column), np.nan), np.zeros(len(column), dtype=bool)
+        if column.dtype != nw.String:
+            return frames.column_numbers(column), stray
+        present = np.flatnonzero(~column.is_null().to_numpy())
+        stripped = (column if present.size == len(column) else column[present]).str.strip_chars()
+        fits = stripped.str.contains(self.pattern).to_numpy().astype(bool)
+        good = stripped if fits.all() else stripped[np.flatnonzero(fits)]
+        if len(good):
+            negative = good.str.starts_with("(").to_numpy().astype(bool)
+            kept = f"0-9{self.decimal}-" if self.unit else f"0-9eE{self.decimal}-"
+            plain = good.str.replace_all("\u2212", "-", literal=True).str.replace_all(f"[^{kept}]", "")
+            if self.decimal == ",":
+                plain = plain.str.replace_all(",", ".", literal=True)
+            numbers = plain.cast(nw.Float64).to_numpy()
+            found[present[fits]] = np.where(negative, -numbers, numbers)
+        stray[present[~fits]] = True
+        return found, stray
+
+    def parses(self, text: str) -> bool:
+        """Whether one text is such a number."""
+        return re.search(self.pattern, text.strip()) is not None
+
+    @property
+    def hint(self) -> str:
+        """The number that stands for such a text.
+
+        >>> Numbers(unit="%").hint
+        "In training this was text such as '1234.5 %': give the number, 1234.5."
+        """
+        if self == Numbers():
+            return ""
+        number = f"1{self.thousands}234{self.decimal}5"
+        text = f"{number} %" if self.unit == "%" else f"{self.unit}{number}"
+        return f"In training this was text such as {text!r}: give the number, 1234.5."
+
+    def check(self) -> bool:
+        """Whether the signs and the unit are known."""
+        return (self.decimal, self.thousands) in _FORMATS and self.unit in ("", *_UNITS)
+
+
+_CLOCK = re.compile(r"(\d{1,4}):([0-5]\d)(?::([0-5]\d(?:[.,]\d+)?))?(?:\s?([AaPp])\.?[Mm]\.?)?")
+_MICROSECONDS = 3_600e6  # of an hour
+
+
+@dataclass(frozen=True)
+class Times(KindOfText):
+    """Times of day ("08:30", "8:30 pm") and durations ("26:15:00"), read as hours."""
+
+    words: ClassVar[str] = "times"
+    meaning: ClassVar[str] = "hours"
+    types: ClassVar[tuple[Any, ...]] = (nw.Time, nw.Duration)
+    objects: ClassVar[tuple[type, ...]] = (time, timedelta)
+
+    def values(self, column: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Hours of a series of texts, times or durations, missing ones as NaN, and which texts are no times.
+
+        >>> import pandas as pd
+        >>> Times().values(nw.from_native(pd.Series(["08:30", "8:30 pm", "26:15:00", "soon"]), series_only=True))[0]
+        array([ 8.5 , 20.5 , 26.25,   nan])
+        """
+        if column.dtype == nw.Duration:
+            hours = column.dt.total_microseconds().cast(nw.Float64).to_numpy() / _MICROSECONDS
+            return hours, np.zeros(len(column), dtype=bool)
+        cells = column.to_list()
+        missing = np.array(column.is_null().to_list(), dtype=bool)
+        read = {cell: _hours(cell) for cell in {*cells} if cell is not None}
+        found = np.array([np.nan if gone else read[cell] for cell, gone in zip(cells, missing, strict=True)])
+        return found, np.isnan(found) & ~missing
+
+    def parses(self, text: str) -> bool:
+        """Whether one text is a time."""
+        return not np.isnan(_hours(text))
+
+    @property
+    def hint(self) -> str:
+        """The number that stands for such a text."""
+        return "In training this was a time such as '08:30': give hours, 8.5."
+
+
+def _hours(cell: Any) -> float:
+    """One text, time of day or duration as hours; NaN for anything else."""
+    if isinstance(cell, time):
+        cell = cell.isoformat()
+    if isinstance(cell, timedelta):
+        return cell / timedelta(hours=1)
+    match = _CLOCK.fullmatch(cell.strip()) if isinstance(cell, str) else None
+    if match is None:
+        return np.nan
+    hour, half = int(match[1]), (match[4] or "").lower()
+    if half:
+        if not 1 <= hour <= 12:
+            return np.nan
+        hour = hour % 12 + (12 if half == "p" else 0)
+    seconds = float((match[3] or "0").replace(",", "."))
+    return hour + int(match[2]) / 60.0 + seconds / 3600.0
+
+
+_TIME = (
+    r"(?:[T ]\s*(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,]\d+)?)?"
+    r"\s*(?P<half>[AaPp]\.?[Mm]\.?)?\s*(?:Z|UTC|[+-]\d{2}:?\d{2})?)?"
+)
+_DAY_NAME = r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*\.?,?\s+)?"
+_NEARLY_DATE = re.compile(r"\d{1,4}([./-])\d{1,2}\1\d{1,4}([ T].*)?")
+_NUMERIC = re.compile(r"(?P<a>\d{1,4})(?P<sign>[-/.])(?P<b>\d{1,2})(?P=sign)(?P<c>\d{1,4})" + _TIME)
+_DAY_MONTH = re.compile(
+    _DAY_NAME
+    + r"(?P<day>\d{1,2})(?:st|nd|rd|th|\.)?[ -]+(?P<month>[^\W\d_]{3,9})\.?,?[ -]+(?P<year>\d{2}|\d{4})"
+    + _TIME
+)
+_MONTH_DAY = re.compile(
+    _DAY_NAME + r"(?P<month>[^\W\d_]{3,9})\.?\s+(?P<day>\d{1,2})(?:st|nd|rd|th)?,?\s+(?P<year>\d{4})" + _TIME
+)
+_MONTHS = {
+    name: number
+    for number, names in enumerate(
+        (
+            "jan january januar jän jänner",
+            "feb february februar",
+            "mar march mär märz",
+            "apr april",
+            "may mai",
+            "jun june juni",
+            "jul july juli",
+            "aug august",
+            "sep sept september",
+            "oct october okt oktober",
+            "nov november",
+            "dec december dez dezember",
+        ),
+        start=1,
+    )
+    for name in names.split()
+}
+YEAR, MONTH, WEEKDAY, HOUR = "year", "month", "weekday", "hour"
+PARTS = (YEAR, MONTH, WEEKDAY, HOUR)
+DAYS_OF_A_YEAR = 365.2425
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+ORDERS = {"ymd": "year first", "dmy": "day first", "mdy": "month first"}
+
+
+@dataclass(frozen=True)
+class Dates(KindOfText):
+    """Dates, as text or as such, with or without times of day.
+
+    Attributes
+    ----------
+    order : {"ymd", "dmy", "mdy"}
+        The order of the numbers in a text.
+    parts : tuple of str
+        What becomes a column: "year" (a position in time: 1970 + days since then / 365.2425), "month" (1 to 12),
+        "weekday" (1, Monday, to 7) and "hour" (0 to 23).
+    """
+
+    words: ClassVar[str] = "dates"
+    types: ClassVar[tuple[Any, ...]] = (nw.Datetime, nw.Date)
+    objects: ClassVar[tuple[type, ...]] = (date,)
+    order: str = "ymd"
+    parts: tuple[str, ...] = PARTS
+
+    @classmethod
+    def find(cls, texts: Mapping[str, int], rows: int) -> Found | None:
+        """The order in which most texts are dates."""
+        sample = list(islice(texts, 20))  # quick for words and numbers
+        if 2 * sum(any(_one_moment(text, order) for order in ORDERS) for text in sample) <= len(sample):
+            return None
+        fits = {order: {t: n for t, n in texts.items() if _one_moment(t, order)} for order in ORDERS}
+        most = {order: sum(read.values()) for order, read in fits.items()}
+        order, remark = max(most, key=lambda name: most[name]), ""
+        if most["dmy"] == most["mdy"] > most["ymd"]:
+            order = "mdy" if any("/" in text for text in fits["mdy"]) else "dmy"
+            if any(_NUMERIC.fullmatch(text) for text in fits[order]):
+                remark = ", as no value says which comes first"
+        elif most["dmy"] == most["mdy"] == most["ymd"]:
+            order = "ymd"
+        return Found(cls(order), remark) if agree(fits[order], texts, rows) else None
+
+    @classmethod
+    def resembles(cls, text: str) -> bool:
+        """Whether a text is three numbers with the same sign between them."""
+        return _NEARLY_DATE.fullmatch(text) is not None
+
+    def moments(self, texts: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Texts, or dates, as datetime64 with NaT for missing ones, and which texts are not dates."""
+        if texts.dtype not in (nw.String, nw.Enum, nw.Categorical):
+            return as_moments(texts), np.zeros(len(texts), dtype=bool)
+        different = [text for text in texts.unique().to_list() if isinstance(text, str)]
+        if not different:
+            return np.full(len(texts), np.datetime64("NaT", "us")), np.zeros(len(texts), dtype=bool)
+        read = [_one_moment(text, self.order) for text in different]
+        table = np.array([*read, None], dtype="datetime64[us]")
+        named = texts.alias("text")  # pandas 2 replaces nothing in a series without a name
+        codes = named.replace_strict(different, list(range(len(different))), return_dtype=nw.Int64)
+        places = codes.fill_null(len(different)).to_numpy().astype(np.intp, copy=False)
+        found = table[places]
+        return found, np.isnat(found) & (places < len(different))
+
+    def values(self, column: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Positions in time, in microseconds since 1970, missing ones as NaN, and which texts are not dates."""
+        moments, stray = self.moments(column)
+        return np.where(np.isnat(moments), np.nan, moments.astype(np.int64).astype(np.float64)), stray
+
+    def read(self, column: Any) -> tuple[list[np.ndarray], np.ndarray]:
+        """The numbers of each part, and which texts are not dates."""
+        moments, stray = self.moments(column)
+        return [date_part(moments, part) for part in self.parts], stray
+
+    def parses(self, text: str) -> bool:
+        """Whether one text is such a date."""
+        return _one_moment(text, self.order) is not None
+
+    def narrowed(self, varying: Sequence[bool]) -> Dates:
+        """The parts that differ between dates; the position in time where none does."""
+        return replace(self, parts=tuple(p for p, varies in zip(self.parts, varying, strict=True) if varies) or (YEAR,))
+
+    def form(self, texts: Sequence[str]) -> str:
+        """The order of day, month and year, where numbers leave it in doubt."""
+        if not any(re.match(r"\s*\d{1,2}[-/.]\d", text) for text in texts):
+            return ""
+        return f", the {ORDERS[self.order]}"
+
+    def show(self, part: str, value: float) -> str:
+        """One part as people write it."""
+        return part_text(part, value)
+
+    def check(self) -> bool:
+        """Whether the order and the parts are known."""
+        return self.order in ORDERS and bool(self.parts) and not set(self.parts) - set(PARTS)
+
+
+def as_moments(column: Any) -> np.ndarray:
+    """A series of dates, or of dates and times, as datetime64; the time of day is the one on the wall."""
+    if column.dtype == nw.Object:
+        gone = column.is_null().to_numpy().tolist()
+        days = [None if absent else _on_the_wall(day) for day, absent in zip(column.to_list(), gone, strict=True)]
+        return np.array(days, dtype="datetime64[us]")
+    if column.dtype == nw.Datetime and getattr(column.dtype, "time_zone", None) is not None:
+        column = column.dt.replace_time_zone(None)
+    if column.dtype == nw.Date:
+        column = column.cast(nw.Datetime("us"))
+    return column.to_numpy().astype("datetime64[us]")
+
+
+def _on_the_wall(day: Any) -> Any:
+    """A date, or a date and time without its time zone."""
+    return day.replace(tzinfo=None) if getattr(day, "tzinfo", None) is not None else day
+
+
+def date_part(moments: np.ndarray, part: str) -> np.ndarray:
+    """One number for each date, NaN for a missing one.
+
+    >>> day = np.array(["2020-12-21T10:30"], dtype="datetime64[us]")  # a Monday
+    >>> [float(date_part(day, part)[0].round(3)) for part in PARTS]
+    [2020.973, 12.0, 1.0, 10.0]
+    """
+    gone = np.isnat(moments)
+    some = np.where(gone, np.datetime64(0, "us"), moments)
+    days = some.astype("datetime64[D]")
+    values: np.ndarray
+    if part == YEAR:
+        values = 1970.0 + some.astype(np.int64) / (86_400e6 * DAYS_OF_A_YEAR)
+    elif part == MONTH:
+        values = some.astype("datetime64[M]").astype(np.int64) % 12 + 1.0
+    elif part == WEEKDAY:
+        values = (days.astype(np.int64) + 3) % 7 + 1.0
+    else:
+        values = ((some - days).astype(np.int64) // 3_600_000_000).astype(np.float64)
+    return np.where(gone, np.nan, values)
+
+
+def day_of(year: float) -> np.datetime64:
+    """The day of a position in time, which "year" is.
+
+    >>> str(day_of(float(date_part(np.array(["2020-12-21"], dtype="datetime64[us]"), "year")[0])))
+    '2020-12-21'
+    """
+    days = int(np.floor((year - 1970.0) * DAYS_OF_A_YEAR + 1e-6))
+    return np.datetime64("1970-01-01") + np.timedelta64(days, "D")
+
+
+def part_text(part: str, value: float) -> str:
+    """One number of `date_part` as people write it.
+
+    >>> part_text("month", 12.0), part_text("weekday", 1.0), part_text("hour", 10.0), part_text("year", 2020.973)
+    ('Dec', 'Mon', '10 h', '2020-12-21')
+    """
+    if part == YEAR:
+        return str(day_of(value))
+    if part == HOUR:
+        return f"{value:.0f} h"
+    return (MONTHS if part == MONTH else WEEKDAYS)[round(value) - 1]
+
+
+@lru_cache(100_000)
+def _one_moment(text: str, order: str) -> datetime | None:
+    """The date that a text says, None if it is none in this order."""
+    text = text.strip()
+    if match := _NUMERIC.fullmatch(text):
+        first, second, third = match["a"], match["b"], match["c"]
+        if len(first) > 2:
+            order = "ymd" if len(first) == 4 else ""
+        elif order == "ymd":
+            return None
+        if order not in ORDERS:
+            return None
+        found = dict(zip(order, (first, second, third), strict=True))
+        year, month, day = found["y"], int(found["m"]), int(found["d"])
+    elif match := _DAY_MONTH.fullmatch(text) or _MONTH_DAY.fullmatch(text):
+        year, month, day = match["year"], _MONTHS.get(match["month"].lower(), 0), int(match["day"])
+    else:
+        return None
+    if len(year) not in (2, 4):
+        return None
+    whole_year = int(year) if len(year) == 4 else int(year) + (2000 if int(year) < 69 else 1900)
+    hour, half = int(match["hour"] or 0), (match["half"] or "").lower()
+    if half:
+        hour = hour % 12 + (12 if half.startswith("p") else 0)
+    try:
+        return datetime(whole_year, month, day, hour, int(match["minute"] or 0), int(match["second"] or 0))
+    except ValueError:
+        return None
+
+
+#: All kinds of text, in the order in which they are looked for. A new one is a subclass of `KindOfText`, and here.
+KINDS: tuple[type[KindOfText], ...] = (Dates, Times, Numbers)
+
+
+def find_kind(counts: Mapping[str, int]) -> Found | None:
+    """What the texts of a column are, if nearly all of them agree; None for words.
+
+    Parameters
+    ----------
+    counts : dict of str to int
+        How often each text occurs.
+
+    Examples
+    --------
+    >>> find_kind({"$4,012.50": 1, "$12.00": 2, "n/a": 1}).kind
+    Numbers(decimal='.', thousands=',', unit='$')
+    >>> find_kind({"21.12.2020": 1, "3.1.2021": 1}).kind.order, find_kind({"Graz": 3, "Linz 1": 4})
+    ('dmy', None)
+    """
+    rows = 0
+    looked_at: dict[str, int] = {}
+    for text, count in islice(counts.items(), LOOKED_AT):
+        if not is_missing(text):
+            looked_at[text.strip()] = looked_at.get(text.strip(), 0) + count
+        rows += count
+    found = (kind.find(looked_at, rows) for kind in KINDS) if looked_at else iter(())
+    return next((one for one in found if one is not None), None)
+
+
+def typed_kind(column: Any) -> KindOfText | None:
+    """The kind of a column of dates or times, say, which are no text; None for other columns."""
+    present: list[Any] | None = None
+    for kind in KINDS:
+        if column.dtype in kind.types:
+            return kind()
+        if column.dtype == nw.Object and kind.objects:
+            present = [v for v in column.to_list() if v is not None] if present is None else present
+            if present and all(isinstance(value, kind.objects) or value != value for value in present):
+                return kind()
+    return None
+
+
+def kind_from_dict(plain: Mapping[str, Any]) -> KindOfText:
+    """The kind that `KindOfText.to_dict` wrote, or an error that says what is wrong with it."""
+    for kind in KINDS:
+        if plain.get("kind") == kind.words and (found := kind.from_dict(plain)).check():
+            return found
+    raise ValueError(f"{plain!r} is not a kind of text")
+
+
+def is_missing(text: str) -> bool:
+    """Whether a text says that there is no value."""
+    return text.strip().lower() in MISSING_WORDS
+
+
+def looks_like(texts: Sequence[str]) -> str | None:
+    """What most of the different texts of a column look like, if not words.
+
+    >>> looks_like(["57,5", "61", "?"]), looks_like(["13.01.2024", "2.5.2024"]), looks_like(["Graz", "Linz 1"])
+    ('numbers', 'dates', None)
+    """
+    for kind in KINDS:
+        if len(texts) > 1 and sum(kind.resembles(text.strip()) for text in texts) > len(texts) / 2:
+            return kind.words
+    return None
+
+
+def describe(found: Found, texts: Sequence[str], strays: Mapping[str, int]) -> str:
+    """How a text is read, with examples, and what in it is missing.
+
+    >>> describe(Found(Numbers(".", ",")), ["1,200", "?"], {"?": 3})
+    "text that was read as numbers ('1,200'); 3 values that are not ('?') count as missing"
+    """
+    kind, remark = found
+    examples = show_texts([text for text in dict.fromkeys(texts) if kind.parses(text)][:EXAMPLES])
+    said = f"text that was read as {kind.words}{kind.form(texts)}{remark} ({examples})"
+    return said + (f"; {count_missing(strays)}" if strays else "")
+
+
+def count_missing(strays: Mapping[str, int]) -> str:
+    """That texts which cannot be read count as missing.
+
+    >>> count_missing({"soon": 1}), count_missing({"?": 2, "-": 3})
+    ("1 value that is not ('soon') counts as missing", "5 values that are not ('-', '?') count as missing")
+    """
+    count, one = sum(strays.values()), sum(strays.values()) == 1
+    words = show_texts(sorted(strays, key=lambda text: -strays[text]))
+    return f"{count:,} value{' that is' if one else 's that are'} not ({words}) count{'s' if one else ''} as missing"
+
+
+def show_texts(texts: Sequence[str], most: int = 3) -> str:
+    """Some texts as examples.
+
+    >>> show_texts(["n/a", "?", "-", "x"])
+    "'n/a', '?', '-', ..."
+    """
+    return ", ".join(map(repr, texts[:most])) + (", ..." if len(texts) > most else "")
