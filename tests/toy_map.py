@@ -3,8 +3,8 @@
 from numbers import Integral
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
+from vrspam._utils.parameters import Interval
 from vrspam.features import FeatureMap
 from vrspam.features.encoders import Curves
 
