@@ -20,9 +20,9 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from vrspam import AUCClassifierCV
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures
 from vrspam.inspection import FitWithFolds, read_score, reading
+from vrspam.inspection.interactions import balanced_weights, bin_categories, bin_numbers, draw_rows, mean_at_numbers
 from vrspam.inspection.projection import Projection, with_line
 from vrspam.inspection.reading import ROWS_PER_FUNCTION
-from vrspam.inspection.rows import balanced_weights, bin_categories, bin_numbers, draw_rows, mean_at_numbers
 from vrspam.tables.frames import mixed_rows
 
 FOLDS = 5

@@ -24,8 +24,7 @@ from vrspam.estimators.base import (
     refuse_without_rows,
     warn_of_raw_columns,
 )
-from vrspam.estimators.calibrated import CalibratedScores
-from vrspam.estimators.explained import ExplainedScores
+from vrspam.estimators.explained import CalibratedScores, ExplainedScores
 from vrspam.features import FeatureMap
 from vrspam.features.encoders import SharedColumns
 from vrspam.features.mapped import SPELLED_NAMES, is_plain, named_maps

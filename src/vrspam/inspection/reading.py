@@ -19,17 +19,20 @@ from vrspam._utils import array_api
 from vrspam.features import AdditiveFeatures, FeatureMap
 from vrspam.features.encoders import ColumnPoints, Curves, Encoder, SharedColumns, column_points
 from vrspam.features.mapped import MAX_FEATURES, MappedArray
-from vrspam.inspection.collinearity import closeness, columns_together, functions_of
 from vrspam.inspection.interactions import (
+    MOST_ROWS,
     MOST_SCREENED,
     Interactions,
+    ReadRows,
+    bin_column,
     bins_for,
+    draw_rows,
+    mean_at_numbers,
     pair_effect,
     shuffle_effects,
     strongest_pairs,
 )
-from vrspam.inspection.projection import Projection, with_line
-from vrspam.inspection.rows import MOST_ROWS, ReadRows, bin_column, draw_rows, mean_at_numbers
+from vrspam.inspection.projection import Projection, closeness, columns_together, functions_of, with_line
 from vrspam.inspection.shapes import (
     Shape,
     column_groups,

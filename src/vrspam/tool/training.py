@@ -32,8 +32,7 @@ from vrspam.report.words import describe_candidate
 from vrspam.solvers import choose_solver
 from vrspam.tables.frames import rows_of
 from vrspam.tool import data_checks
-from vrspam.tool.fingerprint import Fingerprint
-from vrspam.tool.model import LinearParts, Model, Scaling, parts_of_map, undo_linear_map
+from vrspam.tool.model import Fingerprint, LinearParts, Model, Scaling, parts_of_map, undo_linear_map
 from vrspam.tool.plan import TrainPlan, takes
 from vrspam.tool.table import OpenedTable, open_labelled, stack
 
