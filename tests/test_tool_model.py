@@ -24,7 +24,7 @@ from vrspam._utils.messages import Parameter
 from vrspam.cli import main
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures
 from vrspam.metrics import roc_auc, roc_auc_ci
-from vrspam.model.shapes import explain, sum_by_column
+from vrspam.model.drawing import explain, sum_by_column
 from vrspam.model_selection.calibration import calibrate
 from vrspam.model_selection.candidates import choose_map
 from vrspam.report.sections import explanation_page

@@ -19,8 +19,8 @@ from vrspam.features.mapped import MappedArray
 from vrspam.inspection import (
     PairEffect,
     Places,
-    ScoreReading,
     Shape,
+    Shapes,
     column_groups,
     distinct,
     importances,
@@ -121,12 +121,12 @@ class ExplainedScores:
     baseline_: float
     features_: Any
     moments_: ClassMoments
-    _read_later: Callable[[], ScoreReading | str]
+    _read_later: Callable[[], Shapes | str]
     _centre: np.ndarray
     _frame_reading: TableSchema | None
 
     @cached_property
-    def _reading(self) -> ScoreReading | str:
+    def _reading(self) -> Shapes | str:
         """The reading of the score, or why there is none; where `fit` has not made it, now."""
         return self._read_later()
 
@@ -190,7 +190,7 @@ class ExplainedScores:
         """The names of the columns that the map, or the solver, takes."""
         return column_names(self) if reading is None or reading.is_plain else reading.names
 
-    def _read_curves(self, attribute: str) -> ScoreReading:
+    def _read_curves(self, attribute: str) -> Shapes:
         """The reading of the score, for an attribute that needs it."""
         check_is_fitted(self, "coef_")
         if isinstance(self._reading, str):
@@ -200,31 +200,28 @@ class ExplainedScores:
     @property
     def shape_functions_(self) -> dict[str, Shape]:
         """What each column adds to the score, as a curve with a band from the folds, in the order of the columns."""
-        return {shape.name: shape for shape in self._read_curves("shape_functions_").shapes}
+        return {shape.name: shape for shape in self._read_curves("shape_functions_").columns}
 
     @property
     def interactions_(self) -> dict[tuple[str, str], float]:
         """The strongest pairs of columns that interact, each with its part of the variance of the score."""
-        found = self._read_curves("interactions_").interactions
-        return {} if found is None else {pair.names: pair.share for pair in found.pairs}
+        return {pair.names: pair.share for pair in self._read_curves("interactions_").pairs}
 
     @property
     def interactions_share_(self) -> float:
         """The part of the variance of the score that is not a sum of curves; 0 where the score is such a sum."""
-        found = self._read_curves("interactions_share_").interactions
-        return 0.0 if found is None else found.share
+        return self._read_curves("interactions_share_").share
 
     @property
     def pair_effects_(self) -> tuple[PairEffect, ...]:
         """The pairs of `interactions_` with the mean of the interactions in bins of both columns."""
-        found = self._read_curves("pair_effects_").interactions
-        return () if found is None else found.pairs
+        return self._read_curves("pair_effects_").pairs
 
     @property
     def importances_(self) -> dict[str, float]:
         """Standard deviation of each column's part of the score over the rows, both classes weighing the same."""
         groups = self._groups()
-        if isinstance(self._reading, ScoreReading):
+        if isinstance(self._reading, Shapes):
             return self._reading.importances()
         if not hasattr(self, "moments_") or not self.moments_.has_scatter:
             raise AttributeError(
@@ -287,7 +284,7 @@ class ExplainedScores:
             row = X.toarray() if sparse.issparse(X) else X
         else:
             mapped = self._mapped(X)
-            if not keeps_columns_apart(self.features_) and isinstance(self._reading, ScoreReading):
+            if not keeps_columns_apart(self.features_) and isinstance(self._reading, Shapes):
                 scores = mapped @ self.coef_[0] + (self.intercept_[0] - self.baseline_)
                 return {name: float(part[0]) for name, part in self._reading.parts(mapped.X, scores).items()}
             row = mapped[:1]

@@ -268,24 +268,6 @@ class PairEffect(NamedTuple):
         return self.columns[0].name, self.columns[1].name
 
 
-class Interactions(NamedTuple):
-    """The part of the score that is not a sum of curves.
-
-    Attributes
-    ----------
-    spread : float
-        Its standard deviation over the rows, both classes weighing the same.
-    share : float
-        Its part of the variance of the score.
-    pairs : tuple of PairEffect
-        The strongest pairs, the first the strongest; their shares add up to at most `share`.
-    """
-
-    spread: float
-    share: float
-    pairs: tuple[PairEffect, ...]
-
-
 def bins_for(effective: float) -> int:
     """Bins of each column, such that a cell of two columns holds enough rows."""
     return int(np.clip(np.sqrt(effective / ROWS_PER_CELL), LEAST_BINS, MOST_BINS))

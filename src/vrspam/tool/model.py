@@ -21,8 +21,7 @@ from vrspam.data.readers import Source
 from vrspam.features import FeatureMap
 from vrspam.features.encoders import Curves
 from vrspam.features.parts import Parts
-from vrspam.inspection import INTERACTIONS, distinct
-from vrspam.model.shapes import Shapes
+from vrspam.inspection import INTERACTIONS, Shapes, distinct
 from vrspam.model_selection.calibration import Calibration
 from vrspam.model_selection.folds import row_hashes
 from vrspam.moments import ClassMoments
@@ -323,10 +322,7 @@ class Model:
             return dict(zip(distinct(self.schema.columns), found.T, strict=True))
         if self.shapes is None or not self.shapes.whole:
             raise ValueError("This model has no curves of its whole score: train it again to explain single rows.")
-        parts = {shape.name: shape.parts(X, index) for index, shape in enumerate(self.shapes.columns)}
-        if self.shapes.interactions is not None:
-            parts[self.shapes.rest_name] = self.score(X) - sum(parts.values())
-        return parts
+        return self.shapes.parts(X, self.score(X))
 
     def parts(self, X: Any) -> np.ndarray:
         """What each encoded feature adds to the scores of rows, without a feature map; the parts add up to `score`."""

@@ -17,6 +17,7 @@ from vrspam.data.errors import problem_of
 from vrspam.features import map_from_dict
 from vrspam.features.encoders import Curves, Encoder, Indicators
 from vrspam.features.parts import Curve, Effect, KernelPart, Parts, Table
+from vrspam.inspection import Shapes
 from vrspam.model.file import (
     VERSION,
     ModelFileError,
@@ -27,7 +28,6 @@ from vrspam.model.file import (
     unpack,
     write_file,
 )
-from vrspam.model.shapes import Shapes
 from vrspam.model_selection.calibration import calibration_from_dict
 from vrspam.tool.model import Fingerprint, Model, parts_of_map
 

@@ -24,8 +24,8 @@ from vrspam._utils.messages import Message, Parameter, WordedError
 from vrspam._utils.warnings import CategoriesGrouped
 from vrspam.features import FeatureMap, LinearFeatures
 from vrspam.features.mapped import MAX_FEATURES, is_plain, kind_of_map, named_maps
+from vrspam.inspection import shapes_of
 from vrspam.metrics import AUCInterval, logit_interval, partial_auc_ci, roc_auc_ci
-from vrspam.model.shapes import shapes_of
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.moments.class_moments import spread
 from vrspam.report.words import describe_candidate
