@@ -20,8 +20,9 @@ from vrspam.data.chunks import BrokenRow, map_ahead
 from vrspam.data.readers import Source
 from vrspam.features import FeatureMap
 from vrspam.features.encoders import Curves
-from vrspam.features.parts import Parts
+from vrspam.features.parts import Parts, Table
 from vrspam.inspection import INTERACTIONS, Shapes, distinct
+from vrspam.model.scorer import NUMBER, TEXT, Column, Input, Scorer, input_of_reading, linear_parts
 from vrspam.model_selection.calibration import Calibration
 from vrspam.model_selection.folds import row_hashes
 from vrspam.moments import ClassMoments
@@ -307,11 +308,31 @@ class Model:
             raise ValueError(f"X has {X.shape[1]} columns, but the model takes {len(columns)}.")
         return X
 
-    def as_scorer(self) -> Any:
-        """What `vrspam.export` exports of this model."""
-        from vrspam.tool.exporting import describe_model
-
-        return describe_model(self)
+    def as_scorer(self) -> Scorer:
+        """What `vrspam.export` exports of this model: its columns as they are in a file, and the parts of its score."""
+        schema, typical, parts = self.schema, None, self.features
+        if parts is None:
+            n_numeric = len(schema.columns) - len(schema.categorical)
+            typical = np.zeros((2, len(schema.columns)))
+            typical[:, :n_numeric] = self.means.mean(axis=0)[:n_numeric], self.deviations[:n_numeric]
+            parts = _encoded_parts(schema, self.coef)
+        inputs, columns = _file_columns(schema)
+        others = [label for label in schema.labels or () if label != self.positive]
+        classes = (others[0], self.positive) if len(others) == 1 else (f"not {self.positive}", str(self.positive))
+        return Scorer(
+            inputs,
+            columns,
+            parts.effects,
+            parts.kernels,
+            parts.trees,
+            constant=self.intercept,
+            classes=classes,
+            threshold=0.0 if self.calibration is None else self.calibration.half,
+            calibration=self.calibration,
+            matrix=schema.width is not None and not schema.numeric,
+            left_out=self.identifiers,
+            typical=typical,
+        )
 
     def parts_of_rows(self, X: Any) -> dict[str, np.ndarray]:
         """What each column, and interactions, add to the score of each row; without `features`, what features add."""
@@ -390,3 +411,34 @@ class Model:
             return
         with blas_threads(1):  # products of a block are small: threads do more for several blocks
             yield from map_ahead(scored, iter(chunks), threads)
+
+
+def _file_columns(schema: Schema) -> tuple[tuple[Input, ...], tuple[Column, ...]]:
+    """The columns of a file, and those that the model makes of them."""
+    made = schema.made()
+    inputs: dict[str, Input] = {}
+    columns = []
+    for name in schema.columns:
+        source, part = made.get(name, (name, ""))
+        if source not in inputs:
+            plain = Input(source, TEXT if source in schema.categorical else NUMBER)
+            how = schema.readings.get(source)
+            inputs[source] = plain if how is None else input_of_reading(source, how)
+        columns.append(Column(name, list(inputs).index(source), part or None))
+    return tuple(inputs.values()), tuple(columns)
+
+
+def _encoded_parts(schema: Schema, coef: np.ndarray) -> Parts:
+    """The parts of a score of encoded columns: numbers, then one indicator for each category."""
+    n_numeric = len(schema.columns) - len(schema.categorical)
+    fill = schema.fill
+    if fill is not None and schema.width is not None:
+        fill = fill * n_numeric  # one for all columns of a LIBSVM file
+    numbers = linear_parts(coef[:n_numeric], fill)
+    tables, start = [], n_numeric
+    missing = 0.0 if schema.fill is not None else float("nan")
+    for names in schema.categorical.values():
+        values = coef[start : start + len(names)].tolist()
+        tables.append(Table(dict(zip(names, values, strict=True)), missing))
+        start += len(names)
+    return Parts((*numbers.effects, *tables))
