@@ -279,9 +279,6 @@ def written_by() -> str:
     return f"Written by vrspam {vrspam.__version__}."
 
 
-GROUP = 100  # terms that are added without parentheses: engines limit how deep an expression may be
-
-
 def to_sql(model: Any) -> str:
     """Return the score of a linear or additive model as one expression of standard SQL.
 
@@ -327,7 +324,8 @@ def to_sql(model: Any) -> str:
     for number, effect in enumerate(scorer.effects):
         words, name = _sql_words(scorer, number)
         terms.append([f"-- {words}", *_sql_effect(effect, name)])
-    groups = [terms[start : start + GROUP] for start in range(0, len(terms), GROUP)]
+    # 100 terms are added without parentheses: engines limit how deep an expression may be
+    groups = [terms[start : start + 100] for start in range(0, len(terms), 100)]
     if len(groups) == 1:
         return "\n".join([*lines, *_added(terms)]) + "\n"
     inner = [["(", *_added(group), ")"] for group in groups]

@@ -35,7 +35,6 @@ from vrspam.moments import CodedRows, Indicated, LastProduct
 from vrspam.tables import frames
 
 MANY_CATEGORIES = 32  # from so many on, the indicators of a column are not written out to be multiplied
-FEW_COEFS = 8  # up to this many columns of coefficients rows are scored by the parts of the score
 Places = slice | np.ndarray  # of features
 
 
@@ -282,10 +281,11 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples,) or (n_samples, m)
         """
+        few_coefs = 8  # up to this many columns of coefficients rows are scored by the parts of the score
         check_is_fitted(self, "encoders_")
         X = self._check(X, reset=False)
         columns = coefs.reshape(len(coefs), -1)
-        if columns.shape[1] <= FEW_COEFS:
+        if columns.shape[1] <= few_coefs:
             found = self.parts(columns).scores(X, columns.shape[1])
         else:
             found = self._many_products(self._held(X), columns)

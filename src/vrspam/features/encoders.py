@@ -19,7 +19,6 @@ from vrspam.tables.texts import NEARLY_ALL
 
 N_NODES = 256
 LARGEST = float(np.finfo(np.float64).max) / 2.0  # differences of larger numbers may be infinite
-SAFE_EXPONENT = 400  # squares of numbers below 2^400 are far from overflow
 
 
 class Distribution(NamedTuple):
@@ -79,9 +78,10 @@ def distribution(column: np.ndarray, weights: np.ndarray | None = None) -> Distr
 
 def _mean_and_deviation(ordered: np.ndarray, mass: np.ndarray) -> tuple[float, float]:
     # A power of two keeps squares of very large and very small numbers within range and changes no digit.
+    safe_exponent = 400  # squares of numbers below 2^400 are far from overflow
     largest = max(abs(ordered[0]), abs(ordered[-1]))
     exponent = int(np.frexp(largest)[1])
-    if abs(exponent) < SAFE_EXPONENT:
+    if abs(exponent) < safe_exponent:
         exponent = 0
     scaled = np.ldexp(ordered, -exponent) if exponent else ordered
     mean = mass @ scaled
@@ -319,9 +319,6 @@ def _same(a: Encoder, b: Encoder) -> bool:
     return alike and np.array_equal(a.nodes, b.nodes) and np.array_equal(a.table, b.table)
 
 
-LINE_POINTS = 11  # at which a straight line is drawn, as a line and not as two points
-
-
 class ColumnPoints(NamedTuple):
     """The values of a column at which what it adds is shown, and the features there, of one map or of several.
 
@@ -357,6 +354,7 @@ def are_alike(members: Sequence[Encoder]) -> bool:
 
 def column_points(members: Sequence[Encoder]) -> ColumnPoints:
     """The points of encoders that are alike, with their features side by side."""
+    line_points = 11  # at which a straight line is drawn, as a line and not as two points
     first = members[0]
     if isinstance(first, Indicators):
         grid = np.array(first.categories, dtype=object)
@@ -366,7 +364,7 @@ def column_points(members: Sequence[Encoder]) -> ColumnPoints:
     grid = curves[0].nodes if len(curves) == 1 else np.unique(np.concatenate([one.nodes for one in curves]))
     extend = all(one.extend for one in curves)
     if extend and grid.size == 2:
-        grid = np.linspace(grid[0], grid[1], LINE_POINTS)
+        grid = np.linspace(grid[0], grid[1], line_points)
     at = np.append(grid, np.nan) if first.missing else grid
     parts = [np.empty((at.size, one.width)) for one in curves]
     for one, part in zip(curves, parts, strict=True):

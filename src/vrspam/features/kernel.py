@@ -213,7 +213,6 @@ class LandmarkFeatures(FeatureMap):
             )
 
 
-SCALE_ROWS = 1_000
 FIRST_LANDMARKS = 128  # of which the first step of a large whitening takes out what they tell of the others
 AUTO_ADDITIVE, MOST_AUTO_ADDITIVE = 250, 400  # max_additive="auto", and up to where it grows
 ROWS_PER_LANDMARK = 40  # and more: the second step is done with moments
@@ -354,7 +353,7 @@ class KernelFeatures(LandmarkFeatures):
         self.gamma_ = 1.0 / (2.0 * self.bandwidth**2 * (median if median > 0.0 else 1.0))
         self._whiten(np.exp(-self.gamma_ * distances))
         if self.additive_ is not None:
-            sample = frames.rows_of(X, chosen[:SCALE_ROWS])
+            sample = frames.rows_of(X, chosen[:1_000])
             self.whitening_ *= _unit(self._times_kernel(sample, self.whitening_))
             self.additive_scale_ = _unit(self.additive_.features_of(sample))
 

@@ -20,14 +20,13 @@ from vrspam.features.encoders import Curves, Encoder, Indicators, same_encoders
 from vrspam.tables import frames
 
 MOST_ROWS = 160  # of a block, for which compiled code over all columns is quicker than column after column
-MANY_COLUMNS = 200  # and more: what is prepared for each column alone takes longer than its rows do, up to
-MOST_ROWS_OF_MANY = 2_000
 _FLOAT64 = np.dtype(np.float64)
 
 
 def can_pack(encoders: Sequence[Encoder], X: Any) -> bool:
     """Whether these rows are few, and all columns numbers in one array of float64."""
-    most = MOST_ROWS if len(encoders) < MANY_COLUMNS else MOST_ROWS_OF_MANY
+    # of 200 columns and more, what is prepared for each column alone takes longer than its rows do
+    most = MOST_ROWS if len(encoders) < 200 else 2_000
     if not isinstance(X, np.ndarray) or X.dtype != _FLOAT64 or X.shape[0] > most:
         return False
     return all(isinstance(encoder, Curves) for encoder in encoders)
@@ -121,9 +120,6 @@ def _starts(sizes: Sequence[int]) -> np.ndarray:
 
 CACHED_ENTRIES = 1 << 16
 CACHED_COUNTS = 1 << 18
-LEVEL_ROWS = 576  # rows that go down a tree together
-MOST_POWER = 256  # of a kernel: the relative error grows with the power
-NEARLY_WHOLE = 1e-12
 TREE_ARRAYS = ("columns", "thresholds", "multipliers", "absent_left")
 
 
@@ -418,8 +414,10 @@ def add_kernels(parts: Sequence[KernelPart], X: Any, out: np.ndarray) -> None:
 
 
 def _is_whole(ratio: float) -> bool:
+    nearly_whole = 1e-12
+    most_power = 256  # of a kernel: the relative error grows with the power
     power = round(ratio)
-    return 1 <= power <= MOST_POWER and abs(ratio - power) <= NEARLY_WHOLE * power
+    return 1 <= power <= most_power and abs(ratio - power) <= nearly_whole * power
 
 
 @dataclass(frozen=True, eq=False)
@@ -482,11 +480,13 @@ class TreePart(Stored):
         """Add the scores of the rows of X to `out` (rows × scores)."""
         from vrspam import kernels
 
+        level_rows = 576  # rows that go down a tree together
+
         codes, sums = places_of(self.encoders, X)[0], self.sums.reshape(*self.sums.shape[:2], -1)
         found = np.zeros(out.shape)
         if self._masks is not None:
             limits, masks = self._masks
-            for rows in frames.blocks(len(codes), 1, LEVEL_ROWS):
+            for rows in frames.blocks(len(codes), 1, level_rows):
                 some = np.ascontiguousarray(codes[rows].T)
                 kernels.add_leaf_sums_by_level(sums, some, self.trees["columns"], limits, masks, found[rows])
         else:

@@ -201,15 +201,6 @@ def _shown(value: float) -> str:
     return f"{value:.4g}"
 
 
-MOST_PAIRS = 10
-MOST_SCREENED = 15  # columns among which pairs are sought
-MOST_BINS, LEAST_BINS, ROWS_PER_CELL = 10, 3, 30.0
-NOISE = 5.0  # standard errors that a pair must exceed
-LEAST_OF_INTERACTIONS = 0.05  # part of the variance of all interactions that is worth a name
-SWEEPS = 12
-FEW_ROWS = 3  # the mean of fewer rows is not shown
-
-
 class Axis(NamedTuple):
     """One side of a heat map.
 
@@ -270,7 +261,7 @@ class PairEffect(NamedTuple):
 
 def bins_for(effective: float) -> int:
     """Bins of each column, such that a cell of two columns holds enough rows."""
-    return int(np.clip(np.sqrt(effective / ROWS_PER_CELL), LEAST_BINS, MOST_BINS))
+    return int(np.clip(np.sqrt(effective / 30.0), 3, 10))
 
 
 class _Cells:
@@ -292,7 +283,7 @@ class _Cells:
     def pure(self, rest: np.ndarray) -> np.ndarray:
         """The means without what is a sum of a function of one column and a function of the other."""
         table = self.means(rest)
-        for _ in range(SWEEPS):
+        for _ in range(12):
             for axis in (0, 1):
                 total = self.weights.sum(axis=axis, keepdims=True)
                 mean = (self.weights * table).sum(axis=axis, keepdims=True) / np.where(total > 0.0, total, 1.0)
@@ -319,16 +310,19 @@ def strongest_pairs(
     The strongest pair is taken, its function of both columns removed from `rest`, and so on: a column that only moves
     together with one of a pair is not named for what that pair already says.
     """
+    least_of_interactions = 0.05  # part of the variance of all interactions that is worth a name
+    noise = 5.0  # standard errors that a pair must exceed
+    most_pairs = 10
     total = float(weights @ rest**2)
     cells = {pair: _Cells(columns[pair[0]], columns[pair[1]], weights) for pair in combinations(range(len(columns)), 2)}
     first = {pair: cell.explained(rest)[0] for pair, cell in cells.items()}
-    hopeful = sorted(cells, key=lambda pair: -first[pair])[: 3 * MOST_PAIRS]
+    hopeful = sorted(cells, key=lambda pair: -first[pair])[: 3 * most_pairs]
     found: list[tuple[int, int, float]] = []
-    while hopeful and len(found) < MOST_PAIRS:
+    while hopeful and len(found) < most_pairs:
         strengths = {}
         for pair in hopeful:
             explained, error = cells[pair].explained(rest)
-            if explained > max(NOISE * error, LEAST_OF_INTERACTIONS * total):
+            if explained > max(noise * error, least_of_interactions * total):
                 strengths[pair] = explained
         if not strengths:
             break
@@ -343,14 +337,12 @@ def pair_effect(a: ColumnBins, b: ColumnBins, names: tuple[str, str], rest: np.n
     """The heat map of two columns."""
     cells = _Cells(a, b, rows.weights)
     counts = np.bincount(cells.codes, minlength=cells.weights.size).reshape(cells.shape)
-    values = np.where(counts >= FEW_ROWS, cells.means(rest), np.nan)
+    values = np.where(counts >= 3, cells.means(rest), np.nan)  # the mean of fewer rows is not shown
     axes = (Axis(names[0], a.labels, a.edges), Axis(names[1], b.labels, b.edges))
     return PairEffect(axes, share, values)
 
 
-SHUFFLED_ROWS = 10_000  # rows scored to see which columns interact
 MOST_SHUFFLED = 300  # columns; of more, only the curves count
-LEAST_SHUFFLED = 16
 
 
 def shuffle_effects(
@@ -376,7 +368,7 @@ def shuffle_effects(
     if d > MOST_SHUFFLED:
         return np.zeros(d)
     rng = np.random.default_rng(seed)
-    each = min(rows.size, max(LEAST_SHUFFLED, min(SHUFFLED_ROWS, 4 * rows.size) // d))
+    each = min(rows.size, max(16, min(10_000, 4 * rows.size) // d))  # about 10,000 rows are scored
     chosen = rng.choice(rows.size, each, p=rows.weights)
     before = score(frames.rows_of(X, chosen))
     other = rng.permutation(chosen)

@@ -21,7 +21,6 @@ from vrspam.features.encoders import ColumnPoints, Curves, Encoder, SharedColumn
 from vrspam.features.mapped import MAX_FEATURES, MappedArray
 from vrspam.inspection.interactions import (
     MOST_ROWS,
-    MOST_SCREENED,
     ReadRows,
     bin_column,
     bins_for,
@@ -47,8 +46,6 @@ from vrspam.tables import frames
 MOST_COLUMNS = 1_000  # of columns as they are
 SUM_ROWS = 2_000  # beside which the curves of a sum of curves are drawn: the curves themselves rest on all rows
 ROWS_PER_FUNCTION = 20  # that a projection rests on
-MOST_FUNCTIONS = 1_000
-REFINEMENTS = 3
 LEAST_SHARE = 0.005  # of the variance of the score: weaker pairs do not change what it says
 MOST_COMPARED = 100  # columns whose curves are compared with the rows and with each other: the most important ones
 
@@ -114,7 +111,7 @@ def read_score(
     rows = draw_rows(X, positive, weights, seed, MOST_ROWS)
     try:
         basis = AdditiveFeatures(
-            max_features=max(1, min(MOST_FUNCTIONS, int(rows.effective) // ROWS_PER_FUNCTION)),
+            max_features=max(1, min(1_000, int(rows.effective) // ROWS_PER_FUNCTION)),
             max_categories=scorer.features.max_categories if isinstance(scorer.features, FeatureMap) else 1000,
             random_state=_seed_of(scorer.features, seed),
         )
@@ -280,7 +277,7 @@ def _without_left_out(
     inside = ~np.stack([left[projection.rows.places] for left in scorer.left_out_rows], axis=1) * weights
     share = inside.sum(axis=0)
     share = np.where(share > 0.0, share, 1.0)
-    for _ in range(REFINEMENTS):
+    for _ in range(3):
         rest = scores - projection.fitted(projection.unwhitened(white))
         rest -= (inside * rest).sum(axis=0) / share
         white = white + projection.solve(inside * rest) / share
@@ -303,7 +300,7 @@ def _with_interactions(
         rows, lambda j: shapes[j].parts(rows.X, j), lambda X: scorer.scores(X, scorer.coef), seed
     )
     effects = np.sqrt(curves**2 + taking_part)
-    screened = _largest(taking_part if taking_part.any() else effects, MOST_SCREENED)
+    screened = _largest(taking_part if taking_part.any() else effects, 15)  # columns among which pairs are sought
     most = bins_for(rows.effective)
     bins = [_bins(shapes[j], rows, j, most) for j in screened]
     pairs = []

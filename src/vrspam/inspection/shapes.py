@@ -17,8 +17,6 @@ from vrspam.inspection.interactions import Axis, PairEffect
 from vrspam.moments import ClassMoments
 from vrspam.tables import frames
 
-CONFIDENCE = 0.95
-
 
 class Shape(NamedTuple):
     """What one column adds to the score.
@@ -99,7 +97,7 @@ class Shape(NamedTuple):
 
 @cache
 def _quantile(folds: int) -> float:
-    return float(student.ppf(0.5 + CONFIDENCE / 2.0, folds - 1))  # NaN for one
+    return float(student.ppf(0.975, folds - 1))  # NaN for one
 
 
 def jackknife_half_width(each: np.ndarray, left_out: float) -> np.ndarray:
@@ -160,7 +158,6 @@ def make_shape(
 # The parts of a score that its features show: by column where the map keeps columns apart, by feature otherwise.
 
 INTERACTIONS = "interactions"
-FINER_THAN_THE_CURVE = "finer than the curve"  # what is left where nothing can interact: a model of one column
 
 
 def keeps_columns_apart(features: Any) -> bool:
@@ -189,7 +186,7 @@ def rest_name(columns: Sequence[str]) -> str:
     >>> rest_name(["age", "dose"]), rest_name(["age", "interactions"]), rest_name(["age"])
     ('interactions', 'interactions (2)', 'finer than the curve')
     """
-    return distinct([*columns, INTERACTIONS if len(columns) > 1 else FINER_THAN_THE_CURVE])[-1]
+    return distinct([*columns, INTERACTIONS if len(columns) > 1 else "finer than the curve"])[-1]
 
 
 def column_groups(features: Any, names: Sequence[str], n_features: int) -> dict[str, Places]:

@@ -27,10 +27,6 @@ from vrspam.features.parts import Curve, KernelPart, Table, TreePart
 from vrspam.model.scorer import DATE, NUMBER, TEXT, Input, NotExportable, Scorer, scorer_of
 from vrspam.model_selection.calibration import Isotonic, Sigmoid
 
-# Parts of the spread of the scores that rounding of inputs, and of sums, may change them by: below what is promised.
-INPUT_LIMIT, SUM_LIMIT = 4e-6, 2e-6
-TRIED_ROWS, LEAST_ROWS, TRIED_ENTRIES = 1_000, 20, 2_000_000  # fewer rows of very wide tables
-
 
 class Precision(NamedTuple):
     """For each input of numbers, and for each kernel, whether single precision will do."""
@@ -46,7 +42,9 @@ def try_single(scorer: Scorer) -> Precision:
     sums of large coefficients that nearly cancel. Thresholds of trees are not looked at: a row within rounding of one
     may fall to either side.
     """
-    n = min(TRIED_ROWS, max(LEAST_ROWS, TRIED_ENTRIES // len(scorer.columns)))
+    # parts of the spread of the scores that rounding of inputs, and of sums, may change them by
+    input_limit, sum_limit = 4e-6, 2e-6
+    n = min(1_000, max(20, 2_000_000 // len(scorer.columns)))  # fewer rows of very wide tables
     values = _made_values(scorer, n, np.random.default_rng(0))
     kernels = [_KernelAtLandmarks.of(part, n) for part in scorer.kernels]
     scores = sum((one.scores for one in kernels), np.zeros(n))
@@ -55,8 +53,8 @@ def try_single(scorer: Scorer) -> Precision:
             scores = scores + effect(values[j])
     spread = float(np.std(scores))
     errors = _rounding_errors(scorer, values, kernels)
-    single = _few_errors(errors, INPUT_LIMIT * spread) & [one.kind == NUMBER for one in scorer.inputs]
-    return Precision(tuple(single.tolist()), tuple(one.rounding <= SUM_LIMIT * spread for one in kernels))
+    single = _few_errors(errors, input_limit * spread) & [one.kind == NUMBER for one in scorer.inputs]
+    return Precision(tuple(single.tolist()), tuple(one.rounding <= sum_limit * spread for one in kernels))
 
 
 def round_nodes(scorer: Scorer, inputs: Sequence[bool]) -> Scorer:
