@@ -24,7 +24,7 @@ from vrspam.estimators.base import (
     refuse_without_rows,
     warn_of_raw_columns,
 )
-from vrspam.estimators.explained import CalibratedScores, ExplainedScores
+from vrspam.estimators.explained import ExplainedScores
 from vrspam.features import FeatureMap
 from vrspam.features.encoders import SharedColumns
 from vrspam.features.mapped import SPELLED_NAMES, is_plain, named_maps
@@ -45,7 +45,7 @@ from vrspam.tables.schema import TableSchema
 KEPT_COEFS_BYTES = 1 << 27  # coefficients of all folds and points are kept up to this size
 
 
-class AUCClassifierCV(ExplainedScores, CalibratedScores, AUCClassifierBase):
+class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
     """The linear scorer that minimises a pairwise AUC loss, its penalties chosen by cross-validation.
 
     At each point of the grid and on the training part of each fold it minimises, exactly,

@@ -182,8 +182,11 @@ class Curves:
     def table_in(self, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
         """The table and its steps from node to node, in one precision."""
         found = self.made.get(("table", dtype))
-        if found is None:
-            found = self.made["table", dtype] = self._with_steps(self.table, dtype)
+        if found is None:  # one node is followed by itself
+            table = np.vstack([self.table, self.table[-1:]]) if self.nodes.size == 1 else self.table
+            table = np.ascontiguousarray(table)
+            found = table.astype(dtype, copy=False), np.diff(table, axis=0).astype(dtype, copy=False)
+            self.made["table", dtype] = found
         return found
 
     def nodes_in(self, dtype: np.dtype) -> Nodes:
@@ -192,11 +195,6 @@ class Curves:
         if found is None:
             found = self.lookups[dtype] = Nodes.of(self.nodes, dtype.type)
         return found
-
-    def _with_steps(self, table: np.ndarray, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
-        """Functions at the nodes, and their steps from node to node; one node is followed by itself."""
-        table = np.ascontiguousarray(np.vstack([table, table[-1:]]) if self.nodes.size == 1 else table)
-        return table.astype(dtype, copy=False), np.diff(table, axis=0).astype(dtype, copy=False)
 
     def names(self, column: str) -> list[str]:
         """Name of each feature."""
@@ -423,16 +421,12 @@ def _see_numbers(X, j: int, weights: np.ndarray | None, some: np.ndarray | None)
         raise ValueError(f"Column {frames.name_of(X, j)!r} holds numbers beyond {LARGEST:.0e}: remove or replace them.")
     if some is not None:
         chosen = some[present[some]]
-        if _has_many(values[chosen]):
+        drawn = values[chosen]  # the first of them mostly tell whether many differ
+        if np.unique(drawn[: 8 * N_NODES]).size > N_NODES or np.unique(drawn).size > N_NODES:
             return distribution(values[chosen], None if weights is None else weights[chosen]), missing
     if missing:
         values, weights = values[present], None if weights is None else weights[present]
     return distribution(values, weights), missing
-
-
-def _has_many(values: np.ndarray) -> bool:
-    """Whether more values differ than a distribution keeps; the first of them mostly tell."""
-    return np.unique(values[: 8 * N_NODES]).size > N_NODES or np.unique(values).size > N_NODES
 
 
 def _see_categories(X, j: int, weights: np.ndarray | None, most: int) -> Indicators:
@@ -459,18 +453,13 @@ def _see_categories(X, j: int, weights: np.ndarray | None, most: int) -> Indicat
         kept, rare = np.sort(by_count[: most - 1]), by_count[most - 1 :]
         names = tuple(seen.categories[i] for i in kept)
         counts = np.concatenate([counts[kept], [counts[rare].sum()], counts[different:]])
-        seen = Indicators((*names, _rare_name(names)), seen.missing, grouped=rare.size)
+        group = "(rare)"  # a name that no category has
+        while group in names:
+            group = f"({group})"
+        seen = Indicators((*names, group), seen.missing, grouped=rare.size)
     share = counts / counts.sum()
     variance = share * (1.0 - share)
     return replace(seen, scale=tuple((1.0 / np.sqrt(np.where(variance > 0.0, variance, 1.0))).tolist()))
-
-
-def _rare_name(names: Sequence[str]) -> str:
-    """What the group of rare categories is called: a name that no category has."""
-    name = "(rare)"
-    while name in names:
-        name = f"({name})"
-    return name
 
 
 def see_columns(

@@ -336,8 +336,11 @@ class KernelFeatures(LandmarkFeatures):
         super()._learn(X, seen, rng, weights)
         self.additive_, self.additive_scale_ = None, 1.0
         if self.additive:
+            most = self.max_additive
+            if isinstance(most, str):
+                most = min(self._grown(AUTO_ADDITIVE, 3), MOST_AUTO_ADDITIVE)
             self.additive_ = AdditiveFeatures(
-                max_features=self._most_additive(),
+                max_features=most,
                 max_categories=self.max_categories,
                 max_rows=self.max_rows,
                 random_state=0,
@@ -356,11 +359,6 @@ class KernelFeatures(LandmarkFeatures):
             sample = frames.rows_of(X, chosen[:1_000])
             self.whitening_ *= _unit(self._times_kernel(sample, self.whitening_))
             self.additive_scale_ = _unit(self.additive_.features_of(sample))
-
-    def _most_additive(self) -> int:
-        if isinstance(self.max_additive, str):
-            return min(self._grown(AUTO_ADDITIVE, 3), MOST_AUTO_ADDITIVE)
-        return self.max_additive
 
     def exponents(self, X) -> tuple[np.ndarray, np.ndarray]:
         """Two matrices whose product is -γ‖u(x) - u(z)‖² for the rows x of X and the landmarks z."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property, reduce
+from functools import cached_property
 from operator import is_
 from typing import Any, NamedTuple
 
@@ -68,15 +68,11 @@ class PackedCurves(NamedTuple):
     @classmethod
     def of(cls, encoders: Sequence[Any]) -> PackedCurves:
         """Put the curves of all columns into one; made once for the same encoders."""
-        known = encoders[0].made.get("packed")
-        if known is None or len(known[0]) != len(encoders) or not all(map(is_, known[0], encoders)):
-            known = encoders[0].made["packed"] = tuple(encoders), cls._of(encoders)
-        return known[1]
-
-    @classmethod
-    def _of(cls, encoders: Sequence[Any]) -> PackedCurves:
         from vrspam import kernels  # compiled code is loaded only when it is needed
 
+        known = encoders[0].made.get("packed")
+        if known is not None and len(known[0]) == len(encoders) and all(map(is_, known[0], encoders)):
+            return known[1]
         nodes = np.concatenate([encoder.nodes for encoder in encoders])
         starts = _starts([encoder.nodes.size for encoder in encoders])
         bins, per_bin = kernels.pack_bins(nodes, starts)
@@ -86,7 +82,7 @@ class PackedCurves(NamedTuple):
         sizes = [(table.size, slope.size) for table, slope in zip(tables, slopes, strict=True)]
         widths = [table.shape[1] for table in tables]
         begins = _starts([encoder.width for encoder in encoders])
-        return cls(
+        new = cls(
             nodes,
             starts,
             bins,
@@ -97,6 +93,8 @@ class PackedCurves(NamedTuple):
             np.stack([begins, [*widths, 0]], axis=1),
             np.array([encoder.extend for encoder in encoders]),
         )
+        encoders[0].made["packed"] = tuple(encoders), new
+        return new
 
 
 def write_packed(encoders: Sequence[Encoder], X: np.ndarray, out: np.ndarray) -> None:
@@ -350,11 +348,6 @@ class Table(Stored):
 Effect = Curve | Table
 
 
-def effect_of(encoder: Encoder, coef: np.ndarray) -> Effect:
-    """What a column adds to the score, from the coefficients of its features."""
-    return Curve.of(encoder, coef) if isinstance(encoder, Curves) else Table.of(encoder, coef)
-
-
 # Functions of several columns.
 
 
@@ -396,7 +389,9 @@ def add_kernels(parts: Sequence[KernelPart], X: Any, out: np.ndarray) -> None:
     widest = min(weights)
     left, right = exponents(parts[0].encoders, parts[0].landmarks, widest, X)
     ratios = {gamma: gamma / widest if widest > 0.0 else 1.0 for gamma in weights}
-    whole = {gamma: round(ratio) for gamma, ratio in ratios.items() if _is_whole(ratio)}
+    # of the powers of one kernel; the relative error grows with the power
+    whole = {gamma: round(ratio) for gamma, ratio in ratios.items() if 1 <= round(ratio) <= 256}
+    whole = {gamma: power for gamma, power in whole.items() if abs(ratios[gamma] - power) <= 1e-12 * power}
     powers = np.array(list(whole.values()), dtype=np.int64)
     # one line of weights for each power and column of scores
     lines = np.array([weights[gamma].T for gamma in whole], dtype=left.dtype)
@@ -411,13 +406,6 @@ def add_kernels(parts: Sequence[KernelPart], X: Any, out: np.ndarray) -> None:
             out[rows] += kernel @ alone
         else:
             kernels.add_powers(kernel, powers, lines, out[rows])
-
-
-def _is_whole(ratio: float) -> bool:
-    nearly_whole = 1e-12
-    most_power = 256  # of a kernel: the relative error grows with the power
-    power = round(ratio)
-    return 1 <= power <= most_power and abs(ratio - power) <= nearly_whole * power
 
 
 @dataclass(frozen=True, eq=False)
@@ -515,7 +503,8 @@ class ColumnBlock(NamedTuple):
         effects, start = [], 0
         for encoder in self.encoders:
             own = coef[start : start + encoder.width]
-            effects.append(effect_of(encoder, own if self.scale == 1.0 else self.scale * own))
+            own = own if self.scale == 1.0 else self.scale * own
+            effects.append(Curve.of(encoder, own) if isinstance(encoder, Curves) else Table.of(encoder, own))
             start += encoder.width
         return Parts(tuple(effects))
 
@@ -541,7 +530,8 @@ class Parts(Stored):
     trees: tuple[TreePart, ...] = ()
 
     def __add__(self, other: Parts) -> Parts:
-        effects = tuple(_sum(a, b) for a, b in zip(self.effects, other.effects, strict=True))
+        both: Any = zip(self.effects, other.effects, strict=True)
+        effects = tuple(b if a is None else a if b is None else a + b for a, b in both)
         return Parts(effects, self.kernels + other.kernels, self.trees + other.trees)
 
     @property
@@ -587,14 +577,10 @@ class Parts(Stored):
                 groups.append([part])
         return groups
 
-    @property
-    def n_readings(self) -> int:
-        """How often the columns are read."""
-        return self.has_effects + len(self._kernel_groups) + len(self.trees)
-
     def scores(self, X: Any, n_scores: int = 1) -> np.ndarray:
         """The scores of the rows of X, which are checked: an array of rows × scores, float32 if all numbers are."""
-        if self.n_readings > 1 and frames.is_frame(X) and not isinstance(X, frames.HeldColumns):
+        read_again = self.has_effects + len(self._kernel_groups) + len(self.trees) > 1
+        if read_again and frames.is_frame(X) and not isinstance(X, frames.HeldColumns):
             kinds = zip(self.is_numeric, frames.numeric_flags(X), strict=True)
             X = frames.HeldColumns.of(X, [there if known is None else known for known, there in kinds])
         widths = [sum(one.width for one in part.encoders) for part in self._together]
@@ -630,16 +616,3 @@ class Parts(Stored):
             if effect is not None:
                 effect.add_to(found[:, index : index + 1], columns, index)
         return found
-
-
-def _sum(a: Any, b: Any) -> Effect | None:
-    return b if a is None else a if b is None else a + b
-
-
-def sum_parts(blocks: Sequence[Block], coef: np.ndarray) -> Parts:
-    """The score with these coefficients of all features of some blocks."""
-    parts, start = [], 0
-    for block in blocks:
-        parts.append(block.parts(coef[start : start + block.width]))
-        start += block.width
-    return reduce(lambda a, b: a + b, parts)

@@ -350,18 +350,8 @@ def shuffle_effects(
 ) -> np.ndarray:
     """How far each column takes part in interactions: ½ mean squared change of them when its values are shuffled.
 
-    Parameters
-    ----------
-    rows : ReadRows
-    part : callable
-        Of the number of a column: what its curve adds to the score of each row.
-    score : callable
-        Scores of rows.
-
-    Returns
-    -------
-    ndarray of shape (columns,)
-        Variances; 0 for all where there are more than `MOST_SHUFFLED` columns.
+    `part` says what the curve of a column adds to the score of each row, and `score` gives scores of rows. The result
+    is 0 for all columns where there are more than `MOST_SHUFFLED`.
     """
     X = rows.X
     d = X.shape[1]

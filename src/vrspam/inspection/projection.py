@@ -29,15 +29,8 @@ def explained_by_others(
 ) -> np.ndarray:
     """How much of a quantity of column j a function of column k explains: R²[k, j], corrected for its freedom.
 
-    Parameters
-    ----------
-    covariances : ndarray of shape (functions, columns)
-        Of uncorrelated functions of variance 1 of each column with the quantity of each column.
-    slices : where the functions of each column are
-    variances : ndarray of shape (columns,)
-        Of the quantities.
-    effective : float
-        Number of rows.
+    `covariances` (functions × columns) are those of uncorrelated functions of variance 1 of each column with the
+    quantities, whose `variances` are given; `effective` is the number of rows.
     """
     explained = np.zeros((len(slices), variances.size))
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -73,16 +66,8 @@ def functions_of(places: Sequence[slice | np.ndarray]) -> tuple[np.ndarray, list
 def closeness(covariance: np.ndarray, slices: Sequence[slice], coef: np.ndarray, effective: float) -> np.ndarray:
     """How much of the curve of column j, or of its first function, a function of column k explains at most.
 
-    The first function of a column of numbers is the column itself.
-
-    Parameters
-    ----------
-    covariance : ndarray of shape (functions, functions)
-    slices : where the functions of each column are
-    coef : ndarray of shape (functions,)
-        Coefficients of the curves.
-    effective : float
-        Number of rows.
+    The first function of a column of numbers is the column itself. `coef` are the coefficients of the functions in the
+    curves, and `effective` is the number of rows.
     """
     white, found, start = [], [], 0
     for where in slices:

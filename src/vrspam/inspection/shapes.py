@@ -119,21 +119,9 @@ def make_shape(
     importance: float,
     difference: float,
 ) -> Shape:
-    """The curve of one column.
+    """The curve of one column; `coefs` (width × 1 + folds) are those of all rows, then of each fold.
 
-    Parameters
-    ----------
-    name : str
-    points : ColumnPoints
-        Where it is shown, and its features there.
-    centre : ndarray of shape (width,)
-        Their means, both classes weighing the same.
-    coefs : ndarray of shape (width, 1 + folds)
-        Coefficients of them: of all rows, then of each fold.
-    left_out : float
-        Share of the rows that a fold leaves out.
-    importance, difference : float
-        See `Shape`.
+    `points` are where it is shown, `centre` the means of its features, and a fold leaves out the share `left_out`.
     """
     values = (points.design - centre) @ coefs
     value, half = values[:, 0], jackknife_half_width(values[:, 1:], left_out)
@@ -387,18 +375,7 @@ def _axis(plain: Mapping[str, Any]) -> Axis:
 
 
 def shapes_of(fitted: Any, columns: Sequence[str]) -> Shapes | None:
-    """Return the curves of a fitted `AUCClassifierCV` on a feature map.
-
-    Parameters
-    ----------
-    fitted : AUCClassifierCV
-    columns : names of the columns that it was fitted on
-
-    Returns
-    -------
-    Shapes or None
-        None where the columns have no curves (`AUCClassifierCV.shape_functions_` says why).
-    """
+    """The curves of a fitted `AUCClassifierCV`, whose columns get these names; None where it has no curves."""
     if not hasattr(fitted, "shape_functions_"):
         return None
     found = fitted.shape_functions_

@@ -117,17 +117,14 @@ def pack(content: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(value, np.ndarray):
             return referred(_smallest(value))
         if isinstance(value, list | tuple):
-            if len(value) > few_numbers and all(map(_is_number_or_gap, value)):
+            numbers = (one is None or (type(one) is float and bool(np.isfinite(one))) for one in value)
+            if len(value) > few_numbers and all(numbers):
                 return referred(np.array(value, dtype="<f8"))  # None is NaN
             return [packed(part) for part in value]
         return value
 
     found = {name: packed(value) if name in PACKED else value for name, value in content.items()}
     return {**found, "arrays": list(arrays.values())} if arrays else found
-
-
-def _is_number_or_gap(value: Any) -> bool:
-    return value is None or (type(value) is float and bool(np.isfinite(value)))
 
 
 def unpack(content: Mapping[str, Any]) -> dict[str, Any]:
