@@ -21,7 +21,7 @@ SKOPS_TYPES = [
     *(f"{kind.__module__}.{kind.__qualname__}" for kind in _CLASSES),
     "vrspam.estimators.cv.AUCClassifierCV",
     "vrspam.estimators.exact.AUCClassifier",
-    "vrspam.estimators.one_vs_rest.OneVsRestAUC",
+    "vrspam.estimators.exact.OneVsRestAUC",
     "vrspam.estimators.online.OPAUCClassifier",
     "vrspam.estimators.online.SOLAMClassifier",
     "vrspam.estimators.online.SPAMClassifier",
@@ -48,7 +48,7 @@ SKOPS_TYPES = [
     "vrspam.moments._rounding.Errors",
     "vrspam.moments._statistics.ClassStatistics",
     "vrspam.moments.class_moments.ClassMoments",
-    "vrspam.solvers.opauc.OPAUC",
+    "vrspam.solvers.online.OPAUC",
     "vrspam.solvers.online.SOLAM",
     "vrspam.solvers.online.SPAM",
 ]

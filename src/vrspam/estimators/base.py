@@ -67,15 +67,9 @@ def validated_rows(
 
 
 class RowBlocks:
-    """The blocks of a stream as validated rows; iterate as often as the stream itself can be.
+    """The blocks of a stream as rows, validated as `estimator` does; iterate as often as the stream itself can be.
 
-    Parameters
-    ----------
-    estimator : AUCClassifierBase
-        Rows are validated as it does. It is not changed.
-    chunks : iterable of (X, y) or (X, y, sample_weight)
-    progress : bool
-        Show rows per second, and the time left where `chunks` knows its number of rows (`n_rows`).
+    With `progress` it shows rows per second, and the time left where `chunks` knows its number of rows (`n_rows`).
     """
 
     def __init__(self, estimator: AUCClassifierBase, chunks: Iterable, progress: bool = False):
@@ -326,21 +320,8 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
     ) -> Self:
         """Store the solution and further attributes; attributes of an earlier fit that are not set now are removed.
 
-        Parameters
-        ----------
-        solution : Solution
-        classes : ndarray of shape (2,)
-        means : ndarray of shape (2, n_features)
-            Class means: the score is 0 half-way between them.
-        l2 : float
-            The number that was used.
-        like : array, optional
-            The coefficients are put beside it where it lies on a device.
-        warn_if_not_converged : bool, default=True
-        hint : str
-            Another remedy, for that warning.
-        **attributes
-            Further attributes, by name.
+        The score is 0 half-way between the class `means`. Coefficients are put beside `like` where that lies on a
+        device. `hint` is another remedy, for the warning of a fit that did not converge.
         """
         if not np.isfinite(solution.w).all():
             raise ValueError(
@@ -389,6 +370,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples,)
+            With several classes of shape (n_samples, n_classes), in the order of `classes_`.
         """
         check_is_fitted(self, "coef_")
         refuse_complex(X)
@@ -397,10 +379,11 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
             return array_api.scores(X, array_api.beside(self.coef_, X)[0, :]) + float(self.intercept_[0])
         with named_columns(X):
             X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
-        return multiply(X, array_api.on_host(self.coef_)[0]) + array_api.on_host(self.intercept_)[0]
+        coef, intercept = array_api.on_host(self.coef_), array_api.on_host(self.intercept_)
+        return multiply(X, coef[0]) + intercept[0] if len(coef) == 1 else multiply(X, coef.T) + intercept
 
     def predict(self, X) -> np.ndarray:
-        """`classes_[1]` where the score is positive, else `classes_[0]`.
+        """`classes_[1]` where the score is positive, else `classes_[0]`; of several classes that of the largest score.
 
         Parameters
         ----------
@@ -413,7 +396,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         scores = self.decision_function(X)
         if array_api.device_namespace(scores) is not None:
             return array_api.choose(self.classes_, scores > 0)
-        return self.classes_[(scores > 0).astype(np.intp)]
+        return self.classes_[(scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)]
 
     def score(self, X, y, sample_weight=None) -> float:
         """Area under the ROC curve of the scores of X.

@@ -35,8 +35,7 @@ from vrspam.model_selection.candidates import Selected, choose_map, choose_point
 from vrspam.model_selection.cross_validate import GridSearch
 from vrspam.model_selection.folds import DeviceFolds, FoldedRows, HashFolds, hash_folds, make_splits
 from vrspam.model_selection.held_out import HeldOut
-from vrspam.model_selection.scoring import make_scoring
-from vrspam.model_selection.selection import SelectionRule
+from vrspam.model_selection.selection import SelectionRule, make_scoring
 from vrspam.model_selection.sources import BlocksInSequence, FoldSource
 from vrspam.objective import LOSSES, LossChoice, PenaltyFamily
 from vrspam.solvers.path import check_grid_axis, warn_if_not_converged

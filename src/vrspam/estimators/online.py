@@ -14,8 +14,9 @@ from vrspam.estimators.base import PENALTY_CONSTRAINTS, AUCClassifierBase, gener
 from vrspam.moments import ClassMoments
 from vrspam.objective import AUTO_L2_SHARE, Objective
 from vrspam.solvers.base import Solution, run
-from vrspam.solvers.exact import resolve_l2
+from vrspam.solvers.exact import measured_on_centred_rows, resolve_l2
 from vrspam.solvers.online import (
+    OPAUC,
     SOLAM,
     SPAM,
     OnlineMethod,
@@ -25,8 +26,6 @@ from vrspam.solvers.online import (
     largest_square,
     step_rule,
 )
-from vrspam.solvers.opauc import OPAUC
-from vrspam.solvers.refine import measured_on_centred_rows
 
 OPAUC_MAX_FEATURES = 20_000  # two d×d matrices of this size are 6.4 GB
 STREAM_CONSTRAINTS: dict = {

@@ -10,8 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import expit, logit, ndtr
 
-from vrspam.metrics._inputs import both_classes, checked_scores, checked_weights, normal_quantile, positive_rows
-from vrspam.metrics.roc import twice_below
+from vrspam.metrics.roc import (
+    both_classes,
+    checked_scores,
+    checked_weights,
+    normal_quantile,
+    positive_rows,
+    twice_below,
+)
 
 ENOUGH_FOR_DELONG = 500  # rows of the smaller class; docs/intervals.md has the coverage for fewer
 IntervalMethod = Literal["logit", "plain", "newcombe", "pairs", "score"]

@@ -40,8 +40,7 @@ from vrspam.model_selection.held_out import (
     stable_share,
     stable_share_of_moments,
 )
-from vrspam.model_selection.scoring import ROC_AUC
-from vrspam.model_selection.selection import TIE, Choice, SelectionRule, blend_weights, simplest
+from vrspam.model_selection.selection import ROC_AUC, TIE, Choice, SelectionRule, blend_weights, simplest
 from vrspam.model_selection.sources import (
     FoldProblem,
     FoldSource,
@@ -69,13 +68,7 @@ Watch = Callable[[str], None]  # is told what was done
 
 @dataclass
 class Candidate:
-    """A fitted map (None for the columns as they are), the scores of its grid, and the chosen point of it.
-
-    `fit` is that of the point on all rows, where it may be needed; `spread` that of the held-out scores at the point;
-    `held_out` are these scores of all rows, fold by fold and without intercepts, where they were kept; `by_all` are
-    those of the rows of the sample by the models of all folds, where the features were at hand; `models` are these
-    models, where their coefficients were kept.
-    """
+    """A fitted map (None for the columns as they are), the scores of its grid, and the chosen point of it."""
 
     name: str
     features: Any
@@ -83,11 +76,11 @@ class Candidate:
     n_rows: int
     scores: GridScores
     choice: Choice
-    fit: ExactFit | None = None
-    spread: float = 1.0
-    held_out: np.ndarray | None = None
-    by_all: np.ndarray | None = None
-    models: FoldModels | None = None
+    fit: ExactFit | None = None  # of the point on all rows, where it may be needed
+    spread: float = 1.0  # of the held-out scores at the point
+    held_out: np.ndarray | None = None  # these scores of all rows, fold by fold and without intercepts, if kept
+    by_all: np.ndarray | None = None  # scores of the rows of the sample by the models of all folds, if known
+    models: FoldModels | None = None  # these models, where their coefficients were kept
 
     @property
     def described(self) -> str:
@@ -97,55 +90,27 @@ class Candidate:
 
 
 class Fitted(NamedTuple):
-    """What was chosen, fitted on all rows: one scorer, linear in the features of one map.
+    """What was chosen, fitted on all rows: one scorer, linear in the features of one map."""
 
-    Attributes
-    ----------
-    features : fitted map, or None for the columns as they are
-    solution : Solution
-        Of a blend `value` is NaN, and `gap` the largest of its members: F(0) is the same for all of them.
-    moments : ClassMoments
-        Of the features; those of a blend have no scatter matrices.
-    l2 : float
-    solver : str
-        Of the best candidate, as l2.
-    models, held_out, by_all
-        As in `Candidate`.
-    """
-
-    features: Any
-    solution: Solution
-    moments: ClassMoments
-    l2: float
+    features: Any  # a fitted map, or None for the columns as they are
+    solution: Solution  # of a blend `value` is NaN, and `gap` the largest of its members: F(0) is the same for all
+    moments: ClassMoments  # of the features; those of a blend have no scatter matrices
+    l2: float  # of the best candidate, as the solver
     solver: SolverName
-    models: FoldModels | None
+    models: FoldModels | None  # as in `Candidate`, as the next two
     held_out: np.ndarray | None = None
     by_all: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """All candidates, and what the model is made of.
+    """All candidates, and what the model is made of."""
 
-    Attributes
-    ----------
-    candidates : list of Candidate
-        Each with its own best point.
-    chosen : Candidate
-        The one that was taken, with the point that was taken; of a blend the best.
-    weights : ndarray of shape (candidates,)
-        1 for the chosen one, or the weights of a blend.
-    order : tuple of str
-        The names of all that were compared, if some of them did not come so far.
-    others : dict of str to Candidate
-        Those, compared on a part of the rows.
-    """
-
-    candidates: list[Candidate]
-    chosen: Candidate
-    weights: np.ndarray
-    order: tuple[str, ...] = ()
-    others: Mapping[str, Candidate] = field(default_factory=dict)
+    candidates: list[Candidate]  # each with its own best point
+    chosen: Candidate  # with the point that was taken; of a blend the best candidate
+    weights: np.ndarray  # of the candidates: 1 for the chosen one, or those of a blend
+    order: tuple[str, ...] = ()  # the names of all that were compared, if some of them did not come so far
+    others: Mapping[str, Candidate] = field(default_factory=dict)  # those, compared on a part of the rows
 
     @property
     def members(self) -> list[tuple[Candidate, float]]:

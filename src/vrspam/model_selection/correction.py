@@ -16,8 +16,7 @@ import numpy as np
 from vrspam._utils.warnings import NoCorrection, warn
 from vrspam.metrics import ENOUGH_FOR_DELONG, AUCInterval, logit_interval, newcombe_interval, roc_auc_columns
 from vrspam.model_selection.held_out import Sample
-from vrspam.model_selection.scoring import Scoring
-from vrspam.model_selection.selection import TIE, SelectionRule, blend_weights
+from vrspam.model_selection.selection import TIE, Scoring, SelectionRule, blend_weights
 
 DRAWN_ROWS = 80_000  # in all draws together: with more rows the choice varies less, and fewer draws do
 LEAST_DRAWS, MOST_DRAWS = 50, 400  # the least, too, for a measure that must be computed anew for each draw
@@ -43,21 +42,11 @@ class Corrected:
 
 
 class Grid(NamedTuple):
-    """The points of all candidates in one list.
+    """The points of all candidates in one list."""
 
-    Attributes
-    ----------
-    auc : ndarray of shape (points, folds)
-        On all held-out rows.
-    order : ndarray of int
-        The points from simple to complex: candidates in their order, and in each the largest l1, then the largest l2.
-    sizes : tuple of int
-        Number of points of each candidate.
-    """
-
-    auc: np.ndarray
-    order: np.ndarray
-    sizes: tuple[int, ...]
+    auc: np.ndarray  # of shape (points, folds), on all held-out rows
+    order: np.ndarray  # points from simple to complex: by candidate, from the largest l1, then from the largest l2
+    sizes: tuple[int, ...]  # points of each candidate
 
     @classmethod
     def of(cls, candidates: Sequence[tuple[np.ndarray, Mapping[str, np.ndarray]]]) -> Grid:
@@ -107,25 +96,10 @@ def correct(
 ) -> Corrected:
     """Correct the AUC of the chosen point, or of the blend, for the choice, and give its interval.
 
-    Parameters
-    ----------
-    sample : Sample
-    scores : ndarray of shape (rows, points)
-        Held-out scores of the rows of the sample at all points.
-    grid : Grid
-    selection : {"best", "one-standard-error", "blend"}
-    seed : int
-    other : OtherMeasure, optional
-        What chooses, if that is not the AUC.
-    blend_auc : float, optional
-        Mean AUC of the blend on all held-out rows, where the sample is only some of them.
-    stable : float, default=0.0
-        See `stable_share`; 0, where it is not known, gives the widest interval.
-
-    Returns
-    -------
-    Corrected
-        All NaN, with a warning, if no fold has two rows of each class.
+    `scores` are those of the rows of the sample at all points; `other` is what chooses, if that is not the AUC;
+    `blend_auc` is the mean AUC of the blend on all held-out rows, where the sample is only some of them. `stable` is as
+    in `stable_share`: 0, where it is not known, gives the widest interval. All is NaN, with a warning, if no fold has
+    two rows of each class.
     """
     if not _varying(sample).any():
         warn(NoCorrection())
@@ -173,15 +147,7 @@ def _varying(sample: Sample) -> np.ndarray:
 
 
 class OtherMeasure(NamedTuple):
-    """A measure that chooses in place of the AUC.
-
-    Attributes
-    ----------
-    measure : Scoring
-    scores : ndarray of shape (points, folds)
-        The measure of all held-out rows.
-    intercepts : ndarray of shape (points, folds)
-    """
+    """A measure that chooses in place of the AUC, of all held-out rows; arrays are of shape (points, folds)."""
 
     measure: Scoring
     scores: np.ndarray
@@ -249,8 +215,6 @@ def _influences_of_fold(positive: np.ndarray, weights: np.ndarray, sizes: np.nda
 def placements(positive: np.ndarray, scores: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """The share of negatives below each positive, and of positives above each negative; a tie counts one half.
 
-    Examples
-    --------
     >>> scores = np.array([[1.0, 2.0, 2.0, 3.0]])
     >>> placements(np.array([False, False, True, True]), scores, np.ones(4)).tolist()
     [[1.0, 0.75, 0.75, 1.0]]

@@ -39,22 +39,14 @@ SIDE_BY_SIDE_BYTES = 5 << 26  # memory that folds solved at the same time may ne
 class FoldProblem:
     """The work on one fold, which decides how folds share the threads.
 
-    Attributes
-    ----------
-    small : bool
-        Whether each fold is solved from small matrices. Threads then do more for folds side by side than within one.
-    many_products : bool
-        Whether there are very many small products, as for elastic nets.
-    bytes_each : int
-        Memory that one fold needs.
-    in_turn : bool
-        Whether the folds run one after the other unless the caller sets n_jobs. This is so on a device, and where the
-        rows go through a transformer of another package, which two threads may not be allowed to call.
+    Folds that are solved from `small` matrices gain more from threads side by side than within one fold. Elastic nets
+    have `many_products`, all of them small. Folds run `in_turn`, unless the caller sets n_jobs, on a device, and where
+    the rows go through a transformer of another package, which two threads may not be allowed to call.
     """
 
     small: bool
     many_products: bool
-    bytes_each: int
+    bytes_each: int  # memory that one fold needs
     in_turn: bool = False
 
     @classmethod
@@ -121,16 +113,7 @@ def rows_for_solver(rows: Rows) -> SolvedRows:
 
 
 class FoldSource(Protocol):
-    """Data cut into folds.
-
-    Attributes
-    ----------
-    n_folds : int
-    total : ClassMoments
-        Of all rows.
-    like : array or None
-        An array on a device, where matrices are to be decomposed as well.
-    """
+    """Data cut into folds; `like` is an array on a device, if matrices are to be decomposed there."""
 
     n_folds: int
     total: ClassMoments
@@ -409,12 +392,7 @@ class FoldMoments:
 class BlocksInSequence(FoldMoments):
     """Folds of blocks of rows that can be read twice: once for the moments, once for the scores.
 
-    Parameters
-    ----------
-    blocks : iterable of Rows
-    hash_folds : HashFolds
-    most : int
-        Most held-out rows of each class whose scores are kept.
+    Of each class the scores of at most `most` held-out rows are kept.
     """
 
     def __init__(self, blocks: Iterable[Rows], hash_folds: HashFolds, most: int):

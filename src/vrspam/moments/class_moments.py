@@ -43,22 +43,12 @@ class PairStatistics(NamedTuple):
 
 
 class PairErrors(NamedTuple):
-    """Bounds on the rounding errors of a `PairStatistics`, and of Σ = Σ₊ + Σ₋.
+    """Bounds on the rounding errors of a `PairStatistics`, and of Σ = Σ₊ + Σ₋."""
 
-    Attributes
-    ----------
-    share : float
-        Relative error of pq, and of the weight of either class.
-    means : ndarray of shape (2, d)
-    delta : ndarray of shape (d,)
-    within : ndarray of shape (d,)
-        |error of Σ_ij| ≤ √(within_i within_j).
-    """
-
-    share: float
+    share: float  # relative error of pq, and of the weight of either class
     means: np.ndarray
     delta: np.ndarray
-    within: np.ndarray
+    within: np.ndarray  # |error of Σ_ij| ≤ √(within_i within_j)
 
     @classmethod
     def of(cls, negative: ClassStatistics, positive: ClassStatistics) -> PairErrors:
@@ -596,19 +586,9 @@ def one_vs_rest_moments(
 ) -> Iterator[ClassMoments]:
     """The moments of class 0 (as True) and of all other rows (as False), then of class 1, and so on.
 
-    The rows are read once, before the first is asked for; the statistics of the rest are sums of those of the other
-    classes. Nothing is subtracted, so that no digits are lost.
-
-    Parameters
-    ----------
-    X : {array, CSR matrix} of shape (n_samples, n_features)
-        Validated.
-    codes : ndarray of shape (n_samples,)
-        The class of each row, from 0 to n_classes - 1. Each class has rows with weight.
-    weights : ndarray of shape (n_samples,) or None
-    n_classes : int
-    scatter, precise : bool
-        As in `ClassMoments` and its `add_checked`.
+    `codes` are the classes of the rows, each with weight; `scatter` and `precise` are as in `ClassMoments` and its
+    `add_checked`. The rows are read once, before the first is asked for; the statistics of the rest are sums of those
+    of the other classes. Nothing is subtracted, so that no digits are lost.
     """
     with np.errstate(over="ignore", invalid="ignore"):  # `check_range` reports it
         each = statistics_in_memory(X, codes, weights, None, np.arange(n_classes), scatter, precise)

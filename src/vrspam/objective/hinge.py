@@ -26,10 +26,8 @@ BLOCK_BYTES = 1 << 22  # float32 rows converted at once
 class RowProducts:
     """X w and Xᵀ r in float64, for a matrix that is never copied or densified.
 
-    Parameters
-    ----------
-    X : ndarray, CSR matrix, or an object with `shape`, `dtype` and rows `X[slice]`
-        float32 rows are converted block by block for `scores` and `back`, whose rounding is that of float64.
+    X is dense, CSR, or an object with `shape`, `dtype` and rows `X[slice]`. float32 rows are converted block by block
+    for `scores` and `back`, whose rounding is that of float64.
     """
 
     def __init__(self, X: Any):
@@ -149,21 +147,9 @@ def _every_so_manieth(rows: np.ndarray, shares: np.ndarray, most: int) -> tuple[
 class SortedPairs:
     """h at given scores, its derivatives and products with its Hessian; the scores are sorted once.
 
-    Parameters
-    ----------
-    scores : ndarray of n
-        Centred, so that no digits are spent on what all of them have in common.
-    rows : PairRows
-
-    Attributes
-    ----------
-    up, down : ndarray
-        Numbers of the positive and of the negative rows, by score.
-    upper, lower : ndarray
-        Scores of the positives minus the margin, and scores of the negatives, in this order; a pair counts where
-        lower > upper.
-    a, b : ndarray
-        Weights in this order.
+    The scores are centred, so that no digits are spent on what all of them have in common. By score, `up` and `down`
+    are the numbers of the positive and of the negative rows, `upper` the scores of the positives minus the margin,
+    `lower` those of the negatives, and `a` and `b` their weights; a pair counts where lower > upper.
     """
 
     def __init__(self, scores: np.ndarray, rows: PairRows):
@@ -444,15 +430,6 @@ def _growth(terms: int) -> float:
 class PartialHingeLoss:
     """The squared hinge over the pairs of all positives with the highest-scored negatives of total weight `max_fpr`.
 
-    Parameters
-    ----------
-    whole : SquaredHingeLoss
-        The loss over all pairs.
-    max_fpr : float
-        In (0, 1]: the share of the negatives, by weight, that counts.
-
-    Examples
-    --------
     >>> from vrspam import ClassMoments
     >>> X, y = np.array([[0.0], [1.0], [2.0], [5.0]]), np.array([0, 0, 1, 1])
     >>> whole = SquaredHingeLoss(X, y == 1, None, ClassMoments.from_data(X, y))
@@ -592,16 +569,9 @@ class EdgePairs(SortedPairs):
     """Sorted pairs at the maximising t, whose change with the scores adds to the Hessian.
 
     With K_j u = 2 Σ_i a_i max(0, 1 - s_i + s_j) (u_j - u_i), the change of g_j along u, the tied rows, 0 < t_j < 1, add
-    Σ c_j (K_j u - m)(K_j v - m) / (α μ), where m is their weighted mean.
-
-    Attributes
-    ----------
-    tied : ndarray of int
-        Places of the tied rows in the order of the scores; `tied_weights` are their c_j.
-    below : ndarray of int
-        How many positives are in a pair that counts with each of them; `first` is Σ a_i max(0, 1 - s_i + s_j).
-    stiffness : float
-        1 / (α μ).
+    Σ c_j (K_j u - m)(K_j v - m) / (α μ), where m is their weighted mean. In the order of the scores they are at the
+    places `tied`, with c_j `tied_weights`; `below` positives are in a pair that counts with each of them, `first` is Σ
+    a_i max(0, 1 - s_i + s_j), and `stiffness` is 1 / (α μ).
     """
 
     def __init__(self, scores: np.ndarray, rows: PairRows, shares: np.ndarray, mu: float, max_fpr: float):

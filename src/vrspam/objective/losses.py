@@ -297,7 +297,7 @@ class SquaredPairLoss:
     errors : LossErrors, optional
         Bounds on the rounding errors of all of these; the certificate makes room for them.
     tilt : ndarray of shape (d,), optional
-        A linear term tilt·w that is added to the loss (see `vrspam.solvers.refine`).
+        A linear term tilt·w that is added to the loss (see `vrspam.solvers.exact`).
     matrix_on_device : array of shape (d, d), optional
         `matrix` once more, on the device where the rows lie.
     exclusive : Exclusive, optional

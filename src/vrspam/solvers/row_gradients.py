@@ -26,26 +26,10 @@ from vrspam.solvers.online import kernel_rows, without_duplicates
 class TrainingRows:
     """Rows, classes and weights for the kernels; `rows @ w` is Σw, which `vrspam.objective.SquaredPairLoss` needs.
 
-    X is used as it is, dense or CSR, float32 or float64, also when it is a file mapped into memory.
-
-    Parameters
-    ----------
-    X : ndarray (C-ordered) or CSR of shape (n, d)
-    is_positive : ndarray of shape (n,)
-    sample_weight : ndarray of shape (n,), optional
-    moments : ClassMoments
-        The moments of the same rows and weights; scatter matrices are not needed.
-
-    Attributes
-    ----------
-    side : ndarray of shape (n,)
-        1 for positive rows, 0 for negative ones.
-    mass : ndarray of shape (n,)
-        Weight of each row, divided by the weight of all rows.
-    share : ndarray of shape (n,)
-        Weight of each row, divided by the weight of its class.
-    n : int
-        Number of rows with a positive weight.
+    X is used as it is, C-ordered or CSR, float32 or float64, also when it is a file mapped into memory. `moments` are
+    those of the same rows and weights, without scatter matrices. `side` is 1 for positive rows and 0 for negative ones;
+    `mass` and `share` are the weight of each row over that of all rows, and of its class; `n` rows have a positive
+    weight.
     """
 
     def __init__(self, X, is_positive: np.ndarray, sample_weight: np.ndarray | None, moments: ClassMoments):
@@ -124,19 +108,9 @@ class _Sampler:
 class RowGradient:
     """The paper's gradient with rows drawn uniformly, or the centred gradient with rows drawn by norm.
 
-    Parameters
-    ----------
-    rows : TrainingRows
-    centred : bool
-
-    Attributes
-    ----------
-    probability : ndarray of shape (n,)
-    scale : ndarray of shape (n,)
-        2q or 2p times the weight of the draw.
-    lipschitz : float
-        The effective Lipschitz constant of a weighted draw. For the centred gradient it is the largest one, plus that
-        of the exact part; for the paper's gradient, where a few rows may be outliers, it is mean square / mean.
+    `scale` is 2q or 2p times the weight of a draw. `lipschitz` is the effective Lipschitz constant of a weighted draw:
+    for the centred gradient the largest one, plus that of the exact part; for the paper's gradient, where a few rows
+    may be outliers, mean square / mean.
     """
 
     rows_per_step = 1
@@ -199,13 +173,8 @@ class RowGradient:
 class PairGradient:
     """The pair gradient: one positive and one negative row, each drawn half uniformly and half by norm.
 
-    Attributes
-    ----------
-    probability : ndarray of shape (n,)
-        Adds up to 1 in each class.
-    lipschitz : float
-        An estimate of the largest Lipschitz constant of a weighted pair. It assumes that rows of different classes are
-        orthogonal after their class means are subtracted.
+    `probability` adds up to 1 in each class. `lipschitz` estimates the largest Lipschitz constant of a weighted pair,
+    as if rows of different classes were orthogonal after their class means are subtracted.
     """
 
     rows_per_step = 2

@@ -173,24 +173,12 @@ def objective_on_rows(rows: TrainingRows, l2: float, l1: float, penalty: Penalty
 
 
 class VRSPAM:
-    """Epochs of VRSPAM for the driver `vrspam.solvers.base.run`.
+    """Epochs of VRSPAM for the driver `vrspam.solvers.base.run`, on the rows of the objective (`objective_on_rows`).
 
-    Parameters
-    ----------
-    rows : TrainingRows
-        The rows to draw from: the same as in the objective (`objective_on_rows`).
-    variant : {"paper", "centred", "accelerated", "pair"}
-        The variant to run; see `variant_that_runs`.
-    step_size : "auto", "theory" or float
-        η; for "accelerated" it replaces 1 / (Lipschitz constant). With "auto" an epoch that fails, because F rises, is
-        repeated with half the step; "theory" and numbers are used as they are.
-    inner_steps : int, optional
-        m. By default so many steps that each row is read once on average.
-    rng : numpy Generator
-    record_variance : bool
-        Add the column "variance" to the history.
-    extrapolates : bool
-        Start epochs from the best combination of the last anchors; for the elastic net.
+    `step_size` is η; for "accelerated" it replaces 1 / (Lipschitz constant). With "auto" an epoch that fails, because F
+    rises, is repeated with half the step; "theory" and numbers are used as they are. `inner_steps` is m, by default so
+    many that each row is read once on average. `record_variance` adds the column "variance" to the history. With
+    `extrapolates`, for the elastic net, epochs start from the best combination of the last anchors.
     """
 
     def __init__(
