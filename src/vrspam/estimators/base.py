@@ -40,9 +40,6 @@ from vrspam.solvers import MOMENTS_MAX_FEATURES_DENSE
 from vrspam.solvers.base import Solution
 from vrspam.tables.frames import check_frame, is_frame
 
-# Up to this many features two d×d matrices are kept and the data is read once; beyond, once for each product.
-MOMENTS_MAX_FEATURES = MOMENTS_MAX_FEATURES_DENSE
-
 
 def validated_rows(
     estimator: AUCClassifierBase,
@@ -122,7 +119,7 @@ class RowBlocks:
                         f"A stream that can be read only once needs two {d}×{d} matrices ({16 * d * d / 1e9:.0f} GB): "
                         "give chunks that can be gone through again (a list, vrspam.data.read_chunks)."
                     )
-                moments = ClassMoments(d, scatter=once or d <= MOMENTS_MAX_FEATURES)
+                moments = ClassMoments(d, scatter=once or d <= MOMENTS_MAX_FEATURES_DENSE)
             add_block(moments, rows, number)
         assert moments is not None
         return moments
@@ -177,17 +174,6 @@ def generator(random_state) -> np.random.Generator:
     return np.random.default_rng(check_random_state(random_state).randint(2**31, size=4))
 
 
-def refuse_missing_labels(y: Any) -> None:
-    """Refuse labels that are Python objects with missing values (None, NaN, pandas' NA), or that cannot be sorted."""
-    if y is None or getattr(getattr(y, "dtype", None), "kind", "O") in "biufSU":  # scikit-learn checks these
-        return
-    labels = np.asarray(y, dtype=object).ravel().tolist()
-    if any(label is None or type(label).__name__ == "NAType" or label != label for label in labels):
-        raise ValueError("Input y contains NaN or None: leave out the rows without a label.")
-    if len({isinstance(label, str) for label in labels}) > 1:
-        raise ValueError("y mixes text with other labels: make all of them text, or all numbers.")
-
-
 @links_to_documentation
 class AUCClassifierBase(ClassifierMixin, BaseEstimator):
     """Base class of all estimators: scores are linear, and `score` is the area under the ROC curve."""
@@ -232,7 +218,13 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
             if table:
                 raise ValueError(MAPS_ON_HOST)
             return self._validate_on_device(X, y, sample_weight, reset)
-        refuse_missing_labels(y)
+        kind = getattr(getattr(y, "dtype", None), "kind", "O")
+        if y is not None and kind not in "biufSU":  # scikit-learn checks these
+            labels = np.asarray(y, dtype=object).ravel().tolist()
+            if any(label is None or type(label).__name__ == "NAType" or label != label for label in labels):
+                raise ValueError("Input y contains NaN or None: leave out the rows without a label.")
+            if len({isinstance(label, str) for label in labels}) > 1:
+                raise ValueError("y mixes text with other labels: make all of them text, or all numbers.")
         if table and is_frame(X):
             check_frame(X)
             X, y = validate_data(self, X, y, skip_check_array=True)
@@ -257,17 +249,14 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
             sample_weight = check_weights(sample_weight, X.shape[0])
         return Rows(X, y, sample_weight)
 
-    def _refuse_device(self, X: Any) -> None:
-        """Refuse arrays on a device where the loss sorts scores on the host."""
-        if self._loss.needs_rows and array_api.device_namespace(X) is not None:
+    def _validate_on_device(self, X, y, sample_weight, reset: bool) -> Rows:
+        if self._loss.needs_rows:
             raise WordedError(
                 "{loss} sorts scores on the host: give it NumPy arrays, or use {squared}, which works where the data "
                 "lies.",
                 loss=Parameter("loss", self._loss.name),
                 squared=Parameter("loss", "squared"),
             )
-
-    def _validate_on_device(self, X, y, sample_weight, reset: bool) -> Rows:
         if not self._works_on_devices:
             raise ValueError(
                 f"{type(self).__name__} computes on the host: give it NumPy arrays, or use AUCClassifier, which "

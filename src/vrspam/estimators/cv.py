@@ -330,16 +330,14 @@ class AUCClassifierCV(ExplainedScores, CalibratedScores, AUCClassifierBase):
 
     def _validate_params(self) -> None:
         super()._validate_params()
-        self._family.check(np.inf if isinstance(self.l1s, str) else check_grid_axis("l1s", self.l1s))
+        PenaltyFamily(self.penalty, self.gamma).check(
+            np.inf if isinstance(self.l1s, str) else check_grid_axis("l1s", self.l1s)
+        )
 
     @property
     def _loss(self) -> LossChoice:  # type: ignore[override]
         """The loss; with the squared one, `max_fpr` concerns the choice alone."""
         return LossChoice(self.loss, self.max_fpr).where_it_applies()
-
-    @property
-    def _family(self) -> PenaltyFamily:
-        return PenaltyFamily(self.penalty, self.gamma)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -368,7 +366,6 @@ class AUCClassifierCV(ExplainedScores, CalibratedScores, AUCClassifierBase):
         self
         """
         search = self._search
-        self._refuse_device(X)
         plain = is_plain(self.features, X)
         rows = self._validate_rows(X, y, sample_weight, table=not plain)
         classes = self._two_classes(rows)
@@ -510,7 +507,8 @@ class AUCClassifierCV(ExplainedScores, CalibratedScores, AUCClassifierBase):
     @property
     def _search(self) -> GridSearch:
         scoring = make_scoring(self.scoring, self.max_fpr)
-        return GridSearch(self.l2s, self.l1s, self.tol, self.max_iter, self.n_jobs, self._family, scoring, self._loss)
+        family = PenaltyFamily(self.penalty, self.gamma)
+        return GridSearch(self.l2s, self.l1s, self.tol, self.max_iter, self.n_jobs, family, scoring, self._loss)
 
     def _read(
         self,
@@ -595,4 +593,4 @@ class AUCClassifierCV(ExplainedScores, CalibratedScores, AUCClassifierBase):
             part = self._loss.max_fpr if self._loss.is_partial and self.l1_ == 0.0 else None
             warn(AllCoefficientsZero(self.l1_) if part is None else NothingAtTheTop(part))
         if self.features_ is None:  # of a map only the chosen point must converge: its grid is not the user's
-            warn_if_not_converged(self.converged_path_, self._family)
+            warn_if_not_converged(self.converged_path_, PenaltyFamily(self.penalty, self.gamma))

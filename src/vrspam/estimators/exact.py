@@ -206,7 +206,6 @@ class AUCClassifier(AUCClassifierBase):
         -------
         self
         """
-        self._refuse_device(X)
         rows = self._validate_rows(X, y, sample_weight)
         classes = self._two_classes(rows)
         solver = choose_solver(rows.X.shape[0], rows.X.shape[1], sparse.issparse(rows.X))

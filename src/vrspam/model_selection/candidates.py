@@ -56,13 +56,6 @@ from vrspam.solvers.base import Solution
 from vrspam.tables.frames import rows_of
 
 FEW_BYTES = 1 << 25  # features of all rows are held up to this size: they are read for the moments, and for the scores
-LEARN_BYTES = 1 << 25  # that a map takes at most while it is fitted
-FROM_ROWS = 15_000  # and more: below, the race would take as long as what it saves
-PART_ROWS, PART_LANDMARKS, PART_FOLDS = 4_000, 150, 3
-FINALISTS = 2
-STILL = 0.3  # of the weight of the best in a blend of the part: maps above it go on
-AGAIN_FROM_ROWS = 50_000  # and more: the finalists race again
-AGAIN_ROWS, AGAIN_LANDMARKS, AGAIN_FOLDS = 10_000, 300, 5
 Watch = Callable[[str], None]  # is told what was done
 
 
@@ -437,7 +430,8 @@ def learn_maps(maps: Sequence[Any], rows: Rows, n_jobs: int | None, shared: Shar
     learn(first)
     if others:
         in_turn = not all(isinstance(features, FeatureMap) for features in others)
-        over_folds(learn, others, FoldProblem(True, False, LEARN_BYTES, in_turn), n_jobs)
+        learn_bytes = 1 << 25  # that a map takes at most while it is fitted
+        over_folds(learn, others, FoldProblem(True, False, learn_bytes, in_turn), n_jobs)
 
 
 def _fit_transformer(transformer: Any, X: Any) -> None:
@@ -495,23 +489,22 @@ def race(
     that depends on the share of positives, which the part has more of.
     """
     n = folds.rows.y.size
-    if len(maps) <= FINALISTS or n < FROM_ROWS or search.loss.needs_rows or search.scoring is not ROC_AUC:
+    if len(maps) <= RULES.finalists or n < RULES.from_rows or search.loss.needs_rows or search.scoring is not ROC_AUC:
         return Race(maps, {})
     rng = np.random.default_rng(seed)
-    candidates = Heat(PART_ROWS, PART_LANDMARKS, PART_FOLDS).run(maps, folds, search, rng, watch)
+    candidates = RULES.heat.run(maps, folds, search, rng, watch)
     if not candidates:
         return Race(maps, {})
     weights = weights_of(candidates, "blend")
-    order = np.argsort(-weights, kind="stable")[:FINALISTS]
-    kept = {candidates[number].name for number in order if weights[number] >= STILL * weights.max()}
-    very_many = n >= AGAIN_FROM_ROWS
+    order = np.argsort(-weights, kind="stable")[: RULES.finalists]
+    kept = {candidates[number].name for number in order if weights[number] >= RULES.still * weights.max()}
+    very_many = n >= RULES.again_from_rows
     if very_many and alone:  # on all rows kernels have more landmarks, from which the narrowest of a kind gains most
         kept = {name for name in kept if not any(_is_narrower(maps[other], maps[name]) for other in kept)}
     others = {candidate.name: candidate for candidate in candidates if candidate.name not in kept}
     if very_many and len(kept) > 1:
         finalists = {name: maps[name] for name in maps if name in kept}
-        again = Heat(AGAIN_ROWS, AGAIN_LANDMARKS, AGAIN_FOLDS)
-        candidates = again.run(finalists, folds, search, rng, lambda what: None)
+        candidates = RULES.again.run(finalists, folds, search, rng, lambda what: None)
         if len(candidates) == len(kept):
             weights = weights_of(candidates, "blend")
             enough = weights == weights.max() if alone else weights > 0.0
@@ -606,3 +599,17 @@ class Heat(NamedTuple):
             few = self.landmarks if isinstance(landmarks, str) else min(landmarks, self.landmarks)
             small.set_params(n_landmarks=few)
         return small
+
+
+class RaceRules(NamedTuple):
+    """From how many rows on maps race, and how; of very many rows the finalists race again."""
+
+    from_rows: int = 15_000  # below, the race would take as long as what it saves
+    heat: Heat = Heat(4_000, 150, 3)
+    finalists: int = 2
+    still: float = 0.3  # of the weight of the best in a blend of the part: maps above it go on
+    again_from_rows: int = 50_000
+    again: Heat = Heat(10_000, 300, 5)
+
+
+RULES = RaceRules()

@@ -116,12 +116,6 @@ class GridScores:
             rows = self.sample.parts[fold]
             self.kept.T[points, rows] = as_they_are(part.scores, exponents, self.sample.places[rows]).T
 
-    def measure_ties(self, fold: int, part: HeldOut) -> None:
-        """Measure the points without coefficients, at which all rows of a fold are tied."""
-        if (missing := np.isnan(self.score[..., fold])).any():
-            tied = self.scoring.columns(part.positive, part.scores[:, :1] * 0.0, part.weights)
-            self.score[missing, fold] = float(tied[0])
-
 
 def cross_validate(
     source: FoldSource,
@@ -215,4 +209,6 @@ def _score_fold(source: FoldSource, fold: int, coefs: np.ndarray, scores: GridSc
             rows = slice(*np.searchsorted(scores.held_out.fold, [fold, fold + 1]).tolist())
             scores.held_out.positive[rows] = part.positive
             scores.held_out.scores.T[points, rows] = as_they_are(part.scores, exponents).T
-    scores.measure_ties(fold, part)
+    if (missing := np.isnan(scores.score[..., fold])).any():  # points without coefficients: all rows are tied
+        tied = scores.scoring.columns(part.positive, part.scores[:, :1] * 0.0, part.weights)
+        scores.score[missing, fold] = float(tied[0])

@@ -33,9 +33,6 @@ from vrspam.model_selection.held_out import (
 from vrspam.moments import ClassMoments
 from vrspam.solvers import choose_solver
 
-BLOCK_VALUES = 1 << 15  # values hashed at once: they stay in the processor's cache
-BITS = 1 << 17  # random numbers drawn at once: they stay in the processor's cache
-
 
 def row_hashes(X, seed: int = 0) -> np.ndarray:
     """A 64-bit number for each row of X that depends on its values alone (float32 or float64, dense or sparse)."""
@@ -52,7 +49,7 @@ def row_hashes(X, seed: int = 0) -> np.ndarray:
         hashes = sparse.csr_array((bits, X.indices, X.indptr), shape=X.shape) @ factors
     else:
         hashes = np.empty(X.shape[0], dtype=np.uint64)
-        step = max(1, BLOCK_VALUES // max(d, 1))
+        step = max(1, (1 << 15) // max(d, 1))  # the values of these rows stay in the processor's cache
         for start in range(0, X.shape[0], step):
             hashes[start : start + step] = np.einsum("ij,j->i", _bits(X[start : start + step]), factors)
     # The high bits of the sum are random, the low ones are not: mix them (the finaliser of SplitMix64).
@@ -389,10 +386,10 @@ def fold_sizes(sizes: tuple[int, int], n_folds: int) -> np.ndarray:
     return np.stack([of_first, of_all - of_first])
 
 
-def shuffled_folds(counts: np.ndarray, seed: Any) -> list[np.ndarray]:
+def shuffled_folds(counts: np.ndarray, seed: Any, at_once: int = 1 << 17) -> list[np.ndarray]:
     """The fold of each row of two classes, the first being that of the first row, as `StratifiedKFold` shuffles them.
 
-    `counts` are the `fold_sizes` of at most 127 folds.
+    `counts` are the `fold_sizes` of at most 127 folds; `at_once` random numbers stay in the processor's cache.
     """
     found = [np.repeat(np.arange(of_class.size, dtype=np.int8), of_class) for of_class in counts]
     rng = check_random_state(seed)
@@ -402,7 +399,7 @@ def shuffled_folds(counts: np.ndarray, seed: Any) -> list[np.ndarray]:
         return found
     from vrspam.kernels import shuffle_by_bits
 
-    draw = partial(rng.randint, 0, 2**32, size=BITS, dtype=np.uint32)
+    draw = partial(rng.randint, 0, 2**32, size=at_once, dtype=np.uint32)
     bits, used = np.empty(0, dtype=np.uint32), 0
     with ThreadPoolExecutor(1) as pool:  # draws the next numbers while these are used
         drawn = pool.submit(draw)

@@ -18,8 +18,7 @@ from vrspam.moments import ClassMoments
 from vrspam.tables.frames import WHOLE_ROWS
 
 MOST_ROWS = 2_000  # of a sample: half of them of each class, where there are as many
-MOST_VALUES = 1 << 23  # scores in all (64 MB): with very many points fewer rows are kept, but never fewer than
-LEAST_ROWS = 400
+MOST_VALUES = 1 << 23  # scores in all (64 MB): with very many points fewer rows are kept
 BLOCK_BYTES = 1 << 25  # rows gathered, and scores held, at once
 
 
@@ -194,7 +193,7 @@ def sample_of(held_out: HeldOut, n_points: int, seed: int) -> Sample:
 
 def most_rows(each: int) -> int:
     """Most rows of a sample, if each has so many scores."""
-    return min(MOST_ROWS, max(LEAST_ROWS, MOST_VALUES // each))
+    return min(MOST_ROWS, max(400, MOST_VALUES // each))
 
 
 def rooms_of_classes(sizes: Sequence[int] | np.ndarray, most: int) -> list[int]:
@@ -284,7 +283,16 @@ def stable_share(by_all: np.ndarray, overlap: np.ndarray, sample: Sample) -> flo
     """
     beyond, room = 0.0, 0.0
     for number, part in enumerate(sample.parts):
-        correlation = _correlation_within_classes(by_all[part], sample.positive[part], sample.weights[part], number)
+        scores, positive = by_all[part], sample.positive[part]
+        centred, mass = scores.copy(), np.zeros(len(scores))
+        for side in (positive, ~positive):  # both classes weigh the same
+            weights = sample.weights[part][side]
+            if weights.sum() > 0.0:
+                mass[side] = weights / weights.sum()
+                centred[side] -= mass[side] @ scores[side]
+        products = (mass * centred[:, number]) @ centred
+        with np.errstate(invalid="ignore", divide="ignore"):
+            correlation = products / np.sqrt(products[number] * (mass @ centred**2))
         others = np.isfinite(correlation) & (np.arange(len(overlap)) != number)
         beyond += float(np.sum(correlation[others] - overlap[number, others]))
         room += float(np.sum(1.0 - overlap[number, others]))
@@ -310,16 +318,3 @@ def shares_in_common(common: np.ndarray) -> np.ndarray:
     """From training rows that each two folds have in common to shares: over the geometric mean of their numbers."""
     sizes = np.sqrt(np.diagonal(common))
     return common / np.outer(sizes, sizes)
-
-
-def _correlation_within_classes(scores: np.ndarray, positive: np.ndarray, given: np.ndarray, own: int) -> np.ndarray:
-    """Correlations of the scores of all models with those of one of them; both classes weigh the same."""
-    centred, mass = scores.copy(), np.zeros(len(scores))
-    for side in (positive, ~positive):
-        weights = given[side]
-        if weights.sum() > 0.0:
-            mass[side] = weights / weights.sum()
-            centred[side] -= mass[side] @ scores[side]
-    products = (mass * centred[:, own]) @ centred
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return products / np.sqrt(products[own] * (mass @ centred**2))

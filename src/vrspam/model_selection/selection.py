@@ -17,8 +17,6 @@ from vrspam._utils.messages import Parameter, WordedError
 from vrspam._utils.warnings import GridEdge, warn
 
 TIE = 1e-12  # mean scores that differ by less are equal but for rounding
-SHARE = 0.5  # of the deviation of the best candidate's scores over the folds: so far behind it, a weight falls to 1/e
-NEGLIGIBLE = 0.02  # weights below this share of the largest are 0
 
 
 @dataclass(frozen=True)
@@ -171,11 +169,11 @@ def blend_weights(scores: np.ndarray) -> np.ndarray:
     scale = np.zeros(behind.shape[1:])
     if scores.shape[1] > 1:
         of_best = np.take_along_axis(scores, np.expand_dims(best, 1), axis=0)[0]
-        scale = SHARE * of_best.std(axis=0, ddof=1)
+        scale = 0.5 * of_best.std(axis=0, ddof=1)  # so far behind the best, a weight falls to 1/e
     with np.errstate(divide="ignore", invalid="ignore"):
         weights = np.exp(-behind / scale)
     weights = np.where(behind <= TIE, 1.0, np.where(scale > TIE, weights, 0.0))
-    weights = np.where(weights < NEGLIGIBLE, 0.0, weights)
+    weights = np.where(weights < 0.02, 0.0, weights)  # of the largest: such a member only costs time
     return weights / weights.sum(axis=0)
 
 

@@ -54,10 +54,6 @@ class Errors:
     mean: np.ndarray
     scatter: np.ndarray  # |error of S_ij| ≤ √(scatter_i scatter_j)
 
-    @classmethod
-    def none(cls, n_features: int) -> Errors:
-        return cls(0.0, np.zeros(n_features), np.zeros(n_features))
-
     def copy(self) -> Errors:
         return Errors(self.weight, self.mean.copy(), self.scatter.copy())
 

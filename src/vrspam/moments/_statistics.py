@@ -230,7 +230,9 @@ class ClassStatistics:
     def empty(cls, n_features: int, full: bool) -> ClassStatistics:
         shape = (n_features, n_features) if full else (n_features,)
         mean, peak, low = np.zeros((3, n_features))
-        return cls(0, 0.0, mean, np.zeros(shape, order="F"), peak, low=low, errors=Errors.none(n_features))
+        return cls(
+            0, 0.0, mean, np.zeros(shape, order="F"), peak, low=low, errors=Errors(0.0, *np.zeros((2, n_features)))
+        )
 
     def copy(self) -> ClassStatistics:
         return replace(
@@ -374,7 +376,7 @@ class ClassStatistics:
         self.rows, self.weight, self.rounding = 0, 0.0, 0.0
         for array in (self.mean, self.scatter, self.peak, self.low):
             array[:] = 0.0
-        self.errors = Errors.none(self.mean.size)
+        self.errors = Errors(0.0, *np.zeros((2, self.mean.size)))
 
     def add_rows(self, rows, weights: np.ndarray | None, of_weights: float = 0.0) -> None:
         """Add one block of rows of this class; a block in memory may be overwritten.
@@ -471,7 +473,7 @@ def _dense_sums(
             if not is_coarse:
                 sums += root[weighed] @ part
             slices += 1
-        own += _gram(chunk, product) if full else _column_squares(chunk)
+        own += _gram(chunk, product) if full else np.einsum("ij,ij->j", chunk, chunk, dtype=np.float64)
     operations = max(step + -(-m // step), min(slice_rows, step) + slices)
     return sums, own.T, operations  # T: by columns, as all scatters
 
@@ -510,10 +512,6 @@ def _gram(centred: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     return np.ldexp((centred.T @ centred).astype(np.float64), 2 * exponent)
 
 
-def _column_squares(rows: np.ndarray) -> np.ndarray:
-    return np.einsum("ij,ij->j", rows, rows, dtype=np.float64)
-
-
 def statistics_in_memory(
     X,
     y: np.ndarray,
@@ -536,8 +534,10 @@ def statistics_in_memory(
         X = sparse.csr_array(X)
     part = _PartOfRows(X, weights, index, members, full, precise, of_weights)
     count = X.shape[0] if index is None else index.size
-    threads = part.threads(count)
-    if threads == 1:
+    d = X.shape[1]
+    threads = blas_thread_count() if part.in_order and full and count * d * d >= THREAD_PRODUCTS else 1
+    most_bytes = 1 << 27  # of the matrices of all threads together
+    if threads == 1 or threads * (len(members) + 1) * 8 * d * d > most_bytes:
         return part.statistics(0, count, 1)
     edges = [count * number // threads for number in range(threads + 1)]
     with blas_threads(1), ThreadPoolExecutor(threads, "vrspam moments") as pool:
@@ -578,15 +578,6 @@ class _PartOfRows:
         self.sparse_blocks = sparse.issparse(self.X) and (
             not self.full or self.X.nnz < sparse_product_density * n * max(d, 1)
         )
-
-    def threads(self, count: int) -> int:
-        """How many threads should share so many rows."""
-        d = self.X.shape[1]
-        if not (self.in_order and self.full) or count * d * d < THREAD_PRODUCTS:
-            return 1
-        threads = blas_thread_count()
-        thread_bytes = 1 << 27  # most memory of the matrices of all threads together
-        return threads if threads * (len(self.members) + 1) * 8 * d * d <= thread_bytes else 1
 
     @np.errstate(over="ignore", invalid="ignore")  # `check_range` reports it
     def statistics(self, first: int, last: int, threads: int) -> list[ClassStatistics]:

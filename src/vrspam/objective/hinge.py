@@ -17,10 +17,9 @@ from scipy import sparse
 
 from vrspam.moments import ClassMoments
 from vrspam.objective.losses import multiply
+from vrspam.objective.rounding import UNIT
 
 # Products with the rows of X, whatever holds them: dense, sparse, float32, or features that are made when read.
-
-BLOCK_BYTES = 1 << 22  # float32 rows converted at once
 
 
 class RowProducts:
@@ -42,8 +41,8 @@ class RowProducts:
 
     def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
         n, d = self.shape
-        made_entries = 1 << 21  # features made at once
-        step = max(192, (BLOCK_BYTES // 8 if self.in_memory else made_entries) // max(d, 1))
+        converted_entries, made_entries = 1 << 19, 1 << 21  # of float32 rows, and of features, at once
+        step = max(192, (converted_entries if self.in_memory else made_entries) // max(d, 1))
         for start in range(0, n, step):
             rows = slice(start, min(start + step, n))
             yield rows, np.asarray(self.X[rows], dtype=np.float64)
@@ -220,8 +219,6 @@ def _in_order(scores: np.ndarray, rows: np.ndarray, shares: np.ndarray) -> tuple
 
 
 BLOCK_ENTRIES = 1 << 18  # rows held at once while the Hessian is added up
-MOST_ACTIVE = 0.85  # of the rows: with more of them in a pair that counts, products with a copy of those save nothing
-EPS = float(np.finfo(np.float64).eps) / 2.0  # largest relative error of one operation
 
 
 class Point(NamedTuple):
@@ -321,7 +318,8 @@ class SquaredHingeLoss:
         """The function v -> ∇²f v at given scores, for many v; of sparse X it reads only rows in pairs that count."""
         positives, negatives = pairs.active()
         n = self.products.shape[0]
-        if not self.products.is_sparse or positives + negatives > MOST_ACTIVE * n:
+        # With more rows in a pair that counts, products with a copy of those save nothing.
+        if not self.products.is_sparse or positives + negatives > 0.85 * n:
             return lambda v: self.hessian_back(pairs, self.quick_scores(v))
         rows = np.sort(np.concatenate([pairs.up[:positives], pairs.down[pairs.down.size - negatives :]]))
         part = self.products.X[rows]
@@ -404,8 +402,8 @@ class SquaredHingeLoss:
         sizes = [
             float(np.sqrt(np.sum(slope[i] ** 2 / c))) for i, c in ((rows.negative, rows.b), (rows.positive, rows.a))
         ]
-        of_sums = 4.0 * _growth(n) * EPS * (np.array(sizes) @ self.root_mean_squares)
-        wrong_scores = 2.0 * _growth(d) * EPS * float(moved @ self.root_mean_squares.sum(axis=0))
+        of_sums = 4.0 * _growth(n) * UNIT * (np.array(sizes) @ self.root_mean_squares)
+        wrong_scores = 2.0 * _growth(d) * UNIT * float(moved @ self.root_mean_squares.sum(axis=0))
         return of_sums + np.sqrt(self.k * self._curvature) * wrong_scores
 
 
@@ -642,7 +640,7 @@ def _threshold(aim: np.ndarray, weights: np.ndarray, total: float) -> float:
     root_steps = 100
     for _ in range(root_steps):
         over, slope = _excess(aim - theta, weights, total)
-        if abs(over) <= EPS * total:
+        if abs(over) <= UNIT * total:
             break
         low, high = (theta, high) if over > 0.0 else (low, theta)
         step: Any = theta + over / slope if slope > 0.0 else np.inf

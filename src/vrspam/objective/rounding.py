@@ -16,7 +16,7 @@ from typing import Protocol
 
 import numpy as np
 
-from vrspam.moments import ClassMoments, FinishedMoments, LastProduct, PairErrors, gamma
+from vrspam.moments import ClassMoments, FinishedMoments, LastProduct, gamma
 
 UNIT = 2.0**-53
 
@@ -37,10 +37,6 @@ class MatrixErrors:
 
     root: np.ndarray
     spread: np.ndarray
-
-    @classmethod
-    def of(cls, diagonal: np.ndarray, within: np.ndarray) -> MatrixErrors:
-        return cls(np.sqrt(within), np.sqrt(np.maximum(diagonal, 0.0) + within))
 
     def of_product(self, w: np.ndarray) -> np.ndarray:
         size = np.abs(w)
@@ -115,14 +111,6 @@ class RowErrors:
     share: float  # relative error of the weights of the rows
     from_scores: bool
 
-    @classmethod
-    def of(cls, moments: ClassMoments, errors: PairErrors, centre: np.ndarray | None, from_scores: bool) -> RowErrors:
-        """For the rows of these moments; `centre` is subtracted from the rows before they are multiplied."""
-        classes = moments.pair_statistics()
-        levels = np.abs(classes.means if centre is None else classes.means - centre)
-        spreads = np.sqrt(classes.variances + errors.within + errors.means**2)
-        return cls(spreads, levels, errors.means, int(moments.rows.sum()), errors.share, from_scores)
-
     def _of_scores(self, w: np.ndarray) -> np.ndarray:
         """The root mean square error of the scores of each class."""
         size = np.abs(w)
@@ -163,15 +151,19 @@ class LossErrors:
         errors = moments.pair_errors()
         if isinstance(moments, FinishedMoments):
             return cls(errors.share, errors.delta, FinishedErrors.of(moments))
-        return cls(errors.share, errors.delta, MatrixErrors.of(moments.within_diagonal, errors.within))
+        spread = np.sqrt(np.maximum(moments.within_diagonal, 0.0) + errors.within)
+        return cls(errors.share, errors.delta, MatrixErrors(np.sqrt(errors.within), spread))
 
     @classmethod
     def from_rows(
         cls, moments: ClassMoments, centre: np.ndarray | None = None, from_scores: bool = False
     ) -> LossErrors:
-        """Σ is multiplied by products with the rows of these moments; see `RowErrors`."""
-        errors = moments.pair_errors()
-        return cls(errors.share, errors.delta, RowErrors.of(moments, errors, centre, from_scores))
+        """Σ is multiplied by products with the rows of these moments, minus `centre`; see `RowErrors`."""
+        errors, classes = moments.pair_errors(), moments.pair_statistics()
+        levels = np.abs(classes.means if centre is None else classes.means - centre)
+        spreads = np.sqrt(classes.variances + errors.within + errors.means**2)
+        rows = RowErrors(spreads, levels, errors.means, int(moments.rows.sum()), errors.share, from_scores)
+        return cls(errors.share, errors.delta, rows)
 
     def of_margin(self, w: np.ndarray, delta: np.ndarray) -> float:
         """The error of 1 - w·δ."""

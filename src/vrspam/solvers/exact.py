@@ -35,19 +35,12 @@ from vrspam.objective import (
 from vrspam.solvers import ExactFit, SolverName, solve
 from vrspam.solvers.base import Solution, certify
 
-ENOUGH_PROGRESS = 0.25  # of the gap, in one round: with less, further rounds are not worth their passes over the rows
-
 
 def knows_value(objective: Objective, solution: Solution) -> bool:
     """Whether F is known to a relative error of 1e-8."""
     error = objective.loss.value_error(solution.w, solution.value - objective.penalty.value(solution.w))
     accurate_value = 1e-8  # relative error of F that is good enough
     return error <= accurate_value * abs(solution.value)
-
-
-def is_accurate(objective: Objective, solution: Solution) -> bool:
-    """Whether the certificate is reached, and F known to a relative error of 1e-8."""
-    return solution.converged and knows_value(objective, solution)
 
 
 def measured_on_centred_rows(
@@ -91,7 +84,7 @@ def refine(
         better = certify(objective, found.w, best.n_iter + found.n_iter, tol)
         if not better.gap < best.gap:
             break
-        slow = better.gap > ENOUGH_PROGRESS * best.gap
+        slow = better.gap > 0.25 * best.gap  # further rounds are not worth their passes over the rows
         best = better
         if slow:
             break
@@ -99,7 +92,6 @@ def refine(
 
 
 COARSE_FROM = 256  # features of float32 rows from which on products in float32, and one more pass, are quicker
-HOST_ROWS = (np.ndarray, sparse.sparray, sparse.spmatrix)
 
 
 def resolve_l2(l2: float | str, moments: ClassMoments) -> float:
@@ -135,26 +127,20 @@ class ExactSolver:
         if self.loss.needs_rows:
             return self._by_newton(rows, classes, moments)
         if solver == "moments":
-            return self._from_moments_of_rows(rows, classes, moments)
+            # Wide float32 rows are first multiplied in float32, which is quicker; if that does not lead to the
+            # tolerance, in float64.
+            if moments is None:
+                moments = self._gather(rows, classes, precise=X.shape[1] < COARSE_FROM)
+            fit = self._solve_and_refine(moments, rows, classes)
+            if moments.rounding > 0.0 and not fit.solution.converged:
+                fit = self._solve_and_refine(self._gather(rows, classes), rows, classes)
+            return fit
         if moments is None:
             moments = self._gather(rows, classes, scatter=False)
         if array_api.device_namespace(X) is not None:
             positive = array_api.is_label(y, classes[1], X)
             return self.from_operator(DeviceProducts(X, positive, weights, moments.means, moments.weights), moments)
         return self._solve(SquaredPairLoss.from_rows(X, y == classes[1], weights, moments), moments, "products")
-
-    def _from_moments_of_rows(self, rows: Rows, classes: np.ndarray, moments: ClassMoments | None) -> ExactFit:
-        """Solve from moments, and where these are too coarse for a certificate, improve it by products with the rows.
-
-        Wide float32 rows are first multiplied in float32, which is quicker; if that does not lead to the tolerance, in
-        float64.
-        """
-        if moments is None:
-            moments = self._gather(rows, classes, precise=rows.X.shape[1] < COARSE_FROM)
-        fit = self._solve_and_refine(moments, rows, classes)
-        if moments.rounding > 0.0 and not fit.solution.converged:
-            fit = self._solve_and_refine(self._gather(rows, classes), rows, classes)
-        return fit
 
     def _solve_and_refine(self, moments: ClassMoments, rows: Rows, classes: np.ndarray) -> ExactFit:
         """Solve from moments; unless their certificate is good enough, take and improve that of the rows themselves."""
@@ -164,7 +150,8 @@ class ExactSolver:
             fit = self._solve(loss, moments, "moments")
         penalty = self.penalty(loss)(fit.l2, float(self.l1))
         # Not for rows on a device, nor for features that a map computes.
-        if is_accurate(Objective(loss, penalty), fit.solution) or not isinstance(X, HOST_ROWS):
+        on_host = isinstance(X, np.ndarray | sparse.sparray | sparse.spmatrix)
+        if not on_host or (fit.solution.converged and knows_value(Objective(loss, penalty), fit.solution)):
             return fit
         precise = SquaredPairLoss.from_centred_rows(X, y == classes[1], weights, moments)
         solution = refine(Objective(precise, penalty), loss, fit.solution, tol=self.tol, max_iter=self.max_iter)

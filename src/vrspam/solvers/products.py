@@ -257,12 +257,10 @@ class ShiftedConjugateGradient:
         return {float(l2): (w, int(n)) for l2, w, n in zip(l2s, coefs, products, strict=True)}
 
 
-MOST_ROWS = 5_000
-BLOCK_BYTES = 1 << 25  # rows, or columns, that are converted and centred at once
-
-
 class ScaledRows:
     """B, such that BᵀB = Σ + δδᵀ: rows √share · (x - mean of its class), and δ as the last; never held as a whole."""
+
+    block_bytes = 1 << 25  # of rows, or columns, that are converted and centred at once
 
     def __init__(self, rows: WithinProducts, delta: np.ndarray):
         self.rows, self.delta = rows, delta
@@ -272,7 +270,7 @@ class ScaledRows:
 
     def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
         """Rows of X a few at a time, those in float32 as float64."""
-        step = max(1, BLOCK_BYTES // (8 * self.delta.size))
+        step = max(1, self.block_bytes // (8 * self.delta.size))
         for start in range(0, self.rows.side.size, step):
             where = slice(start, start + step)
             yield where, self.rows.X[where].astype(np.float64, copy=False)
@@ -297,7 +295,7 @@ class ScaledRows:
         """B Bᵀ, from blocks of columns."""
         X, means, size = self.rows.X, self.rows.means, self.used.size
         gram = np.zeros((size + 1, size + 1))
-        step = max(1, BLOCK_BYTES // (8 * max(size, 1)))
+        step = max(1, self.block_bytes // (8 * max(size, 1)))
         for start in range(0, X.shape[1], step):
             columns = slice(start, start + step)
             block = np.empty((size + 1, len(self.delta[columns])))
@@ -332,7 +330,8 @@ class DualRidge:
             return "it needs dense rows in memory"
         if len(rows.side) >= objective.loss.n_features:
             return "it decomposes a matrix of rows × rows, and there are fewer features than rows"
-        return f"it takes at most {MOST_ROWS:,} rows" if len(rows.side) > MOST_ROWS else None
+        most_rows = 5_000
+        return f"it takes at most {most_rows:,} rows" if len(rows.side) > most_rows else None
 
     def solve(self, objective: Objective, *, tol: float, max_iter: int, w0: np.ndarray | None = None) -> Solution:
         loss, l2 = objective.loss, objective.penalty.ridge

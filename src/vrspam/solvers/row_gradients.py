@@ -42,7 +42,8 @@ class TrainingRows:
         self.mass = weight / weight.sum()
         self.share = weight / np.bincount(self.side, weights=weight, minlength=2)[self.side]
         self.n = int(np.count_nonzero(weight))
-        self.p, self.q, self.means, self.delta = moments.p, moments.q, moments.means, moments.delta
+        classes = moments.pair_statistics()
+        self.p, self.q, self.means, self.delta = classes.p, classes.q, classes.means, classes.delta
         self.k = 2.0 * self.p * self.q
         self.moments = moments
 
@@ -83,14 +84,6 @@ class TrainingRows:
         """‖x - μ‖² to the mean of the row's own class."""
         return np.where(self.side == 1, self.distances[:, 2], self.distances[:, 1])
 
-    @property
-    def other_distances(self) -> np.ndarray:
-        """‖x - μ‖² to the mean of the other class."""
-        return np.where(self.side == 1, self.distances[:, 1], self.distances[:, 2])
-
-
-BALANCED_SHARE = 0.1  # this share of the draws ignores the norms: half of it is positive rows, half negative
-
 
 class _Sampler:
     """Draws row numbers with given probabilities."""
@@ -124,9 +117,11 @@ class RowGradient:
             by_norm = rows.mass * constants
             total = by_norm.sum()
             by_norm = by_norm / total if total > 0.0 else balanced
-            self.probability = (1.0 - BALANCED_SHARE) * by_norm + BALANCED_SHARE * balanced
+            ignoring = 0.1  # this share of the draws ignores the norms: half of it is positive rows, half negative
+            self.probability = (1.0 - ignoring) * by_norm + ignoring * balanced
         else:
-            constants = factor * np.sqrt(rows.distances[:, 0]) * np.sqrt(rows.other_distances)
+            to_other_mean = np.where(rows.side == 1, rows.distances[:, 1], rows.distances[:, 2])
+            constants = factor * np.sqrt(rows.distances[:, 0]) * np.sqrt(to_other_mean)
             self.probability = (rows.mass > 0.0) / rows.n
         weight = np.divide(rows.mass, self.probability, out=np.zeros(rows.mass.size), where=self.probability > 0.0)
         self.scale = weight * factor
@@ -146,9 +141,8 @@ class RowGradient:
 
     def draw(self, rng: np.random.Generator, size: int) -> np.ndarray:
         """Draw row numbers for `size` steps."""
-        return self._sampler.draw(rng, size) if self.centred else self._uniform(rng, size)
-
-    def _uniform(self, rng: np.random.Generator, size: int) -> np.ndarray:
+        if self.centred:
+            return self._sampler.draw(rng, size)
         if self.rows.n == self.probability.size:
             return rng.integers(self.rows.n, size=size)
         return rng.choice(np.flatnonzero(self.probability), size)
