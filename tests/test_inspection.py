@@ -19,7 +19,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from vrspam import AUCClassifierCV
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures
-from vrspam.inspection import FittedScorer, read_score, reading
+from vrspam.inspection import FitWithFolds, read_score, reading
 from vrspam.inspection.projection import Projection, with_line
 from vrspam.inspection.reading import ROWS_PER_FUNCTION
 from vrspam.inspection.rows import balanced_weights, bin_categories, bin_numbers, draw_rows, mean_at_numbers
@@ -32,7 +32,7 @@ def reading_of(score, X, positive, weights=None):
     """Read a known function of the rows, the same in every fold."""
     known = FunctionTransformer(lambda rows: score(np.asarray(rows))[:, np.newaxis]).fit(X)
     left_out = [np.arange(len(X)) % FOLDS == fold for fold in range(FOLDS)]
-    scorer = FittedScorer(known, np.ones(1), np.ones((FOLDS, 1)), 1.0 / FOLDS, left_out, None)
+    scorer = FitWithFolds(known, np.ones(1), np.ones((FOLDS, 1)), 1.0 / FOLDS, left_out, None)
     found = read_score(scorer, X, positive, weights, [f"x{j}" for j in range(X.shape[1])], seed=0)
     assert not isinstance(found, str), found
     return found
@@ -260,7 +260,7 @@ def test_a_score_whose_additive_features_say_the_opposite():
     assert np.corrcoef(F[:, own] @ coef[own], scores)[0, 1] < -0.9  # what the additive features alone say
     assert np.corrcoef(evening, scores)[0, 1] > 0.99
     left_out = [np.arange(2000) % 5 == fold for fold in range(5)]
-    scorer = FittedScorer(features, coef, np.tile(coef, (5, 1)), 0.2, left_out, None)
+    scorer = FitWithFolds(features, coef, np.tile(coef, (5, 1)), 0.2, left_out, None)
     found = read_score(scorer, X, late, None, ["hour", "departure", "arrival", "distance"], seed=0)
     assert not isinstance(found, str)
     curves = [shape.parts(X, j) for j, shape in enumerate(found.shapes)]

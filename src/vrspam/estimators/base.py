@@ -31,6 +31,7 @@ from vrspam._utils.validation import (
     refuse_same_names,
 )
 from vrspam._utils.warnings import NotConverged, RawColumns, warn
+from vrspam.model.scorer import Scorer, scorer_of_estimator
 from vrspam.model_selection.sources import add_block
 from vrspam.moments import ClassMoments
 from vrspam.moments.class_moments import spread
@@ -348,6 +349,10 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         if names is not None:
             self.feature_names_in_ = names
         return self
+
+    def as_scorer(self) -> Scorer:
+        """What is exported, and sent to clusters, of the fitted estimator."""
+        return scorer_of_estimator(self)
 
     def decision_function(self, X) -> np.ndarray:
         """Scores of the rows of X: higher means more likely `classes_[1]`.

@@ -29,7 +29,7 @@ from vrspam.estimators.explained import ExplainedScores
 from vrspam.features import FeatureMap
 from vrspam.features.encoders import SharedColumns
 from vrspam.features.mapped import SPELLED_NAMES, is_plain, named_maps
-from vrspam.inspection import MOST_COLUMNS, FittedScorer, ScoreReading, read_later, read_score
+from vrspam.inspection import MOST_COLUMNS, FitWithFolds, ScoreReading, read_later, read_score
 from vrspam.model_selection.calibration import METHODS
 from vrspam.model_selection.candidates import Selected, choose_map, choose_point, choose_point_of_blocks
 from vrspam.model_selection.cross_validate import GridSearch
@@ -522,14 +522,14 @@ class AUCClassifierCV(ExplainedScores, CalibratedScores, AUCClassifierBase):
         fit, (X, _, weights), names = selected.fit, folds.rows, self._read_names(reading)
         coefs = np.empty((0, 0)) if fit.models is None else fit.models.coefs
         if isinstance(folds, DeviceFolds):
-            scorer = FittedScorer(None, fit.solution.w, coefs, 1.0 / folds.n_folds, [], fit.moments)
+            scorer = FitWithFolds(None, fit.solution.w, coefs, 1.0 / folds.n_folds, [], fit.moments)
             return read_later(scorer, X, folds.positive, weights, names, seed)
         left_out = []
         for split in folds.splits:
             left_out.append(np.ones(X.shape[0], dtype=bool))
             left_out[-1][split.train] = False
         share = 1.0 - float(np.mean([split.train.size for split in folds.splits])) / X.shape[0]
-        scorer = FittedScorer(fit.features, fit.solution.w, coefs, share, left_out, fit.moments)
+        scorer = FitWithFolds(fit.features, fit.solution.w, coefs, share, left_out, fit.moments)
         weights = None if weights is None else array_api.on_host(weights)
         return read_score(scorer, X, folds.positive, weights, names, seed, shared)
 
@@ -576,6 +576,7 @@ class AUCClassifierCV(ExplainedScores, CalibratedScores, AUCClassifierBase):
             **more,
         )
         self._store_calibration(calibration)
+        self._keep_parts()
         self._warn_of_choice(selected)
         return self
 

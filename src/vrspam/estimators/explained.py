@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from vrspam._utils import array_api
 from vrspam._utils.validation import column_names, refuse_complex
 from vrspam.estimators.base import MAPS_ON_HOST
+from vrspam.features import FeatureMap
 from vrspam.features.mapped import MappedArray
 from vrspam.inspection import (
     PairEffect,
@@ -62,7 +63,20 @@ class ExplainedScores:
         if self.features_ is None:
             inherited: Any = super()
             return inherited.decision_function(X)
-        return self._mapped(X) @ self.coef_[0] + self.intercept_[0]
+        rows = self._mapped(X)
+        coef, parts = self.__dict__.get("_kept_parts", (None, None))
+        scores = rows @ self.coef_[0] if coef is not self.coef_ else parts.scores(rows.X)[:, 0]
+        return scores + self.intercept_[0]
+
+    def _keep_parts(self) -> None:
+        """Make the parts of a score of feature maps once: rows are scored by them."""
+        if isinstance(self.features_, FeatureMap):
+            self._kept_parts = self.coef_, self.features_.parts(self.coef_[0])
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is stored: the parts of the score follow from the rest."""
+        inherited: Any = super()
+        return {name: value for name, value in inherited.__getstate__().items() if name != "_kept_parts"}
 
     def _mapped(self, X) -> MappedArray:
         """The features of rows to be scored, where the model has a feature map."""

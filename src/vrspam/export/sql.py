@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from vrspam.export.plain import PART_WORDS, additive_scorer, shown, written_by
-from vrspam.export.scorer import DATE, TEXT, Curve, Effect, NotExportable, Scorer, Table
+from vrspam.export.python import PART_WORDS, additive_scorer, shown, written_by
+from vrspam.features.parts import Curve, Effect, Table
+from vrspam.model.scorer import DATE, TEXT, NotExportable, Scorer
 from vrspam.model_selection.calibration import Sigmoid
 
 GROUP = 100  # terms that are added without parentheses: engines limit how deep an expression may be

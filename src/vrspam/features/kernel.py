@@ -9,13 +9,15 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
+from sklearn.base import clone
 
 from vrspam._utils.blas import RightFactor, TwoSteps
 from vrspam._utils.parameters import Interval, StrOptions
 from vrspam.features.additive import AdditiveFeatures
 from vrspam.features.base import FeatureMap
 from vrspam.features.encoders import Curves, Distribution, Indicators, SeenColumns
-from vrspam.features.landmarks import CACHED_ENTRIES, N_LANDMARKS_CONSTRAINT, LandmarkFeatures
+from vrspam.features.landmarks import N_LANDMARKS_CONSTRAINT, LandmarkFeatures
+from vrspam.features.parts import CACHED_ENTRIES, KernelPart, exponents, squares
 from vrspam.moments import LastProduct
 from vrspam.tables import frames
 
@@ -154,8 +156,8 @@ class KernelFeatures(LandmarkFeatures):
         chosen = self._draw(X.shape[0], rng)
         encoded = self._encode(frames.rows_of(X, chosen)).astype(np.float64)
         self.landmarks_ = self._without_rows(encoded, self.column_slices_, rng)
-        squares = _squares(self.landmarks_)
-        distances = np.maximum(squares + squares.T - 2.0 * (self.landmarks_ @ self.landmarks_.T), 0.0)
+        size = squares(self.landmarks_)
+        distances = np.maximum(size + size.T - 2.0 * (self.landmarks_ @ self.landmarks_.T), 0.0)
         median = float(np.median(distances[np.triu_indices_from(distances, 1)])) if chosen.size > 1 else 0.0
         self.gamma_ = 1.0 / (2.0 * self.bandwidth**2 * (median if median > 0.0 else 1.0))
         self._whiten(np.exp(-self.gamma_ * distances))
@@ -171,12 +173,17 @@ class KernelFeatures(LandmarkFeatures):
 
     def exponents(self, X) -> tuple[np.ndarray, np.ndarray]:
         """Two matrices whose product is -γ‖u(x) - u(z)‖² for the rows x of X and the landmarks z."""
-        # (u, ‖u‖², 1) · γ (2z, -1, -‖z‖²)
-        ranks = self._encode(X)
-        m, ones = self.landmarks_.shape[0], np.ones((len(ranks), 1), dtype=ranks.dtype)
-        left = np.hstack([ranks, _squares(ranks), ones])
-        right = self.gamma_ * np.hstack([2.0 * self.landmarks_, -np.ones((m, 1)), -_squares(self.landmarks_)])
-        return left, right.T.astype(left.dtype)
+        left, right = exponents(self.encoders_, self.landmarks_, self.gamma_, X)
+        return left, right
+
+    def _kernel_part(self) -> KernelPart:
+        return KernelPart(self.encoders_, self.landmarks_, self.gamma_, self.whitening_)
+
+    def is_finer(self, other: FeatureMap) -> bool:
+        """Whether the maps differ in their bandwidths alone, and this one has the smaller one."""
+        if not isinstance(other, KernelFeatures) or self.bandwidth >= other.bandwidth:
+            return False
+        return clone(self).set_params(bandwidth=other.bandwidth).get_params() == other.get_params()
 
     def _times_kernel(self, X, coefs: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """K(X, Z) @ coefs for the rows of X and the landmarks Z, in blocks of K that stay in the processor's cache."""
@@ -214,9 +221,6 @@ class KernelFeatures(LandmarkFeatures):
         new._begun = TwoSteps(self.whitening_, FIRST_LANDMARKS)
         return new, LastProduct(self.n_features_out_ - m + FIRST_LANDMARKS, new._begun.last.matrix)
 
-    def _few_width(self) -> int:
-        return sum(encoder.width for encoder in self.encoders_)
-
     def to_dict(self) -> dict[str, Any]:
         """Return the fitted map as plain values, lists and NumPy arrays (`from_dict` reads it, no pickle)."""
         return {
@@ -250,11 +254,6 @@ class KernelFeatures(LandmarkFeatures):
         if new.additive_ is not None and new.additive_.n_features_in_ != new.n_features_in_:
             raise ValueError(f"curves of {new.additive_.n_features_in_} columns in a map of {new.n_features_in_}")
         return new
-
-
-def _squares(A: np.ndarray) -> np.ndarray:
-    """‖a‖² for all rows a of A, as a column."""
-    return np.einsum("ij,ij->i", A, A)[:, np.newaxis]
 
 
 def _unit(features: np.ndarray) -> float:

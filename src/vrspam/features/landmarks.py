@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from copy import copy
 from numbers import Integral
 from typing import Any, Self
 
@@ -16,10 +15,11 @@ from vrspam._utils.parameters import Interval, StrOptions
 from vrspam.features.additive import AdditiveFeatures
 from vrspam.features.base import FeatureMap
 from vrspam.features.encoders import Curves
+from vrspam.features.parts import Block, ColumnBlock, KernelPart, TreePart
 from vrspam.moments import CodedRows
+from vrspam.tables import frames
 
 LEAST_EIGENVALUE = 1e-6
-CACHED_ENTRIES = 1 << 16
 # n_landmarks="auto" is the first number up to so many rows, and grows with their root up to the third: the time of a
 # fit then grows with the square of the rows at most.
 AUTO_LANDMARKS, AUTO_ROWS, MOST_AUTO_LANDMARKS = 500, 20_000, 1_000
@@ -127,29 +127,25 @@ class LandmarkFeatures(FeatureMap):
     def _reads_columns_again(self) -> bool:
         return self.additive_ is not None
 
-    def _for_products(self, coefs: np.ndarray) -> tuple[Self, np.ndarray]:
-        # (K W) c = K (W c): W c is computed once for all blocks, and stands in the place of W.
-        split, count = self.n_features_out_ - self.whitening_.shape[1], coefs.shape[1]
-        if count >= self.whitening_.shape[1]:
-            return self, coefs
-        summed = copy(self)
-        summed.whitening_ = self.whitening_ @ coefs[split:]
-        return summed, np.concatenate([coefs[:split], np.eye(count)])
+    def _kernel_part(self) -> KernelPart | TreePart:
+        """The features of the kernel."""
+        raise NotImplementedError
 
-    def _block_products(self, X, coefs: np.ndarray) -> np.ndarray:
-        split = self.n_features_out_ - self.whitening_.shape[1]
-        scores = self._times_kernel(X, self.whitening_ @ coefs[split:])
-        if self.additive_ is not None:
-            scores += self.additive_._block_products(X, self.additive_scale_ * coefs[:split])
-        return scores
+    def blocks(self) -> list[Block]:
+        """What the features of the fitted map are: the additive ones, if there are any, then those of the kernel."""
+        own: list[Block] = [self._kernel_part()]
+        return own if self.additive_ is None else [ColumnBlock(self.additive_.encoders_, self.additive_scale_), *own]
 
-    def collapsed(self, coef: np.ndarray, means: np.ndarray) -> tuple[Self, np.ndarray, np.ndarray]:
-        """The map whose one feature of the kernel is the sum of all, each times its coefficient."""
-        split = self.n_features_out_ - self.whitening_.shape[1]
-        new = copy(self)
-        new.whitening_ = self.whitening_ @ coef[split:, np.newaxis]
-        total = means[:, split:] @ coef[split:, np.newaxis]
-        return new, np.append(coef[:split], 1.0), np.hstack([means[:, :split], total])
+    def _many_products(self, X, coefs: np.ndarray) -> np.ndarray:
+        # (K W) c = K (W c): W c is computed once for all blocks
+        split, found = self.n_features_out_ - self.whitening_.shape[1], []
+        weights, beside = self.whitening_ @ coefs[split:], self.additive_scale_ * coefs[:split]
+        for rows in frames.blocks(X.shape[0], self.n_features_out_):
+            some = frames.rows_of(X, rows)
+            found.append(self._times_kernel(some, weights))
+            if self.additive_ is not None:
+                found[-1] += self.additive_._block_products(some, beside)
+        return np.concatenate(found)
 
     def holding_no_rows(self) -> Self:
         """Return the same map, not fitted, with landmarks that are drawn column by column."""

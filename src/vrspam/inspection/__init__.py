@@ -3,8 +3,11 @@
 # ruff: noqa: F401 (names that are not in `__all__` are for the other rooms of this package)
 
 from vrspam.inspection.interactions import Axis, Interactions, PairEffect
-from vrspam.inspection.parts import (
+from vrspam.inspection.reading import MOST_COLUMNS, FitWithFolds, ScoreReading, read_later, read_score
+from vrspam.inspection.shapes import (
+    INTERACTIONS,
     Places,
+    Shape,
     column_groups,
     distinct,
     importances,
@@ -12,7 +15,5 @@ from vrspam.inspection.parts import (
     parts_of_score,
     rest_name,
 )
-from vrspam.inspection.reading import MOST_COLUMNS, FittedScorer, ScoreReading, read_later, read_score
-from vrspam.inspection.shapes import Shape
 
 __all__ = ["Axis", "PairEffect", "Shape"]  # what estimators hand out

@@ -19,8 +19,8 @@ import numpy as np
 
 from vrspam.features import AdditiveFeatures
 from vrspam.features.encoders import Curves, Encoder
+from vrspam.inspection.collinearity import whitening
 from vrspam.inspection.rows import ReadRows
-from vrspam.inspection.together import whitening
 from vrspam.tables import frames
 
 TIED = 1e-6  # below this variance of a sum of curves, whose own variances add up to 1, only rounding is left of it

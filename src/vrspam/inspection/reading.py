@@ -16,9 +16,10 @@ import numpy as np
 from scipy import sparse
 
 from vrspam._utils import array_api
-from vrspam.features import AdditiveFeatures, FeatureMap, StackedFeatures
-from vrspam.features.encoders import Curves, Encoder, SharedColumns
+from vrspam.features import AdditiveFeatures, FeatureMap
+from vrspam.features.encoders import ColumnPoints, Curves, Encoder, SharedColumns, column_points
 from vrspam.features.mapped import MAX_FEATURES, MappedArray
+from vrspam.inspection.collinearity import closeness, columns_together, functions_of
 from vrspam.inspection.interactions import (
     MOST_SCREENED,
     Interactions,
@@ -27,12 +28,17 @@ from vrspam.inspection.interactions import (
     shuffle_effects,
     strongest_pairs,
 )
-from vrspam.inspection.parts import column_groups, distinct, importances, keeps_columns_apart, rest_name
 from vrspam.inspection.projection import Projection, with_line
 from vrspam.inspection.rows import MOST_ROWS, ReadRows, bin_column, draw_rows, mean_at_numbers
-from vrspam.inspection.shapes import ColumnEncoder, Shape, make_shape
-from vrspam.inspection.side_by_side import CurvesSideBySide, stacked_encoders
-from vrspam.inspection.together import closeness, columns_together, functions_of
+from vrspam.inspection.shapes import (
+    Shape,
+    column_groups,
+    distinct,
+    importances,
+    keeps_columns_apart,
+    make_shape,
+    rest_name,
+)
 from vrspam.moments import ClassMoments
 from vrspam.tables import frames
 
@@ -80,8 +86,8 @@ class ScoreReading:
 
 
 @dataclass(frozen=True)
-class FittedScorer:
-    """A linear scorer of features, with its fits on the folds.
+class FitWithFolds:
+    """What is read: coefficients of features, of the fit on all rows and of those on the folds.
 
     Attributes
     ----------
@@ -111,7 +117,7 @@ class FittedScorer:
 
 
 def read_score(
-    scorer: FittedScorer,
+    scorer: FitWithFolds,
     X: Any,
     positive: np.ndarray,
     weights: np.ndarray | None,
@@ -132,8 +138,9 @@ def read_score(
     if keeps_columns_apart(scorer.features):
         rows = draw_rows(X, positive, weights, seed, SUM_ROWS)
         # Of a large sparse X the range of all rows would take a copy: that of the rows drawn must do.
-        encoders = _line_encoders(_ends(rows.X if sparse.issparse(X) else X)) if scorer.features is None else None
-        return _read_sum(scorer, encoders or _column_encoders(scorer.features), rows, columns)
+        if scorer.features is None:
+            return _read_lines(scorer, _ends(rows.X if sparse.issparse(X) else X), rows, columns)
+        return _read_sum(scorer, scorer.features.column_points(), rows, columns)
     if len(columns) > MAX_FEATURES:
         return f"X has {len(columns):,} columns, and curves are made for at most {MAX_FEATURES:,}"
     rows = draw_rows(X, positive, weights, seed, MOST_ROWS)
@@ -154,7 +161,7 @@ def read_score(
 
 
 def read_later(
-    scorer: FittedScorer, X: Any, positive: Any, weights: Any, names: Sequence[Any], seed: int | None
+    scorer: FitWithFolds, X: Any, positive: Any, weights: Any, names: Sequence[Any], seed: int | None
 ) -> Callable[[], ScoreReading | str]:
     """What gives the reading of the columns as they are: rows on a device are looked at now, and curves drawn later.
 
@@ -167,8 +174,8 @@ def read_later(
     return partial(_read_lines, scorer, ends, rows, columns)
 
 
-def _read_lines(scorer: FittedScorer, ends: np.ndarray, rows: ReadRows, columns: list[str]) -> ScoreReading:
-    return _read_sum(scorer, _line_encoders(ends), rows, columns)
+def _read_lines(scorer: FitWithFolds, ends: np.ndarray, rows: ReadRows, columns: list[str]) -> ScoreReading:
+    return _read_sum(scorer, [column_points([encoder]) for encoder in _line_encoders(ends)], rows, columns)
 
 
 def _too_many_columns(count: int) -> str:
@@ -180,8 +187,7 @@ def _too_many_columns(count: int) -> str:
 
 def _seed_of(features: Any, other: int | None) -> Any:
     """What a fitted map drew rows by: with the same seed columns are seen in the same rows, and so only once."""
-    first = features.maps_[0] if isinstance(features, StackedFeatures) else features
-    given = getattr(first, "random_state", None) if isinstance(first, FeatureMap) else None
+    given = features.members[0].random_state if isinstance(features, FeatureMap) else None
     return given if isinstance(given, int) else other
 
 
@@ -191,16 +197,7 @@ def _has_straight_lines(features: Any) -> bool:
     return encoders is None or any(isinstance(encoder, Curves) and encoder.extend for encoder in encoders)
 
 
-def _column_encoders(features: FeatureMap) -> Sequence[ColumnEncoder]:
-    """The encoder of each column of a map that keeps columns apart."""
-    found = stacked_encoders(features) if isinstance(features, StackedFeatures) else features.encoders_
-    assert found is not None
-    return found
-
-
-def _read_sum(
-    scorer: FittedScorer, encoders: Sequence[ColumnEncoder], rows: ReadRows, names: list[str]
-) -> ScoreReading:
+def _read_sum(scorer: FitWithFolds, points: Sequence[ColumnPoints], rows: ReadRows, names: list[str]) -> ScoreReading:
     """The curves of a score that is a sum of them."""
     moments = scorer.moments
     assert moments is not None
@@ -217,31 +214,31 @@ def _read_sum(
     shapes = [
         make_shape(
             name,
-            encoder,
+            own,
             centre[where],
             coefs[where],
             scorer.left_out,
             spread[name],
             float(scorer.coef[where] @ delta[where]),
         )
-        for encoder, (name, where) in zip(encoders, groups.items(), strict=True)
+        for own, (name, where) in zip(points, groups.items(), strict=True)
     ]
     sizes = np.array(list(spread.values()))
     compared = _largest(sizes, MOST_COMPARED)
-    functions, own = functions_of([slices[j] for j in compared])
+    functions, places = functions_of([slices[j] for j in compared])
     if features is None:
         covariance = moments.within[np.ix_(functions, functions)] / 2.0
         covariance += np.outer(delta[functions], delta[functions]) / 4.0
     else:
         covariance = features[:, functions].T @ (rows.weights[:, np.newaxis] * features[:, functions])
     effective = 4.0 / float((1.0 / moments.rows).sum())
-    explained = closeness(covariance, own, scorer.coef[functions], effective)
+    explained = closeness(covariance, places, scorer.coef[functions], effective)
     scores = rows.X @ scorer.coef if scorer.features is None else scorer.scores(rows.X, scorer.coef)
-    shapes = _compare(shapes, compared, encoders, rows, scores - centre @ scorer.coef, explained)
+    shapes = _compare(shapes, compared, points, rows, scores - centre @ scorer.coef, explained)
     return ScoreReading(tuple(shapes), None, sizes)
 
 
-def _centred_features(scorer: FittedScorer, rows: ReadRows) -> np.ndarray:
+def _centred_features(scorer: FitWithFolds, rows: ReadRows) -> np.ndarray:
     """The features of the rows, minus their mean with both classes weighing the same."""
     features = np.asarray(scorer.features.features_of(rows.X), dtype=np.float64)
     return features - rows.weights @ features
@@ -269,7 +266,7 @@ def _line_encoders(ends: np.ndarray) -> list[Encoder]:
 
 
 def _read_projection(
-    scorer: FittedScorer, rows: ReadRows, names: list[str], basis: AdditiveFeatures, seed: int | None
+    scorer: FitWithFolds, rows: ReadRows, names: list[str], basis: AdditiveFeatures, seed: int | None
 ) -> ScoreReading:
     """The best additive reading of any score, and what it leaves."""
     coefs = np.vstack([scorer.coef, scorer.fold_coefs]).T
@@ -283,27 +280,28 @@ def _read_projection(
     white[:, 1:] = _without_left_out(projection, scorer, scores[:, 1:], white[:, 1:])
     found = projection.unwhitened(white)
     variances = np.array([float(white[where, 0] @ white[where, 0]) for where in projection.white_slices])
+    points = [column_points([encoder]) for encoder in basis.encoders_]
     shapes = [
         make_shape(
             name,
-            encoder,
+            own,
             projection.centre[where],
             found[where],
             scorer.left_out,
             float(np.sqrt(variance)),
             float(projection.difference[where] @ found[where, 0]),
         )
-        for name, encoder, where, variance in zip(names, basis.encoders_, projection.slices, variances, strict=True)
+        for name, own, where, variance in zip(names, points, projection.slices, variances, strict=True)
     ]
     compared = _largest(variances, MOST_COMPARED)
-    functions, own = functions_of([projection.slices[j] for j in compared])
-    explained = closeness(projection.covariance(functions), own, found[functions, 0], rows.effective)
-    shapes = _compare(shapes, compared, basis.encoders_, rows, scores[:, 0], explained)
+    functions, places = functions_of([projection.slices[j] for j in compared])
+    explained = closeness(projection.covariance(functions), places, found[functions, 0], rows.effective)
+    shapes = _compare(shapes, compared, points, rows, scores[:, 0], explained)
     return _with_interactions(scorer, rows, shapes, scores[:, 0], rest, seed)
 
 
 def _without_left_out(
-    projection: Projection, scorer: FittedScorer, scores: np.ndarray, white: np.ndarray
+    projection: Projection, scorer: FitWithFolds, scores: np.ndarray, white: np.ndarray
 ) -> np.ndarray:
     """The projection of the score of each fold over the rows that it does not leave out.
 
@@ -322,7 +320,7 @@ def _without_left_out(
 
 
 def _with_interactions(
-    scorer: FittedScorer,
+    scorer: FitWithFolds,
     rows: ReadRows,
     shapes: list[Shape],
     scores: np.ndarray,
@@ -363,7 +361,7 @@ def _largest(sizes: np.ndarray, most: int) -> list[int]:
 def _compare(
     shapes: list[Shape],
     compared: list[int],
-    encoders: Sequence[ColumnEncoder],
+    points: Sequence[ColumnPoints],
     rows: ReadRows,
     scores: np.ndarray,
     explained: np.ndarray,
@@ -374,21 +372,21 @@ def _compare(
     near = columns_together(explained, sizes, [shape.name for shape in some])
     shapes = list(shapes)
     for j, others in zip(compared, near, strict=True):
-        means, absent = _mean_scores(shapes[j], encoders[j], rows, j, scores)
+        means, absent = _mean_scores(shapes[j], points[j], rows, j, scores)
         shapes[j] = shapes[j]._replace(mean_score=means, missing_mean_score=absent, together=others)
     return shapes
 
 
 def _mean_scores(
-    shape: Shape, encoder: ColumnEncoder, rows: ReadRows, index: int, scores: np.ndarray
+    shape: Shape, points: ColumnPoints, rows: ReadRows, index: int, scores: np.ndarray
 ) -> tuple[np.ndarray, float | None]:
     """Mean score of the rows at each point of a curve, and of those whose value is missing."""
-    if isinstance(encoder, Curves | CurvesSideBySide):
+    if points.codes is None:
         return mean_at_numbers(frames.numbers(rows.X, index), scores, rows.weights, shape.grid)
-    codes = frames.category_codes(rows.X, index, encoder.codes)
+    codes, width = frames.category_codes(rows.X, index, points.codes), len(points.design)
     known = codes >= 0
-    weight = np.bincount(codes[known], rows.weights[known], encoder.width)
-    sums = np.bincount(codes[known], (rows.weights * scores)[known], encoder.width)
+    weight = np.bincount(codes[known], rows.weights[known], width)
+    sums = np.bincount(codes[known], (rows.weights * scores)[known], width)
     means = np.divide(sums, weight, out=np.full(weight.size, np.nan), where=weight > 0.0)
-    absent = float(means[-1]) if encoder.missing and weight[-1] > 0.0 else None
+    absent = float(means[-1]) if points.missing and weight[-1] > 0.0 else None
     return means[: shape.grid.size], absent

@@ -1,20 +1,21 @@
-"""The curve of one column: what each of its values adds to the score, with a band from the folds."""
+"""What a column adds to a score: its curve with a band from the folds, and its part by the features of the column."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import t as student
 
-from vrspam.features.encoders import Curves, Encoder, Indicators
-from vrspam.inspection.side_by_side import CurvesSideBySide, IndicatorsSideBySide
+from vrspam.features import FeatureMap
+from vrspam.features.base import Places
+from vrspam.features.encoders import ColumnPoints, Indicators
+from vrspam.moments import ClassMoments
 from vrspam.tables import frames
 
-ColumnEncoder = Encoder | CurvesSideBySide | IndicatorsSideBySide
 CONFIDENCE = 0.95
-LINE_POINTS = 11  # at which a straight line is drawn, as a line and not as two points
 
 
 class Shape(NamedTuple):
@@ -94,27 +95,6 @@ class Shape(NamedTuple):
         return np.where(np.isnan(values), absent, parts)
 
 
-def column_points(encoder: ColumnEncoder) -> tuple[np.ndarray, np.ndarray]:
-    """The points at which a column's curve is drawn and their features; a missing value is the last row."""
-    if isinstance(encoder, CurvesSideBySide):
-        grid = encoder.nodes
-        if encoder.extend and grid.size == 2:
-            grid = np.linspace(grid[0], grid[1], LINE_POINTS)
-        return grid, encoder.design_at(np.append(grid, np.nan) if encoder.missing else grid)
-    if not isinstance(encoder, Curves):
-        grid = np.array(encoder.categories, dtype=object)
-        return grid, encoder.design
-    grid, table = encoder.nodes, encoder.table
-    if encoder.extend and grid.size == 2:
-        share = np.linspace(0.0, 1.0, LINE_POINTS)[:, np.newaxis]
-        grid, table = grid[0] + share[:, 0] * np.ptp(grid), table[0] + share * (table[1] - table[0])
-    if not encoder.missing:
-        return grid, table
-    design = np.zeros((grid.size + 1, encoder.width))
-    design[:-1, :-1], design[-1, -1] = table, 1.0
-    return grid, design
-
-
 @cache
 def _quantile(folds: int) -> float:
     return float(student.ppf(0.5 + CONFIDENCE / 2.0, folds - 1))  # NaN for one
@@ -132,7 +112,7 @@ def jackknife_half_width(each: np.ndarray, left_out: float) -> np.ndarray:
 
 def make_shape(
     name: str,
-    encoder: ColumnEncoder,
+    points: ColumnPoints,
     centre: np.ndarray,
     coefs: np.ndarray,
     left_out: float,
@@ -144,8 +124,8 @@ def make_shape(
     Parameters
     ----------
     name : str
-    encoder : Encoder, or several side by side
-        The column's features.
+    points : ColumnPoints
+        Where it is shown, and its features there.
     centre : ndarray of shape (width,)
         Their means, both classes weighing the same.
     coefs : ndarray of shape (width, 1 + folds)
@@ -155,16 +135,15 @@ def make_shape(
     importance, difference : float
         See `Shape`.
     """
-    grid, design = column_points(encoder)
-    values = (design - centre) @ coefs
+    values = (points.design - centre) @ coefs
     value, half = values[:, 0], jackknife_half_width(values[:, 1:], left_out)
     absent = None
-    if encoder.missing:
+    if points.missing:
         absent = (float(value[-1]), float(value[-1] - half[-1]), float(value[-1] + half[-1]))
         value, half = value[:-1], half[:-1]
     return Shape(
         name,
-        grid,
+        points.grid,
         value,
         value - half,
         value + half,
@@ -172,5 +151,73 @@ def make_shape(
         importance,
         difference=difference,
         unknown=-float(centre @ coefs[:, 0]),
-        extend=isinstance(encoder, Curves | CurvesSideBySide) and encoder.extend,
+        extend=points.extend,
     )
+
+
+# The parts of a score that its features show: by column where the map keeps columns apart, by feature otherwise.
+
+INTERACTIONS = "interactions"
+FINER_THAN_THE_CURVE = "finer than the curve"  # what is left where nothing can interact: a model of one column
+
+
+def keeps_columns_apart(features: Any) -> bool:
+    """Whether each feature is a function of one column, so that a score is a sum of curves; None: the columns."""
+    return features is None or (isinstance(features, FeatureMap) and features.keeps_columns_apart)
+
+
+def distinct(names: Iterable[Any]) -> list[str]:
+    """Names of parts, each only once: those that were there before get a number.
+
+    >>> distinct(["age", "age", 3])
+    ['age', 'age (2)', '3']
+    """
+    found: dict[str, None] = {}
+    for name in map(str, names):
+        number, free = 2, name
+        while free in found:
+            number, free = number + 1, f"{name} ({number})"
+        found[free] = None
+    return list(found)
+
+
+def rest_name(columns: Sequence[str]) -> str:
+    """What the part of a score is called that is no sum of curves of these columns.
+
+    >>> rest_name(["age", "dose"]), rest_name(["age", "interactions"]), rest_name(["age"])
+    ('interactions', 'interactions (2)', 'finer than the curve')
+    """
+    return distinct([*columns, INTERACTIONS if len(columns) > 1 else FINER_THAN_THE_CURVE])[-1]
+
+
+def column_groups(features: Any, names: Sequence[str], n_features: int) -> dict[str, Places]:
+    """Where the features of each part of the score are: by column where the map keeps columns apart."""
+    if features is None:
+        return {name: slice(j, j + 1) for j, name in enumerate(distinct(names))}
+    if isinstance(features, FeatureMap):
+        places, together = features.feature_places()
+        groups: dict[str, Places] = dict(zip(distinct(names) if places else (), places, strict=True))
+        return groups if together is None else {**groups, distinct([*groups, INTERACTIONS])[-1]: together}
+    try:
+        parts = distinct(features.get_feature_names_out())
+    except Exception:  # a transformer, or a step of a pipeline, that names nothing
+        parts = [f"feature{j}" for j in range(n_features)]
+    return {name: slice(j, j + 1) for j, name in enumerate(parts)}
+
+
+def importances(groups: Mapping[str, Places], coef: np.ndarray, moments: ClassMoments) -> dict[str, float]:
+    """Standard deviation of each part of the score over the rows, both classes weighing the same."""
+    within, delta = moments.within, moments.delta
+    spread = {}
+    for name, where in groups.items():
+        w = coef[where]
+        variance = w @ within[where][:, where] @ w / 2.0 + float(w @ delta[where]) ** 2 / 4.0
+        spread[name] = float(np.sqrt(max(variance, 0.0)))
+    return spread
+
+
+def parts_of_score(
+    groups: Mapping[str, Places], row: np.ndarray, coef: np.ndarray, centre: np.ndarray
+) -> dict[str, float]:
+    """What each group of features adds to the score w·(φ - centre) of one row; the parts add up to the score."""
+    return {name: float(coef[where] @ (row[where] - centre[where])) for name, where in groups.items()}

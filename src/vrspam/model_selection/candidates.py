@@ -25,7 +25,7 @@ from vrspam._utils.blas import SMALL
 from vrspam._utils.progress import StepProgress
 from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import warn
-from vrspam.features import FeatureMap, KernelFeatures, StackedFeatures
+from vrspam.features import FeatureMap, StackedFeatures
 from vrspam.features.encoders import SharedColumns
 from vrspam.features.mapped import MappedArray, TooManyFeatures, hold_features
 from vrspam.model_selection.correction import Corrected, Grid, OtherMeasure, correct
@@ -515,9 +515,7 @@ def race(
 
 def _is_narrower(a: Any, b: Any) -> bool:
     """Whether two kernels differ in their bandwidths alone, and the first one has the smaller one."""
-    if not (isinstance(a, KernelFeatures) and isinstance(b, KernelFeatures)) or a.bandwidth >= b.bandwidth:
-        return False
-    return clone(a).set_params(bandwidth=b.bandwidth).get_params() == b.get_params()
+    return isinstance(a, FeatureMap) and isinstance(b, FeatureMap) and a.is_finer(b)
 
 
 class Heat(NamedTuple):

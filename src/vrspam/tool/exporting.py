@@ -10,19 +10,8 @@ import numpy as np
 
 from vrspam._utils.atomic import replacing
 from vrspam.data import Schema
-from vrspam.export.from_estimators import input_of_reading
-from vrspam.export.scorer import (
-    NUMBER,
-    TEXT,
-    Column,
-    Input,
-    NotExportable,
-    Parts,
-    Scorer,
-    Table,
-    linear_parts,
-    map_parts,
-)
+from vrspam.features.parts import Parts, Table
+from vrspam.model.scorer import NUMBER, TEXT, Column, Input, Scorer, input_of_reading, linear_parts
 
 
 def export_model(
@@ -86,10 +75,6 @@ def export_model(
 
 def describe_model(model: Any) -> Scorer:
     """What is exported of a `Model`: its columns as they are in a file, and the parts of its score."""
-    if model.version == 1 and model.features is not None:
-        raise NotExportable(
-            "The model was written by an earlier version, whose curves are not those of the columns: train it again."
-        )
     schema, typical = model.schema, None
     if model.features is None:
         parts = _encoded_parts(schema, model.coef)
@@ -97,7 +82,7 @@ def describe_model(model: Any) -> Scorer:
         n_numeric = len(schema.columns) - len(schema.categorical)
         typical[:, :n_numeric] = model.means.mean(axis=0)[:n_numeric], model.deviations[:n_numeric]
     else:
-        parts = map_parts(model.features, model.coef)
+        parts = model.features
     inputs, columns = _file_columns(schema)
     calibration, labels = model.calibration, schema.labels
     threshold = 0.0 if calibration is None else calibration.half

@@ -1,53 +1,35 @@
-"""Model files: readable JSON with a version and a checksum. Nothing in them is ever executed.
-
-Floats are written with as many digits as their bits need (Python's repr), so what is read back has the same bits.
-"""
+"""Models and the content of their files: what a model holds is written and, when it is read, checked."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
-import vrspam
-from vrspam._utils.atomic import write_text
 from vrspam._utils.messages import Message
 from vrspam.data import DataError, Schema
 from vrspam.data.errors import problem_of
-from vrspam.features import map_from_dict
+from vrspam.model.file import (
+    VERSION,
+    ModelFileError,
+    floats,
+    parts_from_dict,
+    parts_to_dict,
+    read_file,
+    unpack,
+    write_file,
+)
+from vrspam.model.shapes import Shapes
 from vrspam.model_selection.calibration import calibration_from_dict
-from vrspam.tool.curves import Shapes
 from vrspam.tool.fingerprint import Fingerprint
 from vrspam.tool.model import Model
-from vrspam.tool.modelfile_v1 import EncodedMap, EncodedModel
+from vrspam.tool.old_files import parts_of_old_file
 
-FORMAT = "vrspam-model"
-VERSION = 4  # 3: no readings of text and dates; 2: curves of a kernel's additive part, no pairs; 1: see modelfile_v1
-HEAD = 256  # bytes that tell a model file from others
 LONGEST = 200  # characters of a reason that quotes a file
 _LABELS = {"bool": (bool,), "int64": (int,), "double": (int, float), "string": (str,)}
-
-
-class ModelFileError(ValueError):
-    """A file cannot be used as a model; the message says why.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from vrspam.tool import ModelFileError, load_model
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "notes.json"
-    >>> _ = path.write_text("{}")
-    >>> try:
-    ...     load_model(path)
-    ... except ModelFileError as error:
-    ...     print(str(error).partition(" ")[2])
-    is not a vrspam model file: give one that `vrspam train` has written
-    """
 
 
 def save_model(model: Model, path: str | os.PathLike[str]) -> None:
@@ -74,20 +56,18 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
     content = {
         "schema": model.schema.to_dict(),
         "positive": model.positive,
-        "coef": model.coef.tolist(),
+        "coef": model.coef,
         "intercept": model.intercept,
-        "means": model.means.tolist(),
-        "deviations": model.deviations.tolist(),
-        "features": None if model.features is None else plain_values(model.features.to_dict()),
+        "means": model.means,
+        "deviations": model.deviations,
+        "features": None if model.features is None else parts_to_dict(model.features),
         "shapes": None if model.shapes is None else model.shapes.to_dict(),
         "calibration": None if model.calibration is None else model.calibration.to_dict(),
         "identifiers": list(model.identifiers),
         "fingerprint": None if model.fingerprint is None else model.fingerprint.to_dict(),
         "training": _with_notes(model.training, _plain_note),
     }
-    head = {"format": FORMAT, "version": model.version, "written_by": f"vrspam {vrspam.__version__}"}
-    whole = {**head, "checksum": _checksum(content), "model": content}
-    write_text(path, json.dumps(whole, ensure_ascii=False, allow_nan=False, indent=1) + "\n")
+    write_file(path, content)
 
 
 def load_model(path: str | os.PathLike[str]) -> Model:
@@ -117,39 +97,17 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     >>> load_model(f"{path}.json").training["data"]
     ['cells.csv']
     """
-    name = os.fspath(path)
+    content, version = read_file(path)
     try:
-        with open(path, "rb") as file:
-            head = file.read(HEAD)
-            if f'"{FORMAT}"'.encode() not in head:
-                raise ModelFileError(f"{name} is not a vrspam model file: give one that `vrspam train` has written")
-            text = (head + file.read()).decode("utf-8")
-        whole = json.loads(text, parse_constant=_no_constant)
-    except ModelFileError:
-        raise
-    except OSError as error:
-        raise ModelFileError(f"{name} cannot be read ({error.strerror}): check the name of the model file") from error
-    except (ValueError, RecursionError) as error:
-        raise ModelFileError(f"{name} is cut off or damaged: train the model again or get a whole copy") from error
-    if not isinstance(whole, dict) or whole.get("format") != FORMAT:
-        raise ModelFileError(f"{name} is not a vrspam model file: give one that `vrspam train` has written")
-    version = whole.get("version")
-    if isinstance(version, int) and version > VERSION:
-        raise ModelFileError(f"{name} was written by a newer version of vrspam: update the program to use it")
-    content = whole.get("model")
-    whole_content = version in (1, 2, 3, VERSION) and isinstance(content, dict)
-    if not whole_content or whole.get("checksum") != _checksum(content):
-        raise ModelFileError(f"{name} was changed or damaged after it was written: train the model again")
-    try:
-        return _model(content, version)
+        return _model(unpack(content) if version == VERSION else content, version)
     except Exception as error:  # wrong types deep inside make NumPy and others raise almost anything
         reason = str(problem_of(error))  # without the advice to those who put the parts together
         reason = f"{reason} is missing" if isinstance(error, KeyError) else " ".join(reason.split())
         reason = reason if len(reason) <= LONGEST else f"{reason[:LONGEST]}..."
-        raise ModelFileError(f"{name} contradicts itself ({reason}): train the model again") from error
+        raise ModelFileError(f"{os.fspath(path)} contradicts itself ({reason}): train the model again") from error
 
 
-def _model(content: Any, version: Any) -> Model:
+def _model(content: Mapping[str, Any], version: int) -> Model:
     """The model, from what JSON can hold; raises where the parts do not fit."""
     schema = Schema.from_dict(content["schema"])
     _check_schema(schema, content["schema"])
@@ -159,22 +117,22 @@ def _model(content: Any, version: Any) -> Model:
         raise TypeError("the positive label must be a number or a text")
     if not _is_texts(content["identifiers"]):
         raise TypeError("identifiers must be a list of texts")
-    features, kind = content["features"], Model
-    if features is not None and version == 1:
-        kind, features = EncodedModel, EncodedMap.from_dict(features)
-    elif features is not None:
-        features = map_from_dict(features)
-    taken = len(content["coef"]) if features is None else features.n_features_in_
-    if (schema.width or 0) > taken:  # before a name is made for each
-        raise ValueError(f"coef has shape {(taken,)} where the columns need {(schema.width,)}")
-    return kind(
+    arrays: dict[str, Any] = {name: floats(content[name]) for name in ("coef", "means", "deviations")}
+    if content["features"] is None:
+        taken = len(arrays["coef"])
+        if (schema.width or 0) > taken:  # before a name is made for each
+            raise ValueError(f"coef has shape {(taken,)} where the columns need {(schema.width,)}")
+    elif version == VERSION:
+        arrays["features"] = parts_from_dict(content["features"])
+        if (schema.width or 0) > len(arrays["features"].effects):
+            raise ValueError(f"the score takes {len(arrays['features'].effects)} columns, not {schema.width}")
+    else:
+        arrays = parts_of_old_file(content["features"], schema, arrays["coef"], arrays["means"], version)
+    return Model(
         schema=schema,
         positive=content["positive"],
-        coef=_floats(content["coef"]),
         intercept=float(content["intercept"]),
-        means=_floats(content["means"]),
-        deviations=_floats(content["deviations"]),
-        features=features,
+        **arrays,
         shapes=None if content.get("shapes") is None else Shapes.from_dict(content["shapes"]),
         calibration=None if calibration is None else calibration_from_dict(calibration),
         identifiers=tuple(content["identifiers"]),
@@ -297,22 +255,6 @@ def _check_training(training: Any) -> None:
             raise TypeError(f"training says about {name!r} what cannot be shown")
 
 
-def _floats(values: Any) -> np.ndarray:
-    array = np.array(values)
-    if array.dtype.kind not in "fi":
-        raise TypeError("an array holds something else than numbers")
-    return array.astype(np.float64)
-
-
-def plain_values(value: Any) -> Any:
-    """Arrays as lists."""
-    if isinstance(value, dict):
-        return {str(key): plain_values(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain_values(part) for part in value]
-    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
-
-
 def _with_notes(training: Mapping[str, Any], form: Callable[[Any], Any]) -> dict[str, Any]:
     """Facts about the training with its warnings in another form."""
     if "warnings" not in training:
@@ -323,13 +265,3 @@ def _with_notes(training: Mapping[str, Any], form: Callable[[Any], Any]) -> dict
 def _plain_note(note: str) -> Any:
     """A warning with its fields, so that a reader can be shown parameters in other terms."""
     return note.to_plain() if isinstance(note, Message) else note
-
-
-def _checksum(content: Any) -> str:
-    """A hash of the content that does not depend on blanks."""
-    text = json.dumps(content, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
-    return "sha256:" + hashlib.sha256(text.encode("ascii")).hexdigest()
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a number")

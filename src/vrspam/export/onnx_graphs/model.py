@@ -9,7 +9,6 @@ import onnx
 from onnx import TensorProto, helper
 
 import vrspam
-from vrspam.export.from_estimators import scorer_of
 from vrspam.export.onnx_graphs.graph import IR_VERSION, ML, ML_OPSET, OPSET, Graph
 from vrspam.export.onnx_graphs.operators import (
     Rows,
@@ -20,10 +19,11 @@ from vrspam.export.onnx_graphs.operators import (
     sum_curves,
     sum_tables,
 )
-from vrspam.export.onnx_graphs.precision import Precision, try_single
+from vrspam.export.onnx_graphs.precision import Precision, round_nodes, try_single
 from vrspam.export.onnx_graphs.tree_scores import tree_score
-from vrspam.export.scorer import DATE, TEXT, Curve, Input, NotExportable, Scorer, Table, round_nodes
 from vrspam.features.encoders import Indicators
+from vrspam.features.parts import Curve, Table
+from vrspam.model.scorer import DATE, TEXT, Input, NotExportable, Scorer, scorer_of
 from vrspam.model_selection.calibration import Isotonic, Sigmoid
 
 TYPES = {"float32": TensorProto.FLOAT, "float64": TensorProto.DOUBLE}

@@ -11,8 +11,8 @@ from onnx import TensorProto
 
 from vrspam.export.onnx_graphs.ensembles import find_places
 from vrspam.export.onnx_graphs.graph import ML, Graph
-from vrspam.export.scorer import Curve, KernelPart, Table, curve_of
 from vrspam.features.encoders import Curves, Encoder, Indicators
+from vrspam.features.parts import Curve, KernelPart, Table
 from vrspam.tables.texts import HOUR, MONTH, WEEKDAY, YEAR
 
 NOT_A_TIME = int(np.iinfo(np.int64).min)
@@ -195,7 +195,7 @@ def kernel_matrix(rows: Rows, encoders: Sequence[Encoder], landmarks: np.ndarray
     gaps: list[tuple[int, int]] = []
     for column, encoder in enumerate(encoders):
         if isinstance(encoder, Curves):
-            ranks.append((column, start, curve_of(encoder, np.ones(1))))
+            ranks.append((column, start, Curve.of(encoder, np.ones(1))))
             if encoder.missing:
                 gaps.append((column, start + 1))
         else:

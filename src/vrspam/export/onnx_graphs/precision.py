@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from vrspam.export.scorer import NUMBER, Curve, KernelPart, Scorer, curve_of, round_nodes
-from vrspam.features.encoders import Curves
+from vrspam.features.encoders import Curves, Encoder
+from vrspam.features.parts import Curve, KernelPart, TreePart
+from vrspam.model.scorer import NUMBER, Scorer
 
 # Parts of the spread of the scores that rounding of inputs, and of sums, may change them by: below what is promised.
 INPUT_LIMIT, SUM_LIMIT = 4e-6, 2e-6
@@ -41,6 +44,35 @@ def try_single(scorer: Scorer) -> Precision:
     return Precision(tuple(single.tolist()), tuple(one.rounding <= SUM_LIMIT * spread for one in kernels))
 
 
+def round_nodes(scorer: Scorer, inputs: Sequence[bool]) -> Scorer:
+    """The scorer for numbers of some inputs that are rounded to float32: where it bends or splits is rounded as well.
+
+    So the values of training at which it does are where they were, and only rows that are within rounding of a
+    threshold, without being on it, can fall to the other side.
+    """
+    chosen = [inputs[column.source] for column in scorer.columns]
+
+    def rounded(nodes: np.ndarray) -> np.ndarray:
+        with np.errstate(over="ignore"):
+            return nodes.astype(np.float32).astype(np.float64)
+
+    def encoders(part: KernelPart | TreePart) -> list[Encoder]:
+        return [
+            replace(one, nodes=rounded(one.nodes)) if single and isinstance(one, Curves) else one
+            for one, single in zip(part.encoders, chosen, strict=True)
+        ]
+
+    effects = tuple(
+        replace(effect, nodes=rounded(effect.nodes))
+        if single and isinstance(effect, Curve) and not effect.is_line
+        else effect
+        for effect, single in zip(scorer.effects, chosen, strict=True)
+    )
+    kernels = tuple(replace(part, encoders=encoders(part)) for part in scorer.kernels)
+    trees = tuple(replace(part, encoders=encoders(part)) for part in scorer.trees)
+    return replace(scorer, effects=effects, kernels=kernels, trees=trees)
+
+
 def _rounding_errors(scorer: Scorer, values: dict[int, np.ndarray], kernels: list[_KernelAtLandmarks]) -> np.ndarray:
     """What rounding of each input of numbers, and of the nodes of its curves, adds to the scores: inputs × rows."""
     found = np.zeros((len(scorer.inputs), next(iter(values.values())).size if values else 1))
@@ -57,7 +89,7 @@ def _rounding_errors(scorer: Scorer, values: dict[int, np.ndarray], kernels: lis
             for part, whole, one, starts in zip(rounded.kernels, scorer.kernels, kernels, places, strict=True):
                 encoder, exact = part.encoders[j], whole.encoders[j]
                 if isinstance(encoder, Curves) and isinstance(exact, Curves):
-                    moved = curve_of(encoder, np.ones(1))(near) - curve_of(exact, np.ones(1))(x)
+                    moved = Curve.of(encoder, np.ones(1))(near) - Curve.of(exact, np.ones(1))(x)
                     found[column.source] += one.slopes[:, starts[j]] * moved
     return np.nan_to_num(found, nan=np.inf, posinf=np.inf, neginf=np.inf)
 

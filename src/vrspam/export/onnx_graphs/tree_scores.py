@@ -9,8 +9,9 @@ from onnx import TensorProto
 
 from vrspam.export.onnx_graphs.ensembles import LARGEST, Ensemble, find_places, run_trees
 from vrspam.export.onnx_graphs.operators import Rows
-from vrspam.export.scorer import TreePart
 from vrspam.features.encoders import Curves, Indicators
+from vrspam.features.parts import TreePart
+from vrspam.features.trees import split_sides
 
 
 def tree_score(rows: Rows, part: TreePart) -> str:
@@ -54,23 +55,16 @@ def exact_summands(values: np.ndarray) -> np.ndarray:
 
 def _category_groups(part: TreePart) -> dict[int, np.ndarray]:
     """For each column of categories the different ways in which nodes split it: (ways, codes), True to the right."""
-    from vrspam.kernels import CATEGORY_PRIME  # compiled code is loaded only when it is needed
-
     found = {}
     for column, encoder in enumerate(part.encoders):
         if isinstance(encoder, Indicators):
             here = part.trees["columns"] == column
-            factors, limits = (part.trees[name][here].astype(np.int64) for name in ("multipliers", "thresholds"))
-            codes = np.arange(encoder.width)
-            places = np.where(factors[:, np.newaxis] == 0, codes, (codes + 1) * factors[:, np.newaxis] % CATEGORY_PRIME)
-            found[column] = places > limits[:, np.newaxis]
+            found[column] = split_sides(part.trees["multipliers"][here], part.trees["thresholds"][here], encoder.width)
     return {column: np.unique(sides, axis=0) for column, sides in found.items() if len(sides)}
 
 
 def _whole_trees(rows: Rows, part: TreePart, groups: Mapping[int, np.ndarray]) -> tuple[str, Ensemble]:
     """The trees as they are: over columns of numbers and, for each way to split a category, a column of its side."""
-    from vrspam.kernels import CATEGORY_PRIME
-
     graph, blocks, width = rows.graph, [], 0
     columns, limits, factors = (part.trees[name].astype(np.int64) for name in ("columns", "thresholds", "multipliers"))
     features, thresholds = np.zeros_like(columns), np.full(columns.shape, 0.5)
@@ -87,9 +81,7 @@ def _whole_trees(rows: Rows, part: TreePart, groups: Mapping[int, np.ndarray]) -
     for column, sides in groups.items():
         known, here = part.encoders[column], columns == column
         assert isinstance(known, Indicators)
-        codes = np.arange(known.width)
-        factor = factors[here][:, np.newaxis]
-        own = np.where(factor == 0, codes, (codes + 1) * factor % CATEGORY_PRIME) > limits[here][:, np.newaxis]
+        own = split_sides(factors[here], limits[here], known.width)
         _, numbers = np.unique(np.vstack([sides, own]), axis=0, return_inverse=True)
         features[here] = width + numbers.ravel()[len(sides) :]
         of_codes = np.vstack([sides.T.astype(np.float64), np.full(len(sides), np.nan)])  # the last for none: -1

@@ -7,9 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from vrspam.export.plain import PART_WORDS, additive_scorer, shown, written_by
-from vrspam.export.scorer import DATE, TEXT, Curve, Effect, NotExportable, Scorer
+import vrspam
+from vrspam._utils.messages import Parameter
+from vrspam.features.parts import Curve, Effect
+from vrspam.model.scorer import DATE, TEXT, NotExportable, Scorer, scorer_of
 from vrspam.model_selection.calibration import Isotonic, Sigmoid
+from vrspam.tables.texts import HOUR, MONTH, WEEKDAY, YEAR
+
+PART_WORDS = {
+    YEAR: "the position in time, 1970 + days since 1970-01-01 / 365.2425",
+    MONTH: "the month, 1 to 12",
+    WEEKDAY: "the day of the week, 1 for Monday to 7 for Sunday",
+    HOUR: "the hour, 0 to 23",
+}
 
 HEAD = '''
 def score(row: dict) -> float:
@@ -235,3 +245,35 @@ def _calibration(scorer: Scorer) -> tuple[list[str], list[str]]:
     functions += ["", "def label(row: dict):", '    """The likelier label of a row."""']
     functions += [f"    return {positive!r} if {test} else {negative!r}", ""]
     return constants, functions
+
+
+# What SQL shares.
+
+
+def additive_scorer(model: Any, language: str) -> Scorer:
+    """What is exported of a model whose score is a sum over columns; others are refused with the reason."""
+    scorer = scorer_of(model)
+    if scorer.kernels or scorer.trees:
+        kinds = " and ".join(["a kernel"] * bool(scorer.kernels) + ["trees"] * bool(scorer.trees))
+        raise NotExportable(
+            "The score has parts that depend on several columns at once ({kinds}), and {language} is written column by "
+            "column: export ONNX instead, or train with {additive}.",
+            kinds=kinds,
+            language=language,
+            additive=Parameter("features", "additive"),
+        )
+    return scorer
+
+
+def shown(text: Any) -> str:
+    """A name or a label for a comment, on one line whatever it holds.
+
+    >>> shown("two\\nlines"), shown("größe")
+    ("'two\\\\nlines'", "'größe'")
+    """
+    return repr(text)
+
+
+def written_by() -> str:
+    """Who wrote the file."""
+    return f"Written by vrspam {vrspam.__version__}."
