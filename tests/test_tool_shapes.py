@@ -18,11 +18,10 @@ from vrspam import AUCClassifier, AUCClassifierCV
 from vrspam.cli import main
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures
 from vrspam.features.mapped import CANDIDATES
-from vrspam.inspection import Shape
-from vrspam.inspection.effects import explain
+from vrspam.inspection import Shape, Shapes
 from vrspam.metrics import roc_auc
+from vrspam.model.drawing import explain
 from vrspam.model.file import checksum, unpack
-from vrspam.model.shapes import Shapes
 from vrspam.plotting import plot_shapes
 from vrspam.report.words import describe_candidate, describe_pairs
 from vrspam.tool import ModelFileError, evaluation, load_model, save_model

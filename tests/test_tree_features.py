@@ -235,7 +235,7 @@ def test_stored_trees_of_different_sizes_are_refused(cut, frame):
 def test_automatic_landmarks_grow_with_the_root_of_the_rows(map_class, rows, landmarks, monkeypatch):
     """20 up to 200 rows, then 20 √(rows / 200), and 60 at most; also where only some of the rows may be drawn."""
     for name, value in {"AUTO_LANDMARKS": 20, "AUTO_ROWS": 200, "MOST_AUTO_LANDMARKS": 60}.items():
-        monkeypatch.setattr(f"vrspam.features.landmarks.{name}", value)
+        monkeypatch.setattr(f"vrspam.features.kernel.{name}", value)
     X = np.random.default_rng(0).standard_normal((rows, 2))
     assert len(map_class(n_landmarks="auto", max_rows=400, random_state=0).fit(X).landmarks_) == landmarks
 

@@ -17,7 +17,7 @@ import vrspam
 from vrspam.estimators.online import _Stream
 from vrspam.features import MAPS
 from vrspam.features.encoders import Encoder
-from vrspam.inspection import Axis, Interactions, PairEffect, ScoreReading, Shape
+from vrspam.inspection import Axis, PairEffect, Shape, Shapes
 from vrspam.kernels import ClassSums, RunningCovariances
 from vrspam.model_selection import HashFolds, Isotonic, Sigmoid
 from vrspam.model_selection.held_out import HeldOut
@@ -34,7 +34,7 @@ _TYPES: list[type] = [
     *KINDS,
     *MAPS.values(),
     *get_args(Encoder),
-    *(Axis, Interactions, PairEffect, ScoreReading, Shape),  # readings of a score
+    *(Axis, PairEffect, Shape, Shapes),  # readings of a score
     *(HashFolds, HeldOut, Isotonic, Sigmoid),
     *(OPAUC, SOLAM, SPAM, _Stream, ClassSums, RunningCovariances),  # methods that go on with new rows
 ]

@@ -24,12 +24,11 @@ from vrspam.estimators.base import (
     refuse_without_rows,
     warn_of_raw_columns,
 )
-from vrspam.estimators.calibrated import CalibratedScores
-from vrspam.estimators.explained import ExplainedScores
+from vrspam.estimators.explained import CalibratedScores, ExplainedScores
 from vrspam.features import FeatureMap
 from vrspam.features.encoders import SharedColumns
 from vrspam.features.mapped import SPELLED_NAMES, is_plain, named_maps
-from vrspam.inspection import MOST_COLUMNS, FitWithFolds, ScoreReading, read_later, read_score
+from vrspam.inspection import MOST_COLUMNS, FitWithFolds, Shapes, read_later, read_score
 from vrspam.model_selection.calibration import METHODS
 from vrspam.model_selection.candidates import Selected, choose_map, choose_point, choose_point_of_blocks
 from vrspam.model_selection.cross_validate import GridSearch
@@ -517,7 +516,7 @@ class AUCClassifierCV(ExplainedScores, CalibratedScores, AUCClassifierBase):
         seed: int,
         reading: TableSchema | None,
         shared: SharedColumns,
-    ) -> ScoreReading | str | Callable[[], ScoreReading | str]:
+    ) -> Shapes | str | Callable[[], Shapes | str]:
         """Read the fitted score column by column, or say why that is not possible; on a device that waits."""
         fit, (X, _, weights), names = selected.fit, folds.rows, self._read_names(reading)
         coefs = np.empty((0, 0)) if fit.models is None else fit.models.coefs
@@ -536,7 +535,7 @@ class AUCClassifierCV(ExplainedScores, CalibratedScores, AUCClassifierBase):
     def _store_search(
         self,
         selected: Selected,
-        reading: ScoreReading | str | Callable[[], ScoreReading | str],
+        reading: Shapes | str | Callable[[], Shapes | str],
         like: Any = None,
         **more: Any,
     ) -> Self:

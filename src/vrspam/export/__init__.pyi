@@ -1,7 +1,6 @@
 # The public names and where they live: read by type checkers, by editors and, at import, by lazy_loader.
 from .onnx_graphs import register_skl2onnx, to_onnx
-from .python import NotExportable, Scorer, scorer_of, to_python
-from .sql import to_sql
+from .plain import NotExportable, Scorer, scorer_of, to_python, to_sql
 
 __all__ = [
     "NotExportable",

@@ -30,8 +30,7 @@ from vrspam.features.encoders import (
     encoder_from_dict,
     see_columns,
 )
-from vrspam.features.packed import can_pack, write_packed
-from vrspam.features.parts import Block, ColumnBlock, Parts, encode, read_columns, sum_parts
+from vrspam.features.parts import Block, ColumnBlock, Parts, can_pack, encode, read_columns, sum_parts, write_packed
 from vrspam.moments import CodedRows, Indicated, LastProduct
 from vrspam.tables import frames
 

@@ -12,7 +12,7 @@ from vrspam._utils.blas import RightFactor
 from vrspam._utils.parameters import Interval, StrOptions
 from vrspam.features.base import FeatureMap
 from vrspam.features.encoders import Curves, Distribution, SeenColumns
-from vrspam.features.landmarks import N_LANDMARKS_CONSTRAINT, LandmarkFeatures
+from vrspam.features.kernel import N_LANDMARKS_CONSTRAINT, LandmarkFeatures
 from vrspam.features.parts import CACHED_COUNTS, TREE_ARRAYS, TreePart, places_of
 from vrspam.tables import frames
 

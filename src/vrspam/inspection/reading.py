@@ -19,25 +19,27 @@ from vrspam._utils import array_api
 from vrspam.features import AdditiveFeatures, FeatureMap
 from vrspam.features.encoders import ColumnPoints, Curves, Encoder, SharedColumns, column_points
 from vrspam.features.mapped import MAX_FEATURES, MappedArray
-from vrspam.inspection.collinearity import closeness, columns_together, functions_of
 from vrspam.inspection.interactions import (
+    MOST_ROWS,
     MOST_SCREENED,
-    Interactions,
+    ReadRows,
+    bin_column,
     bins_for,
+    draw_rows,
+    mean_at_numbers,
     pair_effect,
     shuffle_effects,
     strongest_pairs,
 )
-from vrspam.inspection.projection import Projection, with_line
-from vrspam.inspection.rows import MOST_ROWS, ReadRows, bin_column, draw_rows, mean_at_numbers
+from vrspam.inspection.projection import Projection, closeness, columns_together, functions_of, with_line
 from vrspam.inspection.shapes import (
     Shape,
+    Shapes,
     column_groups,
     distinct,
     importances,
     keeps_columns_apart,
     make_shape,
-    rest_name,
 )
 from vrspam.moments import ClassMoments
 from vrspam.tables import frames
@@ -49,40 +51,6 @@ MOST_FUNCTIONS = 1_000
 REFINEMENTS = 3
 LEAST_SHARE = 0.005  # of the variance of the score: weaker pairs do not change what it says
 MOST_COMPARED = 100  # columns whose curves are compared with the rows and with each other: the most important ones
-
-
-@dataclass(frozen=True)
-class ScoreReading:
-    """What a score looks like, column by column.
-
-    Attributes
-    ----------
-    shapes : tuple of Shape
-        The curve of each column, in the order of the columns.
-    interactions : Interactions or None
-        What is no sum of curves; None where the score is one by construction.
-    effects : ndarray of shape (columns,)
-        Standard deviation of what each column does to the score, by its curve and in interactions.
-    """
-
-    shapes: tuple[Shape, ...]
-    interactions: Interactions | None
-    effects: np.ndarray
-
-    @property
-    def rest_name(self) -> str:
-        """What the part is called that is no sum of curves."""
-        return rest_name([shape.name for shape in self.shapes])
-
-    def importances(self) -> dict[str, float]:
-        """Spread of what each column, and interactions, add to the score."""
-        spread = {shape.name: shape.importance for shape in self.shapes}
-        return spread if self.interactions is None else {**spread, self.rest_name: self.interactions.spread}
-
-    def parts(self, X: Any, scores: np.ndarray) -> dict[str, np.ndarray]:
-        """What each column, and interactions, add to the scores of the rows of X."""
-        parts = {shape.name: shape.parts(X, index) for index, shape in enumerate(self.shapes)}
-        return parts if self.interactions is None else {**parts, self.rest_name: scores - sum(parts.values())}
 
 
 @dataclass(frozen=True)
@@ -124,7 +92,7 @@ def read_score(
     names: Sequence[Any],
     seed: int | None,
     shared: SharedColumns | None = None,
-) -> ScoreReading | str:
+) -> Shapes | str:
     """Return the reading of a score over the rows that it was fitted on, or say why there is none.
 
     `shared` is what maps that were fitted on the same rows have seen of the columns.
@@ -162,7 +130,7 @@ def read_score(
 
 def read_later(
     scorer: FitWithFolds, X: Any, positive: Any, weights: Any, names: Sequence[Any], seed: int | None
-) -> Callable[[], ScoreReading | str]:
+) -> Callable[[], Shapes | str]:
     """What gives the reading of the columns as they are: rows on a device are looked at now, and curves drawn later.
 
     The curves of 1,000 columns take longer than a fit of a million rows there.
@@ -174,7 +142,7 @@ def read_later(
     return partial(_read_lines, scorer, ends, rows, columns)
 
 
-def _read_lines(scorer: FitWithFolds, ends: np.ndarray, rows: ReadRows, columns: list[str]) -> ScoreReading:
+def _read_lines(scorer: FitWithFolds, ends: np.ndarray, rows: ReadRows, columns: list[str]) -> Shapes:
     return _read_sum(scorer, [column_points([encoder]) for encoder in _line_encoders(ends)], rows, columns)
 
 
@@ -197,7 +165,7 @@ def _has_straight_lines(features: Any) -> bool:
     return encoders is None or any(isinstance(encoder, Curves) and encoder.extend for encoder in encoders)
 
 
-def _read_sum(scorer: FitWithFolds, points: Sequence[ColumnPoints], rows: ReadRows, names: list[str]) -> ScoreReading:
+def _read_sum(scorer: FitWithFolds, points: Sequence[ColumnPoints], rows: ReadRows, names: list[str]) -> Shapes:
     """The curves of a score that is a sum of them."""
     moments = scorer.moments
     assert moments is not None
@@ -235,7 +203,7 @@ def _read_sum(scorer: FitWithFolds, points: Sequence[ColumnPoints], rows: ReadRo
     explained = closeness(covariance, places, scorer.coef[functions], effective)
     scores = rows.X @ scorer.coef if scorer.features is None else scorer.scores(rows.X, scorer.coef)
     shapes = _compare(shapes, compared, points, rows, scores - centre @ scorer.coef, explained)
-    return ScoreReading(tuple(shapes), None, sizes)
+    return Shapes(tuple(shapes), effects=sizes)
 
 
 def _centred_features(scorer: FitWithFolds, rows: ReadRows) -> np.ndarray:
@@ -267,7 +235,7 @@ def _line_encoders(ends: np.ndarray) -> list[Encoder]:
 
 def _read_projection(
     scorer: FitWithFolds, rows: ReadRows, names: list[str], basis: AdditiveFeatures, seed: int | None
-) -> ScoreReading:
+) -> Shapes:
     """The best additive reading of any score, and what it leaves."""
     coefs = np.vstack([scorer.coef, scorer.fold_coefs]).T
     scores = scorer.scores(rows.X, coefs)
@@ -326,11 +294,11 @@ def _with_interactions(
     scores: np.ndarray,
     rest: np.ndarray,
     seed: int | None,
-) -> ScoreReading:
+) -> Shapes:
     total, left = float(rows.weights @ scores**2), float(rows.weights @ rest**2)
     curves = np.array([shape.importance for shape in shapes])
     if left <= 1e-12 * total:  # rounding
-        return ScoreReading(tuple(shapes), Interactions(float(np.sqrt(left)), 0.0, ()), curves)
+        return Shapes(tuple(shapes), float(np.sqrt(left)), effects=curves)
     taking_part = shuffle_effects(
         rows, lambda j: shapes[j].parts(rows.X, j), lambda X: scorer.scores(X, scorer.coef), seed
     )
@@ -344,8 +312,8 @@ def _with_interactions(
             break
         both = (shapes[screened[a]].name, shapes[screened[b]].name)
         pairs.append(pair_effect(bins[a], bins[b], both, rest, rows, variance / total))
-    found = Interactions(float(np.sqrt(left)), min(left / total, 1.0), tuple(pairs))
-    return ScoreReading(tuple(shapes), found, effects)
+    share = min(left / total, 1.0)
+    return Shapes(tuple(shapes), float(np.sqrt(left)), share, tuple(pairs), effects=effects)
 
 
 def _bins(shape: Shape, rows: ReadRows, index: int, most: int):

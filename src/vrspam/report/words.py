@@ -12,7 +12,7 @@ import numpy as np
 
 from vrspam import __version__
 from vrspam._utils.texts import isolated, shorten
-from vrspam.inspection.drawing import MEAN_SCORE
+from vrspam.model.drawing import MEAN_SCORE
 
 if TYPE_CHECKING:
     from vrspam.metrics import DeLongTest

@@ -12,7 +12,7 @@ import numpy as np
 
 from vrspam.data import Chunks, DataError
 from vrspam.data.chunks import BrokenRow
-from vrspam.inspection.effects import Effect, explain, find_strongest  # noqa: F401 (two are public names of this room)
+from vrspam.model.drawing import Effect, explain, find_strongest  # noqa: F401 (two are public names of this room)
 from vrspam.report.words import describe_size
 from vrspam.tables import frames
 from vrspam.tool.model import Model

@@ -5,6 +5,8 @@ Beside it, what linear ones are made of: the standardisation of encoded rows, an
 
 from __future__ import annotations
 
+import hashlib
+import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -18,15 +20,106 @@ from vrspam.data.chunks import BrokenRow, map_ahead
 from vrspam.data.readers import Source
 from vrspam.features import FeatureMap
 from vrspam.features.encoders import Curves
-from vrspam.features.parts import Parts
-from vrspam.inspection import INTERACTIONS, distinct
-from vrspam.model.shapes import Shapes
+from vrspam.features.parts import Parts, Table
+from vrspam.inspection import INTERACTIONS, Shapes, distinct
+from vrspam.model.scorer import NUMBER, TEXT, Column, Input, Scorer, input_of_reading, linear_parts
 from vrspam.model_selection.calibration import Calibration
+from vrspam.model_selection.folds import row_hashes
 from vrspam.moments import ClassMoments
 from vrspam.moments.class_moments import spread
 from vrspam.tables.frames import check_frame, columns_of, is_frame
 from vrspam.tables.schema import Label
-from vrspam.tool.fingerprint import Fingerprint
+
+MOST_ROWS = 1_000
+ENOUGH = 20  # rows that must be known to say anything
+MANY = 0.5  # share of the rows of a fingerprint that makes a file the training file
+_DIGITS = 16
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """Hashes of at most 1,000 different training rows, each with the same random salt."""
+
+    salt: str
+    rows: frozenset[str] = field(default_factory=frozenset)
+
+    @classmethod
+    def of(cls, rows: Any, seed: int) -> Fingerprint:
+        """Hash some of these rows: an arrow table of the feature columns, or an array."""
+        numbers, counts = np.unique(row_numbers(rows), return_counts=True)
+        alone = numbers[counts == 1]  # rows that occur once say most about a file
+        if alone.size > MOST_ROWS:
+            alone = np.random.default_rng(seed).choice(alone, MOST_ROWS, replace=False)
+        salt = secrets.token_hex(8)
+        return cls(salt, frozenset(_digests(alone, salt)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {"salt": self.salt, "rows": sorted(self.rows)}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Fingerprint:
+        """What `to_dict` wrote, or an error."""
+        salt, rows = plain["salt"], plain["rows"]
+        if not isinstance(salt, str) or not isinstance(rows, list) or not all(isinstance(row, str) for row in rows):
+            raise TypeError("a fingerprint needs a salt and a list of texts")
+        return cls(salt, frozenset(rows))
+
+
+@dataclass
+class SeenRows:
+    """Counts the rows of a fingerprint in new rows, block by block."""
+
+    fingerprint: Fingerprint
+    found: set[str] = field(default_factory=set)
+
+    def add(self, rows: Any) -> None:
+        """Look at a block of rows."""
+        if len(self.fingerprint.rows) >= ENOUGH:
+            self.found.update(self.fingerprint.rows.intersection(_digests(row_numbers(rows), self.fingerprint.salt)))
+
+    def sentences(self) -> list[str]:
+        """What is to be said, if many training rows are among them."""
+        total = len(self.fingerprint.rows)
+        if total < ENOUGH or len(self.found) < MANY * total:
+            return []
+        share = 100.0 * len(self.found) / total
+        return [
+            f"about {share:.0f} % of the rows that the model was trained on are in this file: what is measured here is "
+            "too good, give rows that it has not seen"
+        ]
+
+
+def row_numbers(rows: Any) -> np.ndarray:
+    """A 64-bit number for each row that depends on its values alone."""
+    if sparse.issparse(rows) or isinstance(rows, np.ndarray):
+        return row_hashes(rows)
+    columns = [_column_numbers(rows.column(name)) for name in rows.schema.names]
+    return row_hashes(np.stack(columns, axis=1)) if columns else np.zeros(rows.num_rows, dtype=np.uint64)
+
+
+def _column_numbers(column: Any) -> np.ndarray:
+    """Numbers as they are, and a number for each text; a missing value is one of its own."""
+    import pyarrow as pa
+
+    if pa.types.is_floating(column.type):
+        values = column.to_numpy()
+        return np.where(np.isnan(values), -7.25e77, values)
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    coded = whole.dictionary_encode()
+    texts = coded.dictionary.to_pylist()
+    numbers = [int.from_bytes(hashlib.sha256(text.encode("utf-8", "replace")).digest()[:6], "big") for text in texts]
+    return np.array([*numbers, -1], dtype=np.float64)[coded.indices.fill_null(len(texts)).to_numpy()]
+
+
+def _digests(numbers: np.ndarray | Sequence[int], salt: str) -> list[str]:
+    start = hashlib.sha256(salt.encode())
+    found = []
+    for number in np.asarray(numbers, dtype="<u8"):
+        one = start.copy()
+        one.update(number.tobytes())
+        found.append(one.hexdigest()[:_DIGITS])
+    return found
 
 
 @dataclass(frozen=True)
@@ -215,11 +308,31 @@ class Model:
             raise ValueError(f"X has {X.shape[1]} columns, but the model takes {len(columns)}.")
         return X
 
-    def as_scorer(self) -> Any:
-        """What `vrspam.export` exports of this model."""
-        from vrspam.tool.exporting import describe_model
-
-        return describe_model(self)
+    def as_scorer(self) -> Scorer:
+        """What `vrspam.export` exports of this model: its columns as they are in a file, and the parts of its score."""
+        schema, typical, parts = self.schema, None, self.features
+        if parts is None:
+            n_numeric = len(schema.columns) - len(schema.categorical)
+            typical = np.zeros((2, len(schema.columns)))
+            typical[:, :n_numeric] = self.means.mean(axis=0)[:n_numeric], self.deviations[:n_numeric]
+            parts = _encoded_parts(schema, self.coef)
+        inputs, columns = _file_columns(schema)
+        others = [label for label in schema.labels or () if label != self.positive]
+        classes = (others[0], self.positive) if len(others) == 1 else (f"not {self.positive}", str(self.positive))
+        return Scorer(
+            inputs,
+            columns,
+            parts.effects,
+            parts.kernels,
+            parts.trees,
+            constant=self.intercept,
+            classes=classes,
+            threshold=0.0 if self.calibration is None else self.calibration.half,
+            calibration=self.calibration,
+            matrix=schema.width is not None and not schema.numeric,
+            left_out=self.identifiers,
+            typical=typical,
+        )
 
     def parts_of_rows(self, X: Any) -> dict[str, np.ndarray]:
         """What each column, and interactions, add to the score of each row; without `features`, what features add."""
@@ -230,10 +343,7 @@ class Model:
             return dict(zip(distinct(self.schema.columns), found.T, strict=True))
         if self.shapes is None or not self.shapes.whole:
             raise ValueError("This model has no curves of its whole score: train it again to explain single rows.")
-        parts = {shape.name: shape.parts(X, index) for index, shape in enumerate(self.shapes.columns)}
-        if self.shapes.interactions is not None:
-            parts[self.shapes.rest_name] = self.score(X) - sum(parts.values())
-        return parts
+        return self.shapes.parts(X, self.score(X))
 
     def parts(self, X: Any) -> np.ndarray:
         """What each encoded feature adds to the scores of rows, without a feature map; the parts add up to `score`."""
@@ -301,3 +411,34 @@ class Model:
             return
         with blas_threads(1):  # products of a block are small: threads do more for several blocks
             yield from map_ahead(scored, iter(chunks), threads)
+
+
+def _file_columns(schema: Schema) -> tuple[tuple[Input, ...], tuple[Column, ...]]:
+    """The columns of a file, and those that the model makes of them."""
+    made = schema.made()
+    inputs: dict[str, Input] = {}
+    columns = []
+    for name in schema.columns:
+        source, part = made.get(name, (name, ""))
+        if source not in inputs:
+            plain = Input(source, TEXT if source in schema.categorical else NUMBER)
+            how = schema.readings.get(source)
+            inputs[source] = plain if how is None else input_of_reading(source, how)
+        columns.append(Column(name, list(inputs).index(source), part or None))
+    return tuple(inputs.values()), tuple(columns)
+
+
+def _encoded_parts(schema: Schema, coef: np.ndarray) -> Parts:
+    """The parts of a score of encoded columns: numbers, then one indicator for each category."""
+    n_numeric = len(schema.columns) - len(schema.categorical)
+    fill = schema.fill
+    if fill is not None and schema.width is not None:
+        fill = fill * n_numeric  # one for all columns of a LIBSVM file
+    numbers = linear_parts(coef[:n_numeric], fill)
+    tables, start = [], n_numeric
+    missing = 0.0 if schema.fill is not None else float("nan")
+    for names in schema.categorical.values():
+        values = coef[start : start + len(names)].tolist()
+        tables.append(Table(dict(zip(names, values, strict=True)), missing))
+        start += len(names)
+    return Parts((*numbers.effects, *tables))

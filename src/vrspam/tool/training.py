@@ -24,16 +24,15 @@ from vrspam._utils.messages import Message, Parameter, WordedError
 from vrspam._utils.warnings import CategoriesGrouped
 from vrspam.features import FeatureMap, LinearFeatures
 from vrspam.features.mapped import MAX_FEATURES, is_plain, kind_of_map, named_maps
+from vrspam.inspection import shapes_of
 from vrspam.metrics import AUCInterval, logit_interval, partial_auc_ci, roc_auc_ci
-from vrspam.model.shapes import shapes_of
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.moments.class_moments import spread
 from vrspam.report.words import describe_candidate
 from vrspam.solvers import choose_solver
 from vrspam.tables.frames import rows_of
 from vrspam.tool import data_checks
-from vrspam.tool.fingerprint import Fingerprint
-from vrspam.tool.model import LinearParts, Model, Scaling, parts_of_map, undo_linear_map
+from vrspam.tool.model import Fingerprint, LinearParts, Model, Scaling, parts_of_map, undo_linear_map
 from vrspam.tool.plan import TrainPlan, takes
 from vrspam.tool.table import OpenedTable, open_labelled, stack
 

@@ -12,8 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import vrspam
 from vrspam._utils.messages import require
-from vrspam.export.onnx_graphs.ensembles import find_places
-from vrspam.export.onnx_graphs.graph import ML_OPSET, OPSET, Graph
+from vrspam.export.onnx_graphs.graph import ML_OPSET, OPSET, Graph, find_places
 from vrspam.export.onnx_graphs.model import MATRIX, OUTPUTS, graph_of, label_type
 from vrspam.export.onnx_graphs.operators import Rows, kernel_matrix, missing_text, one_hot
 from vrspam.features import MAPS, FeatureMap
