@@ -13,7 +13,7 @@ from tool_data import write
 from vrspam.cli import main
 from vrspam.data import Schema
 from vrspam.report import Text, sections
-from vrspam.report.explorer import Stops
+from vrspam.report.page import Stops
 from vrspam.report.pictures import bars
 from vrspam.tool.data_checks import note_straight
 from vrspam.tool.plan import TrainPlan

@@ -16,7 +16,6 @@ from vrspam.inspection.drawing import ADDED, common_range
 from vrspam.inspection.effects import explain, find_strongest, sum_by_column
 from vrspam.metrics.thresholds import BINS, Bin, calibration_error, reliability
 from vrspam.report import pictures, words
-from vrspam.report.explorer import Explorer, Stops
 from vrspam.report.page import (
     Block,
     Bullets,
@@ -24,12 +23,14 @@ from vrspam.report.page import (
     Cell,
     Code,
     Drawing,
+    Explorer,
     Facts,
     Folded,
     Grid,
     Heading,
     Headline,
     Page,
+    Stops,
     Table,
     Text,
 )
