@@ -23,7 +23,7 @@ from vrspam.features import (
 from vrspam.model.file import pack, parts_from_dict, parts_to_dict, unpack
 from vrspam.model_selection.correction import Grid, correct, drawn_auc, influences, mixture_auc
 from vrspam.model_selection.held_out import draw_sample
-from vrspam.model_selection.selection import NEGLIGIBLE, SHARE, blend_weights
+from vrspam.model_selection.selection import blend_weights
 
 MAPS = ["additive", "kernel alone 1", "trees 2"]
 
@@ -37,9 +37,9 @@ def curved_data(n=240, seed=0):
 def test_weights_fall_with_the_lead_of_the_best():
     scores = np.array([[0.70, 0.90, 0.80], [0.78, 0.79, 0.80], [0.5, 0.5, 0.5]])
     deviation = np.std([0.70, 0.90, 0.80], ddof=1)
-    expected = np.array([1.0, np.exp(-(0.80 - 0.79) / (SHARE * deviation)), 0.0])
+    expected = np.array([1.0, np.exp(-(0.80 - 0.79) / (0.5 * deviation)), 0.0])
     np.testing.assert_allclose(blend_weights(scores), expected / expected.sum(), rtol=1e-12)
-    assert np.exp(-0.3 / (SHARE * deviation)) < NEGLIGIBLE
+    assert np.exp(-0.3 / (0.5 * deviation)) < 0.02
 
 
 def test_a_clear_winner_gets_all_the_weight():

@@ -266,13 +266,15 @@ def share_of_rows(folder):
     """Share of the landmarks of a model that are rows of the table, as the model sees them."""
     model = load_model(folder / "model.json")
     rows = pd.read_csv(next(folder.glob("*.csv")))[list(model.schema.columns)]
-    found = []
-    for part in model.features.kernels:
+    found, held = [], model.features
+    assert held is not None
+    for part in held.kernels:
         known = parts.encode(part.encoders, rows)
         found += [np.abs(known - landmark).max(axis=1).min() < 1e-9 for landmark in part.landmarks]
-    for part in model.features.trees:
-        known = parts.places_of(part.encoders, rows)[0]
-        found += [(known == landmark).all(axis=1).any() for landmark in part.codes]
+    for forest in held.trees:
+        assert forest.codes is not None
+        known = parts.places_of(forest.encoders, rows)[0]
+        found += [(known == landmark).all(axis=1).any() for landmark in forest.codes]
     assert found
     return np.mean(found)
 

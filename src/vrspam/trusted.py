@@ -21,8 +21,7 @@ from vrspam.inspection import Axis, PairEffect, Shape, Shapes
 from vrspam.kernels import ClassSums, RunningCovariances
 from vrspam.model_selection import HashFolds, Isotonic, Sigmoid
 from vrspam.model_selection.held_out import HeldOut
-from vrspam.solvers.online import SOLAM, SPAM
-from vrspam.solvers.opauc import OPAUC
+from vrspam.solvers.online import OPAUC, SOLAM, SPAM
 from vrspam.tables.schema import TableSchema
 from vrspam.tables.texts import KINDS
 

@@ -65,7 +65,7 @@ class SparkScores(AUCClassifierBase):
 
         With `gaps` missing numbers stay missing.
         """
-        wide = isinstance(frame[0], DataFrame) and len(frame[0].columns) > base.MOMENTS_MAX_FEATURES
+        wide = isinstance(frame[0], DataFrame) and len(frame[0].columns) > base.MOMENTS_MAX_FEATURES_DENSE
         for is_complete in (False,) if wide else (True, False):
             several = several_passes or wide
             blocks = SparkBlocks(*frame, several_passes=several, light=not (gaps or wide), is_complete=is_complete)

@@ -34,8 +34,7 @@ from vrspam.model_selection.candidates import Selected, choose_map, choose_point
 from vrspam.model_selection.cross_validate import GridSearch
 from vrspam.model_selection.folds import DeviceFolds, FoldedRows, HashFolds, hash_folds, make_splits
 from vrspam.model_selection.held_out import HeldOut
-from vrspam.model_selection.scoring import make_scoring
-from vrspam.model_selection.selection import SelectionRule
+from vrspam.model_selection.selection import SelectionRule, make_scoring
 from vrspam.model_selection.sources import BlocksInSequence, FoldSource
 from vrspam.objective import LOSSES, LossChoice, PenaltyFamily
 from vrspam.solvers.path import check_grid_axis, warn_if_not_converged
@@ -330,16 +329,14 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
 
     def _validate_params(self) -> None:
         super()._validate_params()
-        self._family.check(np.inf if isinstance(self.l1s, str) else check_grid_axis("l1s", self.l1s))
+        PenaltyFamily(self.penalty, self.gamma).check(
+            np.inf if isinstance(self.l1s, str) else check_grid_axis("l1s", self.l1s)
+        )
 
     @property
     def _loss(self) -> LossChoice:  # type: ignore[override]
         """The loss; with the squared one, `max_fpr` concerns the choice alone."""
         return LossChoice(self.loss, self.max_fpr).where_it_applies()
-
-    @property
-    def _family(self) -> PenaltyFamily:
-        return PenaltyFamily(self.penalty, self.gamma)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -368,7 +365,6 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         self
         """
         search = self._search
-        self._refuse_device(X)
         plain = is_plain(self.features, X)
         rows = self._validate_rows(X, y, sample_weight, table=not plain)
         classes = self._two_classes(rows)
@@ -510,7 +506,8 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
     @property
     def _search(self) -> GridSearch:
         scoring = make_scoring(self.scoring, self.max_fpr)
-        return GridSearch(self.l2s, self.l1s, self.tol, self.max_iter, self.n_jobs, self._family, scoring, self._loss)
+        family = PenaltyFamily(self.penalty, self.gamma)
+        return GridSearch(self.l2s, self.l1s, self.tol, self.max_iter, self.n_jobs, family, scoring, self._loss)
 
     def _read(
         self,
@@ -596,4 +593,4 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
             part = self._loss.max_fpr if self._loss.is_partial and self.l1_ == 0.0 else None
             warn(AllCoefficientsZero(self.l1_) if part is None else NothingAtTheTop(part))
         if self.features_ is None:  # of a map only the chosen point must converge: its grid is not the user's
-            warn_if_not_converged(self.converged_path_, self._family)
+            warn_if_not_converged(self.converged_path_, PenaltyFamily(self.penalty, self.gamma))
