@@ -413,9 +413,11 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         ndarray of str
         """
         check_is_fitted(self, "encoders_")
-        columns = column_names(self, input_features)
-        names = [n for encoder, column in zip(self.encoders_, columns, strict=True) for n in encoder.names(str(column))]
-        return np.array(names, dtype=object)
+        return np.array(self._feature_names(column_names(self, input_features)), dtype=object)
+
+    def _feature_names(self, columns: Sequence[Any]) -> list[str]:
+        """The name of each feature, from those of the columns."""
+        return [n for encoder, column in zip(self.encoders_, columns, strict=True) for n in encoder.names(str(column))]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fitted map as plain values, lists and NumPy arrays (`from_dict` reads it, no pickle)."""
@@ -456,4 +458,8 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         names = plain["feature_names_in"]
         if names is not None and not (len(names) == len(new.encoders_) and all(isinstance(n, str) for n in names)):
             raise ValueError(f"the names of a map of {new.n_features_in_} columns do not fit")
+        new._restore(plain)
         return new
+
+    def _restore(self, plain: Mapping[str, Any]) -> None:
+        """Take what a map stores beside its encoders, or say what is wrong with it."""

@@ -179,23 +179,6 @@ class Curves:
         new.__dict__["lookups"] = self.lookups
         return new
 
-    def table_in(self, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
-        """The table and its steps from node to node, in one precision."""
-        found = self.made.get(("table", dtype))
-        if found is None:  # one node is followed by itself
-            table = np.vstack([self.table, self.table[-1:]]) if self.nodes.size == 1 else self.table
-            table = np.ascontiguousarray(table)
-            found = table.astype(dtype, copy=False), np.diff(table, axis=0).astype(dtype, copy=False)
-            self.made["table", dtype] = found
-        return found
-
-    def nodes_in(self, dtype: np.dtype) -> Nodes:
-        """The nodes in one precision."""
-        found = self.lookups.get(dtype)
-        if found is None:
-            found = self.lookups[dtype] = Nodes.of(self.nodes, dtype.type)
-        return found
-
     def names(self, column: str) -> list[str]:
         """Name of each feature."""
         shown = [f"{column}_{label}" if label else column for label in self.labels]
@@ -209,8 +192,15 @@ class Curves:
         # Differences of such numbers may overflow in float32.
         if values.dtype == np.float32 and max(-self.nodes[0], self.nodes[-1]) > HALF_OF_FLOAT32:
             values = values.astype(np.float64)
-        values, nodes = np.ascontiguousarray(values), self.nodes_in(values.dtype)
-        kernels.write_curves(values, *nodes, *self.table_in(out.dtype), self.extend, out[:, :q])
+        if values.dtype not in self.lookups:
+            self.lookups[values.dtype] = Nodes.of(self.nodes, values.dtype.type)
+        if ("table", out.dtype) not in self.made:  # with its steps from node to node; one node is followed by itself
+            lines = np.vstack([self.table, self.table[-1:]]) if self.nodes.size == 1 else self.table
+            lines = np.ascontiguousarray(lines)
+            steps = np.diff(lines, axis=0).astype(out.dtype, copy=False)
+            self.made["table", out.dtype] = lines.astype(out.dtype, copy=False), steps
+        nodes, table = self.lookups[values.dtype], self.made["table", out.dtype]
+        kernels.write_curves(np.ascontiguousarray(values), *nodes, *table, self.extend, out[:, :q])
         if self.missing:
             out[:, q] = np.isnan(values)
 

@@ -163,45 +163,19 @@ class LandmarkFeatures(FeatureMap):
         """Number of features."""
         return self.whitening_.shape[1] + (0 if self.additive_ is None else self.additive_.n_features_out_)
 
-    def get_feature_names_out(self, input_features=None) -> np.ndarray:
-        """Return the name of each feature: the additive ones, if there are any, then those of the kernel, numbered.
-
-        Parameters
-        ----------
-        input_features : array-like of str, optional
-            Names of the columns, where `fit` saw none.
-
-        Returns
-        -------
-        ndarray of str
-        """
-        super().get_feature_names_out(input_features)  # checks that the map is fitted and the names fit
-        kernel = np.array([f"{self.kernel_name}{r}" for r in range(self.whitening_.shape[1])], dtype=object)
-        if self.additive_ is None:
-            return kernel
-        return np.concatenate([self.additive_.get_feature_names_out(input_features), kernel])
+    def _feature_names(self, columns: Sequence[Any]) -> list[str]:
+        kernel = [f"{self.kernel_name}{r}" for r in range(self.whitening_.shape[1])]
+        return kernel if self.additive_ is None else [*self.additive_._feature_names(columns), *kernel]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fitted map as plain values, lists and NumPy arrays (`from_dict` reads it, no pickle)."""
         return {**super().to_dict(), "landmarks": self.landmarks_, "whitening": self.whitening_}
 
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
-        """Return the fitted map that `to_dict` wrote; arrays may have become lists on the way (JSON).
-
-        Parameters
-        ----------
-        plain : dict
-
-        Returns
-        -------
-        FeatureMap
-        """
-        new = super().from_dict(plain)
-        new.whitening_ = np.asarray(plain["whitening"], dtype=np.float64)
-        if not np.isfinite(new.whitening_).all():
+    def _restore(self, plain: Mapping[str, Any]) -> None:
+        super()._restore(plain)
+        self.whitening_ = np.asarray(plain["whitening"], dtype=np.float64)
+        if not np.isfinite(self.whitening_).all():
             raise ValueError("the whitening of a map must be finite")
-        return new
 
     def _check_landmarks(self, width: int) -> None:
         """Refuse stored landmarks that do not have `width` columns, or do not fit the whitening."""
@@ -419,30 +393,18 @@ class KernelFeatures(LandmarkFeatures):
             "additive_scale": self.additive_scale_,
         }
 
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
-        """Return the fitted map that `to_dict` wrote; arrays may have become lists on the way (JSON).
-
-        Parameters
-        ----------
-        plain : dict
-
-        Returns
-        -------
-        FeatureMap
-        """
-        new = super().from_dict(plain)
-        new.landmarks_ = np.asarray(plain["landmarks"], dtype=np.float64)
-        new.gamma_ = float(plain["gamma"])
-        new.additive_ = None if plain["additive"] is None else AdditiveFeatures.from_dict(plain["additive"])
-        new.additive_scale_ = float(plain["additive_scale"])
-        new._check_landmarks(sum(encoder.width for encoder in new.encoders_))
-        numbers = (new.landmarks_, new.gamma_, new.additive_scale_)
-        if not all(np.isfinite(part).all() for part in numbers) or new.gamma_ < 0.0:
+    def _restore(self, plain: Mapping[str, Any]) -> None:
+        super()._restore(plain)
+        self.landmarks_ = np.asarray(plain["landmarks"], dtype=np.float64)
+        self.gamma_ = float(plain["gamma"])
+        self.additive_ = None if plain["additive"] is None else AdditiveFeatures.from_dict(plain["additive"])
+        self.additive_scale_ = float(plain["additive_scale"])
+        self._check_landmarks(sum(encoder.width for encoder in self.encoders_))
+        numbers = (self.landmarks_, self.gamma_, self.additive_scale_)
+        if not all(np.isfinite(part).all() for part in numbers) or self.gamma_ < 0.0:
             raise ValueError("landmarks and scales must be finite, and gamma not negative")
-        if new.additive_ is not None and new.additive_.n_features_in_ != new.n_features_in_:
-            raise ValueError(f"curves of {new.additive_.n_features_in_} columns in a map of {new.n_features_in_}")
-        return new
+        if self.additive_ is not None and self.additive_.n_features_in_ != self.n_features_in_:
+            raise ValueError(f"curves of {self.additive_.n_features_in_} columns in a map of {self.n_features_in_}")
 
 
 def _unit(features: np.ndarray) -> float:

@@ -369,11 +369,6 @@ class KernelPart(Stored):
         """The score that is linear in these features."""
         return Parts((None,) * len(self.encoders), kernels=(replace(self, coef=self.coef @ coef),))
 
-    def is_like(self, other: KernelPart) -> bool:
-        """Whether distances to the landmarks are the same: k of a narrow kernel is then a power of a wide one's."""
-        same = self.landmarks is other.landmarks or np.array_equal(self.landmarks, other.landmarks)
-        return same and same_encoders(self.encoders, other.encoders)
-
 
 def add_kernels(parts: Sequence[KernelPart], X: Any, out: np.ndarray) -> None:
     """Add the scores of kernels of the same landmarks: distances are computed once, exponentials where they differ.
@@ -566,11 +561,13 @@ class Parts(Stored):
 
     @cached_property
     def _kernel_groups(self) -> list[list[KernelPart]]:
-        """The kernels, those of the same landmarks together."""
+        """The kernels, those of the same landmarks together: k of a narrow kernel is then a power of a wide one's."""
         groups: list[list[KernelPart]] = []
         for part in self.kernels:
             for group in groups:
-                if part.is_like(group[0]):
+                known = group[0]
+                same = part.landmarks is known.landmarks or np.array_equal(part.landmarks, known.landmarks)
+                if same and same_encoders(part.encoders, known.encoders):
                     group.append(part)
                     break
             else:
@@ -590,7 +587,13 @@ class Parts(Stored):
         return np.concatenate(found)
 
     def _block_scores(self, X: Any, n_scores: int) -> np.ndarray:
-        out = np.zeros((X.shape[0], n_scores), dtype=self._dtype(X))
+        if frames.is_frame(X):
+            first = frames.columns_of(frames.rows_of(X, slice(0, 1)))
+            kinds = {frames.numbers(first, j).dtype for j, numeric in enumerate(self.is_numeric) if numeric}
+        else:
+            kinds = {X.dtype}
+        dtype = np.float32 if kinds == {np.dtype(np.float32)} else np.float64
+        out = np.zeros((X.shape[0], n_scores), dtype=dtype)
         for group in self._kernel_groups:
             add_kernels(group, X, out)
         for part in self.trees:
@@ -600,13 +603,6 @@ class Parts(Stored):
             if effect is not None:
                 effect.add_to(out, columns, index)
         return out
-
-    def _dtype(self, X: Any) -> np.dtype:
-        if not frames.is_frame(X):
-            return np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
-        first = frames.columns_of(frames.rows_of(X, slice(0, 1)))
-        kinds = {frames.numbers(first, j).dtype for j, numeric in enumerate(self.is_numeric) if numeric}
-        return np.dtype(np.float32 if kinds == {np.dtype(np.float32)} else np.float64)
 
     def columns_apart(self, X: Any) -> np.ndarray:
         """What each column adds on its own to the scores of the rows of X: rows × columns, in double."""

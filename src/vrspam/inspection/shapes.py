@@ -100,16 +100,6 @@ def _quantile(folds: int) -> float:
     return float(student.ppf(0.975, folds - 1))  # NaN for one
 
 
-def jackknife_half_width(each: np.ndarray, left_out: float) -> np.ndarray:
-    """Half the width of the 95 % band of curves, from those of K folds in the columns of `each`.
-
-    Each fold leaves out a share v of the rows, so that the delete-a-group jackknife gives the standard error at every
-    point, se² = (1 - v)/v · mean of the squared differences from their mean; the band is ± t(K - 1) · se, NaN for a
-    single fold.
-    """
-    return np.sqrt((1.0 - left_out) / left_out) * _quantile(each.shape[1]) * each.std(axis=1)
-
-
 def make_shape(
     name: str,
     points: ColumnPoints,
@@ -121,10 +111,13 @@ def make_shape(
 ) -> Shape:
     """The curve of one column; `coefs` (width × 1 + folds) are those of all rows, then of each fold.
 
-    `points` are where it is shown, `centre` the means of its features, and a fold leaves out the share `left_out`.
+    `points` are where it is shown, and `centre` the means of its features. Each of K folds leaves out a share v of the
+    rows, so that the delete-a-group jackknife gives the standard error at every point, se² = (1 - v)/v · mean of the
+    squared differences from their mean; the band is ± t(K - 1) · se, NaN for a single fold.
     """
     values = (points.design - centre) @ coefs
-    value, half = values[:, 0], jackknife_half_width(values[:, 1:], left_out)
+    value, each = values[:, 0], values[:, 1:]
+    half = np.sqrt((1.0 - left_out) / left_out) * _quantile(each.shape[1]) * each.std(axis=1)
     absent = None
     if points.missing:
         absent = (float(value[-1]), float(value[-1] - half[-1]), float(value[-1] + half[-1]))

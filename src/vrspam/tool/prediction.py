@@ -118,7 +118,7 @@ def predict_rows(
     progress: bool = False,
     **reading: Any,
 ) -> Prediction:
-    """Do what `predict` does, and say what there is to say in the result."""
+    """Do what `predict` does, and return the notes instead of warning."""
     target = Path(out)
     source = model.open_source(path, **reading)
     chunks = model.open(

@@ -258,10 +258,12 @@ def graph_of(scorer: Scorer, dtype: str, inputs: bool | None = None) -> onnx.Mod
     _label(graph, scorer, score, probability)
     for value, name in ((score, SCORE), (probability, PROBABILITY)):
         graph.add("Cast", value, to=TYPES[dtype], output=name)
+    said = f"Probability of {scorer.classes[1]!r}."
+    said = "NaN: the model has no calibration." if scorer.calibration is None else said
     outputs = [
         helper.make_tensor_value_info(LABEL, label_type(scorer), [BATCH], "The likelier class."),
         helper.make_tensor_value_info(SCORE, TYPES[dtype], [BATCH], "Higher is more likely the second class."),
-        helper.make_tensor_value_info(PROBABILITY, TYPES[dtype], [BATCH], _probability_note(scorer)),
+        helper.make_tensor_value_info(PROBABILITY, TYPES[dtype], [BATCH], said),
     ]
     model = helper.make_model(
         helper.make_graph(graph.nodes, "vrspam", taken, outputs, graph.used_constants()),
@@ -413,12 +415,6 @@ def label_type(scorer: Scorer) -> int:
     raise NotExportable(
         f"The classes {classes[0]!r} and {classes[1]!r} are neither numbers nor texts: train with those."
     )
-
-
-def _probability_note(scorer: Scorer) -> str:
-    if scorer.calibration is None:
-        return "NaN: the model has no calibration."
-    return f"Probability of {scorer.classes[1]!r}."
 
 
 def _words(scorer: Scorer) -> str:

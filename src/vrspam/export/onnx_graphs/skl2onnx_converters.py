@@ -152,7 +152,8 @@ def _convert_map(scope: Any, operator: Any, container: Any) -> None:
             "columns of the frame themselves."
         )
     kind = TensorProto.DOUBLE if double else TensorProto.FLOAT
-    graph.add("Cast", map_matrix(rows, features), to=kind, output=output)
+    blocks = [_block_matrix(rows, block, type(features).__name__) for block in features.blocks()]
+    graph.add("Cast", graph.side_by_side(blocks), to=kind, output=output)
     names = {output: operator.outputs[0].full_name} | {name: name for name in [*columns, *graph.taken_from_outside()]}
     _copy(graph.nodes, graph.used_constants(), names, scope, container)
 
@@ -221,11 +222,6 @@ def known_categories(features: FeatureMap, column: int) -> set[str]:
         encoder = part.encoders_[column]
         found |= set(encoder.categories) if isinstance(encoder, Indicators) else set()
     return found
-
-
-def map_matrix(rows: Rows, features: FeatureMap) -> str:
-    """The features of rows under a fitted map, in double: shape (rows, n_features_out_)."""
-    return rows.graph.side_by_side([_block_matrix(rows, block, type(features).__name__) for block in features.blocks()])
 
 
 def _block_matrix(rows: Rows, block: Block, name: str) -> str:
