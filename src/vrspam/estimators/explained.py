@@ -27,8 +27,7 @@ from vrspam.inspection import (
     keeps_columns_apart,
     parts_of_score,
 )
-from vrspam.model_selection.calibration import Calibration, calibrate
-from vrspam.model_selection.held_out import HeldOut
+from vrspam.model_selection.calibration import Calibration
 from vrspam.moments import ClassMoments
 from vrspam.tables.frames import check_frame, is_frame
 from vrspam.tables.schema import TableSchema
@@ -86,14 +85,13 @@ class ExplainedScores:
         scores = rows @ self.coef_[0] if coef is not self.coef_ else parts.scores(rows.X)[:, 0]
         return scores + self.intercept_[0]
 
-    def _calibrate(self, held_out: HeldOut) -> Calibration | None:
-        """Fit the calibration on scores of rows by models that had not seen them."""
-        if self.calibration is None:
-            return None
-        return calibrate(held_out.scores, held_out.positive, self.calibration, held_out.weights)
-
     def _store_calibration(self, calibration: Calibration | None) -> None:
-        """Keep the calibration, and move the stored intercept to where the probability is ½ (if it ever is)."""
+        """Keep the calibration, and move the stored intercept to where the probability is ½ (if it ever is).
+
+        The parts of a score of feature maps are made once: rows are scored by them.
+        """
+        if isinstance(self.features_, FeatureMap):
+            self._kept_parts = self.coef_, self.features_.parts(self.coef_[0])
         half = None if calibration is None else calibration.half
         self.calibration_ = calibration
         self.baseline_ = 0.0 if half is None else -half
@@ -141,11 +139,6 @@ class ExplainedScores:
         if array_api.device_namespace(positive) is not None:
             return array_api.choose(self.classes_, positive > 0.5)
         return self.classes_[(positive > 0.5).astype(np.intp)]
-
-    def _keep_parts(self) -> None:
-        """Make the parts of a score of feature maps once: rows are scored by them."""
-        if isinstance(self.features_, FeatureMap):
-            self._kept_parts = self.coef_, self.features_.parts(self.coef_[0])
 
     def __getstate__(self) -> dict[str, Any]:
         """What is stored: the parts of the score follow from the rest."""

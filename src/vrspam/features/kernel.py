@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from numbers import Integral, Real
@@ -334,11 +334,6 @@ class KernelFeatures(LandmarkFeatures):
             self.whitening_ *= _unit(self._times_kernel(sample, self.whitening_))
             self.additive_scale_ = _unit(self.additive_.features_of(sample))
 
-    def exponents(self, X) -> tuple[np.ndarray, np.ndarray]:
-        """Two matrices whose product is -γ‖u(x) - u(z)‖² for the rows x of X and the landmarks z."""
-        left, right = exponents(self.encoders_, self.landmarks_, self.gamma_, X)
-        return left, right
-
     def _kernel_part(self) -> KernelPart:
         return KernelPart(self.encoders_, self.landmarks_, self.gamma_, self.whitening_)
 
@@ -350,22 +345,19 @@ class KernelFeatures(LandmarkFeatures):
 
     def _times_kernel(self, X, coefs: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """K(X, Z) @ coefs for the rows of X and the landmarks Z, in blocks of K that stay in the processor's cache."""
-        left, right = self.exponents(X)
-        multiply = self._multiplication(coefs, left.dtype)
+        left, right = exponents(self.encoders_, self.landmarks_, self.gamma_, X)
+        if self._begun is not None:
+            multiply = self._begun.begin
+        elif coefs is self.whitening_ and self._has_two_steps():  # it is large and triangular
+            multiply = TwoSteps(coefs, FIRST_LANDMARKS, left.dtype).multiply
+        else:
+            multiply = RightFactor(coefs, left.dtype).multiply
         if out is None:
             out = np.empty((len(left), coefs.shape[1]), dtype=left.dtype)
         for rows in frames.blocks(len(left), right.shape[1], CACHED_ENTRIES):
             kernel = left[rows] @ right
             multiply(np.exp(kernel, out=kernel), out[rows])
         return out
-
-    def _multiplication(self, coefs: np.ndarray, dtype: np.dtype) -> Callable[[np.ndarray, np.ndarray], None]:
-        """How values of the kernel are multiplied by `coefs`: by a large triangular whitening in two steps."""
-        if self._begun is not None:
-            return self._begun.begin
-        if coefs is self.whitening_ and self._has_two_steps():
-            return TwoSteps(coefs, FIRST_LANDMARKS, dtype).multiply
-        return RightFactor(coefs, dtype).multiply
 
     def _has_two_steps(self) -> bool:
         m, width = self.whitening_.shape

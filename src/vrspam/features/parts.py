@@ -547,17 +547,13 @@ class Parts(Stored):
     @cached_property
     def is_numeric(self) -> list[bool | None]:
         """Whether each column holds numbers; the others hold categories. None where nothing asks for the column."""
-        together = [part.encoders for part in self._together]
+        together = [part.encoders for part in (*self.kernels, *self.trees)]
         found: list[bool | None] = []
         for j, effect in enumerate(self.effects):
             known = [isinstance(effect, Curve)] if effect is not None else []
             known += [isinstance(encoders[j], Curves) for encoders in together]
             found.append(known[0] if known else None)
         return found
-
-    @property
-    def _together(self) -> list[KernelPart | TreePart]:
-        return [*self.kernels, *self.trees]
 
     @cached_property
     def _kernel_groups(self) -> list[list[KernelPart]]:
@@ -580,7 +576,7 @@ class Parts(Stored):
         if read_again and frames.is_frame(X) and not isinstance(X, frames.HeldColumns):
             kinds = zip(self.is_numeric, frames.numeric_flags(X), strict=True)
             X = frames.HeldColumns.of(X, [there if known is None else known for known, there in kinds])
-        widths = [sum(one.width for one in part.encoders) for part in self._together]
+        widths = [sum(one.width for one in part.encoders) for part in (*self.kernels, *self.trees)]
         found = []
         for rows in frames.blocks(X.shape[0], max(len(self.effects), n_scores, *widths)):
             found.append(self._block_scores(frames.rows_of(X, rows), n_scores))

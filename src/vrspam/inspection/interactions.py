@@ -149,13 +149,13 @@ def bin_numbers(values: np.ndarray, most: int) -> ColumnBins:
         different = ordered[np.flatnonzero(np.append(ordered[1:] > ordered[:-1], True))]
         if different.size <= most:
             inner = different[:-1]
-            labels = [_shown(value) for value in different]
+            labels = [f"{value:.4g}" for value in different]
         else:
             inner = np.unique(ordered[np.arange(1, most) * ordered.size // most])
             inner = inner[inner < ordered[-1]]
         edges = np.concatenate([ordered[:1], inner, ordered[-1:]])
         if not labels:
-            labels = [f"{_shown(low)} to {_shown(high)}" for low, high in pairwise(edges)]
+            labels = [f"{low:.4g} to {high:.4g}" for low, high in pairwise(edges)]
         codes[~absent] = np.searchsorted(inner, present, side="left")
     if absent.any():
         codes[absent] = len(labels)
@@ -195,10 +195,6 @@ def bin_column(rows: ReadRows, index: int, categories: tuple[str, ...] | None, m
     if missing:
         codes[None] = len(categories)
     return bin_categories(frames.category_codes(rows.X, index, codes), categories, missing, most)
-
-
-def _shown(value: float) -> str:
-    return f"{value:.4g}"
 
 
 class Axis(NamedTuple):
@@ -257,11 +253,6 @@ class PairEffect(NamedTuple):
     def names(self) -> tuple[str, str]:
         """The two columns."""
         return self.columns[0].name, self.columns[1].name
-
-
-def bins_for(effective: float) -> int:
-    """Bins of each column, such that a cell of two columns holds enough rows."""
-    return int(np.clip(np.sqrt(effective / 30.0), 3, 10))
 
 
 class _Cells:

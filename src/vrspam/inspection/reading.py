@@ -23,7 +23,6 @@ from vrspam.inspection.interactions import (
     MOST_ROWS,
     ReadRows,
     bin_column,
-    bins_for,
     draw_rows,
     mean_at_numbers,
     pair_effect,
@@ -287,7 +286,7 @@ def _with_interactions(
     )
     effects = np.sqrt(curves**2 + taking_part)
     screened = _largest(taking_part if taking_part.any() else effects, 15)  # columns among which pairs are sought
-    most = bins_for(rows.effective)
+    most = int(np.clip(np.sqrt(rows.effective / 30.0), 3, 10))  # a cell of two columns holds about 30 rows
     bins = []
     for j in screened:
         categories = None if shapes[j].numeric else tuple(shapes[j].grid)
