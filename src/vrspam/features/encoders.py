@@ -197,10 +197,10 @@ class Curves:
         if ("table", out.dtype) not in self.made:  # with its steps from node to node; one node is followed by itself
             lines = np.vstack([self.table, self.table[-1:]]) if self.nodes.size == 1 else self.table
             lines = np.ascontiguousarray(lines)
-            steps = np.diff(lines, axis=0).astype(out.dtype, copy=False)
-            self.made["table", out.dtype] = lines.astype(out.dtype, copy=False), steps
-        nodes, table = self.lookups[values.dtype], self.made["table", out.dtype]
-        kernels.write_curves(np.ascontiguousarray(values), *nodes, *table, self.extend, out[:, :q])
+            both = lines, np.diff(lines, axis=0)
+            self.made["table", out.dtype] = tuple(part.astype(out.dtype, copy=False) for part in both)
+        nodes, (table, steps) = self.lookups[values.dtype], self.made["table", out.dtype]
+        kernels.write_curves(np.ascontiguousarray(values), *nodes, table, steps, self.extend, out[:, :q])
         if self.missing:
             out[:, q] = np.isnan(values)
 

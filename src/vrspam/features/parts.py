@@ -547,11 +547,11 @@ class Parts(Stored):
     @cached_property
     def is_numeric(self) -> list[bool | None]:
         """Whether each column holds numbers; the others hold categories. None where nothing asks for the column."""
-        together = [part.encoders for part in (*self.kernels, *self.trees)]
+        together: list[KernelPart | TreePart] = [*self.kernels, *self.trees]
         found: list[bool | None] = []
         for j, effect in enumerate(self.effects):
             known = [isinstance(effect, Curve)] if effect is not None else []
-            known += [isinstance(encoders[j], Curves) for encoders in together]
+            known += [isinstance(part.encoders[j], Curves) for part in together]
             found.append(known[0] if known else None)
         return found
 
@@ -576,7 +576,8 @@ class Parts(Stored):
         if read_again and frames.is_frame(X) and not isinstance(X, frames.HeldColumns):
             kinds = zip(self.is_numeric, frames.numeric_flags(X), strict=True)
             X = frames.HeldColumns.of(X, [there if known is None else known for known, there in kinds])
-        widths = [sum(one.width for one in part.encoders) for part in (*self.kernels, *self.trees)]
+        together: list[KernelPart | TreePart] = [*self.kernels, *self.trees]
+        widths = [sum(one.width for one in part.encoders) for part in together]
         found = []
         for rows in frames.blocks(X.shape[0], max(len(self.effects), n_scores, *widths)):
             found.append(self._block_scores(frames.rows_of(X, rows), n_scores))
