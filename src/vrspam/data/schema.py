@@ -16,9 +16,9 @@ from vrspam._utils.messages import Message, Parameter, WordedError
 from vrspam._utils.progress import Progress
 from vrspam.data.errors import DataError, NoLabel, Problems, no_column
 from vrspam.data.readers import Source
+from vrspam.data.readers.array_readers import open_npy
 from vrspam.data.readers.arrow_reader import as_table, column_values, numeric_values, type_kind
 from vrspam.data.readers.base import Block, ColumnRequest, SparseReader
-from vrspam.data.readers.other_formats import open_npy
 from vrspam.tables.schema import Label, TableLearner, TableSchema
 
 EncodedBlock = tuple[Any, np.ndarray | None, Any]

@@ -1,4 +1,4 @@
-"""`RiverAUC`: rows come one at a time, as dictionaries, or many at a time, as frames."""
+"""AUC models for river, which learn from one row after the other, or from frames. Needs the extra `river`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,11 @@ from collections.abc import Iterable, Mapping
 from numbers import Real
 from typing import Any, NamedTuple
 
+from vrspam._utils.messages import require
+
+require("river", "river")  # its message says what to install; a failed import below would not
+
+# ruff: noqa: E402
 import numpy as np
 from river import base
 from river.utils import dataframe
@@ -17,6 +22,8 @@ from vrspam.objective import AUTO_L2_SHARE, Objective, l2_unit
 from vrspam.solvers import solve
 from vrspam.solvers.online import SOLAM, SPAM, OnlineMethod, diverged, largest_square, step_rule
 from vrspam.solvers.opauc import OPAUC
+
+__all__ = ["RiverAUC"]
 
 BUFFERED_ROWS = 256  # rows that are gathered before they are added to the moments: one product is quicker than many
 
