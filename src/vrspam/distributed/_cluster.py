@@ -117,7 +117,7 @@ def fit_blocks_by_folds(estimator: AUCClassifierCV, blocks: Blocks, folds: HashF
     selected = Selected(found, fit, on_blocks.held_out(fit), None)
     estimator._store_columns(blocks.n_features, blocks.feature_names)
     why = "the rows stayed on the cluster; fit of AUCClassifierCV reads curves from rows in memory"
-    estimator._store_search(selected, why, held_out_=selected.held_out, _frame_reading=None)
+    estimator._store_search(selected, why, held_out_=selected.held_out, _table_schema=None)
 
 
 def not_corrected(name: str, collector: str) -> Any:
