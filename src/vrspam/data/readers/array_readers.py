@@ -12,28 +12,18 @@ import numpy as np
 
 from vrspam._utils.messages import Message, Parameter
 from vrspam.data.errors import DataError, Problems, problem_of, unusable
-from vrspam.data.readers.base import DAMAGED, Block, RequestOrChoice, TextFile, choose, count_lines, line_blocks
-
-_COMMENT = re.compile(rb"#[^\n]*")
-_LABEL = re.compile(rb"^[^\S\n]*(\S+)", re.MULTILINE)
+from vrspam.data.readers.base import DAMAGED, Block, Reader, RequestOrChoice, TextFile, choose, count, line_blocks
 
 
-class LibsvmReader:
+class LibsvmReader(Reader):
     """LIBSVM text, packed or not: a label, then index:value pairs, in each line."""
 
-    name, title, suffixes, magic = "libsvm", "LIBSVM", (".libsvm", ".svm", ".svmlight"), b""
+    name, title, suffixes = "libsvm", "LIBSVM", (".libsvm", ".svm", ".svmlight")
     line = re.compile(rb"\s*[+-]?[\d.eE+-]+(\s+qid:\d+)?(\s+\d+:\S+)*\s*(#.*)?$")
     tabular, sparse, options = False, True, ("zero_based", "block_bytes")
 
     def __init__(self, zero_based: bool = False, block_bytes: int = 8 << 20) -> None:
         self.zero_based, self.block_bytes = zero_based, block_bytes
-
-    def columns(self, path: str) -> dict[str, Any]:
-        """Features have numbers alone; how many there are is known when the file has been read."""
-        return {}
-
-    def rows(self, path: str) -> None:
-        """Text does not say how many rows it has."""
 
     def blocks(self, path: str, wanted: RequestOrChoice, rows: int, problems: Problems) -> Iterator[Block]:
         """Yield the rows of a file as CSR blocks with their labels, a block of text at a time."""
@@ -50,7 +40,7 @@ class LibsvmReader:
                     else:
                         problems.report(path, index, f"line {number}", reason)
                 if not bad:
-                    last = line + count_lines(text) - 1
+                    last = line + count(text, b"\n") - 1
                     problems.report(path, index, f"lines {line} to {last}", str(error), rows=last - line + 1)
                     continue
                 X, y = _parse(text, width, self.zero_based)
@@ -65,7 +55,7 @@ class LibsvmReader:
     def scan(self, path: str, problems: Problems) -> Iterator[tuple[int, set[bytes], int, int]]:
         """Yield (number of features, label texts, bytes, lines) of each block, without parsing its values."""
         for _, text, _, _ in self._texts(path, problems):
-            yield *_scan_block(text, self.zero_based), len(text), count_lines(text)
+            yield *_scan_block(text, self.zero_based), len(text), count(text, b"\n")
 
     def _texts(self, path: str, problems: Problems) -> Iterator[tuple[int, bytes, int, float]]:
         """Yield (block number, text, number of its first line, share of the file read so far)."""
@@ -85,8 +75,8 @@ def _scan_block(text: bytes, zero_based: bool) -> tuple[int, set[bytes]]:
     Indices grow along a line, so the digits before the last colon of each line are enough.
     """
     if b"#" in text:
-        text = _COMMENT.sub(b"", text)
-    labels = set(_LABEL.findall(text))
+        text = re.sub(rb"#[^\n]*", b"", text)
+    labels = set(re.findall(rb"^[^\S\n]*(\S+)", text, re.MULTILINE))
     bytes_ = np.frombuffer(text, np.uint8)
     colons = np.flatnonzero(bytes_ == ord(":"))
     if not colons.size:
@@ -160,12 +150,11 @@ def _shown(cell: bytes) -> str:
     return repr(cell.decode("utf-8", "replace")[:40])
 
 
-class NpyReader:
+class NpyReader(Reader):
     """Arrays that NumPy has saved; columns have numbers."""
 
     name, title, suffixes, magic = "npy", ".npy", (".npy",), b"\x93NUMPY"
-    tabular, sparse, options = False, False, ()
-    line = None
+    tabular = False
 
     def columns(self, path: str) -> dict[str, Any]:
         """Return the numbers of the columns, as text, with their type."""

@@ -14,7 +14,7 @@ import numpy as np
 from vrspam._utils.messages import how_to_install
 from vrspam._utils.warnings import warn
 from vrspam.data.errors import DataError, Problems, problem_of, similar, unusable
-from vrspam.data.readers.base import Block, RequestOrChoice, choose
+from vrspam.data.readers.base import Block, Reader, RequestOrChoice, choose
 
 
 def type_kind(kind: Any) -> str:
@@ -74,11 +74,9 @@ def as_batch(table: Any) -> Any:
     return batches[0] if batches else pa.RecordBatch.from_pylist([], table.schema)
 
 
-class ArrowReader:
-    """What Parquet and Feather share: a schema in the file, and groups of rows that are read one by one."""
+class ArrowReader(Reader):
+    """What Parquet, Feather and Excel share: a schema in the file, and groups of rows that are read one by one."""
 
-    tabular, sparse, options = True, False, ()
-    line = None
     _kind: Any
 
     def columns(self, path: str) -> dict[str, Any]:
@@ -244,8 +242,6 @@ def _mismatch(schema: Any, name: str, kind: Any) -> str | None:
     if name not in schema.names:
         return f"there is no column {name!r}{similar(name, schema.names)}"
     found = schema.field(name).type
-    if found == kind:
-        return None
     found_kind, wanted_kind = type_kind(found), type_kind(kind)
     if found == kind or found_kind == wanted_kind or pa.types.is_null(found):
         return None

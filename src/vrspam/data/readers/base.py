@@ -11,7 +11,7 @@ import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, BinaryIO, NamedTuple, Protocol, cast
+from typing import Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
 
@@ -89,14 +89,10 @@ class Block:
                 where=where,
                 table=None if self.table is None else self.table.slice(start, stop - start),
                 strays=self.strays if start == 0 else {},
-                broken=self._broken_between(start, stop),
+                broken=tuple((p - start, why) for p, why in self.broken if start <= p < stop + (stop == self.rows)),
                 X=None if self.X is None else self.X[start:stop],
                 y=None if self.y is None else self.y[start:stop],
             )
-
-    def _broken_between(self, start: int, stop: int) -> tuple[tuple[int, str], ...]:
-        last = stop == self.rows
-        return tuple((place - start, why) for place, why in self.broken if start <= place < stop + last)
 
     def without(self, bad: Mapping[int, str | Message], problems: Problems) -> np.ndarray:
         """Report bad rows; return the positions of the others."""
@@ -108,7 +104,7 @@ class Block:
         return np.setdiff1d(np.arange(self.rows), list(bad))
 
 
-class Reader(Protocol):
+class Reader:
     """Reads the files of one format in blocks; `vrspam.data.readers.READERS` lists all readers.
 
     Attributes
@@ -124,50 +120,38 @@ class Reader(Protocol):
     tabular : bool
         Columns have names and types, and blocks are arrow record batches. Otherwise blocks are arrays.
     sparse : bool
-        Absent values are zeros, and each row carries its label (LIBSVM). Such a reader is a `SparseReader`.
+        Absent values are zeros, each row carries its label (LIBSVM), and `scan` finds how many features there are.
     options : tuple of str
         What its constructor takes: `block_bytes` and options that it alone has.
     """
 
-    @property
-    def name(self) -> str: ...
-    @property
-    def title(self) -> str: ...
-    @property
-    def suffixes(self) -> tuple[str, ...]: ...
-    @property
-    def magic(self) -> bytes: ...
-    @property
-    def line(self) -> re.Pattern[bytes] | None: ...
-    @property
-    def tabular(self) -> bool: ...
-    @property
-    def sparse(self) -> bool: ...
-    @property
-    def options(self) -> tuple[str, ...]: ...
+    name: str
+    title: str
+    suffixes: tuple[str, ...]
+    magic = b""
+    line: re.Pattern[bytes] | None = None
+    tabular, sparse = True, False
+    options: tuple[str, ...] = ()
 
     def columns(self, path: str) -> dict[str, Any]:
         """Return the columns of a file with their types."""
+        return {}
 
     def rows(self, path: str) -> int | None:
         """Return the number of rows where the head of the file says it."""
+        return None
 
     def blocks(self, path: str, wanted: RequestOrChoice, rows: int, problems: Problems) -> Iterator[Block]:
         """Yield blocks of the wanted columns; at most `rows` rows each, where the format can be cut by rows."""
-
-
-class SparseReader(Reader, Protocol):
-    """Reads files that do not say how many features they have, and what their labels are."""
+        raise NotImplementedError
 
     def scan(self, path: str, problems: Problems) -> Iterator[tuple[int, set[bytes], int, int]]:
         """Yield (number of features, label texts, bytes, lines) of each block, without parsing its values."""
+        raise NotImplementedError
 
 
 LOOKED_AT = 64 << 20  # bytes of a file in which other encodings are looked for; fewer of a compressed one
 _PIECE = 1 << 20
-_MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
-_NOT_IN_WINDOWS = frozenset(b"\x81\x8d\x8f\x90\x9d")
-_SELDOM = frozenset(b"\xff\xfe")  # letters of Latin-1 that are more often no text at all
 UTF8 = "utf-8"
 
 
@@ -179,11 +163,14 @@ def find_encoding(stream: BinaryIO, most: int = LOOKED_AT) -> str:
     ['utf-8', 'windows-1252', 'utf-16']
     """
     piece = stream.read(_PIECE)
-    for mark, name in _MARKS.items():
+    marks = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+    for mark, name in marks.items():
         if piece.startswith(mark):
             return name
-    if b"\0" in piece[:4096] and (wide := _wide(piece[:4096])):
-        return wide
+    start = piece[:4096]
+    even, odd = start[::2].count(0), start[1::2].count(0)
+    if max(even, odd) >= max(0.4 * len(start) / 2.0, 1.0):  # every second byte of plain letters in UTF-16 is 0
+        return "utf-16-le" if odd > even else "utf-16-be"
     looked_at = 0
     while piece:
         if not piece.isascii():
@@ -195,23 +182,16 @@ def find_encoding(stream: BinaryIO, most: int = LOOKED_AT) -> str:
     return UTF8
 
 
-def _wide(start: bytes) -> str | None:
-    """UTF-16 without a mark: every second byte of plain letters is 0."""
-    even, odd = start[::2].count(0), start[1::2].count(0)
-    if max(even, odd) < 0.4 * len(start) / 2.0:
-        return None
-    return "utf-16-le" if odd > even else "utf-16-be"
-
-
 def _of_letters(piece: bytes) -> str:
     """UTF-8, unless more bytes contradict it than letters agree with it and they can be letters of Latin-1."""
     text = piece.decode("utf-8", "replace")
     others = len(text) - len(text.encode("ascii", "ignore"))
     invalid = text.count("\ufffd")
     foreign = {byte for byte in piece if byte >= 0x80}
-    if 2 * invalid <= others or foreign <= _SELDOM or b"\0" in piece:
+    seldom, not_in_windows = set(b"\xff\xfe"), set(b"\x81\x8d\x8f\x90\x9d")  # seldom letters: more often no text
+    if 2 * invalid <= others or foreign <= seldom or b"\0" in piece:
         return UTF8
-    return "latin-1" if foreign & _NOT_IN_WINDOWS else "windows-1252"
+    return "latin-1" if foreign & not_in_windows else "windows-1252"
 
 
 def check_encoding(name: str) -> None:
@@ -281,18 +261,8 @@ class RecodedStream:
             ) from error
 
 
-# Compression is told by the first bytes, because names can be wrong.
-_OPENERS: dict[bytes, Callable[..., Any]] = {
-    b"\x1f\x8b": gzip.open,
-    b"BZh": bz2.open,
-    b"\xfd7zXZ\x00": lzma.open,
-}
-
 #: What reading a damaged or cut-off compressed file can raise.
 DAMAGED = (EOFError, OSError, lzma.LZMAError, zlib.error)
-
-# A longer line means that the file is not text at all.
-_LONGEST_LINE = 256 << 20
 
 
 class TextFile:
@@ -310,22 +280,19 @@ class TextFile:
         self._size = max(os.fstat(self._raw.fileno()).st_size, 1)
         start = self._raw.read(6)
         self._raw.seek(0)
-        opener = next((o for magic, o in _OPENERS.items() if start.startswith(magic)), None)
+        # told by the first bytes, because names can be wrong
+        openers: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
+        opener = next((o for magic, o in openers.items() if start.startswith(magic)), None)
         self.stream = cast(BinaryIO, opener(self._raw)) if opener else cast(BinaryIO, self._raw)
         if encoding is None:
-            encoding = self._find_encoding(LOOKED_AT if opener is None else LOOKED_AT // 16)
+            try:
+                encoding = find_encoding(self.stream, LOOKED_AT if opener is None else LOOKED_AT // 16)
+            except DAMAGED:  # said where it is read
+                encoding = UTF8
+            self.stream.seek(0)
         self.encoding = encoding
         if codecs.lookup(encoding).name not in ("utf-8", "ascii"):
             self.stream = cast(BinaryIO, RecodedStream(self.stream, encoding, os.fspath(path)))
-
-    def _find_encoding(self, most: int) -> str:
-        """The encoding of the text, as its bytes tell; the stream is at its start again."""
-        try:
-            found = find_encoding(self.stream, most)
-        except DAMAGED:  # said where it is read
-            found = UTF8
-        self.stream.seek(0)
-        return found
 
     @property
     def share(self) -> float:
@@ -349,44 +316,26 @@ def line_blocks(
     line = first_line
     while data := stream.read(size):
         block = data + _line(stream, line) if data[-1:] != b"\n" else data
-        if quoted and b'"' in block and _odd(block):
-            block += _to_closing_quote(stream, line)
+        if quoted and b'"' in block and count(block, b'"') % 2:
+            # A lone quote inside a field never closes: after a thousand lines the block is cut at a line end anyway.
+            more: list[bytes] = []
+            while len(more) < 1000 and (not more or count(more[-1], b'"') % 2 == 0):
+                more.append(_line(stream, line))
+                if not more[-1]:
+                    break
+            block = b"".join([block, *more])
         yield block, line
-        line += count_lines(block)
+        line += count(block, b"\n")
 
 
-def count_lines(block: bytes) -> int:
-    """Count line ends."""
-    return _count(block, b"\n")
-
-
-def _count(block: bytes, sign: bytes) -> int:
+def count(block: bytes, sign: bytes) -> int:
     """Count a byte; bytes.count goes from one to the next, which is felt in files of gigabytes."""
     return int(np.count_nonzero(np.frombuffer(block, np.uint8) == ord(sign)))
 
 
 def _line(stream: BinaryIO, number: int) -> bytes:
-    line = stream.readline(_LONGEST_LINE)
-    if len(line) == _LONGEST_LINE:
-        raise DataError(
-            f"a line after line {number} is longer than {_LONGEST_LINE >> 20} MiB: this is not a text table"
-        )
+    longest = 256 << 20
+    line = stream.readline(longest)
+    if len(line) == longest:
+        raise DataError(f"a line after line {number} is longer than {longest >> 20} MiB: this is not a text table")
     return line
-
-
-def _odd(part: bytes) -> bool:
-    return _count(part, b'"') % 2 == 1
-
-
-def _to_closing_quote(stream: BinaryIO, number: int) -> bytes:
-    """Read on to the end of the line that closes an open quote.
-
-    A lone quote inside a field never closes, so the search gives up after a while; the cut is at a line end anyway.
-    """
-    lines: list[bytes] = []
-    longest_field = 1000  # lines in one quoted field
-    while len(lines) < longest_field and (line := _line(stream, number)):
-        lines.append(line)
-        if _odd(line):
-            break
-    return b"".join(lines)

@@ -15,18 +15,17 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, NamedTuple
 
+import narwhals.stable.v2 as nw
 import numpy as np
 
 from vrspam._utils.messages import Parameter
 from vrspam._utils.warnings import warn
 from vrspam.data.errors import DataError, Problems, similar
-from vrspam.data.readers.base import DAMAGED, UTF8, Block, RequestOrChoice, TextFile, choose, count_lines, line_blocks
-from vrspam.tables.texts import find_kind
+from vrspam.data.readers.base import DAMAGED, UTF8, Block, Reader, RequestOrChoice, TextFile, choose, count, line_blocks
+from vrspam.tables.texts import Dates, Numbers, find_kind
 
 PARSERS = min(4, os.cpu_count() or 1)  # blocks that are parsed at the same time
-_PEEK = 1 << 18  # bytes from which the types of columns are guessed
 _FEW = 0.1  # share of cells that may be out of type there
-_SAMPLE = 200  # rows by which points and commas are told apart
 _POINT, _COMMA, _WHOLE = (re.compile(rf"[+-]?\d+{part}") for part in (r"\.\d+", r",\d+", ""))
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
 
@@ -39,16 +38,15 @@ class _Head(NamedTuple):
     first_line: int
 
 
-class CSVReader:
+class CSVReader(Reader):
     """CSV text, compressed or not.
 
     The types of columns come from the first rows of a file. They are found once for each file, in the same opening as
     the first reading, and kept for the next one.
     """
 
-    name, title, suffixes, magic = "csv", "CSV", (".csv", ".tsv"), b""
-    tabular, sparse, options = True, False, ("delimiter", "encoding", "block_bytes")
-    line = None
+    name, title, suffixes = "csv", "CSV", (".csv", ".tsv")
+    options = ("delimiter", "encoding", "block_bytes")
 
     def __init__(self, delimiter: str | None = None, encoding: str | None = None, block_bytes: int = 8 << 20) -> None:
         self.delimiter, self.encoding, self.block_bytes = delimiter, encoding, block_bytes
@@ -62,9 +60,6 @@ class CSVReader:
                 return dict(self._read_head(path, file).types)
             except DAMAGED as error:
                 raise DataError(f"{path} is cut off or damaged ({error}); get it again") from error
-
-    def rows(self, path: str) -> None:
-        """Text does not say how many rows it has."""
 
     def blocks(self, path: str, wanted: RequestOrChoice, rows: int, problems: Problems) -> Iterator[Block]:
         """Yield the wanted columns of a file, a block of text at a time."""
@@ -133,8 +128,10 @@ class CSVReader:
         start = file.stream.tell()
         text = _first_lines(file)
         file.stream.seek(start)
-        sample = _sample(text, delimiter, len(names))
-        spaced = _is_spaced(sample)
+        rows = islice(csv_rows(text, Dialect([], delimiter)), 200)
+        sample = [row for _, _, row in rows if len(row) == len(names)]
+        later = [cell for row in sample for cell in row[1:]]
+        spaced = bool(later) and sum(cell.startswith(" ") for cell in later) >= (1.0 - _FEW) * len(later)
         decimal = "." if delimiter == "," else _find_decimal_sign(sample)
         dialect = Dialect(names, delimiter, decimal, spaced)
         self._heads[key] = head = _Head(dialect, _find_types(path, text, lines + 1, dialect), lines + 1)
@@ -204,13 +201,11 @@ def _parse_good_lines(path: str, text: bytes, line: int, dialect: Dialect) -> An
 
 
 def _first_lines(file: TextFile) -> bytes:
-    """Return about `_PEEK` bytes of whole lines; of a file that is cut off, what comes before the cut."""
+    """Return about 256 KiB of whole lines; of a file that is cut off, what comes before the cut."""
     blocks: list[bytes] = []
     try:
-        for block, _ in line_blocks(file.stream, _PEEK // 64, quoted=True):
+        for block, _ in islice(line_blocks(file.stream, 1 << 12, quoted=True), 64):
             blocks.append(block)
-            if len(blocks) == 64:
-                break
     except DAMAGED:
         if not blocks:
             raise
@@ -231,15 +226,12 @@ def _prevailing_type(column: Any, decimal: str = ".") -> Any:
     cells = column.drop_null().to_pylist()
     cells = cells[:: len(cells) // 300 + 1]  # a sample is enough, and quick
     for kind in (pa.float64(), pa.bool_()):
-        wrong = not_castable(cells, kind, decimal)
-        if cells and len(wrong) <= _FEW * len(cells) and not _has_another_form([cells[i] for i in wrong]):
+        wrong = [cells[place] for place in not_castable(cells, kind, decimal)]
+        # numbers that are written in another way: the whole column is to be looked at
+        others = find_kind(Counter(wrong)) is not None or any(_THOUSANDS.fullmatch(cell.strip()) for cell in wrong)
+        if cells and len(wrong) <= _FEW * len(cells) and not others:
             return kind
     return column.type
-
-
-def _has_another_form(cells: list[str]) -> bool:
-    """Whether these are numbers too, but written in another way: then the whole column is to be looked at."""
-    return find_kind(Counter(cells)) is not None or any(_THOUSANDS.fullmatch(cell.strip()) for cell in cells)
 
 
 def _is_date(kind: Any) -> bool:
@@ -280,18 +272,6 @@ def _read_names(path: str, file: TextFile, delimiter: str | None) -> tuple[list[
     return names, delimiter, lines
 
 
-def _sample(text: bytes, delimiter: str, width: int) -> list[list[str]]:
-    """Some of the first rows, as they are written."""
-    rows = csv_rows(text, Dialect([], delimiter))
-    return [row for _, _, row in islice(rows, _SAMPLE) if len(row) == width]
-
-
-def _is_spaced(sample: list[list[str]]) -> bool:
-    """Whether a space follows nearly every delimiter."""
-    later = [cell for row in sample for cell in row[1:]]
-    return bool(later) and sum(cell.startswith(" ") for cell in later) >= (1.0 - _FEW) * len(later)
-
-
 def _find_decimal_sign(sample: list[list[str]]) -> str:
     """The sign before a fraction: a comma where whole columns of the first rows have one, a point otherwise.
 
@@ -314,10 +294,6 @@ def _find_decimal_sign(sample: list[list[str]]) -> str:
 
 
 NULLS = ["", "#N/A", "#NA", "N/A", "NA", "NaN", "nan", "-nan", "-NaN", "NULL", "null", "None", "n/a"]
-_WHOLE_NUMBER, _FLAG = r"^[+-]?[0-9]+$", r"^(?:true|false|True|False|TRUE|FALSE|0|1)$"
-_NOT_FINITE = r"^[+-]?(?:inf|Inf|INF|infinity|Infinity|nan|NaN)$"
-
-
 NOT_TEXT = "not UTF-8 text (save the file as UTF-8)"
 
 
@@ -373,7 +349,7 @@ def parse_block(
     try:
         return _salvage(text, line, dialect, types, lenient)
     except pa.ArrowInvalid:
-        last = line + count_lines(text) - 1
+        last = line + count(text, b"\n") - 1
         return ParsedBlock(None, line_of, reports=[(f"lines {line} to {last}", refused, last - line + 1)])
 
 
@@ -414,10 +390,11 @@ def _salvage(text: bytes, line: int, dialect: Dialect, types: Mapping[str, Any],
     where = lines_of_rows(cleaned, dialect)
     rows = np.setdiff1d(np.arange(table.num_rows + len(wrong)), list(wrong))  # those of the table
     if not_text:
-        for place, (start, stop) in enumerate(zip(where, [*where[1:], count_lines(cleaned) + 1], strict=True)):
+        for place, (start, stop) in enumerate(zip(where, [*where[1:], count(cleaned, b"\n") + 1], strict=True)):
             if any(start <= number < stop for number in not_text):
                 wrong[place] = NOT_TEXT
     strays: dict[str, Counter[str]] = {}
+    words = {"double": "a number", "int64": "a whole number", "bool": "true or false"}
     columns = {}
     for name, kind in types.items():
         column, stray = convert_texts(table.column(name), kind, dialect.decimal, lenient)
@@ -428,7 +405,8 @@ def _salvage(text: bytes, line: int, dialect: Dialect, types: Mapping[str, Any],
                 strays[name] = Counter(texts.to_pylist())
                 continue
             for place, value in zip(rows[stray].tolist(), texts.to_pylist(), strict=True):
-                wrong.setdefault(place, f"column {name!r} holds {value!r} where {_word(kind)} is expected")
+                expected = words.get(str(kind), str(kind))
+                wrong.setdefault(place, f"column {name!r} holds {value!r} where {expected} is expected")
     table = pa.table(columns)
     good = np.flatnonzero(~np.isin(rows, list(wrong)))
     broken, reports, places = [], [], sorted(wrong)
@@ -470,34 +448,29 @@ def convert_texts(column: Any, kind: Any, decimal: str, lenient: bool) -> tuple[
     trimmed = pc.utf8_trim_whitespace(column)
     if pa.types.is_floating(kind):
         return _convert_numbers(trimmed, kind, decimal, lenient)
-    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
-        return _convert_dates(trimmed, kind)
+    if _is_date(kind):
+        moments, stray = Dates().moments(nw.from_native(trimmed, series_only=True))
+        return pa.chunked_array([pa.array(moments)]).cast(kind, safe=False), stray
     try:
         return trimmed.cast(kind), none
     except pa.ArrowInvalid:
-        fits = pc.match_substring_regex(trimmed, _FLAG if pa.types.is_boolean(kind) else _WHOLE_NUMBER)
+        flag, whole = r"^(?:true|false|True|False|TRUE|FALSE|0|1)$", r"^[+-]?[0-9]+$"
+        fits = pc.match_substring_regex(trimmed, flag if pa.types.is_boolean(kind) else whole)
     good = pc.if_else(fits, trimmed, None)
     try:
-        return good.cast(kind), _mask(column, fits)
+        return good.cast(kind), column.is_valid().to_numpy() & ~fits.fill_null(True).to_numpy()
     except pa.ArrowInvalid:  # a number beyond all integers of this type, or a type for which there is no pattern
         return _convert_one_by_one(trimmed, kind)
 
 
-def _mask(column: Any, fits: Any) -> np.ndarray:
-    """Texts that are there and do not fit."""
-    return column.is_valid().to_numpy() & ~fits.fill_null(True).to_numpy()
-
-
 def _convert_numbers(texts: Any, kind: Any, decimal: str, lenient: bool) -> tuple[Any, np.ndarray]:
-    import narwhals.stable.v2 as nw
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    from vrspam.tables.texts import Numbers, find_kind
-
     series = nw.from_native(texts, series_only=True)
     values, stray = Numbers(decimal).values(series)
-    not_finite = pc.match_substring_regex(texts, _NOT_FINITE).fill_null(False).to_numpy()
+    words = r"^[+-]?(?:inf|Inf|INF|infinity|Infinity|nan|NaN)$"
+    not_finite = pc.match_substring_regex(texts, words).fill_null(False).to_numpy()
     if not_finite.any():
         places = np.flatnonzero(not_finite)
         values[places] = [float(text) for text in texts.take(places).to_pylist()]
@@ -510,16 +483,6 @@ def _convert_numbers(texts: Any, kind: Any, decimal: str, lenient: bool) -> tupl
             read, unread = found.kind.values(others)
             values[places], stray[places] = read, unread
     return pa.chunked_array([pa.array(values, mask=np.isnan(values) & ~not_finite)]).cast(kind), stray
-
-
-def _convert_dates(texts: Any, kind: Any) -> tuple[Any, np.ndarray]:
-    import narwhals.stable.v2 as nw
-    import pyarrow as pa
-
-    from vrspam.tables.texts import Dates
-
-    moments, stray = Dates().moments(nw.from_native(texts, series_only=True))
-    return pa.chunked_array([pa.array(moments)]).cast(kind, safe=False), stray
 
 
 def _convert_one_by_one(texts: Any, kind: Any) -> tuple[Any, np.ndarray]:
@@ -585,7 +548,3 @@ def not_castable(values: Sequence[str], kind: Any, decimal: str = ".") -> list[i
         return []
     column = pa.chunked_array([pa.array([None if value in NULLS else value for value in values], pa.string())])
     return np.flatnonzero(convert_texts(column, kind, decimal, lenient=False)[1]).tolist()
-
-
-def _word(kind: Any) -> str:
-    return {"double": "a number", "int64": "a whole number", "bool": "true or false"}.get(str(kind), str(kind))
