@@ -11,7 +11,6 @@ from textwrap import wrap
 import numpy as np
 
 SPACE = "\N{NO-BREAK SPACE}"
-LEAST_LETTERS = 8  # of a name that is shortened to fit
 
 
 def percent(share: float, digits: int = 1) -> str:
@@ -223,19 +222,16 @@ def text_width(text: str) -> float:
 
 
 def shorten_to_fit(texts: Sequence[str], most: int, room: float) -> list[str]:
-    """`shorten_distinct` to at most so many letters, and to fewer where wide ones would not fit into the room.
+    """`shorten_distinct` to at most so many letters, and to fewer (at least 8) where they do not fit into the room.
 
     >>> shorten_to_fit(["mmmmmmmmmmmmmmmmmmmm", "age"], 20, 120.0)
     ['mmmmmmmmm…', 'age']
     """
     short = shorten_distinct(texts, most)
-    while most > LEAST_LETTERS and max(map(text_width, short), default=0.0) > room:
+    while most > 8 and max(map(text_width, short), default=0.0) > room:
         most -= 1
         short = shorten_distinct(texts, most)
     return short
-
-
-FIRST_STRONG, END = "\N{FIRST STRONG ISOLATE}", "\N{POP DIRECTIONAL ISOLATE}"
 
 
 def isolated(text: str) -> str:
@@ -245,4 +241,4 @@ def isolated(text: str) -> str:
     ('age', True)
     """
     turns = any(unicodedata.bidirectional(letter) in ("R", "AL", "AN") for letter in text)
-    return f"{FIRST_STRONG}{text}{END}" if turns else text
+    return f"\N{FIRST STRONG ISOLATE}{text}\N{POP DIRECTIONAL ISOLATE}" if turns else text

@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from vrspam._utils import array_api
-from vrspam._utils.choices import SELECTION_RULES
+from vrspam._utils.messages import SELECTION_RULES
 from vrspam._utils.parameters import HasMethods, Interval, StrOptions, checks_parameters
 from vrspam._utils.progress import StepProgress
 from vrspam._utils.warnings import AllCoefficientsZero, NothingAtTheTop, warn

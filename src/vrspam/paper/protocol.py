@@ -12,7 +12,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from vrspam._utils.choices import usual_spelling
+from vrspam._utils.messages import usual_spelling
 from vrspam.data.registry import set_info
 
 GRID = "grid"  # replaces the name of an algorithm in runs whose result all algorithms use

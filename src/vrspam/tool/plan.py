@@ -12,8 +12,7 @@ from dataclasses import Field, dataclass, field, fields
 from textwrap import wrap
 from typing import Any, Literal, NamedTuple, Self, TypeVar, get_args, get_origin
 
-from vrspam._utils.choices import LossName, PenaltyName, Selection
-from vrspam._utils.messages import Parameter, WordedError
+from vrspam._utils.messages import LossName, Parameter, PenaltyName, Selection, WordedError
 
 PANELS = DATA, MODEL, FOLDS, PAGE, FILE = ("Data", "Model", "Folds", "Page", "File format")
 FEATURES = ("linear", "additive", "kernel", "trees", "auto")

@@ -19,8 +19,7 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check
 
 from vrspam import AUCClassifierCV, ClassMoments, HashFolds
 from vrspam._utils.blas import blas_threads
-from vrspam._utils.choices import PenaltyName
-from vrspam._utils.messages import Message, Parameter, WordedError
+from vrspam._utils.messages import Message, Parameter, PenaltyName, WordedError
 from vrspam._utils.warnings import CategoriesGrouped
 from vrspam.features import FeatureMap, LinearFeatures, StackedFeatures
 from vrspam.features.landmarks import LandmarkFeatures
