@@ -300,7 +300,11 @@ class RiverAUC(base.MiniBatchClassifier):
             Numbers by name.
         y : bool
         """
-        self._learn(self._known_row(x)[np.newaxis], np.array([_is_positive(y)]))
+        values = _numbers(x.items())
+        self._add_columns(x)
+        row = np.zeros((1, len(self._columns)))
+        row[0, [self._columns[name] for name in x]] = values
+        self._learn(row, np.array([_is_positive(y)]))
 
     def learn_many(self, X: Any, y: Any) -> None:
         """Learn from the rows of a data frame: the same as `learn_one` for one row after the other.
@@ -332,7 +336,10 @@ class RiverAUC(base.MiniBatchClassifier):
         -------
         dict
         """
-        positive = float(self._probabilities(self._new_row(x)[np.newaxis])[0])
+        known = {name: value for name, value in x.items() if name in self._columns}  # others were never learned from
+        row = np.zeros((1, len(self._columns)))
+        row[0, [self._columns[name] for name in known]] = _numbers(known.items())
+        positive = float(self._probabilities(row)[0])
         return {False: 1.0 - positive, True: positive}
 
     def predict_proba_many(self, X: Any) -> Any:
@@ -376,21 +383,6 @@ class RiverAUC(base.MiniBatchClassifier):
         """Give new keys a column, in an order that does not depend on that of the keys in a row."""
         for name in sorted((name for name in names if name not in self._columns), key=repr):
             self._columns[name] = len(self._columns)
-
-    def _known_row(self, x: Mapping[Any, Any]) -> np.ndarray:
-        """The values of a row by column; new keys become columns."""
-        values = _numbers(x.items())
-        self._add_columns(x)
-        row = np.zeros(len(self._columns))
-        row[[self._columns[name] for name in x]] = values
-        return row
-
-    def _new_row(self, x: Mapping[Any, Any]) -> np.ndarray:
-        """The values of a row by column, without keys that are not known."""
-        known = {name: value for name, value in x.items() if name in self._columns}
-        row = np.zeros(len(self._columns))
-        row[[self._columns[name] for name in known]] = _numbers(known.items())
-        return row
 
     def _new_rows(self, frame: Any) -> np.ndarray:
         known = [name for name in frame.columns if name in self._columns]

@@ -251,13 +251,36 @@ def is_positive(label: float, rule: str, labels: Mapping[int, int]) -> bool:
 @cache
 def file_registry() -> dict[str, FileInfo]:
     """Return every published file by its name here."""
-    return {name: _file(name, entry) for name, entry in _table()["files"].items()}
+    found = {}
+    for name, entry in _table()["files"].items():
+        if "labels" in entry:
+            entry["labels"] = {int(label): count for label, count in entry["labels"].items()}
+        if "scaled_from" in entry:
+            entry["scaled_from"] = tuple(entry["scaled_from"])
+        found[name] = FileInfo(name=name, **entry)
+    return found
 
 
 @cache
 def registry() -> dict[str, SetInfo]:
     """Return every data set known by name, those of the paper first."""
-    return {name: _set(name, entry) for name, entry in _table()["sets"].items()}
+    found = {}
+    for name, entry in _table()["sets"].items():
+        parts = tuple(file_registry()[file] for file in entry.pop("files", ()))
+        if parts:
+            entry["n"] = sum(part.n for part in parts)
+            entry.setdefault("d", max(part.d for part in parts))
+            entry["positives"] = None
+            counted = [part.labels for part in parts if part.labels is not None]
+            if len(counted) == len(parts):
+                entry["positives"] = sum(
+                    count
+                    for labels in counted
+                    for label, count in labels.items()
+                    if is_positive(label, entry["positive"], labels)
+                )
+        found[name] = SetInfo(name=name, files=parts, **entry)
+    return found
 
 
 def set_info(name: str) -> SetInfo:
@@ -276,33 +299,6 @@ def set_info(name: str) -> SetInfo:
 
 def _table() -> dict:
     return tomllib.loads(package_files("vrspam.data").joinpath("registry.toml").read_text("utf-8"))
-
-
-def _file(name: str, entry: dict) -> FileInfo:
-    entry = dict(entry)
-    if "labels" in entry:
-        entry["labels"] = {int(label): count for label, count in entry["labels"].items()}
-    if "scaled_from" in entry:
-        entry["scaled_from"] = tuple(entry["scaled_from"])
-    return FileInfo(name=name, **entry)
-
-
-def _set(name: str, entry: dict) -> SetInfo:
-    entry = dict(entry)
-    parts = tuple(file_registry()[file] for file in entry.pop("files", ()))
-    if parts:
-        counted = [part.labels for part in parts if part.labels is not None]
-        entry["n"] = sum(part.n for part in parts)
-        entry.setdefault("d", max(part.d for part in parts))
-        entry["positives"] = None
-        if len(counted) == len(parts):
-            entry["positives"] = sum(
-                count
-                for labels in counted
-                for label, count in labels.items()
-                if is_positive(label, entry["positive"], labels)
-            )
-    return SetInfo(name=name, files=parts, **entry)
 
 
 def cache_directory() -> Path:
@@ -369,11 +365,8 @@ def read_file(info: FileInfo, allow_download: bool, progress: bool, timeout: flo
         advice = "delete it and load again, or put the right file in its place"
         return _checked(info, _text(path, info, advice), str(path), advice)
     if info.scaled_from:
-        part = _scaled(
-            info,
-            *(read_file(file_registry()[f], allow_download, progress, timeout) for f in info.scaled_from),
-        )
-        return part
+        parts = (read_file(file_registry()[file], allow_download, progress, timeout) for file in info.scaled_from)
+        return _scaled(info, *parts)
     where = f"put {info.published_name} into the directory that VRSPAM_DATA names, or into {cache_directory()}"
     if not allow_download:
         raise DataError(f"{info.name} is not on this machine and downloads are off; get {info.url} and {where}")

@@ -24,7 +24,6 @@ from vrspam.tables.schema import Label, TableLearner, TableSchema
 EncodedBlock = tuple[Any, np.ndarray | None, Any]
 BadRows = dict[int, str | Message]
 MISSING = "column {column!r} is missing ({mean} or {zero} would fill it)"
-NO_LABEL = "the label in column {target!r} is missing"
 INFINITE = "column {column!r} is infinite"
 _FILLS = {"mean": Parameter("missing", "mean"), "zero": Parameter("missing", 0.0)}
 _LABEL_TYPES = {"bool": "bool", "number": "double", "string": "string"}  # what labels of each kind are read as
@@ -466,44 +465,35 @@ def _note(mask: np.ndarray, names: tuple[str, ...], template: str, bad: BadRows)
 
 
 def _numbers_and_codes(table: Any, schema: Schema, filled: bool, unknown: str, bad: BadRows) -> list[np.ndarray]:
-    """Return the numeric columns, and for each categorical one the positions of its categories."""
-    X = check_dense(numeric_values(table, schema.numeric), schema.numeric, schema.fill, bad)
-    return [X] + [
-        _category_codes(table.column(name), name, values, filled, unknown, bad)
-        for name, values in schema.categorical.items()
-    ]
-
-
-def _category_codes(
-    column: Any, name: str, values: tuple[str, ...], filled: bool, unknown: str, bad: BadRows
-) -> np.ndarray:
-    """Return the position of each row's category, -1 for none."""
+    """Return the numeric columns, and for each categorical one the positions of its categories, -1 for none."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    codes = pc.index_in(column, value_set=pa.array(values, pa.string())).fill_null(-1).to_numpy()
-    if codes.size and codes.min() >= 0:
-        return codes
-    for row in np.flatnonzero(codes < 0):
-        value = column[int(row)].as_py()
-        if value is None and not filled:
-            bad.setdefault(int(row), Message(MISSING, column=name, **_FILLS))
-        elif value is not None and unknown == "error":
-            reason = Message(
-                "column {column!r} holds {value!r}, a category not met before ({ignore} would allow it)",
-                column=name,
-                value=value,
-                ignore=Parameter("unknown", "ignore"),
-            )
-            bad.setdefault(int(row), reason)
-    return codes
+    parts = [check_dense(numeric_values(table, schema.numeric), schema.numeric, schema.fill, bad)]
+    for name, values in schema.categorical.items():
+        column = table.column(name)
+        codes = pc.index_in(column, value_set=pa.array(values, pa.string())).fill_null(-1).to_numpy()
+        parts.append(codes)
+        for row in np.flatnonzero(codes < 0):
+            value = column[int(row)].as_py()
+            if value is None and not filled:
+                bad.setdefault(int(row), Message(MISSING, column=name, **_FILLS))
+            elif value is not None and unknown == "error":
+                reason = Message(
+                    "column {column!r} holds {value!r}, a category not met before ({ignore} would allow it)",
+                    column=name,
+                    value=value,
+                    ignore=Parameter("unknown", "ignore"),
+                )
+                bad.setdefault(int(row), reason)
+    return parts
 
 
 def _labels(column: Any, schema: Schema, bad: BadRows) -> np.ndarray:
     """Return labels as a NumPy array: bool, int64, float64 or text."""
     missing = column.is_null().to_numpy(zero_copy_only=False)
     for row in np.flatnonzero(missing):
-        bad.setdefault(int(row), NoLabel(NO_LABEL.format(target=schema.target)))
+        bad.setdefault(int(row), NoLabel(f"the label in column {schema.target!r} is missing"))
     if schema.target_type == "string":
         coded = column.dictionary_encode()
         words = np.array([*coded.dictionary.to_pylist(), ""], dtype=str)

@@ -44,21 +44,10 @@ from vrspam.tables import frames
 
 SAMPLE_ROWS = 50_000
 NO_ROWS = "There are no rows: every block of X is empty."
-NOT_CORRECTED = (
-    "{} has no {}: to correct the AUC for the choice, the {} alone would make the choice anew "
-    "some hundred times at all points of the grid. AUCClassifierCV.fit_stream on the same rows gives it."
-)
 
 
 class Blocks(Protocol):
-    """Blocks of rows on a cluster.
-
-    Attributes
-    ----------
-    n_features : int
-    feature_names : ndarray of str or None
-        The names of the columns if they have any.
-    """
+    """Blocks of rows on a cluster; `feature_names` is None where columns have no names."""
 
     @property
     def n_features(self) -> int: ...
@@ -124,7 +113,11 @@ def not_corrected(name: str, collector: str) -> Any:
     """An attribute that a cluster does not have; `collector` is what the engine calls the process that sums up."""
 
     def refuse(estimator: AUCClassifierCV) -> float:
-        raise AttributeError(NOT_CORRECTED.format(type(estimator).__name__, name, collector))
+        raise AttributeError(
+            f"{type(estimator).__name__} has no {name}: to correct the AUC for the choice, the {collector} alone would "
+            "make the choice anew some hundred times at all points of the grid. AUCClassifierCV.fit_stream on the same "
+            "rows gives it."
+        )
 
     return property(refuse, doc="Not available on a cluster: an AttributeError says why.")
 
@@ -132,16 +125,8 @@ def not_corrected(name: str, collector: str) -> Any:
 class ClusterFolds(FoldMoments):
     """Folds of blocks on the cluster: one distributed pass for the moments, one for the scores.
 
-    Parameters
-    ----------
-    blocks : Blocks
-    estimator : AUCClassifierBase
-        It validates the blocks.
-    hash_folds : HashFolds
-    most : int
-        At most this many held-out rows of each class send their scores to the client.
-    features : FeatureMap, optional
-        A fitted map; the moments and the scores are those of its features.
+    The estimator validates the blocks. At most `most` held-out rows of each class send their scores to the client. With
+    a fitted map the moments and the scores are those of its features.
     """
 
     def __init__(
@@ -168,19 +153,8 @@ class MapsOnBlocks:
     """Evaluates feature maps on blocks of rows on a cluster: one pass for moments, and one for scores, for each.
 
     A map needs quantiles and landmarks, which a sample gives; the sample is that of the rows with the smallest hashes.
-    On many rows the maps are first compared on it, and only those that may still win are taken to all rows.
-
-    Parameters
-    ----------
-    blocks : Blocks
-    estimator : AUCClassifierBase
-        It validates the blocks.
-    folds : HashFolds
-    most : int
-        At most this many held-out rows of each class send their scores to the client.
-    search : GridSearch
-    rule : {"best", "one-standard-error", "blend"}
-    seed : int
+    On many rows the maps are first compared on it, and only those that may still win are taken to all rows. The
+    parameters are those of `ClusterFolds`.
     """
 
     def __init__(

@@ -39,42 +39,19 @@ _ID_NAME = re.compile(r"(^|[^a-z])(id|ids|key|uuid|guid|nr|no|number|code)$|(?<=
 
 @dataclass
 class Asked:
-    """What was asked about the columns, and the notes on what became of them.
+    """What was asked about the columns, and the notes on what became of them."""
 
-    Attributes
-    ----------
-    include, categorical : sequence of str
-        Columns to keep although they look like identifiers, and to take as categories.
-    max_categories : int or None
-        Of a text with more the most frequent are kept, and the others count as one; None keeps all.
-    dates : {"features", "drop"}
-        Whether dates become features or are left out.
-    interpret : bool
-        Whether text may be numbers, dates or names of the rows; otherwise it is categories.
-    empty : {"keep", "leave out", "refuse"}
-        What to do with columns without values.
-    path : str
-        The file, for messages.
-    integers : sequence of str
-        Columns of a file that hold integers, which become floats.
-    error : type
-        Of what is refused.
-    notes : list of str
-    readings : dict
-        What was read as numbers or dates, and how: (kind, remark) of columns.
-    """
-
-    include: Sequence[str] = ()
-    categorical: Sequence[str] = ()
-    max_categories: int | None = None
-    dates: str = "features"
-    interpret: bool = True
-    empty: str = "keep"
-    path: str = ""
-    integers: Sequence[str] = ()
-    error: type[WordedError] = WordedError
+    include: Sequence[str] = ()  # columns to keep although they look like identifiers
+    categorical: Sequence[str] = ()  # columns to take as categories
+    max_categories: int | None = None  # of a text with more the most frequent are kept, and the others count as one
+    dates: str = "features"  # or "drop"
+    interpret: bool = True  # whether text may be numbers, dates or names of the rows; otherwise it is categories
+    empty: str = "keep"  # what to do with columns without values: "keep", "leave out" or "refuse"
+    path: str = ""  # the file, for messages
+    integers: Sequence[str] = ()  # columns of a file that hold integers, which become floats
+    error: type[WordedError] = WordedError  # of what is refused
     notes: list[str] = field(default_factory=list)
-    readings: dict[Any, tuple[str, str]] = field(default_factory=dict)
+    readings: dict[Any, tuple[str, str]] = field(default_factory=dict)  # (kind, remark) of what was read
 
     def note(self, name: Any, text: str, **fields: Any) -> None:
         """Say something about a column; `drop` and `categorical` in the text are ways to take it otherwise."""

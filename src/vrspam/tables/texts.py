@@ -434,7 +434,7 @@ def as_moments(column: Any) -> np.ndarray:
     if column.dtype == nw.Object:
         gone = column.is_null().to_numpy().tolist()
         days = [None if absent else day for day, absent in zip(column.to_list(), gone, strict=True)]
-        local = [day.replace(tzinfo=None) if getattr(day, "tzinfo", None) is not None else day for day in days]
+        local = [day.replace(tzinfo=None) if isinstance(day, datetime) and day.tzinfo else day for day in days]
         return np.array(local, dtype="datetime64[us]")
     if column.dtype == nw.Datetime and getattr(column.dtype, "time_zone", None) is not None:
         column = column.dt.replace_time_zone(None)
