@@ -10,8 +10,6 @@ from textwrap import wrap
 
 import numpy as np
 
-SPACE = "\N{NO-BREAK SPACE}"
-
 
 def percent(share: float, digits: int = 1) -> str:
     """A share in percent; no line breaks before the sign.
@@ -20,10 +18,10 @@ def percent(share: float, digits: int = 1) -> str:
     ('13.6\\xa0%', '50\\xa0%', 'less than 0.1\\xa0%', 'more than 99.9\\xa0%')
     """
     if 0.0 < share < 0.5 * 10.0 ** -(digits + 2):
-        return f"less than {10.0**-digits:.{digits}f}{SPACE}%"
+        return f"less than {10.0**-digits:.{digits}f}\N{NO-BREAK SPACE}%"
     if 1.0 - 0.5 * 10.0 ** -(digits + 2) < share < 1.0:
-        return f"more than {100.0 - 10.0**-digits:.{digits}f}{SPACE}%"
-    return f"{100.0 * share:.{digits}f}{SPACE}%"
+        return f"more than {100.0 - 10.0**-digits:.{digits}f}\N{NO-BREAK SPACE}%"
+    return f"{100.0 * share:.{digits}f}\N{NO-BREAK SPACE}%"
 
 
 def rounded(value: float, digits: int = 3) -> str:

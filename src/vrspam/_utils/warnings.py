@@ -191,7 +191,6 @@ class IntegersRounded(WordedWarning):
 
     @property
     def message(self) -> Message:
-        """The text."""
         one = len(self.columns) == 1
         return Message(
             f"Column{'' if one else 's'} {{names}} {'holds' if one else 'hold'} integers beyond 2**53, which lose "
@@ -239,7 +238,6 @@ class ColumnsLeftOut(WordedWarning):
 
     @property
     def message(self) -> Message:
-        """The text."""
         many = (
             "Columns {names} look like identifiers and have no features: to use them, convert them to {kind} columns."
         )

@@ -200,7 +200,6 @@ class Numbers(KindOfText):
         return f"^(?:{_SIGNS}{number}|\\({number}\\))$"
 
     def values(self, column: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Numbers of a series, missing ones as NaN, and which texts are not numbers."""
         found, stray = np.full(len(column), np.nan), np.zeros(len(column), dtype=bool)
         if column.dtype != nw.String:
             return frames.column_numbers(column), stray
@@ -220,7 +219,6 @@ class Numbers(KindOfText):
         return found, stray
 
     def parses(self, text: str) -> bool:
-        """Whether one text is such a number."""
         return re.search(self.pattern, text.strip()) is not None
 
     @property
@@ -237,7 +235,6 @@ class Numbers(KindOfText):
         return f"In training this was text such as {text!r}: give the number, 1234.5."
 
     def check(self) -> bool:
-        """Whether the signs and the unit are known."""
         return (self.decimal, self.thousands) in _FORMATS and self.unit in ("", *_UNITS)
 
 
@@ -271,12 +268,10 @@ class Times(KindOfText):
         return found, np.isnan(found) & ~missing
 
     def parses(self, text: str) -> bool:
-        """Whether one text is a time."""
         return not np.isnan(_hours(text))
 
     @property
     def hint(self) -> str:
-        """The number that stands for such a text."""
         return "In training this was a time such as '08:30': give hours, 8.5."
 
 
@@ -402,12 +397,10 @@ class Dates(KindOfText):
         return np.where(np.isnat(moments), np.nan, moments.astype(np.int64).astype(np.float64)), stray
 
     def read(self, column: Any) -> tuple[list[np.ndarray], np.ndarray]:
-        """The numbers of each part, and which texts are not dates."""
         moments, stray = self.moments(column)
         return [date_part(moments, part) for part in self.parts], stray
 
     def parses(self, text: str) -> bool:
-        """Whether one text is such a date."""
         return _one_moment(text, self.order) is not None
 
     def narrowed(self, varying: Sequence[bool]) -> Dates:
@@ -421,11 +414,9 @@ class Dates(KindOfText):
         return f", the {ORDERS[self.order]}"
 
     def show(self, part: str, value: float) -> str:
-        """One part as people write it."""
         return part_text(part, value)
 
     def check(self) -> bool:
-        """Whether the order and the parts are known."""
         return self.order in ORDERS and bool(self.parts) and not set(self.parts) - set(PARTS)
 
 

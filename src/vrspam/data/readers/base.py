@@ -20,25 +20,13 @@ from vrspam.data.errors import DataError, NoLabel, Problems
 
 
 class ColumnRequest(NamedTuple):
-    """Which columns to read.
+    """Which columns to read."""
 
-    Attributes
-    ----------
-    types : dict of str to arrow type or None
-        Columns of a table, and what to read each as; None takes a column as it is (text in a CSV file).
-    features, label : tuple of int, int or None
-        Columns of a `.npy` array.
-    width : int
-        Features of a LIBSVM file.
-    lenient : bool
-        In CSV, text in a column of numbers or dates is missing and counted (`Block.strays`), not an error.
-    """
-
-    types: Mapping[str, Any] = {}
-    features: tuple[int, ...] = ()
-    label: int | None = None
-    width: int = 0
-    lenient: bool = False
+    types: Mapping[str, Any] = {}  # arrow types of columns of a table; None takes a column as it is (text in CSV)
+    features: tuple[int, ...] = ()  # columns of a `.npy` array
+    label: int | None = None  # the same
+    width: int = 0  # features of a LIBSVM file
+    lenient: bool = False  # in CSV, text among numbers or dates is missing and counted (`Block.strays`), not an error
 
 
 #: What to read: known beforehand, or chosen when the columns of the file and their types are known.
@@ -150,13 +138,11 @@ class Reader:
         raise NotImplementedError
 
 
-LOOKED_AT = 64 << 20  # bytes of a file in which other encodings are looked for; fewer of a compressed one
 _PIECE = 1 << 20
-UTF8 = "utf-8"
 
 
-def find_encoding(stream: BinaryIO, most: int = LOOKED_AT) -> str:
-    """The encoding of a text: UTF-8, UTF-16, Windows-1252 or Latin-1; the stream is read to some point.
+def find_encoding(stream: BinaryIO, most: int = 64 << 20) -> str:
+    """The encoding of a text: UTF-8, UTF-16, Windows-1252 or Latin-1; at most `most` bytes of the stream are read.
 
     >>> import io
     >>> [find_encoding(io.BytesIO("Köln, Łódź"[:4].encode(name))) for name in ("utf-8", "latin-1", "utf-16")]
@@ -179,7 +165,7 @@ def find_encoding(stream: BinaryIO, most: int = LOOKED_AT) -> str:
         if looked_at >= most:
             break
         piece = stream.read(_PIECE)
-    return UTF8
+    return "utf-8"
 
 
 def _of_letters(piece: bytes) -> str:
@@ -190,7 +176,7 @@ def _of_letters(piece: bytes) -> str:
     foreign = {byte for byte in piece if byte >= 0x80}
     seldom, not_in_windows = set(b"\xff\xfe"), set(b"\x81\x8d\x8f\x90\x9d")  # seldom letters: more often no text
     if 2 * invalid <= others or foreign <= seldom or b"\0" in piece:
-        return UTF8
+        return "utf-8"
     return "latin-1" if foreign & not_in_windows else "windows-1252"
 
 
@@ -272,7 +258,7 @@ class TextFile:
     disk that has been read, so progress is known for compressed files too.
     """
 
-    def __init__(self, path: str | os.PathLike[str], encoding: str | None = UTF8) -> None:
+    def __init__(self, path: str | os.PathLike[str], encoding: str | None = "utf-8") -> None:
         try:
             self._raw = open(path, "rb")  # noqa: SIM115
         except OSError as error:
@@ -286,9 +272,9 @@ class TextFile:
         self.stream = cast(BinaryIO, opener(self._raw)) if opener else cast(BinaryIO, self._raw)
         if encoding is None:
             try:
-                encoding = find_encoding(self.stream, LOOKED_AT if opener is None else LOOKED_AT // 16)
+                encoding = find_encoding(self.stream, (64 if opener is None else 4) << 20)
             except DAMAGED:  # said where it is read
-                encoding = UTF8
+                encoding = "utf-8"
             self.stream.seek(0)
         self.encoding = encoding
         if codecs.lookup(encoding).name not in ("utf-8", "ascii"):

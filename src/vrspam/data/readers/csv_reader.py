@@ -21,10 +21,9 @@ import numpy as np
 from vrspam._utils.messages import Parameter
 from vrspam._utils.warnings import warn
 from vrspam.data.errors import DataError, Problems, similar
-from vrspam.data.readers.base import DAMAGED, UTF8, Block, Reader, RequestOrChoice, TextFile, choose, count, line_blocks
+from vrspam.data.readers.base import DAMAGED, Block, Reader, RequestOrChoice, TextFile, choose, count, line_blocks
 from vrspam.tables.texts import Dates, Numbers, find_kind
 
-PARSERS = min(4, os.cpu_count() or 1)  # blocks that are parsed at the same time
 _FEW = 0.1  # share of cells that may be out of type there
 _POINT, _COMMA, _WHOLE = (re.compile(rf"[+-]?\d+{part}") for part in (r"\.\d+", r",\d+", ""))
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
@@ -65,7 +64,8 @@ class CSVReader(Reader):
         """Yield the wanted columns of a file, a block of text at a time."""
         import pyarrow as pa
 
-        with self._open(path) as file, ThreadPoolExecutor(PARSERS, "vrspam parsing") as pool:
+        parsers = min(4, os.cpu_count() or 1)  # blocks that are parsed at the same time
+        with self._open(path) as file, ThreadPoolExecutor(parsers, "vrspam parsing") as pool:
             index, line = 0, 1
             try:
                 head = self._read_head(path, file)
@@ -89,7 +89,7 @@ class CSVReader(Reader):
             texts = line_blocks(file.stream, self.block_bytes, first_line=head.first_line, quoted=True)
             damage: Exception | None = None
             while texts is not None or pending:
-                while texts is not None and len(pending) <= PARSERS:
+                while texts is not None and len(pending) <= parsers:
                     try:
                         text, line = next(texts)
                     except StopIteration:
@@ -111,7 +111,7 @@ class CSVReader(Reader):
     def _open(self, path: str) -> TextFile:
         """Open a file; its encoding is found at the first opening, and said where it is not UTF-8."""
         file = TextFile(path, self.encoding or self._encodings.get(path))
-        if path not in self._encodings and self.encoding is None and file.encoding != UTF8:
+        if path not in self._encodings and self.encoding is None and file.encoding != "utf-8":
             warn(f"{path} is read as {file.encoding.upper()} text, as it is not UTF-8")
         self._encodings[path] = file.encoding
         return file
@@ -308,25 +308,13 @@ class Dialect(NamedTuple):
 
 @dataclass
 class ParsedBlock:
-    """A block as a table, None if nothing in it can be read.
-
-    Attributes
-    ----------
-    line_of : callable
-        The line of each row of the table.
-    strays : dict of str to Counter
-        Texts in columns of numbers and dates that are neither; they are missing in the table.
-    broken : list of (int, str)
-        Lines that are left out: how many rows of the table come before, and what is wrong with it.
-    reports : list of (str, str, int)
-        The same for `Problems.report`: where, why, and how many rows.
-    """
+    """A block as a table, None if nothing in it can be read."""
 
     table: Any
-    line_of: Callable[[int], int]
-    strays: dict[str, Counter[str]] = field(default_factory=dict)
-    broken: list[tuple[int, str]] = field(default_factory=list)
-    reports: list[tuple[str, str, int]] = field(default_factory=list)
+    line_of: Callable[[int], int]  # the line of each row of the table
+    strays: dict[str, Counter[str]] = field(default_factory=dict)  # texts among numbers and dates, which are missing
+    broken: list[tuple[int, str]] = field(default_factory=list)  # lines left out: rows of the table before it, and why
+    reports: list[tuple[str, str, int]] = field(default_factory=list)  # the same for `Problems`: where, why, rows
 
 
 def parse_block(
