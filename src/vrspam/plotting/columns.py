@@ -1,6 +1,6 @@
 """Plots of a model: the curve of each column, and heat maps of pairs that interact.
 
-What is drawn is decided in `vrspam.inspection.drawing`, for the pages of `vrspam.report` as well.
+What is drawn is decided in `vrspam.model.drawing`, for the pages of `vrspam.report` as well.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from matplotlib.ticker import NullLocator
 
 from vrspam._utils.texts import shorten, shorten_distinct, wrap_distinct
 from vrspam.inspection import Axis, PairEffect, Shape
-from vrspam.inspection.drawing import (
+from vrspam.model.drawing import (
     ADDED,
     BAND,
     DECADES,

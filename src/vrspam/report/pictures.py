@@ -1,7 +1,7 @@
 """Pictures: curves of scores, a distribution, an AUC on a scale; curves of columns, heat maps, bars.
 
 Those that have a point for the threshold carry a `data-kind`, by which the script of the page moves it. What is drawn
-of a column is decided in `vrspam.inspection.drawing`, for `vrspam.plotting` as well.
+of a column is decided in `vrspam.model.drawing`, for `vrspam.plotting` as well.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import numpy as np
 
 from vrspam._utils.texts import decimals, isolated, percent, shorten, shorten_distinct, signed, text_width
 from vrspam.inspection import PairEffect, Shape
-from vrspam.inspection.drawing import ADDED, ColumnPlan, bin_ticks, plan_column, score_edges
 from vrspam.metrics.thresholds import wilson
+from vrspam.model.drawing import ADDED, ColumnPlan, bin_ticks, plan_column, score_edges
 from vrspam.report.explorer import Stops
 from vrspam.report.page import NUMBERS, Drawing
 from vrspam.report.svg import (

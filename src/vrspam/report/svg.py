@@ -13,7 +13,7 @@ from html import escape
 import numpy as np
 
 from vrspam._utils.texts import shorten_distinct, shorten_to_fit, text_width
-from vrspam.inspection.drawing import Scale, Ticks, height_ticks, number_ticks
+from vrspam.model.drawing import Scale, Ticks, height_ticks, number_ticks
 from vrspam.report.page import NUMBERS
 
 WIDTH, HEIGHT = 330.0, 270.0
