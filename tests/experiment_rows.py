@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vrspam.paper.protocol import GRID, Run, paper_protocol
-from vrspam.paper.store import Store
+from vrspam.paper.run import Store
 
 FACTS = {"n_train": 800, "n_test": 200, "d": 24, "positive_share": 0.3}
 SPLITS = 3

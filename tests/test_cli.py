@@ -19,8 +19,7 @@ from vrspam._utils.progress import StatusLine
 from vrspam.cli import main
 from vrspam.cli.paper import RunDisplay
 from vrspam.paper.protocol import Run
-from vrspam.paper.run import Outcome
-from vrspam.paper.store import read_all
+from vrspam.paper.run import Outcome, read_all
 
 COMMANDS = ["demo", "reproduce", "report", "datasets"]
 SMALL = ["reproduce", "--sets", "breast-cancer", "--runs", "4", "--scaling", "standardised", "--jobs", "2"]

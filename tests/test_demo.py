@@ -24,8 +24,7 @@ from vrspam.cli import paper as demo
 from vrspam.cli.paper import RunDisplay
 from vrspam.paper import publish, run
 from vrspam.paper.protocol import Run
-from vrspam.paper.run import Experiment, Outcome
-from vrspam.paper.store import read_all
+from vrspam.paper.run import Experiment, Outcome, read_all
 from vrspam.tool import report
 from vrspam.tool.plan import TrainPlan
 

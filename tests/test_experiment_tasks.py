@@ -14,8 +14,7 @@ from vrspam import AUCClassifier
 from vrspam.data import load
 from vrspam.paper import publish
 from vrspam.paper.protocol import GRID, demo_protocol, make_plan
-from vrspam.paper.run import Worker
-from vrspam.paper.store import Store, read_all
+from vrspam.paper.run import Store, Worker, read_all
 from vrspam.paper.tasks import TrainTestSplit
 
 SET = "breast-cancer"

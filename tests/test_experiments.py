@@ -26,8 +26,7 @@ from vrspam.paper.protocol import (
     paper_cells,
     paper_protocol,
 )
-from vrspam.paper.run import WORKER_DIED, Outcome, run_all, start_early, workers
-from vrspam.paper.store import Store, read_all
+from vrspam.paper.run import WORKER_DIED, Outcome, Store, read_all, run_all, start_early, workers
 
 RUN = Run("german", "SOLAM", 3, 4)
 PROTOCOL = paper_protocol()

@@ -24,7 +24,7 @@ from vrspam._utils.texts import number_labels, shorten_distinct, wrap_distinct
 from vrspam.inspection import Axis, PairEffect, Shape
 from vrspam.metrics import roc_auc
 from vrspam.model.drawing import value_labels
-from vrspam.plotting.bars import value_text
+from vrspam.plotting.columns import value_text
 from vrspam.plotting.style import BLUE, colours, mixed, new_figure, text_width
 
 plotting: Any = vrspam.plotting  # the stubs of matplotlib know less of what is drawn than these tests

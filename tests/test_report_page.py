@@ -29,7 +29,7 @@ from tool_data import write
 from vrspam.cli import main
 from vrspam.metrics.thresholds import wilson
 from vrspam.model_selection.held_out import HeldOut
-from vrspam.report.explorer import FINE, Stops, confusion
+from vrspam.report.page import FINE, Stops, confusion
 from vrspam.report.sections import evaluation_page, report_page
 from vrspam.tool.evaluation import evaluate
 from vrspam.tool.plan import TrainPlan

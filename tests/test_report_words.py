@@ -11,8 +11,9 @@ import pytest
 from tool_data import write
 
 from vrspam.cli import main
+from vrspam.data import Schema
 from vrspam.report import Text, sections
-from vrspam.report.explorer import Stops
+from vrspam.report.page import Stops
 from vrspam.report.pictures import bars
 from vrspam.tool.data_checks import note_straight
 from vrspam.tool.plan import TrainPlan
@@ -100,13 +101,19 @@ def test_a_single_column_does_not_interact(tmp_path):
 
 
 def test_a_wide_table_is_told_why_it_got_straight_lines():
-    towns = {"town": [f"t{k}" for k in range(900)], "sex": ["f", "m"]}
-    assert str(note_straight(1100, 1000, towns)) == (
-        "1,100 features are more than 1,000: straight lines alone were fitted; use drop=['town'], which has 900 "
-        "categories, for curves and interactions of the others"
+    towns = {"town": tuple(f"t{k}" for k in range(900)), "sex": ("f", "m")}
+    simple = "Only a simple model was fitted, because"
+    few = Schema(tuple(f"x{k}" for k in range(198)), categorical=towns)
+    assert str(note_straight(few, 1000, 5000)) == (
+        f"{simple} 'town' has 900 values; probably clearly worse. Add max_categories=200."
     )
-    assert "use features='auto' for curves" in note_straight(2100, 1000, towns)
-    assert "use features='auto' for curves" in note_straight(2100, 1000, {})
+    many = Schema(tuple(f"x{k}" for k in range(900)), categorical=towns)
+    assert str(note_straight(many, 1000, 5000)).endswith("probably clearly worse. Add drop=['town'].")
+    more = Schema(tuple(f"x{k}" for k in range(2100)), categorical={}, grouped=())
+    assert str(note_straight(more, 1000, 5000)) == (
+        f"{simple} there are 2,100 features; probably clearly worse. Add features='auto', which takes long."
+    )
+    assert "because curves are made of at most 2,000 columns" in str(note_straight(more, 1000, 2000))
 
 
 def test_text_from_right_to_left_does_not_turn_the_sentence(tmp_path):

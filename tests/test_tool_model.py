@@ -215,6 +215,20 @@ def test_positive_label(labels, wanted, found):
     assert choose_positive(labels, wanted) == found
 
 
+@pytest.mark.parametrize("streaming", [False, True])
+def test_rows_with_a_blank_label_are_left_out(tmp_path, streaming):
+    path = tmp_path / "t.csv"
+    path.write_text("age,left\n" + "".join(f"{k % 17},{('No', 'Yes', ' ')[k % 3]}\n" for k in range(90)), "utf-8")
+    with pytest.raises(ValueError, match=r"Yes and blank \(30 rows\). Add positive='Yes'; blanks are left out"):
+        open_labelled(path, "left", streaming=streaming)
+    with pytest.warns(UserWarning, match="30 rows without"):
+        opened = open_labelled(path, "left", "Yes", streaming=streaming)
+    rows, positive = opened.load_rows()
+    assert (rows.num_rows, positive.sum(), opened.schema.labels) == (60, 30, ("No", "Yes"))
+    path.write_text("age,left\n" + "".join(f"{k % 17},{(' ', 'Yes')[k % 2]}\n" for k in range(90)), "utf-8")
+    assert open_labelled(path, "left", streaming=streaming).load_rows()[1].sum() == 45  # blank is the other label
+
+
 @pytest.mark.parametrize(
     ("labels", "wanted", "words"), [((), None, "two classes"), ((1,), None, "only 1"), ((0, 1), "2", "no row has")]
 )
@@ -235,7 +249,7 @@ def test_columns_that_are_left_out_and_why(folder):
     frame["empty"] = pd.Series([None] * 400, dtype=object)
     frame["code"] = [f"c{k % 150}" for k in range(400)]
     opened = noticed(folder, frame, max_categories=100)
-    assert opened.identifiers == ("patient", "number")
+    assert opened.schema.identifiers == ("patient", "number")
     assert opened.schema.feature_names[:4] == (*NUMBERS, "ward")
     assert list(opened.schema.categorical) == [TOWN, "code"]
     counts = frame["code"].value_counts()
@@ -253,13 +267,13 @@ def test_columns_that_are_left_out_and_why(folder):
     included = noticed(folder, frame, include=["number"], drop=["visited", "patient"], max_categories=200)
     assert "number" in included.schema.numeric
     assert len(included.schema.categorical["code"]) == 150
-    assert included.identifiers == ()
+    assert included.schema.identifiers == ()
 
 
 def test_identifiers_are_known_from_the_first_blocks(folder):
     path = write(patients(), folder / "blocks.csv")
     found = open_labelled(path, SICK, max_categories=50, chunk_bytes=2000)
-    assert found.identifiers == ("patient",)
+    assert found.schema.identifiers == ("patient",)
     assert found.schema.categorical[TOWN] == ("Graz", "Köln", 'Łódź "old"')
 
 

@@ -2,8 +2,7 @@
 
 from vrspam.paper.protocol import Protocol, Run, demo_protocol, make_plan, paper_cells, paper_protocol
 from vrspam.paper.publish import publish, summarise
-from vrspam.paper.run import run_experiment
-from vrspam.paper.store import read_all
+from vrspam.paper.run import read_all, run_experiment
 
 __all__ = [
     "Protocol",

@@ -43,7 +43,7 @@ LINES = {
 }
 # commands that share a module; of the others it has the command's name
 PAPER = ("theory", "demo", "reproduce", "publish", "datasets")
-MODULES = {"compare": "evaluate"} | dict.fromkeys(PAPER, "paper")
+MODULES = {"compare": "evaluate", "report": "train", "export": "predict"} | dict.fromkeys(PAPER, "paper")
 
 
 class LazyCommands(typer.core.TyperGroup):

@@ -113,11 +113,12 @@ def compare(
     if picture is not None:
         require("plots", "matplotlib")
     from vrspam.report.words import verdict
-    from vrspam.tool import comparison, load_model
+    from vrspam.tool import compare as compare_models
+    from vrspam.tool import load_model
 
     with warnings_as_lines():
         models = load_model(model_a), load_model(model_b)
-        found = comparison.compare(*models, data, confidence=confidence, **reading)
+        found = compare_models(*models, data, confidence=confidence, **reading)
     test, positive, (a, b) = found
     name_a, name_b = model_a.name, model_b.name
     if model_a == model_b:
@@ -127,7 +128,7 @@ def compare(
     scores = {name_a: a, name_b: b}
     if picture is not None:
         from vrspam.plotting.style import save_figure
-        from vrspam.tool.comparison import comparison_picture
+        from vrspam.tool.evaluation import comparison_picture
 
         save_figure(comparison_picture(positive, scores, max_fpr), picture)
     partial = None if max_fpr is None else found.partial_test(max_fpr)

@@ -318,8 +318,7 @@ def _describe_report(report: DemoReport) -> None:
 def _describe_runs(directory: Path) -> None:
     """The mean test AUC of each algorithm on each set, and whether VRSPAM reaches that of the exact optimum."""
     from vrspam.paper.publish import describe_agreement, summarise
-    from vrspam.paper.run import ROWS
-    from vrspam.paper.store import read_all
+    from vrspam.paper.run import ROWS, read_all
 
     rows = read_all(directory / ROWS)[0]
     if cells := {(cell.algorithm, cell.set): cell for cell in summarise(rows)}:  # empty if all runs failed

@@ -512,7 +512,8 @@ def _check_labels(y: np.ndarray, schema: Schema, bad: BadRows) -> None:
     if schema.labels is not None:
         for row in np.flatnonzero(~np.isin(y, np.array(schema.labels))):
             known = ", ".join(map(repr, schema.labels))
-            bad.setdefault(int(row), f"the label {y[row].item()!r} is none of {known}")
+            reason = f"the label {y[row].item()!r} is none of {known}"
+            bad.setdefault(int(row), reason if str(y[row]).strip() else NoLabel(reason))
 
 
 def _join(parts: list[np.ndarray], schema: Schema, sparse: bool) -> Any:

@@ -239,7 +239,7 @@ class ExplainedScores:
         """
         check_is_fitted(self, "coef_")
         if isinstance(self._reading, str) and keeps_columns_apart(self.features_):  # the rows were not in memory
-            effects = np.array(list(self.importances_.values()))
+            effects: Any = np.array(list(self.importances_.values()))
         else:
             effects = self._read_curves("feature_importances_").effects
         if self.features_ is not None and (reading := getattr(self, "_table_schema", None)) is not None:

@@ -12,10 +12,10 @@ lines of NumPy. docs/theory.md has the paper's symbols, derivations and errata; 
 | section 4: lemmas, Theorem 1, complexity; SPAM's rate | `rates.py`: formulas; `constants.py`: of a data set |
 | section 5: data, splits, grids, parameters | `protocol.py`, with its values in `paper.toml` |
 | section 5: one run: choose penalties, tune, train, test | `tasks.py` |
-| section 5: all runs in parallel, and their results | `run.py`, `store.py` |
+| section 5: all runs in parallel, and their results | `run.py` |
 | Table 1: test AUC | `publish.py`; `paper.toml` has the paper's cells |
 | the figures: variance, convergence | `figures.py`, which adds Theorem 1 |
 
-`vrspam reproduce` passes `protocol`, `run`, `tasks`, `store`, `publish` and `figures` in this order; `vrspam theory`
+`vrspam reproduce` passes `protocol`, `run`, `tasks`, `publish` and `figures` in this order; `vrspam theory`
 calls `constants.describe`. Import the formulas from `vrspam.theory`, and the experiments from `vrspam.experiments`.
 """

@@ -12,8 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
-from vrspam.paper.protocol import Protocol
-from vrspam.paper.store import Row
+from vrspam.paper.protocol import Protocol, Row
 from vrspam.plotting.grid import SMALLEST
 from vrspam.plotting.style import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, SKY, ink, new_figure, save_figure
 

@@ -15,6 +15,8 @@ from typing import Any
 from vrspam._utils.messages import usual_spelling
 from vrspam.data.registry import set_info
 
+Row = dict[str, Any]  # one row of results, see `vrspam.paper.run.SCHEMA`
+
 GRID = "grid"  # replaces the name of an algorithm in runs whose result all algorithms use
 
 

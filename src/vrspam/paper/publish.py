@@ -16,9 +16,8 @@ import numpy as np
 
 from vrspam._utils.atomic import write_text
 from vrspam.paper.figures import draw_all
-from vrspam.paper.protocol import GRID, Protocol, paper_cells, paper_protocol
-from vrspam.paper.run import ROWS
-from vrspam.paper.store import Row, read_all
+from vrspam.paper.protocol import GRID, Protocol, Row, paper_cells, paper_protocol
+from vrspam.paper.run import ROWS, read_all
 from vrspam.report import Bullets, Cell, Facts, Figure, Grid, Page, Table, Text, markdown_table
 
 AGREEMENT = 0.001  # VRSPAM's test AUC should be this close to that of the optimum

@@ -30,8 +30,7 @@ from vrspam.metrics import roc_auc
 from vrspam.model_selection.selection import select
 from vrspam.moments import ClassMoments
 from vrspam.paper import constants, rates
-from vrspam.paper.protocol import GRID, Algorithm, Protocol, Run
-from vrspam.paper.store import Row
+from vrspam.paper.protocol import GRID, Algorithm, Protocol, Row, Run
 from vrspam.solvers import choose_solver
 
 REFERENCE_TOL = 1e-10  # accuracy of the optimum that all algorithms are compared with

@@ -1,9 +1,7 @@
 """Pages: tables, pictures and text in one HTML file that needs no other file, no server and no network.
 
-page.py      blocks of a page, and the page itself
-svg.py       axes and marks: the parts of a picture
+page.py      blocks of a page, among them the threshold slider with what it moves, and the page itself
 pictures.py  pictures of scores and of models
-explorer.py  the threshold slider with what it moves: counts for a set of thresholds
 sections.py  whole pages of a report, an evaluation, a comparison, a model
 words.py     the sentences of pages and of the terminal
 page.css, page.js, template.html

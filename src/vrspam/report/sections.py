@@ -15,7 +15,6 @@ from vrspam._utils.texts import decimals, percent, shorten
 from vrspam.metrics.thresholds import BINS, Bin, calibration_error, reliability
 from vrspam.model.drawing import ADDED, common_range, explain, find_strongest, sum_by_column
 from vrspam.report import pictures, words
-from vrspam.report.explorer import Explorer, Stops
 from vrspam.report.page import (
     Block,
     Bullets,
@@ -23,12 +22,14 @@ from vrspam.report.page import (
     Cell,
     Code,
     Drawing,
+    Explorer,
     Facts,
     Folded,
     Grid,
     Heading,
     Headline,
     Page,
+    Stops,
     Table,
     Text,
 )

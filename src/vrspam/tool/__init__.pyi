@@ -1,6 +1,5 @@
 # The public names and where they live: read by type checkers, by editors and, at import, by lazy_loader.
-from .comparison import Comparison, compare
-from .evaluation import Evaluation, evaluate, score_file
+from .evaluation import Comparison, Evaluation, compare, evaluate, score_file
 from .explanation import Effect, ExplainedRows, explain, explain_file
 from .model import Model
 from .modelfile import ModelFileError, export_model, load_model, save_model

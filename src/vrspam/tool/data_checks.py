@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -58,14 +58,6 @@ def constants(
     return describe(X, labels, fitted.l2_, theta=theta, epsilon=epsilon, coef=coef if np.any(coef) else None)
 
 
-MISSED = "did not reach the tolerance"
-CERTIFICATE = f"{MISSED}; the certificate says how far from the optimum the model can be"
-BEST_AT_THE_EDGE = (
-    "The best {parameter} is {value:g}, the {end} that was tried, and beats its neighbour by {lead:.2g}{unit}, more "
-    "than one standard error ({error:.2g}): "
-)
-
-
 def note_of(noticed: Warning | str) -> str:
     """A note for the model file; advice of the estimators becomes advice about `train`.
 
@@ -74,21 +66,27 @@ def note_of(noticed: Warning | str) -> str:
     >>> note_of(GridEdge("l1", 0.5, "largest", lead=0.25, error=0.125))
     'The best l1 is 0.5, the largest that was tried, and beats its neighbour by 0.25, ...: try larger numbers with l1='
     """
+    missed_it = "did not reach the tolerance"
+    certificate = f"{missed_it}; the certificate says how far from the optimum the model can be"
+    at_the_edge = (
+        "The best {parameter} is {value:g}, the {end} that was tried, and beats its neighbour by {lead:.2g}{unit}, "
+        "more than one standard error ({error:.2g}): "
+    )
     match noticed:
         case str():
             return noticed
         case GridNotCertified(missed=missed, total=total, convex=convex):
-            return f"{missed} of {total} candidates for the penalty {CERTIFICATE if convex else MISSED}"
+            return f"{missed} of {total} candidates for the penalty {certificate if convex else missed_it}"
         case NotConverged(measure=measure):
-            return f"the model {CERTIFICATE if measure == 'gap_' else MISSED}"
+            return f"the model {certificate if measure == 'gap_' else missed_it}"
         case GridEdge(parameter="l1", beyond=beyond):
             advice = "try {beyond} numbers with {option}"
             return Message(
-                BEST_AT_THE_EDGE + advice, **vars(noticed), unit=noticed.unit, beyond=beyond, option=Parameter("l1")
+                at_the_edge + advice, **vars(noticed), unit=noticed.unit, beyond=beyond, option=Parameter("l1")
             )
         case GridEdge(beyond=beyond):
             advice = "a {beyond} value might rank better, but `train` does not try one"
-            return Message(BEST_AT_THE_EDGE + advice, **vars(noticed), unit=noticed.unit, beyond=beyond)
+            return Message(at_the_edge + advice, **vars(noticed), unit=noticed.unit, beyond=beyond)
         case AllCoefficientsZero(l1=l1) if l1 > 0.0:
             return Message(
                 "All coefficients are 0 at the chosen l1 = {l1:g}: every l1 that was tried is too large, or no feature "
@@ -107,21 +105,7 @@ def note_of(noticed: Warning | str) -> str:
     return getattr(noticed, "message", str(noticed))
 
 
-MAJORITY = 0.6  # share of the rows from which the positive label is asked about
-LEAKAGE_AUC = 0.999
-FEW = 50  # of a class: below, intervals are wide and choices of the penalty shaky
-CANDIDATES = 1000  # most features whose AUC is computed one by one
-ROWS_PER_CATEGORY = 50  # with fewer, categories fit the labels by chance
 SHOWN = 5  # names in one warning
-
-
-def note_few_rows(counts: Sequence[int]) -> list[str]:
-    """Warnings about the size of the classes."""
-    return [
-        f"only {count} rows are {name}: intervals are wide and the choice of the penalty is shaky"
-        for name, count in zip(("not positive", "positive"), counts, strict=True)
-        if count < FEW
-    ]
 
 
 def note_constant_features(names: Sequence[str]) -> str:
@@ -130,46 +114,42 @@ def note_constant_features(names: Sequence[str]) -> str:
     return f"constant and so without effect: {', '.join(map(repr, names[:SHOWN]))}{more}"
 
 
-def note_straight(n_features: int, most: int, categories: Mapping[str, Sequence[Any]]) -> Message:
-    """The note that a wide table got straight lines, and what gives it curves: to drop a column, if one is enough."""
-    words = "{n_features:,} features are more than {most:,}: straight lines alone were fitted; use {fix}{why}"
-    largest = max(categories, key=lambda name: len(categories[name]), default=None)
-    if largest is not None and n_features - len(categories[largest]) <= most:
-        return Message(
-            words,
-            n_features=n_features,
-            most=most,
-            fix=Parameter("drop", [largest]),
-            why=f", which has {len(categories[largest]):,} categories, for curves and interactions of the others",
-        )
-    fix, why = Parameter("features", "auto"), " for curves and interactions, which takes long"
-    return Message(words, n_features=n_features, most=most, fix=fix, why=why)
+def note_straight(schema: Schema, most: int, most_columns: int) -> Message:
+    """The note that a table got straight lines alone, why, and what gives it curves and interactions.
 
-
-def note_too_wide(n_columns: int, most: int) -> Message:
-    """The note that a table got straight lines because no map takes so many columns."""
-    return Message(
-        "{given} makes curves of at most {most:,} columns, and there are {n_columns:,}: straight lines were fitted",
-        n_columns=n_columns,
-        most=most,
-        given=Parameter("features", "auto"),
-    )
+    Up to `most` features have curves by default, and up to `most_columns` columns if they are asked for.
+    """
+    words = "Only a simple model was fitted, because {reason}; probably clearly worse."
+    sizes = {name: len(values) for name, values in schema.categorical.items()}
+    largest = max(sizes, key=lambda name: sizes[name], default="")
+    values = f"{largest!r} has {'more than ' if largest in schema.grouped else ''}{sizes.get(largest, 0):,} values"
+    fewer = 200  # categories of each column
+    if len(schema.columns) > most_columns:
+        return Message(words, reason=f"curves are made of at most {most_columns:,} columns")
+    if schema.n_features - sum(max(0, size - fewer) for size in sizes.values()) <= most:
+        return Message(f"{words} Add {{fix}}.", reason=values, fix=Parameter("max_categories", fewer))
+    if sizes and schema.n_features - sizes[largest] <= most:
+        return Message(f"{words} Add {{fix}}.", reason=values, fix=Parameter("drop", [largest]))
+    reason = f"there are {schema.n_features:,} features"
+    return Message(f"{words} Add {{fix}}, which takes long.", reason=reason, fix=Parameter("features", "auto"))
 
 
 def note_majority(positive: Any, labels: Sequence[Any], counts: Sequence[int]) -> list[str]:
-    """A note where the label that is ranked above the other, because it is the larger, is that of most rows."""
+    """A note where the label that is looked for, because it is the larger of two, is that of most rows."""
     others, positives = counts
-    other = next(label for label in labels if label != positive)
-    if positives <= MAJORITY * (others + positives):
+    share = positives / (others + positives)
+    if share <= 0.6:
         return []
-    note = Message(
-        "the rows labelled {positive!r} are ranked above the others, because it is the larger label, and they are "
-        "{share:.0f} % of all rows: if the others are to be found, give {fix}",
-        positive=str(positive),
-        share=100.0 * positives / (others + positives),
-        fix=Parameter("positive", str(other)),
-    )
-    return [note]
+    other = str(next(label for label in labels if label != positive))
+    return [
+        Message(
+            "I look for {positive!r} ({share:.0f} % of the rows). Looking for {other!r}? Add {fix}.",
+            positive=str(positive),
+            share=100.0 * share,
+            other=other,
+            fix=Parameter("positive", other),
+        )
+    ]
 
 
 def find_constant_columns(rows: Any, schema: Schema) -> list[str]:
@@ -205,15 +185,24 @@ def note_missing_values(missing: dict[str, int], rows: int) -> list[str]:
     return [f"values are missing: {shown}{more}"]
 
 
-def note_leaking_features(rows: Any, positive: np.ndarray, schema: Schema) -> list[str]:
-    """Warnings about columns that separate the classes all but alone: do they know the answer?"""
+def note_leaking_features(rows: Any, positive: np.ndarray, schema: Schema, most: int = 1000) -> list[str]:
+    """Warnings about columns that separate the classes all but alone: do they know the answer?
+
+    Of more than `most` numbers only some are looked at.
+    """
     if not 0 < positive.sum() < positive.size:
         return []
     names = schema.columns[: len(schema.columns) - len(schema.categorical)]
     is_table = hasattr(rows, "column")
     X = sparse.csc_array(rows) if sparse.issparse(rows) else rows  # columns of CSC are quick to take
     suspects: list[tuple[str, float]] = []
-    for j in range(len(names)) if len(names) <= CANDIDATES else _furthest_apart(rows, positive, schema):
+    places = np.arange(len(names))
+    if len(names) > most:  # those numbers whose class means are furthest apart, in their deviations
+        encoded = replace(schema, categorical={}).encode(rows, sparse=sparse.issparse(rows))
+        moments = ClassMoments(encoded.shape[1], classes=[False, True], scatter=False).update(encoded, positive)
+        distance = np.abs(moments.delta) / np.sqrt(moments.within_diagonal + np.finfo(float).tiny)
+        places = np.sort(np.argsort(-distance, kind="stable")[:most])
+    for j in places.tolist():
         column = rows.column(names[j]).to_numpy() if is_table else numbers(X, j)
         if np.isnan(column).any():
             column = np.where(np.isnan(column), schema.fill[j] if schema.fill else 0.0, column)
@@ -229,16 +218,8 @@ def note_leaking_features(rows: Any, positive: np.ndarray, schema: Schema) -> li
             auc=auc,
             drop=Parameter("drop"),
         )
-        for name, auc in [found for found in suspects if found[1] > LEAKAGE_AUC][:SHOWN]
+        for name, auc in [found for found in suspects if found[1] > 0.999][:SHOWN]
     ]
-
-
-def _furthest_apart(rows: Any, positive: np.ndarray, schema: Schema) -> list[int]:
-    """The `CANDIDATES` numeric features of a wide table whose class means are furthest apart, in their deviations."""
-    X = replace(schema, categorical={}).encode(rows, sparse=sparse.issparse(rows))
-    moments = ClassMoments(X.shape[1], classes=[False, True], scatter=False).update(X, positive)
-    distance = np.abs(moments.delta) / np.sqrt(moments.within_diagonal + np.finfo(float).tiny)
-    return np.sort(np.argsort(-distance, kind="stable")[:CANDIDATES]).tolist()
 
 
 def _category_aucs(column: Any, name: str, values: Sequence[str], positive: np.ndarray) -> Iterator[tuple[str, float]]:
@@ -252,7 +233,7 @@ def _category_aucs(column: Any, name: str, values: Sequence[str], positive: np.n
     of_positives, of_others = counts
     aucs = 0.5 + np.abs(of_positives / positive.sum() - of_others / (~positive).sum()) / 2.0
     yield from zip((f"{name}={value}" for value in values), aucs.tolist(), strict=True)
-    if 2 < len(values) <= positive.size / ROWS_PER_CATEGORY:
+    if 2 < len(values) <= positive.size / 50:  # with fewer rows in each, categories fit the labels by chance
         share = np.append(of_positives / np.maximum(of_positives + of_others, 1), 0.0)
         yield name, float(roc_auc_columns(positive, share[codes].reshape(-1, 1))[0])
 

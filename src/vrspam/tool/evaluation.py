@@ -1,10 +1,10 @@
-"""How good a model is on labelled rows that it has not seen: curves, thresholds, calibration, comparison."""
+"""How good a model is on labelled rows that it has not seen: thresholds, calibration; and which of two is better."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.metrics import average_precision_score, brier_score_loss
@@ -14,7 +14,10 @@ from vrspam._utils.warnings import UnseenValues, warn
 from vrspam.data import DataError
 from vrspam.metrics import (
     AUCInterval,
+    DeLongTest,
+    delong_test,
     partial_auc_ci,
+    partial_auc_test,
     roc_auc_ci,
     sensitivity_at_specificity,
 )
@@ -23,8 +26,8 @@ from vrspam.tool.model import Model, SeenRows
 from vrspam.tool.plan import check_measures
 from vrspam.tool.table import beside_values
 
-SPECIFICITIES = (0.80, 0.90, 0.95, 0.99)
-TOP_SHARES = (0.01, 0.05, 0.10, 0.20)
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,8 +111,8 @@ class Evaluation:
             values |= {
                 f"partial_auc_{name}": getattr(part, name) for name in ("low", "high", "method", "standard_error")
             }
-        values |= {f"sensitivity_at_specificity_{_percent(s)}": v for s, v in self.sensitivity.items()}
-        values |= {f"lift_top_{_percent(share)}": v for share, v in self.lift.items()}
+        values |= {f"sensitivity_at_specificity_{100 * s:g}": v for s, v in self.sensitivity.items()}
+        values |= {f"lift_top_{100 * share:g}": v for share, v in self.lift.items()}
         for name, found in self.thresholds.items():
             values |= {f"{name}_{key}": value for key, value in vars(found).items()}
         if self.brier is not None:
@@ -316,14 +319,15 @@ def evaluate_scores(
     }
     if cost_ratio is not None:
         thresholds["cost"] = curve.at(np.argmin(curve.alarms + cost_ratio * (curve.positives - curve.hits)))
+    specificities = (0.80, 0.90, 0.95, 0.99)
     return Evaluation(
         positive=positive,
         scores=scores,
         probabilities=probabilities,
         auc=roc_auc_ci(positive, scores, confidence=confidence, sample_weight=weights),
         average_precision=float(average_precision_score(positive, scores, sample_weight=weights)),
-        sensitivity={s: sensitivity_at_specificity(positive, scores, s, sample_weight=weights) for s in SPECIFICITIES},
-        lift={share: lift(positive, scores, share, weights) for share in TOP_SHARES},
+        sensitivity={s: sensitivity_at_specificity(positive, scores, s, sample_weight=weights) for s in specificities},
+        lift={share: lift(positive, scores, share, weights) for share in (0.01, 0.05, 0.10, 0.20)},
         thresholds=thresholds,
         bins=() if probabilities is None else reliability(positive, probabilities, weights=weights),
         brier=None
@@ -338,5 +342,93 @@ def evaluate_scores(
     )
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:g}"
+class Comparison(NamedTuple):
+    """A paired test of two models, and the rows that it rests on.
+
+    Attributes
+    ----------
+    test : DeLongTest
+        First model minus second.
+    positive : boolean array of n
+    scores : pair of arrays of n
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vrspam.metrics import delong_test
+    >>> from vrspam.tool import Comparison
+    >>> positive, a, b = np.arange(8) > 3, np.arange(8.0), np.array([5.0, 2, 3, 6, 4, 1, 7, 8])
+    >>> test, _, _ = comparison = Comparison(delong_test(positive, a, b), positive, (a, b))  # as from `compare`
+    >>> test.auc_a, test.auc_b, comparison.partial_test(0.5).auc_a
+    (1.0, 0.625, 1.0)
+    """
+
+    test: DeLongTest
+    positive: np.ndarray
+    scores: tuple[np.ndarray, np.ndarray]
+
+    def partial_test(self, max_fpr: float) -> DeLongTest:
+        """The paired test of the partial AUCs up to a false-positive rate, standardised."""
+        return partial_auc_test(self.positive, *self.scores, max_fpr=max_fpr, confidence=self.test.confidence)
+
+
+def compare(
+    model_a: Model, model_b: Model, path: Any, *, confidence: float = 0.95, skip_errors: bool = False, **reading: Any
+) -> Comparison:
+    """Test whether one model ranks the same rows better than another, by DeLong's paired test.
+
+    A warning names values that training has not seen.
+
+    Parameters
+    ----------
+    model_a, model_b : Model
+        Trained for the same target; they may use different columns of the file.
+    path : path, directory, pattern or list of paths
+        A labelled file, see `score_file`.
+    confidence : float in (0, 1), default=0.95
+        Of the interval of the difference between the AUCs.
+    skip_errors : bool, default=False
+        Leave out rows that cannot be read, instead of refusing the file.
+    **reading
+        As in `score_file`.
+
+    Returns
+    -------
+    Comparison
+        `test`, `positive` and `scores`, which can be unpacked; `partial_test(max_fpr)` compares the partial AUCs.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from vrspam.tool import compare, train
+    >>> path, new = (f"{tempfile.mkdtemp()}/cells.csv" for _ in range(2))
+    >>> cells = load_breast_cancer(as_frame=True).frame[["mean radius", "mean texture", "target"]]
+    >>> cells[::2].to_csv(path, index=False), cells[1::2].to_csv(new, index=False)
+    (None, None)
+    >>> models = [train(path, "target", features="linear", drop=[f"mean {name}"]) for name in ("texture", "radius")]
+    >>> test = compare(*models, new).test
+    >>> print(f"radius alone {test.auc_a:.2f}, texture alone {test.auc_b:.2f}, different: {test.p_value < 0.05}")
+    radius alone 0.9..., texture alone 0.7..., different: True
+    """
+    found = [score_rows(model, path, skip_errors=skip_errors, **reading) for model in (model_a, model_b)]
+    (labels_a, a), (labels_b, b) = ((rows.positive, rows.scores) for rows in found)
+    if not np.array_equal(labels_a, labels_b):
+        raise DataError(
+            "the two models do not agree on which rows are positive: they were trained for different labels"
+            + (", or skipped different rows" if skip_errors else "")
+        )
+    if notes := tuple(dict.fromkeys(note for rows in found for note in rows.notes)):
+        warn(UnseenValues(notes))
+    return Comparison(delong_test(labels_a, a, b, confidence=confidence), labels_a, (a, b))
+
+
+def comparison_picture(positive: np.ndarray, scores: Mapping[str, np.ndarray], max_fpr: float | None = None) -> Figure:
+    """Both ROC curves, and both curves of precision and recall."""
+    from vrspam.plotting import plot_precision_recall, plot_roc
+    from vrspam.plotting.style import new_figure
+
+    figure, axes = new_figure(1, 2, (10.4, 4.9))
+    plot_roc(positive, scores, max_fpr=max_fpr, ax=axes[0, 0])
+    plot_precision_recall(positive, scores, ax=axes[0, 1])
+    return figure

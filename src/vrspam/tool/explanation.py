@@ -20,8 +20,6 @@ from vrspam.tool.model import Model
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MOST_FEATURES = 20  # in a picture
-
 
 class Part(NamedTuple):
     """What one column, or "interactions", adds to a score, and the row's value; None where it is missing."""
@@ -128,7 +126,10 @@ def explain_file(
     source = model.open_source(path, **reading)
     keep = partial(_kept_columns, model) if source.reader.tabular else ()
     chunks = model.open(source, labels=False, keep=keep, keep_errors=True)
-    wanted = None if numbers is None else {check_number(number) for number in numbers}
+    wanted = None if numbers is None else set(numbers)
+    for number in wanted or ():
+        if number < 1:
+            raise DataError(f"there is no row {number}: rows are counted from 1, the first row of the data")
     found: dict[int, ExplainedRow] = {}
     n = 0
     for block in _blocks(chunks):
@@ -157,13 +158,6 @@ def value_text(model: Model, part: Part) -> str:
     if piece and isinstance(part.value, float):
         return model.schema.readings[name].show(piece, part.value)
     return f"{part.value:.7g}" if isinstance(part.value, float) else part.value
-
-
-def check_number(number: int) -> int:
-    """Refuse what cannot be the number of a row."""
-    if number < 1:
-        raise DataError(f"there is no row {number}: rows are counted from 1, the first row of the data")
-    return number
 
 
 class _Block(NamedTuple):
@@ -276,7 +270,7 @@ def features_picture(model: Model) -> Figure:
     if model.shapes is not None:
         shapes = {shape.name: shape for shape in model.shapes.columns}
         return plot_shapes({name: shape for name, shape in shapes.items() if shape.importance > 0.0} or shapes)
-    found = find_strongest(model, MOST_FEATURES)
+    found = find_strongest(model, 20)
     figure, axes = new_figure(1, 1, (8.0, 1.1 + 0.27 * max(len(found), 2)))
     plot_coefficients(dict(found), label=describe_size(model), ax=axes[0, 0])
     return figure

@@ -284,8 +284,8 @@ def _fits(kind: str, value: Any) -> bool:
             return isinstance(value, list) and all(_fits(kind[:-1], one) for one in value)
         case "note" if isinstance(value, dict):  # a template, and fields that can be shown
             fields = value.get("fields")
-            whole = isinstance(value.get("template"), str) and isinstance(fields, dict)
-            return whole and all(_fits("field", one) for one in fields.values())
+            is_worded = isinstance(value.get("template"), str)
+            return is_worded and isinstance(fields, dict) and all(_fits("field", one) for one in fields.values())
         case "note":
             return isinstance(value, str)
         case "field" if isinstance(value, dict):

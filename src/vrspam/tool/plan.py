@@ -15,7 +15,6 @@ from typing import Any, Literal, NamedTuple, Self, TypeVar, get_args, get_origin
 from vrspam._utils.messages import LossName, Parameter, PenaltyName, Selection, WordedError
 
 PANELS = DATA, MODEL, FOLDS, PAGE, FILE = ("Data", "Model", "Folds", "Page", "File format")
-FEATURES = ("linear", "additive", "kernel", "trees", "auto")
 Thing = TypeVar("Thing", bound=Callable[..., Any])
 
 
@@ -96,14 +95,6 @@ def positive_number(value: float | None) -> str | None:
     return None if value is None or 0.0 < value < float("inf") else "must be a positive number"
 
 
-def _names(value: Any) -> str | None:
-    return "must be names of columns, not one text" if isinstance(value, str) else None
-
-
-def _jobs(value: int | None) -> str | None:
-    return None if value is None or value >= 1 or value == -1 else "must be at least 1, or -1 for one on each core"
-
-
 def _l1(value: Any) -> str | None:
     if isinstance(value, str):
         return None if value == "auto" else "is neither 'auto' nor numbers"
@@ -111,12 +102,13 @@ def _l1(value: Any) -> str | None:
 
 
 def _features(value: Any) -> str | None:
-    if value is None or (isinstance(value, str) and value in FEATURES):
+    usual = ("linear", "additive", "kernel", "trees", "auto")
+    if value is None or (isinstance(value, str) and value in usual):
         return None
     if isinstance(value, str):
         from vrspam.features.mapped import NAMES, SINGLE_NAMES  # single maps, such as "kernel 1"
 
-        return None if value in NAMES + SINGLE_NAMES else f"is not known; give {in_words(FEATURES)}"
+        return None if value in NAMES + SINGLE_NAMES else f"is not known; give {in_words(usual)}"
     from vrspam.features import FeatureMap
 
     known = isinstance(value, FeatureMap)
@@ -131,12 +123,8 @@ def _format(value: str | None) -> str | None:
     return None if value in READERS else f"is not known; give {in_words(READERS)}"
 
 
-def _delimiter(value: str | None) -> str | None:
-    return None if value is None or len(value.encode()) == 1 else "is neither one ASCII character nor tab"
-
-
 def _silent(stage: str) -> None:
-    return None
+    """Say nothing; a function with a name, so that plans can be pickled."""
 
 
 def option(default: Any, panel: str | None, help: str, **more: Any) -> Any:
@@ -147,7 +135,14 @@ def option(default: Any, panel: str | None, help: str, **more: Any) -> Any:
 def columns(panel: str, help: str, typed: str = "") -> Any:
     """An option that names columns."""
     return option(
-        (), panel, help, typed=typed, check=_names, read=read_names, metavar="<names>", kind="sequence of str"
+        (),
+        panel,
+        help,
+        typed=typed,
+        check=lambda value: "must be names of columns, not one text" if isinstance(value, str) else None,
+        read=read_names,
+        metavar="<names>",
+        kind="sequence of str",
     )
 
 
@@ -272,7 +267,9 @@ class TrainPlan:
         FOLDS,
         "Folds computed at the same time; -1: one on each core. By default one on each core that memory allows, "
         "but one by one up to 5,000 rows and beyond 1,000 features.",
-        check=_jobs,
+        check=lambda value: (
+            None if value is None or value >= 1 or value == -1 else "must be at least 1, or -1 for one on each core"
+        ),
         flags=("--jobs",),
     )
     random_state: int = option(0, FOLDS, "Seed that draws the folds.", check=at_least(0), flags=("--seed",))
@@ -284,7 +281,9 @@ class TrainPlan:
         None,
         FILE,
         "Between the fields of CSV: one character, or tab; by default found in the header line.",
-        check=_delimiter,
+        check=lambda value: (
+            None if value is None or len(value.encode()) == 1 else "is neither one ASCII character nor tab"
+        ),
         read=lambda text: {"tab": "\t", "\\t": "\t"}.get(text, text),
         metavar="<char>",
     )

@@ -36,13 +36,7 @@ from vrspam.tool.plan import ReportPlan, TrainPlan, takes
 from vrspam.tool.table import OpenedTable
 from vrspam.tool.training import Trained, fit_file
 
-FEW_VALUES = 8  # a column of numbers with at most so many has a level for each
-PARTS = 4  # of a column with more
-MOST_LEVELS = 12  # of a column of text: rarer ones are taken together
-LEAST_TO_TEST = 10  # rows of each class, in the level and outside
-LEVEL = 0.05
-EACH = 4  # highest, lowest and most wrong rows
-MOST_COLUMNS = 5_000  # of a wider table no rows are explained
+LEVEL = 0.05  # of the tests of groups, all together
 KINDS = ("highest scores", "lowest scores", "most wrong", "spread over the ranking")
 
 
@@ -220,11 +214,16 @@ def report_of(trained: Trained, *, by: Sequence[str] = (), rows: int = 10, cost_
         auc = evaluation.auc
         remark = "of rows that were kept from the training" if trained.kept is not None else "of the held-out rows"
         expected = ExpectedAUC(auc.auc, auc.low, auc.high, f"{remark}; interval: {auc.source}")
+    apart = ""
+    if opened.groups is not None:
+        apart = ", groups in one part each"
+    elif opened.time is not None:
+        apart = ", the latest ones" if trained.kept is not None else ", each fold later than the rows it was trained on"
     places = part.places
     groups: tuple[Subgroup, ...] = ()
     shown: tuple[SingleRow, ...] = ()
     if places is not None:
-        identifiers = opened.identifiers if rows else ()
+        identifiers = opened.schema.identifiers if rows else ()
         beside = read_columns(opened, [*by, *identifiers])
         if by:
             levels = {name: _values(beside[name], places) for name in by}
@@ -232,6 +231,7 @@ def report_of(trained: Trained, *, by: Sequence[str] = (), rows: int = 10, cost_
         if rows:
             names = [_values(beside[name], places) for name in identifiers]
             shown = single_rows(model, opened, part, evaluation.probabilities, rows, names)
+    used = {*opened.schema.columns, *opened.schema.readings, opened.schema.target}
     return Report(
         model=model,
         evaluation=evaluation,
@@ -239,19 +239,10 @@ def report_of(trained: Trained, *, by: Sequence[str] = (), rows: int = 10, cost_
         folds=None if trained.kept is not None else int(np.unique(part.fold).size),
         groups=groups,
         rows=shown,
-        left_out=_left_out(opened),
+        left_out=tuple(name for name in opened.names if name not in used),
         cost_ratio=cost_ratio,
-        apart=_apart(trained),
+        apart=apart,
     )
-
-
-def _apart(trained: Trained) -> str:
-    """How groups and times keep the rows apart, in words."""
-    if trained.opened.groups is not None:
-        return ", groups in one part each"
-    if trained.opened.time is None:
-        return ""
-    return ", the latest ones" if trained.kept is not None else ", each fold later than the rows it was trained on"
 
 
 def _unseen_rows(trained: Trained) -> tuple[HeldOut, np.ndarray | None, np.ndarray | None]:
@@ -314,12 +305,6 @@ def _values(column: Any, places: np.ndarray) -> np.ndarray:
     return np.array([None if value is None else str(value) for value in some.to_pylist()], dtype=object)
 
 
-def _left_out(opened: OpenedTable) -> tuple[str, ...]:
-    """Columns of a table that are neither features nor the labels."""
-    used = {*opened.schema.columns, *opened.schema.readings, opened.schema.target}
-    return tuple(name for name in opened.names if name not in used)
-
-
 def levels_of(values: Sequence[Any] | np.ndarray) -> ColumnBins:
     """A column in levels: each value of text or of few numbers, else quarters of the rows; a missing value is one.
 
@@ -330,13 +315,13 @@ def levels_of(values: Sequence[Any] | np.ndarray) -> ColumnBins:
     if array.dtype.kind in "fiub":
         numbers = array.astype(np.float64)
         different = np.unique(numbers[~np.isnan(numbers)]).size
-        return bin_numbers(numbers, FEW_VALUES if different <= FEW_VALUES else PARTS)
+        return bin_numbers(numbers, 8 if different <= 8 else 4)  # few values have a level each
     texts = ["" if value is None else str(value) for value in array.tolist()]
     gone = np.array([value is None for value in array.tolist()])
     names = sorted({text for text, absent in zip(texts, gone, strict=True) if not absent})
     place = {name: number for number, name in enumerate(names)}
     codes = np.where(gone, len(names), np.array([place.get(text, 0) for text in texts]))
-    return bin_categories(codes.astype(np.intp), tuple(names), bool(gone.any()), MOST_LEVELS)
+    return bin_categories(codes.astype(np.intp), tuple(names), bool(gone.any()), 12)  # rarer ones are taken together
 
 
 def subgroups(
@@ -356,7 +341,7 @@ def subgroups(
             if not inside.any():
                 continue
             group = _describe(column, name, inside, positive, scores, probabilities, weights)
-            enough = min(_smaller(positive[inside]), _smaller(positive[~inside])) >= LEAST_TO_TEST
+            enough = min(_smaller(positive[inside]), _smaller(positive[~inside])) >= 10
             p_ranked, worse = np.nan, False
             if enough and group.auc is not None:
                 p_ranked, worse = _ranking_p(inside, positive, scores, weights, whole)
@@ -457,7 +442,7 @@ def choose_rows(positive: np.ndarray, scores: np.ndarray, more: int) -> list[tup
     order = np.argsort(scores, kind="stable")
     above = share_above(positive, scores)
     wrong = np.argsort(-np.where(positive, 1.0 - above, above), kind="stable")
-    each = min(EACH, scores.size)
+    each = min(4, scores.size)
     spread = order[np.unique(np.linspace(0, scores.size - 1, more + 2).round().astype(int)[1:-1])[::-1]] if more else []
     parts = (order[::-1][:each], order[:each], wrong[:each], spread)
     return [(kind, int(place)) for kind, places in zip(KINDS, parts, strict=True) for place in places]
@@ -477,7 +462,7 @@ def single_rows(
     """
     assert held_out.places is not None
     no_curves = model.features is not None and (model.shapes is None or not model.shapes.whole)
-    if no_curves or len(model.schema.columns) > MOST_COLUMNS:
+    if no_curves or len(model.schema.columns) > 5_000:
         return ()
     chosen = choose_rows(held_out.positive, held_out.scores, more)
     places = held_out.places[[place for _, place in chosen]]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -24,9 +26,6 @@ from vrspam.tables.columns import texts_of
 from vrspam.tables.frames import is_numeric, rows_of, value_counts
 from vrspam.tables.schema import Label, TableLearner
 from vrspam.tables.texts import Numbers, find_kind, typed_kind
-
-BLOCK_ROWS = 1 << 15
-ONE_PIECE = 1 << 30  # bytes up to which columns in memory are made one piece
 
 
 @dataclass(frozen=True)
@@ -54,11 +53,6 @@ class OpenedTable:
     @property
     def schema(self) -> Schema:
         return self.chunks.schema
-
-    @property
-    def identifiers(self) -> tuple[str, ...]:
-        """Columns that only name the rows."""
-        return self.schema.identifiers
 
     @property
     def n_rows(self) -> int | None:
@@ -138,7 +132,7 @@ def stack(parts: list[Any]) -> Any:
     import pyarrow as pa
 
     whole = pa.concat_tables(parts)
-    if whole.nbytes >= ONE_PIECE:
+    if whole.nbytes >= 1 << 30:  # a copy in one piece would take too much memory
         return whole
     with ThreadPoolExecutor() as pool:
         columns = list(pool.map(lambda column: column.combine_chunks(), whole.columns))
@@ -210,8 +204,8 @@ def open_labelled(
     learner = TableLearner(**asked, empty="leave out", path=source.paths[0], error=DataError)
     wanted = TableRequest(learner, str(target), drop, tuple(beside.values()), tuple(keep or ()))
     problems = Problems(on_error, leave_unlabelled=True)
-    rows = _read_table(source, wanted, problems, progress, keep=not streaming)
-    schema = wanted.finish(rows.found_labels)
+    rows = _read_table(source, wanted, problems, positive, progress, keep=not streaming)
+    schema = wanted.finish(rows.counts)
     columns: dict[str, Any] = {}
     if streaming:
         again = Chunks(source, schema, unknown="ignore", on_error=on_error, raw=True, lenient=True)
@@ -339,7 +333,7 @@ class TableRequest:
         self.request = wanted._replace(types={**wanted.types, **dates, **raw}, lenient=True)
         return self.request
 
-    def finish(self, labels: set[Label]) -> Schema:
+    def finish(self, labels: Iterable[Label]) -> Schema:
         """The columns that are left, in the order of the file."""
         found = {"target": self.target, "target_type": self.schema.target_type, "labels": tuple(sorted(labels))}
         schema = self.learner.finish(Schema, **found, source=())
@@ -349,18 +343,45 @@ class TableRequest:
 
 
 class TableRows(NamedTuple):
-    """Rows of a table in blocks: numbers and text as they are, columns that are no features, labels, and which."""
+    """Rows of a table in blocks: numbers and text as they are, columns that are no features, labels, their counts."""
 
     frames: list[Any]
     others: list[Any]
     labels: list[np.ndarray]
-    found_labels: set[Label]
+    counts: Counter[Label]
+
+    def without_blank_labels(self, wanted: str | None, problems: Problems) -> TableRows:
+        """Leave out rows whose label is blank, where there are two others at least; refuse them if none is wanted."""
+        blank = [label for label in self.counts if not str(label).strip()]
+        others = sorted(label for label in self.counts if label not in blank)
+        if not blank or len(others) < 2 or (wanted is not None and not wanted.strip()):
+            return self
+        count = sum(self.counts[label] for label in blank)
+        if wanted is None and len(others) == 2:
+            raise DataError(
+                "the label column holds {first}, {second} and blank ({count:,} row{s}). Add {fix}; blanks are left out",
+                first=str(others[0]),
+                second=str(others[1]),
+                count=count,
+                s="" if count == 1 else "s",
+                fix=Parameter("positive", str(others[1])),
+            )
+        problems.unlabelled += count
+        kept = [~np.isin(labels, blank) for labels in self.labels]
+        frames, tables = (
+            [part.filter(rows) if part.num_columns else part for part, rows in zip(parts, kept, strict=True)]
+            for parts in (self.frames, self.others)
+        )
+        labels = [part[rows] for part, rows in zip(self.labels, kept, strict=True)]
+        return TableRows(frames, tables, labels, Counter({label: self.counts[label] for label in others}))
 
 
-def _read_table(source: Source, wanted: TableRequest, problems: Problems, progress: bool, keep: bool) -> TableRows:
+def _read_table(
+    source: Source, wanted: TableRequest, problems: Problems, positive: str | None, progress: bool, keep: bool
+) -> TableRows:
     """Read a table once, learn its columns block by block, and keep the blocks if they are to stay in memory."""
-    rows = TableRows([], [], [], set())
-    for block in read_ahead(source.blocks(wanted.choose, BLOCK_ROWS, problems, "reading" if progress else None)):
+    rows = TableRows([], [], [], Counter())
+    for block in read_ahead(source.blocks(wanted.choose, 1 << 15, problems, "reading" if progress else None)):
         others = [*wanted.typed, *wanted.beside, *wanted.raw]
         checked = encode_block(block, wanted.schema, problems, keep=others, raw=True) if block.rows else None
         if checked is not None:
@@ -370,13 +391,14 @@ def _read_table(source: Source, wanted: TableRequest, problems: Problems, progre
                 frame = frame.append_column(name, other.column(name))
             frame = frame.select([name for name in wanted.names if name in frame.column_names])
             wanted.learner.add(frame, block.strays)
-            rows.found_labels.update(np.unique(y).tolist())
+            rows.counts.update(dict(zip(*(part.tolist() for part in np.unique(y, return_counts=True)), strict=True)))
             if keep:
                 rows.frames.append(frame)
                 rows.others.append(as_table(other, [*wanted.beside, *wanted.raw]))
                 rows.labels.append(y)
+    rows = rows.without_blank_labels(positive, problems)
     problems.warn()
-    if not rows.found_labels:
+    if not rows.counts:
         raise problems.nothing_left(source.paths[0])
     return rows
 
@@ -491,30 +513,21 @@ def choose_positive(labels: Sequence[Label], wanted: str | None) -> Label:
     if wanted is None:
         if len(labels) > 2:
             raise DataError(
-                "the label column holds {count} different values ({shown}): name the positive one with {positive}, all "
-                "others then stand against it",
+                "the label column holds {count} different values: {shown}. Add {positive}, or another of them; all "
+                "other labels then count as negative",
                 count=len(labels),
                 shown=shown,
-                positive=Parameter("positive"),
+                positive=Parameter("positive", str(labels[-1])),
             )
         return labels[-1]
-    for same in (_same_text, _same_number, _same_word):
-        for label in labels:
-            if same(label, wanted):
+    texts = [str(label) for label in labels]
+    if wanted in texts:
+        return labels[texts.index(wanted)]
+    for label in labels:
+        with suppress(ValueError):
+            if not isinstance(label, str) and float(label) == float(wanted):
                 return label
+    for label, text in zip(labels, texts, strict=True):
+        if text.casefold() == wanted.casefold():
+            return label
     raise DataError(f"no row has the label {wanted!r}; there are {shown}")
-
-
-def _same_text(label: Label, text: str) -> bool:
-    return str(label) == text
-
-
-def _same_word(label: Label, text: str) -> bool:
-    return str(label).casefold() == text.casefold()
-
-
-def _same_number(label: Label, text: str) -> bool:
-    try:
-        return not isinstance(label, str) and float(label) == float(text)
-    except ValueError:
-        return False

@@ -35,15 +35,7 @@ from vrspam.tool.model import Fingerprint, LinearParts, Model, Scaling, parts_of
 from vrspam.tool.plan import TrainPlan, takes
 from vrspam.tool.table import OpenedTable, open_labelled, stack
 
-MOST_COLUMNS = 1_000  # encoded; maps of wider tables take long and seldom help
 LEAST = 4  # rows of each class: two folds of two
-OPENING = (  # options that say how the file is read
-    *("target", "positive", "drop", "include", "categorical", "max_categories", "dates", "weights", "groups", "time"),
-    *("skip_errors", "progress", "streaming", "format", "delimiter", "encoding", "zero_based"),
-)
-SMALL_ROWS = 5_000  # with fewer rows one core is enough: on a busy machine, threads would only wait for each other
-L1_SHARES = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3)  # of the least l1 that makes every coefficient 0
-SUSPECT_ROWS = 20_000  # rows of a stream in which leaking features are looked for
 
 
 @takes(TrainPlan)
@@ -103,27 +95,38 @@ def fit_file(path: Any, plan: TrainPlan, *, holdout: float | None = None, by: Se
     before the model is trained and kept, as are those that name the rows; None keeps nothing.
     """
     plan.say("reading")
+    opening = (
+        *("target", "positive", "drop", "include", "categorical", "max_categories", "dates", "weights", "groups"),
+        *("time", "skip_errors", "progress", "streaming", "format", "delimiter", "encoding", "zero_based"),
+    )
+    most = 1_000  # encoded features: maps of wider tables take long and seldom help
     kept = None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        opened = whole = open_labelled(path, keep=by, **{name: getattr(plan, name) for name in OPENING})
+        opened = whole = open_labelled(path, keep=by, **{name: getattr(plan, name) for name in opening})
         opened.check_columns(by or ())
         if holdout is not None:
             others, kept = split_off(opened, holdout, plan.random_state)
             opened = opened.take(others)
         wanted, asked = plan.features, plan.streaming or plan.l1 == "auto" or any(plan.l1)
         if wanted is None:
-            plan = replace(plan, features="linear" if asked or opened.schema.n_features > MOST_COLUMNS else "auto")
+            plan = replace(plan, features="linear" if asked or opened.schema.n_features > most else "auto")
         too_wide = len(opened.schema.columns) > MAX_FEATURES  # for any map
         named = isinstance(plan.features, str)
         straight = named and (plan.features == "linear" or (too_wide and plan.features == "auto"))
         fit = (fit_blocks if plan.streaming else fit_linear if straight else fit_maps)(opened, plan)
-    notes = [*opened.notes, *data_checks.note_few_rows(fit.counts), *fit.notes]
+    notes = [
+        *opened.notes,
+        *(
+            f"only {count} rows are {name}: intervals are wide and the choice of the penalty is shaky"
+            for name, count in zip(("not positive", "positive"), fit.counts, strict=True)
+            if count < 50
+        ),
+        *fit.notes,
+    ]
     by_default = wanted is None and plan.features == "linear" and not asked and opened.chunks.source.reader.tabular
-    if too_wide and (by_default or (isinstance(wanted, str) and wanted == "auto")):
-        notes.append(data_checks.note_too_wide(len(opened.schema.columns), MAX_FEATURES))
-    elif by_default:
-        notes.append(data_checks.note_straight(opened.schema.n_features, MOST_COLUMNS, opened.schema.categorical))
+    if by_default or (too_wide and isinstance(wanted, str) and wanted == "auto"):
+        notes.append(data_checks.note_straight(opened.schema, most, MAX_FEATURES))
     for warning in caught:
         said = isinstance(warning.message, CategoriesGrouped) and warning.message.column in opened.schema.grouped
         if not said and (note := data_checks.note_of(warning.message)) not in notes:
@@ -184,7 +187,7 @@ def _search(kind: type[AUCClassifierCV], plan: TrainPlan, l1s: Any, folds: Any, 
 def _fit_in_memory(search: AUCClassifierCV, X: Any, positive: np.ndarray, opened: OpenedTable, **more: Any) -> Fit:
     """Fit rows in memory, and keep what the folds say about them."""
     search.set_params(verbose=int(sys.stderr.isatty()))
-    with blas_threads(1 if positive.size <= SMALL_ROWS else None):
+    with blas_threads(1 if positive.size <= 5_000 else None):  # threads of few rows would only wait for each other
         fitted = search.fit(X, positive, opened.relative_weights, opened.groups)
     held_out = fitted.out_of_fold_
     weights = None if opened.weights is None else held_out.weights
@@ -276,7 +279,8 @@ def l1_grid(
         return tuple(float(value) for value in l1)
     delta = moments.delta if scaling is None else moments.delta / scaling.deviations
     largest = 2.0 * moments.p * moments.q * float(np.abs(delta).max())
-    return tuple(share * largest for share in L1_SHARES if share > 0.0 or penalty == "elasticnet")
+    shares = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3)
+    return tuple(share * largest for share in shares if share > 0.0 or penalty == "elasticnet")
 
 
 def _constant_notes(opened: OpenedTable, moments: ClassMoments) -> list[str]:
@@ -329,7 +333,7 @@ def gather(opened: OpenedTable, seed: int) -> tuple[ClassMoments, RowSample, dic
     """The spread of each feature, a sample of rows to look at, and the missing values of each column, in one pass."""
     schema = opened.schema
     moments = ClassMoments(schema.n_features, classes=[False, True], scatter=False)
-    sample = RowSample(SUSPECT_ROWS, np.random.default_rng(seed))
+    sample = RowSample(20_000, np.random.default_rng(seed))
     missing: dict[str, int] = {}
     for rows, y, weights in opened.blocks():
         for name, count in data_checks.count_missing(rows, schema).items():
@@ -348,14 +352,11 @@ def check_size(counts: Any) -> int:
     return smaller
 
 
-def stratified_folds(positive: np.ndarray, n_splits: int, seed: int) -> StratifiedKFold:
-    """Folds with at least two rows of each class in each, as many as asked for where the classes allow it."""
-    smaller = check_size([positive.sum(), (~positive).sum()])
-    return StratifiedKFold(min(n_splits, smaller // 2), shuffle=True, random_state=seed)
-
-
 def make_folds(opened: OpenedTable, positive: np.ndarray, n_splits: int, seed: int) -> Any:
-    """Folds of rows in memory: stratified, or such that groups stay together, or such that each looks forward."""
+    """Folds of rows in memory: stratified, or such that groups stay together, or such that each looks forward.
+
+    Each fold has at least two rows of each class; so there may be fewer than were asked for.
+    """
     smaller = check_size([positive.sum(), (~positive).sum()])
     if opened.groups is not None:
         folds = StratifiedGroupKFold(min(n_splits, smaller // 2), shuffle=True, random_state=seed)
@@ -369,7 +370,7 @@ def make_folds(opened: OpenedTable, positive: np.ndarray, n_splits: int, seed: i
                 time=Parameter("time"),
             )
         return check_cv(splits)
-    return stratified_folds(positive, n_splits, seed)
+    return StratifiedKFold(min(n_splits, smaller // 2), shuffle=True, random_state=seed)
 
 
 def forward_folds(time: np.ndarray, positive: np.ndarray, n_splits: int) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -477,12 +478,20 @@ def _model(opened: OpenedTable, fit: Fit, notes: list[str], fingerprint: Fingerp
     others, positives = fit.counts
     features, candidates = parts.get("features"), fitted.selection_
     moments = fitted.moments_ if fit.moments is None else fit.moments  # with the weights of the rows
+    # the certificate of the model, or how stationary it is where its penalty allows none, also as a share of F(0)
+    accuracy = "gap" if fitted.penalty == "elasticnet" else "stationarity"
+    value = float(getattr(fitted, f"{accuracy}_"))
+    partial: dict[str, float] = {}
+    if fitted.max_fpr is not None:
+        part = fold_auc_ci(held_out.positive, held_out.scores, held_out.fold, max_fpr=fitted.max_fpr)
+        partial = {"max_fpr": float(fitted.max_fpr), "cv_partial_auc": part.auc}
+        partial |= {"cv_partial_auc_low": part.low, "cv_partial_auc_high": part.high}
     return Model(
         schema=opened.schema,
         positive=opened.positive,
         **parts,
         calibration=fitted.calibration_,
-        identifiers=opened.identifiers,
+        identifiers=opened.schema.identifiers,
         fingerprint=fingerprint,
         training={
             "data": [Path(name).name for name in opened.chunks.source.paths],
@@ -502,10 +511,11 @@ def _model(opened: OpenedTable, fit: Fit, notes: list[str], fingerprint: Fingerp
             "cv_auc": interval.auc,
             "cv_auc_low": interval.low,
             "cv_auc_high": interval.high,
-            **_partial_facts(fit),
+            **partial,
             **corrected_facts(fitted.corrected_score_, *fitted.corrected_interval_),
             **_known({"objective": float(fitted.objective_)}.items()),
-            **_accuracy(fitted, 1.0 / (moments.p * moments.q)),
+            accuracy: value,
+            f"relative_{accuracy}": value / (moments.p * moments.q),
             "warnings": notes,
         },
     )
@@ -516,20 +526,6 @@ def _known(facts: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     return {name: value for name, value in facts if value == value}
 
 
-def _partial_facts(fit: Fit) -> dict[str, float]:
-    """The partial AUC of the folds, where the model was chosen by it."""
-    max_fpr, held_out = fit.estimator.max_fpr, fit.held_out
-    if max_fpr is None:
-        return {}
-    interval = fold_auc_ci(held_out.positive, held_out.scores, held_out.fold, max_fpr=max_fpr)
-    return {
-        "max_fpr": float(max_fpr),
-        "cv_partial_auc": interval.auc,
-        "cv_partial_auc_low": interval.low,
-        "cv_partial_auc_high": interval.high,
-    }
-
-
 def corrected_facts(auc: float, low: float, high: float) -> dict[str, float | None]:
     """The AUC corrected for the choice, and its interval; None where they are not known.
 
@@ -538,13 +534,6 @@ def corrected_facts(auc: float, low: float, high: float) -> dict[str, float | No
     """
     found = {"corrected_auc": auc, "corrected_auc_low": low, "corrected_auc_high": high}
     return {name: None if np.isnan(value) else value for name, value in found.items()}
-
-
-def _accuracy(fitted: AUCClassifierCV, unit: float) -> dict[str, float]:
-    """The certificate of the model, or how stationary it is where its penalty allows none; `unit` is 1/F(0)."""
-    name = "gap" if fitted.penalty == "elasticnet" else "stationarity"
-    value = float(getattr(fitted, f"{name}_"))
-    return {name: value, f"relative_{name}": value * unit}
 
 
 def _parts(fit: Fit, opened: OpenedTable) -> dict[str, Any]:
