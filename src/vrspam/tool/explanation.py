@@ -25,15 +25,7 @@ if TYPE_CHECKING:
 def explain_rows(model: Model, X: Any) -> dict[str, np.ndarray]:
     """What each column, and interactions, add to the score of each row; the parts add up to `model.score(X)`.
 
-    Parameters
-    ----------
-    model : Model
-        Without a feature map the parts are those of the encoded features.
-    X : what `model.score` takes
-
-    Returns
-    -------
-    dict of str to ndarray
+    Without a feature map the parts are those of the encoded features.
     """
     if model.features is None:
         return dict(zip(model.schema.feature_names, model.parts(X).T, strict=True))
@@ -59,21 +51,9 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class ExplainedRow:
-    """One row of a file, explained.
+    """One row of a file: its number (1 is the first row of the data), its score, and its parts, the largest first.
 
-    Attributes
-    ----------
-    row : int
-        Its number; 1 is the first row of the data, under the header line.
-    score : float or None
-        None where the row cannot be scored, and `reason` says why.
-    probability : float or None
-        Of the positive label, if the model is calibrated.
-    identifiers : dict of str to str
-        The columns that name the row, which training left out.
-    parts : tuple of Part
-        The largest first; they add up to the score.
-    reason : str or None
+    A row that cannot be scored has no score, and a `reason`. `identifiers` are columns that name the row.
     """
 
     row: int
