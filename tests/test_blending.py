@@ -20,10 +20,10 @@ from vrspam.features import (
     TreeFeatures,
     map_from_dict,
 )
+from vrspam.model.file import pack, parts_from_dict, parts_to_dict, unpack
 from vrspam.model_selection.correction import Grid, correct, drawn_auc, influences, mixture_auc
 from vrspam.model_selection.held_out import draw_sample
-from vrspam.model_selection.selection import NEGLIGIBLE, SHARE, blend_weights
-from vrspam.tool.modelfile import plain_values
+from vrspam.model_selection.selection import blend_weights
 
 MAPS = ["additive", "kernel alone 1", "trees 2"]
 
@@ -37,9 +37,9 @@ def curved_data(n=240, seed=0):
 def test_weights_fall_with_the_lead_of_the_best():
     scores = np.array([[0.70, 0.90, 0.80], [0.78, 0.79, 0.80], [0.5, 0.5, 0.5]])
     deviation = np.std([0.70, 0.90, 0.80], ddof=1)
-    expected = np.array([1.0, np.exp(-(0.80 - 0.79) / (SHARE * deviation)), 0.0])
+    expected = np.array([1.0, np.exp(-(0.80 - 0.79) / (0.5 * deviation)), 0.0])
     np.testing.assert_allclose(blend_weights(scores), expected / expected.sum(), rtol=1e-12)
-    assert np.exp(-0.3 / (SHARE * deviation)) < NEGLIGIBLE
+    assert np.exp(-0.3 / (0.5 * deviation)) < 0.02
 
 
 def test_a_clear_winner_gets_all_the_weight():
@@ -267,7 +267,7 @@ class TestStackedFeatures:
     def test_stored_and_read_back(self):
         X = make_data(60, 3)[0]
         found = self.fitted(X)
-        plain = json.loads(json.dumps(plain_values(found.to_dict())))
+        plain = json.loads(json.dumps(found.to_dict(), default=np.ndarray.tolist))
         np.testing.assert_array_equal(map_from_dict(plain).transform(X), found.transform(X))
         plain["maps"][1]["n_features_in"] = 2
         with pytest.raises(ValueError, match="a map of 2 columns"):
@@ -277,7 +277,7 @@ class TestStackedFeatures:
                 map_from_dict(wrong)
 
     @pytest.mark.parametrize("additive", [False, True])
-    def test_collapsed_maps_give_the_same_scores(self, additive):
+    def test_the_parts_of_a_score_give_the_same_scores(self, additive):
         X, y = make_data(90, 3)
         maps = [
             LinearFeatures(),
@@ -288,14 +288,14 @@ class TestStackedFeatures:
         features = found.transform(X)
         coef = np.random.default_rng(0).standard_normal((features.shape[1],))
         means = np.stack([features[y == label].mean(axis=0) for label in (0, 1)])
-        small, few, of_classes = found.collapsed(coef, means)
-        assert few.size == small.n_features_out_ == of_classes.shape[1] < features.shape[1]
-        np.testing.assert_allclose(small.products(X, few), features @ coef, atol=1e-10)
-        np.testing.assert_allclose(of_classes @ few, means @ coef, atol=1e-10)
-        np.testing.assert_allclose(small.transform(X) @ few, features @ coef, atol=1e-10)
-        again = map_from_dict(json.loads(json.dumps(plain_values(small.to_dict()))))
-        np.testing.assert_array_equal(again.products(X, few), small.products(X, few))
-        assert found.n_features_out_ == features.shape[1]  # unchanged
+        parts, of_classes = found.parts(coef), found.part_means(coef, means)
+        assert of_classes.shape == (2, parts.n_parts) == (2, X.shape[1] + 1)
+        np.testing.assert_allclose(parts.scores(X)[:, 0], features @ coef, atol=1e-10)
+        np.testing.assert_allclose(of_classes.sum(axis=1), means @ coef, atol=1e-10)
+        alone = np.stack([parts.columns_apart(X[y == label]).mean(axis=0) for label in (0, 1)])
+        np.testing.assert_allclose(of_classes[:, :-1], alone, atol=1e-10)
+        again = parts_from_dict(unpack(json.loads(json.dumps(pack({"features": parts_to_dict(parts)}))))["features"])
+        np.testing.assert_array_equal(again.scores(X), parts.scores(X))
 
     def test_other_things_than_maps_are_refused(self):
         for maps in ([], [PolynomialFeatures()], [StackedFeatures([LinearFeatures()])]):
@@ -354,6 +354,6 @@ def test_maps_that_are_stacked_themselves_stand_in_a_blend_with_their_parts():
         "LinearFeatures",
         "KernelFeatures",
     ]
-    again = map_from_dict(json.loads(json.dumps(plain_values(model.features_.to_dict()))))
+    again = map_from_dict(json.loads(json.dumps(model.features_.to_dict(), default=np.ndarray.tolist)))
     np.testing.assert_array_equal(again.transform(X), model.features_.transform(X))
     np.testing.assert_array_equal(clone(search).fit(X, y).coef_, model.coef_)  # landmarks are drawn by random_state

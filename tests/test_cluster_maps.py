@@ -68,8 +68,7 @@ def test_a_frame_of_numbers_and_a_frame_of_text():
 
 
 def test_many_rows_go_through_a_race_on_a_sample(monkeypatch):
-    monkeypatch.setattr(candidates, "FROM_ROWS", 500)
-    monkeypatch.setattr(candidates, "PART_ROWS", 400)
+    monkeypatch.setattr(candidates, "RULES", candidates.RaceRules(from_rows=500, heat=candidates.Heat(400, 150, 3)))
     monkeypatch.setattr(_cluster, "SAMPLE_ROWS", 600)
     X, y = rows_with_gaps(2_000)
     model = DaskAUCClassifierCV(features="auto", cv=3, random_state=0).fit(

@@ -13,7 +13,7 @@ from sklearn.metrics import roc_auc_score
 from vrspam import AUCClassifierCV, ClassMoments
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures, StackedFeatures, TreeFeatures, base
 from vrspam.features.mapped import MappedArray
-from vrspam.inspection.together import MANY_FUNCTIONS, whitening
+from vrspam.inspection.projection import MANY_FUNCTIONS, whitening
 from vrspam.objective import Objective, SquaredPairLoss
 from vrspam.objective.penalties import ElasticNet
 from vrspam.solvers.gram import RidgePath, exclusive_coefs, pays

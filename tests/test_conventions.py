@@ -170,7 +170,14 @@ def frame_of(X):
     return frame
 
 
-FITS = [*ESTIMATORS, AUCClassifierCV(cv=HashFolds(3)), AUCClassifierCV(features="auto", cv=3)]
+STACK = features.StackedFeatures([features.LinearFeatures(), features.TreeFeatures(n_trees=20)])
+MAPS = [STACK if name == "StackedFeatures" else kind() for name, kind in features.MAPS.items()]
+FITS = [
+    *ESTIMATORS,
+    AUCClassifierCV(cv=HashFolds(3)),
+    AUCClassifierCV(features="auto", cv=3),
+    *(AUCClassifierCV([0.1], features=one, cv=2, random_state=0) for one in MAPS),
+]
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -178,7 +185,7 @@ FITS = [*ESTIMATORS, AUCClassifierCV(cv=HashFolds(3)), AUCClassifierCV(features=
 def test_skops_loads_every_estimator_with_the_documented_types(estimator):
     io = pytest.importorskip("skops.io")
     X, y = make_data(120, 4, seed=1)
-    data = frame_of(X) if getattr(estimator, "features", "linear") == "auto" else X
+    data = frame_of(X) if getattr(estimator, "features", "linear") != "linear" else X
     model = clone(estimator).fit(data, y)
     stored = io.dumps(model)
     assert set(io.get_untrusted_types(data=stored)) <= set(SKOPS_TYPES)

@@ -111,7 +111,7 @@ def test_draws_by_hand(monkeypatch, selection, grouped):
     monkeypatch.setattr(correction, "MOST_DRAWS", 30)
     groups = np.arange(36) // 2 if grouped else None
     rows, scores, grid = problem(n=36, points=4, folds=3, seed=4, groups=groups)
-    change = np.random.default_rng(7).random((rows.n_units, 30)) < correction.LEFT_OUT
+    change = np.random.default_rng(7).random((rows.n_units, 30)) < 0.25
 
     def auc_after(positive, line, weights):
         """First-order AUC: every row moves it by the surplus of its own pairs, over the rows of its class."""
@@ -428,4 +428,4 @@ def test_a_blend_is_scored_as_the_mixture_of_its_points():
         return shares / shares.sum(axis=0)
 
     assert optimism_of(always_the_same, measure, rows, 0, mixed=True) == pytest.approx((0.0, 0.0), abs=1e-15)
-    assert 0.0 < optimism_of(towards_the_best, measure, rows, 0, mixed=True).mean < 0.2
+    assert 0.0 < optimism_of(towards_the_best, measure, rows, 0, mixed=True)[0] < 0.2

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 from helpers import pairwise_auc
@@ -9,13 +12,14 @@ from scipy.special import expit, logit
 from scipy.stats import norm
 
 from vrspam.metrics import roc_auc_ci
-from vrspam.tool.training import fold_auc_ci, stratified_folds
+from vrspam.tool.training import fold_auc_ci, make_folds
 
 
 @pytest.mark.parametrize(("smaller", "expected"), [(4, 2), (5, 2), (6, 3), (9, 4), (10, 5), (40, 5)])
 def test_every_fold_has_two_rows_of_each_class(smaller, expected):
     positive = np.arange(100) < smaller
-    folds = stratified_folds(positive, 5, seed=0)
+    table: Any = SimpleNamespace(groups=None, time=None)
+    folds = make_folds(table, positive, 5, seed=0)
     counts = np.array([positive[inside].sum() for _, inside in folds.split(positive, positive)])
     assert (counts.size, folds.get_n_splits()) == (expected, expected)
     assert counts.min() >= 2

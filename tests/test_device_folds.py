@@ -158,13 +158,12 @@ def test_random_states_go_on_as_after_scikit_learns_folds():
     assert ours.randint(1000) == theirs.randint(1000)
 
 
-def test_many_numbers_are_drawn_in_parts(monkeypatch):
-    monkeypatch.setattr("vrspam.model_selection.folds.BITS", 7)
+def test_many_numbers_are_drawn_in_parts():
     rng = np.random.RandomState(3)
     expected = [np.repeat(np.arange(4), counts) for counts in fold_sizes((70, 30), 4)]
     for values in expected:
         rng.shuffle(values)
-    for found, values in zip(shuffled_folds(fold_sizes((70, 30), 4), 3), expected, strict=True):
+    for found, values in zip(shuffled_folds(fold_sizes((70, 30), 4), 3, at_once=7), expected, strict=True):
         np.testing.assert_array_equal(found, values)
 
 

@@ -91,7 +91,7 @@ def test_wide_data_by_one_pass_for_each_product(penalty, data, monkeypatch):
     X, y = data
     l2, l1 = scaled_penalty(ClassMoments.from_data(X, y), penalty)
     local = AUCClassifier(l2, l1, tol=1e-14).fit(X, y)
-    monkeypatch.setattr(base, "MOMENTS_MAX_FEATURES", 4)
+    monkeypatch.setattr(base, "MOMENTS_MAX_FEATURES_DENSE", 4)
     with dask.config.set(scheduler="synchronous"):
         model = DaskAUCClassifier(l2, l1, tol=1e-9).fit(containers(X)["csr"], y)
     assert model.solver_ == "products"
@@ -115,7 +115,7 @@ def test_a_block_without_weight_counts_for_nothing(data, monkeypatch):
     searched = DaskAUCClassifierCV([0.1, 1.0], cv=3).fit(lazy, y, sample_weight=weights)
     folds = AUCClassifierCV([0.1, 1.0], cv=HashFolds(3)).fit(X[kept], y[kept], sample_weight=weights[kept])
     np.testing.assert_allclose(searched.auc_path_, folds.auc_path_, atol=1e-12)
-    monkeypatch.setattr(base, "MOMENTS_MAX_FEATURES", 4)
+    monkeypatch.setattr(base, "MOMENTS_MAX_FEATURES_DENSE", 4)
     with dask.config.set(scheduler="synchronous"):
         wide = DaskAUCClassifier(0.1, tol=1e-12).fit(lazy, y, sample_weight=weights)
     assert wide.solver_ == "products"

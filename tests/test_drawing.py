@@ -11,7 +11,7 @@ import pytest
 
 from vrspam._utils.texts import text_width
 from vrspam.inspection import Axis, PairEffect, Shape
-from vrspam.inspection.drawing import DECADES, Scale, common_range, plan_column
+from vrspam.model.drawing import DECADES, Scale, common_range, plan_column
 from vrspam.plotting import plot_interactions, plot_shapes
 from vrspam.report.pictures import column_picture, heat_map
 

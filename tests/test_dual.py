@@ -11,8 +11,8 @@ from scipy import linalg, sparse
 from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments
 from vrspam.model_selection import sources
 from vrspam.objective import ElasticNet, Objective, SquaredPairLoss
-from vrspam.solvers.dual import DualRidge, ScaledRows
 from vrspam.solvers.path import solve_grid
+from vrspam.solvers.products import DualRidge, ScaledRows
 
 
 def wide(n=30, d=80, seed=0, shift=0.0):

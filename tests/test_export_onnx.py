@@ -20,8 +20,9 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from tool_data import patients, write, write_libsvm
 
 from vrspam import AUCClassifier, AUCClassifierCV, SPAMClassifier
-from vrspam.export.scorer import Column, Curve, Input
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures, StackedFeatures, TreeFeatures
+from vrspam.features.parts import Curve
+from vrspam.model.scorer import Column, Input
 from vrspam.model_selection.calibration import Isotonic
 from vrspam.tool import load_model, save_model, score_file, train
 

@@ -24,7 +24,8 @@ from tool_data import patients, write
 from vrspam import AUCClassifier, AUCClassifierCV
 from vrspam.cli import main
 from vrspam.export import NotExportable, to_python, to_sql
-from vrspam.export.scorer import Column, Curve, Input, Scorer, Table
+from vrspam.features.parts import Curve, Table
+from vrspam.model.scorer import Column, Input, Scorer
 from vrspam.tables.texts import date_part
 from vrspam.tool import load_model, save_model, train
 
@@ -316,11 +317,16 @@ def test_the_command_refuses_in_one_sentence_and_writes_nothing(model_file, tmp_
     assert "would be replaced" in capsys.readouterr().err
 
 
-def test_models_of_version_1():
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("name", ["linear", "additive"])
+def test_models_of_version_1(name):
     folder = Path(__file__).parent / "data" / "version_0_1"
-    with pytest.raises(NotExportable, match="written by an earlier version"):
-        to_sql(load_model(folder / "additive.json"))
-    assert "def score(row: dict) -> float:" in to_python(load_model(folder / "linear.json"))
+    model = load_model(folder / f"{name}.json")
+    expected, columns = scores_of_file(model, folder / "rows.csv"), columns_of_file(model, folder / "rows.csv")
+    found = module_of(to_python(model))
+    mine = [found["score"](row) for row in rows_of(columns)]
+    np.testing.assert_allclose(mine, expected, rtol=0.0, atol=NEAR * expected.std())
+    np.testing.assert_allclose(in_sqlite(to_sql(model), sql_frame(columns, {})), mine, rtol=0.0, atol=NEAR)
 
 
 def test_python_and_sql_need_no_onnx(model_file, tmp_path):

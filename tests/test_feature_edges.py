@@ -94,7 +94,7 @@ def test_many_rows_have_more_curves_and_these_take_the_place_of_landmarks(rows, 
     rules = {"AUTO_LANDMARKS": 20, "AUTO_ROWS": 200, "MOST_AUTO_LANDMARKS": 70}
     rules |= {"FEW_CURVES": 20, "LANDMARKS_PER_CURVE": 2, "LEAST_BESIDE": 40}
     for name, value in rules.items():
-        monkeypatch.setattr(f"vrspam.features.landmarks.{name}", value)
+        monkeypatch.setattr(f"vrspam.features.kernel.{name}", value)
     monkeypatch.setattr("vrspam.features.kernel.AUTO_ADDITIVE", 14)
     monkeypatch.setattr("vrspam.features.kernel.MOST_AUTO_ADDITIVE", 38)
     X = np.random.default_rng(0).standard_normal((rows, 3))

@@ -7,7 +7,6 @@ import pytest
 
 from vrspam import kernels
 from vrspam.features import AdditiveFeatures, KernelFeatures, StackedFeatures, TreeFeatures
-from vrspam.features.side_by_side import group_kernels
 
 
 def rows(n=400, seed=0):
@@ -27,8 +26,8 @@ def test_scores_are_those_of_the_features(width, dtype):
     maps = [AdditiveFeatures(), kernel(3.0), kernel(1.0), kernel(0.3), kernel(1.0, False), kernel(0.7, False)]
     maps += [kernel(1.0, seed=5), kernel(1.0, max_additive=9), TreeFeatures(n_trees=20, n_landmarks=50, random_state=0)]
     stacked = StackedFeatures(maps).fit(X)
-    assert stacked._groups() == [[0], [1, 2, 3, 4, 5, 7], [6], [8]]
     coefs = np.random.default_rng(1).standard_normal((stacked.n_features_out_, width))
+    assert list(map(len, stacked.parts(coefs)._kernel_groups)) == [6, 1]
     expected = stacked.transform(X).astype(np.float64) @ coefs
     size = np.abs(expected).max()
     np.testing.assert_allclose(
@@ -41,8 +40,8 @@ def test_maps_read_from_a_file_are_grouped_too():
     maps = [kernel(3.0), kernel(1.0)]
     stacked = StackedFeatures(maps).fit(rows())
     again = StackedFeatures.from_dict(stacked.to_dict())
-    assert group_kernels(again.maps_) == [[0, 1]]
     coef = np.random.default_rng(1).standard_normal(stacked.n_features_out_)
+    assert list(map(len, again.parts(coef)._kernel_groups)) == [2]
     np.testing.assert_array_equal(again.products(rows(seed=2), coef), stacked.products(rows(seed=2), coef))
 
 

@@ -48,7 +48,7 @@ def test_wide_streams_are_read_once_for_each_product(penalty, monkeypatch):
     X, y = make_data(200, 40, share=0.4, correlated=False)
     l2, l1 = scaled_penalty(ClassMoments.from_data(X, y), penalty)
     whole = AUCClassifier(l2, l1, tol=1e-12).fit(X, y)
-    monkeypatch.setattr(vrspam.estimators.base, "MOMENTS_MAX_FEATURES", 30)
+    monkeypatch.setattr(vrspam.estimators.base, "MOMENTS_MAX_FEATURES_DENSE", 30)
     labels = np.where(y == 1, "yes", "no")
     streamed = AUCClassifier(l2, l1, tol=1e-12).fit_stream(cut(sparse.csr_array(X), labels, 60))
     assert streamed.solver_ == "products"

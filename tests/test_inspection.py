@@ -19,10 +19,10 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from vrspam import AUCClassifierCV
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures
-from vrspam.inspection import FittedScorer, read_score, reading
+from vrspam.inspection import FitWithFolds, read_score, reading
+from vrspam.inspection.interactions import balanced_weights, bin_categories, bin_numbers, draw_rows, mean_at_numbers
 from vrspam.inspection.projection import Projection, with_line
 from vrspam.inspection.reading import ROWS_PER_FUNCTION
-from vrspam.inspection.rows import balanced_weights, bin_categories, bin_numbers, draw_rows, mean_at_numbers
 from vrspam.tables.frames import mixed_rows
 
 FOLDS = 5
@@ -32,7 +32,7 @@ def reading_of(score, X, positive, weights=None):
     """Read a known function of the rows, the same in every fold."""
     known = FunctionTransformer(lambda rows: score(np.asarray(rows))[:, np.newaxis]).fit(X)
     left_out = [np.arange(len(X)) % FOLDS == fold for fold in range(FOLDS)]
-    scorer = FittedScorer(known, np.ones(1), np.ones((FOLDS, 1)), 1.0 / FOLDS, left_out, None)
+    scorer = FitWithFolds(known, np.ones(1), np.ones((FOLDS, 1)), 1.0 / FOLDS, left_out, None)
     found = read_score(scorer, X, positive, weights, [f"x{j}" for j in range(X.shape[1])], seed=0)
     assert not isinstance(found, str), found
     return found
@@ -135,7 +135,7 @@ def test_curves_are_the_known_projection_within_their_band(correlation):
         X, positive = gaussians(4000, correlation, seed=seed)
 
         found = reading_of(lambda X: np.sin(X[:, 0]) + X[:, 0] * X[:, 1] + 2 * X[:, 0] * X[:, 2], X, positive)
-        for j, shape in enumerate(found.shapes):
+        for j, shape in enumerate(found.columns):
             x = shape.grid
             known = [np.sin(x) + a * (x**2 - 1), a * (x**2 - 1), 0.0 * x, 0.0 * x][j]
             middle = np.abs(x) < 2
@@ -165,7 +165,7 @@ def test_bands_are_those_of_projections_without_the_rows_of_each_fold():
         own = basis.column_slices_[1]
         each.append((F[:, own] - v @ F[:, own]) @ solution[1:][own])
     half = student.ppf(0.975, FOLDS - 1) * np.sqrt(FOLDS - 1) * np.std(each, axis=0)  # (1 - v)/v = 4 for fifths
-    shape = found.shapes[1]
+    shape = found.columns[1]
     middle = np.abs(X[:, 1]) < 2.5
     ours = np.interp(X[:, 1], shape.grid, shape.high - shape.contribution)
     assert np.median(ours[middle] / half[middle]) == pytest.approx(1.0, abs=0.05)
@@ -196,7 +196,7 @@ def test_the_pairs_that_are_named_are_the_true_ones():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((4000, 20))
     X[:, 4] = 0.9 * X[:, 1] + np.sqrt(1 - 0.81) * X[:, 4]
-    found = reading_of(score, X, rng.random(4000) < 0.3).interactions
+    found = reading_of(score, X, rng.random(4000) < 0.3)
     assert found is not None
     assert [pair.names for pair in found.pairs][:2] == [("x0", "x1"), ("x2", "x3")]
     assert {name for pair in found.pairs for name in pair.names} <= {"x0", "x1", "x2", "x3", "x4"}
@@ -229,7 +229,7 @@ def test_without_interactions_none_are_named():
     X, positive = gaussians(2000)
     found = reading_of(lambda X: np.sin(X[:, 0]) + np.abs(X[:, 1]), X, positive)
     assert found.interactions is not None
-    assert found.interactions.share < 5e-3  # splines do not follow the kink exactly
+    assert found.share < 5e-3  # splines do not follow the kink exactly
     additive = AUCClassifierCV(features="additive", cv=3).fit(X, X[:, 0] > 0)
     assert (additive.interactions_, additive.interactions_share_, additive.pair_effects_) == ({}, 0.0, ())
 
@@ -260,18 +260,18 @@ def test_a_score_whose_additive_features_say_the_opposite():
     assert np.corrcoef(F[:, own] @ coef[own], scores)[0, 1] < -0.9  # what the additive features alone say
     assert np.corrcoef(evening, scores)[0, 1] > 0.99
     left_out = [np.arange(2000) % 5 == fold for fold in range(5)]
-    scorer = FittedScorer(features, coef, np.tile(coef, (5, 1)), 0.2, left_out, None)
+    scorer = FitWithFolds(features, coef, np.tile(coef, (5, 1)), 0.2, left_out, None)
     found = read_score(scorer, X, late, None, ["hour", "departure", "arrival", "distance"], seed=0)
     assert not isinstance(found, str)
-    curves = [shape.parts(X, j) for j, shape in enumerate(found.shapes)]
+    curves = [shape.parts(X, j) for j, shape in enumerate(found.columns)]
     together = np.sum(curves[:3], axis=0)
     assert np.corrcoef(together, scores)[0, 1] > 0.99
     assert together[departure < 10].mean() < -0.5
     assert together[departure > 18].mean() > 0.5
     assert all(np.corrcoef(curve, scores)[0, 1] > 0.5 for curve in curves[:3])  # none of them says the opposite
-    assert set(found.shapes[1].together) == {"hour", "arrival"}
-    assert found.shapes[3].together == ()
-    for shape in found.shapes[:3]:
+    assert set(found.columns[1].together) == {"hour", "arrival"}
+    assert found.columns[3].together == ()
+    for shape in found.columns[:3]:
         assert shape.mean_score is not None
         assert shape.mean_score[-1] > 1 > -1 > shape.mean_score[0]
 
@@ -279,8 +279,8 @@ def test_a_score_whose_additive_features_say_the_opposite():
 def test_an_effect_of_equal_columns_is_split_evenly():
     X, positive = gaussians(4000)
     X = np.column_stack([X, X[:, 0], X[:, 0]])
-    found = reading_of(lambda X: np.sin(2 * X[:, 0]) + X[:, 1], X, positive).shapes
-    whole = reading_of(lambda X: np.sin(2 * X[:, 0]) + X[:, 1], X[:, :4], positive).shapes
+    found = reading_of(lambda X: np.sin(2 * X[:, 0]) + X[:, 1], X, positive).columns
+    whole = reading_of(lambda X: np.sin(2 * X[:, 0]) + X[:, 1], X[:, :4], positive).columns
     for j in (0, 4, 5):
         np.testing.assert_allclose(3 * found[j].contribution, whole[0].contribution, atol=2e-3)
     assert set(found[0].together) == {"x4", "x5"}
@@ -293,12 +293,12 @@ def test_columns_that_nearly_agree_share_an_effect_and_keep_a_difference():
     def shared(X):
         return X[:, 0] + 0.5 * X[:, 2] * X[:, 3]
 
-    one, other, *_ = reading_of(shared, X, positive).shapes
+    one, other, *_ = reading_of(shared, X, positive).columns
     assert (one.importance, other.importance) == pytest.approx((0.5, 0.5), abs=0.05)
     difference = reading_of(lambda X: 10 * (X[:, 0] - X[:, 1]), X, positive)
-    slopes = [np.polyfit(shape.grid, shape.contribution, 1)[0] for shape in difference.shapes[:2]]
+    slopes = [np.polyfit(shape.grid, shape.contribution, 1)[0] for shape in difference.columns[:2]]
     assert slopes == pytest.approx([10, -10], rel=0.01)
-    assert difference.interactions.share < 0.002
+    assert difference.share < 0.002
 
 
 def test_fewer_rows_than_functions_give_the_solution_of_least_total_variance():
@@ -336,7 +336,7 @@ def test_blocks_of_the_design_give_the_same(monkeypatch, kept):
     if not kept:
         monkeypatch.setattr("vrspam.inspection.projection.KEPT_ENTRIES", 0)
     again = reading_of(score, X, positive)
-    for one, two in zip(whole.shapes, again.shapes, strict=True):
+    for one, two in zip(whole.columns, again.columns, strict=True):
         np.testing.assert_allclose(one.contribution, two.contribution, atol=1e-9)
         np.testing.assert_allclose(one.low, two.low, atol=1e-9)
     np.testing.assert_allclose(whole.effects, again.effects, atol=1e-9)

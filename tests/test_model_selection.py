@@ -17,7 +17,7 @@ from vrspam.model_selection.candidates import MapsInMemory, compare, learn_maps
 from vrspam.model_selection.cross_validate import GridScores, GridSearch, cross_validate
 from vrspam.model_selection.folds import FoldedRows, Split
 from vrspam.model_selection.held_out import HeldOut, in_range
-from vrspam.model_selection.sources import BlocksInSequence, FoldProblem, RowsInMemory, TrainingPart
+from vrspam.model_selection.sources import BlocksInSequence, FoldProblem, RowsInMemory
 from vrspam.objective import SquaredPairLoss
 from vrspam.solvers import ExactFit
 from vrspam.solvers.base import Solution
@@ -137,7 +137,7 @@ class WholeFolds:
 
     def training(self, fold):
         moments = ClassMoments.from_data(self.X[self.fold != fold], self.y[self.fold != fold])
-        return TrainingPart(SquaredPairLoss.from_moments(moments), moments.means.mean(axis=0))
+        return SquaredPairLoss.from_moments(moments), moments.means.mean(axis=0)
 
     def points_at_once(self, fold):
         return 4

@@ -8,8 +8,7 @@ from sklearn.preprocessing import StandardScaler
 
 from vrspam import AUCClassifier, ClassMoments, OPAUCClassifier
 from vrspam.objective import Objective
-from vrspam.solvers.online import kernel_rows, step_rule
-from vrspam.solvers.opauc import BUFFERED_ROWS, OPAUC
+from vrspam.solvers.online import BUFFERED_ROWS, OPAUC, kernel_rows, step_rule
 
 
 def stream(X, y, sketch=None, step=True, rule=None):
@@ -175,12 +174,12 @@ def test_exchanging_the_classes_changes_no_covariance(sketch):
     X, y = make_data(200, 8, share=0.2, seed=3)
     method, v = stream(X, y, sketch, step=False), np.random.default_rng(0).standard_normal(8)
     before = [covariance(method, c) for c in (0, 1)]
-    total, counts = method.within(v), method.counts.copy()
+    total, counts = method @ v, method.counts.copy()
     method.swap_classes()
     np.testing.assert_array_equal(method.counts, counts[::-1])
     for c in (0, 1):
         np.testing.assert_array_equal(covariance(method, c), before[1 - c])
-    np.testing.assert_allclose(method.within(v), total, rtol=1e-12)
+    np.testing.assert_allclose(method @ v, total, rtol=1e-12)
 
 
 def test_the_unit_of_l2_where_no_column_varies():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures, TreeFeatures, packed
+from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures, TreeFeatures, parts
 from vrspam.features.encoders import Curves
 
 
@@ -33,11 +33,11 @@ def test_features_do_not_depend_on_how_many_columns_are_written_at_once(features
     rng = np.random.default_rng(0)
     features.fit(columns(rng))
     new = np.vstack([columns(rng, 150), 3.0 * columns(rng, 150), features_at_nodes(features)])
-    monkeypatch.setattr(packed, "MOST_ROWS", 2_000)
-    assert packed.can_pack(features.encoders_, new)
+    monkeypatch.setattr(parts, "MOST_ROWS", 2_000)
+    assert parts.can_pack(features.encoders_, new)
     at_once = features.transform(new)
-    monkeypatch.setattr(packed, "MOST_ROWS", 0)
-    assert not packed.can_pack(features.encoders_, new)
+    monkeypatch.setattr(parts, "MOST_ROWS", 0)
+    assert not parts.can_pack(features.encoders_, new)
     assert np.array_equal(at_once, features.transform(new))
 
 
@@ -51,7 +51,7 @@ def test_places_are_those_of_searchsorted():
     rng = np.random.default_rng(1)
     features = AdditiveFeatures(random_state=0).fit(columns(rng))
     X = columns(rng)
-    found = packed.packed_places(features.encoders_, X)
+    found = parts.packed_places(features.encoders_, X)
     for j, encoder in enumerate(features.encoders_):
         assert isinstance(encoder, Curves)
         expected = np.where(np.isnan(X[:, j]), -1, np.searchsorted(encoder.nodes, X[:, j]))

@@ -22,8 +22,8 @@ import vrspam.plotting
 from vrspam import AUCClassifierCV, VRSPAMClassifier, coef_path
 from vrspam._utils.texts import number_labels, shorten_distinct, wrap_distinct
 from vrspam.inspection import Axis, PairEffect, Shape
-from vrspam.inspection.drawing import value_labels
 from vrspam.metrics import roc_auc
+from vrspam.model.drawing import value_labels
 from vrspam.plotting.columns import value_text
 from vrspam.plotting.style import BLUE, colours, mixed, new_figure, text_width
 

@@ -34,10 +34,17 @@ def waves(n=900, seed=0):
     return X, (np.sin(2.0 * X[:, 0]) + 0.5 * rng.standard_normal(n) > 0.5).astype(int)
 
 
+def change_rules(monkeypatch, **changes):
+    monkeypatch.setattr(room, "RULES", room.RULES._replace(**changes))
+
+
+def two_heats(monkeypatch):
+    change_rules(monkeypatch, finalists=2, still=0.0, again_from_rows=800, again=room.Heat(500, 300, 5))
+
+
 @pytest.fixture
 def _small_race(monkeypatch):
-    for name, value in (("FROM_ROWS", 800), ("PART_ROWS", 300), ("PART_LANDMARKS", 20), ("FINALISTS", 1)):
-        monkeypatch.setattr(room, name, value)
+    change_rules(monkeypatch, from_rows=800, heat=room.Heat(300, 20, 3), finalists=1)
 
 
 def run(X, y, maps, splits=None, weights=None, **changes):
@@ -66,8 +73,8 @@ def test_few_rows_or_maps_do_not_race(monkeypatch):
     X, y = waves(300)
     maps = {name: LinearFeatures() for name in "abcd"}
     assert run(X, y, maps)[0] == (maps, {})
-    monkeypatch.setattr(room, "FROM_ROWS", 100)
-    few = dict(list(maps.items())[: room.FINALISTS])
+    change_rules(monkeypatch, from_rows=100)
+    few = dict(list(maps.items())[: room.RULES.finalists])
     assert run(X, y, few)[0] == (few, {})
 
 
@@ -75,17 +82,17 @@ def test_the_part_has_rows_of_both_classes_and_no_row_without_weight():
     rng = np.random.default_rng(0)
     positive = rng.random(20_000) < 0.01
     weights = (rng.random(20_000) < 0.9).astype(float)
-    numbers, heat = np.arange(20_000.0)[:, np.newaxis], room.Heat(room.PART_ROWS, 1, 1)
+    numbers, heat = np.arange(20_000.0)[:, np.newaxis], room.Heat(4_000, 1, 1)
 
     def part_of(positive, weights):
         folds = FoldedRows(Rows(numbers, positive, weights), [], np.array([False, True]))
         return heat._part(folds, rng).rows.X[:, 0].astype(int)
 
     part = part_of(positive, weights)
-    assert part.size == room.PART_ROWS == np.unique(part).size
+    assert part.size == 4_000 == np.unique(part).size
     assert (weights[part] > 0.0).all()
     assert positive[part].sum() == (positive & (weights > 0.0)).sum()
-    assert part_of(rng.random(20_000) < 0.5, None).size == room.PART_ROWS
+    assert part_of(rng.random(20_000) < 0.5, None).size == 4_000
 
 
 @pytest.mark.usefixtures("_small_race")
@@ -106,7 +113,7 @@ def test_folds_on_the_part_are_those_of_all_rows(splitter, monkeypatch):
     rows, inside = seen[0]
     where = {tuple(row): i for i, row in enumerate(X)}
     place = np.array([where[tuple(row)] for row in rows.X])
-    for split, part in zip(splits[: room.PART_FOLDS], inside, strict=True):
+    for split, part in zip(splits[: room.RULES.heat.folds], inside, strict=True):
         assert set(place[part.validation]) == set(split.validation) & set(place)
         assert set(place[part.train]) == set(split.train) & set(place)
 
@@ -128,21 +135,19 @@ def test_a_fit_lists_all_maps_and_says_how_many_rows_each_was_compared_on():
 
 @pytest.mark.usefixtures("_small_race")
 def test_finalists_of_very_many_rows_meet_on_a_larger_part(monkeypatch):
-    for name, value in (("FINALISTS", 2), ("STILL", 0.0), ("AGAIN_FROM_ROWS", 800), ("AGAIN_ROWS", 500)):
-        monkeypatch.setattr(room, name, value)
+    two_heats(monkeypatch)
     X, y = waves()
     maps = {"lines": LinearFeatures(), "curves": AdditiveFeatures(), "again lines": LinearFeatures()}
     found, _ = run(X, y, maps)
     assert list(found.finalists) == ["curves"]
     assert sorted(other.n_rows for other in found.others.values()) == [300, 500]
-    monkeypatch.setattr(room, "AGAIN_FROM_ROWS", 1_000)
+    change_rules(monkeypatch, again_from_rows=1_000)
     assert len(run(X, y, maps)[0].finalists) == 2
 
 
 @pytest.mark.usefixtures("_small_race")
 def test_of_very_many_rows_one_map_goes_on_unless_a_blend_is_asked_for(monkeypatch):
-    for name, value in (("FINALISTS", 2), ("STILL", 0.0), ("AGAIN_FROM_ROWS", 800), ("AGAIN_ROWS", 500)):
-        monkeypatch.setattr(room, name, value)
+    two_heats(monkeypatch)
     X, y = waves()
     curves = {"curves": AdditiveFeatures(), "the same": AdditiveFeatures(n_knots=15), "lines": LinearFeatures()}
     model = AUCClassifierCV(features=curves, cv=3, random_state=0).fit(X, y)
@@ -156,8 +161,7 @@ def test_of_very_many_rows_one_map_goes_on_unless_a_blend_is_asked_for(monkeypat
 @pytest.mark.usefixtures("_small_race")
 def test_of_kernels_of_a_kind_the_narrowest_goes_on_without_another_heat(monkeypatch):
     """Where both reach the end: of other kinds, or where a blend is asked for, they meet on a larger part."""
-    for name, value in (("FINALISTS", 2), ("STILL", 0.0), ("AGAIN_FROM_ROWS", 800), ("AGAIN_ROWS", 500)):
-        monkeypatch.setattr(room, name, value)
+    two_heats(monkeypatch)
     X, y = waves()
     few = {"n_landmarks": 30, "random_state": 0}
     kernels = {"wide": KernelFeatures(bandwidth=1.1, **few), "narrow": KernelFeatures(**few), "lines": LinearFeatures()}

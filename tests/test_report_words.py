@@ -101,7 +101,7 @@ def test_a_single_column_does_not_interact(tmp_path):
 
 
 def test_a_wide_table_is_told_why_it_got_straight_lines():
-    towns = {"town": [f"t{k}" for k in range(900)], "sex": ["f", "m"]}
+    towns = {"town": tuple(f"t{k}" for k in range(900)), "sex": ("f", "m")}
     simple = "Only a simple model was fitted, because"
     few = Schema(tuple(f"x{k}" for k in range(198)), categorical=towns)
     assert str(note_straight(few, 1000, 5000)) == (

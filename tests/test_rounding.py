@@ -18,7 +18,7 @@ from vrspam import AUCClassifier, ClassMoments, SlidingMoments, VRSPAMClassifier
 from vrspam.objective import ElasticNet, Objective, SquaredPairLoss, losses
 from vrspam.solvers import exact, solve
 from vrspam.solvers.base import certify
-from vrspam.solvers.refine import refine
+from vrspam.solvers.exact import refine
 from vrspam.solvers.row_gradients import TrainingRows
 
 

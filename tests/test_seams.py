@@ -4,24 +4,35 @@ from __future__ import annotations
 
 import functools
 import inspect
+import json
 import os
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import toy_loss
+import toy_map
 import toy_penalty
 from checks import best_of_all_pieces, check_loss, check_penalty, check_solver
 from helpers import LOSSES, PENALTIES, SOLVERS, make_data
 from scipy import sparse
 
+import vrspam.features
+from vrspam import AUCClassifierCV
+from vrspam.export import to_python
+from vrspam.features import LinearFeatures, StackedFeatures, map_from_dict
+from vrspam.features.mapped import kind_of_map
 from vrspam.objective import ElasticNet, Objective
 from vrspam.solvers import solve
 from vrspam.solvers.gram import GramDescent
 from vrspam.solvers.path import solve_grid
 from vrspam.solvers.smooth import ProximalGradient, TruncatedNewton
+from vrspam.tool import load_model, save_model, train
 
 CONTAINERS = {"dense": np.asarray, "csr": sparse.csr_array}
 
@@ -104,7 +115,7 @@ def test_a_grid_takes_any_loss_and_any_penalty(loss):
             np.testing.assert_allclose(grid.coefs[i, j], alone.w, atol=1e-6)
 
 
-@pytest.mark.parametrize("toy", [toy_loss, toy_penalty])
+@pytest.mark.parametrize("toy", [toy_loss, toy_penalty, toy_map])
 def test_the_toys_are_short(toy):
     assert len(inspect.getsource(toy).splitlines()) < 40
 
@@ -181,3 +192,66 @@ def test_a_penalty_without_a_compiled_prox_is_refused_by_compiled_loops_and_solv
     np.testing.assert_allclose(
         solve(objective, tol=1e-15, max_iter=1000).w, oracle("squared, moments", "elastic net")[1], atol=1e-6
     )
+
+
+# A feature map from outside the package, as docs/add_a_map.md builds it.
+
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+
+
+def people(n=300, seed=0):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({"age": rng.normal(50, 12, n).round(), "dose": rng.uniform(0, 9, n)})
+    frame["town"] = rng.choice(["Graz", "Linz", "Wien"], n)
+    frame.loc[rng.random(n) < 0.1, "dose"] = np.nan
+    frame["sick"] = np.abs(frame["age"] - 50) + 8 * (frame["town"] == "Graz") + rng.normal(0, 4, n) > 14
+    return frame
+
+
+def test_the_page_builds_the_toy_map():
+    """The code of the page is that of the toy, and it names the three files that a map touches."""
+    page = (DOCS / "add_a_map.md").read_text("utf-8")
+    code = [line[4:] for line in page.splitlines() if line.startswith((">>> ", "... "))]
+    built: dict[str, Any] = {}
+    exec("\n".join(code[: code.index("from vrspam import AUCClassifierCV")]), built)
+    X = np.random.default_rng(0).standard_normal((60, 2))
+    expected = toy_map.HingeFeatures(n_hinges=3).fit(X).transform(X)
+    np.testing.assert_array_equal(built["HingeFeatures"](n_hinges=3).fit(X).transform(X), expected)
+    room = Path(vrspam.features.__file__).parent
+    assert (room / "__init__.py").exists()
+    assert (room / "mapped.py").exists()
+    for name in ("features/hinges.py", "features/__init__.py", "features/mapped.py"):
+        assert f"`{name}`" in page
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("alone", [True, False], ids=["alone", "in a blend"])
+def test_a_map_from_outside_is_compared_explained_exported_and_stored(alone, tmp_path, monkeypatch):
+    monkeypatch.setitem(vrspam.features.MAPS, "HingeFeatures", toy_map.HingeFeatures)
+    frame = people()
+    X, y = frame.drop(columns="sick"), frame["sick"]
+    maps = {"hinges": toy_map.HingeFeatures()} | ({} if alone else {"trees": vrspam.features.TreeFeatures(n_trees=30)})
+    model = AUCClassifierCV([0.01], features=maps, cv=3, selection="best" if alone else "blend", random_state=0)
+    scores = model.fit(X, y).decision_function(X)
+    features = map_from_dict(json.loads(json.dumps(model.features_.to_dict(), default=np.ndarray.tolist)))
+    by_features = features.transform(X) @ model.coef_[0] + model.intercept_[0]
+    np.testing.assert_allclose(scores, by_features, atol=1e-9)
+    assert sum(model.explain_one(X.iloc[:1]).values()) == pytest.approx(scores[0])
+    assert set(model.shape_functions_) == set(X)
+    assert kind_of_map(toy_map.HingeFeatures()) == "hinge"
+    if alone:
+        namespace: dict[str, Any] = {}
+        exec(to_python(model), namespace)
+        rows = X.to_dict("records")
+        np.testing.assert_allclose([namespace["score"](row) for row in rows], scores, atol=1e-9)
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    trained = train(tmp_path / "people.csv", "sick", features=toy_map.HingeFeatures(), n_splits=3)
+    save_model(trained, tmp_path / "m.json")
+    again, rows = load_model(tmp_path / "m.json"), X[list(trained.schema.columns)]
+    assert trained.training["map"] == "hinge"
+    np.testing.assert_array_equal(again.score(rows), trained.score(rows))
+    np.testing.assert_allclose(sum(again.parts_of_rows(rows).values()), again.score(rows), atol=1e-9)
+    stacked = StackedFeatures([toy_map.HingeFeatures(), LinearFeatures()]).fit(X)
+    coef = np.random.default_rng(0).standard_normal(stacked.n_features_out_)
+    np.testing.assert_allclose(stacked.products(X, coef), stacked.transform(X) @ coef, atol=1e-9)

@@ -221,7 +221,7 @@ def test_many_categories_keep_the_most_frequent(spark, data, monkeypatch):
 def test_wide_data_by_one_pass_for_each_product(spark, data, monkeypatch):
     X, y = data
     local = AUCClassifier(0.5, tol=1e-14).fit(X, y)
-    monkeypatch.setattr(base, "MOMENTS_MAX_FEATURES", 4)
+    monkeypatch.setattr(base, "MOMENTS_MAX_FEATURES_DENSE", 4)
     model = SparkAUCClassifier(0.5, tol=1e-9).fit(frame_of(spark, X, y, 2).cache(), "y")
     assert model.solver_ == "products"
     assert np.linalg.norm(model.coef_ - local.coef_) <= np.sqrt(2 * model.gap_ / 0.5) + 1e-8

@@ -27,7 +27,7 @@ from vrspam._utils.blas import (
     blas_threads_for,
     blas_threads_for_matrix,
 )
-from vrspam.model_selection.sources import SIDE_BY_SIDE_BYTES, FoldProblem, over_folds
+from vrspam.model_selection.sources import FoldProblem, over_folds
 
 
 def counts() -> list[int]:
@@ -277,7 +277,7 @@ def test_folds_that_need_much_memory_run_one_after_the_other():
         threading.Event().wait(0.02)
         running.remove(number)
 
-    problem = FoldProblem(small=True, many_products=False, bytes_each=SIDE_BY_SIDE_BYTES)
+    problem = FoldProblem(small=True, many_products=False, bytes_each=5 << 26)
     with threadpool_limits(FEW, user_api="blas"):
         over_folds(fold, range(4), problem, None)
     assert max(most) == 1

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import copy
 import json
+import lzma
+import tracemalloc
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +15,8 @@ import pytest
 
 from vrspam.cli import main
 from vrspam.features import KernelFeatures, TreeFeatures
+from vrspam.model.file import checksum
 from vrspam.tool import ModelFileError, load_model, save_model
-from vrspam.tool.modelfile import _checksum
 from vrspam.tool.training import train
 
 OLD = Path(__file__).parent / "data" / "version_0_1"
@@ -55,7 +59,7 @@ def forge(whole, path, value):
         del part[last]
     else:
         part[last] = value
-    forged["checksum"] = _checksum(forged["model"])
+    forged["checksum"] = checksum(forged["model"])
     return json.dumps(forged)
 
 
@@ -109,6 +113,39 @@ def test_any_wrong_field_is_one_sentence_or_harmless(folder, name, capsys):
                 wrong.append((place, str(value)[:30], problem))
     assert refused > 5
     assert wrong == []
+
+
+def packed(raw, shape, kind="<f8", way="zlib"):
+    data = zlib.compress(raw, 9) if way == "zlib" else lzma.compress(raw)
+    return {"type": kind, "shape": shape, "packed": way, "data": base64.b64encode(data).decode()}
+
+
+@pytest.mark.parametrize(
+    ("array", "words"),
+    [
+        (packed(bytes(1 << 26), [4]), "another size"),  # unpacks to far more than it says
+        (packed(bytes(1 << 26), [4], way="lzma"), "another size"),
+        (packed(bytes(8), [1 << 39]), "far larger than the file"),
+        (packed(bytes(8), [1 << 13, 1 << 13, 1 << 13]), "far larger than the file"),
+        ({**packed(bytes(8), [1]), "values": packed(bytes(8), [1 << 35])}, "far larger than the file"),
+        ({**packed(bytes(8), [8], "|u1"), "values": {**packed(bytes(8), [1]), "values": {}}}, "damaged"),
+        ({**packed(b"\5" * 8, [8], "|u1"), "values": packed(bytes(8), [1])}, "damaged"),
+        (packed(bytes(8), [2]), "another size"),
+        (packed(bytes(8), [-1]), "type or shape"),
+        (packed(bytes(8), [1], "|O8"), "type or shape"),
+        ({**packed(bytes(8), [1]), "data": "no Base64!"}, "damaged"),
+        ({**packed(bytes(8), [1]), "data": "AAAA"}, "damaged"),
+        ({**packed(bytes(8), [1]), "data": 5}, "no data"),
+    ],
+)
+def test_arrays_that_lie_about_their_size_are_refused_before_they_are_unpacked(folder, array, words):
+    whole = json.loads((folder / "kernel.json").read_text("utf-8"))
+    (folder / "bomb.json").write_text(forge(whole, ("arrays", 0), array))
+    tracemalloc.start()
+    with pytest.raises(ModelFileError, match=words):
+        load_model(folder / "bomb.json")
+    assert tracemalloc.get_traced_memory()[1] < 1 << 24
+    tracemalloc.stop()
 
 
 @pytest.mark.parametrize(

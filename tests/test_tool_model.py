@@ -23,8 +23,8 @@ from vrspam import AUCClassifier, AUCClassifierCV, ClassMoments, HashFolds
 from vrspam._utils.messages import Parameter
 from vrspam.cli import main
 from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures
-from vrspam.inspection.effects import explain, sum_by_column
 from vrspam.metrics import roc_auc, roc_auc_ci
+from vrspam.model.drawing import explain, sum_by_column
 from vrspam.model_selection.calibration import calibrate
 from vrspam.model_selection.candidates import choose_map
 from vrspam.report.sections import explanation_page

@@ -16,9 +16,9 @@ from tool_data import patients, write
 from vrspam._utils.messages import Message, Parameter
 from vrspam.cli import main
 from vrspam.data import Schema
+from vrspam.model.file import checksum
 from vrspam.model_selection.calibration import Isotonic, Sigmoid
 from vrspam.tool import Model, ModelFileError, load_model, save_model
-from vrspam.tool.modelfile import _checksum
 from vrspam.tool.training import train
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -83,7 +83,7 @@ def test_isotonic_calibration_and_categories_come_back(tmp_path):
     assert bits(load_model(tmp_path / "m.json")) == bits(model)
     text = (tmp_path / "m.json").read_text("utf-8")
     assert "Łódź" in text  # readable
-    assert json.loads(text)["version"] == 4
+    assert json.loads(text)["version"] == 5
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
@@ -155,7 +155,7 @@ def changed(path, **changes):
     whole = json.loads(path.read_text("utf-8"))
     for key, value in changes.items():
         whole["model"][key] = value
-    whole["checksum"] = _checksum(whole["model"])
+    whole["checksum"] = checksum(whole["model"])
     path.write_text(json.dumps(whole))
 
 
@@ -181,7 +181,8 @@ def changed(path, **changes):
         ({"schema": {}}, "not a schema"),
         ({"identifiers": None}, "contradicts itself"),
         ({"features": {"map": "AdditiveFeatures"}}, "contradicts itself"),
-        ({"features": {"map": "os.system"}}, "not a stored feature map"),
+        ({"features": {"map": "os.system"}}, "not a stored score"),
+        ({"features": {"effects": [None], "encoders": [], "kernels": [], "trees": []}}, "takes 1 columns"),
         (
             {"positive": "yes; or no"},
             r"'yes; or no' is none of the labels \('no', 'yes'\)\): train",
@@ -263,7 +264,7 @@ def test_newer_and_edited_files_are_refused(tmp_path):
     path = tmp_path / "m.json"
     save_model(make_model(), path)
     whole = json.loads(path.read_text("utf-8"))
-    path.write_text(json.dumps({**whole, "version": 5}))
+    path.write_text(json.dumps({**whole, "version": 6}))
     refused(path, "newer version of vrspam")
     for version in (0, None, "1", True):
         path.write_text(json.dumps({**whole, "version": version}))

@@ -15,6 +15,8 @@ from vrspam.cli import main
 from vrspam.data import DataError
 from vrspam.data.readers import READERS, csv_reader, guess_format
 from vrspam.features import AdditiveFeatures
+from vrspam.features.encoders import Curves, Indicators
+from vrspam.features.parts import Curve, Table
 from vrspam.tool import evaluate, evaluation, load_model, predict, save_model, train
 from vrspam.tool.table import open_labelled
 
@@ -126,12 +128,17 @@ def test_maps_get_the_columns_as_they_are(tmp_path, end):
     frame.loc[::9, "town"] = None
     path = write(frame, tmp_path / f"p.{end}")
     model = train(path, "sick", n_splits=2, features="additive")
-    assert isinstance(model.features, AdditiveFeatures)
+    assert model.training["map"] == "additive"
     expected = AdditiveFeatures(random_state=0).fit(frame.drop(columns="sick"))
-    assert list(model.features.feature_names_in_) == list(expected.feature_names_in_) == list(model.schema.columns)
-    for found, wanted in zip(model.features.encoders_, expected.encoders_, strict=True):
-        assert found.width == wanted.width
-        assert getattr(found, "categories", None) == getattr(wanted, "categories", None)
+    assert list(expected.feature_names_in_) == list(model.schema.columns)
+    assert model.features
+    for found, wanted in zip(model.features.effects, expected.encoders_, strict=True):
+        if isinstance(found, Curve) and isinstance(wanted, Curves):
+            np.testing.assert_array_equal(found.nodes, wanted.nodes)
+        else:
+            assert isinstance(found, Table)
+            assert isinstance(wanted, Indicators)
+            assert tuple(found.values) == wanted.categories
     rows, positive = open_labelled(path, "sick").load_rows()
     assert isinstance(rows, pa.Table)
     assert positive.sum() == (frame["sick"] == "yes").sum()

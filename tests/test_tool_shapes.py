@@ -16,17 +16,15 @@ from tool_data import patients, write, write_libsvm
 
 from vrspam import AUCClassifier, AUCClassifierCV
 from vrspam.cli import main
-from vrspam.features import KernelFeatures, LinearFeatures
+from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures
 from vrspam.features.mapped import CANDIDATES
-from vrspam.inspection import Shape
-from vrspam.inspection.effects import explain
+from vrspam.inspection import Shape, Shapes
 from vrspam.metrics import roc_auc
+from vrspam.model.drawing import explain
+from vrspam.model.file import checksum, unpack
 from vrspam.plotting import plot_shapes
 from vrspam.report.words import describe_candidate, describe_pairs
 from vrspam.tool import ModelFileError, evaluation, load_model, save_model
-from vrspam.tool.curves import Shapes
-from vrspam.tool.explanation import explain_rows
-from vrspam.tool.modelfile import _checksum
 from vrspam.tool.table import open_labelled
 from vrspam.tool.training import train
 
@@ -103,7 +101,7 @@ def test_curves_are_those_of_the_estimator_on_the_original_scale(tmp_path):
 def explained(model, path):
     """Return what each part adds to the score of each row of a file, as the model says, and the scores."""
     rows = [block for block, *_ in model.open(path, labels=False)]
-    each = [explain_rows(model, block) for block in rows]
+    each = [model.parts_of_rows(block) for block in rows]
     parts = {name: np.concatenate([block[name] for block in each]) for name in each[0]}
     return parts, np.concatenate([model.score(block) for block in rows])
 
@@ -112,7 +110,7 @@ def explained(model, path):
 def test_curves_and_interactions_add_up_to_the_score(model, folder, name):
     """Also on new rows, with categories that training did not have."""
     by_hand, inside = parts(model, frame := pd.read_csv(folder / name)), np.ones(len(frame), dtype=bool)
-    if isinstance(model.features, LinearFeatures):  # lines go on outside the values seen
+    if any(shape.extend for shape in model.shapes.columns):  # lines go on outside the values seen
         for shape in model.shapes.columns:
             if shape.numeric:
                 inside &= frame[shape.name].isna() | frame[shape.name].between(shape.grid[0], shape.grid[-1])
@@ -120,7 +118,7 @@ def test_curves_and_interactions_add_up_to_the_score(model, folder, name):
     for column, part in by_hand.items():
         np.testing.assert_allclose(found[column][inside], part[inside], atol=1e-10)
     np.testing.assert_allclose(sum(found.values()), scores, atol=1e-10)
-    assert set(found) - set(by_hand) == ({"interactions"} if isinstance(model.features, KernelFeatures) else set())
+    assert set(found) - set(by_hand) == ({"interactions"} if model.features.kernels else set())
 
 
 def test_interactions_hold_no_function_of_one_column(model, folder):
@@ -171,21 +169,29 @@ def test_importance_is_the_spread_of_the_parts(model, folder):
 
 
 def test_band_of_a_category_is_the_jackknife_of_folds_fitted_one_by_one(model, folder):
-    if isinstance(model.features, KernelFeatures):
+    if model.features.kernels:
         pytest.skip("its curves are projections")
     table, y = open_labelled(folder / "patients.csv", "sick").load_rows()
-    features = model.features.transform(table)
+    kind = LinearFeatures if model.training["map"] == "standardized" else AdditiveFeatures
+    fitted_map = kind(random_state=0).fit(table)
+    features = fitted_map.transform(table)
+    means = np.stack([features[y == label].mean(axis=0) for label in (False, True)])
+    whole = AUCClassifier(model.training["l2"], tol=1e-12).fit(features, y).coef_[0]
     town = next(shape for shape in model.shapes.columns if shape.name == "town")
-    own = model.features.column_slices_[model.schema.columns.index("town")]
+    own = fitted_map.column_slices_[model.schema.columns.index("town")]
     rows = table.to_pandas().iloc[[0] * 4].assign(town=[*town.grid, None])
-    design = model.features.transform(rows)[:, own] - model.means[:, own].mean(axis=0)
+    design = fitted_map.transform(rows)[:, own] - means[:, own].mean(axis=0)
     each = []
     for inside, _ in FOLDS.split(features, y):
         fitted = AUCClassifier(model.training["l2"], tol=1e-12).fit(features[inside], y[inside])
         each.append(design @ fitted.coef_[0][own])
     half = student.ppf(0.975, 2) * np.sqrt(2) * np.std(each, axis=0)  # (1 - v)/v = 2 for thirds
-    middle = design @ model.coef[own]
-    np.testing.assert_allclose([*town.contribution, town.missing[0]], middle, atol=1e-10)
+    middle = design @ whole[own]
+    np.testing.assert_allclose([*town.contribution, town.missing[0]], middle, atol=1e-7)
+    effect = model.features.effects[model.schema.columns.index("town")]
+    by_table = np.array([*(effect.values[name] for name in town.grid), effect.missing])
+    alone = by_table - model.means[:, model.schema.columns.index("town")].mean()
+    np.testing.assert_allclose([*town.contribution, town.missing[0]], alone, atol=1e-10)
     np.testing.assert_allclose([*town.low, town.missing[1]], middle - half, atol=1e-5)
     np.testing.assert_allclose([*town.high, town.missing[2]], middle + half, atol=1e-5)
 
@@ -230,9 +236,12 @@ def test_only_quantiles_are_marked_under_a_curve(grid, marked):
 
 
 def rewritten(path, to, change):
+    """A model file with changed content, arrays as lists of numbers."""
     whole = json.loads(path.read_text("utf-8"))
+    if whole["version"] > 4:
+        whole["model"] = json.loads(json.dumps(unpack(whole["model"]), default=np.ndarray.tolist))
     change(whole["model"])
-    whole["checksum"] = _checksum(whole["model"])
+    whole["checksum"] = checksum(whole["model"])
     to.write_text(json.dumps(whole), "utf-8")
 
 
@@ -399,8 +408,6 @@ def test_curves_of_an_earlier_version_say_what_they_leave_out(crossed, tmp_path,
                 del shape[name]
 
     rewritten(crossed, tmp_path / "m.json", older)
-    whole = json.loads((tmp_path / "m.json").read_text("utf-8"))
-    (tmp_path / "m.json").write_text(json.dumps({**whole, "version": 2}), "utf-8")
     model = load_model(tmp_path / "m.json")
     assert model.shapes
     assert not model.shapes.whole
@@ -410,7 +417,7 @@ def test_curves_of_an_earlier_version_say_what_they_leave_out(crossed, tmp_path,
     assert main(["explain", str(tmp_path / "m.json"), "--picture", str(tmp_path / "m.png")]) == 0
     assert "An earlier version wrote this model" in capsys.readouterr().out
     with pytest.raises(ValueError, match="no curves of its whole score: train it again"):
-        explain_rows(model, pd.DataFrame())
+        model.parts_of_rows(pd.DataFrame())
     save_model(model, tmp_path / "again.json")
     again = load_model(tmp_path / "again.json").shapes
     assert again is not None
@@ -421,4 +428,4 @@ def test_rows_of_a_linear_model_are_explained_by_its_features(tmp_path):
     frame = patients(200)[["age", "sick"]]
     model = train(write(frame, tmp_path / "p.csv"), "sick", features="linear", n_splits=3)
     X = frame[["age"]].to_numpy()
-    np.testing.assert_allclose(explain_rows(model, X)["age"], model.score(X), atol=1e-9)
+    np.testing.assert_allclose(model.parts_of_rows(X)["age"], model.score(X), atol=1e-9)

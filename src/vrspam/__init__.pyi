@@ -1,7 +1,6 @@
 # The public names and where they live: read by type checkers, by editors and, at import, by lazy_loader.
 from .estimators.cv import AUCClassifierCV
-from .estimators.exact import AUCClassifier
-from .estimators.one_vs_rest import OneVsRestAUC
+from .estimators.exact import AUCClassifier, OneVsRestAUC
 from .estimators.online import OPAUCClassifier, SOLAMClassifier, SPAMClassifier
 from .estimators.vrspam import VRSPAMClassifier
 from .model_selection.folds import HashFolds

@@ -1357,7 +1357,7 @@ def write_curves(values, nodes, steps, bins, per_bin, table, slopes, extend, out
             out[i, q] = table[place, q] + factor * slopes[place, q]
 
 
-# The same for many columns of few rows (`vrspam.features.packed`), whose nodes lie one after the other. Bins of equal
+# The same for many columns of few rows (`vrspam.features.parts`), whose nodes lie one after the other. Bins of equal
 # width cover the nodes of a column: a number in a lower bin is smaller, because rounding does not change the order.
 
 PACKED_BINS = 256
@@ -1408,7 +1408,7 @@ def _nodes_below(value, nodes, begin, end, bins, per_bin, or_equal):
 def write_many_curves(X, nodes, starts, bins, per_bin, table, slopes, lines, places, extend, out):
     """Fill `out` with what `write_curves` gives for each column of X, and with indicators of missing values.
 
-    The arguments are the fields of `vrspam.features.packed.PackedCurves`.
+    The arguments are the fields of `vrspam.features.parts.PackedCurves`.
     """
     for j in range(X.shape[1]):
         begin, end, first, q = starts[j], starts[j + 1], places[j, 0], places[j, 1]

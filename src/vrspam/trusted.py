@@ -11,44 +11,36 @@
 True
 """
 
+from typing import get_args
+
+import vrspam
+from vrspam.estimators.online import _Stream
+from vrspam.features import MAPS
+from vrspam.features.encoders import Encoder
+from vrspam.inspection import Axis, PairEffect, Shape, Shapes
+from vrspam.kernels import ClassSums, RunningCovariances
+from vrspam.model_selection import HashFolds, Isotonic, Sigmoid
+from vrspam.model_selection.held_out import HeldOut
+from vrspam.solvers.online import OPAUC, SOLAM, SPAM
 from vrspam.tables.schema import TableSchema
 from vrspam.tables.texts import KINDS
 
 __all__ = ["SKOPS_TYPES"]
 
-_CLASSES: tuple[type, ...] = (TableSchema, *KINDS)
-SKOPS_TYPES = [
-    *(f"{kind.__module__}.{kind.__qualname__}" for kind in _CLASSES),
-    "vrspam.estimators.cv.AUCClassifierCV",
-    "vrspam.estimators.exact.AUCClassifier",
-    "vrspam.estimators.one_vs_rest.OneVsRestAUC",
-    "vrspam.estimators.online.OPAUCClassifier",
-    "vrspam.estimators.online.SOLAMClassifier",
-    "vrspam.estimators.online.SPAMClassifier",
-    "vrspam.estimators.online._Stream",
-    "vrspam.estimators.vrspam.VRSPAMClassifier",
-    "vrspam.features.additive.AdditiveFeatures",
-    "vrspam.features.additive.LinearFeatures",
-    "vrspam.features.encoders.Curves",
-    "vrspam.features.encoders.Indicators",
-    "vrspam.features.kernel.KernelFeatures",
-    "vrspam.features.stacked.StackedFeatures",
-    "vrspam.features.trees.TreeFeatures",
-    "vrspam.inspection.interactions.Axis",
-    "vrspam.inspection.interactions.Interactions",
-    "vrspam.inspection.interactions.PairEffect",
-    "vrspam.inspection.reading.ScoreReading",
-    "vrspam.inspection.shapes.Shape",
-    "vrspam.kernels.ClassSums",
-    "vrspam.kernels.RunningCovariances",
-    "vrspam.model_selection.calibration.Isotonic",
-    "vrspam.model_selection.calibration.Sigmoid",
-    "vrspam.model_selection.folds.HashFolds",
-    "vrspam.model_selection.held_out.HeldOut",
+_PUBLIC = [getattr(vrspam, name) for name in vrspam.__all__]
+_TYPES: list[type] = [
+    *(kind for kind in _PUBLIC if isinstance(kind, type)),
+    TableSchema,
+    *KINDS,
+    *MAPS.values(),
+    *get_args(Encoder),
+    *(Axis, PairEffect, Shape, Shapes),  # readings of a score
+    *(HashFolds, HeldOut, Isotonic, Sigmoid),
+    *(OPAUC, SOLAM, SPAM, _Stream, ClassSums, RunningCovariances),  # methods that go on with new rows
+]
+_PRIVATE = [
     "vrspam.moments._rounding.Errors",
     "vrspam.moments._statistics.ClassStatistics",
-    "vrspam.moments.class_moments.ClassMoments",
-    "vrspam.solvers.opauc.OPAUC",
-    "vrspam.solvers.online.SOLAM",
-    "vrspam.solvers.online.SPAM",
 ]
+
+SKOPS_TYPES = sorted({f"{kind.__module__}.{kind.__qualname__}" for kind in _TYPES} | set(_PRIVATE))

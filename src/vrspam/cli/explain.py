@@ -14,7 +14,7 @@ from vrspam.cli import options
 from vrspam.cli.options import READING, print_json, say, show_table, tell, warn, warnings_as_lines, with_options
 
 if TYPE_CHECKING:
-    from vrspam.inspection.effects import Effect
+    from vrspam.model.drawing import Effect
     from vrspam.tool import Model
     from vrspam.tool.explanation import ExplainedRow
 
@@ -99,8 +99,8 @@ def explain(
 
 
 def _explain_model(loaded: Model, path: Path, top: int, picture: Path | None, html: Path | None, as_json: bool) -> None:
-    from vrspam.inspection.effects import explain as explain_model
-    from vrspam.inspection.effects import sum_by_column
+    from vrspam.model.drawing import explain as explain_model
+    from vrspam.model.drawing import sum_by_column
     from vrspam.report.words import describe_curves
 
     if picture is not None:

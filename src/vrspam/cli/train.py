@@ -110,7 +110,7 @@ def write_report(report: Report, html: Path, data: str, context: typer.Context) 
 
 
 def _describe(model: Model, path: Path) -> None:
-    from vrspam.inspection.effects import find_strongest
+    from vrspam.model.drawing import find_strongest
     from vrspam.report.words import (
         NOT_CORRECTED,
         describe_accuracy,

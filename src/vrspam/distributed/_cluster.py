@@ -64,7 +64,7 @@ class Blocks(Protocol):
 
 def fit_blocks(estimator: AUCClassifier, blocks: Blocks) -> None:
     """Find the optimum for the rows of all blocks."""
-    full = blocks.n_features <= base.MOMENTS_MAX_FEATURES
+    full = blocks.n_features <= base.MOMENTS_MAX_FEATURES_DENSE
     moments = blocks.reduce(_tasks.block_moments, _tasks.add, clone(estimator), full)
     if moments.n_features is None:
         raise ValueError(NO_ROWS)

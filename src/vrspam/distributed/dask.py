@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from dask import array as da
 from dask.base import is_dask_collection
-from sklearn.utils import column_or_1d
+from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from vrspam import metrics
@@ -21,6 +21,7 @@ from vrspam.estimators.base import AUCClassifierBase, refuse_without_rows
 from vrspam.estimators.cv import AUCClassifierCV
 from vrspam.estimators.exact import AUCClassifier
 from vrspam.features.mapped import is_plain
+from vrspam.model.scorer import Scorer
 
 NO_PROBABILITIES = (
     "DaskAUCClassifierCV has no predict_proba: the workers score blocks by coef_ and intercept_ alone. Its "
@@ -174,19 +175,21 @@ class DaskScores(AUCClassifierBase):
             X = X.to_dask_array()  # block sizes stay unknown
         if X.numblocks[1] != 1:
             X = X.rechunk({1: -1})
-        # The same scorer without the d×d moments, which would be sent to every worker.
-        light: Any = AUCClassifierCV(calibration=None)
-        light.features_, light.calibration_ = getattr(self, "features_", None), None
-        light.coef_, light.intercept_, light.classes_ = self.coef_, self.intercept_, self.classes_
-        light.n_features_in_ = self.n_features_in_
-        return X.map_blocks(_apply, light, function.__name__, dtype=dtype, drop_axis=1, meta=np.empty(0, dtype=dtype))
+        # without the d×d moments, which would be sent to every worker
+        known = (self.as_scorer(), function.__name__ == "predict", np.dtype(dtype))
+        return X.map_blocks(_score_block, *known, dtype=dtype, drop_axis=1, meta=np.empty(0, dtype=dtype))
 
 
-def _apply(block, estimator: AUCClassifierBase, method: str) -> np.ndarray:
-    """Return scores or labels of one block, which may be empty."""
+def _score_block(block, scorer: Scorer, labels: bool, dtype: np.dtype) -> np.ndarray:
+    """Scores or labels of one block, which may be empty."""
     if block.shape[0] == 0:
-        return estimator.classes_[:0] if method == "predict" else np.empty(0)
-    return getattr(estimator, method)(block)
+        return np.empty(0, dtype=dtype)
+    gaps = True if scorer.coef is not None else "allow-nan"
+    rows = check_array(block, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=gaps)
+    if rows.shape[1] != len(scorer.columns):
+        raise ValueError(f"X has {rows.shape[1]} features, but the model was fitted with {len(scorer.columns)}.")
+    scores = scorer.score(rows)
+    return scorer.label(scores).astype(dtype, copy=False) if labels else scores
 
 
 class DaskAUCClassifier(DaskScores, AUCClassifier):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
@@ -35,36 +35,20 @@ from vrspam.estimators import base
 from vrspam.estimators.base import AUCClassifierBase, refuse_without_rows
 from vrspam.estimators.cv import AUCClassifierCV
 from vrspam.estimators.exact import AUCClassifier, warn_of_raw_columns
-from vrspam.features import FeatureMap
 from vrspam.moments import ClassMoments
 from vrspam.moments.class_moments import spread
 from vrspam.tables.frames import is_frame
 
 
-@dataclass(frozen=True)
-class FrameScorer:
-    """Scores of frames in memory: what is sent to the workers of Spark."""
-
-    schema: Schema
-    coef: np.ndarray
-    intercept: float
-    features: FeatureMap | None = None
-
-    def __call__(self, frame: Any) -> np.ndarray:
-        X = self.encode(frame)
-        scores = X @ self.coef if self.features is None else self.features.products(X, self.coef)
-        return scores + self.intercept
-
-    def encode(self, frame: Any) -> np.ndarray:
-        """The columns of the schema as numbers, of a frame of any library."""
-        table = nw.from_native(frame, eager_only=True).to_arrow()
-        names = self.schema.inputs()
-        missing = [name for name in names if name not in table.column_names]
-        if missing:
-            raise ValueError(f"The frame has no column {missing[0]!r}, which the model was fitted with.")
-        types = {name: pa.string() if name in self.schema.categorical else pa.float64() for name in names}
-        columns = [table.column(n) if n in self.schema.readings else table.column(n).cast(types[n]) for n in names]
-        return encode_table(pa.table(columns, names=names), self.schema)
+def encode_frame(frame: Any, schema: Schema) -> np.ndarray:
+    """The columns of a schema as numbers, of a frame in memory of any library."""
+    table, names = nw.from_native(frame, eager_only=True).to_arrow(), schema.inputs()
+    missing = [name for name in names if name not in table.column_names]
+    if missing:
+        raise ValueError(f"The frame has no column {missing[0]!r}, which the model was fitted with.")
+    types = {name: pa.string() if name in schema.categorical else pa.float64() for name in names}
+    columns = [table.column(n) if n in schema.readings else table.column(n).cast(types[n]) for n in names]
+    return encode_table(pa.table(columns, names=names), schema)
 
 
 class SparkScores(AUCClassifierBase):
@@ -81,7 +65,7 @@ class SparkScores(AUCClassifierBase):
 
         With `gaps` missing numbers stay missing.
         """
-        wide = isinstance(frame[0], DataFrame) and len(frame[0].columns) > base.MOMENTS_MAX_FEATURES
+        wide = isinstance(frame[0], DataFrame) and len(frame[0].columns) > base.MOMENTS_MAX_FEATURES_DENSE
         for is_complete in (False,) if wide else (True, False):
             several = several_passes or wide
             blocks = SparkBlocks(*frame, several_passes=several, light=not (gaps or wide), is_complete=is_complete)
@@ -107,12 +91,6 @@ class SparkScores(AUCClassifierBase):
             warn_of_raw_columns(self, self.moments_, self.l2_, self.feature_names_)
         return self
 
-    @property
-    def _scorer(self) -> FrameScorer:
-        check_is_fitted(self, "coef_")
-        features = getattr(self, "features_", None)
-        return FrameScorer(self.schema_, self.coef_[0], float(self.intercept_[0]), features)
-
     def udf(self) -> Callable[..., Column]:
         """The scores as a pandas UDF of one struct of columns.
 
@@ -121,11 +99,11 @@ class SparkScores(AUCClassifierBase):
         callable
             ``frame.withColumn("score", model.udf()(F.struct(*model.schema_.inputs())))``
         """
-        scorer = self._scorer
+        scorer, schema = self.as_scorer(), self.schema_
 
         @pandas_udf("double")
         def scores(columns: pd.DataFrame) -> pd.Series:
-            return pd.Series(scorer(columns))
+            return pd.Series(scorer.score(encode_frame(columns, schema)))
 
         return scores
 
@@ -150,16 +128,16 @@ class SparkScores(AUCClassifierBase):
         -------
         Spark data frame
         """
-        scorer = self._scorer
+        check_is_fitted(self, "coef_")
         check_frame(X)
-        for name in scorer.schema.inputs():
+        for name in self.schema_.inputs():
             if name not in X.columns:
                 raise ValueError(f"The frame has no column {name!r}, which the model was fitted with.")
         calibration = getattr(self, "calibration_", None)
         for new in (score, prediction, None if calibration is None else probability):
             if new is not None and new in X.columns:
                 raise ValueError(f"The frame has a column {new!r} already: give the new one another name.")
-        out = X.withColumn(score, self.udf()(F.struct(*typed_columns(scorer.schema))))
+        out = X.withColumn(score, self.udf()(F.struct(*typed_columns(self.schema_))))
         is_positive = F.col(quoted(score)) > 0.0
         if calibration is not None:
             baseline = self.baseline_
@@ -193,7 +171,7 @@ class SparkScores(AUCClassifierBase):
                 "decision_function takes rows in memory: use transform, which adds scores to a Spark frame."
             )
         check_is_fitted(self, "coef_")
-        return super().decision_function(self._scorer.encode(X) if is_frame(X) else X)
+        return super().decision_function(encode_frame(X, self.schema_) if is_frame(X) else X)
 
     def score(self, X, y, sample_weight=None) -> float:
         """The area under the ROC curve; scores and labels of a Spark data frame are sent to the driver.
@@ -212,7 +190,7 @@ class SparkScores(AUCClassifierBase):
         if not isinstance(X, DataFrame):
             return super().score(X, y, sample_weight)
         named = {"label": y} | ({} if sample_weight is None else {"weight": sample_weight})
-        scores = self.udf()(F.struct(*typed_columns(self._scorer.schema))).alias("score")
+        scores = self.udf()(F.struct(*typed_columns(self.schema_))).alias("score")
         found = X.select(scores, *(F.col(quoted(name)).alias(alias) for alias, name in named.items())).toArrow()
         labels = np.array(found.column("label").to_pylist())
         self._refuse_unknown_labels(labels)

@@ -31,6 +31,7 @@ from vrspam._utils.validation import (
     refuse_same_names,
 )
 from vrspam._utils.warnings import NotConverged, RawColumns, warn
+from vrspam.model.scorer import Scorer, scorer_of_estimator
 from vrspam.model_selection.sources import add_block
 from vrspam.moments import ClassMoments
 from vrspam.moments.class_moments import spread
@@ -39,9 +40,6 @@ from vrspam.objective.penalties import CONCAVE
 from vrspam.solvers import MOMENTS_MAX_FEATURES_DENSE
 from vrspam.solvers.base import Solution
 from vrspam.tables.frames import check_frame, is_frame
-
-# Up to this many features two d×d matrices are kept and the data is read once; beyond, once for each product.
-MOMENTS_MAX_FEATURES = MOMENTS_MAX_FEATURES_DENSE
 
 
 def validated_rows(
@@ -67,15 +65,9 @@ def validated_rows(
 
 
 class RowBlocks:
-    """The blocks of a stream as validated rows; iterate as often as the stream itself can be.
+    """The blocks of a stream as rows, validated as `estimator` does; iterate as often as the stream itself can be.
 
-    Parameters
-    ----------
-    estimator : AUCClassifierBase
-        Rows are validated as it does. It is not changed.
-    chunks : iterable of (X, y) or (X, y, sample_weight)
-    progress : bool
-        Show rows per second, and the time left where `chunks` knows its number of rows (`n_rows`).
+    With `progress` it shows rows per second, and the time left where `chunks` knows its number of rows (`n_rows`).
     """
 
     def __init__(self, estimator: AUCClassifierBase, chunks: Iterable, progress: bool = False):
@@ -128,7 +120,7 @@ class RowBlocks:
                         f"A stream that can be read only once needs two {d}×{d} matrices ({16 * d * d / 1e9:.0f} GB): "
                         "give chunks that can be gone through again (a list, vrspam.data.read_chunks)."
                     )
-                moments = ClassMoments(d, scatter=once or d <= MOMENTS_MAX_FEATURES)
+                moments = ClassMoments(d, scatter=once or d <= MOMENTS_MAX_FEATURES_DENSE)
             add_block(moments, rows, number)
         assert moments is not None
         return moments
@@ -183,17 +175,6 @@ def generator(random_state) -> np.random.Generator:
     return np.random.default_rng(check_random_state(random_state).randint(2**31, size=4))
 
 
-def refuse_missing_labels(y: Any) -> None:
-    """Refuse labels that are Python objects with missing values (None, NaN, pandas' NA), or that cannot be sorted."""
-    if y is None or getattr(getattr(y, "dtype", None), "kind", "O") in "biufSU":  # scikit-learn checks these
-        return
-    labels = np.asarray(y, dtype=object).ravel().tolist()
-    if any(label is None or type(label).__name__ == "NAType" or label != label for label in labels):
-        raise ValueError("Input y contains NaN or None: leave out the rows without a label.")
-    if len({isinstance(label, str) for label in labels}) > 1:
-        raise ValueError("y mixes text with other labels: make all of them text, or all numbers.")
-
-
 @links_to_documentation
 class AUCClassifierBase(ClassifierMixin, BaseEstimator):
     """Base class of all estimators: scores are linear, and `score` is the area under the ROC curve."""
@@ -238,7 +219,13 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
             if table:
                 raise ValueError(MAPS_ON_HOST)
             return self._validate_on_device(X, y, sample_weight, reset)
-        refuse_missing_labels(y)
+        kind = getattr(getattr(y, "dtype", None), "kind", "O")
+        if y is not None and kind not in "biufSU":  # scikit-learn checks these
+            labels = np.asarray(y, dtype=object).ravel().tolist()
+            if any(label is None or type(label).__name__ == "NAType" or label != label for label in labels):
+                raise ValueError("Input y contains NaN or None: leave out the rows without a label.")
+            if len({isinstance(label, str) for label in labels}) > 1:
+                raise ValueError("y mixes text with other labels: make all of them text, or all numbers.")
         if table and is_frame(X):
             check_frame(X)
             X, y = validate_data(self, X, y, skip_check_array=True)
@@ -263,17 +250,14 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
             sample_weight = check_weights(sample_weight, X.shape[0])
         return Rows(X, y, sample_weight)
 
-    def _refuse_device(self, X: Any) -> None:
-        """Refuse arrays on a device where the loss sorts scores on the host."""
-        if self._loss.needs_rows and array_api.device_namespace(X) is not None:
+    def _validate_on_device(self, X, y, sample_weight, reset: bool) -> Rows:
+        if self._loss.needs_rows:
             raise WordedError(
                 "{loss} sorts scores on the host: give it NumPy arrays, or use {squared}, which works where the data "
                 "lies.",
                 loss=Parameter("loss", self._loss.name),
                 squared=Parameter("loss", "squared"),
             )
-
-    def _validate_on_device(self, X, y, sample_weight, reset: bool) -> Rows:
         if not self._works_on_devices:
             raise ValueError(
                 f"{type(self).__name__} computes on the host: give it NumPy arrays, or use AUCClassifier, which "
@@ -326,21 +310,8 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
     ) -> Self:
         """Store the solution and further attributes; attributes of an earlier fit that are not set now are removed.
 
-        Parameters
-        ----------
-        solution : Solution
-        classes : ndarray of shape (2,)
-        means : ndarray of shape (2, n_features)
-            Class means: the score is 0 half-way between them.
-        l2 : float
-            The number that was used.
-        like : array, optional
-            The coefficients are put beside it where it lies on a device.
-        warn_if_not_converged : bool, default=True
-        hint : str
-            Another remedy, for that warning.
-        **attributes
-            Further attributes, by name.
+        The score is 0 half-way between the class `means`. Coefficients are put beside `like` where that lies on a
+        device. `hint` is another remedy, for the warning of a fit that did not converge.
         """
         if not np.isfinite(solution.w).all():
             raise ValueError(
@@ -379,6 +350,10 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
             self.feature_names_in_ = names
         return self
 
+    def as_scorer(self) -> Scorer:
+        """What is exported, and sent to clusters, of the fitted estimator."""
+        return scorer_of_estimator(self)
+
     def decision_function(self, X) -> np.ndarray:
         """Scores of the rows of X: higher means more likely `classes_[1]`.
 
@@ -389,6 +364,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples,)
+            With several classes of shape (n_samples, n_classes), in the order of `classes_`.
         """
         check_is_fitted(self, "coef_")
         refuse_complex(X)
@@ -397,10 +373,11 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
             return array_api.scores(X, array_api.beside(self.coef_, X)[0, :]) + float(self.intercept_[0])
         with named_columns(X):
             X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
-        return multiply(X, array_api.on_host(self.coef_)[0]) + array_api.on_host(self.intercept_)[0]
+        coef, intercept = array_api.on_host(self.coef_), array_api.on_host(self.intercept_)
+        return multiply(X, coef[0]) + intercept[0] if len(coef) == 1 else multiply(X, coef.T) + intercept
 
     def predict(self, X) -> np.ndarray:
-        """`classes_[1]` where the score is positive, else `classes_[0]`.
+        """`classes_[1]` where the score is positive, else `classes_[0]`; of several classes that of the largest score.
 
         Parameters
         ----------
@@ -413,7 +390,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         scores = self.decision_function(X)
         if array_api.device_namespace(scores) is not None:
             return array_api.choose(self.classes_, scores > 0)
-        return self.classes_[(scores > 0).astype(np.intp)]
+        return self.classes_[(scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)]
 
     def score(self, X, y, sample_weight=None) -> float:
         """Area under the ROC curve of the scores of X.

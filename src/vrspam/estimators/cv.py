@@ -24,19 +24,17 @@ from vrspam.estimators.base import (
     refuse_without_rows,
     warn_of_raw_columns,
 )
-from vrspam.estimators.calibrated import CalibratedScores
-from vrspam.estimators.explained import ExplainedScores
+from vrspam.estimators.explained import CalibratedScores, ExplainedScores
 from vrspam.features import FeatureMap
 from vrspam.features.encoders import SharedColumns
 from vrspam.features.mapped import SPELLED_NAMES, is_plain, named_maps
-from vrspam.inspection import MOST_COLUMNS, FittedScorer, ScoreReading, read_later, read_score
+from vrspam.inspection import MOST_COLUMNS, FitWithFolds, Shapes, read_later, read_score
 from vrspam.model_selection.calibration import METHODS
 from vrspam.model_selection.candidates import Selected, choose_map, choose_point, choose_point_of_blocks
 from vrspam.model_selection.cross_validate import GridSearch
 from vrspam.model_selection.folds import DeviceFolds, FoldedRows, HashFolds, hash_folds, make_splits
 from vrspam.model_selection.held_out import HeldOut
-from vrspam.model_selection.scoring import make_scoring
-from vrspam.model_selection.selection import SelectionRule
+from vrspam.model_selection.selection import SelectionRule, make_scoring
 from vrspam.model_selection.sources import BlocksInSequence, FoldSource
 from vrspam.objective import LOSSES, LossChoice, PenaltyFamily
 from vrspam.solvers.path import check_grid_axis, warn_if_not_converged
@@ -331,16 +329,14 @@ class AUCClassifierCV(ExplainedScores, CalibratedScores, AUCClassifierBase):
 
     def _validate_params(self) -> None:
         super()._validate_params()
-        self._family.check(np.inf if isinstance(self.l1s, str) else check_grid_axis("l1s", self.l1s))
+        PenaltyFamily(self.penalty, self.gamma).check(
+            np.inf if isinstance(self.l1s, str) else check_grid_axis("l1s", self.l1s)
+        )
 
     @property
     def _loss(self) -> LossChoice:  # type: ignore[override]
         """The loss; with the squared one, `max_fpr` concerns the choice alone."""
         return LossChoice(self.loss, self.max_fpr).where_it_applies()
-
-    @property
-    def _family(self) -> PenaltyFamily:
-        return PenaltyFamily(self.penalty, self.gamma)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -369,7 +365,6 @@ class AUCClassifierCV(ExplainedScores, CalibratedScores, AUCClassifierBase):
         self
         """
         search = self._search
-        self._refuse_device(X)
         plain = is_plain(self.features, X)
         rows = self._validate_rows(X, y, sample_weight, table=not plain)
         classes = self._two_classes(rows)
@@ -511,7 +506,8 @@ class AUCClassifierCV(ExplainedScores, CalibratedScores, AUCClassifierBase):
     @property
     def _search(self) -> GridSearch:
         scoring = make_scoring(self.scoring, self.max_fpr)
-        return GridSearch(self.l2s, self.l1s, self.tol, self.max_iter, self.n_jobs, self._family, scoring, self._loss)
+        family = PenaltyFamily(self.penalty, self.gamma)
+        return GridSearch(self.l2s, self.l1s, self.tol, self.max_iter, self.n_jobs, family, scoring, self._loss)
 
     def _read(
         self,
@@ -520,26 +516,26 @@ class AUCClassifierCV(ExplainedScores, CalibratedScores, AUCClassifierBase):
         seed: int,
         reading: TableSchema | None,
         shared: SharedColumns,
-    ) -> ScoreReading | str | Callable[[], ScoreReading | str]:
+    ) -> Shapes | str | Callable[[], Shapes | str]:
         """Read the fitted score column by column, or say why that is not possible; on a device that waits."""
         fit, (X, _, weights), names = selected.fit, folds.rows, self._read_names(reading)
         coefs = np.empty((0, 0)) if fit.models is None else fit.models.coefs
         if isinstance(folds, DeviceFolds):
-            scorer = FittedScorer(None, fit.solution.w, coefs, 1.0 / folds.n_folds, [], fit.moments)
+            scorer = FitWithFolds(None, fit.solution.w, coefs, 1.0 / folds.n_folds, [], fit.moments)
             return read_later(scorer, X, folds.positive, weights, names, seed)
         left_out = []
         for split in folds.splits:
             left_out.append(np.ones(X.shape[0], dtype=bool))
             left_out[-1][split.train] = False
         share = 1.0 - float(np.mean([split.train.size for split in folds.splits])) / X.shape[0]
-        scorer = FittedScorer(fit.features, fit.solution.w, coefs, share, left_out, fit.moments)
+        scorer = FitWithFolds(fit.features, fit.solution.w, coefs, share, left_out, fit.moments)
         weights = None if weights is None else array_api.on_host(weights)
         return read_score(scorer, X, folds.positive, weights, names, seed, shared)
 
     def _store_search(
         self,
         selected: Selected,
-        reading: ScoreReading | str | Callable[[], ScoreReading | str],
+        reading: Shapes | str | Callable[[], Shapes | str],
         like: Any = None,
         **more: Any,
     ) -> Self:
@@ -579,6 +575,7 @@ class AUCClassifierCV(ExplainedScores, CalibratedScores, AUCClassifierBase):
             **more,
         )
         self._store_calibration(calibration)
+        self._keep_parts()
         self._warn_of_choice(selected)
         return self
 
@@ -596,4 +593,4 @@ class AUCClassifierCV(ExplainedScores, CalibratedScores, AUCClassifierBase):
             part = self._loss.max_fpr if self._loss.is_partial and self.l1_ == 0.0 else None
             warn(AllCoefficientsZero(self.l1_) if part is None else NothingAtTheTop(part))
         if self.features_ is None:  # of a map only the chosen point must converge: its grid is not the user's
-            warn_if_not_converged(self.converged_path_, self._family)
+            warn_if_not_converged(self.converged_path_, PenaltyFamily(self.penalty, self.gamma))

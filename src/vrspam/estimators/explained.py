@@ -8,26 +8,109 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from vrspam._utils import array_api
 from vrspam._utils.validation import column_names, refuse_complex
 from vrspam.estimators.base import MAPS_ON_HOST
+from vrspam.features import FeatureMap
 from vrspam.features.mapped import MappedArray
 from vrspam.inspection import (
     PairEffect,
     Places,
-    ScoreReading,
     Shape,
+    Shapes,
     column_groups,
     distinct,
     importances,
     keeps_columns_apart,
     parts_of_score,
 )
+from vrspam.model_selection.calibration import Calibration, calibrate
+from vrspam.model_selection.held_out import HeldOut
 from vrspam.moments import ClassMoments
 from vrspam.tables.frames import check_frame, is_frame
 from vrspam.tables.schema import TableSchema
+
+
+def _has_probabilities(estimator: Any) -> bool:
+    if (estimator.calibration_ if hasattr(estimator, "coef_") else estimator.calibration) is None:
+        raise AttributeError(
+            "predict_proba needs calibrated scores: fit with calibration='sigmoid' or calibration='isotonic'."
+        )
+    return True
+
+
+class CalibratedScores:
+    """What an estimator with the parameter `calibration` has beside those of `AUCClassifierBase`.
+
+    Where it is not None, `intercept_` is moved so that a score of 0 has the probability ½. Before that, and for
+    `calibration_`, a score is 0 half-way between the class means; `baseline_` is the difference.
+    """
+
+    classes_: np.ndarray
+    intercept_: np.ndarray
+    decision_function: Callable[..., Any]
+    calibration: str | None
+    calibration_: Any  # a Calibration, or None
+    baseline_: float
+
+    def _calibrate(self, held_out: HeldOut) -> Calibration | None:
+        """Fit the calibration on scores of rows by models that had not seen them."""
+        if self.calibration is None:
+            return None
+        return calibrate(held_out.scores, held_out.positive, self.calibration, held_out.weights)
+
+    def _store_calibration(self, calibration: Calibration | None) -> None:
+        """Keep the calibration, and move the stored intercept to where the probability is ½ (if it ever is)."""
+        half = None if calibration is None else calibration.half
+        self.calibration_ = calibration
+        self.baseline_ = 0.0 if half is None else -half
+        self.intercept_ = self.intercept_ + self.baseline_
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X) -> np.ndarray:
+        """Probabilities of both classes: scores through the function that was fitted on out-of-fold scores.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            In the order of `classes_`. The second column is more than ½ where `predict` gives `classes_[1]`.
+        """
+        check_is_fitted(self, "coef_")
+        assert self.calibration_ is not None
+        scores = self.decision_function(X)
+        positive = self.calibration_(array_api.on_host(scores) - self.baseline_)
+        both = np.column_stack([1.0 - positive, positive])
+        return both if array_api.device_namespace(scores) is None else array_api.beside(both, scores)
+
+    def predict(self, X) -> np.ndarray:
+        """`classes_[1]` where the score is positive, else `classes_[0]`.
+
+        With calibration a score is positive where the probability of `classes_[1]` is more than ½. An isotonic
+        calibration may be on one side of ½ for all scores; then all rows get the same label.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self, "coef_")
+        if self.calibration_ is None or self.calibration_.half is not None:
+            inherited: Any = super()
+            return inherited.predict(X)
+        positive = self.predict_proba(X)[:, 1]
+        if array_api.device_namespace(positive) is not None:
+            return array_api.choose(self.classes_, positive > 0.5)
+        return self.classes_[(positive > 0.5).astype(np.intp)]
 
 
 class ExplainedScores:
@@ -38,12 +121,12 @@ class ExplainedScores:
     baseline_: float
     features_: Any
     moments_: ClassMoments
-    _read_later: Callable[[], ScoreReading | str]
+    _read_later: Callable[[], Shapes | str]
     _centre: np.ndarray
     _frame_reading: TableSchema | None
 
     @cached_property
-    def _reading(self) -> ScoreReading | str:
+    def _reading(self) -> Shapes | str:
         """The reading of the score, or why there is none; where `fit` has not made it, now."""
         return self._read_later()
 
@@ -62,7 +145,20 @@ class ExplainedScores:
         if self.features_ is None:
             inherited: Any = super()
             return inherited.decision_function(X)
-        return self._mapped(X) @ self.coef_[0] + self.intercept_[0]
+        rows = self._mapped(X)
+        coef, parts = self.__dict__.get("_kept_parts", (None, None))
+        scores = rows @ self.coef_[0] if coef is not self.coef_ else parts.scores(rows.X)[:, 0]
+        return scores + self.intercept_[0]
+
+    def _keep_parts(self) -> None:
+        """Make the parts of a score of feature maps once: rows are scored by them."""
+        if isinstance(self.features_, FeatureMap):
+            self._kept_parts = self.coef_, self.features_.parts(self.coef_[0])
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is stored: the parts of the score follow from the rest."""
+        inherited: Any = super()
+        return {name: value for name, value in inherited.__getstate__().items() if name != "_kept_parts"}
 
     def _mapped(self, X) -> MappedArray:
         """The features of rows to be scored, where the model has a feature map."""
@@ -94,7 +190,7 @@ class ExplainedScores:
         """The names of the columns that the map, or the solver, takes."""
         return column_names(self) if reading is None or reading.is_plain else reading.names
 
-    def _read_curves(self, attribute: str) -> ScoreReading:
+    def _read_curves(self, attribute: str) -> Shapes:
         """The reading of the score, for an attribute that needs it."""
         check_is_fitted(self, "coef_")
         if isinstance(self._reading, str):
@@ -104,31 +200,28 @@ class ExplainedScores:
     @property
     def shape_functions_(self) -> dict[str, Shape]:
         """What each column adds to the score, as a curve with a band from the folds, in the order of the columns."""
-        return {shape.name: shape for shape in self._read_curves("shape_functions_").shapes}
+        return {shape.name: shape for shape in self._read_curves("shape_functions_").columns}
 
     @property
     def interactions_(self) -> dict[tuple[str, str], float]:
         """The strongest pairs of columns that interact, each with its part of the variance of the score."""
-        found = self._read_curves("interactions_").interactions
-        return {} if found is None else {pair.names: pair.share for pair in found.pairs}
+        return {pair.names: pair.share for pair in self._read_curves("interactions_").pairs}
 
     @property
     def interactions_share_(self) -> float:
         """The part of the variance of the score that is not a sum of curves; 0 where the score is such a sum."""
-        found = self._read_curves("interactions_share_").interactions
-        return 0.0 if found is None else found.share
+        return self._read_curves("interactions_share_").share
 
     @property
     def pair_effects_(self) -> tuple[PairEffect, ...]:
         """The pairs of `interactions_` with the mean of the interactions in bins of both columns."""
-        found = self._read_curves("pair_effects_").interactions
-        return () if found is None else found.pairs
+        return self._read_curves("pair_effects_").pairs
 
     @property
     def importances_(self) -> dict[str, float]:
         """Standard deviation of each column's part of the score over the rows, both classes weighing the same."""
         groups = self._groups()
-        if isinstance(self._reading, ScoreReading):
+        if isinstance(self._reading, Shapes):
             return self._reading.importances()
         if not hasattr(self, "moments_") or not self.moments_.has_scatter:
             raise AttributeError(
@@ -146,7 +239,7 @@ class ExplainedScores:
         """
         check_is_fitted(self, "coef_")
         if isinstance(self._reading, str) and keeps_columns_apart(self.features_):  # the rows were not in memory
-            effects = np.array(list(self.importances_.values()))
+            effects: Any = np.array(list(self.importances_.values()))
         else:
             effects = self._read_curves("feature_importances_").effects
         if self.features_ is not None and (reading := getattr(self, "_frame_reading", None)) is not None:
@@ -191,7 +284,7 @@ class ExplainedScores:
             row = X.toarray() if sparse.issparse(X) else X
         else:
             mapped = self._mapped(X)
-            if not keeps_columns_apart(self.features_) and isinstance(self._reading, ScoreReading):
+            if not keeps_columns_apart(self.features_) and isinstance(self._reading, Shapes):
                 scores = mapped @ self.coef_[0] + (self.intercept_[0] - self.baseline_)
                 return {name: float(part[0]) for name, part in self._reading.parts(mapped.X, scores).items()}
             row = mapped[:1]

@@ -14,8 +14,9 @@ from vrspam.estimators.base import PENALTY_CONSTRAINTS, AUCClassifierBase, gener
 from vrspam.moments import ClassMoments
 from vrspam.objective import AUTO_L2_SHARE, Objective
 from vrspam.solvers.base import Solution, run
-from vrspam.solvers.exact import resolve_l2
+from vrspam.solvers.exact import measured_on_centred_rows, resolve_l2
 from vrspam.solvers.online import (
+    OPAUC,
     SOLAM,
     SPAM,
     OnlineMethod,
@@ -25,19 +26,6 @@ from vrspam.solvers.online import (
     largest_square,
     step_rule,
 )
-from vrspam.solvers.opauc import OPAUC
-from vrspam.solvers.refine import measured_on_centred_rows
-
-OPAUC_MAX_FEATURES = 20_000  # two d×d matrices of this size are 6.4 GB
-STREAM_CONSTRAINTS: dict = {
-    "l2": PENALTY_CONSTRAINTS["l2"],
-    "step_size": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
-    "max_iter": [Interval(Integral, 1, None, closed="left")],
-    "tol": [Interval(Real, 0, None, closed="left"), None],
-    "random_state": ["random_state"],
-}
-DIVERGED = 10.0  # `fit` fails if F ends above this many times F(0)
-LOST = 1e6  # a stream fails above this many times F(0): from less it may recover
 
 
 class Known(NamedTuple):
@@ -56,6 +44,13 @@ class StreamClassifierBase(AUCClassifierBase):
     depends on where a batch of a stream ends: each row joins the statistics, then takes its step.
     """
 
+    _parameter_constraints: dict = {
+        "l2": PENALTY_CONSTRAINTS["l2"],
+        "step_size": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left"), None],
+        "random_state": ["random_state"],
+    }
     _stream: _Stream
     step_size: float | str
     max_iter: int
@@ -136,7 +131,7 @@ class StreamClassifierBase(AUCClassifierBase):
         )
         with np.errstate(over="ignore", invalid="ignore"):  # a divergence is an error below
             solution = run(epochs, objective, tol=self.tol or 0.0, max_iter=self.max_iter)
-        if not solution.value <= DIVERGED * objective.scale:
+        if not solution.value <= 10.0 * objective.scale:
             raise error()
         solution = measured_on_centred_rows(objective, solution, rows, moments, tol=self.tol or 0.0)
         return self._store(
@@ -194,7 +189,7 @@ class StreamClassifierBase(AUCClassifierBase):
         l2 = AUTO_L2_SHARE * method.l2_unit if isinstance(self.l2, str) else float(self.l2)
         w, p = method.coef, float(method.counts[1] / method.counts.sum())
         with np.errstate(over="ignore"):  # F itself is not known in a stream, but it is at least l2/2 ‖w‖²
-            lost = l2 / 2.0 * float(w @ w) > LOST * p * (1.0 - p)
+            lost = l2 / 2.0 * float(w @ w) > 1e6 * p * (1.0 - p)  # from less it may recover
         if lost or not np.isfinite(w).all():
             raise diverged(self.step_size, self._safe_step(largest_square(rows.X), l2, p))
         solution = Solution(w, *self._certificate(method, l2), n_iter=1, converged=True)
@@ -314,7 +309,7 @@ class SPAMClassifier(StreamClassifierBase):
     """
 
     _parameter_constraints: dict = {
-        **STREAM_CONSTRAINTS,
+        **StreamClassifierBase._parameter_constraints,
         "l1": PENALTY_CONSTRAINTS["l1"],
         "schedule": [StrOptions({"sqrt", "theory"})],
         "average": ["boolean"],
@@ -433,7 +428,7 @@ class SOLAMClassifier(StreamClassifierBase):
     """
 
     _parameter_constraints: dict = {
-        **STREAM_CONSTRAINTS,
+        **StreamClassifierBase._parameter_constraints,
         "radius": [Interval(Real, 0, None, closed="neither"), None],
     }
 
@@ -533,7 +528,7 @@ class OPAUCClassifier(StreamClassifierBase):
     """
 
     _parameter_constraints: dict = {
-        **STREAM_CONSTRAINTS,
+        **StreamClassifierBase._parameter_constraints,
         "sketch": [Interval(Integral, 1, None, closed="left"), None],
     }
 
@@ -546,7 +541,7 @@ class OPAUCClassifier(StreamClassifierBase):
         self.random_state = random_state
 
     def _new_method(self, n_features: int) -> OPAUC:
-        if self.sketch is None and n_features > OPAUC_MAX_FEATURES:
+        if self.sketch is None and n_features > 20_000:
             size = 16 * n_features**2 / 1e9
             raise ValueError(f"OPAUC keeps two d × d matrices: {size:,.0f} GB for d = {n_features:,}; give sketch=.")
         return OPAUC(n_features, self.sketch)

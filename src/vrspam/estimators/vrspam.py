@@ -13,8 +13,7 @@ from vrspam.estimators.base import CHOSEN_PENALTY, PENALTY_CONSTRAINTS, AUCClass
 from vrspam.moments import ClassMoments
 from vrspam.objective import PenaltyFamily
 from vrspam.solvers.base import run, target_gap
-from vrspam.solvers.exact import resolve_l2
-from vrspam.solvers.refine import measured_on_centred_rows
+from vrspam.solvers.exact import measured_on_centred_rows, resolve_l2
 from vrspam.solvers.row_gradients import TrainingRows
 from vrspam.solvers.vrspam import VRSPAM, extrapolates, objective_on_rows, variant_that_runs
 

@@ -1,9 +1,6 @@
 # The public names and where they live: read by type checkers, by editors and, at import, by lazy_loader.
-from .from_estimators import scorer_of
 from .onnx_graphs import register_skl2onnx, to_onnx
-from .plain_python import to_python
-from .scorer import NotExportable, Scorer
-from .sql import to_sql
+from .plain import NotExportable, Scorer, scorer_of, to_python, to_sql
 
 __all__ = [
     "NotExportable",

@@ -1,13 +1,17 @@
-"""What plain Python and SQL share: which models they can hold, and words for their comments."""
+"""`to_python`: a linear or additive model as one file of plain Python, column by column, for people to review."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
+
+import numpy as np
 
 import vrspam
 from vrspam._utils.messages import Parameter
-from vrspam.export.from_estimators import scorer_of
-from vrspam.export.scorer import NotExportable, Scorer
+from vrspam.features.parts import Curve, Effect, Table
+from vrspam.model.scorer import DATE, TEXT, NotExportable, Scorer, scorer_of
+from vrspam.model_selection.calibration import Isotonic, Sigmoid
 from vrspam.tables.texts import HOUR, MONTH, WEEKDAY, YEAR
 
 PART_WORDS = {
@@ -16,6 +20,234 @@ PART_WORDS = {
     WEEKDAY: "the day of the week, 1 for Monday to 7 for Sunday",
     HOUR: "the hour, 0 to 23",
 }
+
+HEAD = '''
+def score(row: dict) -> float:
+    """The score of a row, a dict from the names of columns to values; it ranks rows, and is not a probability."""
+    return CONSTANT + sum(parts(row).values())
+'''
+
+HELPERS = '''
+
+def _is_missing(value):
+    return value is None or value != value or value == ""
+
+
+def _line(value, at, height, slope, missing):
+    """A straight line: `height` where the value is `at`, and `slope` more for each 1 above it."""
+    return missing if _is_missing(value) else height + slope * (float(value) - at)
+
+
+def _curve(value, points, before, after, missing):
+    """Straight lines between points (value, height); `before` and `after` are the slopes outside of them."""
+    if _is_missing(value):
+        return missing
+    value = float(value)
+    if value < points[0][0]:
+        return points[0][1] + before * (value - points[0][0])
+    if value >= points[-1][0]:
+        return points[-1][1] + after * (value - points[-1][0])
+    low, high = 0, len(points) - 1  # the value is between the points of these numbers
+    while high - low > 1:
+        middle = (low + high) // 2
+        if value < points[middle][0]:
+            high = middle
+        else:
+            low = middle
+    (left, start), (right, end) = points[low], points[high]
+    return start + (end - start) * ((value - left) / (right - left))
+
+
+def _category(value, heights, other, missing):
+    """A height for each text."""
+    return missing if _is_missing(value) and value not in heights else heights.get(str(value), other)
+'''
+
+DATES = '''
+
+def _date(value, part):
+    """One part of a datetime.date, or of a datetime.datetime as on the wall clock, as a number; None if missing."""
+    if _is_missing(value):
+        return None
+    hour = getattr(value, "hour", 0)
+    if part == "month":
+        return value.month
+    if part == "weekday":
+        return value.isoweekday()
+    if part == "hour":
+        return hour
+    clock = (getattr(value, "minute", 0), getattr(value, "second", 0), getattr(value, "microsecond", 0))
+    seconds = (value.toordinal() - 719163) * 86400 + hour * 3600 + clock[0] * 60 + clock[1]  # since 1970
+    return 1970.0 + (seconds * 1000000 + clock[2]) / (86400e6 * 365.2425)
+'''
+
+
+def to_python(model: Any) -> str:
+    """Return a linear or additive model as the text of a Python file that imports nothing but `math`.
+
+    Parameters
+    ----------
+    model : fitted estimator of this package, or `vrspam.tool.Model`
+        Its score must be a sum over columns: no map, "standardized", "additive", or a blend of these.
+
+    Returns
+    -------
+    str
+        With functions `score(row)`, `parts(row)` (what each column adds), `label(row)` and, for a calibrated model,
+        `probability(row)`; a row is a dict. Scores equal those of the model to 1e-12 of their spread. Comments say
+        what each column holds.
+
+    Raises
+    ------
+    NotExportable
+        With the reason, where the score is not a sum over columns.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from vrspam import AUCClassifierCV
+    >>> from vrspam.export import to_python
+    >>> table = pd.DataFrame({"age": [30, 50, 41, 63] * 20, "town": ["Graz", "Linz", "Linz", "Graz"] * 20})
+    >>> model = AUCClassifierCV(features="standardized").fit(table, [False, False, True, True] * 20)
+    >>> namespace = {}
+    >>> exec(to_python(model), namespace)
+    >>> one = namespace["score"]({"age": 41, "town": "Linz"})
+    >>> bool(abs(one - model.decision_function(table)[2]) < 1e-12)
+    True
+    """
+    scorer = additive_scorer(model, "plain Python")
+    lines = [
+        f'"""Scores rows: higher means more likely {_docstring(scorer.classes[1])}.',
+        "",
+        "`score(row)` takes a dict from the names of columns to values and returns a number; `parts(row)` says what",
+        "each column adds to it. None, NaN and an empty text are missing values; a column that is not in the dict is",
+        "an error.",
+        "",
+        written_by(),
+        '"""',
+        "",
+        "import math",
+        "",
+        f"CONSTANT = {_number(scorer.constant)}",
+    ]
+    calls = []
+    for number, (column, effect) in enumerate(zip(scorer.columns, scorer.effects, strict=True), start=1):
+        one = scorer.inputs[column.source]
+        value = f"row[{one.name!r}]"
+        if one.kind == DATE:
+            value = f'_date({value}, "{column.part}")'
+        lines += _words(scorer, number - 1)
+        tables, call = _effect(effect, value, number)
+        lines += tables
+        calls.append(f"        {column.name!r}: {call},")
+    if len({column.name for column in scorer.columns}) < len(scorer.columns):
+        raise NotExportable("Two columns of the model have one name: rename one, and train again.")
+    calibration, after = _calibration(scorer)
+    lines += calibration
+    text = "\n".join([*lines, "", HEAD, "", ""])
+    text += "\n".join(
+        [
+            "def parts(row: dict) -> dict:",
+            '    """What each column adds to the score."""',
+            "    return {",
+            *calls,
+            "    }",
+            "",
+            "",
+        ]
+    )
+    text += "\n".join(after) + HELPERS
+    return text + (DATES if any(one.kind == DATE for one in scorer.inputs) else "")
+
+
+def _docstring(label: Any) -> str:
+    """A label inside a docstring."""
+    return repr(label).replace("\\", "\\\\").replace('"""', "'''")
+
+
+def _number(value: float) -> str:
+    return "math.nan" if np.isnan(value) else repr(float(value))
+
+
+def _words(scorer: Scorer, column: int) -> list[str]:
+    """The comment above a column."""
+    taken, effect = scorer.columns[column], scorer.effects[column]
+    one = scorer.inputs[taken.source]
+    if one.kind == DATE:
+        what = f"{shown(taken.name)}: of the date in {shown(one.name)} {PART_WORDS[str(taken.part)]}."
+    else:
+        what = f"{shown(taken.name)}: {'text' if one.kind == TEXT else 'a number'}. {one.note}".strip()
+    gone = "adds nothing" if effect is None or effect.missing == 0.0 else f"adds {_number(effect.missing)}"
+    if effect is not None and np.isnan(effect.missing):
+        gone = "has no score: the result is NaN"
+    return ["", "", f"# {what}", f"# A missing value {gone}."]
+
+
+def _effect(effect: Effect | None, value: str, number: int) -> tuple[list[str], str]:
+    """The table of a column, and the call that evaluates it."""
+    if effect is None:
+        return [], "0.0"
+    missing = _number(effect.missing)
+    if not isinstance(effect, Curve):
+        name = f"CATEGORIES_{number}"
+        heights = [f"    {text!r}: {_number(height)}," for text, height in effect.values.items()]
+        comment = f"# Any other text adds {_number(effect.other)}."
+        return [
+            comment,
+            f"{name} = {{",
+            *heights,
+            "}",
+        ], f"_category({value}, {name}, {_number(effect.other)}, {missing})"
+    if effect.is_line:
+        at, height, slope = (_number(part) for part in (effect.nodes[0], effect.values[0], effect.left))
+        return [f"LINE_{number} = ({at}, {height}, {slope})  # at, height, slope"], (
+            f"_line({value}, *LINE_{number}, {missing})"
+        )
+    name = f"POINTS_{number}"
+    return [f"{name} = (  # value, what it adds", *_points(effect.nodes, effect.values), ")"], (
+        f"_curve({value}, {name}, {_number(effect.left)}, {_number(effect.right)}, {missing})"
+    )
+
+
+def _points(nodes: Iterable[float], values: Iterable[float]) -> list[str]:
+    return [f"    ({_number(node)}, {_number(value)})," for node, value in zip(nodes, values, strict=True)]
+
+
+def _calibration(scorer: Scorer) -> tuple[list[str], list[str]]:
+    """The constants of the calibration, and the functions `probability` and `label`."""
+    calibration, (negative, positive) = scorer.calibration, scorer.classes
+    constants: list[str] = []
+    functions: list[str] = []
+    if isinstance(calibration, Sigmoid):
+        constants = ["", "", "# Probabilities: 1 / (1 + exp(-(slope * score + offset)))."]
+        offset = calibration.offset - calibration.slope * scorer.baseline
+        constants += [f"SLOPE, OFFSET = {_number(calibration.slope)}, {_number(offset)}"]
+        body = [
+            "    power = -(SLOPE * score(row) + OFFSET)",
+            "    return 1.0 / (1.0 + math.exp(power)) if power < 700.0 else 0.0",
+        ]
+    elif isinstance(calibration, Isotonic):
+        constants = ["", "", "# Probabilities of scores: straight lines between these, constant outside."]
+        constants += [
+            "PROBABILITIES = (",
+            *_points(calibration.scores + scorer.baseline, calibration.probabilities),
+            ")",
+        ]
+        body = ["    return _curve(score(row), PROBABILITIES, 0.0, 0.0, math.nan)"]
+    elif calibration is not None:
+        raise NotExportable(
+            f"The calibration {type(calibration).__name__} cannot be exported: use sigmoid or isotonic."
+        )
+    if calibration is not None:
+        words = f'    """The probability that the label of a row is {_docstring(positive)}."""'
+        functions += ["", "def probability(row: dict) -> float:", words, *body, ""]
+    test = "probability(row) > 0.5" if scorer.threshold is None else f"score(row) > {_number(scorer.threshold)}"
+    functions += ["", "def label(row: dict):", '    """The likelier label of a row."""']
+    functions += [f"    return {positive!r} if {test} else {negative!r}", ""]
+    return constants, functions
+
+
+# What SQL shares.
 
 
 def additive_scorer(model: Any, language: str) -> Scorer:
@@ -45,3 +277,156 @@ def shown(text: Any) -> str:
 def written_by() -> str:
     """Who wrote the file."""
     return f"Written by vrspam {vrspam.__version__}."
+
+
+GROUP = 100  # terms that are added without parentheses: engines limit how deep an expression may be
+
+
+def to_sql(model: Any) -> str:
+    """Return the score of a linear or additive model as one expression of standard SQL.
+
+    Parameters
+    ----------
+    model : fitted estimator of this package, or `vrspam.tool.Model`
+        Its score must be a sum over columns: no map, "standardized", "additive", or a blend of these.
+
+    Returns
+    -------
+    str
+        The expression, with comments: ``SELECT id, (<expression>) AS score FROM patients``. NULL is a missing value.
+        Scores equal those of the model to 1e-12 of their spread. Dates have no standard arithmetic in SQL: their parts
+        are columns that the query must give, and comments say what each of them is.
+
+    Raises
+    ------
+    NotExportable
+        With the reason, where the score is not a sum over columns.
+
+    Examples
+    --------
+    >>> import sqlite3
+    >>> import pandas as pd
+    >>> from vrspam import AUCClassifierCV
+    >>> from vrspam.export import to_sql
+    >>> table = pd.DataFrame({"age": [30, 50, 41, 63] * 20, "town": ["Graz", "Linz", "Linz", "Graz"] * 20})
+    >>> model = AUCClassifierCV(features="additive").fit(table, [False, False, True, True] * 20)
+    >>> with sqlite3.connect(":memory:") as database:
+    ...     _ = table.to_sql("patients", database, index=False)
+    ...     scores = [score for (score,) in database.execute(f"SELECT ({to_sql(model)}) FROM patients")]
+    >>> bool(abs(scores - model.decision_function(table)).max() < 1e-12)
+    True
+    """
+    scorer = additive_scorer(model, "SQL")
+    comments = [
+        f"The score of a row: higher means more likely {shown(scorer.classes[1])}. {written_by()}",
+        "NULL is a missing value, and so is an empty text. Texts are compared letter by letter.",
+        *_after(scorer),
+    ]
+    lines = [f"-- {comment}" for comment in comments]
+    terms = [[_sql_number(scorer.constant)]]
+    for number, effect in enumerate(scorer.effects):
+        words, name = _sql_words(scorer, number)
+        terms.append([f"-- {words}", *_sql_effect(effect, name)])
+    groups = [terms[start : start + GROUP] for start in range(0, len(terms), GROUP)]
+    if len(groups) == 1:
+        return "\n".join([*lines, *_added(terms)]) + "\n"
+    inner = [["(", *_added(group), ")"] for group in groups]
+    return "\n".join([*lines, *_added(inner)]) + "\n"
+
+
+def _added(terms: Sequence[Sequence[str]]) -> list[str]:
+    """Terms of several lines, with a plus sign between."""
+    found = list(terms[0])
+    for term in terms[1:]:
+        found += ["+", *term]
+    return found
+
+
+def _sql_number(value: float) -> str:
+    """A number in double precision: without an exponent it would be a decimal.
+
+    >>> _sql_number(0.5), _sql_number(-1e-7), _sql_number(float("nan"))
+    ('0.5E0', '(-1E-07)', 'NULL')
+    """
+    if np.isnan(value):
+        return "NULL"
+    digits = repr(abs(float(value))).upper()
+    digits = digits if "E" in digits else f"{digits}E0"
+    return f"(-{digits})" if value < 0.0 else digits
+
+
+def _quoted(text: str, sign: str) -> str:
+    """An identifier (") or a text ('), whatever it holds.
+
+    >>> print(_quoted('5" pipes', '"'), _quoted("O'Brien", "'"))
+    "5"" pipes" 'O''Brien'
+    """
+    if "\0" in text:
+        raise NotExportable(f"{shown(text)} holds a NUL character, which SQL cannot hold: remove it, and train again.")
+    return f"{sign}{text.replace(sign, 2 * sign)}{sign}"
+
+
+def _sql_words(scorer: Scorer, number: int) -> tuple[str, str]:
+    """What is said of a column, and what it is called in the expression."""
+    column = scorer.columns[number]
+    one = scorer.inputs[column.source]
+    if one.kind == DATE:
+        words = f"{shown(column.name)}: of the date {shown(one.name)} {PART_WORDS[str(column.part)]}"
+        return words, _quoted(column.name, '"')
+    said = f"{shown(one.name)}: {'text' if one.kind == TEXT else 'a number'}. {one.note}"
+    return said.strip(), _quoted(one.name, '"')
+
+
+def _sql_effect(effect: Effect | None, name: str) -> list[str]:
+    """What a column adds."""
+    if effect is None:
+        return ["0E0"]
+    if isinstance(effect, Table):
+        return _table(effect, name)
+    if effect.is_line:
+        line = f"{_sql_number(effect.values[0])} + {_line(effect.left, name, effect.nodes[0])}"
+        if not effect.values[0]:
+            line = _line(effect.left, name, effect.nodes[0])
+        if np.isnan(effect.missing):  # NULL stays NULL
+            return [f"({line})"]
+        return [f"CASE WHEN {name} IS NULL THEN {_sql_number(effect.missing)} ELSE {line} END"]
+    return _curve(effect, name)
+
+
+def _line(slope: float, name: str, base: float) -> str:
+    shifted = f"({name} - {_sql_number(base)})" if base else name
+    return f"{_sql_number(slope)} * {shifted}"
+
+
+def _curve(curve: Curve, name: str) -> list[str]:
+    """Straight lines, from left to right."""
+    found = [f"CASE WHEN {name} IS NULL THEN {_sql_number(curve.missing)}"]
+    nodes = [None, *curve.nodes.tolist()]
+    for upper, base, value, slope in zip([*nodes[1:], None], *curve.segments, strict=True):
+        height = _sql_number(value) if slope == 0.0 else f"{_sql_number(value)} + {_line(slope, name, base)}"
+        found.append(f"  ELSE {height}" if upper is None else f"  WHEN {name} < {_sql_number(upper)} THEN {height}")
+    return [*found, "END"]
+
+
+def _table(table: Table, name: str) -> list[str]:
+    gone = f"{name} IS NULL" if "" in table.values else f"{name} IS NULL OR {name} = ''"
+    found = [f"CASE WHEN {gone} THEN {_sql_number(table.missing)}"]
+    for text, height in table.values.items():
+        found.append(f"  WHEN {name} = {_quoted(text, chr(39))} THEN {_sql_number(height)}")
+    return [*found, f"  ELSE {_sql_number(table.other)}", "END"]
+
+
+def _after(scorer: Scorer) -> list[str]:
+    """What follows from the score: the label and the probability."""
+    found = []
+    positive = shown(scorer.classes[1])
+    if scorer.threshold is not None:
+        found.append(f"Label: {positive} where the score is above {scorer.threshold!r}.")
+    calibration = scorer.calibration
+    if isinstance(calibration, Sigmoid):
+        slope, offset = calibration.slope, calibration.offset - calibration.slope * scorer.baseline
+        line = f"{_sql_number(slope)} * score + {_sql_number(offset)}"
+        found.append(f"Probability of {positive}: 1E0 / (1E0 + EXP(-({line}))).")
+    elif calibration is not None:
+        found.append("Probabilities (isotonic) are not in this expression; the Python export has them.")
+    return found

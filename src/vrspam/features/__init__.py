@@ -33,7 +33,7 @@ __all__ = [
     "map_from_dict",
 ]
 
-_MAPS: dict[str, type[FeatureMap]] = {
+MAPS: dict[str, type[FeatureMap]] = {
     kind.__name__: kind for kind in (LinearFeatures, AdditiveFeatures, KernelFeatures, TreeFeatures, StackedFeatures)
 }
 
@@ -60,6 +60,6 @@ def map_from_dict(plain: Mapping[str, Any]) -> FeatureMap:
     True
     """
     kind = plain.get("map") if isinstance(plain, Mapping) else None
-    if kind not in _MAPS:
-        raise ValueError(f"This is not a stored feature map ({', '.join(_MAPS)}): save the model again.")
-    return _MAPS[kind].from_dict(plain)
+    if kind not in MAPS:
+        raise ValueError(f"This is not a stored feature map ({', '.join(MAPS)}): save the model again.")
+    return MAPS[kind].from_dict(plain)

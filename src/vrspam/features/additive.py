@@ -63,6 +63,11 @@ class LinearFeatures(FeatureMap):
         self.max_rows = max_rows
         self.random_state = random_state
 
+    @property
+    def kind(self) -> str:
+        """What the map is called among the facts about a model."""
+        return "standardized"
+
     def _encoding(self) -> tuple:
         return ("lines",)
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, pairwise
 from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -19,6 +18,7 @@ from vrspam._utils.parameters import Interval, check_own_parameters, checks_para
 from vrspam._utils.validation import check_columns, check_weights, column_names, refuse_complex
 from vrspam._utils.warnings import CategoriesGrouped, warn
 from vrspam.features.encoders import (
+    ColumnPoints,
     Curves,
     Distribution,
     Encoder,
@@ -26,15 +26,17 @@ from vrspam.features.encoders import (
     SeenColumns,
     SharedColumns,
     add_indicated,
+    column_points,
     encoder_from_dict,
     see_columns,
 )
-from vrspam.features.packed import can_pack, write_packed
-from vrspam.moments import CodedRows, Indicated
+from vrspam.features.parts import Block, ColumnBlock, Parts, can_pack, encode, read_columns, sum_parts, write_packed
+from vrspam.moments import CodedRows, Indicated, LastProduct
 from vrspam.tables import frames
 
 MANY_CATEGORIES = 32  # from so many on, the indicators of a column are not written out to be multiplied
-FEW_COEFS = 4  # up to this many columns of coefficients it is cheaper to sum the curves of a column first
+FEW_COEFS = 8  # up to this many columns of coefficients rows are scored by the parts of the score
+Places = slice | np.ndarray  # of features
 
 
 def _is_coded(encoder: Encoder) -> bool:
@@ -89,22 +91,81 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         """What the encoders depend on beside the columns; None where maps do not share them."""
         return None
 
-    def _few_width(self) -> int:
-        """Columns of the widest array that `_block_products` needs for few columns of coefficients."""
-        return self.n_features_in_
+    def blocks(self) -> list[Block]:
+        """What the features of the fitted map are, in their order: functions of single columns, kernels, trees."""
+        return [ColumnBlock(self.encoders_)]
 
     # What all maps share.
+
+    def _unfinished(self, n_rows: int) -> tuple[FeatureMap, LastProduct] | None:
+        """A map of cheaper features, and the last product that makes the features of this map of them, if it pays."""
+        return None
 
     def holding_no_rows(self) -> Self:
         """Return a map, not fitted, that holds no row of the training table."""
         return self
 
-    def collapsed(self, coef: np.ndarray, means: np.ndarray) -> tuple[FeatureMap, np.ndarray, np.ndarray]:
-        """A smaller map for one scorer, with the coefficients and the class means that give the same scores.
+    @property
+    def kind(self) -> str:
+        """What the map is called among the facts about a model."""
+        return type(self).__name__.removesuffix("Features").lower()
 
-        Features that only serve to be added up are added up: the file of a scorer need not hold how they were made.
+    @property
+    def members(self) -> Sequence[FeatureMap]:
+        """The maps that it is made of: itself, or those of a stack."""
+        return [self]
+
+    def parts(self, coef: np.ndarray) -> Parts:
+        """The parts of the score that has these coefficients of the features, or of several scores (features × m)."""
+        return sum_parts(self.blocks(), coef)
+
+    @property
+    def keeps_columns_apart(self) -> bool:
+        """Whether each feature is a function of one column, so that a score is a sum of curves."""
+        return all(isinstance(block, ColumnBlock) for block in self.blocks())
+
+    def column_points(self) -> list[ColumnPoints]:
+        """Where the functions of each column are shown, of a map that keeps columns apart."""
+        return [column_points([encoder]) for encoder in self.encoders_]
+
+    def feature_places(self) -> tuple[list[Places], slice | None]:
+        """Where the features of each column are (empty if none are alone), and where those of several columns are."""
+        first, n = self.blocks()[0], self.n_features_out_
+        if not isinstance(first, ColumnBlock):
+            return [], slice(0, n)
+        stops = list(accumulate((encoder.width for encoder in first.encoders), initial=0))
+        places: list[Places] = [slice(*ends) for ends in pairwise(stops)]
+        return places, None if first.width == n else slice(first.width, n)
+
+    def part_means(self, coef: np.ndarray, means: np.ndarray) -> np.ndarray:
+        """Means of what each column adds to a score, and at last of what several add together, where they do.
+
+        `means` are those of the features, one line for each of several kinds of rows; the result has as many.
         """
-        return self, coef, means
+        alone, together, start = np.zeros((len(means), self.n_features_in_)), np.zeros((len(means), 1)), 0
+        parts = self.parts(coef)
+        for block in self.blocks():
+            widths = [encoder.width for encoder in block.encoders] if isinstance(block, ColumnBlock) else [block.width]
+            for j, width in enumerate(widths):
+                of_part = means[:, start : start + width] @ coef[start : start + width]
+                (alone[:, j] if isinstance(block, ColumnBlock) else together[:, 0])[:] += of_part
+                start += width
+        return np.hstack([alone] * parts.has_effects + [together] * (not parts.keeps_columns_apart))
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether the features are columns times a number, and a 0 or 1 for each category; none for missing values."""
+        alone = len(self.members) == 1 and self.keeps_columns_apart
+        return alone and all(encoder.is_linear for encoder in self.encoders_)
+
+    @property
+    def numeric_columns(self) -> list[bool]:
+        """Whether each column holds numbers; the others hold categories."""
+        return [isinstance(encoder, Curves) for encoder in self.members[0].encoders_]
+
+    def is_finer(self, other: FeatureMap) -> bool:
+        """Whether this map differs from another only in showing finer detail."""
+        return False
 
     @property
     def n_rows_held_(self) -> int:
@@ -223,31 +284,25 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self, "encoders_")
         X = self._check(X, reset=False)
-        new, columns = self._for_products(coefs.reshape(len(coefs), -1))
-        few = columns.shape[1] <= FEW_COEFS
-        width = max(new._few_width(), columns.shape[1] if few else new.n_features_out_)
-        X, parts = self._held(X), []
-        for rows in frames.blocks(X.shape[0], width):
-            parts.append(new._block_products(frames.rows_of(X, rows), columns))
-        return np.concatenate(parts).reshape(X.shape[0], *coefs.shape[1:])
+        columns = coefs.reshape(len(coefs), -1)
+        if columns.shape[1] <= FEW_COEFS:
+            found = self.parts(columns).scores(X, columns.shape[1])
+        else:
+            found = self._many_products(self._held(X), columns)
+        return found.reshape(X.shape[0], *coefs.shape[1:])
 
-    def _for_products(self, coefs: np.ndarray) -> tuple[Self, np.ndarray]:
-        """A map and coefficients with the same products, prepared once for all blocks."""
-        return self, coefs
+    def _many_products(self, X, coefs: np.ndarray) -> np.ndarray:
+        """The features of checked rows times many columns of coefficients."""
+        blocks = frames.blocks(X.shape[0], self.n_features_out_)
+        return np.concatenate([self._block_products(frames.rows_of(X, rows), coefs) for rows in blocks])
 
     def _block_products(self, X, coefs: np.ndarray) -> np.ndarray:
-        """The features of one block times `coefs`; for few columns of them the curves are summed first."""
         columns, dtype = self._columns(X)
-        if coefs.shape[1] > FEW_COEFS:
-            rows = self._coded(columns, dtype)
-            coefs = coefs.astype(dtype, copy=False)
-            out = rows.dense @ (coefs[rows.places] if rows.indicated else coefs)
-            for where, codes, values in rows.indicated:
-                add_indicated(codes, values.astype(dtype)[:, np.newaxis] * coefs[where], out)
-            return out
-        out = np.zeros((X.shape[0], coefs.shape[1]), dtype=dtype)
-        for encoder, where, values in zip(self.encoders_, self.column_slices_, columns, strict=True):
-            encoder.add_products(values, coefs[where], out)
+        rows = self._coded(columns, dtype)
+        coefs = coefs.astype(dtype, copy=False)
+        out = rows.dense @ (coefs[rows.places] if rows.indicated else coefs)
+        for where, codes, values in rows.indicated:
+            add_indicated(codes, values.astype(dtype)[:, np.newaxis] * coefs[where], out)
         return out
 
     def _check(self, X, *, reset: bool):
@@ -302,15 +357,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
 
     def _columns(self, X) -> tuple[list[np.ndarray], np.dtype]:
         """Return the columns of X, which is already checked and small, and the type of their features."""
-        X = X.toarray() if sparse.issparse(X) else frames.columns_of(X)
-        columns, floats = [], set()
-        for j, encoder in enumerate(self.encoders_):
-            if isinstance(encoder, Curves):
-                columns.append(frames.numbers(X, j))
-                floats.add(columns[-1].dtype)
-            else:
-                columns.append(frames.category_codes(X, j, encoder.codes, encoder.other))
-        return columns, np.dtype(np.float32 if floats == {np.dtype(np.float32)} else np.float64)
+        return read_columns(self.encoders_, X)
 
     def dtype_of(self, X) -> np.dtype:
         """The type of the features of X, without computing any: float32 if all numbers of X are."""
@@ -320,15 +367,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
 
     def _encode(self, X) -> np.ndarray:
         """Return the features of all columns for the rows of X, which is already checked and small."""
-        width = sum(encoder.width for encoder in self.encoders_)
-        if can_pack(self.encoders_, X):
-            out = np.empty((X.shape[0], width))
-            write_packed(self.encoders_, X, out)
-            return out
-        columns, dtype = self._columns(X)
-        out = np.empty((X.shape[0], width), dtype=dtype)
-        self._write_columns(columns, out)
-        return out
+        return encode(self.encoders_, X)
 
     def _write_columns(self, columns: list[np.ndarray], out: np.ndarray) -> None:
         """Fill `out` with the features of all columns."""

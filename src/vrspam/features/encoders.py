@@ -157,10 +157,27 @@ class Curves:
         """Number of features."""
         return self.table.shape[1] + self.missing
 
+    @property
+    def is_linear(self) -> bool:
+        """Whether the one feature is a straight line."""
+        straight = self.nodes.size == 1 or (self.extend and self.nodes.size == 2)
+        return straight and self.table.shape[1] == 1 and not self.missing
+
     @cached_property
     def made(self) -> dict[Any, Any]:
         """What was computed from the fields, such as tables in the precisions that were asked for."""
         return {}
+
+    @cached_property
+    def lookups(self) -> dict[Any, Nodes]:
+        """The nodes in the precisions that were asked for."""
+        return {}
+
+    def with_functions(self, table: np.ndarray, extend: bool) -> Curves:
+        """Other functions at the same nodes, which are prepared once for both; missing values have no feature."""
+        new = Curves(self.nodes, table, ("",) * table.shape[1], False, extend)
+        new.__dict__["lookups"] = self.lookups
+        return new
 
     def table_in(self, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
         """The table and its steps from node to node, in one precision."""
@@ -171,9 +188,9 @@ class Curves:
 
     def nodes_in(self, dtype: np.dtype) -> Nodes:
         """The nodes in one precision."""
-        found = self.made.get(("nodes", dtype))
+        found = self.lookups.get(dtype)
         if found is None:
-            found = self.made["nodes", dtype] = Nodes.of(self.nodes, dtype.type)
+            found = self.lookups[dtype] = Nodes.of(self.nodes, dtype.type)
         return found
 
     def _with_steps(self, table: np.ndarray, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
@@ -188,29 +205,16 @@ class Curves:
 
     def write(self, values: np.ndarray, out: np.ndarray) -> None:
         """Fill `out` (rows × width) with the features of `values`."""
-        q = self.table.shape[1]
-        self._write(values, self.table_in(out.dtype), out[:, :q])
-        if self.missing:
-            out[:, q] = np.isnan(values)
-
-    def _write(self, values: np.ndarray, table: tuple[np.ndarray, np.ndarray], out: np.ndarray) -> None:
-        """Fill `out` with functions that `_with_steps` has at the nodes."""
         from vrspam import kernels  # compiled code is loaded only when it is needed
 
+        q = self.table.shape[1]
         # Differences of such numbers may overflow in float32.
         if values.dtype == np.float32 and max(-self.nodes[0], self.nodes[-1]) > HALF_OF_FLOAT32:
             values = values.astype(np.float64)
-        values = np.ascontiguousarray(values)
-        kernels.write_curves(values, *self.nodes_in(values.dtype), *table, self.extend, out)
-
-    def add_products(self, values: np.ndarray, coefs: np.ndarray, out: np.ndarray) -> None:
-        """Add the features of `values` times `coefs` (width × m) to `out` (rows × m): a sum of curves is a curve."""
-        q = self.table.shape[1]
-        part = np.empty_like(out)
-        self._write(values, self._with_steps(self.table @ coefs[:q], out.dtype), part)
+        values, nodes = np.ascontiguousarray(values), self.nodes_in(values.dtype)
+        kernels.write_curves(values, *nodes, *self.table_in(out.dtype), self.extend, out[:, :q])
         if self.missing:
-            part[np.isnan(values)] = coefs[q]
-        out += part
+            out[:, q] = np.isnan(values)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain arrays and values."""
@@ -264,6 +268,11 @@ class Indicators:
         shown = [f"{column}={value}" for value in self.categories]
         return [*shown, f"{column}_missing"] if self.missing else shown
 
+    @property
+    def is_linear(self) -> bool:
+        """Whether the features are 0 or 1, one for each category."""
+        return not self.scale and not self.missing
+
     @cached_property
     def codes(self) -> dict[str | None, int]:
         """The number of the feature that is 1 for each category."""
@@ -289,10 +298,6 @@ class Indicators:
         known = np.flatnonzero(codes >= 0)
         out[known, codes[known]] = np.take(self.scale, codes[known]) if self.scale else 1.0
 
-    def add_products(self, codes: np.ndarray, coefs: np.ndarray, out: np.ndarray) -> None:
-        """Add the indicators of rows with these codes times `coefs` (width × m) to `out` (rows × m)."""
-        add_indicated(codes, coefs * np.array(self.scale)[:, np.newaxis] if self.scale else coefs, out)
-
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
         plain = {"kind": "indicators", "categories": list(self.categories), "missing": self.missing}
@@ -300,6 +305,73 @@ class Indicators:
 
 
 Encoder = Curves | Indicators
+
+
+def same_encoders(one: Sequence[Encoder], other: Sequence[Encoder]) -> bool:
+    """Whether columns are encoded alike."""
+    return len(one) == len(other) and all(a is b or _same(a, b) for a, b in zip(one, other, strict=True))
+
+
+def _same(a: Encoder, b: Encoder) -> bool:
+    if not (isinstance(a, Curves) and isinstance(b, Curves)):
+        return a == b if type(a) is type(b) else False
+    alike = (a.missing, a.extend) == (b.missing, b.extend)
+    return alike and np.array_equal(a.nodes, b.nodes) and np.array_equal(a.table, b.table)
+
+
+LINE_POINTS = 11  # at which a straight line is drawn, as a line and not as two points
+
+
+class ColumnPoints(NamedTuple):
+    """The values of a column at which what it adds is shown, and the features there, of one map or of several.
+
+    Attributes
+    ----------
+    grid : ndarray
+        Increasing numbers, or categories.
+    design : ndarray
+        The features of each of them; where values were missing in fit, those of a missing one last.
+    missing : bool
+    extend : bool
+        Whether the features go on as straight lines outside the grid.
+    codes : dict or None
+        The number of each category.
+    """
+
+    grid: np.ndarray
+    design: np.ndarray
+    missing: bool
+    extend: bool = False
+    codes: Mapping[str | None, int] | None = None
+
+
+def are_alike(members: Sequence[Encoder]) -> bool:
+    """Whether encoders of one column, of several maps, tell the same values apart and can be shown as one function."""
+    first = members[0]
+    if any(member.missing != first.missing for member in members):
+        return False
+    if isinstance(first, Curves):
+        return all(isinstance(member, Curves) for member in members)
+    return all(isinstance(member, Indicators) and member.codes == first.codes for member in members)
+
+
+def column_points(members: Sequence[Encoder]) -> ColumnPoints:
+    """The points of encoders that are alike, with their features side by side."""
+    first = members[0]
+    if isinstance(first, Indicators):
+        grid = np.array(first.categories, dtype=object)
+        design = np.hstack([member.design for member in members if isinstance(member, Indicators)])
+        return ColumnPoints(grid, design, first.missing, codes=first.codes)
+    curves = [member for member in members if isinstance(member, Curves)]
+    grid = curves[0].nodes if len(curves) == 1 else np.unique(np.concatenate([one.nodes for one in curves]))
+    extend = all(one.extend for one in curves)
+    if extend and grid.size == 2:
+        grid = np.linspace(grid[0], grid[1], LINE_POINTS)
+    at = np.append(grid, np.nan) if first.missing else grid
+    parts = [np.empty((at.size, one.width)) for one in curves]
+    for one, part in zip(curves, parts, strict=True):
+        one.write(at, part)
+    return ColumnPoints(grid, np.hstack(parts), first.missing, extend)
 
 
 def encoder_from_dict(plain: Mapping[str, Any]) -> Encoder:

@@ -64,10 +64,9 @@ def kind_of_map(features: Any) -> str:
     >>> kind_of_map(None), kind_of_map(LinearFeatures()), kind_of_map(KernelFeatures(bandwidth=0.3))
     ('linear', 'standardized', 'kernel')
     """
-    if features is None or isinstance(features, LinearFeatures):
-        return "linear" if features is None else "standardized"
-    name = type(features).__name__
-    return name.removesuffix("Features").lower() if isinstance(features, FeatureMap) else name
+    if features is None:
+        return "linear"
+    return features.kind if isinstance(features, FeatureMap) else type(features).__name__
 
 
 class MappedArray:
@@ -117,7 +116,7 @@ class MappedArray:
 
     def unfinished(self) -> tuple[MappedArray, LastProduct] | None:
         """Cheaper features, and the last product that makes these of them, where moments of very many rows want it."""
-        is_known = isinstance(self.features, KernelFeatures) and self.dtype == np.float64
+        is_known = isinstance(self.features, FeatureMap) and self.dtype == np.float64
         found = self.features._unfinished(self.shape[0]) if is_known else None
         return None if found is None else (MappedArray(self.X, found[0]), found[1])
 

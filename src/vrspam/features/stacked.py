@@ -10,19 +10,9 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from vrspam._utils.warnings import CategoriesGrouped
-from vrspam.features.additive import AdditiveFeatures, LinearFeatures
-from vrspam.features.base import FEW_COEFS, FeatureMap
-from vrspam.features.encoders import Encoder, SharedColumns
-from vrspam.features.kernel import KernelFeatures
-from vrspam.features.side_by_side import group_kernels, products_of_kernels
-from vrspam.features.trees import TreeFeatures
-from vrspam.tables import frames
-
-_PARTS: dict[str, type[FeatureMap]] = {
-    kind.__name__: kind for kind in (LinearFeatures, AdditiveFeatures, KernelFeatures, TreeFeatures)
-}
-
-SHARED_COEFS = 8  # up to this many columns of coefficients maps of the same landmarks are multiplied together
+from vrspam.features.base import FeatureMap, Places
+from vrspam.features.encoders import ColumnPoints, Encoder, SharedColumns, are_alike, column_points
+from vrspam.features.parts import Block
 
 
 class StackedFeatures(FeatureMap):
@@ -66,7 +56,6 @@ class StackedFeatures(FeatureMap):
 
     _parameter_constraints: dict = {"maps": [list, tuple]}
     maps_: list[FeatureMap]
-    _found_groups: list[list[int]] | None = None
 
     def __init__(self, maps: Sequence[FeatureMap]):
         self.maps = maps
@@ -74,13 +63,13 @@ class StackedFeatures(FeatureMap):
     @classmethod
     def of_fitted(cls, maps: Sequence[FeatureMap]) -> StackedFeatures:
         """Fitted maps of the same columns, side by side; one that is stacked itself stands there with its parts."""
-        maps = [one for part in maps for one in (part.maps_ if isinstance(part, StackedFeatures) else [part])]
+        maps = [one for part in maps for one in part.members]
         new = cls([clone(part) for part in maps])
         new._take(maps)
         return new
 
     def _take(self, maps: Sequence[FeatureMap]) -> None:
-        self.maps_, self._found_groups = list(maps), None
+        self.maps_ = list(maps)
         self.n_features_in_ = maps[0].n_features_in_
         if hasattr(maps[0], "feature_names_in_"):
             self.feature_names_in_ = maps[0].feature_names_in_
@@ -89,21 +78,46 @@ class StackedFeatures(FeatureMap):
         """Return a map, not fitted, that holds no row of the training table."""
         return StackedFeatures([part.holding_no_rows() for part in self.maps])
 
-    def collapsed(self, coef: np.ndarray, means: np.ndarray) -> tuple[StackedFeatures, np.ndarray, np.ndarray]:
-        """The same maps, each collapsed."""
-        parts = [
-            part.collapsed(coef[where], means[:, where])
-            for part, where in zip(self.maps_, self.map_slices_, strict=True)
-        ]
-        maps, coefs, of_classes = zip(*parts, strict=True)
-        return StackedFeatures.of_fitted(maps), np.concatenate(coefs), np.hstack(of_classes)
+    @property
+    def members(self) -> Sequence[FeatureMap]:
+        """The fitted maps."""
+        return self.maps_
+
+    def blocks(self) -> list[Block]:
+        """What the features of the fitted map are: those of each map."""
+        return [block for part in self.maps_ for block in part.blocks()]
+
+    def _encoders_by_column(self) -> list[tuple[Encoder, ...]]:
+        return list(zip(*(part.encoders_ for part in self.maps_), strict=True))
+
+    @property
+    def keeps_columns_apart(self) -> bool:
+        """Whether each feature is a function of one column, and the maps tell the same values apart."""
+        return super().keeps_columns_apart and all(map(are_alike, self._encoders_by_column()))
+
+    def column_points(self) -> list[ColumnPoints]:
+        """Where the functions of each column are shown, of a map that keeps columns apart."""
+        return list(map(column_points, self._encoders_by_column()))
+
+    def feature_places(self) -> tuple[list[Places], slice | None]:
+        """Where the features of each column are, in all maps, if these keep columns apart."""
+        if not self.keeps_columns_apart:
+            return [], slice(0, self.n_features_out_)
+        starts, slices = [where.start for where in self.map_slices_], (part.column_slices_ for part in self.maps_)
+        return [
+            np.concatenate([np.arange(one.start, one.stop) + start for one, start in zip(own, starts, strict=True)])
+            for own in zip(*slices, strict=True)
+        ], None
 
     def learn(self, X, sample_weight=None, shared: SharedColumns | None = None) -> None:
         """Do what `fit` does, without a word about columns that are rounded or grouped."""
         shared = {} if shared is None else shared
         self._validate_params()
-        if not self.maps or not all(isinstance(part, tuple(_PARTS.values())) for part in self.maps):
-            raise ValueError(f"maps must be a list of maps out of {', '.join(_PARTS)}, got {self.maps!r}.")
+        if not self.maps or not all(map(_can_be_stacked, self.maps)):
+            from vrspam.features import MAPS
+
+            known = ", ".join(name for name in MAPS if name != type(self).__name__)
+            raise ValueError(f"maps must be a list of maps out of {known}, got {self.maps!r}.")
         X = self._check(X, reset=True)
         found = [clone(part) for part in self.maps]
         for part in found:
@@ -160,45 +174,9 @@ class StackedFeatures(FeatureMap):
         for part, where in zip(self.maps_, self.map_slices_, strict=True):
             part._write_block(X, out[:, where])
 
-    def products(self, X, coefs: np.ndarray) -> np.ndarray:
-        """Return transform(X) @ coefs, map by map, without computing all features where that is possible.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-        coefs : array of shape (n_features_out_,) or (n_features_out_, m)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, m)
-        """
-        check_is_fitted(self, "maps_")
-        X = self._held(self._check(X, reset=False))
-        columns = coefs.reshape(len(coefs), -1)
-        if columns.shape[1] > SHARED_COEFS:
-            found = [part.products(X, coefs[where]) for part, where in zip(self.maps_, self.map_slices_, strict=True)]
-            return np.sum(found, axis=0)
-        few = columns.shape[1] <= FEW_COEFS
-        width = max(part._few_width() if few else part.n_features_out_ for part in self.maps_)
-        parts = []
-        for rows in frames.blocks(X.shape[0], width):
-            parts.append(self._block_products(frames.rows_of(X, rows), columns))
-        return np.concatenate(parts).reshape(X.shape[0], *coefs.shape[1:])
-
-    def _block_products(self, X, coefs: np.ndarray) -> np.ndarray:
-        """Few products of one block; what maps of the same landmarks have in common is computed once."""
-        slices, total = self.map_slices_, np.zeros((X.shape[0], coefs.shape[1]), dtype=self.dtype_of(X))
-        for group in self._groups():
-            parts, some = [self.maps_[number] for number in group], [coefs[slices[number]] for number in group]
-            kernels = [part for part in parts if isinstance(part, KernelFeatures)]
-            total += products_of_kernels(kernels, X, some) if kernels[1:] else parts[0]._block_products(X, some[0])
-        return total
-
-    def _groups(self) -> list[list[int]]:
-        """The numbers of the maps, in groups of the same landmarks, found once."""
-        if self._found_groups is None:
-            self._found_groups = group_kernels(self.maps_)
-        return self._found_groups
+    def _many_products(self, X, coefs: np.ndarray) -> np.ndarray:
+        parts = zip(self.maps_, self.map_slices_, strict=True)
+        return np.sum([part._many_products(X, coefs[where]) for part, where in parts], axis=0)
 
     def get_feature_names_out(self, input_features=None) -> np.ndarray:
         """Return the name of each feature: the number of its map, and its name there.
@@ -237,12 +215,12 @@ class StackedFeatures(FeatureMap):
         """
         if not isinstance(plain, Mapping) or plain.get("map") != cls.__name__:
             raise ValueError(f"This is not a stored {cls.__name__}: save the model again.")
-        maps = []
-        for part in plain["maps"]:
-            kind = part.get("map") if isinstance(part, Mapping) else None
-            if kind not in _PARTS:
-                raise ValueError(f"a stacked map holds something else than maps out of {', '.join(_PARTS)}")
-            maps.append(_PARTS[kind].from_dict(part))
+        from vrspam.features import MAPS
+
+        known = {name: kind for name, kind in MAPS.items() if name != cls.__name__}
+        if not all(isinstance(part, Mapping) and part.get("map") in known for part in plain["maps"]):
+            raise ValueError(f"a stacked map holds something else than maps out of {', '.join(known)}")
+        maps = [known[part["map"]].from_dict(part) for part in plain["maps"]]
         if not maps:
             raise ValueError("a stacked map holds no map")
         if len({(part.n_features_in_, tuple(getattr(part, "feature_names_in_", ()))) for part in maps}) > 1:
@@ -250,3 +228,7 @@ class StackedFeatures(FeatureMap):
         new = cls.of_fitted(maps)
         assert isinstance(new, cls)
         return new
+
+
+def _can_be_stacked(features: Any) -> bool:
+    return isinstance(features, FeatureMap) and not isinstance(features, StackedFeatures)

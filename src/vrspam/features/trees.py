@@ -12,17 +12,13 @@ from vrspam._utils.blas import RightFactor
 from vrspam._utils.parameters import Interval, StrOptions
 from vrspam.features.base import FeatureMap
 from vrspam.features.encoders import Curves, Distribution, SeenColumns
-from vrspam.features.landmarks import N_LANDMARKS_CONSTRAINT, LandmarkFeatures
-from vrspam.features.packed import can_pack, packed_places
+from vrspam.features.kernel import N_LANDMARKS_CONSTRAINT, LandmarkFeatures
+from vrspam.features.parts import CACHED_COUNTS, TREE_ARRAYS, TreePart, places_of
 from vrspam.tables import frames
 
 MOST_DEPTH = 12
 MOST_TREES = 10_000
 SAMPLE_ROWS = 500  # from which the splits of one tree are drawn
-FEW_SUMS = 8  # up to this many columns of coefficients it is quicker to add up leaves than to count landmarks
-LEVEL_ROWS = 576  # rows that go down a tree together
-CACHED_COUNTS = 1 << 18
-PARTS = ("columns", "thresholds", "multipliers", "absent_left")
 
 
 class TreeFeatures(LandmarkFeatures):
@@ -47,7 +43,8 @@ class TreeFeatures(LandmarkFeatures):
         Rows drawn as landmarks (all, if there are fewer). "auto" is 500 up to 20,000 rows, and grows with the root of
         their number up to 1,000: detail that many rows can tell, for more time.
     landmarks : {"rows", "columns"}, default="rows"
-        "rows": landmarks are rows of the training table, of which the fitted map and its model file hold the leaves.
+        "rows": landmarks are rows of the training table, which the fitted map and its model file then hold (as places
+        among the quantiles).
         "columns": each column of a landmark is drawn on its own, independently, so that no row is held.
     max_categories : int, default=1000
         Of a column of more categories the most frequent are kept and the others count as one category.
@@ -103,6 +100,7 @@ class TreeFeatures(LandmarkFeatures):
         "landmarks": [StrOptions({"rows", "columns"})],
     }
     kernel_name = "trees"
+    _landmark_codes: np.ndarray | None = None  # not of maps that were stored: their leaves are
 
     def __init__(
         self,
@@ -144,30 +142,21 @@ class TreeFeatures(LandmarkFeatures):
             self._codes(frames.rows_of(X, used))[0], is_category, places.reshape(size), order,
             rng.uniform(size=(self.n_trees, nodes, 3)), rng.randint(1, kernels.CATEGORY_PRIME, (self.n_trees, nodes)),
         )  # fmt: skip
-        self.trees_ = dict(zip(PARTS, found, strict=True))
+        self.trees_ = dict(zip(TREE_ARRAYS, found, strict=True))
         chosen = self._draw(n, rng)
         codes = self._codes(frames.rows_of(X, chosen))[0]
-        self.landmarks_ = self._leaves(self._without_rows(codes, [slice(j, j + 1) for j in range(columns)], rng))
+        self._landmark_codes = self._without_rows(codes, [slice(j, j + 1) for j in range(columns)], rng)
+        self.landmarks_ = self._leaves(self._landmark_codes)
         self._whiten(self._counts(self.landmarks_, np.dtype(np.float64)) / self.n_trees)
 
     def _codes(self, X) -> tuple[np.ndarray, np.dtype]:
         """The place of each value among the quantiles of its column, or the number of its category; -1 for none."""
-        if can_pack(self.encoders_, X):
-            return packed_places(self.encoders_, X), X.dtype
-        values, dtype = self._columns(X)
-        codes = np.empty((X.shape[0], len(self.encoders_)), dtype=np.int32)
-        for j, (encoder, column) in enumerate(zip(self.encoders_, values, strict=True)):
-            if isinstance(encoder, Curves):
-                nodes = encoder.nodes.astype(column.dtype, copy=False)
-                codes[:, j] = np.where(np.isnan(column), -1, np.searchsorted(nodes, column))
-            else:
-                codes[:, j] = column
-        return codes, dtype
+        return places_of(self.encoders_, X)
 
     def _leaves(self, codes: np.ndarray) -> np.ndarray:
         from vrspam import kernels
 
-        return kernels.tree_leaves(codes, *(self.trees_[part] for part in PARTS))
+        return kernels.tree_leaves(codes, *(self.trees_[part] for part in TREE_ARRAYS))
 
     def _counts(self, leaves: np.ndarray, dtype: np.dtype) -> np.ndarray:
         """In how many trees rows with these leaves share them with each landmark."""
@@ -181,33 +170,13 @@ class TreeFeatures(LandmarkFeatures):
         coefs = coefs / self.landmarks_.shape[1]  # of counts to shares
         if out is None:
             out = np.empty((len(codes), coefs.shape[1]), dtype=dtype)
-        if coefs.shape[1] <= FEW_SUMS:
-            out[:] = self._sum_leaves(codes, coefs)
-            return out
         factor = RightFactor(coefs, dtype)
         for rows in frames.blocks(len(codes), len(self.landmarks_), CACHED_COUNTS):
             factor.multiply(self._counts(self._leaves(codes[rows]), dtype), out[rows])
         return out
 
-    def _sum_leaves(self, codes: np.ndarray, coefs: np.ndarray) -> np.ndarray:
-        """The same without counts: coefficients of landmarks are added up in each leaf, then leaves in each row."""
-        from vrspam import kernels
-
-        n_leaves = self.trees_["columns"].shape[1] + 1
-        sums = kernels.leaf_sums(self.landmarks_, np.ascontiguousarray(coefs, dtype=np.float64), n_leaves)
-        parts = [self.trees_[part] for part in PARTS]
-        widths = np.array([0 if isinstance(encoder, Curves) else encoder.width for encoder in self.encoders_])
-        if widths.max() <= kernels.MASKED:
-            out, columns = np.zeros((len(codes), coefs.shape[1])), parts[0]
-            limits, masks = kernels.splits_as_masks(parts[0], parts[1], parts[2], parts[3], widths)
-            for rows in frames.blocks(len(codes), 1, LEVEL_ROWS):
-                some = np.ascontiguousarray(codes[rows].T)
-                kernels.add_leaf_sums_by_level(sums, some, columns, limits, masks, out[rows])
-            return out
-        out = np.empty((len(codes), coefs.shape[1]))
-        for rows in frames.blocks(len(codes), self.landmarks_.shape[1], CACHED_COUNTS):
-            out[rows] = kernels.add_leaf_sums(sums, codes[rows], *parts)
-        return out
+    def _kernel_part(self) -> TreePart:
+        return TreePart(self.encoders_, self.trees_, self.landmarks_, self.whitening_, self._landmark_codes)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fitted map as plain values, lists and NumPy arrays (`from_dict` reads it, no pickle)."""
@@ -225,23 +194,38 @@ class TreeFeatures(LandmarkFeatures):
         -------
         FeatureMap
         """
-        from vrspam import kernels
-
         new = super().from_dict(plain)
-        new.trees_ = {part: _whole_numbers(plain["trees"][part], part) for part in PARTS}
+        new.trees_ = checked_trees(plain["trees"], len(new.encoders_))
         new.landmarks_ = _whole_numbers(plain["landmarks"], "landmarks").astype(np.int16)
         trees, nodes = new.trees_["columns"].shape
-        depth = (nodes + 1).bit_length() - 1
-        if nodes + 1 != 2**depth or not 1 <= depth <= MOST_DEPTH or trees < 1:
-            raise ValueError(f"trees of {nodes} nodes are not whole")
-        if {part.shape for part in new.trees_.values()} != {(trees, nodes)}:
-            raise ValueError("the parts of the trees have different sizes")
-        new.trees_["absent_left"] = new.trees_["absent_left"].astype(bool)
         new._check_landmarks(trees)
-        _check_range(new.trees_["columns"], len(new.encoders_), "column")
-        _check_range(new.trees_["multipliers"], kernels.CATEGORY_PRIME, "multiplier")
         _check_range(new.landmarks_, nodes + 1, "leaf")
         return new
+
+
+def checked_trees(plain: Mapping[str, Any], n_columns: int) -> dict[str, np.ndarray]:
+    """Stored trees as compiled code takes them, or what is wrong with them."""
+    from vrspam import kernels
+
+    trees = {part: _whole_numbers(plain[part], part) for part in TREE_ARRAYS}
+    n_trees, nodes = trees["columns"].shape
+    depth = (nodes + 1).bit_length() - 1
+    if nodes + 1 != 2**depth or not 1 <= depth <= MOST_DEPTH or n_trees < 1:
+        raise ValueError(f"trees of {nodes} nodes are not whole")
+    if {part.shape for part in trees.values()} != {(n_trees, nodes)}:
+        raise ValueError("the parts of the trees have different sizes")
+    trees["absent_left"] = trees["absent_left"].astype(bool)
+    _check_range(trees["columns"], n_columns, "column")
+    _check_range(trees["multipliers"], kernels.CATEGORY_PRIME, "multiplier")
+    return trees
+
+
+def split_sides(multipliers: np.ndarray, thresholds: np.ndarray, width: int) -> np.ndarray:
+    """For each of some nodes whether it sends each code of a column of `width` categories to the right."""
+    from vrspam.kernels import CATEGORY_PRIME
+
+    codes, factors = np.arange(width), multipliers.astype(np.int64)[:, np.newaxis]
+    return np.where(factors == 0, codes, (codes + 1) * factors % CATEGORY_PRIME) > thresholds[:, np.newaxis]
 
 
 def _whole_numbers(values: Any, name: str) -> np.ndarray:

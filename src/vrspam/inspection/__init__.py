@@ -2,17 +2,19 @@
 
 # ruff: noqa: F401 (names that are not in `__all__` are for the other rooms of this package)
 
-from vrspam.inspection.interactions import Axis, Interactions, PairEffect
-from vrspam.inspection.parts import (
+from vrspam.inspection.interactions import Axis, PairEffect
+from vrspam.inspection.reading import MOST_COLUMNS, FitWithFolds, read_later, read_score
+from vrspam.inspection.shapes import (
+    INTERACTIONS,
     Places,
+    Shape,
+    Shapes,
     column_groups,
     distinct,
     importances,
     keeps_columns_apart,
     parts_of_score,
-    rest_name,
+    shapes_of,
 )
-from vrspam.inspection.reading import MOST_COLUMNS, FittedScorer, ScoreReading, read_later, read_score
-from vrspam.inspection.shapes import Shape
 
 __all__ = ["Axis", "PairEffect", "Shape"]  # what estimators hand out

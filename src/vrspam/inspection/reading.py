@@ -16,23 +16,31 @@ import numpy as np
 from scipy import sparse
 
 from vrspam._utils import array_api
-from vrspam.features import AdditiveFeatures, FeatureMap, StackedFeatures
-from vrspam.features.encoders import Curves, Encoder, SharedColumns
+from vrspam.features import AdditiveFeatures, FeatureMap
+from vrspam.features.encoders import ColumnPoints, Curves, Encoder, SharedColumns, column_points
 from vrspam.features.mapped import MAX_FEATURES, MappedArray
 from vrspam.inspection.interactions import (
+    MOST_ROWS,
     MOST_SCREENED,
-    Interactions,
+    ReadRows,
+    bin_column,
     bins_for,
+    draw_rows,
+    mean_at_numbers,
     pair_effect,
     shuffle_effects,
     strongest_pairs,
 )
-from vrspam.inspection.parts import column_groups, distinct, importances, keeps_columns_apart, rest_name
-from vrspam.inspection.projection import Projection, with_line
-from vrspam.inspection.rows import MOST_ROWS, ReadRows, bin_column, draw_rows, mean_at_numbers
-from vrspam.inspection.shapes import ColumnEncoder, Shape, make_shape
-from vrspam.inspection.side_by_side import CurvesSideBySide, stacked_encoders
-from vrspam.inspection.together import closeness, columns_together, functions_of
+from vrspam.inspection.projection import Projection, closeness, columns_together, functions_of, with_line
+from vrspam.inspection.shapes import (
+    Shape,
+    Shapes,
+    column_groups,
+    distinct,
+    importances,
+    keeps_columns_apart,
+    make_shape,
+)
 from vrspam.moments import ClassMoments
 from vrspam.tables import frames
 
@@ -46,42 +54,8 @@ MOST_COMPARED = 100  # columns whose curves are compared with the rows and with 
 
 
 @dataclass(frozen=True)
-class ScoreReading:
-    """What a score looks like, column by column.
-
-    Attributes
-    ----------
-    shapes : tuple of Shape
-        The curve of each column, in the order of the columns.
-    interactions : Interactions or None
-        What is no sum of curves; None where the score is one by construction.
-    effects : ndarray of shape (columns,)
-        Standard deviation of what each column does to the score, by its curve and in interactions.
-    """
-
-    shapes: tuple[Shape, ...]
-    interactions: Interactions | None
-    effects: np.ndarray
-
-    @property
-    def rest_name(self) -> str:
-        """What the part is called that is no sum of curves."""
-        return rest_name([shape.name for shape in self.shapes])
-
-    def importances(self) -> dict[str, float]:
-        """Spread of what each column, and interactions, add to the score."""
-        spread = {shape.name: shape.importance for shape in self.shapes}
-        return spread if self.interactions is None else {**spread, self.rest_name: self.interactions.spread}
-
-    def parts(self, X: Any, scores: np.ndarray) -> dict[str, np.ndarray]:
-        """What each column, and interactions, add to the scores of the rows of X."""
-        parts = {shape.name: shape.parts(X, index) for index, shape in enumerate(self.shapes)}
-        return parts if self.interactions is None else {**parts, self.rest_name: scores - sum(parts.values())}
-
-
-@dataclass(frozen=True)
-class FittedScorer:
-    """A linear scorer of features, with its fits on the folds.
+class FitWithFolds:
+    """What is read: coefficients of features, of the fit on all rows and of those on the folds.
 
     Attributes
     ----------
@@ -111,14 +85,14 @@ class FittedScorer:
 
 
 def read_score(
-    scorer: FittedScorer,
+    scorer: FitWithFolds,
     X: Any,
     positive: np.ndarray,
     weights: np.ndarray | None,
     names: Sequence[Any],
     seed: int | None,
     shared: SharedColumns | None = None,
-) -> ScoreReading | str:
+) -> Shapes | str:
     """Return the reading of a score over the rows that it was fitted on, or say why there is none.
 
     `shared` is what maps that were fitted on the same rows have seen of the columns.
@@ -132,8 +106,9 @@ def read_score(
     if keeps_columns_apart(scorer.features):
         rows = draw_rows(X, positive, weights, seed, SUM_ROWS)
         # Of a large sparse X the range of all rows would take a copy: that of the rows drawn must do.
-        encoders = _line_encoders(_ends(rows.X if sparse.issparse(X) else X)) if scorer.features is None else None
-        return _read_sum(scorer, encoders or _column_encoders(scorer.features), rows, columns)
+        if scorer.features is None:
+            return _read_lines(scorer, _ends(rows.X if sparse.issparse(X) else X), rows, columns)
+        return _read_sum(scorer, scorer.features.column_points(), rows, columns)
     if len(columns) > MAX_FEATURES:
         return f"X has {len(columns):,} columns, and curves are made for at most {MAX_FEATURES:,}"
     rows = draw_rows(X, positive, weights, seed, MOST_ROWS)
@@ -154,8 +129,8 @@ def read_score(
 
 
 def read_later(
-    scorer: FittedScorer, X: Any, positive: Any, weights: Any, names: Sequence[Any], seed: int | None
-) -> Callable[[], ScoreReading | str]:
+    scorer: FitWithFolds, X: Any, positive: Any, weights: Any, names: Sequence[Any], seed: int | None
+) -> Callable[[], Shapes | str]:
     """What gives the reading of the columns as they are: rows on a device are looked at now, and curves drawn later.
 
     The curves of 1,000 columns take longer than a fit of a million rows there.
@@ -167,8 +142,8 @@ def read_later(
     return partial(_read_lines, scorer, ends, rows, columns)
 
 
-def _read_lines(scorer: FittedScorer, ends: np.ndarray, rows: ReadRows, columns: list[str]) -> ScoreReading:
-    return _read_sum(scorer, _line_encoders(ends), rows, columns)
+def _read_lines(scorer: FitWithFolds, ends: np.ndarray, rows: ReadRows, columns: list[str]) -> Shapes:
+    return _read_sum(scorer, [column_points([encoder]) for encoder in _line_encoders(ends)], rows, columns)
 
 
 def _too_many_columns(count: int) -> str:
@@ -180,8 +155,7 @@ def _too_many_columns(count: int) -> str:
 
 def _seed_of(features: Any, other: int | None) -> Any:
     """What a fitted map drew rows by: with the same seed columns are seen in the same rows, and so only once."""
-    first = features.maps_[0] if isinstance(features, StackedFeatures) else features
-    given = getattr(first, "random_state", None) if isinstance(first, FeatureMap) else None
+    given = features.members[0].random_state if isinstance(features, FeatureMap) else None
     return given if isinstance(given, int) else other
 
 
@@ -191,16 +165,7 @@ def _has_straight_lines(features: Any) -> bool:
     return encoders is None or any(isinstance(encoder, Curves) and encoder.extend for encoder in encoders)
 
 
-def _column_encoders(features: FeatureMap) -> Sequence[ColumnEncoder]:
-    """The encoder of each column of a map that keeps columns apart."""
-    found = stacked_encoders(features) if isinstance(features, StackedFeatures) else features.encoders_
-    assert found is not None
-    return found
-
-
-def _read_sum(
-    scorer: FittedScorer, encoders: Sequence[ColumnEncoder], rows: ReadRows, names: list[str]
-) -> ScoreReading:
+def _read_sum(scorer: FitWithFolds, points: Sequence[ColumnPoints], rows: ReadRows, names: list[str]) -> Shapes:
     """The curves of a score that is a sum of them."""
     moments = scorer.moments
     assert moments is not None
@@ -217,31 +182,31 @@ def _read_sum(
     shapes = [
         make_shape(
             name,
-            encoder,
+            own,
             centre[where],
             coefs[where],
             scorer.left_out,
             spread[name],
             float(scorer.coef[where] @ delta[where]),
         )
-        for encoder, (name, where) in zip(encoders, groups.items(), strict=True)
+        for own, (name, where) in zip(points, groups.items(), strict=True)
     ]
     sizes = np.array(list(spread.values()))
     compared = _largest(sizes, MOST_COMPARED)
-    functions, own = functions_of([slices[j] for j in compared])
+    functions, places = functions_of([slices[j] for j in compared])
     if features is None:
         covariance = moments.within[np.ix_(functions, functions)] / 2.0
         covariance += np.outer(delta[functions], delta[functions]) / 4.0
     else:
         covariance = features[:, functions].T @ (rows.weights[:, np.newaxis] * features[:, functions])
     effective = 4.0 / float((1.0 / moments.rows).sum())
-    explained = closeness(covariance, own, scorer.coef[functions], effective)
+    explained = closeness(covariance, places, scorer.coef[functions], effective)
     scores = rows.X @ scorer.coef if scorer.features is None else scorer.scores(rows.X, scorer.coef)
-    shapes = _compare(shapes, compared, encoders, rows, scores - centre @ scorer.coef, explained)
-    return ScoreReading(tuple(shapes), None, sizes)
+    shapes = _compare(shapes, compared, points, rows, scores - centre @ scorer.coef, explained)
+    return Shapes(tuple(shapes), effects=sizes)
 
 
-def _centred_features(scorer: FittedScorer, rows: ReadRows) -> np.ndarray:
+def _centred_features(scorer: FitWithFolds, rows: ReadRows) -> np.ndarray:
     """The features of the rows, minus their mean with both classes weighing the same."""
     features = np.asarray(scorer.features.features_of(rows.X), dtype=np.float64)
     return features - rows.weights @ features
@@ -269,8 +234,8 @@ def _line_encoders(ends: np.ndarray) -> list[Encoder]:
 
 
 def _read_projection(
-    scorer: FittedScorer, rows: ReadRows, names: list[str], basis: AdditiveFeatures, seed: int | None
-) -> ScoreReading:
+    scorer: FitWithFolds, rows: ReadRows, names: list[str], basis: AdditiveFeatures, seed: int | None
+) -> Shapes:
     """The best additive reading of any score, and what it leaves."""
     coefs = np.vstack([scorer.coef, scorer.fold_coefs]).T
     scores = scorer.scores(rows.X, coefs)
@@ -283,27 +248,28 @@ def _read_projection(
     white[:, 1:] = _without_left_out(projection, scorer, scores[:, 1:], white[:, 1:])
     found = projection.unwhitened(white)
     variances = np.array([float(white[where, 0] @ white[where, 0]) for where in projection.white_slices])
+    points = [column_points([encoder]) for encoder in basis.encoders_]
     shapes = [
         make_shape(
             name,
-            encoder,
+            own,
             projection.centre[where],
             found[where],
             scorer.left_out,
             float(np.sqrt(variance)),
             float(projection.difference[where] @ found[where, 0]),
         )
-        for name, encoder, where, variance in zip(names, basis.encoders_, projection.slices, variances, strict=True)
+        for name, own, where, variance in zip(names, points, projection.slices, variances, strict=True)
     ]
     compared = _largest(variances, MOST_COMPARED)
-    functions, own = functions_of([projection.slices[j] for j in compared])
-    explained = closeness(projection.covariance(functions), own, found[functions, 0], rows.effective)
-    shapes = _compare(shapes, compared, basis.encoders_, rows, scores[:, 0], explained)
+    functions, places = functions_of([projection.slices[j] for j in compared])
+    explained = closeness(projection.covariance(functions), places, found[functions, 0], rows.effective)
+    shapes = _compare(shapes, compared, points, rows, scores[:, 0], explained)
     return _with_interactions(scorer, rows, shapes, scores[:, 0], rest, seed)
 
 
 def _without_left_out(
-    projection: Projection, scorer: FittedScorer, scores: np.ndarray, white: np.ndarray
+    projection: Projection, scorer: FitWithFolds, scores: np.ndarray, white: np.ndarray
 ) -> np.ndarray:
     """The projection of the score of each fold over the rows that it does not leave out.
 
@@ -322,17 +288,17 @@ def _without_left_out(
 
 
 def _with_interactions(
-    scorer: FittedScorer,
+    scorer: FitWithFolds,
     rows: ReadRows,
     shapes: list[Shape],
     scores: np.ndarray,
     rest: np.ndarray,
     seed: int | None,
-) -> ScoreReading:
+) -> Shapes:
     total, left = float(rows.weights @ scores**2), float(rows.weights @ rest**2)
     curves = np.array([shape.importance for shape in shapes])
     if left <= 1e-12 * total:  # rounding
-        return ScoreReading(tuple(shapes), Interactions(float(np.sqrt(left)), 0.0, ()), curves)
+        return Shapes(tuple(shapes), float(np.sqrt(left)), effects=curves)
     taking_part = shuffle_effects(
         rows, lambda j: shapes[j].parts(rows.X, j), lambda X: scorer.scores(X, scorer.coef), seed
     )
@@ -346,8 +312,8 @@ def _with_interactions(
             break
         both = (shapes[screened[a]].name, shapes[screened[b]].name)
         pairs.append(pair_effect(bins[a], bins[b], both, rest, rows, variance / total))
-    found = Interactions(float(np.sqrt(left)), min(left / total, 1.0), tuple(pairs))
-    return ScoreReading(tuple(shapes), found, effects)
+    share = min(left / total, 1.0)
+    return Shapes(tuple(shapes), float(np.sqrt(left)), share, tuple(pairs), effects=effects)
 
 
 def _bins(shape: Shape, rows: ReadRows, index: int, most: int):
@@ -363,7 +329,7 @@ def _largest(sizes: np.ndarray, most: int) -> list[int]:
 def _compare(
     shapes: list[Shape],
     compared: list[int],
-    encoders: Sequence[ColumnEncoder],
+    points: Sequence[ColumnPoints],
     rows: ReadRows,
     scores: np.ndarray,
     explained: np.ndarray,
@@ -374,21 +340,21 @@ def _compare(
     near = columns_together(explained, sizes, [shape.name for shape in some])
     shapes = list(shapes)
     for j, others in zip(compared, near, strict=True):
-        means, absent = _mean_scores(shapes[j], encoders[j], rows, j, scores)
+        means, absent = _mean_scores(shapes[j], points[j], rows, j, scores)
         shapes[j] = shapes[j]._replace(mean_score=means, missing_mean_score=absent, together=others)
     return shapes
 
 
 def _mean_scores(
-    shape: Shape, encoder: ColumnEncoder, rows: ReadRows, index: int, scores: np.ndarray
+    shape: Shape, points: ColumnPoints, rows: ReadRows, index: int, scores: np.ndarray
 ) -> tuple[np.ndarray, float | None]:
     """Mean score of the rows at each point of a curve, and of those whose value is missing."""
-    if isinstance(encoder, Curves | CurvesSideBySide):
+    if points.codes is None:
         return mean_at_numbers(frames.numbers(rows.X, index), scores, rows.weights, shape.grid)
-    codes = frames.category_codes(rows.X, index, encoder.codes)
+    codes, width = frames.category_codes(rows.X, index, points.codes), len(points.design)
     known = codes >= 0
-    weight = np.bincount(codes[known], rows.weights[known], encoder.width)
-    sums = np.bincount(codes[known], (rows.weights * scores)[known], encoder.width)
+    weight = np.bincount(codes[known], rows.weights[known], width)
+    sums = np.bincount(codes[known], (rows.weights * scores)[known], width)
     means = np.divide(sums, weight, out=np.full(weight.size, np.nan), where=weight > 0.0)
-    absent = float(means[-1]) if encoder.missing and weight[-1] > 0.0 else None
+    absent = float(means[-1]) if points.missing and weight[-1] > 0.0 else None
     return means[: shape.grid.size], absent

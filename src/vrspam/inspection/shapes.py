@@ -1,20 +1,23 @@
-"""The curve of one column: what each of its values adds to the score, with a band from the folds."""
+"""What a column adds to a score: its curve with a band from the folds, and its part by the features of the column."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import t as student
 
-from vrspam.features.encoders import Curves, Encoder, Indicators
-from vrspam.inspection.side_by_side import CurvesSideBySide, IndicatorsSideBySide
+from vrspam.features import FeatureMap
+from vrspam.features.base import Places
+from vrspam.features.encoders import ColumnPoints, Indicators
+from vrspam.inspection.interactions import Axis, PairEffect
+from vrspam.moments import ClassMoments
 from vrspam.tables import frames
 
-ColumnEncoder = Encoder | CurvesSideBySide | IndicatorsSideBySide
 CONFIDENCE = 0.95
-LINE_POINTS = 11  # at which a straight line is drawn, as a line and not as two points
 
 
 class Shape(NamedTuple):
@@ -94,27 +97,6 @@ class Shape(NamedTuple):
         return np.where(np.isnan(values), absent, parts)
 
 
-def column_points(encoder: ColumnEncoder) -> tuple[np.ndarray, np.ndarray]:
-    """The points at which a column's curve is drawn and their features; a missing value is the last row."""
-    if isinstance(encoder, CurvesSideBySide):
-        grid = encoder.nodes
-        if encoder.extend and grid.size == 2:
-            grid = np.linspace(grid[0], grid[1], LINE_POINTS)
-        return grid, encoder.design_at(np.append(grid, np.nan) if encoder.missing else grid)
-    if not isinstance(encoder, Curves):
-        grid = np.array(encoder.categories, dtype=object)
-        return grid, encoder.design
-    grid, table = encoder.nodes, encoder.table
-    if encoder.extend and grid.size == 2:
-        share = np.linspace(0.0, 1.0, LINE_POINTS)[:, np.newaxis]
-        grid, table = grid[0] + share[:, 0] * np.ptp(grid), table[0] + share * (table[1] - table[0])
-    if not encoder.missing:
-        return grid, table
-    design = np.zeros((grid.size + 1, encoder.width))
-    design[:-1, :-1], design[-1, -1] = table, 1.0
-    return grid, design
-
-
 @cache
 def _quantile(folds: int) -> float:
     return float(student.ppf(0.5 + CONFIDENCE / 2.0, folds - 1))  # NaN for one
@@ -132,7 +114,7 @@ def jackknife_half_width(each: np.ndarray, left_out: float) -> np.ndarray:
 
 def make_shape(
     name: str,
-    encoder: ColumnEncoder,
+    points: ColumnPoints,
     centre: np.ndarray,
     coefs: np.ndarray,
     left_out: float,
@@ -144,8 +126,8 @@ def make_shape(
     Parameters
     ----------
     name : str
-    encoder : Encoder, or several side by side
-        The column's features.
+    points : ColumnPoints
+        Where it is shown, and its features there.
     centre : ndarray of shape (width,)
         Their means, both classes weighing the same.
     coefs : ndarray of shape (width, 1 + folds)
@@ -155,16 +137,15 @@ def make_shape(
     importance, difference : float
         See `Shape`.
     """
-    grid, design = column_points(encoder)
-    values = (design - centre) @ coefs
+    values = (points.design - centre) @ coefs
     value, half = values[:, 0], jackknife_half_width(values[:, 1:], left_out)
     absent = None
-    if encoder.missing:
+    if points.missing:
         absent = (float(value[-1]), float(value[-1] - half[-1]), float(value[-1] + half[-1]))
         value, half = value[:-1], half[:-1]
     return Shape(
         name,
-        grid,
+        points.grid,
         value,
         value - half,
         value + half,
@@ -172,5 +153,268 @@ def make_shape(
         importance,
         difference=difference,
         unknown=-float(centre @ coefs[:, 0]),
-        extend=isinstance(encoder, Curves | CurvesSideBySide) and encoder.extend,
+        extend=points.extend,
     )
+
+
+# The parts of a score that its features show: by column where the map keeps columns apart, by feature otherwise.
+
+INTERACTIONS = "interactions"
+FINER_THAN_THE_CURVE = "finer than the curve"  # what is left where nothing can interact: a model of one column
+
+
+def keeps_columns_apart(features: Any) -> bool:
+    """Whether each feature is a function of one column, so that a score is a sum of curves; None: the columns."""
+    return features is None or (isinstance(features, FeatureMap) and features.keeps_columns_apart)
+
+
+def distinct(names: Iterable[Any]) -> list[str]:
+    """Names of parts, each only once: those that were there before get a number.
+
+    >>> distinct(["age", "age", 3])
+    ['age', 'age (2)', '3']
+    """
+    found: dict[str, None] = {}
+    for name in map(str, names):
+        number, free = 2, name
+        while free in found:
+            number, free = number + 1, f"{name} ({number})"
+        found[free] = None
+    return list(found)
+
+
+def rest_name(columns: Sequence[str]) -> str:
+    """What the part of a score is called that is no sum of curves of these columns.
+
+    >>> rest_name(["age", "dose"]), rest_name(["age", "interactions"]), rest_name(["age"])
+    ('interactions', 'interactions (2)', 'finer than the curve')
+    """
+    return distinct([*columns, INTERACTIONS if len(columns) > 1 else FINER_THAN_THE_CURVE])[-1]
+
+
+def column_groups(features: Any, names: Sequence[str], n_features: int) -> dict[str, Places]:
+    """Where the features of each part of the score are: by column where the map keeps columns apart."""
+    if features is None:
+        return {name: slice(j, j + 1) for j, name in enumerate(distinct(names))}
+    if isinstance(features, FeatureMap):
+        places, together = features.feature_places()
+        groups: dict[str, Places] = dict(zip(distinct(names) if places else (), places, strict=True))
+        return groups if together is None else {**groups, distinct([*groups, INTERACTIONS])[-1]: together}
+    try:
+        parts = distinct(features.get_feature_names_out())
+    except Exception:  # a transformer, or a step of a pipeline, that names nothing
+        parts = [f"feature{j}" for j in range(n_features)]
+    return {name: slice(j, j + 1) for j, name in enumerate(parts)}
+
+
+def importances(groups: Mapping[str, Places], coef: np.ndarray, moments: ClassMoments) -> dict[str, float]:
+    """Standard deviation of each part of the score over the rows, both classes weighing the same."""
+    within, delta = moments.within, moments.delta
+    spread = {}
+    for name, where in groups.items():
+        w = coef[where]
+        variance = w @ within[where][:, where] @ w / 2.0 + float(w @ delta[where]) ** 2 / 4.0
+        spread[name] = float(np.sqrt(max(variance, 0.0)))
+    return spread
+
+
+def parts_of_score(
+    groups: Mapping[str, Places], row: np.ndarray, coef: np.ndarray, centre: np.ndarray
+) -> dict[str, float]:
+    """What each group of features adds to the score w·(φ - centre) of one row; the parts add up to the score."""
+    return {name: float(coef[where] @ (row[where] - centre[where])) for name, where in groups.items()}
+
+
+# All curves of a score, and how model files hold them.
+
+_LISTS = ("contribution", "low", "high")
+
+
+@dataclass(frozen=True)
+class Shapes:
+    """What a score looks like, column by column: its curves, and what they leave.
+
+    Attributes
+    ----------
+    columns : tuple of Shape
+        What each column adds to the score, with a 95 % band from the folds.
+    interactions : float or None
+        Spread of the part of the score that is not a sum of curves; None where the curves are all there is, and
+        their sum is the score.
+    share : float
+        That part of the variance of the score.
+    pairs : tuple of PairEffect
+        The strongest pairs of columns that interact.
+    whole : bool
+        Whether the curves are the best additive reading of the whole score. Earlier versions stored the curves of a
+        part of the score, and the rest may undo them.
+    effects : ndarray of shape (columns,) or None
+        Standard deviation of what each column does to the score, by its curve and in interactions; not in files.
+    """
+
+    columns: tuple[Shape, ...]
+    interactions: float | None = None
+    share: float = 0.0
+    pairs: tuple[PairEffect, ...] = ()
+    whole: bool = True
+    effects: np.ndarray | None = None
+
+    @property
+    def rest_name(self) -> str:
+        """What the part is called that is no sum of curves."""
+        return rest_name([shape.name for shape in self.columns])
+
+    def importances(self) -> dict[str, float]:
+        """Spread of what each column, and interactions, add to the score."""
+        spread = {shape.name: shape.importance for shape in self.columns}
+        return spread if self.interactions is None else {**spread, self.rest_name: self.interactions}
+
+    def parts(self, X: Any, scores: np.ndarray) -> dict[str, np.ndarray]:
+        """What each column, and interactions, add to the scores of the rows of X."""
+        parts = {shape.name: shape.parts(X, index) for index, shape in enumerate(self.columns)}
+        return parts if self.interactions is None else {**parts, self.rest_name: scores - sum(parts.values())}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values and lists."""
+        return {
+            "columns": [_plain_shape(shape) for shape in self.columns],
+            "interactions": self.interactions,
+            "share": self.share,
+            "pairs": [_plain_pair(pair) for pair in self.pairs],
+            "whole": self.whole,
+        }
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Shapes:
+        """Return what `to_dict` wrote, now or in an earlier version, or say what is wrong with it."""
+        interactions = plain["interactions"]
+        shapes = cls(
+            tuple(map(_shape, plain["columns"])),
+            None if interactions is None else float(interactions),
+            float(plain.get("share", 0.0)),
+            tuple(map(_pair, plain.get("pairs", ()))),
+            _flag(plain, "whole", interactions is None),
+        )
+        if not np.isfinite([shape.importance for shape in shapes.columns] + [shapes.interactions or 0.0]).all():
+            raise ValueError("the spread of a curve is not finite")
+        if not 0.0 <= shapes.share <= 1.0:
+            raise ValueError("the share of the interactions is not between 0 and 1")
+        return shapes
+
+
+def _flag(plain: Mapping[str, Any], name: str, default: bool) -> bool:
+    value = plain.get(name, default)
+    if not isinstance(value, bool):
+        raise TypeError(f"{name} must be true or false")
+    return value
+
+
+def _texts(values: Any) -> tuple[str, ...]:
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise TypeError("names of columns and labels must be lists of texts")
+    return tuple(values)
+
+
+def _plain_shape(shape: Shape) -> dict[str, Any]:
+    plain = {**shape._asdict(), **{key: getattr(shape, key).tolist() for key in ("grid", *_LISTS)}}
+    means = None if shape.mean_score is None else _with_gaps(shape.mean_score)
+    return {**plain, "mean_score": means, "together": list(shape.together)}
+
+
+def _with_gaps(values: np.ndarray) -> list[Any]:
+    """Numbers as lists, None instead of NaN."""
+    return [None if np.isnan(value) else value for value in values.tolist()]
+
+
+def _shape(plain: Mapping[str, Any]) -> Shape:
+    texts = all(isinstance(value, str) for value in plain["grid"])
+    grid = np.array(plain["grid"], dtype=object if texts else np.float64)
+    value, low, high = (np.array(plain[key], dtype=np.float64) for key in _LISTS)
+    missing = None
+    if plain["missing"] is not None:
+        at, below, above = map(float, plain["missing"])
+        missing = (at, below, above)
+    means, absent = plain.get("mean_score"), plain.get("missing_mean_score")
+    mean_score = np.full(grid.shape, np.nan) if means is None else np.array(means, dtype=np.float64)  # None is NaN
+    if grid.ndim != 1 or grid.size == 0 or {grid.shape} != {value.shape, low.shape, high.shape, mean_score.shape}:
+        raise ValueError("a curve has parts of different sizes")
+    shape = Shape(
+        str(plain["name"]),
+        grid,
+        value,
+        low,
+        high,
+        missing,
+        float(plain["importance"]),
+        difference=float(plain.get("difference", 0.0)),
+        mean_score=None if means is None else mean_score,
+        missing_mean_score=None if absent is None else float(absent),
+        together=_texts(plain.get("together", [])),
+        unknown=float(plain.get("unknown", 0.0)),
+        extend=_flag(plain, "extend", False),
+    )
+    single = (shape.difference, shape.unknown, shape.missing_mean_score or 0.0)
+    parts = (value, low, high, missing or (), () if texts else grid, single, mean_score[~np.isnan(mean_score)])
+    if not all(np.isfinite(part).all() for part in parts):
+        raise ValueError("a curve holds numbers that are not finite")
+    return shape
+
+
+def _plain_pair(pair: PairEffect) -> dict[str, Any]:
+    axes = [
+        {"name": a.name, "labels": list(a.labels), "edges": None if a.edges is None else a.edges.tolist()}
+        for a in pair.columns
+    ]
+    return {"columns": axes, "share": pair.share, "values": [_with_gaps(row) for row in pair.values]}
+
+
+def _pair(plain: Mapping[str, Any]) -> PairEffect:
+    first, second = map(_axis, plain["columns"])
+    values, share = np.array(plain["values"], dtype=np.float64), float(plain["share"])  # None is NaN
+    if values.shape != (len(first.labels), len(second.labels)) or np.isinf(values).any():
+        raise ValueError("the heat map of a pair does not fit its bins")
+    if not 0.0 <= share <= 1.0:
+        raise ValueError("the share of a pair is not between 0 and 1")
+    return PairEffect((first, second), share, values)
+
+
+def _axis(plain: Mapping[str, Any]) -> Axis:
+    (name,), labels = _texts([plain["name"]]), _texts(plain["labels"])
+    if plain["edges"] is None:
+        return Axis(name, labels, None)
+    edges = np.array(plain["edges"], dtype=np.float64)
+    of_numbers = len(labels) - (labels[-1:] == ("missing",))
+    if edges.shape != (of_numbers + 1,) or not np.isfinite(edges).all() or (np.diff(edges) < 0.0).any():
+        raise ValueError("the bins of a pair do not fit")
+    return Axis(name, labels, edges)
+
+
+def shapes_of(fitted: Any, columns: Sequence[str]) -> Shapes | None:
+    """Return the curves of a fitted `AUCClassifierCV` on a feature map.
+
+    Parameters
+    ----------
+    fitted : AUCClassifierCV
+    columns : names of the columns that it was fitted on
+
+    Returns
+    -------
+    Shapes or None
+        None where the columns have no curves (`AUCClassifierCV.shape_functions_` says why).
+    """
+    if not hasattr(fitted, "shape_functions_"):
+        return None
+    found = fitted.shape_functions_
+    names = dict(zip(found, columns, strict=True))
+    shapes = tuple(
+        shape._replace(name=names[name], together=tuple(names[other] for other in shape.together))
+        for name, shape in found.items()
+    )
+    pairs = tuple(
+        pair._replace(columns=tuple(axis._replace(name=names[axis.name]) for axis in pair.columns))
+        for pair in fitted.pair_effects_
+    )
+    spread = list(fitted.importances_.values())  # of the columns, then of the interactions
+    if len(spread) == len(shapes):
+        return Shapes(shapes)
+    return Shapes(shapes, spread[-1], fitted.interactions_share_, pairs)

@@ -12,8 +12,7 @@ from vrspam.metrics.intervals import (
     roc_auc_ci,
 )
 from vrspam.metrics.partial import partial_auc, partial_auc_ci, partial_auc_columns, partial_auc_test
-from vrspam.metrics.roc import roc_auc, roc_auc_columns, sensitivity_at_specificity
-from vrspam.metrics.several_classes import hand_till_auc, one_vs_rest_auc
+from vrspam.metrics.roc import hand_till_auc, one_vs_rest_auc, roc_auc, roc_auc_columns, sensitivity_at_specificity
 from vrspam.metrics.thresholds import average_precision_columns
 
 __all__ = [

@@ -10,8 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import expit, logit, ndtr
 
-from vrspam.metrics._inputs import both_classes, checked_scores, checked_weights, normal_quantile, positive_rows
-from vrspam.metrics.roc import twice_below
+from vrspam.metrics.roc import (
+    both_classes,
+    checked_scores,
+    checked_weights,
+    normal_quantile,
+    positive_rows,
+    twice_below,
+)
 
 ENOUGH_FOR_DELONG = 500  # rows of the smaller class; docs/intervals.md has the coverage for fewer
 IntervalMethod = Literal["logit", "plain", "newcombe", "pairs", "score"]
@@ -178,8 +184,7 @@ def roc_auc_ci(
         auc, error, n_up, n_down = _weighted_mean_and_error(positive, score[used], weight[used])
     smaller = min(n_up, n_down)
     if method == "newcombe" or (method == "auto" and smaller < ENOUGH_FOR_DELONG):
-        low, high = _newcombe_bounds(auc, error, n_up, n_down, z)
-        return AUCInterval(auc, low, high, error, confidence, "newcombe")
+        return newcombe_interval(auc, error, (n_down, n_up), confidence)
     if method == "plain" and error > 0.0:
         return AUCInterval(auc, max(0.0, auc - z * error), min(1.0, auc + z * error), error, confidence, "plain")
     return logit_interval(auc, error, smaller, confidence)
@@ -242,9 +247,18 @@ def newcombe_interval(
     >>> print(f"{interval.low:.3f} to {interval.high:.3f}")
     0.745 to 0.845
     """
-    negatives, positives = rows
-    z = widened * normal_quantile(confidence)
-    low, high = _newcombe_bounds(auc, standard_error, positives, negatives, z)
+    n_down, n_up = rows
+    z, own = widened * normal_quantile(confidence), exponential_variance(auc, n_up, n_down)
+    scale = z**2 if standard_error == 0.0 or own == 0.0 else z**2 * max(1.0, standard_error**2 / own)
+
+    def beyond(true: float) -> float:
+        return (auc - true) ** 2 - scale * exponential_variance(true, n_up, n_down)
+
+    inside = min(max(auc, 1e-12), 1.0 - 1e-12)  # `beyond` is negative here, and at the ends positive or 0
+    low = 0.0 if auc == 0.0 else float(brentq(beyond, 0.0, inside))
+    high = 1.0 if auc == 1.0 else float(brentq(beyond, inside, 1.0))
+    if own == 0.0:  # an AUC of 0 or 1 is far from certain if its standard error, from elsewhere, is not 0
+        low, high = max(0.0, min(low, auc - z * standard_error)), min(1.0, max(high, auc + z * standard_error))
     return AUCInterval(auc, low, high, standard_error, confidence, "newcombe")
 
 
@@ -357,25 +371,3 @@ def exponential_variance(true: float, n_up: int, n_down: int) -> float:
     others = (n_up + n_down) / 2 - 1
     pairs = 1 + others * ((1 - true) / (2 - true) + true / (1 + true))
     return true * (1 - true) * pairs / (n_up * n_down)
-
-
-def _newcombe_bounds(auc: float, error: float, n_up: int, n_down: int, z: float) -> tuple[float, float]:
-    """The true AUCs that lie z standard errors, each its own, below and above the one found."""
-
-    def variance(true: float) -> float:
-        return exponential_variance(true, n_up, n_down)
-
-    own = variance(auc)
-    scale = z**2 if error == 0.0 or own == 0.0 else z**2 * max(1.0, error**2 / own)
-
-    def beyond(true: float) -> float:
-        return (auc - true) ** 2 - scale * variance(true)
-
-    inside = min(
-        max(auc, 1e-12), 1.0 - 1e-12
-    )  # `beyond` is negative here, and positive at the ends unless auc is there
-    low = 0.0 if auc == 0.0 else float(brentq(beyond, 0.0, inside))
-    high = 1.0 if auc == 1.0 else float(brentq(beyond, inside, 1.0))
-    if own == 0.0:  # an AUC of 0 or 1 is far from certain if its standard error, from elsewhere, is not 0
-        low, high = max(0.0, min(low, auc - z * error)), min(1.0, max(high, auc + z * error))
-    return low, high

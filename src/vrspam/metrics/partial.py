@@ -20,7 +20,8 @@ from scipy.optimize import brentq
 from scipy.special import expit, logit, ndtr, ndtri
 
 from vrspam._utils.messages import Parameter, WordedError
-from vrspam.metrics._inputs import (
+from vrspam.metrics.intervals import ENOUGH_FOR_DELONG, AUCInterval, DeLongTest
+from vrspam.metrics.roc import (
     both_classes,
     checked_columns,
     checked_scores,
@@ -30,7 +31,6 @@ from vrspam.metrics._inputs import (
     rows_of_classes,
     unit_weights,
 )
-from vrspam.metrics.intervals import ENOUGH_FOR_DELONG, AUCInterval, DeLongTest
 
 
 def partial_auc(

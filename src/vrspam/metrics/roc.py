@@ -1,4 +1,4 @@
-"""ROC AUC by ranks, of one score or of many at once, and the sensitivity at a specificity.
+"""ROC AUC of two or more classes by ranks, the sensitivity at a specificity, and the checks that all measures share.
 
 AUC is the probability that a random positive scores above a random negative, ties counting one half:
 
@@ -9,21 +9,123 @@ in O(n log n): scores are sorted once.
 
 from __future__ import annotations
 
+from contextlib import suppress
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri
+from sklearn.exceptions import UndefinedMetricWarning
 
 from vrspam._utils import array_api
-from vrspam.metrics._inputs import (
-    both_classes,
-    checked_columns,
-    checked_weights,
-    labels_and_scores,
-    rows_of_classes,
-    unit_weights,
-    warn_of_one_class,
-)
+from vrspam._utils.warnings import warn
+
+
+def labels_and_scores(y_true: ArrayLike, y_score: ArrayLike) -> tuple[NDArray[np.bool_], NDArray]:
+    """Which labels are the positive one, and a score for each label."""
+    positive = positive_rows(y_true)
+    return positive, checked_scores(y_score, positive.size, "y_score")
+
+
+def rows_of_classes(
+    positive: NDArray[np.bool_], weight: NDArray | None, measure: str
+) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
+    """The numbers of the positive rows and of the negative ones; rows of weight 0 do not count.
+
+    None, with a warning, if a class has no rows.
+    """
+    present = np.ones(positive.size, dtype=bool) if weight is None else weight > 0
+    up, down = np.flatnonzero(positive & present), np.flatnonzero(~positive & present)
+    if up.size == 0 or down.size == 0:
+        warn_of_one_class(measure)
+        return None
+    return up, down
+
+
+def warn_of_one_class(measure: str) -> None:
+    """Warn, as scikit-learn does, that a measure needs both classes."""
+    text = f"Only one class is present in y_true (with positive weight): {measure} is not defined."
+    warn(text, UndefinedMetricWarning)
+
+
+def positive_rows(y_true: ArrayLike) -> NDArray[np.bool_]:
+    """Which labels are the positive one, the last of the two in sorted order."""
+    y = np.asarray(y_true)
+    if y.ndim != 1:
+        raise ValueError(f"y_true must be one-dimensional, got shape {y.shape}.")
+    if y.dtype == bool:
+        return y
+    try:
+        labels = np.unique(y)
+    except TypeError:
+        raise ValueError("y_true mixes labels that cannot be sorted; use one type, with none missing.") from None
+    if np.any(labels != labels):
+        raise ValueError("y_true contains NaN; remove rows without a label.")
+    if labels.size > 2:
+        raise ValueError(
+            f"y_true has {labels.size} different labels and AUC compares two; pass y_true == positive_label."
+        )
+    return y == labels[-1] if labels.size else np.zeros(0, dtype=bool)
+
+
+def checked_scores(values: ArrayLike, n: int, name: str) -> NDArray:
+    score = np.asarray(values)
+    if score.ndim != 1 or score.size != n:
+        raise ValueError(f"{name} has shape {score.shape}; it needs one number for each of {n} labels.")
+    return ordered_numbers(score, name)
+
+
+def ordered_numbers(score: NDArray, name: str) -> NDArray:
+    """Real numbers without NaN, so that any two can be compared."""
+    if score.dtype == object:
+        with suppress(TypeError, ValueError):  # what is no number is refused below
+            score = score.astype(np.float64)
+    if score.dtype.kind not in "fiub":
+        raise ValueError(f"{name} must contain real numbers, got {score.dtype}.")
+    if score.dtype.kind == "f" and np.isnan(score).any():
+        raise ValueError(f"{name} contains NaN, which has no rank; remove or impute those rows.")
+    return score
+
+
+def checked_weights(sample_weight: ArrayLike, n: int) -> NDArray[np.float64]:
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.shape != (n,):
+        raise ValueError(f"sample_weight has shape {weight.shape}; it needs one number for each of {n} labels.")
+    if not np.all(np.isfinite(weight)) or np.any(weight < 0):
+        raise ValueError("sample_weight must be finite and not negative.")
+    return weight
+
+
+def unit_weights(weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The weights in another unit, a power of two, in which their sums and products stay within range."""
+    return np.ldexp(weight, -int(np.frexp(weight.max(initial=0.0))[1]))
+
+
+def checked_columns(
+    positive: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None
+) -> tuple[NDArray[np.bool_], NDArray, NDArray[np.float64] | None]:
+    """Labels, a matrix of scores with a row for each of them, and their weights, all on the host."""
+    positive, scores = array_api.on_host(positive), array_api.on_host(scores)
+    if positive.dtype != bool or positive.ndim != 1:
+        raise ValueError("positive must be a one-dimensional boolean array; pass y == positive_label.")
+    if scores.ndim != 2 or scores.shape[0] != positive.size:
+        raise ValueError(f"scores has shape {scores.shape}; it needs one row for each of {positive.size} labels.")
+    weight = None if sample_weight is None else checked_weights(array_api.on_host(sample_weight), positive.size)
+    return positive, ordered_numbers(scores, "scores"), weight
+
+
+def both_classes(positive: NDArray[np.bool_], at_least: int) -> NDArray[np.bool_]:
+    up, down = int(positive.sum()), int((~positive).sum())
+    if min(up, down) < at_least:
+        raise ValueError(f"{up} positive and {down} negative rows: at least {at_least} of each class are needed.")
+    return positive
+
+
+def normal_quantile(confidence: float) -> float:
+    if not 0.0 < confidence < 1.0:
+        raise ValueError(f"confidence must lie strictly between 0 and 1, got {confidence!r}.")
+    return float(ndtri(0.5 + confidence / 2.0))
 
 
 def roc_auc(y_true: ArrayLike, y_score: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
@@ -166,3 +268,116 @@ def twice_below(values: NDArray, others: NDArray, weight: NDArray | None = None)
         return below + not_above
     mass = np.concatenate([[0.0], np.cumsum(weight[order])])
     return mass[below] + mass[not_above]
+
+
+def one_vs_rest_auc(
+    y_true: ArrayLike, y_score: ArrayLike, *, sample_weight: ArrayLike | None = None, labels: ArrayLike | None = None
+) -> float:
+    """Mean over the classes of the AUC of a class against all others, by its own column of scores.
+
+    Parameters
+    ----------
+    y_true : array of n labels
+    y_score : array (n, classes)
+        One column for each class, in the order of `labels`; higher means more likely that class. Columns are compared
+        with themselves alone, so they need no common scale. For two classes also an array of n scores of the second.
+    sample_weight : array of n numbers, optional
+    labels : array of labels, optional
+        The labels of the columns, where `y_true` may not hold all of them; by default those of `y_true`, sorted.
+
+    Returns
+    -------
+    float
+        `sklearn.metrics.roc_auc_score(multi_class="ovr")` without its condition that rows add up to 1. Classes without
+        rows are left out of the mean, with a warning; NaN, with a warning, when only one class has rows.
+
+    Examples
+    --------
+    >>> from vrspam.metrics import one_vs_rest_auc
+    >>> one_vs_rest_auc(["a", "b", "c", "c"], [[3, 1, 0], [2, 2, 1], [1, 2, 4], [0, 1, 2]])
+    0.944444...
+    """
+    codes, scores, weight, present = _checked(y_true, y_score, sample_weight, labels)
+    if len(present) < 2:
+        return float("nan")
+    return float(np.mean([_auc(codes == k, scores[:, k], weight) for k in present]))
+
+
+def hand_till_auc(
+    y_true: ArrayLike, y_score: ArrayLike, *, sample_weight: ArrayLike | None = None, labels: ArrayLike | None = None
+) -> float:
+    """Hand & Till's M: the mean over all pairs of classes of the AUC between the two.
+
+    The AUC between classes i and j is the mean of two: rows of i against rows of j by the scores of i, and rows of j
+    against rows of i by the scores of j. It does not depend on how many rows a class has.
+
+    Parameters
+    ----------
+    y_true, y_score, sample_weight, labels
+        As in `one_vs_rest_auc`.
+
+    Returns
+    -------
+    float
+        `sklearn.metrics.roc_auc_score(multi_class="ovo")` without its condition that rows add up to 1, and with
+        weights. Classes without rows are left out, with a warning; NaN, with a warning, when only one class has rows.
+
+    References
+    ----------
+    D. J. Hand and R. J. Till. A Simple Generalisation of the Area Under the ROC Curve for Multiple Class
+    Classification Problems. Machine Learning 45, 2001.
+
+    Examples
+    --------
+    >>> from vrspam.metrics import hand_till_auc
+    >>> hand_till_auc(["a", "b", "c", "c"], [[3, 1, 0], [2, 2, 1], [1, 2, 4], [0, 1, 2]])
+    0.958333...
+    """
+    codes, scores, weight, present = _checked(y_true, y_score, sample_weight, labels)
+    if len(present) < 2:
+        return float("nan")
+    aucs = []
+    for pair in combinations(present, 2):
+        rows = np.flatnonzero(np.isin(codes, pair))
+        of_rows = None if weight is None else weight[rows]
+        aucs += [_auc(codes[rows] == k, scores[rows, k], of_rows) for k in pair]
+    return float(np.mean(aucs))
+
+
+def _auc(positive: NDArray[np.bool_], scores: NDArray, weight: NDArray | None) -> float:
+    return float(roc_auc_columns(positive, scores[:, None], weight)[0])
+
+
+def _checked(
+    y_true: ArrayLike, y_score: ArrayLike, sample_weight: ArrayLike | None, labels: ArrayLike | None
+) -> tuple[NDArray[np.intp], NDArray, NDArray | None, list[int]]:
+    """The class of each row as a number, the scores, the weights, and the classes that have rows with weight."""
+    y = np.asarray(y_true)
+    if y.ndim != 1:
+        raise ValueError(f"y_true must be one-dimensional, got shape {y.shape}.")
+    known = np.unique(y) if labels is None else np.asarray(labels)
+    scores = ordered_numbers(np.asarray(y_score), "y_score")
+    if scores.ndim == 1 and known.size == 2:
+        scores = np.column_stack([-scores, scores])
+    if scores.ndim != 2 or scores.shape[0] != y.size:
+        raise ValueError(f"y_score has shape {scores.shape}; it needs one row for each of {y.size} labels.")
+    if scores.shape[1] != known.size:
+        raise ValueError(
+            f"y_score has {scores.shape[1]} columns and there are {known.size} labels: give labels= in the order of "
+            "the columns."
+        )
+    order = np.argsort(known)
+    place = np.minimum(np.searchsorted(known, y, sorter=order), known.size - 1)
+    codes = order[place]
+    strange = known[codes] != y
+    if strange.any():
+        raise ValueError(f"y_true holds labels {np.unique(y[strange]).tolist()[:3]} that labels= does not name.")
+    weight = None if sample_weight is None else checked_weights(sample_weight, y.size)
+    sizes = np.bincount(codes, weight, known.size)
+    present = np.flatnonzero(sizes > 0).tolist()
+    if len(present) < 2:
+        warn_of_one_class("ROC AUC")
+    elif len(present) < known.size:
+        missing = known[sizes == 0].tolist()
+        warn(f"There are no rows of the classes {missing[:5]}: the mean leaves them out.", UndefinedMetricWarning)
+    return codes, scores, weight, present

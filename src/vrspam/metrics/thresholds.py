@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import roc_curve
 
-from vrspam.metrics._inputs import checked_columns, rows_of_classes, unit_weights
+from vrspam.metrics.roc import checked_columns, rows_of_classes, unit_weights
 
 BINS = 10
 

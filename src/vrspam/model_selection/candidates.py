@@ -25,7 +25,7 @@ from vrspam._utils.blas import SMALL
 from vrspam._utils.progress import StepProgress
 from vrspam._utils.validation import Rows
 from vrspam._utils.warnings import warn
-from vrspam.features import FeatureMap, KernelFeatures, StackedFeatures
+from vrspam.features import FeatureMap, StackedFeatures
 from vrspam.features.encoders import SharedColumns
 from vrspam.features.mapped import MappedArray, TooManyFeatures, hold_features
 from vrspam.model_selection.correction import Corrected, Grid, OtherMeasure, correct
@@ -40,8 +40,7 @@ from vrspam.model_selection.held_out import (
     stable_share,
     stable_share_of_moments,
 )
-from vrspam.model_selection.scoring import ROC_AUC
-from vrspam.model_selection.selection import TIE, Choice, SelectionRule, blend_weights, simplest
+from vrspam.model_selection.selection import ROC_AUC, TIE, Choice, SelectionRule, blend_weights, simplest
 from vrspam.model_selection.sources import (
     FoldProblem,
     FoldSource,
@@ -57,25 +56,12 @@ from vrspam.solvers.base import Solution
 from vrspam.tables.frames import rows_of
 
 FEW_BYTES = 1 << 25  # features of all rows are held up to this size: they are read for the moments, and for the scores
-LEARN_BYTES = 1 << 25  # that a map takes at most while it is fitted
-FROM_ROWS = 15_000  # and more: below, the race would take as long as what it saves
-PART_ROWS, PART_LANDMARKS, PART_FOLDS = 4_000, 150, 3
-FINALISTS = 2
-STILL = 0.3  # of the weight of the best in a blend of the part: maps above it go on
-AGAIN_FROM_ROWS = 50_000  # and more: the finalists race again
-AGAIN_ROWS, AGAIN_LANDMARKS, AGAIN_FOLDS = 10_000, 300, 5
 Watch = Callable[[str], None]  # is told what was done
 
 
 @dataclass
 class Candidate:
-    """A fitted map (None for the columns as they are), the scores of its grid, and the chosen point of it.
-
-    `fit` is that of the point on all rows, where it may be needed; `spread` that of the held-out scores at the point;
-    `held_out` are these scores of all rows, fold by fold and without intercepts, where they were kept; `by_all` are
-    those of the rows of the sample by the models of all folds, where the features were at hand; `models` are these
-    models, where their coefficients were kept.
-    """
+    """A fitted map (None for the columns as they are), the scores of its grid, and the chosen point of it."""
 
     name: str
     features: Any
@@ -83,11 +69,11 @@ class Candidate:
     n_rows: int
     scores: GridScores
     choice: Choice
-    fit: ExactFit | None = None
-    spread: float = 1.0
-    held_out: np.ndarray | None = None
-    by_all: np.ndarray | None = None
-    models: FoldModels | None = None
+    fit: ExactFit | None = None  # of the point on all rows, where it may be needed
+    spread: float = 1.0  # of the held-out scores at the point
+    held_out: np.ndarray | None = None  # these scores of all rows, fold by fold and without intercepts, if kept
+    by_all: np.ndarray | None = None  # scores of the rows of the sample by the models of all folds, if known
+    models: FoldModels | None = None  # these models, where their coefficients were kept
 
     @property
     def described(self) -> str:
@@ -97,55 +83,27 @@ class Candidate:
 
 
 class Fitted(NamedTuple):
-    """What was chosen, fitted on all rows: one scorer, linear in the features of one map.
+    """What was chosen, fitted on all rows: one scorer, linear in the features of one map."""
 
-    Attributes
-    ----------
-    features : fitted map, or None for the columns as they are
-    solution : Solution
-        Of a blend `value` is NaN, and `gap` the largest of its members: F(0) is the same for all of them.
-    moments : ClassMoments
-        Of the features; those of a blend have no scatter matrices.
-    l2 : float
-    solver : str
-        Of the best candidate, as l2.
-    models, held_out, by_all
-        As in `Candidate`.
-    """
-
-    features: Any
-    solution: Solution
-    moments: ClassMoments
-    l2: float
+    features: Any  # a fitted map, or None for the columns as they are
+    solution: Solution  # of a blend `value` is NaN, and `gap` the largest of its members: F(0) is the same for all
+    moments: ClassMoments  # of the features; those of a blend have no scatter matrices
+    l2: float  # of the best candidate, as the solver
     solver: SolverName
-    models: FoldModels | None
+    models: FoldModels | None  # as in `Candidate`, as the next two
     held_out: np.ndarray | None = None
     by_all: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """All candidates, and what the model is made of.
+    """All candidates, and what the model is made of."""
 
-    Attributes
-    ----------
-    candidates : list of Candidate
-        Each with its own best point.
-    chosen : Candidate
-        The one that was taken, with the point that was taken; of a blend the best.
-    weights : ndarray of shape (candidates,)
-        1 for the chosen one, or the weights of a blend.
-    order : tuple of str
-        The names of all that were compared, if some of them did not come so far.
-    others : dict of str to Candidate
-        Those, compared on a part of the rows.
-    """
-
-    candidates: list[Candidate]
-    chosen: Candidate
-    weights: np.ndarray
-    order: tuple[str, ...] = ()
-    others: Mapping[str, Candidate] = field(default_factory=dict)
+    candidates: list[Candidate]  # each with its own best point
+    chosen: Candidate  # with the point that was taken; of a blend the best candidate
+    weights: np.ndarray  # of the candidates: 1 for the chosen one, or those of a blend
+    order: tuple[str, ...] = ()  # the names of all that were compared, if some of them did not come so far
+    others: Mapping[str, Candidate] = field(default_factory=dict)  # those, compared on a part of the rows
 
     @property
     def members(self) -> list[tuple[Candidate, float]]:
@@ -472,7 +430,8 @@ def learn_maps(maps: Sequence[Any], rows: Rows, n_jobs: int | None, shared: Shar
     learn(first)
     if others:
         in_turn = not all(isinstance(features, FeatureMap) for features in others)
-        over_folds(learn, others, FoldProblem(True, False, LEARN_BYTES, in_turn), n_jobs)
+        learn_bytes = 1 << 25  # that a map takes at most while it is fitted
+        over_folds(learn, others, FoldProblem(True, False, learn_bytes, in_turn), n_jobs)
 
 
 def _fit_transformer(transformer: Any, X: Any) -> None:
@@ -530,23 +489,22 @@ def race(
     that depends on the share of positives, which the part has more of.
     """
     n = folds.rows.y.size
-    if len(maps) <= FINALISTS or n < FROM_ROWS or search.loss.needs_rows or search.scoring is not ROC_AUC:
+    if len(maps) <= RULES.finalists or n < RULES.from_rows or search.loss.needs_rows or search.scoring is not ROC_AUC:
         return Race(maps, {})
     rng = np.random.default_rng(seed)
-    candidates = Heat(PART_ROWS, PART_LANDMARKS, PART_FOLDS).run(maps, folds, search, rng, watch)
+    candidates = RULES.heat.run(maps, folds, search, rng, watch)
     if not candidates:
         return Race(maps, {})
     weights = weights_of(candidates, "blend")
-    order = np.argsort(-weights, kind="stable")[:FINALISTS]
-    kept = {candidates[number].name for number in order if weights[number] >= STILL * weights.max()}
-    very_many = n >= AGAIN_FROM_ROWS
+    order = np.argsort(-weights, kind="stable")[: RULES.finalists]
+    kept = {candidates[number].name for number in order if weights[number] >= RULES.still * weights.max()}
+    very_many = n >= RULES.again_from_rows
     if very_many and alone:  # on all rows kernels have more landmarks, from which the narrowest of a kind gains most
         kept = {name for name in kept if not any(_is_narrower(maps[other], maps[name]) for other in kept)}
     others = {candidate.name: candidate for candidate in candidates if candidate.name not in kept}
     if very_many and len(kept) > 1:
         finalists = {name: maps[name] for name in maps if name in kept}
-        again = Heat(AGAIN_ROWS, AGAIN_LANDMARKS, AGAIN_FOLDS)
-        candidates = again.run(finalists, folds, search, rng, lambda what: None)
+        candidates = RULES.again.run(finalists, folds, search, rng, lambda what: None)
         if len(candidates) == len(kept):
             weights = weights_of(candidates, "blend")
             enough = weights == weights.max() if alone else weights > 0.0
@@ -557,9 +515,7 @@ def race(
 
 def _is_narrower(a: Any, b: Any) -> bool:
     """Whether two kernels differ in their bandwidths alone, and the first one has the smaller one."""
-    if not (isinstance(a, KernelFeatures) and isinstance(b, KernelFeatures)) or a.bandwidth >= b.bandwidth:
-        return False
-    return clone(a).set_params(bandwidth=b.bandwidth).get_params() == b.get_params()
+    return isinstance(a, FeatureMap) and isinstance(b, FeatureMap) and a.is_finer(b)
 
 
 class Heat(NamedTuple):
@@ -641,3 +597,17 @@ class Heat(NamedTuple):
             few = self.landmarks if isinstance(landmarks, str) else min(landmarks, self.landmarks)
             small.set_params(n_landmarks=few)
         return small
+
+
+class RaceRules(NamedTuple):
+    """From how many rows on maps race, and how; of very many rows the finalists race again."""
+
+    from_rows: int = 15_000  # below, the race would take as long as what it saves
+    heat: Heat = Heat(4_000, 150, 3)
+    finalists: int = 2
+    still: float = 0.3  # of the weight of the best in a blend of the part: maps above it go on
+    again_from_rows: int = 50_000
+    again: Heat = Heat(10_000, 300, 5)
+
+
+RULES = RaceRules()

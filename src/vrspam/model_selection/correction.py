@@ -14,15 +14,11 @@ from typing import NamedTuple
 import numpy as np
 
 from vrspam._utils.warnings import NoCorrection, warn
-from vrspam.metrics import ENOUGH_FOR_DELONG, AUCInterval, logit_interval, newcombe_interval, roc_auc_columns
+from vrspam.metrics import ENOUGH_FOR_DELONG, logit_interval, newcombe_interval, roc_auc_columns
 from vrspam.model_selection.held_out import Sample
-from vrspam.model_selection.scoring import Scoring
-from vrspam.model_selection.selection import TIE, SelectionRule, blend_weights
+from vrspam.model_selection.selection import TIE, Scoring, SelectionRule, blend_weights
 
-DRAWN_ROWS = 80_000  # in all draws together: with more rows the choice varies less, and fewer draws do
-LEAST_DRAWS, MOST_DRAWS = 50, 400  # the least, too, for a measure that must be computed anew for each draw
-LEFT_OUT = 0.25  # share of the rows that a draw leaves out
-BATCH_VALUES = 1 << 22  # AUCs of all points, folds and some draws that are held at once
+MOST_DRAWS = 400
 
 Rule = Callable[[np.ndarray], np.ndarray]
 """From weights of the rows of a sample, (rows, draws), to weights of the points, (points, draws).
@@ -43,21 +39,11 @@ class Corrected:
 
 
 class Grid(NamedTuple):
-    """The points of all candidates in one list.
+    """The points of all candidates in one list."""
 
-    Attributes
-    ----------
-    auc : ndarray of shape (points, folds)
-        On all held-out rows.
-    order : ndarray of int
-        The points from simple to complex: candidates in their order, and in each the largest l1, then the largest l2.
-    sizes : tuple of int
-        Number of points of each candidate.
-    """
-
-    auc: np.ndarray
-    order: np.ndarray
-    sizes: tuple[int, ...]
+    auc: np.ndarray  # of shape (points, folds), on all held-out rows
+    order: np.ndarray  # points from simple to complex: by candidate, from the largest l1, then from the largest l2
+    sizes: tuple[int, ...]  # points of each candidate
 
     @classmethod
     def of(cls, candidates: Sequence[tuple[np.ndarray, Mapping[str, np.ndarray]]]) -> Grid:
@@ -107,27 +93,12 @@ def correct(
 ) -> Corrected:
     """Correct the AUC of the chosen point, or of the blend, for the choice, and give its interval.
 
-    Parameters
-    ----------
-    sample : Sample
-    scores : ndarray of shape (rows, points)
-        Held-out scores of the rows of the sample at all points.
-    grid : Grid
-    selection : {"best", "one-standard-error", "blend"}
-    seed : int
-    other : OtherMeasure, optional
-        What chooses, if that is not the AUC.
-    blend_auc : float, optional
-        Mean AUC of the blend on all held-out rows, where the sample is only some of them.
-    stable : float, default=0.0
-        See `stable_share`; 0, where it is not known, gives the widest interval.
-
-    Returns
-    -------
-    Corrected
-        All NaN, with a warning, if no fold has two rows of each class.
+    `scores` are those of the rows of the sample at all points; `other` is what chooses, if that is not the AUC;
+    `blend_auc` is the mean AUC of the blend on all held-out rows, where the sample is only some of them. `stable` is as
+    in `stable_share`: 0, where it is not known, gives the widest interval. All is NaN, with a warning, if no fold has
+    two rows of each class.
     """
-    if not _varying(sample).any():
+    if not (sample.kept.min(axis=1) >= 2).any():
         warn(NoCorrection())
         return Corrected(*[float("nan")] * 3)
     moves, spread = influences(sample, scores), sample.spreads(scores)
@@ -149,39 +120,24 @@ def correct(
         points = lines.argmax(axis=1)
         return grid.auc[points], moves[points]
 
-    optimism = optimism_of(rule, measure, sample, seed, mixed, MOST_DRAWS if other is None else LEAST_DRAWS)
+    most_draws = None if other is None else 50  # another measure must be computed anew for each draw
+    optimism, variance_of_choice = optimism_of(rule, measure, sample, seed, mixed, most_draws)
     auc, moved = measure(rule(np.ones((sample.rows.size, 1))).T)
     before = float(auc.mean()) if blend_auc is None else blend_auc
-    score = float(np.clip(before - optimism.mean, 0.0, 1.0))
-    interval = _interval(score, sample, standard_error(sample, moved[0]), optimism.variance_of_choice, stable)
-    return Corrected(score, interval.low, interval.high)
-
-
-def _interval(score: float, sample: Sample, error: float, variance_of_choice: float, stable: float) -> AUCInterval:
-    """DeLong's interval around a score, or with few rows Newcombe's, as in `roc_auc_ci`, but wider."""
-    widened = sample.widening(stable)
+    score = float(np.clip(before - optimism, 0.0, 1.0))
+    # DeLong's interval, or with few rows Newcombe's, as in `roc_auc_ci`, but wider.
+    error, widened = standard_error(sample, moved[0]), sample.widening(stable)
     if error > 0.0:
         widened = float(np.sqrt(widened**2 + variance_of_choice / error**2))
     if min(sample.totals) >= ENOUGH_FOR_DELONG and 0.0 < score < 1.0:
-        return logit_interval(score, widened * error, min(sample.totals))
-    return newcombe_interval(score, error, sample.totals, widened=widened)
-
-
-def _varying(sample: Sample) -> np.ndarray:
-    """Whether each fold has two rows of each class, and so shows how its AUC varies."""
-    return sample.kept.min(axis=1) >= 2
+        interval = logit_interval(score, widened * error, min(sample.totals))
+    else:
+        interval = newcombe_interval(score, error, sample.totals, widened=widened)
+    return Corrected(score, interval.low, interval.high)
 
 
 class OtherMeasure(NamedTuple):
-    """A measure that chooses in place of the AUC.
-
-    Attributes
-    ----------
-    measure : Scoring
-    scores : ndarray of shape (points, folds)
-        The measure of all held-out rows.
-    intercepts : ndarray of shape (points, folds)
-    """
+    """A measure that chooses in place of the AUC, of all held-out rows; arrays are of shape (points, folds)."""
 
     measure: Scoring
     scores: np.ndarray
@@ -225,32 +181,26 @@ def influences(sample: Sample, scores: np.ndarray) -> np.ndarray:
     likewise. The sum of their squares is DeLong's variance of the AUC: of all rows, where the sample is some of them.
     Folds that vary stand for those that do not show it.
     """
-    varying = _varying(sample)
+    varying = sample.kept.min(axis=1) >= 2
     scale = np.sqrt(varying.size / varying.sum())
     found = np.zeros(scores.T.shape)
     for number, part in enumerate(sample.parts):
-        if varying[number]:
-            positive, weights, sizes = sample.positive[part], sample.weights[part], sample.sizes[number]
-            found[:, part] = scale * _influences_of_fold(positive, weights, sizes, scores[part].T)
+        if not varying[number]:
+            continue
+        positive, weights = sample.positive[part], sample.weights[part]
+        placed = placements(positive, scores[part].T, weights)
+        moves = np.empty_like(placed)
+        for side, size in zip((~positive, positive), sample.sizes[number], strict=True):
+            kept, given = int(side.sum()), weights[side]
+            share = given / given.sum() * np.sqrt(kept / max(kept - 1, 1) * kept / size)
+            moves[:, side] = share * (placed[:, side] - placed[:, side] @ given[:, np.newaxis] / given.sum())
+        found[:, part] = scale * moves
     return found
-
-
-def _influences_of_fold(positive: np.ndarray, weights: np.ndarray, sizes: np.ndarray, lines: np.ndarray) -> np.ndarray:
-    """The influences of the rows of one fold, which holds out so many negative and positive rows."""
-    placed = placements(positive, lines, weights)
-    moves = np.empty_like(placed)
-    for side, size in zip((~positive, positive), sizes, strict=True):
-        kept, given = int(side.sum()), weights[side]
-        share = given / given.sum() * np.sqrt(kept / max(kept - 1, 1) * kept / size)
-        moves[:, side] = share * (placed[:, side] - placed[:, side] @ given[:, np.newaxis] / given.sum())
-    return moves
 
 
 def placements(positive: np.ndarray, scores: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """The share of negatives below each positive, and of positives above each negative; a tie counts one half.
 
-    Examples
-    --------
     >>> scores = np.array([[1.0, 2.0, 2.0, 3.0]])
     >>> placements(np.array([False, False, True, True]), scores, np.ones(4)).tolist()
     [[1.0, 0.75, 0.75, 1.0]]
@@ -298,17 +248,10 @@ def mixture_auc(sample: Sample, scores: np.ndarray, lines: np.ndarray) -> tuple[
     return auc, influences(sample, mixtures.T)
 
 
-class Optimism(NamedTuple):
-    """How much too good the AUC is of what a rule takes on all rows, and how the choice itself makes it vary."""
-
-    mean: float
-    variance_of_choice: float
-
-
 def optimism_of(
-    rule: Rule, measure: Measured, sample: Sample, seed: int, mixed: bool = False, most_draws: int = MOST_DRAWS
-) -> Optimism:
-    """How much too good the AUC is of what a rule takes on all rows.
+    rule: Rule, measure: Measured, sample: Sample, seed: int, mixed: bool = False, most_draws: int | None = None
+) -> tuple[float, float]:
+    """How much too good the AUC is of what a rule takes on all rows, and its variance from draw to draw.
 
     Each draw leaves out a share of the rows. What the rule takes on the others is compared, on the rows left out, with
     what it takes on all rows: the latter has seen the rows left out, and looks too good there. The AUC on the rows left
@@ -322,31 +265,28 @@ def optimism_of(
     What is taken differs from draw to draw, and so does its AUC on all rows. The draws vary less than sets of rows do,
     by the odds of being left out; the variance is scaled accordingly.
     """
-    rng, odds = np.random.default_rng(seed), LEFT_OUT / (1.0 - LEFT_OUT)
+    share = 0.25  # of the rows that a draw leaves out
+    rng, odds = np.random.default_rng(seed), share / (1.0 - share)
     scale = (sample.widening() if mixed else 1.0 + sample.held_out_per_trained) / odds
     everything = rule(np.ones((sample.rows.size, 1))).T
-    draws = int(np.clip(DRAWN_ROWS // sample.n_units, LEAST_DRAWS, most_draws))
+    # With more rows the choice varies less, and fewer draws do.
+    draws = int(np.clip(80_000 // sample.n_units, 50, MOST_DRAWS if most_draws is None else most_draws))
     leads: list[np.ndarray] = []  # of what was taken on all rows, on the rows left out
     taken_auc: list[np.ndarray] = []
-    step = max(1, BATCH_VALUES // (everything.size * len(sample.sizes)))
+    batch_values = 1 << 22  # AUCs of all points, folds and some draws that are held at once
+    step = max(1, batch_values // (everything.size * len(sample.sizes)))
     for first in range(0, draws, step):
         size = min(step, draws - first)
-        changes = np.where(rng.random((sample.n_units, size)) < LEFT_OUT, -1.0, odds)[sample.unit]
+        changes = np.where(rng.random((sample.n_units, size)) < share, -1.0, odds)[sample.unit]
         taken = np.ascontiguousarray(rule(1.0 + changes).T)
-        different, which = _different_lines(np.vstack([everything, taken]))
-        auc, moves = measure(different)
+        lines, numbers = np.vstack([everything, taken]), dict[bytes, int]()
+        which = np.array([numbers.setdefault(line.tobytes(), len(numbers)) for line in lines])
+        auc, moves = measure(lines[np.unique(which, return_index=True)[1]])  # equal lines are measured once
         mean = auc.mean(axis=1)
         left_out = mean[:, np.newaxis] - scale / len(sample.sizes) * (moves @ changes)
         leads.append(left_out[which[0]] - left_out[which[1:], np.arange(size)])
         taken_auc.append(mean[which[1:]])
-    return Optimism(float(np.concatenate(leads).mean()), float(np.concatenate(taken_auc).var()) / odds)
-
-
-def _different_lines(lines: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The different lines of an array, and for each line the number of the one it equals."""
-    numbers: dict[bytes, int] = {}
-    which = np.array([numbers.setdefault(line.tobytes(), len(numbers)) for line in lines])
-    return lines[np.unique(which, return_index=True)[1]], which
+    return float(np.concatenate(leads).mean()), float(np.concatenate(taken_auc).var()) / odds
 
 
 def standard_error(sample: Sample, moves: np.ndarray) -> float:

@@ -10,8 +10,7 @@ import numpy as np
 
 from vrspam import metrics
 from vrspam.model_selection.held_out import HeldOut, Sample, as_they_are, in_range
-from vrspam.model_selection.scoring import ROC_AUC, Scoring
-from vrspam.model_selection.selection import Choice, SelectionRule, select
+from vrspam.model_selection.selection import ROC_AUC, Choice, Scoring, SelectionRule, select
 from vrspam.model_selection.sources import FoldSource, over_folds
 from vrspam.moments import ClassMoments
 from vrspam.objective import ELASTIC_NET, SQUARED, LossChoice, PenaltyFamily
@@ -59,41 +58,20 @@ class GridSearch:
 
 @dataclass
 class GridScores:
-    """What cross-validation of one grid gave.
+    """What cross-validation of one grid gave; arrays but for the last ones have the shape (l2s, l1s, folds)."""
 
-    Attributes
-    ----------
-    grid : dict of ndarray
-        The values of "l2" and of "l1".
-    auc, score, gaps, converged, intercepts : ndarray of shape (l2s, l1s, folds)
-        `score` is the measure that chooses: the same array as `auc`, or that of another measure.
-    coefs : ndarray of shape (folds, l2s, l1s, features) or None
-        Kept where the caller asks for them.
-    total : ClassMoments or None
-        Moments of all rows; dropped when another feature map is better.
-    scoring : Scoring
-        The measure that chooses a point.
-    sample : Sample or None
-        Held-out rows whose scores are kept,
-    kept : ndarray of shape (rows of the sample, points) or None
-        and these scores.
-    held_out : HeldOut or None
-        All held-out rows, fold by fold, with their scores at all points: where the source reads all folds at once, and
-        where the caller asks for them and they are few.
-    """
-
-    grid: dict[str, np.ndarray]
+    grid: dict[str, np.ndarray]  # the values of "l2" and of "l1"
     auc: np.ndarray
-    score: np.ndarray
+    score: np.ndarray  # the measure that chooses: the same array as `auc`, or that of another measure
     gaps: np.ndarray
     converged: np.ndarray
     intercepts: np.ndarray
-    coefs: np.ndarray | None = None
-    total: ClassMoments | None = None
+    coefs: np.ndarray | None = None  # of shape (folds, l2s, l1s, features), where the caller asks for them
+    total: ClassMoments | None = None  # moments of all rows; dropped when another feature map is better
     scoring: Scoring = ROC_AUC
-    sample: Sample | None = None
-    kept: np.ndarray | None = None
-    held_out: HeldOut | None = None
+    sample: Sample | None = None  # held-out rows whose scores are kept,
+    kept: np.ndarray | None = None  # and these scores, of shape (rows of the sample, points)
+    held_out: HeldOut | None = None  # all held-out rows, fold by fold, with their scores at all points, where asked for
 
     @property
     def by_auc(self) -> bool:
@@ -138,12 +116,6 @@ class GridScores:
             rows = self.sample.parts[fold]
             self.kept.T[points, rows] = as_they_are(part.scores, exponents, self.sample.places[rows]).T
 
-    def measure_ties(self, fold: int, part: HeldOut) -> None:
-        """Measure the points without coefficients, at which all rows of a fold are tied."""
-        if (missing := np.isnan(self.score[..., fold])).any():
-            tied = self.scoring.columns(part.positive, part.scores[:, :1] * 0.0, part.weights)
-            self.score[missing, fold] = float(tied[0])
-
 
 def cross_validate(
     source: FoldSource,
@@ -155,23 +127,9 @@ def cross_validate(
 ) -> GridScores:
     """Solve the whole grid on the training part of each fold, and measure the ranking of the rows that it holds out.
 
-    The AUC is always taken; the measure of `search.scoring` beside it, where that is another one.
-
-    Parameters
-    ----------
-    source : FoldSource
-        Rows in memory, blocks of a stream, or blocks on a cluster.
-    search : GridSearch
-    keep_coefs : bool, default=False
-        Whether the coefficients of all folds are returned.
-    held_out : list of int, optional
-        How many rows each fold holds out, where the scores of all of them are to be returned, as far as they are few.
-    watch : callable
-        Called with the name of each fold that is done.
-
-    Returns
-    -------
-    GridScores
+    The AUC is always taken; the measure of `search.scoring` beside it, where that is another one. `held_out` says how
+    many rows each fold holds out, where the scores of all of them are to be returned, as far as they are few; `watch`
+    is called with the name of each fold that is done.
     """
     scores = _empty_scores(source, search, held_out)
     l2s, l1s = scores.grid.values()
@@ -251,4 +209,6 @@ def _score_fold(source: FoldSource, fold: int, coefs: np.ndarray, scores: GridSc
             rows = slice(*np.searchsorted(scores.held_out.fold, [fold, fold + 1]).tolist())
             scores.held_out.positive[rows] = part.positive
             scores.held_out.scores.T[points, rows] = as_they_are(part.scores, exponents).T
-    scores.measure_ties(fold, part)
+    if (missing := np.isnan(scores.score[..., fold])).any():  # points without coefficients: all rows are tied
+        tied = scores.scoring.columns(part.positive, part.scores[:, :1] * 0.0, part.weights)
+        scores.score[missing, fold] = float(tied[0])

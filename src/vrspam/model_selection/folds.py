@@ -33,9 +33,6 @@ from vrspam.model_selection.held_out import (
 from vrspam.moments import ClassMoments
 from vrspam.solvers import choose_solver
 
-BLOCK_VALUES = 1 << 15  # values hashed at once: they stay in the processor's cache
-BITS = 1 << 17  # random numbers drawn at once: they stay in the processor's cache
-
 
 def row_hashes(X, seed: int = 0) -> np.ndarray:
     """A 64-bit number for each row of X that depends on its values alone (float32 or float64, dense or sparse)."""
@@ -52,7 +49,7 @@ def row_hashes(X, seed: int = 0) -> np.ndarray:
         hashes = sparse.csr_array((bits, X.indices, X.indptr), shape=X.shape) @ factors
     else:
         hashes = np.empty(X.shape[0], dtype=np.uint64)
-        step = max(1, BLOCK_VALUES // max(d, 1))
+        step = max(1, (1 << 15) // max(d, 1))  # the values of these rows stay in the processor's cache
         for start in range(0, X.shape[0], step):
             hashes[start : start + step] = np.einsum("ij,j->i", _bits(X[start : start + step]), factors)
     # The high bits of the sum are random, the low ones are not: mix them (the finaliser of SplitMix64).
@@ -204,11 +201,7 @@ class HashFolds:
 class HashSample:
     """The rows with the smallest hashes, at most `most`: a random sample that depends on neither order nor blocks.
 
-    Parameters
-    ----------
-    most : int
-    *columns : arrays with one entry for each row, or None
-        The hashes first; the second column decides between equal hashes.
+    `columns` have one entry for each row, or are None: the hashes first; the second one decides between equal hashes.
     """
 
     def __init__(self, most: int, *columns: Any):
@@ -297,24 +290,12 @@ class FoldedRows(NamedTuple):
         return shares_in_common((used @ used.T).astype(np.float64))
 
     def out_of_fold(self, coefs: np.ndarray, intercepts: np.ndarray, known: np.ndarray | None = None) -> HeldOut:
-        """Score each held-out row by the model of its fold, in one pass over the rows.
+        """Score each held-out row by the model of its fold, in the order of the rows.
 
-        Parameters
-        ----------
-        coefs : ndarray of shape (folds, features)
-            Of the chosen point, trained on each fold.
-        intercepts : ndarray of shape (folds,)
-        known : ndarray, optional
-            The scores, fold by fold and without intercepts, where they are known already.
+        `coefs`, of shape (folds, features), and `intercepts` are those of the chosen point. `known` are the scores,
+        fold by fold and without intercepts, where they are known already. A row that several folds hold out is there
+        for each of them, and they share its weight.
 
-        Returns
-        -------
-        HeldOut
-            In the order of the rows. A row that several folds hold out is there for each of them, and its weight is
-            shared by them.
-
-        Examples
-        --------
         >>> rows = Rows(np.array([[1.0], [2.0], [3.0], [4.0]]), np.array([0, 1, 0, 1]), None)
         >>> splits = [Split(np.array([0, 1]), np.array([3, 2])), Split(np.array([2, 3]), np.array([0, 1]))]
         >>> folds = FoldedRows(rows, splits, np.array([0, 1]))
@@ -405,14 +386,10 @@ def fold_sizes(sizes: tuple[int, int], n_folds: int) -> np.ndarray:
     return np.stack([of_first, of_all - of_first])
 
 
-def shuffled_folds(counts: np.ndarray, seed: Any) -> list[np.ndarray]:
+def shuffled_folds(counts: np.ndarray, seed: Any, at_once: int = 1 << 17) -> list[np.ndarray]:
     """The fold of each row of two classes, the first being that of the first row, as `StratifiedKFold` shuffles them.
 
-    Parameters
-    ----------
-    counts : ndarray of shape (2, folds)
-        See `fold_sizes`; at most 127 folds.
-    seed : int or RandomState
+    `counts` are the `fold_sizes` of at most 127 folds; `at_once` random numbers stay in the processor's cache.
     """
     found = [np.repeat(np.arange(of_class.size, dtype=np.int8), of_class) for of_class in counts]
     rng = check_random_state(seed)
@@ -422,7 +399,7 @@ def shuffled_folds(counts: np.ndarray, seed: Any) -> list[np.ndarray]:
         return found
     from vrspam.kernels import shuffle_by_bits
 
-    draw = partial(rng.randint, 0, 2**32, size=BITS, dtype=np.uint32)
+    draw = partial(rng.randint, 0, 2**32, size=at_once, dtype=np.uint32)
     bits, used = np.empty(0, dtype=np.uint32), 0
     with ThreadPoolExecutor(1) as pool:  # draws the next numbers while these are used
         drawn = pool.submit(draw)
@@ -438,25 +415,13 @@ def shuffled_folds(counts: np.ndarray, seed: Any) -> list[np.ndarray]:
 
 @dataclass(frozen=True, eq=False)
 class DeviceFolds:
-    """Folds that share out all rows of a device.
-
-    Attributes
-    ----------
-    rows : Rows
-        On a device, weights included.
-    classes : ndarray of the two labels
-    positive : array of bool, on the device
-    fold : array of int, on the device
-        The fold that holds each row out.
-    sizes : ndarray of shape (folds, 2)
-        Negative and positive rows that each fold holds out.
-    """
+    """Folds that share out all rows of a device; what has an entry for each row lies there."""
 
     rows: Rows
     classes: np.ndarray
     positive: Any
-    fold: Any
-    sizes: np.ndarray
+    fold: Any  # the fold that holds each row out
+    sizes: np.ndarray  # negative and positive rows that each fold holds out, (folds, 2)
 
     @classmethod
     def of(cls, cv: Any, rows: Rows, classes: np.ndarray, random_state: Any = None) -> DeviceFolds | None:

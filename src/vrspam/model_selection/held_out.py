@@ -18,8 +18,7 @@ from vrspam.moments import ClassMoments
 from vrspam.tables.frames import WHOLE_ROWS
 
 MOST_ROWS = 2_000  # of a sample: half of them of each class, where there are as many
-MOST_VALUES = 1 << 23  # scores in all (64 MB): with very many points fewer rows are kept, but never fewer than
-LEAST_ROWS = 400
+MOST_VALUES = 1 << 23  # scores in all (64 MB): with very many points fewer rows are kept
 BLOCK_BYTES = 1 << 25  # rows gathered, and scores held, at once
 
 
@@ -87,36 +86,17 @@ class Sample(NamedTuple):
     """Held-out rows whose scores are kept at all points of a grid, fold by fold.
 
     A row that several folds hold out is there for each of them.
-
-    Attributes
-    ----------
-    rows : ndarray of n int
-        Which of the training rows these are.
-    positive : ndarray of n bool
-    fold : ndarray of n int
-    weights : ndarray of n float
-        The largest is 1.
-    places : ndarray of n int
-        Their places among the held-out rows of their fold.
-    unit : ndarray of n int
-        The number of the row, or of its group: rows with the same number are drawn together, in all folds.
-    sizes : ndarray of shape (folds, 2)
-        Negative and positive rows that each fold holds out, in the sample or not.
-    totals : tuple of two int
-        The same for all folds together, each row counted once.
-    held_out_per_trained : float
-        Rows that a fold holds out, over the rows it is trained on: 1/(K-1) for K folds.
     """
 
-    rows: np.ndarray
+    rows: np.ndarray  # which of the training rows these are
     positive: np.ndarray
     fold: np.ndarray
-    weights: np.ndarray
-    places: np.ndarray
-    unit: np.ndarray
-    sizes: np.ndarray
-    totals: tuple[int, int]
-    held_out_per_trained: float
+    weights: np.ndarray  # the largest is 1
+    places: np.ndarray  # among the held-out rows of their fold
+    unit: np.ndarray  # the number of the row, or of its group: those of the same number are drawn together
+    sizes: np.ndarray  # negative and positive rows that each fold holds out, in the sample or not, (folds, 2)
+    totals: tuple[int, int]  # the same for all folds together, each row counted once
+    held_out_per_trained: float  # rows that a fold holds out, over those it is trained on: 1/(K-1) for K folds
 
     @property
     def n_units(self) -> int:
@@ -171,21 +151,11 @@ def draw_sample(
     n_points: int,
     seed: int,
 ) -> Sample:
-    """Draw the rows whose scores are kept: all of them, or a random part of each class.
+    """Draw the rows whose scores are kept: all of them, or a random part of each class, or of the groups.
 
-    Rows that no fold holds out are not among them; a row that several folds hold out is kept in all of these.
-
-    Parameters
-    ----------
-    parts : list of ndarray of int
-        Numbers of the rows that each fold holds out.
-    trained : list of int
-        Rows that each fold is trained on.
-    positive, weights, groups : ndarrays, one entry for each row
-        `weights` and `groups` may be None. Of groups all rows are kept, or none.
-    n_points : int
-        Points of all grids.
-    seed : int
+    `parts` are the numbers of the rows that each fold holds out, `trained` how many rows it is trained on, and
+    `n_points` the points of all grids. Rows that no fold holds out are not among them; a row that several folds hold
+    out is kept in all of these. Of a group all rows are kept, or none.
     """
     rng = np.random.default_rng(seed)
     uses = np.bincount(np.concatenate(parts), minlength=positive.size)
@@ -223,7 +193,7 @@ def sample_of(held_out: HeldOut, n_points: int, seed: int) -> Sample:
 
 def most_rows(each: int) -> int:
     """Most rows of a sample, if each has so many scores."""
-    return min(MOST_ROWS, max(LEAST_ROWS, MOST_VALUES // each))
+    return min(MOST_ROWS, max(400, MOST_VALUES // each))
 
 
 def rooms_of_classes(sizes: Sequence[int] | np.ndarray, most: int) -> list[int]:
@@ -308,22 +278,21 @@ def stable_share(by_all: np.ndarray, overlap: np.ndarray, sample: Sample) -> flo
     has not seen them, and by those of the other folds, which have: scores that follow the labels of their own training
     rows correlate less on rows that one of them has not seen, and count as unstable.
 
-    Parameters
-    ----------
-    by_all : ndarray of shape (rows of the sample, folds)
-        Scores of the rows by the models of all folds.
-    overlap : ndarray of shape (folds, folds)
-        See `shares_in_common`.
-    sample : Sample
-
-    Returns
-    -------
-    float
-        From 0 to 1.
+    `by_all`, of shape (rows of the sample, folds), are the scores by the models of all folds; `overlap` are the
+    `shares_in_common` of each two of them.
     """
     beyond, room = 0.0, 0.0
     for number, part in enumerate(sample.parts):
-        correlation = _correlation_within_classes(by_all[part], sample.positive[part], sample.weights[part], number)
+        scores, positive = by_all[part], sample.positive[part]
+        centred, mass = scores.copy(), np.zeros(len(scores))
+        for side in (positive, ~positive):  # both classes weigh the same
+            weights = sample.weights[part][side]
+            if weights.sum() > 0.0:
+                mass[side] = weights / weights.sum()
+                centred[side] -= mass[side] @ scores[side]
+        products = (mass * centred[:, number]) @ centred
+        with np.errstate(invalid="ignore", divide="ignore"):
+            correlation = products / np.sqrt(products[number] * (mass @ centred**2))
         others = np.isfinite(correlation) & (np.arange(len(overlap)) != number)
         beyond += float(np.sum(correlation[others] - overlap[number, others]))
         room += float(np.sum(1.0 - overlap[number, others]))
@@ -349,16 +318,3 @@ def shares_in_common(common: np.ndarray) -> np.ndarray:
     """From training rows that each two folds have in common to shares: over the geometric mean of their numbers."""
     sizes = np.sqrt(np.diagonal(common))
     return common / np.outer(sizes, sizes)
-
-
-def _correlation_within_classes(scores: np.ndarray, positive: np.ndarray, given: np.ndarray, own: int) -> np.ndarray:
-    """Correlations of the scores of all models with those of one of them; both classes weigh the same."""
-    centred, mass = scores.copy(), np.zeros(len(scores))
-    for side in (positive, ~positive):
-        weights = given[side]
-        if weights.sum() > 0.0:
-            mass[side] = weights / weights.sum()
-            centred[side] -= mass[side] @ scores[side]
-    products = (mass * centred[:, own]) @ centred
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return products / np.sqrt(products[own] * (mass @ centred**2))

@@ -1,19 +1,22 @@
-"""Choose a point of a grid, or weights of a blend, by scores on validation folds."""
+"""The measure that judges the points of a grid, and the choice of a point, or of the weights of a blend, by it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from numbers import Real
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from vrspam import metrics
+from vrspam._utils import array_api
 from vrspam._utils.choices import SelectionRule
+from vrspam._utils.messages import Parameter, WordedError
 from vrspam._utils.warnings import GridEdge, warn
 
 TIE = 1e-12  # mean scores that differ by less are equal but for rounding
-SHARE = 0.5  # of the deviation of the best candidate's scores over the folds: so far behind it, a weight falls to 1/e
-NEGLIGIBLE = 0.02  # weights below this share of the largest are 0
 
 
 @dataclass(frozen=True)
@@ -151,24 +154,13 @@ def _edge(name, axis, best, mean, error, axes, measure) -> GridEdge | None:
 
 
 def blend_weights(scores: np.ndarray) -> np.ndarray:
-    """Weights of candidates from their scores on the folds; they add up to 1.
+    """Weights of candidates, which add up to 1, from their scores on the folds, of shape (candidates, folds, ...).
 
     A candidate whose mean score is Δ behind the best gets exp(-Δ / (s/2)) times its weight, with s the standard
     deviation of the best one's scores over the folds. Where that is 0 only candidates that are as good get any weight.
+    Further axes are independent of each other.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (candidates, folds, ...)
-        Higher is better; further axes are independent of each other.
-
-    Returns
-    -------
-    ndarray of shape (candidates, ...)
-
-    Examples
-    --------
-    >>> scores = np.array([[0.80, 0.84], [0.79, 0.85], [0.70, 0.74]])
-    >>> blend_weights(scores).tolist()
+    >>> blend_weights(np.array([[0.80, 0.84], [0.79, 0.85], [0.70, 0.74]])).tolist()
     [0.5, 0.5, 0.0]
     """
     mean = scores.mean(axis=1)
@@ -177,9 +169,86 @@ def blend_weights(scores: np.ndarray) -> np.ndarray:
     scale = np.zeros(behind.shape[1:])
     if scores.shape[1] > 1:
         of_best = np.take_along_axis(scores, np.expand_dims(best, 1), axis=0)[0]
-        scale = SHARE * of_best.std(axis=0, ddof=1)
+        scale = 0.5 * of_best.std(axis=0, ddof=1)  # so far behind the best, a weight falls to 1/e
     with np.errstate(divide="ignore", invalid="ignore"):
         weights = np.exp(-behind / scale)
     weights = np.where(behind <= TIE, 1.0, np.where(scale > TIE, weights, 0.0))
-    weights = np.where(weights < NEGLIGIBLE, 0.0, weights)
+    weights = np.where(weights < 0.02, 0.0, weights)  # of the largest: such a member only costs time
     return weights / weights.sum(axis=0)
+
+
+ScoringFunction = Callable[[np.ndarray, np.ndarray, np.ndarray | None], float]
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """A measure of how well held-out rows are ranked; higher is better."""
+
+    name: str  # in the words of messages and plots
+    columns: Callable[[Any, Any, Any], np.ndarray]  # (positive, scores, weights) -> one number a column
+    needs_values: bool = False  # whether the scores count, with their intercepts, and not their ranks alone
+
+
+ROC_AUC = Scoring("AUC", metrics.roc_auc_columns)
+
+
+def make_scoring(scoring: str | ScoringFunction = "auto", max_fpr: float | None = None) -> Scoring:
+    """The measure that the parameters of `AUCClassifierCV` ask for.
+
+    >>> make_scoring().name, make_scoring(max_fpr=0.05).name, make_scoring("average_precision").name
+    ('AUC', 'partial AUC up to 5 % false positives', 'average precision')
+    """
+    if scoring == "auto":
+        scoring = "roc_auc" if max_fpr is None else "partial_roc_auc"
+    if scoring == "partial_roc_auc":
+        if max_fpr is None:
+            raise ValueError("scoring='partial_roc_auc' needs max_fpr, the false-positive rate at which the part ends.")
+        return partial_auc_up_to(max_fpr)
+    if scoring == "roc_auc":
+        return ROC_AUC
+    if scoring == "average_precision":
+        return Scoring("average precision", metrics.average_precision_columns)
+    assert callable(scoring)
+    return from_function(scoring)
+
+
+def partial_auc_up_to(max_fpr: float) -> Scoring:
+    """The standardised partial AUC; held-out rows with less than one negative in the part are refused."""
+
+    def columns(positive: Any, scores: Any, weights: Any) -> np.ndarray:
+        negative = ~array_api.on_host(positive)
+        if weights is not None:
+            negative &= array_api.on_host(weights) > 0
+        if max_fpr * negative.sum() < 1.0 - 1e-12:
+            raise WordedError(
+                "{part} of the {negatives} negative rows that a fold holds out is less than one: "
+                "use a larger share, fewer folds, or more rows.",
+                part=Parameter("max_fpr", max_fpr),
+                negatives=int(negative.sum()),
+            )
+        return metrics.partial_auc_columns(positive, scores, weights, max_fpr=max_fpr)
+
+    return Scoring(f"partial AUC up to {100 * max_fpr:g} % false positives", columns)
+
+
+def from_function(function: ScoringFunction) -> Scoring:
+    """A measure of the user's own, called for each column of scores on the host."""
+    name = getattr(function, "__name__", type(function).__name__)
+
+    def columns(positive: Any, scores: Any, weights: Any) -> np.ndarray:
+        positive, scores = array_api.on_host(positive), array_api.on_host(scores)
+        weights = None if weights is None else array_api.on_host(weights)
+        found = np.empty(scores.shape[1])
+        for j in range(scores.shape[1]):
+            try:
+                value = function(positive, np.ascontiguousarray(scores[:, j], dtype=np.float64), weights)
+            except Exception as error:
+                raise ValueError(f"The scoring function {name} failed on held-out rows: {error}") from error
+            if isinstance(value, np.ndarray) and value.ndim == 0:
+                value = value.item()
+            if not isinstance(value, Real) or not np.isfinite(value):
+                raise ValueError(f"The scoring function {name} must return one finite number, got {value!r}.")
+            found[j] = value
+        return found
+
+    return Scoring(name, columns, needs_values=True)

@@ -11,7 +11,7 @@ import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from threading import Lock
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -31,30 +31,20 @@ from vrspam.solvers import MOMENTS_MAX_FEATURES_DENSE, SolverName, choose_solver
 from vrspam.tables.frames import BLOCK_ENTRIES
 
 T = TypeVar("T")
-SMALL_MAPPED = 1_300  # features up to which folds side by side pay: one core makes those of a fold
-SIDE_BY_SIDE_BYTES = 5 << 26  # memory that folds solved at the same time may need, if the caller does not set n_jobs
 
 
 @dataclass(frozen=True)
 class FoldProblem:
     """The work on one fold, which decides how folds share the threads.
 
-    Attributes
-    ----------
-    small : bool
-        Whether each fold is solved from small matrices. Threads then do more for folds side by side than within one.
-    many_products : bool
-        Whether there are very many small products, as for elastic nets.
-    bytes_each : int
-        Memory that one fold needs.
-    in_turn : bool
-        Whether the folds run one after the other unless the caller sets n_jobs. This is so on a device, and where the
-        rows go through a transformer of another package, which two threads may not be allowed to call.
+    Folds that are solved from `small` matrices gain more from threads side by side than within one fold. Elastic nets
+    have `many_products`, all of them small. Folds run `in_turn`, unless the caller sets n_jobs, on a device, and where
+    the rows go through a transformer of another package, which two threads may not be allowed to call.
     """
 
     small: bool
     many_products: bool
-    bytes_each: int
+    bytes_each: int  # memory that one fold needs
     in_turn: bool = False
 
     @classmethod
@@ -70,7 +60,8 @@ def how_many_at_once(count: int, problem: FoldProblem, n_jobs: int | None) -> in
     """How many of so many folds, or maps, are worked on at the same time."""
     jobs = min(effective_n_jobs(n_jobs), count)
     if problem.small and n_jobs is None and jobs == 1 and not problem.in_turn:
-        jobs = min(blas_thread_count(), count, max(1, SIDE_BY_SIDE_BYTES // problem.bytes_each))
+        most_bytes = 5 << 26  # that folds solved at the same time may need, if the caller does not set n_jobs
+        jobs = min(blas_thread_count(), count, max(1, most_bytes // problem.bytes_each))
     return jobs
 
 
@@ -88,49 +79,23 @@ def over_folds(function: Callable[[Any], T], folds: Sequence[Any], problem: Fold
         return Parallel(n_jobs=jobs, prefer="threads")(map(delayed(function), folds))
 
 
-CUT_ROWS = 2_000  # and more: parts of features are gathered in two pieces
 KEPT_BYTES = 1 << 30  # moments of all folds are kept up to this size
 MAPPED_BYTES = 1 << 27  # moments of all folds in feature space are kept up to this size,
 TABLE_SHARE = 1  # or up to so much of what the table itself takes
-SMALL_GATHERED = 2_500  # features up to which parts are gathered side by side: one core makes those of a part
 COPIED_BYTES = 1 << 26  # rows of a training part that are read many times are copied up to this size
-BLOCKS_MAX_FEATURES = MOMENTS_MAX_FEATURES_DENSE  # two d×d matrices are kept for each fold of blocks
 
 
-class TrainingPart(NamedTuple):
-    """The loss on the training part of a fold, and the point half-way between its class means."""
-
-    loss: SmoothLoss
-    centre: np.ndarray
-
-
-class SolvedRows(NamedTuple):
-    """Rows as a solver reads them, and how it does (`vrspam.solvers.choose_solver`)."""
-
-    rows: Rows
-    solver: SolverName
-
-
-def rows_for_solver(rows: Rows) -> SolvedRows:
+def rows_for_solver(rows: Rows) -> tuple[Rows, SolverName]:
     """Choose how the data is held: features of a map that are more than the rows are computed once, and kept."""
     X = rows.X
     solver = choose_solver(X.shape[0], X.shape[1], sparse.issparse(X))
     if solver == "products" and isinstance(X, MappedArray):
         rows = rows._replace(X=X[:])
-    return SolvedRows(rows, solver)
+    return rows, solver
 
 
 class FoldSource(Protocol):
-    """Data cut into folds.
-
-    Attributes
-    ----------
-    n_folds : int
-    total : ClassMoments
-        Of all rows.
-    like : array or None
-        An array on a device, where matrices are to be decomposed as well.
-    """
+    """Data cut into folds; `like` is an array on a device, if matrices are to be decomposed there."""
 
     n_folds: int
     total: ClassMoments
@@ -139,8 +104,8 @@ class FoldSource(Protocol):
     def problem(self, many_products: bool) -> FoldProblem:
         """The size of the work on one fold."""
 
-    def training(self, fold: int) -> TrainingPart:
-        """The loss on the training part of a fold."""
+    def training(self, fold: int) -> tuple[SmoothLoss, np.ndarray]:
+        """The loss on the training part of a fold, and the point half-way between its class means."""
 
     def points_at_once(self, fold: int) -> int | None:
         """For how many points of the grid `held_out` is asked at once.
@@ -190,6 +155,10 @@ class RowsInMemory:
         self._gathered, self._last = rows, None
         if self.mapped and self.solver == "moments" and (unfinished := rows.X.unfinished()) is not None:
             self._gathered, self._last = rows._replace(X=unfinished[0]), unfinished[1]
+        n, d = rows.X.shape
+        self._block_bytes = min(8 * BLOCK_ENTRIES if self.mapped else BLOCK_BYTES, 8 * n * d)
+        # Whether a transformer of another package makes the rows, or a device holds them.
+        self._in_turn = self.on_device or (self.mapped and not isinstance(rows.X.features, FeatureMap))
         self._validation: list[ClassMoments] = []
         self._total = self._gather_total(n_jobs)
         self.total = self._finished(self._total)
@@ -202,24 +171,16 @@ class RowsInMemory:
         if self.solver == "products":
             small = n <= SMALL and not sparse.issparse(X)  # rows × rows are decomposed
             return FoldProblem(small, many_products=False, bytes_each=2 * BLOCK_BYTES + 6 * 8 * n * n)
-        block_bytes = self._block_bytes()
+        block_bytes = self._block_bytes
         if self.loss.needs_rows:
             block_bytes += min(COPIED_BYTES, 8 * n * d)
-        small = SMALL_MAPPED if self.mapped else SMALL
-        found = FoldProblem.from_matrices(d, many_products, block_bytes, self._in_turn(), small)
+        small = 1_300 if self.mapped else SMALL  # one core makes the features of a fold
+        found = FoldProblem.from_matrices(d, many_products, block_bytes, self._in_turn, small)
         if not (self.mapped and X.exclusive):
             return found
         # Most of the indicators are eliminated (`vrspam.solvers.gram`), where few square matrices are held.
         fewer = 0 if many_products or X.written_width > d / 2 else 6 * 8 * d * d
         return replace(found, small=X.written_width <= small, bytes_each=found.bytes_each - fewer)
-
-    def _block_bytes(self) -> int:
-        n, d = self.rows.X.shape
-        return min(8 * BLOCK_ENTRIES if self.mapped else BLOCK_BYTES, 8 * n * d)
-
-    def _in_turn(self) -> bool:
-        """Whether a transformer of another package makes the rows, or a device holds them."""
-        return self.on_device or (self.mapped and not isinstance(self.rows.X.features, FeatureMap))
 
     def _gather(self, index: np.ndarray | None = None) -> ClassMoments:
         """The moments of some rows, without the last product of their features."""
@@ -257,7 +218,7 @@ class RowsInMemory:
         Large parts are cut in two, so that two threads share five parts evenly. That does not depend on the number of
         threads, which so changes no digit.
         """
-        cut = [np.array_split(part, 2 if part.size >= CUT_ROWS else 1) for part in parts]
+        cut = [np.array_split(part, 2 if part.size >= 2_000 else 1) for part in parts]
         found: list[dict[int, ClassMoments]] = [{} for _ in parts]
         lock = Lock()
 
@@ -271,8 +232,9 @@ class RowsInMemory:
 
         pieces = [(part, number) for part, several in enumerate(cut) for number in range(len(several))]
         d = self.rows.X.shape[1]
-        needed = 2 * self._block_bytes() + 6 * 8 * d * d
-        over_folds(gather, pieces, FoldProblem(d <= SMALL_GATHERED, False, needed, self._in_turn()), n_jobs)
+        needed = 2 * self._block_bytes + 6 * 8 * d * d
+        small = d <= 2_500  # then parts side by side pay: one core makes the features of a part
+        over_folds(gather, pieces, FoldProblem(small, False, needed, self._in_turn), n_jobs)
         return [moments[0] for moments in found]
 
     def training_moments(self, fold: int) -> ClassMoments:
@@ -285,19 +247,19 @@ class RowsInMemory:
                 return self._finished(rest)
         return self._finished(self._gather(train))
 
-    def training(self, fold: int) -> TrainingPart:
+    def training(self, fold: int) -> tuple[SmoothLoss, np.ndarray]:
         """The loss on the training part: from its moments, or by products with X as it is."""
         if self.loss.needs_rows:
             return self._from_rows(fold)
         if self.solver == "moments":
             moments = self.training_moments(fold)
             exclusive = getattr(self.rows.X, "exclusive", ())  # of features: indicators of many categories
-            return TrainingPart(SquaredPairLoss.from_moments(moments, exclusive), moments.means.mean(axis=0))
+            return SquaredPairLoss.from_moments(moments, exclusive), moments.means.mean(axis=0)
         weights, moments = self._weights_in(fold), self._spread_in(fold)
         loss = SquaredPairLoss.from_rows(self.rows.X, self.is_positive, weights, moments)
-        return TrainingPart(loss, moments.means.mean(axis=0))
+        return loss, moments.means.mean(axis=0)
 
-    def _from_rows(self, fold: int) -> TrainingPart:
+    def _from_rows(self, fold: int) -> tuple[SmoothLoss, np.ndarray]:
         """A loss that needs the rows of the training part; features of a map are held while they fit into memory."""
         moments = self.training_moments(fold) if self.solver == "moments" else self._spread_in(fold)
         X, train, weights = self._held_rows, self.splits[fold].train, self.rows.weights
@@ -306,7 +268,7 @@ class RowsInMemory:
             loss = self.loss.from_rows(X[train], self.is_positive[train], weights, moments)
         else:
             loss = self.loss.from_rows(X, self.is_positive, self._weights_in(fold), moments)
-        return TrainingPart(loss, moments.means.mean(axis=0))
+        return loss, moments.means.mean(axis=0)
 
     def _weights_in(self, fold: int) -> np.ndarray:
         """The weight of each row in the training part of a fold: 0 for the rows outside."""
@@ -359,13 +321,13 @@ class RowsOnDevice:
         """The size of the work on one fold."""
         return FoldProblem.from_matrices(self.like.shape[1], many_products, array_api.BLOCK_BYTES, in_turn=True)
 
-    def training(self, fold: int) -> TrainingPart:
+    def training(self, fold: int) -> tuple[SmoothLoss, np.ndarray]:
         """The loss on the training part: its moments are those of all rows minus those it holds out."""
         (held_out,) = self._validation[fold : fold + 1] or self.folds.moments([[fold]])
         moments = self.total - held_out
         if moments.has_cancelled:
             (moments,) = self.folds.moments([[k for k in range(self.n_folds) if k != fold]])
-        return TrainingPart(SquaredPairLoss.from_moments(moments), moments.means.mean(axis=0))
+        return SquaredPairLoss.from_moments(moments), moments.means.mean(axis=0)
 
     def points_at_once(self, fold: int) -> int:
         """So many that their scores fit into a block of the device."""
@@ -399,22 +361,17 @@ class FoldMoments:
     def points_at_once(self, fold: int) -> None:
         """One pass over the blocks scores all rows at all points."""
 
-    def training(self, fold: int) -> TrainingPart:
+    def training(self, fold: int) -> tuple[SmoothLoss, np.ndarray]:
         """The loss on all other folds."""
         others = [moments for other, moments in enumerate(self.folds) if other != fold]
         moments = sum(others[1:], others[0])
-        return TrainingPart(SquaredPairLoss.from_moments(moments), moments.means.mean(axis=0))
+        return SquaredPairLoss.from_moments(moments), moments.means.mean(axis=0)
 
 
 class BlocksInSequence(FoldMoments):
     """Folds of blocks of rows that can be read twice: once for the moments, once for the scores.
 
-    Parameters
-    ----------
-    blocks : iterable of Rows
-    hash_folds : HashFolds
-    most : int
-        Most held-out rows of each class whose scores are kept.
+    Of each class the scores of at most `most` held-out rows are kept.
     """
 
     def __init__(self, blocks: Iterable[Rows], hash_folds: HashFolds, most: int):
@@ -489,10 +446,10 @@ def add_to_folds(moments: list[ClassMoments], rows: Rows, number: int, folds: Ha
             "Cross-validation of blocks hashes and scores rows on the host: give blocks of NumPy arrays, or all rows "
             "at once to fit."
         )
-    if n_features > BLOCKS_MAX_FEATURES:
+    if n_features > MOMENTS_MAX_FEATURES_DENSE:
         raise ValueError(
             f"Cross-validation of blocks keeps {2 * folds.n_splits + 2} matrices of {n_features} × {n_features}: with "
-            f"more than {BLOCKS_MAX_FEATURES:,} features leave some out, or hold all rows in memory."
+            f"more than {MOMENTS_MAX_FEATURES_DENSE:,} features leave some out, or hold all rows in memory."
         )
     fold = folds.fold_of(rows.X)
     if features is not None:

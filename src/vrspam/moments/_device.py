@@ -98,14 +98,6 @@ def matrix_on_host(matrix: Any) -> np.ndarray:
     return np.asfortranarray(on_host(matrix).T)  # transposed, it is by columns without a copy
 
 
-def within_on_device(negative: ClassStatistics, positive: ClassStatistics) -> Any:
-    """Σ₊ + Σ₋ on the device where both scatters lie; None if one is on the host."""
-    parts = [s.on_device if isinstance(s, DeviceStatistics) else None for s in (negative, positive)]
-    if parts[0] is None or parts[1] is None:
-        return None
-    return parts[0] / negative.weight + parts[1] / positive.weight
-
-
 def statistics_on_device(
     X: Any, y: Any, weights: Any, index: np.ndarray | None, labels: np.ndarray, full: bool, of_weights: float = 0.0
 ) -> list[ClassStatistics]:

@@ -154,7 +154,9 @@ def _possible(content: dict[str, np.ndarray]) -> bool:
     errors = [content[name] for name in _SINCE_ROUNDING if name in content]
     if not all(np.isfinite(a).all() for a in (weights, means, scatters, peaks, roundings, *errors)):
         return False
-    if errors and not (all((bound >= 0.0).all() for bound in errors[1:]) and _are_rests(errors[0], means)):
+    if errors and not all((bound >= 0.0).all() for bound in errors[1:]):
+        return False
+    if errors and not (np.abs(errors[0]) <= np.spacing(np.abs(means))).all():  # what rounding dropped is not larger
         return False
     full, allowed = scatters.ndim == 3, content.get("scatter_errors", np.zeros_like(peaks))
     diagonals = np.einsum("cii->ci", scatters) if full else scatters
@@ -171,11 +173,6 @@ def _possible(content: dict[str, np.ndarray]) -> bool:
         and (not full or all(map(_semidefinite, scatters, peaks, roundings, allowed)))
         and half_life > 0.0
     )
-
-
-def _are_rests(lows: np.ndarray, means: np.ndarray) -> bool:
-    """Whether these can be what the rounding of the means dropped."""
-    return bool((np.abs(lows) <= np.spacing(np.abs(means))).all())
 
 
 def _semidefinite(scatter: np.ndarray, peak: np.ndarray, rounding: float, errors: np.ndarray) -> bool:

@@ -18,23 +18,13 @@ PIECE = 128  # rows of the matrix that are multiplied at once: the bound on roun
 class LastProduct:
     """The last step to the features z of a row x: z = x T = (x_1, ..., x_first, (x_first+1, ..., x_d) B).
 
-    Attributes
-    ----------
-    first : int
-        How many features are there already.
-    matrix : ndarray of shape (d - first, d - first)
-        B, upper triangular.
-
-    Examples
-    --------
-    >>> import numpy as np
     >>> last = LastProduct(1, np.array([[2.0]]))
     >>> last.of(np.array([[5.0, 7.0]]))
     array([[ 5., 14.]])
     """
 
-    first: int
-    matrix: np.ndarray
+    first: int  # how many features are there already
+    matrix: np.ndarray  # B, upper triangular, of shape (d - first, d - first)
 
     @cached_property
     def _size(self) -> np.ndarray:
@@ -85,15 +75,9 @@ class LastProduct:
 
 
 class FinishedMoments(ClassMoments):
-    """Moments of the features x T, from those of x.
+    """Moments of the features x T, from those of x, `unfinished`, which have scatter matrices.
 
     What the loss needs comes from few products; statistics of the single classes are computed when they are asked for.
-
-    Parameters
-    ----------
-    unfinished : ClassMoments
-        Of x, with scatter matrices.
-    last : LastProduct
     """
 
     def __init__(self, unfinished: ClassMoments, last: LastProduct):

@@ -48,23 +48,11 @@ def lost_level(a: np.ndarray, a_low: np.ndarray, b: np.ndarray, b_low: np.ndarra
 
 @dataclass
 class Errors:
-    """Bounds on the errors of the statistics of one class.
-
-    Attributes
-    ----------
-    weight : float
-    mean : ndarray of shape (d,)
-    scatter : ndarray of shape (d,)
-        |error of S_ij| ≤ √(scatter_i scatter_j).
-    """
+    """Bounds on the errors of the statistics of one class."""
 
     weight: float
     mean: np.ndarray
-    scatter: np.ndarray
-
-    @classmethod
-    def none(cls, n_features: int) -> Errors:
-        return cls(0.0, np.zeros(n_features), np.zeros(n_features))
+    scatter: np.ndarray  # |error of S_ij| ≤ √(scatter_i scatter_j)
 
     def copy(self) -> Errors:
         return Errors(self.weight, self.mean.copy(), self.scatter.copy())
@@ -132,17 +120,8 @@ def joined(
 ) -> Errors:
     """Of two merged sets of rows (or, with a negative weight, of rows taken out): see `ClassStatistics.merge`.
 
-    Parameters
-    ----------
-    a, b : Errors
-    weights : three floats
-        Of a, of b (negative if they are taken out), and of the result.
-    gap : ndarray of shape (d,)
-        The mean of b minus that of a.
-    size : ndarray of shape (d,)
-        A bound on the diagonals of all scatters that were added.
-    level : ndarray of shape (d,)
-        The larger of the absolute means.
+    `weights` are those of a, of b and of the result; `gap` is the mean of b minus that of a, `size` bounds the
+    diagonals of all scatters that were added, and `level` is the larger of the absolute means.
     """
     first, second, rest = weights
     weight = a.weight + b.weight + UNIT * max(first, rest)

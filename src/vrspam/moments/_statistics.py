@@ -7,6 +7,9 @@ The scatter is S = Σ_i c_i (x_i - μ)(x_i - μ)ᵀ (weights c). Statistics of d
 
 Rows are centred before they are multiplied, so a large common offset costs no digits; a sum of raw squares
 would lose them all.
+
+Indicators of a category are not written out (`CodedRows`): at most one of them is not 0 in a row, so that their
+products with other columns are sums over the rows of each category, and those with each other are counts.
 """
 
 from __future__ import annotations
@@ -15,29 +18,114 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import KW_ONLY, dataclass, replace
 from threading import Event
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from vrspam._utils.array_api import padded
 from vrspam._utils.blas import blas_thread_count, blas_threads
-from vrspam.moments._coded import CodedRows
 from vrspam.moments._rounding import UNIT, UNIT_FLOAT32, Errors, difference, gamma, joined, lost_level, two_sum
 
 
-class ChosenRows:
-    """Some rows of a C-ordered array, which are copied to a buffer a few at a time.
+class Indicated(NamedTuple):
+    """The indicators of one category."""
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-    index : ndarray of shape (m,)
-        The numbers of the rows.
-    buffer : ndarray of shape (rows held at once, d)
-        Of the type in which the rows are multiplied. Used again and again: fresh memory would cost as much as the copy.
-    product : ndarray of shape (d, d), or None
-        Of the same type, for products of the rows in the buffer.
+    where: slice  # their columns
+    codes: np.ndarray  # which of them is not 0 in each row; -1 for none
+    values: np.ndarray  # what each of them is where it is not 0
+
+
+class CodedRows:
+    """Rows as the columns that are written out, `dense`, which may be overwritten, and the codes of all others."""
+
+    def __init__(self, n_columns: int, dense: np.ndarray, indicated: Sequence[Indicated]):
+        places = np.ones(n_columns, dtype=bool)
+        for part in indicated:
+            places[part.where] = False
+        self.places = np.flatnonzero(places)
+        self.dense, self.indicated = dense, list(indicated)
+        self.shape, self.dtype = (len(dense), n_columns), dense.dtype
+
+    def with_common_written_out(self, dtype: np.dtype) -> CodedRows:
+        """The same rows, of this type, in which a category of more than half of them is a column that is written out.
+
+        Such columns are centred, as all that are written out: their spread is small against their size.
+        """
+        dense, places, indicated = [self.dense], [self.places], []
+        for where, codes, values in self.indicated:
+            counts = np.bincount(codes[codes >= 0], minlength=values.size)
+            most = int(counts.argmax())
+            if 2 * counts[most] > codes.size:
+                found = codes == most
+                dense.append(np.where(found, values[most], 0.0)[:, np.newaxis])
+                places.append(np.array([where.start + most]))
+                codes = np.where(found, -1, codes)
+            indicated.append(Indicated(where, codes, values))
+        whole = np.hstack(dense) if dense[1:] else dense[0]
+        new = CodedRows(self.shape[1], whole.astype(dtype, copy=False), indicated)
+        new.places = np.concatenate(places)
+        return new
+
+    def _runs(self) -> list[tuple[slice, slice]]:
+        """Where columns that are written out lie side by side, here and there: slices are quicker than places."""
+        starts = np.flatnonzero(np.diff(self.places, prepend=-2) != 1).tolist()
+        runs = []
+        for start, stop in zip(starts, [*starts[1:], self.places.size], strict=True):
+            first = int(self.places[start])
+            runs.append((slice(first, first + stop - start), slice(start, stop)))
+        return runs
+
+    def sums(
+        self, own: np.ndarray, dense_sums: np.ndarray, root: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray, int]:
+        """(Σ c x, Σ c x xᵀ, most roundings of one element of a sum of indicators) of all columns.
+
+        `own` is Σ c x xᵀ of the columns that are written out (or its diagonal alone), and `dense_sums` their Σ c x;
+        `dense` holds √c x by now, and `root` the √c (None for 1). Indicators are not centred.
+        """
+        m, d = self.shape
+        full = own.ndim == 2
+        sums, total = np.zeros(d), np.zeros((d, d) if full else d, order="F")
+        sums[self.places] = dense_sums
+        for some, run in self._runs():
+            for other, beside in self._runs() if full else []:
+                total[some, other] = own[run, beside]
+            if not full:
+                total[some] = own[run]
+        mass, most = None if root is None else root * root, 0
+        members: list[sparse.csc_array] = []
+        for where, codes, values in self.indicated:
+            known = np.flatnonzero(codes >= 0)
+            of_known, width = codes[known], values.size
+            counts = np.bincount(of_known, None if mass is None else mass[known], width)
+            most = max(most, int(np.bincount(of_known, minlength=1).max(initial=0)))
+            sums[where] += counts * values
+            squares = counts * values**2
+            if not full:
+                total[where] += squares
+                continue
+            np.einsum("ii->i", total[where, where])[:] += squares
+            ends = np.concatenate([[0], np.cumsum(codes >= 0)])
+            each = np.ones(known.size) if root is None else root[known]
+            rows = sparse.csc_array((each, of_known, ends), shape=(width, m))  # √c in the line of its category
+            crossed = (rows @ self.dense) * values[:, np.newaxis]
+            for some, run in self._runs():
+                total[where, some] += crossed[:, run]
+                total[some, where] += crossed[:, run].T
+            for other, (before, _, of_others) in zip(members, self.indicated, strict=False):
+                counted = (rows @ other.T).toarray() * np.outer(values, of_others)
+                total[where, before] += counted
+                total[before, where] += counted.T
+            members.append(rows)
+        return sums, total, most
+
+
+class ChosenRows:
+    """Some rows of a C-ordered array, which are copied to a buffer a few at a time, in the type of the buffer.
+
+    The buffer is used again and again: fresh memory would cost as much as the copy. `product` is room for products of
+    the rows in it, if they are asked for.
     """
 
     def __init__(self, X: np.ndarray, index: np.ndarray, buffer: np.ndarray, product: np.ndarray | None):
@@ -142,7 +230,9 @@ class ClassStatistics:
     def empty(cls, n_features: int, full: bool) -> ClassStatistics:
         shape = (n_features, n_features) if full else (n_features,)
         mean, peak, low = np.zeros((3, n_features))
-        return cls(0, 0.0, mean, np.zeros(shape, order="F"), peak, low=low, errors=Errors.none(n_features))
+        return cls(
+            0, 0.0, mean, np.zeros(shape, order="F"), peak, low=low, errors=Errors(0.0, *np.zeros((2, n_features)))
+        )
 
     def copy(self) -> ClassStatistics:
         return replace(
@@ -286,7 +376,7 @@ class ClassStatistics:
         self.rows, self.weight, self.rounding = 0, 0.0, 0.0
         for array in (self.mean, self.scatter, self.peak, self.low):
             array[:] = 0.0
-        self.errors = Errors.none(self.mean.size)
+        self.errors = Errors(0.0, *np.zeros((2, self.mean.size)))
 
     def add_rows(self, rows, weights: np.ndarray | None, of_weights: float = 0.0) -> None:
         """Add one block of rows of this class; a block in memory may be overwritten.
@@ -383,7 +473,7 @@ def _dense_sums(
             if not is_coarse:
                 sums += root[weighed] @ part
             slices += 1
-        own += _gram(chunk, product) if full else _column_squares(chunk)
+        own += _gram(chunk, product) if full else np.einsum("ij,ij->j", chunk, chunk, dtype=np.float64)
     operations = max(step + -(-m // step), min(slice_rows, step) + slices)
     return sums, own.T, operations  # T: by columns, as all scatters
 
@@ -422,10 +512,6 @@ def _gram(centred: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     return np.ldexp((centred.T @ centred).astype(np.float64), 2 * exponent)
 
 
-def _column_squares(rows: np.ndarray) -> np.ndarray:
-    return np.einsum("ij,ij->j", rows, rows, dtype=np.float64)
-
-
 def statistics_in_memory(
     X,
     y: np.ndarray,
@@ -448,8 +534,10 @@ def statistics_in_memory(
         X = sparse.csr_array(X)
     part = _PartOfRows(X, weights, index, members, full, precise, of_weights)
     count = X.shape[0] if index is None else index.size
-    threads = part.threads(count)
-    if threads == 1:
+    d = X.shape[1]
+    threads = blas_thread_count() if part.in_order and full and count * d * d >= THREAD_PRODUCTS else 1
+    most_bytes = 1 << 27  # of the matrices of all threads together
+    if threads == 1 or threads * (len(members) + 1) * 8 * d * d > most_bytes:
         return part.statistics(0, count, 1)
     edges = [count * number // threads for number in range(threads + 1)]
     with blas_threads(1), ThreadPoolExecutor(threads, "vrspam moments") as pool:
@@ -490,15 +578,6 @@ class _PartOfRows:
         self.sparse_blocks = sparse.issparse(self.X) and (
             not self.full or self.X.nnz < sparse_product_density * n * max(d, 1)
         )
-
-    def threads(self, count: int) -> int:
-        """How many threads should share so many rows."""
-        d = self.X.shape[1]
-        if not (self.in_order and self.full) or count * d * d < THREAD_PRODUCTS:
-            return 1
-        threads = blas_thread_count()
-        thread_bytes = 1 << 27  # most memory of the matrices of all threads together
-        return threads if threads * (len(self.members) + 1) * 8 * d * d <= thread_bytes else 1
 
     @np.errstate(over="ignore", invalid="ignore")  # `check_range` reports it
     def statistics(self, first: int, last: int, threads: int) -> list[ClassStatistics]:

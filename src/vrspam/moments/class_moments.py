@@ -11,7 +11,7 @@ import numpy as np
 from vrspam._utils import array_api
 from vrspam._utils.validation import check_rows, union_of_labels
 from vrspam.moments import _file
-from vrspam.moments._device import matrix_on_host, statistics_of_groups, statistics_on_device, within_on_device
+from vrspam.moments._device import DeviceStatistics, matrix_on_host, statistics_of_groups, statistics_on_device
 from vrspam.moments._rounding import UNIT, Errors, difference, lost_level, relative
 from vrspam.moments._statistics import ClassStatistics, check_range, same, statistics_in_memory
 
@@ -26,55 +26,14 @@ class PairStatistics(NamedTuple):
     variances: np.ndarray
     within_diagonal: np.ndarray
 
-    @classmethod
-    def of(cls, negative: ClassStatistics, positive: ClassStatistics) -> PairStatistics:
-        """From the statistics of both classes."""
-        total = negative.weight + positive.weight
-        variances = np.stack([negative.diagonal / negative.weight, positive.diagonal / positive.weight])
-        np.maximum(variances, 0.0, out=variances)
-        return cls(
-            p=positive.weight / total,
-            q=negative.weight / total,
-            means=np.stack([negative.mean, positive.mean]),
-            delta=difference(positive.mean, positive.low, negative.mean, negative.low),
-            variances=variances,
-            within_diagonal=variances.sum(axis=0),
-        )
-
 
 class PairErrors(NamedTuple):
-    """Bounds on the rounding errors of a `PairStatistics`, and of Σ = Σ₊ + Σ₋.
+    """Bounds on the rounding errors of a `PairStatistics`, and of Σ = Σ₊ + Σ₋."""
 
-    Attributes
-    ----------
-    share : float
-        Relative error of pq, and of the weight of either class.
-    means : ndarray of shape (2, d)
-    delta : ndarray of shape (d,)
-    within : ndarray of shape (d,)
-        |error of Σ_ij| ≤ √(within_i within_j).
-    """
-
-    share: float
+    share: float  # relative error of pq, and of the weight of either class
     means: np.ndarray
     delta: np.ndarray
-    within: np.ndarray
-
-    @classmethod
-    def of(cls, negative: ClassStatistics, positive: ClassStatistics) -> PairErrors:
-        """From the statistics of both classes."""
-        shares = [relative(s.errors.weight, s.weight) for s in (negative, positive)]
-        level = lost_level(negative.mean, negative.low, positive.mean, positive.low)
-        delta = np.abs(difference(positive.mean, positive.low, negative.mean, negative.low))
-        within = np.zeros_like(level)
-        for s, share in zip((negative, positive), shares, strict=True):
-            within += (1.01 * s.errors.scatter + (share + 4.0 * UNIT) * (s.diagonal + s.errors.scatter)) / s.weight
-        return cls(
-            share=2.0 * sum(shares) + 8.0 * UNIT,
-            means=np.stack([negative.errors.mean, positive.errors.mean]),
-            delta=negative.errors.mean + positive.errors.mean + 4.0 * UNIT * delta + 16.0 * UNIT**2 * level,
-            within=within,
-        )
+    within: np.ndarray  # |error of Σ_ij| ≤ √(within_i within_j)
 
 
 class ClassMoments:
@@ -405,8 +364,8 @@ class ClassMoments:
                 "These moments were gathered with scatter=False and hold no d×d matrix: gather them again with "
                 "scatter=True, or fit the rows themselves."
             )
-        if not self.complete:
-            seen = [c for c, s in zip(self.classes.tolist(), self._stats, strict=True) if s.weight > 0]
+        seen = [c for c, s in zip(self.classes.tolist(), self._stats, strict=True) if s.weight > 0]
+        if len(seen) < 2:
             raise ValueError(
                 f"AUC needs rows of two classes, but {'only ' + repr(seen[0]) if seen else 'none'} "
                 "was seen with positive weight."
@@ -415,7 +374,18 @@ class ClassMoments:
 
     def pair_statistics(self) -> PairStatistics:
         """Shares, means and variances of both classes, all at once."""
-        return PairStatistics.of(*self._both())
+        negative, positive = self._both()
+        total = negative.weight + positive.weight
+        variances = np.stack([negative.diagonal / negative.weight, positive.diagonal / positive.weight])
+        np.maximum(variances, 0.0, out=variances)
+        return PairStatistics(
+            p=positive.weight / total,
+            q=negative.weight / total,
+            means=np.stack([negative.mean, positive.mean]),
+            delta=difference(positive.mean, positive.low, negative.mean, negative.low),
+            variances=variances,
+            within_diagonal=variances.sum(axis=0),
+        )
 
     def of_loss(self) -> tuple[float, float, np.ndarray, np.ndarray]:
         """What the loss needs beside Σ: p, q, δ and the diagonal of Σ."""
@@ -424,7 +394,19 @@ class ClassMoments:
 
     def pair_errors(self) -> PairErrors:
         """How far rounding may have moved each of the statistics."""
-        return PairErrors.of(*self._both())
+        negative, positive = self._both()
+        shares = [relative(s.errors.weight, s.weight) for s in (negative, positive)]
+        level = lost_level(negative.mean, negative.low, positive.mean, positive.low)
+        delta = np.abs(difference(positive.mean, positive.low, negative.mean, negative.low))
+        within = np.zeros_like(level)
+        for s, share in zip((negative, positive), shares, strict=True):
+            within += (1.01 * s.errors.scatter + (share + 4.0 * UNIT) * (s.diagonal + s.errors.scatter)) / s.weight
+        return PairErrors(
+            share=2.0 * sum(shares) + 8.0 * UNIT,
+            means=np.stack([negative.errors.mean, positive.errors.mean]),
+            delta=negative.errors.mean + positive.errors.mean + 4.0 * UNIT * delta + 16.0 * UNIT**2 * level,
+            within=within,
+        )
 
     @property
     def offsets(self) -> np.ndarray:
@@ -483,7 +465,11 @@ class ClassMoments:
     @property
     def within_on_device(self) -> Any:
         """`within` as an array on the device where both scatters lie; None if one is on the host."""
-        return within_on_device(*self._both(with_scatter=True))
+        classes = self._both(with_scatter=True)
+        there = [s.on_device if isinstance(s, DeviceStatistics) else None for s in classes]
+        if there[0] is None or there[1] is None:
+            return None
+        return there[0] / classes[0].weight + there[1] / classes[1].weight
 
     @property
     def scatters(self) -> np.ndarray:
@@ -596,19 +582,9 @@ def one_vs_rest_moments(
 ) -> Iterator[ClassMoments]:
     """The moments of class 0 (as True) and of all other rows (as False), then of class 1, and so on.
 
-    The rows are read once, before the first is asked for; the statistics of the rest are sums of those of the other
-    classes. Nothing is subtracted, so that no digits are lost.
-
-    Parameters
-    ----------
-    X : {array, CSR matrix} of shape (n_samples, n_features)
-        Validated.
-    codes : ndarray of shape (n_samples,)
-        The class of each row, from 0 to n_classes - 1. Each class has rows with weight.
-    weights : ndarray of shape (n_samples,) or None
-    n_classes : int
-    scatter, precise : bool
-        As in `ClassMoments` and its `add_checked`.
+    `codes` are the classes of the rows, each with weight; `scatter` and `precise` are as in `ClassMoments` and its
+    `add_checked`. The rows are read once, before the first is asked for; the statistics of the rest are sums of those
+    of the other classes. Nothing is subtracted, so that no digits are lost.
     """
     with np.errstate(over="ignore", invalid="ignore"):  # `check_range` reports it
         each = statistics_in_memory(X, codes, weights, None, np.arange(n_classes), scatter, precise)

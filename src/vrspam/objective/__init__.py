@@ -178,18 +178,10 @@ def l2_unit(moments: ClassMoments) -> float:
 
 
 class NamedLoss(NamedTuple):
-    """How a loss that users name is made, if sums over the rows are not enough for it.
+    """How a loss that users name is made, if sums over the rows are not enough for it."""
 
-    Attributes
-    ----------
-    of_rows : callable (X, is_positive, weights, moments) -> SmoothLoss, or None
-        None is the squared pair loss, which needs means and scatters of the classes alone.
-    of_top : callable (loss, max_fpr) -> SmoothLoss, or None
-        The same on the share `max_fpr` of the negatives with the highest scores; None if that makes no sense.
-    """
-
-    of_rows: Callable[..., Any] | None = None
-    of_top: Callable[[Any, float], SmoothLoss] | None = None
+    of_rows: Callable[..., Any] | None = None  # (X, is_positive, weights, moments) -> loss; None: moments are enough
+    of_top: Callable[[Any, float], SmoothLoss] | None = None  # (loss, max_fpr) -> that on the highest-scored negatives
 
 
 LOSSES: dict[LossName, NamedLoss] = {

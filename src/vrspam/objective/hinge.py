@@ -17,19 +17,16 @@ from scipy import sparse
 
 from vrspam.moments import ClassMoments
 from vrspam.objective.losses import multiply
+from vrspam.objective.rounding import UNIT
 
 # Products with the rows of X, whatever holds them: dense, sparse, float32, or features that are made when read.
-
-BLOCK_BYTES = 1 << 22  # float32 rows converted at once
 
 
 class RowProducts:
     """X w and Xᵀ r in float64, for a matrix that is never copied or densified.
 
-    Parameters
-    ----------
-    X : ndarray, CSR matrix, or an object with `shape`, `dtype` and rows `X[slice]`
-        float32 rows are converted block by block for `scores` and `back`, whose rounding is that of float64.
+    X is dense, CSR, or an object with `shape`, `dtype` and rows `X[slice]`. float32 rows are converted block by block
+    for `scores` and `back`, whose rounding is that of float64.
     """
 
     def __init__(self, X: Any):
@@ -44,8 +41,8 @@ class RowProducts:
 
     def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
         n, d = self.shape
-        made_entries = 1 << 21  # features made at once
-        step = max(192, (BLOCK_BYTES // 8 if self.in_memory else made_entries) // max(d, 1))
+        converted_entries, made_entries = 1 << 19, 1 << 21  # of float32 rows, and of features, at once
+        step = max(192, (converted_entries if self.in_memory else made_entries) // max(d, 1))
         for start in range(0, n, step):
             rows = slice(start, min(start + step, n))
             yield rows, np.asarray(self.X[rows], dtype=np.float64)
@@ -149,21 +146,9 @@ def _every_so_manieth(rows: np.ndarray, shares: np.ndarray, most: int) -> tuple[
 class SortedPairs:
     """h at given scores, its derivatives and products with its Hessian; the scores are sorted once.
 
-    Parameters
-    ----------
-    scores : ndarray of n
-        Centred, so that no digits are spent on what all of them have in common.
-    rows : PairRows
-
-    Attributes
-    ----------
-    up, down : ndarray
-        Numbers of the positive and of the negative rows, by score.
-    upper, lower : ndarray
-        Scores of the positives minus the margin, and scores of the negatives, in this order; a pair counts where
-        lower > upper.
-    a, b : ndarray
-        Weights in this order.
+    The scores are centred, so that no digits are spent on what all of them have in common. By score, `up` and `down`
+    are the numbers of the positive and of the negative rows, `upper` the scores of the positives minus the margin,
+    `lower` those of the negatives, and `a` and `b` their weights; a pair counts where lower > upper.
     """
 
     def __init__(self, scores: np.ndarray, rows: PairRows):
@@ -234,8 +219,6 @@ def _in_order(scores: np.ndarray, rows: np.ndarray, shares: np.ndarray) -> tuple
 
 
 BLOCK_ENTRIES = 1 << 18  # rows held at once while the Hessian is added up
-MOST_ACTIVE = 0.85  # of the rows: with more of them in a pair that counts, products with a copy of those save nothing
-EPS = float(np.finfo(np.float64).eps) / 2.0  # largest relative error of one operation
 
 
 class Point(NamedTuple):
@@ -335,7 +318,8 @@ class SquaredHingeLoss:
         """The function v -> ∇²f v at given scores, for many v; of sparse X it reads only rows in pairs that count."""
         positives, negatives = pairs.active()
         n = self.products.shape[0]
-        if not self.products.is_sparse or positives + negatives > MOST_ACTIVE * n:
+        # With more rows in a pair that counts, products with a copy of those save nothing.
+        if not self.products.is_sparse or positives + negatives > 0.85 * n:
             return lambda v: self.hessian_back(pairs, self.quick_scores(v))
         rows = np.sort(np.concatenate([pairs.up[:positives], pairs.down[pairs.down.size - negatives :]]))
         part = self.products.X[rows]
@@ -418,8 +402,8 @@ class SquaredHingeLoss:
         sizes = [
             float(np.sqrt(np.sum(slope[i] ** 2 / c))) for i, c in ((rows.negative, rows.b), (rows.positive, rows.a))
         ]
-        of_sums = 4.0 * _growth(n) * EPS * (np.array(sizes) @ self.root_mean_squares)
-        wrong_scores = 2.0 * _growth(d) * EPS * float(moved @ self.root_mean_squares.sum(axis=0))
+        of_sums = 4.0 * _growth(n) * UNIT * (np.array(sizes) @ self.root_mean_squares)
+        wrong_scores = 2.0 * _growth(d) * UNIT * float(moved @ self.root_mean_squares.sum(axis=0))
         return of_sums + np.sqrt(self.k * self._curvature) * wrong_scores
 
 
@@ -444,15 +428,6 @@ def _growth(terms: int) -> float:
 class PartialHingeLoss:
     """The squared hinge over the pairs of all positives with the highest-scored negatives of total weight `max_fpr`.
 
-    Parameters
-    ----------
-    whole : SquaredHingeLoss
-        The loss over all pairs.
-    max_fpr : float
-        In (0, 1]: the share of the negatives, by weight, that counts.
-
-    Examples
-    --------
     >>> from vrspam import ClassMoments
     >>> X, y = np.array([[0.0], [1.0], [2.0], [5.0]]), np.array([0, 0, 1, 1])
     >>> whole = SquaredHingeLoss(X, y == 1, None, ClassMoments.from_data(X, y))
@@ -592,16 +567,9 @@ class EdgePairs(SortedPairs):
     """Sorted pairs at the maximising t, whose change with the scores adds to the Hessian.
 
     With K_j u = 2 Σ_i a_i max(0, 1 - s_i + s_j) (u_j - u_i), the change of g_j along u, the tied rows, 0 < t_j < 1, add
-    Σ c_j (K_j u - m)(K_j v - m) / (α μ), where m is their weighted mean.
-
-    Attributes
-    ----------
-    tied : ndarray of int
-        Places of the tied rows in the order of the scores; `tied_weights` are their c_j.
-    below : ndarray of int
-        How many positives are in a pair that counts with each of them; `first` is Σ a_i max(0, 1 - s_i + s_j).
-    stiffness : float
-        1 / (α μ).
+    Σ c_j (K_j u - m)(K_j v - m) / (α μ), where m is their weighted mean. In the order of the scores they are at the
+    places `tied`, with c_j `tied_weights`; `below` positives are in a pair that counts with each of them, `first` is Σ
+    a_i max(0, 1 - s_i + s_j), and `stiffness` is 1 / (α μ).
     """
 
     def __init__(self, scores: np.ndarray, rows: PairRows, shares: np.ndarray, mu: float, max_fpr: float):
@@ -672,7 +640,7 @@ def _threshold(aim: np.ndarray, weights: np.ndarray, total: float) -> float:
     root_steps = 100
     for _ in range(root_steps):
         over, slope = _excess(aim - theta, weights, total)
-        if abs(over) <= EPS * total:
+        if abs(over) <= UNIT * total:
             break
         low, high = (theta, high) if over > 0.0 else (low, theta)
         step: Any = theta + over / slope if slope > 0.0 else np.inf

@@ -142,12 +142,6 @@ def _are_far(moments: ClassMoments) -> bool:
     return bool(some or np.linalg.norm(levels) > far * np.linalg.norm(spreads))
 
 
-def _widest(moments: ClassMoments, exclusive: Sequence[slice]) -> Exclusive | None:
-    """The longest of some slices, with the means there."""
-    where = max(exclusive, key=lambda one: one.stop - one.start, default=None)
-    return None if where is None else Exclusive(where, (moments.means + moments.offsets)[:, where])
-
-
 class DeviceProducts:
     """Σ as products with X where X lies (see `WithinProducts`)."""
 
@@ -297,7 +291,7 @@ class SquaredPairLoss:
     errors : LossErrors, optional
         Bounds on the rounding errors of all of these; the certificate makes room for them.
     tilt : ndarray of shape (d,), optional
-        A linear term tilt·w that is added to the loss (see `vrspam.solvers.refine`).
+        A linear term tilt·w that is added to the loss (see `vrspam.solvers.exact`).
     matrix_on_device : array of shape (d, d), optional
         `matrix` once more, on the device where the rows lie.
     exclusive : Exclusive, optional
@@ -345,6 +339,7 @@ class SquaredPairLoss:
         there = moments.within_on_device
         matrix = moments.within if there is None else np.asfortranarray(array_api.on_host(there).T)
         p, q, delta, diagonal = moments.of_loss()
+        where = max(exclusive, key=lambda one: one.stop - one.start, default=None)
         return cls(
             p,
             delta,
@@ -355,7 +350,7 @@ class SquaredPairLoss:
             matrix=matrix,
             errors=LossErrors.from_matrix(moments),
             matrix_on_device=there,
-            exclusive=_widest(moments, exclusive),
+            exclusive=None if where is None else Exclusive(where, (moments.means + moments.offsets)[:, where]),
         )
 
     @classmethod

@@ -16,7 +16,7 @@ from typing import Protocol
 
 import numpy as np
 
-from vrspam.moments import ClassMoments, FinishedMoments, LastProduct, PairErrors, gamma
+from vrspam.moments import ClassMoments, FinishedMoments, LastProduct, gamma
 
 UNIT = 2.0**-53
 
@@ -38,10 +38,6 @@ class MatrixErrors:
     root: np.ndarray
     spread: np.ndarray
 
-    @classmethod
-    def of(cls, diagonal: np.ndarray, within: np.ndarray) -> MatrixErrors:
-        return cls(np.sqrt(within), np.sqrt(np.maximum(diagonal, 0.0) + within))
-
     def of_product(self, w: np.ndarray) -> np.ndarray:
         size = np.abs(w)
         share = 2.0 * gamma(w.size)
@@ -58,26 +54,14 @@ class FinishedErrors:
     |TᵀETw| ≤ |T|ᵀ root (root · |Tw|), where |error of S_ij| ≤ root_i root_j: a bound by the columns of Σ would have
     |T| |w| in the place of |Tw|, which is far larger where parts cancel. Products with T are rounded as well, and so
     are the features that a map computes, to which F belongs.
-
-    Attributes
-    ----------
-    last : LastProduct
-    root : ndarray of shape (d,)
-        Of the error of S.
-    roots, levels : ndarray of shape (d,)
-        |T|ᵀ root, and |T|ᵀ times the spread of each column of S.
-    spread : ndarray of shape (d,)
-        Of each column of Σ.
-    features : ndarray of shape (d,)
-        The error of each feature, in the mean square of both classes.
     """
 
     last: LastProduct
-    root: np.ndarray
-    roots: np.ndarray
-    levels: np.ndarray
-    spread: np.ndarray
-    features: np.ndarray
+    root: np.ndarray  # of the error of S
+    roots: np.ndarray  # |T|ᵀ root
+    levels: np.ndarray  # |T|ᵀ times the spread of each column of S
+    spread: np.ndarray  # of each column of Σ
+    features: np.ndarray  # the error of each feature, in the mean square of both classes
 
     @classmethod
     def of(cls, moments: FinishedMoments) -> FinishedErrors:
@@ -116,33 +100,16 @@ class RowErrors:
     With σ the spread of each column within a class and μ its mean (minus what is subtracted from the rows beforehand),
     scores are wrong by γ_d (2|μ| + |x - μ|)·|w|. Back in the columns their error is multiplied by σ at most
     (Cauchy-Schwarz), and the sum over the rows adds γ_n (σ + 2|μ|) times the spread of the scores, at most σ·|w|.
-
-    Attributes
-    ----------
-    spreads, levels, of_means : ndarray of shape (2, d)
-        σ, |μ| and the error of μ for each class.
-    rows : int
-    share : float
-        Relative error of the weights of the rows.
-    from_scores : bool
-        Whether wᵀΣw is the sum of the squares of the scores, not w times Σw: that is more accurate for a large w whose
-        parts cancel in the scores.
+    With `from_scores` wᵀΣw is the sum of the squares of the scores, not w times Σw: that is more accurate for a large w
+    whose parts cancel in the scores.
     """
 
-    spreads: np.ndarray
-    levels: np.ndarray
-    of_means: np.ndarray
+    spreads: np.ndarray  # σ for each class, as the next two of shape (2, d)
+    levels: np.ndarray  # |μ|
+    of_means: np.ndarray  # the error of μ
     rows: int
-    share: float
+    share: float  # relative error of the weights of the rows
     from_scores: bool
-
-    @classmethod
-    def of(cls, moments: ClassMoments, errors: PairErrors, centre: np.ndarray | None, from_scores: bool) -> RowErrors:
-        """For the rows of these moments; `centre` is subtracted from the rows before they are multiplied."""
-        classes = moments.pair_statistics()
-        levels = np.abs(classes.means if centre is None else classes.means - centre)
-        spreads = np.sqrt(classes.variances + errors.within + errors.means**2)
-        return cls(spreads, levels, errors.means, int(moments.rows.sum()), errors.share, from_scores)
 
     def _of_scores(self, w: np.ndarray) -> np.ndarray:
         """The root mean square error of the scores of each class."""
@@ -172,18 +139,9 @@ class RowErrors:
 
 @dataclass(frozen=True)
 class LossErrors:
-    """Bounds on the errors of a squared pair loss.
+    """Bounds on the errors of a squared pair loss."""
 
-    Attributes
-    ----------
-    share : float
-        Relative error of k = 2pq.
-    delta : ndarray of shape (d,)
-        Error of δ.
-    products : ProductErrors
-    """
-
-    share: float
+    share: float  # relative error of k = 2pq
     delta: np.ndarray
     products: ProductErrors
 
@@ -193,15 +151,19 @@ class LossErrors:
         errors = moments.pair_errors()
         if isinstance(moments, FinishedMoments):
             return cls(errors.share, errors.delta, FinishedErrors.of(moments))
-        return cls(errors.share, errors.delta, MatrixErrors.of(moments.within_diagonal, errors.within))
+        spread = np.sqrt(np.maximum(moments.within_diagonal, 0.0) + errors.within)
+        return cls(errors.share, errors.delta, MatrixErrors(np.sqrt(errors.within), spread))
 
     @classmethod
     def from_rows(
         cls, moments: ClassMoments, centre: np.ndarray | None = None, from_scores: bool = False
     ) -> LossErrors:
-        """Σ is multiplied by products with the rows of these moments; see `RowErrors`."""
-        errors = moments.pair_errors()
-        return cls(errors.share, errors.delta, RowErrors.of(moments, errors, centre, from_scores))
+        """Σ is multiplied by products with the rows of these moments, minus `centre`; see `RowErrors`."""
+        errors, classes = moments.pair_errors(), moments.pair_statistics()
+        levels = np.abs(classes.means if centre is None else classes.means - centre)
+        spreads = np.sqrt(classes.variances + errors.within + errors.means**2)
+        rows = RowErrors(spreads, levels, errors.means, int(moments.rows.sum()), errors.share, from_scores)
+        return cls(errors.share, errors.delta, rows)
 
     def of_margin(self, w: np.ndarray, delta: np.ndarray) -> float:
         """The error of 1 - w·δ."""

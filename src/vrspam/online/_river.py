@@ -15,8 +15,7 @@ from vrspam._utils.warnings import NotConverged, warn
 from vrspam.moments import ClassMoments
 from vrspam.objective import AUTO_L2_SHARE, Objective, l2_unit
 from vrspam.solvers import solve
-from vrspam.solvers.online import SOLAM, SPAM, OnlineMethod, diverged, largest_square, step_rule
-from vrspam.solvers.opauc import OPAUC
+from vrspam.solvers.online import OPAUC, SOLAM, SPAM, OnlineMethod, diverged, largest_square, step_rule
 
 BUFFERED_ROWS = 256  # rows that are gathered before they are added to the moments: one product is quicker than many
 

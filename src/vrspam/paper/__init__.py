@@ -8,7 +8,7 @@ lines of NumPy. docs/theory.md has the paper's symbols, derivations and errata; 
 | section 2: the objective f + Ω, both penalties | `vrspam.objective` |
 | section 2: a, b, ζ and the stochastic gradient G | `vrspam.solvers.row_gradients` |
 | section 3: Algorithm 1, VRSPAM | `vrspam.solvers.vrspam`, the variant "paper" of `VRSPAMClassifier` |
-| SPAM, the start of VRSPAM; SOLAM and OPAUC | `vrspam.solvers.online`, `vrspam.solvers.opauc` |
+| SPAM, the start of VRSPAM; SOLAM and OPAUC | `vrspam.solvers.online`, `vrspam.solvers.online` |
 | section 4: lemmas, Theorem 1, complexity; SPAM's rate | `rates.py`: formulas; `constants.py`: of a data set |
 | section 5: data, splits, grids, parameters | `protocol.py`, with its values in `paper.toml` |
 | section 5: one run: choose penalties, tune, train, test | `tasks.py` |

@@ -1,6 +1,6 @@
 """Plots of a model: the curve of each column, heat maps of pairs that interact, bars of coefficients and single rows.
 
-What is drawn of a column is decided in `vrspam.inspection.drawing`, for the pages of `vrspam.report` as well.
+What is drawn of a column is decided in `vrspam.model.drawing`, for the pages of `vrspam.report` as well.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from matplotlib.ticker import NullLocator
 from vrspam._utils.array_api import on_host
 from vrspam._utils.texts import shorten, shorten_distinct, wrap_distinct
 from vrspam.inspection import Axis, PairEffect, Shape, distinct
-from vrspam.inspection.drawing import (
+from vrspam.model.drawing import (
     ADDED,
     BAND,
     DECADES,

@@ -10,10 +10,10 @@ from matplotlib.axes import Axes
 from sklearn.metrics import precision_recall_curve, roc_curve
 
 from vrspam._utils.texts import wrap_distinct
-from vrspam.inspection.drawing import score_edges
 from vrspam.metrics import roc_auc, roc_auc_ci
 from vrspam.metrics.partial import check_max_fpr
 from vrspam.metrics.thresholds import reliability, wilson
+from vrspam.model.drawing import score_edges
 from vrspam.plotting.style import (
     DASHES,
     GREY,

@@ -1,7 +1,7 @@
 """Pictures as SVG: axes and marks; curves and a distribution of scores; curves of columns, heat maps, bars.
 
 Colours are classes (page.css), so that a picture follows the light or dark page around it. Lengths are in units of the
-picture, about pixels of the screen. What is drawn of a column is decided in `vrspam.inspection.drawing`. Pictures that
+picture, about pixels of the screen. What is drawn of a column is decided in `vrspam.model.drawing`. Pictures that
 have a point for the threshold carry a `data-kind`, by which the script of the page moves it.
 """
 
@@ -25,7 +25,8 @@ from vrspam._utils.texts import (
     text_width,
 )
 from vrspam.inspection import PairEffect, Shape
-from vrspam.inspection.drawing import (
+from vrspam.metrics.thresholds import wilson
+from vrspam.model.drawing import (
     ADDED,
     ColumnPlan,
     Scale,
@@ -36,7 +37,6 @@ from vrspam.inspection.drawing import (
     plan_column,
     score_edges,
 )
-from vrspam.metrics.thresholds import wilson
 from vrspam.report.page import NUMBERS, Drawing, Stops
 
 WIDTH, HEIGHT = 330.0, 270.0

@@ -12,9 +12,8 @@ import numpy as np
 
 from vrspam._utils.messages import Message, Parameter, worded
 from vrspam._utils.texts import decimals, percent, shorten
-from vrspam.inspection.drawing import ADDED, common_range
-from vrspam.inspection.effects import explain, find_strongest, sum_by_column
 from vrspam.metrics.thresholds import BINS, calibration_error, reliability
+from vrspam.model.drawing import ADDED, common_range, explain, find_strongest, sum_by_column
 from vrspam.report import pictures, words
 from vrspam.report.page import (
     Block,

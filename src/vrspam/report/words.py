@@ -12,7 +12,7 @@ import numpy as np
 
 from vrspam import __version__
 from vrspam._utils.texts import isolated, shorten
-from vrspam.inspection.drawing import MEAN_SCORE
+from vrspam.model.drawing import MEAN_SCORE
 
 if TYPE_CHECKING:
     from vrspam.metrics import DeLongTest
@@ -196,7 +196,7 @@ def describe_model(model: Model) -> str:
         "tree": "interactions of random trees",
         "stacked": f"a blend of {sum(row['chosen'] for row in model.training.get('selection', ()))} models",
     }
-    if kind == "kernel" and getattr(model.features, "additive_", None) is None:
+    if kind == "kernel" and model.features is not None and not model.features.has_effects:
         words["kernel"] = "interactions alone"
     # A file holds the features of a kernel added up; what was fitted is among the facts.
     features = model.training.get("features", model.coef.size)

@@ -14,10 +14,9 @@ import numpy as np
 from vrspam.moments import ClassMoments
 from vrspam.objective import Objective
 from vrspam.solvers.base import EpochSolver, Solution, Solver, State
-from vrspam.solvers.dual import DualRidge
 from vrspam.solvers.gram import Cholesky, GramDescent
 from vrspam.solvers.newton import PairNewton
-from vrspam.solvers.products import ColumnDescent, ConjugateGradient
+from vrspam.solvers.products import ColumnDescent, ConjugateGradient, DualRidge
 from vrspam.solvers.proximal_newton import EdgeWeights, PairProximalNewton
 from vrspam.solvers.smooth import ProximalGradient, TruncatedNewton
 

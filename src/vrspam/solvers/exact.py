@@ -1,8 +1,16 @@
-"""The exact optimum of given penalties: from moments, by products with the rows, or by Newton's method on them."""
+"""The exact optimum of given penalties: from moments, by products with the rows, or by Newton's method on them.
+
+Moments of float32 rows are coarse, and all moments square what is small in the rows. Products with the rows are
+accurate, so the gradient they give certifies a solution that the moments could not. Where it is not good enough, the
+next one minimises the loss of the moments plus a linear term that makes its gradient right at the last one (iterative
+refinement, for any penalty):
+
+    w ← argmin f̂(w) + t·w + Ω(w),   t = ∇f(w_last) - ∇f̂(w_last).
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
@@ -25,10 +33,65 @@ from vrspam.objective import (
     l2_unit,
 )
 from vrspam.solvers import ExactFit, SolverName, solve
-from vrspam.solvers.refine import is_accurate, refine
+from vrspam.solvers.base import Solution, certify
+
+
+def knows_value(objective: Objective, solution: Solution) -> bool:
+    """Whether F is known to a relative error of 1e-8."""
+    error = objective.loss.value_error(solution.w, solution.value - objective.penalty.value(solution.w))
+    accurate_value = 1e-8  # relative error of F that is good enough
+    return error <= accurate_value * abs(solution.value)
+
+
+def measured_on_centred_rows(
+    objective: Objective, solution: Solution, rows: Rows, moments: ClassMoments, *, tol: float
+) -> Solution:
+    """The same coefficients, with F and the certificate of centred rows where those of the solver are too coarse.
+
+    The stochastic methods read the rows as they are. Where a column lies far from the origin and its coefficient is
+    large, the scores of rows as they are keep few digits of their differences.
+    """
+    if knows_value(objective, solution):
+        return solution
+    positive = rows.y == moments.classes[1]
+    loss = SquaredPairLoss.from_centred_rows(rows.X, positive, rows.weights, moments)
+    again = certify(Objective(loss, objective.penalty), solution.w, solution.n_iter, tol)
+    for name, number in (("objective", again.value), ("gap", again.gap), ("stationarity", again.stationarity)):
+        if name in solution.history:
+            solution.history[name][-1] = number
+    return replace(again, history=solution.history)
+
+
+def refine(
+    objective: Objective, moments_loss: SquaredPairLoss, solution: Solution, *, tol: float, max_iter: int
+) -> Solution:
+    """The solution with the certificate of `objective`, whose loss multiplies rows, improved until that is reached.
+
+    It was found from moments, whose loss is `moments_loss`. Iterative solvers stop after `max_iter` iterations of all
+    rounds, and of those before.
+    """
+    best = certify(objective, solution.w, solution.n_iter, tol)
+    most_rounds = 6
+    for _ in range(most_rounds):
+        left = max_iter - best.n_iter if objective.penalty.ridge is None else 1
+        if best.converged or left < 1:
+            break
+        tilt = objective.gradient(best.w) - moments_loss.value_and_grad(best.w)[1]
+        model = Objective(moments_loss.tilted(tilt), objective.penalty)
+        found = solve(model, tol=min(tol, 1e-10), max_iter=left, w0=best.w)
+        if not np.isfinite(found.w).all():
+            break
+        better = certify(objective, found.w, best.n_iter + found.n_iter, tol)
+        if not better.gap < best.gap:
+            break
+        slow = better.gap > 0.25 * best.gap  # further rounds are not worth their passes over the rows
+        best = better
+        if slow:
+            break
+    return best
+
 
 COARSE_FROM = 256  # features of float32 rows from which on products in float32, and one more pass, are quicker
-HOST_ROWS = (np.ndarray, sparse.sparray, sparse.spmatrix)
 
 
 def resolve_l2(l2: float | str, moments: ClassMoments) -> float:
@@ -38,17 +101,7 @@ def resolve_l2(l2: float | str, moments: ClassMoments) -> float:
 
 @dataclass(frozen=True)
 class ExactSolver:
-    """The optimum for given penalties, from moments or by products with X; the parameters are those of `AUCClassifier`.
-
-    Attributes
-    ----------
-    l2 : float or "auto"
-    l1, tol : float
-    max_iter : int
-    penalty : PenaltyFamily
-        Of a loss, and then of an l2 and an l1.
-    loss : LossChoice
-    """
+    """The optimum for given penalties, from moments or by products with X; the fields are as in `AUCClassifier`."""
 
     l2: float | str
     l1: float
@@ -74,26 +127,20 @@ class ExactSolver:
         if self.loss.needs_rows:
             return self._by_newton(rows, classes, moments)
         if solver == "moments":
-            return self._from_moments_of_rows(rows, classes, moments)
+            # Wide float32 rows are first multiplied in float32, which is quicker; if that does not lead to the
+            # tolerance, in float64.
+            if moments is None:
+                moments = self._gather(rows, classes, precise=X.shape[1] < COARSE_FROM)
+            fit = self._solve_and_refine(moments, rows, classes)
+            if moments.rounding > 0.0 and not fit.solution.converged:
+                fit = self._solve_and_refine(self._gather(rows, classes), rows, classes)
+            return fit
         if moments is None:
             moments = self._gather(rows, classes, scatter=False)
         if array_api.device_namespace(X) is not None:
             positive = array_api.is_label(y, classes[1], X)
             return self.from_operator(DeviceProducts(X, positive, weights, moments.means, moments.weights), moments)
         return self._solve(SquaredPairLoss.from_rows(X, y == classes[1], weights, moments), moments, "products")
-
-    def _from_moments_of_rows(self, rows: Rows, classes: np.ndarray, moments: ClassMoments | None) -> ExactFit:
-        """Solve from moments, and where these are too coarse for a certificate, improve it by products with the rows.
-
-        Wide float32 rows are first multiplied in float32, which is quicker; if that does not lead to the tolerance, in
-        float64.
-        """
-        if moments is None:
-            moments = self._gather(rows, classes, precise=rows.X.shape[1] < COARSE_FROM)
-        fit = self._solve_and_refine(moments, rows, classes)
-        if moments.rounding > 0.0 and not fit.solution.converged:
-            fit = self._solve_and_refine(self._gather(rows, classes), rows, classes)
-        return fit
 
     def _solve_and_refine(self, moments: ClassMoments, rows: Rows, classes: np.ndarray) -> ExactFit:
         """Solve from moments; unless their certificate is good enough, take and improve that of the rows themselves."""
@@ -103,7 +150,8 @@ class ExactSolver:
             fit = self._solve(loss, moments, "moments")
         penalty = self.penalty(loss)(fit.l2, float(self.l1))
         # Not for rows on a device, nor for features that a map computes.
-        if is_accurate(Objective(loss, penalty), fit.solution) or not isinstance(X, HOST_ROWS):
+        on_host = isinstance(X, np.ndarray | sparse.sparray | sparse.spmatrix)
+        if not on_host or (fit.solution.converged and knows_value(Objective(loss, penalty), fit.solution)):
             return fit
         precise = SquaredPairLoss.from_centred_rows(X, y == classes[1], weights, moments)
         solution = refine(Objective(precise, penalty), loss, fit.solution, tol=self.tol, max_iter=self.max_iter)

@@ -96,7 +96,6 @@ class _Eliminated:
         return solve
 
 
-SWEEPS_IF_NOT_CONVEX = 200  # most pieces of such a penalty have changed by then, and often there is no Cholesky factor
 EIGEN_MIN_POINTS = 4  # so many Cholesky solves cost as much as one eigendecomposition
 NO_MATRIX = "it needs the d×d matrix of the data"
 NOT_RIDGE = "it solves a linear system, and the penalty is not l2/2 ‖w‖² alone"
@@ -194,14 +193,16 @@ def ridge_coefs(loss: Any, l2s: np.ndarray, like: Any = None) -> np.ndarray:
     shifts = np.asarray(l2s) / loss.k
     if like is not None and array_api.device_namespace(like) is not None:
         return _ridge_coefs_on_device(loss, shifts, linear, like)
+    trace = float(np.sum(loss.diagonal + loss.delta**2))
     tridiagonal_from = 32  # features; below, both take as long
-    if shifts.size >= EIGEN_MIN_POINTS and linear.size >= tridiagonal_from:
-        if pays(loss, shifts.size):
-            found = _exclusive_coefs(loss, linear, shifts)
-        else:
-            found = _tridiagonal_coefs(_with_means(loss), linear, shifts)
-        if found is not None:
-            return found
+    many = shifts.size >= EIGEN_MIN_POINTS and linear.size >= tridiagonal_from
+    if many and shifts.min() > _resolved(trace, loss.n_features):  # no direction is lost; not so for NaN
+        try:
+            if pays(loss, shifts.size):
+                return exclusive_coefs(loss, linear, shifts)
+            return Tridiagonal(_with_means(loss)).solve_shifted(linear, shifts)
+        except np.linalg.LinAlgError:
+            pass
     H = _with_means(loss)
     values, vectors = np.linalg.eigh(H)  # SciPy's would not let other folds run meanwhile
     return _filtered(values, vectors.T @ linear, shifts) @ vectors.T
@@ -239,27 +240,6 @@ def _with_means(loss: Any) -> np.ndarray:
     H = np.outer(loss.delta, loss.delta)
     H += loss.matrix
     return H
-
-
-def _exclusive_coefs(loss: Any, linear: np.ndarray, shifts: np.ndarray) -> np.ndarray | None:
-    """(H + shift I)⁻¹ linear for each shift; None if one of them is lost in the rounding of H."""
-    trace = float(np.sum(loss.diagonal + loss.delta**2))
-    if not shifts.min() > _resolved(trace, loss.n_features):  # not so for NaN
-        return None
-    try:
-        return exclusive_coefs(loss, linear, shifts)
-    except np.linalg.LinAlgError:
-        return None
-
-
-def _tridiagonal_coefs(H: np.ndarray, linear: np.ndarray, shifts: np.ndarray) -> np.ndarray | None:
-    """(H + shift I)⁻¹ linear for each shift; None if one of them is lost in the rounding of H, which is overwritten."""
-    if not shifts.min() > _resolved(float(np.trace(H)), len(H)):  # not so for NaN
-        return None
-    try:
-        return Tridiagonal(H).solve_shifted(linear, shifts)
-    except np.linalg.LinAlgError:
-        return None
 
 
 @dataclass(eq=False)
@@ -321,10 +301,11 @@ class GramDescent:
         grad = self.gram @ w - self.linear
         penalty, divisor = objective.penalty, objective.penalty.gap_curvature(self._diagonal)
         sweeps, inner_target, stalled = 0, target, False
-        sweeps_per_newton = 20
+        # Of a penalty that is not convex pieces change for long, and often there is no Cholesky factor.
+        sweeps_per_newton = 20 if penalty.is_convex else 200
         while sweeps < max_iter and not stalled:
             before = w.copy()
-            budget = min(sweeps_per_newton if penalty.is_convex else SWEEPS_IF_NOT_CONVEX, max_iter - sweeps)
+            budget = min(sweeps_per_newton, max_iter - sweeps)
             done, left = kernels.gram_descent(
                 self.gram, self._diagonal, w, grad, penalty, divisor, inner_target, budget
             )

@@ -30,14 +30,12 @@ NOT_SORTED = "it needs the squared hinge over pairs, by sorted scores"
 ROWS_PER_FEATURE = 8  # in the preconditioner
 LEAST_ROWS = 2_000
 QUICK_ROWS = 20.0  # times n/d: the Hessian of so many rows costs little more than a product with X
-SLOW = 12  # steps after which a preconditioner is too coarse, and the next one takes more rows
-INEXACT = 0.1  # a step solves its linear system to this accuracy, or to that of the certificate
-SETTLED = 0.01  # a relative change of their weight that is hardly one
-LINE_STEPS = 30
 
 
 class Preconditioner:
     """The Hessian of some of the rows plus l2, factorised, for one loss and many l2."""
+
+    slow = 12  # steps after which it is too coarse, and the next one takes more rows
 
     def __init__(self, loss: SquaredHingeLoss):
         n, d = loss.products.shape
@@ -60,7 +58,7 @@ class Preconditioner:
         if self._hessian is None:
             return True
         about = 0.4  # a relative change of the weight of the pairs that count that leaves a preconditioner as it was
-        if self._thinned and steps <= SLOW and abs(pairs.share() - self._share) <= about * self._share:
+        if self._thinned and steps <= self.slow and abs(pairs.share() - self._share) <= about * self._share:
             return False
         n, d = self.loss.products.shape
         rows = min(self.most, sum(pairs.active()))
@@ -70,7 +68,7 @@ class Preconditioner:
     def build(self, pairs: SortedPairs, steps: int) -> None:
         """Take the Hessian at the given scores, of more rows if the last one was not good enough."""
         self._factor = None
-        if steps > SLOW:
+        if steps > self.slow:
             self.most *= 2
         part = pairs.active_part(self.most)
         matrix = self.loss.hessian_matrix(part)
@@ -106,6 +104,7 @@ class SortedScores(EpochSolver):
     _preconditioner: Preconditioner | None = None
     _w: np.ndarray | None = None  # where `scores`, `point` and `moved` belong to, and the smooth part's gradient there
     tol = 0.0
+    line_steps = 30
 
     def solve(self: Any, objective: Objective, *, tol: float, max_iter: int, w0: np.ndarray | None = None) -> Solution:
         if self._preconditioner is None or self._preconditioner.loss is not objective.loss:
@@ -154,7 +153,7 @@ class SortedScores(EpochSolver):
             passes += 2.0 if w.any() else 1.0
         return State(w, self.grad, self.point.value + objective.penalty.value(w), passes=passes)
 
-    def goal_of(self, objective: Objective, size: float, accuracy: float = INEXACT) -> float:
+    def goal_of(self, objective: Objective, size: float, accuracy: float = 0.1) -> float:
         """The square of the residual at which a linear system counts as solved; `size` is that at its start."""
         divisor = 2.0 * objective.penalty.gap_curvature(objective.loss.curvature())
         return max(accuracy**2 * size, 0.1 * target_gap(objective, self.tol) * divisor)
@@ -180,7 +179,7 @@ class SortedScores(EpochSolver):
         # What a step gains may be lost in the rounding of F, long before the gradient is small enough.
         value_rounding = 2.0**-48  # relative
         rounding = value_rounding * abs(state.value)
-        for _ in range(LINE_STEPS):
+        for _ in range(self.line_steps):
             w, scores = state.w + fraction * direction, self.scores + fraction * image
             point = loss.at(scores)
             value = point.value + penalty.value(w)
@@ -257,7 +256,7 @@ class PairNewton(SortedScores):
         assert l2 is not None
         bend, moved = l2 * float(direction @ direction), 0.0
         flat = 0.2  # of the slope at its start that may be left at the end of a step
-        for _ in range(LINE_STEPS):
+        for _ in range(self.line_steps):
             there = float(self.point.slope @ image) + l2 * float(state.w @ direction)
             if abs(there) <= flat * abs(slope):
                 break
@@ -281,7 +280,7 @@ class PairNewton(SortedScores):
         diagonal_power = 0.1  # 1 would be the diagonal, 0 the identity
         between = mean * (bends / mean) ** diagonal_power + l2
         between = np.where(between > 0.0, between, mean)
-        settled = abs(self._share - share) <= SETTLED * share
+        settled = abs(self._share - share) <= 0.01 * share
         rough = 0.5  # accuracy of the linear system on wide data, where the pairs that count change from step to step
         less_rough = 0.3  # once those pairs hardly change
         goal = self.goal_of(objective, float(gradient @ gradient), less_rough if settled else rough)

@@ -1,4 +1,4 @@
-"""Common parts of the online methods, which learn from one row at a time: rows for the kernels, statistics, epochs.
+"""The online methods, which learn from one row at a time, and their epochs over a data set.
 
 An online method (`SPAM`, `SOLAM`, `OPAUC`) holds its whole state in arrays. Its `advance` visits the rows of an
 index array one by one. With `learn=True` it estimates p and the class means from the rows seen so far (a stream); with
@@ -11,18 +11,16 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from scipy import sparse
+from scipy import linalg, sparse
 
 from vrspam._utils.array_api import padded
+from vrspam._utils.blas import blas_threads
 from vrspam.moments import ClassMoments
-from vrspam.objective import AUTO_L2_SHARE, Objective
+from vrspam.objective import AUTO_L2_SHARE, ElasticNet, Objective, SquaredPairLoss
 from vrspam.solvers.base import State, proximal_point
 
 if TYPE_CHECKING:
     from vrspam import kernels
-from typing import TYPE_CHECKING
-
-from vrspam.objective import ElasticNet
 
 
 class OnlineMethod(Protocol):
@@ -90,13 +88,6 @@ def step_rule(step_size: float | str, l2: float | None, *, theory: bool = False)
     return kernels.StepRule(size, theory, 0.0 if l2 is None else float(l2), AUTO_L2_SHARE if l2 is None else 0.0)
 
 
-def empty_sums(n_features: int) -> kernels.ClassSums:
-    """Return the statistics before the first row."""
-    from vrspam import kernels
-
-    return kernels.ClassSums(np.zeros(2), np.zeros((2, n_features)), np.zeros(6))
-
-
 def known_sums(moments: ClassMoments, largest_square: float = 0.0, *, relative: bool = False) -> kernels.ClassSums:
     """Return the statistics of a complete data set; only the theoretical step uses `largest_square` = max ‖x‖².
 
@@ -119,7 +110,9 @@ class SumsMethod:
     """Base of the methods whose class statistics are `ClassSums`: SPAM and SOLAM."""
 
     def __init__(self, n_features: int):
-        self.classes = empty_sums(n_features)
+        from vrspam import kernels
+
+        self.classes = kernels.ClassSums(np.zeros(2), np.zeros((2, n_features)), np.zeros(6))
         self.w = np.zeros(n_features)
 
     def know(self, moments: ClassMoments, largest_square: float) -> None:
@@ -153,18 +146,9 @@ class SumsMethod:
 class ShuffledEpochs:
     """Epochs of an online method over a data set, each in a new order, for the driver `vrspam.solvers.base.run`.
 
-    Parameters
-    ----------
-    method : OnlineMethod
-    advance : callable
-        Takes an array of row numbers; the method visits these rows.
-    n_rows : int
-    rng : numpy Generator
-    diverged : callable
-        Returns the error to raise when the steps diverge.
-    sparsify : bool
-        Return the coefficients after one proximal-gradient step: an average of sparse vectors has tiny entries where
-        the optimum has zeros. The step does not increase F.
+    `advance` takes an array of row numbers, which the method visits; `diverged` returns the error to raise when the
+    steps diverge. With `sparsify` the coefficients are those after one proximal-gradient step, which does not increase
+    F: an average of sparse vectors has tiny entries where the optimum has zeros.
     """
 
     def __init__(
@@ -219,14 +203,7 @@ def diverged(step_size: float | str, safe_step: float) -> ValueError:
 
 
 class SPAM(SumsMethod):
-    """The state of SPAM, and its steps.
-
-    Parameters
-    ----------
-    n_features : int
-    average : bool
-        If true, `coef` is Σ t w_t / Σ t instead of the last w_t.
-    """
+    """The state of SPAM, and its steps; with `average`, `coef` is Σ t w_t / Σ t instead of the last w_t."""
 
     def __init__(self, n_features: int, average: bool = False):
         from vrspam import kernels
@@ -298,28 +275,11 @@ def spam_pass(
     *,
     step_size: float = 0.0,
 ) -> np.ndarray:
-    """Run one pass of SPAM over the rows `order`, from w, with known class means and η_t = c/√t.
+    """Run one pass of SPAM over the rows `order`, from w, with known class means and η_t = c/√t, to the last point.
 
-    Parameters
-    ----------
-    X : ndarray or CSR
-        From `kernel_rows`.
-    is_positive : ndarray of shape (n,)
-    order : ndarray of int
-        The rows to visit. With sample weights, draw the rows with probabilities proportional to them.
-    classes : ClassSums
-        From `known_sums`.
-    penalty : ElasticNet
-    w : ndarray of shape (d,)
-        The starting point; it is not changed.
-    step_size : float, default=0.0
-        c. 0 means c = 1 / (mean Lipschitz constant), and no step that exceeds 1 / (Lipschitz constant of its row), so
-        that unscaled data do not make the steps diverge.
-
-    Returns
-    -------
-    ndarray of shape (d,)
-        The last point.
+    With sample weights, draw the rows with probabilities proportional to them. c is `step_size`; 0 means 1 / (mean
+    Lipschitz constant), and no step that exceeds 1 / (Lipschitz constant of its row), so that unscaled data do not make
+    the steps diverge.
     """
     from vrspam import kernels
 
@@ -392,3 +352,142 @@ class SOLAM(SumsMethod):
         from vrspam import kernels
 
         return self.carry[kernels.SOLAM_SUMS :] / max(self.carry[kernels.SOLAM_WEIGHT], np.finfo(float).tiny)
+
+
+# OPAUC (Gao, Jin, Zhu & Zhou 2013), with running means and covariances of both classes, and λ = l2 / (2pq):
+#
+#     w ← w - η (λ w - (x-μ₋) + ((x-μ₋)(x-μ₋)ᵀ + Σ₋) w)   for a positive row,
+#     w ← w - η (λ w + (x-μ₊) + ((x-μ₊)(x-μ₊)ᵀ + Σ₊) w)   for a negative one.
+#
+# For large d a sketch of rank τ replaces the covariances: frequent directions (Liberty 2013), where half of what is cut
+# off is added back as a multiple of the identity (robust frequent directions, Luo et al. 2019). It is deterministic,
+# never indefinite, and exact when τ is at least the rank of the data.
+
+BUFFERED_ROWS = 32  # rows gathered before they are added to a d×d matrix
+
+
+class OPAUC:
+    """The state of OPAUC, and its steps; `sketch` is the rank of that of each covariance, None keeps d×d matrices."""
+
+    def __init__(self, n_features: int, sketch: int | None = None):
+        from vrspam import kernels
+
+        d = n_features
+        self.sketch = sketch
+        self.w = np.zeros(d)
+        self.carry = np.zeros(1)
+        self.classes = kernels.RunningCovariances(np.zeros(2), np.zeros((2, d)), np.zeros(2))
+        self.scatters = np.zeros((2, d, d) if sketch is None else (2, 0, 0))
+        self.buffers = np.zeros((2, BUFFERED_ROWS if sketch is None else 2 * sketch, d))
+        self.filled = np.zeros(2, dtype=np.int64)
+        self.spread = np.zeros(2)
+
+    def add_features(self, count: int) -> None:
+        size = self.w.size + count
+        self.w = padded(self.w, size)
+        self.classes = self.classes._replace(means=padded(self.classes.means, size, (1,)))
+        self.buffers = padded(self.buffers, size, (2,))
+        if self.sketch is None:
+            self.scatters = padded(self.scatters, size, (1, 2))
+
+    def know(self, moments: ClassMoments) -> None:
+        """Use the statistics of a data set; it needs scatter matrices, and works only without a sketch."""
+        from vrspam import kernels
+
+        scatters = np.ascontiguousarray(moments.scatters)
+        self.classes = kernels.RunningCovariances(moments.weights, moments.means, np.trace(scatters, axis1=1, axis2=2))
+        self.scatters = scatters
+
+    def advance(
+        self,
+        X: np.ndarray | kernels.CSR,
+        order: np.ndarray,
+        side: np.ndarray,
+        rule: kernels.StepRule,
+        *,
+        learn: bool,
+        step: bool = True,
+    ) -> None:
+        """Visit the rows `order`; `side` is 1 for positive rows. Without `step` only the statistics change."""
+        from vrspam import kernels
+
+        # The products here are small: threads would wait for each other longer than they work.
+        with blas_threads(1):
+            start = 0
+            while start < order.size:
+                start += kernels.opauc_steps(
+                    X, order[start:], side, self.classes, self.scatters, self.buffers, self.filled, self.spread,
+                    learn, step, self.w, self.carry, rule,
+                )  # fmt: skip
+                for c in np.flatnonzero(self.filled == self.buffers.shape[1]):
+                    self._empty_buffer(int(c))
+
+    def _empty_buffer(self, c: int) -> None:
+        buffer = self.buffers[c]
+        if self.sketch is None:
+            block = 1024  # rows of the matrix that are updated at once
+            for first in range(0, buffer.shape[1], block):
+                self.scatters[c, first : first + block] += buffer[:, first : first + block].T @ buffer
+            self.filled[c] = 0
+            return
+        # The squared singular values of the buffer, largest first; all are reduced by the largest that is cut off.
+        values, vectors = linalg.eigh(buffer @ buffer.T)
+        values, vectors = values[::-1], vectors[:, ::-1]
+        rank = self.sketch
+        cut = max(float(values[rank]), 0.0)
+        kept = np.maximum(values[:rank] - cut, 0.0)
+        scale = np.sqrt(kept / np.where(values[:rank] > 0.0, values[:rank], 1.0))
+        buffer[:rank] = scale[:, np.newaxis] * (vectors[:, :rank].T @ buffer)
+        self.filled[c] = rank
+        self.spread[c] += cut / 2.0
+
+    @property
+    def n_steps(self) -> int:
+        return int(self.carry[0])  # the only slot, kernels.STEPS
+
+    @property
+    def coef(self) -> np.ndarray:
+        return self.w.copy()
+
+    @property
+    def counts(self) -> np.ndarray:
+        return self.classes.counts
+
+    @property
+    def means(self) -> np.ndarray:
+        return self.classes.means.copy()
+
+    @property
+    def p(self) -> float:
+        """Share of the positive class so far."""
+        return float(self.counts[1] / self.counts.sum())
+
+    @property
+    def trace(self) -> float:
+        """tr H of the rows so far."""
+        delta = self.classes.means[1] - self.classes.means[0]
+        return float((self.classes.traces / self.counts).sum() + delta @ delta)
+
+    @property
+    def l2_unit(self) -> float:
+        mean_diagonal = self.trace / max(self.w.size, 1)
+        return 2.0 * self.p * (1.0 - self.p) * (mean_diagonal if mean_diagonal > 0.0 else 1.0)
+
+    def swap_classes(self) -> None:
+        for array in (*self.classes, self.scatters, self.buffers, self.filled, self.spread):
+            array[:] = array[::-1].copy()
+
+    def __matmul__(self, v: np.ndarray, /) -> np.ndarray:
+        """(Σ₊ + Σ₋) v for the rows so far (an approximation with a sketch): the operator of their loss."""
+        total = np.zeros_like(v)
+        for c in range(2):
+            rows = self.buffers[c, : self.filled[c]]
+            product = (self.scatters[c] @ v if self.sketch is None else 0.0) + self.spread[c] * v
+            total += (product + rows.T @ (rows @ v)) / self.counts[c]
+        return total
+
+    def objective(self, l2: float) -> Objective:
+        """F of all rows so far; exact without a sketch."""
+        delta = self.classes.means[1] - self.classes.means[0]
+        diagonal = np.full(delta.size, (self.classes.traces / self.counts).sum() / max(delta.size, 1))
+        return Objective(SquaredPairLoss(self.p, delta, self, diagonal), ElasticNet(l2))

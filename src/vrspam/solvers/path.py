@@ -20,9 +20,8 @@ from vrspam.moments import ClassMoments
 from vrspam.objective import ElasticNet, Objective, PenaltyFamily, SmoothLoss, SquaredPairLoss, Strengths, l2_unit
 from vrspam.solvers import exact_solvers, solve
 from vrspam.solvers.base import Solver
-from vrspam.solvers.dual import DualRidge
 from vrspam.solvers.gram import EIGEN_MIN_POINTS, RidgePath
-from vrspam.solvers.products import ShiftedConjugateGradient
+from vrspam.solvers.products import DualRidge, ShiftedConjugateGradient
 
 
 class GridSolution(NamedTuple):

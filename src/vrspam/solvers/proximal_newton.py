@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from vrspam.objective import Objective
-from vrspam.objective.hinge import EPS, PartialHingeLoss, SquaredHingeLoss
+from vrspam.objective import UNIT, Objective
+from vrspam.objective.hinge import PartialHingeLoss, SquaredHingeLoss
 from vrspam.solvers.base import Solution, State, target_gap
 from vrspam.solvers.gram import GramDescent, refuse_uncompiled
 from vrspam.solvers.newton import (
@@ -29,8 +29,6 @@ from vrspam.solvers.newton import (
     with_rounding,
 )
 from vrspam.solvers.smooth import TruncatedNewton
-
-MOST_COLUMNS = 2_000  # with coefficients that are not 0; beyond, no matrix of them is formed
 
 
 class QuadraticModel:
@@ -104,7 +102,7 @@ class PairProximalNewton(SortedScores):
         moved = objective.penalty.prox(state.w - step * state.grad, np.where(step > 0.0, step, 1.0))
         wanted = np.where((state.w == 0.0) & (curvature > 0.0), np.abs(moved) * np.sqrt(curvature), 0.0)
         used = np.flatnonzero(state.w)
-        room = MOST_COLUMNS - used.size
+        room = 2_000 - used.size  # beyond, no matrix of these columns is formed
         self._wide = room <= 0
         new = np.flatnonzero(wanted)
         if new.size > room:
@@ -211,8 +209,6 @@ class PairProximalNewton(SortedScores):
 # negatives at the edge on to those that it found. The error shrinks with μ and with every round, so a handful of rounds
 # do.
 
-INNER = 0.1  # of the tolerance that a smooth problem may use up
-
 
 class MatrixNewton:
     """Newton's method for a smoothed loss with l2 alone, by its whole Hessian.
@@ -240,7 +236,7 @@ class MatrixNewton:
             for _ in range(halvings):
                 new = loss.at(scores + fraction * image)
                 moved = w + fraction * direction
-                if new.value + objective.penalty.value(moved) <= value + 1e-4 * fraction * slope + 4.0 * EPS * value:
+                if new.value + objective.penalty.value(moved) <= value + 1e-4 * fraction * slope + 4.0 * UNIT * value:
                     break
                 fraction /= 2.0
             else:  # nothing but rounding is left
@@ -299,10 +295,11 @@ class EdgeWeights:
         passes, begun = 0.0, time.perf_counter()
         rounds = 40
         first_tol = 1e-3  # of the first smooth problem
+        inner_share = 0.1  # of the tolerance that a smooth problem may use up
         inner_steps = 50  # of a smooth problem: what more do than a few is follow rounding
         for number in range(rounds):
             smooth = loss.smoothed(before, mu)
-            accuracy = first_tol if best is None else max(INNER * tol, INNER * 0.01 * least / loss.scale)
+            accuracy = first_tol if best is None else max(inner_share * tol, inner_share * 0.01 * least / loss.scale)
             most = min(max_iter - steps, inner_steps)
             found = inner.solve(replace(objective, loss=smooth), tol=accuracy, max_iter=most, w0=w)
             w, steps = found.w, steps + found.n_iter
@@ -337,7 +334,7 @@ def certificate(objective: Objective, w: np.ndarray, shares: np.ndarray) -> tupl
     error = whole.rounding_of(np.abs(w), below.slope) / loss.max_fpr
     slack = float(np.linalg.norm(error)) / np.sqrt(2.0 * objective.penalty.gap_curvature(loss.curvature()))
     # Both values are sums of terms that are not negative, so each is right to a few n·eps of itself.
-    rounding = 8.0 * (scores.size + 4) * EPS * top.value
+    rounding = 8.0 * (scores.size + 4) * UNIT * top.value
     edge = max(top.value - below.value, 0.0) + rounding
     gap, left = ((np.sqrt(number) + slack) ** 2 + edge for number in (gap, left))
     return top.value + objective.penalty.value(w), float(gap), float(left)

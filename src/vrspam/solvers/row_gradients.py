@@ -26,26 +26,10 @@ from vrspam.solvers.online import kernel_rows, without_duplicates
 class TrainingRows:
     """Rows, classes and weights for the kernels; `rows @ w` is Σw, which `vrspam.objective.SquaredPairLoss` needs.
 
-    X is used as it is, dense or CSR, float32 or float64, also when it is a file mapped into memory.
-
-    Parameters
-    ----------
-    X : ndarray (C-ordered) or CSR of shape (n, d)
-    is_positive : ndarray of shape (n,)
-    sample_weight : ndarray of shape (n,), optional
-    moments : ClassMoments
-        The moments of the same rows and weights; scatter matrices are not needed.
-
-    Attributes
-    ----------
-    side : ndarray of shape (n,)
-        1 for positive rows, 0 for negative ones.
-    mass : ndarray of shape (n,)
-        Weight of each row, divided by the weight of all rows.
-    share : ndarray of shape (n,)
-        Weight of each row, divided by the weight of its class.
-    n : int
-        Number of rows with a positive weight.
+    X is used as it is, C-ordered or CSR, float32 or float64, also when it is a file mapped into memory. `moments` are
+    those of the same rows and weights, without scatter matrices. `side` is 1 for positive rows and 0 for negative ones;
+    `mass` and `share` are the weight of each row over that of all rows, and of its class; `n` rows have a positive
+    weight.
     """
 
     def __init__(self, X, is_positive: np.ndarray, sample_weight: np.ndarray | None, moments: ClassMoments):
@@ -58,7 +42,8 @@ class TrainingRows:
         self.mass = weight / weight.sum()
         self.share = weight / np.bincount(self.side, weights=weight, minlength=2)[self.side]
         self.n = int(np.count_nonzero(weight))
-        self.p, self.q, self.means, self.delta = moments.p, moments.q, moments.means, moments.delta
+        classes = moments.pair_statistics()
+        self.p, self.q, self.means, self.delta = classes.p, classes.q, classes.means, classes.delta
         self.k = 2.0 * self.p * self.q
         self.moments = moments
 
@@ -99,14 +84,6 @@ class TrainingRows:
         """‖x - μ‖² to the mean of the row's own class."""
         return np.where(self.side == 1, self.distances[:, 2], self.distances[:, 1])
 
-    @property
-    def other_distances(self) -> np.ndarray:
-        """‖x - μ‖² to the mean of the other class."""
-        return np.where(self.side == 1, self.distances[:, 1], self.distances[:, 2])
-
-
-BALANCED_SHARE = 0.1  # this share of the draws ignores the norms: half of it is positive rows, half negative
-
 
 class _Sampler:
     """Draws row numbers with given probabilities."""
@@ -124,19 +101,9 @@ class _Sampler:
 class RowGradient:
     """The paper's gradient with rows drawn uniformly, or the centred gradient with rows drawn by norm.
 
-    Parameters
-    ----------
-    rows : TrainingRows
-    centred : bool
-
-    Attributes
-    ----------
-    probability : ndarray of shape (n,)
-    scale : ndarray of shape (n,)
-        2q or 2p times the weight of the draw.
-    lipschitz : float
-        The effective Lipschitz constant of a weighted draw. For the centred gradient it is the largest one, plus that
-        of the exact part; for the paper's gradient, where a few rows may be outliers, it is mean square / mean.
+    `scale` is 2q or 2p times the weight of a draw. `lipschitz` is the effective Lipschitz constant of a weighted draw:
+    for the centred gradient the largest one, plus that of the exact part; for the paper's gradient, where a few rows
+    may be outliers, mean square / mean.
     """
 
     rows_per_step = 1
@@ -150,9 +117,11 @@ class RowGradient:
             by_norm = rows.mass * constants
             total = by_norm.sum()
             by_norm = by_norm / total if total > 0.0 else balanced
-            self.probability = (1.0 - BALANCED_SHARE) * by_norm + BALANCED_SHARE * balanced
+            ignoring = 0.1  # this share of the draws ignores the norms: half of it is positive rows, half negative
+            self.probability = (1.0 - ignoring) * by_norm + ignoring * balanced
         else:
-            constants = factor * np.sqrt(rows.distances[:, 0]) * np.sqrt(rows.other_distances)
+            to_other_mean = np.where(rows.side == 1, rows.distances[:, 1], rows.distances[:, 2])
+            constants = factor * np.sqrt(rows.distances[:, 0]) * np.sqrt(to_other_mean)
             self.probability = (rows.mass > 0.0) / rows.n
         weight = np.divide(rows.mass, self.probability, out=np.zeros(rows.mass.size), where=self.probability > 0.0)
         self.scale = weight * factor
@@ -172,9 +141,8 @@ class RowGradient:
 
     def draw(self, rng: np.random.Generator, size: int) -> np.ndarray:
         """Draw row numbers for `size` steps."""
-        return self._sampler.draw(rng, size) if self.centred else self._uniform(rng, size)
-
-    def _uniform(self, rng: np.random.Generator, size: int) -> np.ndarray:
+        if self.centred:
+            return self._sampler.draw(rng, size)
         if self.rows.n == self.probability.size:
             return rng.integers(self.rows.n, size=size)
         return rng.choice(np.flatnonzero(self.probability), size)
@@ -199,13 +167,8 @@ class RowGradient:
 class PairGradient:
     """The pair gradient: one positive and one negative row, each drawn half uniformly and half by norm.
 
-    Attributes
-    ----------
-    probability : ndarray of shape (n,)
-        Adds up to 1 in each class.
-    lipschitz : float
-        An estimate of the largest Lipschitz constant of a weighted pair. It assumes that rows of different classes are
-        orthogonal after their class means are subtracted.
+    `probability` adds up to 1 in each class. `lipschitz` estimates the largest Lipschitz constant of a weighted pair,
+    as if rows of different classes were orthogonal after their class means are subtracted.
     """
 
     rows_per_step = 2

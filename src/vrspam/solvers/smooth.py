@@ -15,8 +15,6 @@ import numpy as np
 from vrspam.objective import Objective
 from vrspam.solvers.base import EpochSolver, State
 
-POWER_STEPS = 12
-
 
 class ProximalGradient(EpochSolver):
     """FISTA: a proximal gradient step from a point ahead of w, w + m (w - w_before).
@@ -39,8 +37,9 @@ class ProximalGradient(EpochSolver):
 
     def init(self, objective: Objective) -> State:
         state = self.start(objective, passes=1.0)
-        self._lipschitz = _largest_curvature(objective, state)
-        state.passes += POWER_STEPS
+        power_steps = 12
+        self._lipschitz = _largest_curvature(objective, state, power_steps)
+        state.passes += power_steps
         self._before, self._grad_before, self._momentum = state.w, state.grad, 1.0
         return state
 
@@ -87,13 +86,13 @@ def _raised(lipschitz: float, factor: float) -> float:
     return lipschitz * factor
 
 
-def _largest_curvature(objective: Objective, state: State) -> float:
+def _largest_curvature(objective: Objective, state: State, steps: int) -> float:
     """The largest eigenvalue of ∇²f, by a few steps of the power method: a lower bound close to it."""
     curvature = objective.loss.curvature()
     product = objective.loss.hessian_product(state.w)
     v = np.sqrt(np.maximum(curvature, 0.0)) - state.grad
     value = float(np.max(curvature, initial=0.0))
-    for _ in range(POWER_STEPS):
+    for _ in range(steps):
         length = float(np.linalg.norm(v))
         if length == 0.0:
             break

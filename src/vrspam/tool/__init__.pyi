@@ -1,9 +1,8 @@
 # The public names and where they live: read by type checkers, by editors and, at import, by lazy_loader.
 from .evaluation import Comparison, Evaluation, compare, evaluate, score_file
 from .explanation import Effect, ExplainedRows, explain, explain_file
-from .exporting import export_model
 from .model import Model
-from .modelfile import ModelFileError, load_model, save_model
+from .modelfile import ModelFileError, export_model, load_model, save_model
 from .plan import TrainPlan
 from .prediction import predict
 from .report import Report, make_report, report_page

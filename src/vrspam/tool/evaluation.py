@@ -22,8 +22,7 @@ from vrspam.metrics import (
     sensitivity_at_specificity,
 )
 from vrspam.metrics.thresholds import Bin, Curve, Threshold, calibration_error, lift, reliability
-from vrspam.tool.fingerprint import SeenRows
-from vrspam.tool.model import Model
+from vrspam.tool.model import Model, SeenRows
 from vrspam.tool.plan import check_measures
 from vrspam.tool.table import beside_values
 

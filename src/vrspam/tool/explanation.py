@@ -12,33 +12,13 @@ import numpy as np
 
 from vrspam.data import Chunks, DataError
 from vrspam.data.chunks import BrokenRow
-from vrspam.inspection import column_groups, keeps_columns_apart
-from vrspam.inspection.effects import Effect, explain, find_strongest  # noqa: F401 (two are public names of this room)
+from vrspam.model.drawing import Effect, explain, find_strongest  # noqa: F401 (two are public names of this room)
 from vrspam.report.words import describe_size
 from vrspam.tables import frames
 from vrspam.tool.model import Model
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-
-def explain_rows(model: Model, X: Any) -> dict[str, np.ndarray]:
-    """What each column, and interactions, add to the score of each row; the parts add up to `model.score(X)`.
-
-    Without a feature map the parts are those of the encoded features.
-    """
-    if model.features is None:
-        return dict(zip(model.schema.feature_names, model.parts(X).T, strict=True))
-    if keeps_columns_apart(model.features):  # exact outside the range of training too
-        features = np.asarray(model.features.transform(X), dtype=np.float64) - model.means.mean(axis=0)
-        groups = column_groups(model.features, model.schema.columns, model.coef.size)
-        return {name: features[:, where] @ model.coef[where] for name, where in groups.items()}
-    if model.shapes is None or not model.shapes.whole:
-        raise ValueError("This model has no curves of its whole score: train it again to explain single rows.")
-    found = {shape.name: shape.parts(X, index) for index, shape in enumerate(model.shapes.columns)}
-    if model.shapes.interactions is not None:
-        found[model.shapes.rest_name] = model.score(X) - sum(found.values())
-    return found
 
 
 class Part(NamedTuple):
@@ -235,7 +215,7 @@ def _explain_block(model: Model, block: _Block, chosen: np.ndarray, first: int) 
 def parts_by_column(model: Model, X: Any) -> dict[str, np.ndarray]:
     """What each column adds; the indicators of a categorical one are added up."""
     if model.features is not None or not model.schema.categorical:
-        return explain_rows(model, X)
+        return model.parts_of_rows(X)
     parts = model.parts(X)
     widths = [1] * len(model.schema.numeric) + [len(values) for values in model.schema.categorical.values()]
     stops = np.cumsum(widths).tolist()

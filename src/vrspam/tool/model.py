@@ -1,13 +1,15 @@
-"""The deployable model, in one frozen object: columns, coefficients, curves, calibration and how it came about.
+"""The model of a file: its columns, the parts of its score, calibration, curves and how it came about.
 
-Beside it, what its parts are made of: the standardisation of encoded rows, and linear parts.
+Beside it, what linear ones are made of: the standardisation of encoded rows, and coefficients.
 """
 
 from __future__ import annotations
 
+import hashlib
+import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -16,15 +18,108 @@ from vrspam._utils.blas import blas_thread_count, blas_threads
 from vrspam.data import Chunks, Schema
 from vrspam.data.chunks import BrokenRow, map_ahead
 from vrspam.data.readers import Source
-from vrspam.features import LinearFeatures
+from vrspam.features import FeatureMap
 from vrspam.features.encoders import Curves
-from vrspam.inspection import column_groups, keeps_columns_apart
+from vrspam.features.parts import Parts, Table
+from vrspam.inspection import INTERACTIONS, Shapes, distinct
+from vrspam.model.scorer import NUMBER, TEXT, Column, Input, Scorer, input_of_reading, linear_parts
 from vrspam.model_selection.calibration import Calibration
+from vrspam.model_selection.folds import row_hashes
 from vrspam.moments import ClassMoments
 from vrspam.moments.class_moments import spread
+from vrspam.tables.frames import check_frame, columns_of, is_frame
 from vrspam.tables.schema import Label
-from vrspam.tool.curves import Shapes
-from vrspam.tool.fingerprint import Fingerprint
+
+MOST_ROWS = 1_000
+ENOUGH = 20  # rows that must be known to say anything
+MANY = 0.5  # share of the rows of a fingerprint that makes a file the training file
+_DIGITS = 16
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """Hashes of at most 1,000 different training rows, each with the same random salt."""
+
+    salt: str
+    rows: frozenset[str] = field(default_factory=frozenset)
+
+    @classmethod
+    def of(cls, rows: Any, seed: int) -> Fingerprint:
+        """Hash some of these rows: an arrow table of the feature columns, or an array."""
+        numbers, counts = np.unique(row_numbers(rows), return_counts=True)
+        alone = numbers[counts == 1]  # rows that occur once say most about a file
+        if alone.size > MOST_ROWS:
+            alone = np.random.default_rng(seed).choice(alone, MOST_ROWS, replace=False)
+        salt = secrets.token_hex(8)
+        return cls(salt, frozenset(_digests(alone, salt)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {"salt": self.salt, "rows": sorted(self.rows)}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Fingerprint:
+        """What `to_dict` wrote, or an error."""
+        salt, rows = plain["salt"], plain["rows"]
+        if not isinstance(salt, str) or not isinstance(rows, list) or not all(isinstance(row, str) for row in rows):
+            raise TypeError("a fingerprint needs a salt and a list of texts")
+        return cls(salt, frozenset(rows))
+
+
+@dataclass
+class SeenRows:
+    """Counts the rows of a fingerprint in new rows, block by block."""
+
+    fingerprint: Fingerprint
+    found: set[str] = field(default_factory=set)
+
+    def add(self, rows: Any) -> None:
+        """Look at a block of rows."""
+        if len(self.fingerprint.rows) >= ENOUGH:
+            self.found.update(self.fingerprint.rows.intersection(_digests(row_numbers(rows), self.fingerprint.salt)))
+
+    def sentences(self) -> list[str]:
+        """What is to be said, if many training rows are among them."""
+        total = len(self.fingerprint.rows)
+        if total < ENOUGH or len(self.found) < MANY * total:
+            return []
+        share = 100.0 * len(self.found) / total
+        return [
+            f"about {share:.0f} % of the rows that the model was trained on are in this file: what is measured here is "
+            "too good, give rows that it has not seen"
+        ]
+
+
+def row_numbers(rows: Any) -> np.ndarray:
+    """A 64-bit number for each row that depends on its values alone."""
+    if sparse.issparse(rows) or isinstance(rows, np.ndarray):
+        return row_hashes(rows)
+    columns = [_column_numbers(rows.column(name)) for name in rows.schema.names]
+    return row_hashes(np.stack(columns, axis=1)) if columns else np.zeros(rows.num_rows, dtype=np.uint64)
+
+
+def _column_numbers(column: Any) -> np.ndarray:
+    """Numbers as they are, and a number for each text; a missing value is one of its own."""
+    import pyarrow as pa
+
+    if pa.types.is_floating(column.type):
+        values = column.to_numpy()
+        return np.where(np.isnan(values), -7.25e77, values)
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    coded = whole.dictionary_encode()
+    texts = coded.dictionary.to_pylist()
+    numbers = [int.from_bytes(hashlib.sha256(text.encode("utf-8", "replace")).digest()[:6], "big") for text in texts]
+    return np.array([*numbers, -1], dtype=np.float64)[coded.indices.fill_null(len(texts)).to_numpy()]
+
+
+def _digests(numbers: np.ndarray | Sequence[int], salt: str) -> list[str]:
+    start = hashlib.sha256(salt.encode())
+    found = []
+    for number in np.asarray(numbers, dtype="<u8"):
+        one = start.copy()
+        one.update(number.tobytes())
+        found.append(one.hexdigest()[:_DIGITS])
+    return found
 
 
 @dataclass(frozen=True)
@@ -64,7 +159,7 @@ def undo_linear_map(features: Any, parts: LinearParts) -> LinearParts | None:
 
     None for any other map, and where missing values have features of their own.
     """
-    if not isinstance(features, LinearFeatures) or any(encoder.missing for encoder in features.encoders_):
+    if not features.is_linear:
         return None
     lines: list[tuple[float, float, float]] = []  # feature = slope · column + origin, or column = constant
     for encoder in features.encoders_:
@@ -85,6 +180,13 @@ def undo_linear_map(features: Any, parts: LinearParts) -> LinearParts | None:
     )
 
 
+def parts_of_map(features: FeatureMap, coef: np.ndarray, means: np.ndarray) -> dict[str, Any]:
+    """Fields of a `Model` whose score has these coefficients of the features of a map, and class means of them."""
+    parts, of_parts = features.parts(coef), features.part_means(coef, means)
+    ones = np.ones(parts.n_parts)
+    return {"features": parts, "coef": ones, "means": of_parts, "deviations": ones}
+
+
 class ScoredBlock(NamedTuple):
     """Scores of a block of rows, which of them are positive (None without labels), columns handed on, broken rows."""
 
@@ -96,15 +198,16 @@ class ScoredBlock(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A linear scorer of the rows of a file.
+    """A scorer of the rows of a file.
 
         score(x) = coef · x + intercept
 
     where x are the columns as `schema` encodes them: numbers with missing ones replaced by the training mean, and
     one 0/1 feature for each category. The standardisation that was used in training is folded into `coef`;
     `deviations` turns it back: coef · deviations is the change of the score for one standard deviation. With
-    `features`, a feature map of the columns as they are (text is a category, missing values are missing), the score is
-    linear in its features instead, and `coef`, `means` and `deviations` are theirs.
+    `features`, functions of the columns as they are (text is a category, missing values are missing), the score is the
+    sum of these instead: x is what each column adds on its own, if columns do, and at last what they add together;
+    `coef`, `means` and `deviations` are those of these parts.
 
     Attributes
     ----------
@@ -120,8 +223,8 @@ class Model:
         Class means of the training rows: others first, then positives.
     deviations : ndarray of d
         Standard deviations of the training rows (1 for a constant column).
-    features : FeatureMap or None
-        A fitted map of `vrspam.features`, for curves and interactions.
+    features : Parts or None
+        The parts of the score, for curves and interactions: `effects` of single columns, `kernels` and `trees`.
     shapes : Shapes or None
         What each column adds to the score, where there is a feature map with curves.
     calibration : Sigmoid, Isotonic or None
@@ -145,15 +248,13 @@ class Model:
     ('target', 1, 569, '0.99')
     """
 
-    version: ClassVar[int] = 4  # of the file that can hold it
-
     schema: Schema
     positive: Label
     coef: np.ndarray
     intercept: float
     means: np.ndarray
     deviations: np.ndarray
-    features: Any = None
+    features: Parts | None = None
     shapes: Shapes | None = None
     calibration: Calibration | None = None
     identifiers: tuple[str, ...] = ()
@@ -163,11 +264,10 @@ class Model:
     def __post_init__(self) -> None:
         d = self.schema.n_features
         if self.features is not None:
-            columns = self._map_columns
-            if self.features.n_features_in_ != len(columns):
-                taken = self.features.n_features_in_
-                raise ValueError(f"the feature map takes {taken} columns where there are {len(columns)}")
-            d = self.features.n_features_out_
+            taken, columns = len(self.features.effects), self.schema.columns
+            if taken != len(columns):
+                raise ValueError(f"the score takes {taken} columns where there are {len(columns)}")
+            d = self.features.n_parts
         for name, shape in (("coef", (d,)), ("means", (2, d)), ("deviations", (d,))):
             values = getattr(self, name)
             if values.shape != shape:
@@ -182,11 +282,6 @@ class Model:
             raise ValueError(f"the positive label {self.positive!r} is none of the labels {self.schema.labels}")
 
     @property
-    def _map_columns(self) -> tuple[str, ...]:
-        """What the feature map takes."""
-        return self.schema.columns
-
-    @property
     def standardised(self) -> np.ndarray:
         """Change of the score for one standard deviation of each feature."""
         return self.coef * self.deviations
@@ -197,15 +292,58 @@ class Model:
         return self.coef * (self.means[1] - self.means[0])
 
     def score(self, X: Any) -> np.ndarray:
-        """Scores of rows: encoded ones (dense or CSR), or what the feature map takes (a frame, say)."""
-        scores = X @ self.coef if self.features is None else self.features.products(X, self.coef)
-        return np.asarray(scores).ravel() + self.intercept
+        """Scores of rows: encoded ones (dense or CSR) or, with `features`, the columns as they are (a frame, say)."""
+        if self.features is None:
+            return np.asarray(X @ self.coef).ravel() + self.intercept
+        return self.features.scores(self._checked(X))[:, 0] + self.intercept
 
-    def as_scorer(self) -> Any:
-        """What `vrspam.export` exports of this model."""
-        from vrspam.tool.exporting import describe_model
+    def _checked(self, X: Any) -> Any:
+        """Rows with the columns that the score takes, or an error."""
+        columns = list(self.schema.columns)
+        if is_frame(X):
+            check_frame(X)
+            if list(columns_of(X).names) != columns:
+                raise ValueError(f"The columns of the frame must be those of the model: {', '.join(columns)}.")
+        elif X.shape[1] != len(columns):
+            raise ValueError(f"X has {X.shape[1]} columns, but the model takes {len(columns)}.")
+        return X
 
-        return describe_model(self)
+    def as_scorer(self) -> Scorer:
+        """What `vrspam.export` exports of this model: its columns as they are in a file, and the parts of its score."""
+        schema, typical, parts = self.schema, None, self.features
+        if parts is None:
+            n_numeric = len(schema.columns) - len(schema.categorical)
+            typical = np.zeros((2, len(schema.columns)))
+            typical[:, :n_numeric] = self.means.mean(axis=0)[:n_numeric], self.deviations[:n_numeric]
+            parts = _encoded_parts(schema, self.coef)
+        inputs, columns = _file_columns(schema)
+        others = [label for label in schema.labels or () if label != self.positive]
+        classes = (others[0], self.positive) if len(others) == 1 else (f"not {self.positive}", str(self.positive))
+        return Scorer(
+            inputs,
+            columns,
+            parts.effects,
+            parts.kernels,
+            parts.trees,
+            constant=self.intercept,
+            classes=classes,
+            threshold=0.0 if self.calibration is None else self.calibration.half,
+            calibration=self.calibration,
+            matrix=schema.width is not None and not schema.numeric,
+            left_out=self.identifiers,
+            typical=typical,
+        )
+
+    def parts_of_rows(self, X: Any) -> dict[str, np.ndarray]:
+        """What each column, and interactions, add to the score of each row; without `features`, what features add."""
+        if self.features is None:
+            return dict(zip(self.schema.feature_names, self.parts(X).T, strict=True))
+        if self.features.keeps_columns_apart:  # exact outside the range of training too
+            found = self.features.columns_apart(self._checked(X)) - self.means.mean(axis=0)
+            return dict(zip(distinct(self.schema.columns), found.T, strict=True))
+        if self.shapes is None or not self.shapes.whole:
+            raise ValueError("This model has no curves of its whole score: train it again to explain single rows.")
+        return self.shapes.parts(X, self.score(X))
 
     def parts(self, X: Any) -> np.ndarray:
         """What each encoded feature adds to the scores of rows, without a feature map; the parts add up to `score`."""
@@ -230,7 +368,7 @@ class Model:
 
         `reading`: `format`, `delimiter` and `zero_based` of `vrspam.data.read_chunks`.
         """
-        schema = self._reading_schema if labels else self._reading_schema.without_target()
+        schema = self.schema if labels else self.schema.without_target()
         return Chunks(
             path if isinstance(path, Source) else self.open_source(path, **reading),
             schema,
@@ -238,7 +376,7 @@ class Model:
             keep=keep,
             on_error="skip" if skip_errors else "keep" if keep_errors else "raise",
             progress=progress,
-            raw=self._takes_frames,
+            raw=self.features is not None,
             lenient=True,
             compared=True,
         )
@@ -247,22 +385,17 @@ class Model:
         """Find files and their reader; indices of LIBSVM files start as they did in training, unless told otherwise."""
         return Source.open(path, zero_based_before=self.schema.zero_based, **reading)
 
-    @property
-    def _reading_schema(self) -> Schema:
-        return self.schema
-
-    @property
-    def _takes_frames(self) -> bool:
-        return self.features is not None
-
     def column_contributions(self) -> dict[str, float]:
         """What the curve of each column, and interactions, add to the difference of the mean scores of the classes."""
-        if not keeps_columns_apart(self.features) and self.shapes is not None and self.shapes.whole:
+        if self.features is None:
+            return dict(zip(distinct(self.schema.feature_names), self.contributions.tolist(), strict=True))
+        if not self.features.keeps_columns_apart and self.shapes is not None and self.shapes.whole:
             parts = {shape.name: shape.difference for shape in self.shapes.columns}
             rest = float(self.contributions.sum()) - sum(parts.values())
             return {**parts, self.shapes.rest_name: rest}
-        groups = column_groups(self.features, self.schema.columns, self.coef.size)
-        return {name: float(self.contributions[where].sum()) for name, where in groups.items()}
+        names = self.schema.columns if self.features.has_effects else ()
+        more = () if self.features.keeps_columns_apart else (INTERACTIONS,)
+        return dict(zip(distinct([*names, *more]), self.contributions.tolist(), strict=True))
 
     def score_chunks(self, chunks: Chunks) -> Iterator[ScoredBlock]:
         """Scores of what `open` returned, block by block, in the order of the rows."""
@@ -278,3 +411,34 @@ class Model:
             return
         with blas_threads(1):  # products of a block are small: threads do more for several blocks
             yield from map_ahead(scored, iter(chunks), threads)
+
+
+def _file_columns(schema: Schema) -> tuple[tuple[Input, ...], tuple[Column, ...]]:
+    """The columns of a file, and those that the model makes of them."""
+    made = schema.made()
+    inputs: dict[str, Input] = {}
+    columns = []
+    for name in schema.columns:
+        source, part = made.get(name, (name, ""))
+        if source not in inputs:
+            plain = Input(source, TEXT if source in schema.categorical else NUMBER)
+            how = schema.readings.get(source)
+            inputs[source] = plain if how is None else input_of_reading(source, how)
+        columns.append(Column(name, list(inputs).index(source), part or None))
+    return tuple(inputs.values()), tuple(columns)
+
+
+def _encoded_parts(schema: Schema, coef: np.ndarray) -> Parts:
+    """The parts of a score of encoded columns: numbers, then one indicator for each category."""
+    n_numeric = len(schema.columns) - len(schema.categorical)
+    fill = schema.fill
+    if fill is not None and schema.width is not None:
+        fill = fill * n_numeric  # one for all columns of a LIBSVM file
+    numbers = linear_parts(coef[:n_numeric], fill)
+    tables, start = [], n_numeric
+    missing = 0.0 if schema.fill is not None else float("nan")
+    for names in schema.categorical.values():
+        values = coef[start : start + len(names)].tolist()
+        tables.append(Table(dict(zip(names, values, strict=True)), missing))
+        start += len(names)
+    return Parts((*numbers.effects, *tables))

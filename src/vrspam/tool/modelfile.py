@@ -1,53 +1,43 @@
-"""Model files: readable JSON with a version and a checksum. Nothing in them is ever executed.
+"""Files of models: what a model holds is written, for this package or other programs, and checked when it is read.
 
-Floats are written with as many digits as their bits need (Python's repr), so what is read back has the same bits.
+Files of versions 1 to 4 held feature maps, from which the parts of the score follow. In version 1 maps took rows that
+were encoded one-hot and standardised: a category is the sum of the curves of all its indicators, one of them at 1.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import sys
-from collections.abc import Callable, Mapping
-from typing import Any, NoReturn
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-import vrspam
-from vrspam._utils.atomic import write_text
+from vrspam._utils.atomic import replacing
 from vrspam._utils.messages import Message
 from vrspam.data import DataError, Schema
 from vrspam.data.errors import problem_of
 from vrspam.features import map_from_dict
+from vrspam.features.encoders import Curves, Encoder, Indicators
+from vrspam.features.parts import Curve, Effect, KernelPart, Parts, Table
+from vrspam.inspection import Shapes
+from vrspam.model.file import (
+    VERSION,
+    ModelFileError,
+    floats,
+    parts_from_dict,
+    parts_to_dict,
+    read_file,
+    unpack,
+    write_file,
+)
 from vrspam.model_selection.calibration import calibration_from_dict
-from vrspam.tool.curves import Shapes
-from vrspam.tool.fingerprint import Fingerprint
-from vrspam.tool.model import Model
-from vrspam.tool.modelfile_v1 import EncodedMap, EncodedModel
+from vrspam.tool.model import Fingerprint, Model, parts_of_map
 
-FORMAT = "vrspam-model"
-VERSION = 4  # 3: no readings of text and dates; 2: curves of a kernel's additive part, no pairs; 1: see modelfile_v1
-HEAD = 256  # bytes that tell a model file from others
-LONGEST = 200  # characters of a reason that quotes a file
 _LABELS = {"bool": (bool,), "int64": (int,), "double": (int, float), "string": (str,)}
-
-
-class ModelFileError(ValueError):
-    """A file cannot be used as a model; the message says why.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from vrspam.tool import ModelFileError, load_model
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "notes.json"
-    >>> _ = path.write_text("{}")
-    >>> try:
-    ...     load_model(path)
-    ... except ModelFileError as error:
-    ...     print(str(error).partition(" ")[2])
-    is not a vrspam model file: give one that `vrspam train` has written
-    """
 
 
 def save_model(model: Model, path: str | os.PathLike[str]) -> None:
@@ -71,23 +61,25 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
     >>> bool((load_model(f"{path}.json").coef == model.coef).all())
     True
     """
+    notes = {}
+    if "warnings" in model.training:  # with their fields, so that a reader can be shown parameters in other terms
+        said = model.training["warnings"]
+        notes["warnings"] = [note.to_plain() if isinstance(note, Message) else note for note in said]
     content = {
         "schema": model.schema.to_dict(),
         "positive": model.positive,
-        "coef": model.coef.tolist(),
+        "coef": model.coef,
         "intercept": model.intercept,
-        "means": model.means.tolist(),
-        "deviations": model.deviations.tolist(),
-        "features": None if model.features is None else plain_values(model.features.to_dict()),
+        "means": model.means,
+        "deviations": model.deviations,
+        "features": None if model.features is None else parts_to_dict(model.features),
         "shapes": None if model.shapes is None else model.shapes.to_dict(),
         "calibration": None if model.calibration is None else model.calibration.to_dict(),
         "identifiers": list(model.identifiers),
         "fingerprint": None if model.fingerprint is None else model.fingerprint.to_dict(),
-        "training": _with_notes(model.training, _plain_note),
+        "training": {**model.training, **notes},
     }
-    head = {"format": FORMAT, "version": model.version, "written_by": f"vrspam {vrspam.__version__}"}
-    whole = {**head, "checksum": _checksum(content), "model": content}
-    write_text(path, json.dumps(whole, ensure_ascii=False, allow_nan=False, indent=1) + "\n")
+    write_file(path, content)
 
 
 def load_model(path: str | os.PathLike[str]) -> Model:
@@ -117,69 +109,114 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     >>> load_model(f"{path}.json").training["data"]
     ['cells.csv']
     """
-    name = os.fspath(path)
+    content, version = read_file(path)
     try:
-        with open(path, "rb") as file:
-            head = file.read(HEAD)
-            if f'"{FORMAT}"'.encode() not in head:
-                raise ModelFileError(f"{name} is not a vrspam model file: give one that `vrspam train` has written")
-            text = (head + file.read()).decode("utf-8")
-        whole = json.loads(text, parse_constant=_no_constant)
-    except ModelFileError:
-        raise
-    except OSError as error:
-        raise ModelFileError(f"{name} cannot be read ({error.strerror}): check the name of the model file") from error
-    except (ValueError, RecursionError) as error:
-        raise ModelFileError(f"{name} is cut off or damaged: train the model again or get a whole copy") from error
-    if not isinstance(whole, dict) or whole.get("format") != FORMAT:
-        raise ModelFileError(f"{name} is not a vrspam model file: give one that `vrspam train` has written")
-    version = whole.get("version")
-    if isinstance(version, int) and version > VERSION:
-        raise ModelFileError(f"{name} was written by a newer version of vrspam: update the program to use it")
-    content = whole.get("model")
-    whole_content = version in (1, 2, 3, VERSION) and isinstance(content, dict)
-    if not whole_content or whole.get("checksum") != _checksum(content):
-        raise ModelFileError(f"{name} was changed or damaged after it was written: train the model again")
-    try:
-        return _model(content, version)
+        return _model(unpack(content) if version == VERSION else content, version)
     except Exception as error:  # wrong types deep inside make NumPy and others raise almost anything
         reason = str(problem_of(error))  # without the advice to those who put the parts together
         reason = f"{reason} is missing" if isinstance(error, KeyError) else " ".join(reason.split())
-        reason = reason if len(reason) <= LONGEST else f"{reason[:LONGEST]}..."
-        raise ModelFileError(f"{name} contradicts itself ({reason}): train the model again") from error
+        reason = reason if len(reason) <= 200 else f"{reason[:200]}..."
+        raise ModelFileError(f"{os.fspath(path)} contradicts itself ({reason}): train the model again") from error
 
 
-def _model(content: Any, version: Any) -> Model:
+def export_model(
+    model: Model,
+    *,
+    onnx: str | os.PathLike[str] | None = None,
+    python: str | os.PathLike[str] | None = None,
+    sql: str | os.PathLike[str] | None = None,
+    dtype: str = "float32",
+) -> list[Path]:
+    """Write a model for other programs, in one or more forms; nothing is written if one of them is refused.
+
+    Parameters
+    ----------
+    model : Model
+    onnx : path, optional
+        An ONNX graph; see `vrspam.export.to_onnx`.
+    python, sql : path, optional
+        A file of plain Python, or one SQL expression, of a linear or additive model; see `vrspam.export.to_python` and
+        `vrspam.export.to_sql`.
+    dtype : {"float32", "float64"}, default="float32"
+        Of the numbers that go into the graph and come out.
+
+    Returns
+    -------
+    list of Path
+        What was written, each file whole or not at all.
+
+    Raises
+    ------
+    NotExportable
+        With the reason, where a form cannot hold the model.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from vrspam.tool import export_model, train
+    >>> path = f"{tempfile.mkdtemp()}/cells.csv"
+    >>> load_breast_cancer(as_frame=True).frame.to_csv(path, index=False)
+    >>> model = train(path, "target", features="linear")
+    >>> [written.name for written in export_model(model, python=f"{path}.py", sql=f"{path}.sql")]
+    ['cells.csv.py', 'cells.csv.sql']
+    """
+    from vrspam.export import to_python, to_sql
+
+    contents: dict[Path, bytes] = {}
+    if onnx is not None:
+        from vrspam.export import to_onnx  # needs an extra
+
+        contents[Path(onnx)] = to_onnx(model, dtype=dtype).SerializeToString()
+    if python is not None:
+        contents[Path(python)] = to_python(model).encode("utf-8")
+    if sql is not None:
+        contents[Path(sql)] = to_sql(model).encode("utf-8")
+    for path, content in contents.items():
+        with replacing(path) as temporary:
+            temporary.write_bytes(content)
+    return list(contents)
+
+
+def _model(content: Mapping[str, Any], version: int) -> Model:
     """The model, from what JSON can hold; raises where the parts do not fit."""
     schema = Schema.from_dict(content["schema"])
     _check_schema(schema, content["schema"])
     calibration = content["calibration"]
-    _check_training(content["training"])
+    training = dict(content["training"]) if isinstance(content["training"], dict) else None
+    if training is None:
+        raise TypeError("training must be a dict")
+    for kind, names in _FACTS.items():
+        for name in names:
+            if name in training and not _fits(kind, training[name]):
+                raise TypeError(f"training says about {name!r} what cannot be shown")
+    if "warnings" in training:
+        training["warnings"] = [Message.from_plain(note) for note in training["warnings"]]
     if not isinstance(content["positive"], bool | int | float | str):
         raise TypeError("the positive label must be a number or a text")
-    if not _is_texts(content["identifiers"]):
+    if not _fits("texts", content["identifiers"]):
         raise TypeError("identifiers must be a list of texts")
-    features, kind = content["features"], Model
-    if features is not None and version == 1:
-        kind, features = EncodedModel, EncodedMap.from_dict(features)
-    elif features is not None:
-        features = map_from_dict(features)
-    taken = len(content["coef"]) if features is None else features.n_features_in_
-    if (schema.width or 0) > taken:  # before a name is made for each
-        raise ValueError(f"coef has shape {(taken,)} where the columns need {(schema.width,)}")
-    return kind(
+    arrays: dict[str, Any] = {name: floats(content[name]) for name in ("coef", "means", "deviations")}
+    if content["features"] is None:
+        taken = len(arrays["coef"])
+        if (schema.width or 0) > taken:  # before a name is made for each
+            raise ValueError(f"coef has shape {(taken,)} where the columns need {(schema.width,)}")
+    elif version == VERSION:
+        arrays["features"] = parts_from_dict(content["features"])
+        if (schema.width or 0) > len(arrays["features"].effects):
+            raise ValueError(f"the score takes {len(arrays['features'].effects)} columns, not {schema.width}")
+    else:
+        arrays = parts_of_old_file(content["features"], schema, arrays["coef"], arrays["means"], version)
+    return Model(
         schema=schema,
         positive=content["positive"],
-        coef=_floats(content["coef"]),
         intercept=float(content["intercept"]),
-        means=_floats(content["means"]),
-        deviations=_floats(content["deviations"]),
-        features=features,
+        **arrays,
         shapes=None if content.get("shapes") is None else Shapes.from_dict(content["shapes"]),
         calibration=None if calibration is None else calibration_from_dict(calibration),
         identifiers=tuple(content["identifiers"]),
         fingerprint=None if content.get("fingerprint") is None else Fingerprint.from_dict(content["fingerprint"]),
-        training=_with_notes(content["training"], Message.from_plain),
+        training=training,
     )
 
 
@@ -188,7 +225,7 @@ def _check_schema(schema: Schema, plain: Mapping[str, Any]) -> None:
     for name in ("target", "target_type"):
         if not isinstance(plain[name], str | None):
             raise DataError(f"{name} must be a text")
-    if not _is_count(0 if schema.width is None else plain["width"]):
+    if schema.width is not None and not _fits("count", plain["width"]):
         raise DataError("width must be a number of columns")
     filled = 1 if schema.width is not None else len(schema.numeric)
     if schema.fill is not None and len(schema.fill) != filled:
@@ -216,120 +253,126 @@ def _check_schema(schema: Schema, plain: Mapping[str, Any]) -> None:
             raise DataError("a label is too large")
 
 
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _is_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(map(_is_text, value))
-
-
-def _is_selection(value: Any) -> bool:
-    """Whether these are the feature maps that were compared, as pages and commands show them."""
-    shown = {"features": _is_text, "n_features": _is_count, "auc": _is_number, "standard_error": _is_number}
-    return isinstance(value, list) and all(
-        isinstance(row, dict)
-        and isinstance(row.get("chosen"), bool)
-        and all(name in row and fits(row[name]) for name, fits in shown.items())
-        and all(name not in row or _is_number(row[name]) for name in ("score", "weight"))
-        and _is_count(row.get("rows", 0))
-        for row in value
-    )
-
-
-def _is_note(value: Any) -> bool:
-    """Whether this is a text, or a template whose fields can be shown."""
-    if not isinstance(value, dict):
-        return isinstance(value, str)
-    fields = value.get("fields")
-    return _is_text(value.get("template")) and isinstance(fields, dict) and all(map(_is_field, fields.values()))
-
-
-def _is_field(value: Any) -> bool:
-    if isinstance(value, dict):
-        return _is_text(value.get("parameter")) and "value" in value and _is_field_value(value["value"])
-    return _is_field_value(value)
-
-
-def _is_field_value(value: Any) -> bool:
-    return value is None or isinstance(value, bool | str) or _is_number(value) or _is_texts(value)
-
-
-def _is_number_or_none(value: Any) -> bool:
-    return value is None or _is_number(value)
-
-
-def _are_notes(value: Any) -> bool:
-    return isinstance(value, list) and all(map(_is_note, value))
-
-
 # What pages and commands show about the training; a model may lack any of these, and have others.
-_FACTS: dict[str, Callable[[Any], bool]] = {
-    **dict.fromkeys(("rows", "positives", "columns", "features", "rows_held", "nonzero", "folds"), _is_count),
-    **dict.fromkeys(
-        ("l2", "l1", "cv_auc", "cv_auc_low", "cv_auc_high", "objective", "gap", "relative_gap"), _is_number
+_FACTS = {
+    "count": ("rows", "positives", "columns", "features", "rows_held", "nonzero", "folds"),
+    "number": (
+        *("l2", "l1", "max_fpr", "objective", "gap", "relative_gap", "stationarity", "relative_stationarity"),
+        *("cv_auc", "cv_auc_low", "cv_auc_high", "cv_partial_auc", "cv_partial_auc_low", "cv_partial_auc_high"),
     ),
-    **dict.fromkeys(("max_fpr", "cv_partial_auc", "cv_partial_auc_low", "cv_partial_auc_high"), _is_number),
-    **dict.fromkeys(("corrected_auc", "corrected_auc_low", "corrected_auc_high"), _is_number_or_none),
-    **dict.fromkeys(("stationarity", "relative_stationarity"), _is_number),
-    "penalty": _is_text,
-    "data": _is_texts,
-    "map": _is_text,
-    "loss": _is_text,
-    "selection": _is_selection,
-    "warnings": _are_notes,
+    "number or none": ("corrected_auc", "corrected_auc_low", "corrected_auc_high"),
+    "text": ("penalty", "map", "loss"),
+    "texts": ("data",),
+    "selection": ("selection",),
+    "notes": ("warnings",),
 }
 
 
-def _check_training(training: Any) -> None:
-    if not isinstance(training, dict):
-        raise TypeError("training must be a dict")
-    for name, fits in _FACTS.items():
-        if name in training and not fits(training[name]):
-            raise TypeError(f"training says about {name!r} what cannot be shown")
+def _fits(kind: str, value: Any) -> bool:
+    """Whether a fact about the training is of this kind."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+    match kind:
+        case "number":
+            return is_number
+        case "number or none":
+            return value is None or is_number
+        case "count":
+            return is_number and isinstance(value, int) and 0 <= value < 2**63
+        case "text":
+            return isinstance(value, str)
+        case "texts" | "notes":
+            return isinstance(value, list) and all(_fits(kind[:-1], one) for one in value)
+        case "note" if isinstance(value, dict):  # a template, and fields that can be shown
+            fields = value.get("fields")
+            is_worded = isinstance(value.get("template"), str)
+            return is_worded and isinstance(fields, dict) and all(_fits("field", one) for one in fields.values())
+        case "note":
+            return isinstance(value, str)
+        case "field" if isinstance(value, dict):
+            named = isinstance(value.get("parameter"), str) and "value" in value
+            return named and not isinstance(value["value"], dict) and _fits("field", value["value"])
+        case "field":
+            return value is None or isinstance(value, bool | str) or is_number or _fits("texts", value)
+        case _:  # the feature maps that were compared
+            shown = {"features": "text", "n_features": "count", "auc": "number", "standard_error": "number"}
+            return isinstance(value, list) and all(
+                isinstance(row, dict)
+                and isinstance(row.get("chosen"), bool)
+                and all(_fits(kind, row.get(name)) for name, kind in shown.items())
+                and all(_fits("number", row.get(name, 0)) for name in ("score", "weight"))
+                and _fits("count", row.get("rows", 0))
+                for row in value
+            )
 
 
-def _floats(values: Any) -> np.ndarray:
-    array = np.array(values)
-    if array.dtype.kind not in "fi":
-        raise TypeError("an array holds something else than numbers")
-    return array.astype(np.float64)
+def parts_of_old_file(plain: Any, schema: Schema, coef: np.ndarray, means: np.ndarray, version: int) -> dict[str, Any]:
+    """Fields of a `Model` from a stored map, the coefficients of its features and their class means."""
+    features = map_from_dict(plain["map"] if version == 1 else plain)
+    if coef.shape != (features.n_features_out_,) or means.shape != (2, features.n_features_out_):
+        raise ValueError(f"coef has shape {coef.shape} where the columns need {(features.n_features_out_,)}")
+    found = parts_of_map(features, coef, means)
+    return found if version > 1 else _of_encoded_rows(found, plain, schema)
 
 
-def plain_values(value: Any) -> Any:
-    """Arrays as lists."""
-    if isinstance(value, dict):
-        return {str(key): plain_values(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain_values(part) for part in value]
-    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+def _of_encoded_rows(found: dict[str, Any], plain: Any, schema: Schema) -> dict[str, Any]:
+    """The score of columns, from that of standardised numbers and of an indicator for each category."""
+    parts: Parts = found["features"]
+    centre, deviations = (np.array(plain[name], dtype=np.float64) for name in ("centre", "deviations"))
+    n_encoded, gaps = schema.n_features, bool(plain.get("gaps", False))
+    if not centre.shape == deviations.shape == (n_encoded,) or len(parts.effects) != n_encoded or parts.trees:
+        raise ValueError("the feature map is broken")
+    if not (np.isfinite(centre).all() and np.isfinite(deviations).all() and (deviations > 0.0).all()):
+        raise ValueError("the feature map is broken")
+    n_numbers = len(schema.columns) - len(schema.categorical)
+    fill = [None] * n_numbers if gaps or schema.width is not None else list(schema.fill or (None,) * n_numbers)
+    stops = np.cumsum([n_numbers, *map(len, schema.categorical.values())]).tolist()
+    groups = [[j] for j in range(n_numbers)]
+    groups += [list(range(*ends)) for ends in pairwise(stops)]
+    effects: list[Effect | None] = [None] * len(groups)
+    if parts.has_effects:
+        curves = [_on_scale(curve, *ends) for curve, *ends in zip(parts.effects, centre, deviations, strict=True)]
+        numbers = [
+            curve if value is None else replace(curve, missing=float(curve(np.array([value]))[0]))
+            for curve, value in zip(curves, fill, strict=False)
+        ]
+        of_categories = zip(schema.categorical.values(), groups[n_numbers:], strict=True)
+        effects = [*numbers, *(_table(names, [curves[j] for j in group]) for names, group in of_categories)]
+        columns, rest = found["means"][:, :n_encoded], found["means"][:, n_encoded:]
+        found["means"] = np.hstack([*(columns[:, group].sum(axis=1, keepdims=True) for group in groups), rest])
+    kernels = tuple(_kernel(part, centre, deviations, fill, schema, groups) for part in parts.kernels)
+    features = Parts(tuple(effects), kernels)
+    ones = np.ones(features.n_parts)
+    return {**found, "features": features, "coef": ones, "deviations": ones}
 
 
-def _with_notes(training: Mapping[str, Any], form: Callable[[Any], Any]) -> dict[str, Any]:
-    """Facts about the training with its warnings in another form."""
-    if "warnings" not in training:
-        return dict(training)
-    return {**training, "warnings": [form(note) for note in training["warnings"]]}
+def _on_scale(curve: Any, centre: float, deviation: float) -> Curve:
+    """A curve of a standardised column as one of the column itself."""
+    nodes, first = np.unique(curve.nodes * deviation + centre, return_index=True)
+    return Curve(nodes, curve.values[first], curve.left / deviation, curve.right / deviation, curve.missing)
 
 
-def _plain_note(note: str) -> Any:
-    """A warning with its fields, so that a reader can be shown parameters in other terms."""
-    return note.to_plain() if isinstance(note, Message) else note
+def _table(names: Sequence[str], curves: Sequence[Curve]) -> Table:
+    off, on = (np.array([float(curve(np.array([x]))[0]) for curve in curves]) for x in (0.0, 1.0))
+    return Table(dict(zip(names, (off.sum() + on - off).tolist(), strict=True)), off.sum(), off.sum())
 
 
-def _checksum(content: Any) -> str:
-    """A hash of the content that does not depend on blanks."""
-    text = json.dumps(content, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
-    return "sha256:" + hashlib.sha256(text.encode("ascii")).hexdigest()
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a number")
+def _kernel(
+    part: KernelPart, centre: np.ndarray, deviations: np.ndarray, fill: Sequence[Any], schema: Schema, groups: Any
+) -> KernelPart:
+    """The kernel of columns: what a row has at 0, or at the value that stands for a missing one, is moved to 0."""
+    own_ranks = [Curve.of(encoder, np.ones(1)) for encoder in part.encoders if isinstance(encoder, Curves)]
+    ranks = [_on_scale(curve, *ends) for curve, *ends in zip(own_ranks, centre, deviations, strict=True)]
+    starts = np.cumsum([0, *(encoder.width for encoder in part.encoders)])
+    names, encoders, landmarks = list(schema.categorical.values()), list[Encoder](), []
+    for number, group in enumerate(groups):
+        if number < len(fill):
+            own, rank, value = part.encoders[number], ranks[number], fill[number]
+            moved = 0.0 if value is None else float(rank(np.array([value]))[0])
+            table = (rank.values - moved)[:, np.newaxis]
+            encoders.append(Curves(rank.nodes, table, ("",), own.missing, False))
+            landmarks.append(part.landmarks[:, starts[number] : starts[number + 1]] - [moved, 0.0][: own.width])
+            continue
+        off, on = (np.array([float(ranks[j](np.array([x]))[0]) for j in group]) for x in (0.0, 1.0))
+        encoders.append(Indicators(tuple(names[number - len(fill)]), False, tuple((on - off).tolist())))
+        landmarks.append(part.landmarks[:, starts[group]] - off)
+    return KernelPart(encoders, np.hstack(landmarks), part.gamma, part.coef)

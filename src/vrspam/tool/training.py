@@ -22,9 +22,9 @@ from vrspam._utils.blas import blas_threads
 from vrspam._utils.choices import PenaltyName
 from vrspam._utils.messages import Message, Parameter, WordedError
 from vrspam._utils.warnings import CategoriesGrouped
-from vrspam.features import FeatureMap, LinearFeatures, StackedFeatures
-from vrspam.features.landmarks import LandmarkFeatures
+from vrspam.features import FeatureMap, LinearFeatures
 from vrspam.features.mapped import MAX_FEATURES, is_plain, kind_of_map, named_maps
+from vrspam.inspection import shapes_of
 from vrspam.metrics import AUCInterval, logit_interval, partial_auc_ci, roc_auc_ci
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.moments.class_moments import spread
@@ -32,9 +32,7 @@ from vrspam.report.words import describe_candidate
 from vrspam.solvers import choose_solver
 from vrspam.tables.frames import rows_of
 from vrspam.tool import data_checks
-from vrspam.tool.curves import shapes_of
-from vrspam.tool.fingerprint import Fingerprint
-from vrspam.tool.model import LinearParts, Model, Scaling, undo_linear_map
+from vrspam.tool.model import Fingerprint, LinearParts, Model, Scaling, parts_of_map, undo_linear_map
 from vrspam.tool.plan import TrainPlan, takes
 from vrspam.tool.table import OpenedTable, open_labelled, stack
 
@@ -500,7 +498,7 @@ def _model(opened: OpenedTable, fit: Fit, notes: list[str], fingerprint: Fingerp
             "positives": positives,
             "columns": len(opened.schema.columns),
             "features": int(fitted.coef_.size),
-            "rows_held": 0 if features is None else min(features.n_rows_held_, others + positives),
+            "rows_held": 0 if features is None else min(fitted.features_.n_rows_held_, others + positives),
             "map": kind_of_map(fitted.features_),
             "selection": [_known(zip(candidates, row, strict=True)) for row in zip(*candidates.values(), strict=True)],
             "nonzero": int(np.count_nonzero(fitted.coef_)),
@@ -549,9 +547,5 @@ def _parts(fit: Fit, opened: OpenedTable) -> dict[str, Any]:
     parts = LinearParts(coef, intercept, fitted.moments_.means, np.where(deviations > 0.0, deviations, 1.0))
     if (plain := undo_linear_map(fitted.features_, parts)) is not None:
         return plain._asdict()
-    shapes = shapes_of(fitted, opened.schema.columns)
-    if not isinstance(fitted.features_, LandmarkFeatures | StackedFeatures):
-        return {**parts._asdict(), "features": fitted.features_, "shapes": shapes}
-    features, coef, means = fitted.features_.collapsed(parts.coef, parts.means)
-    parts = LinearParts(coef, intercept, means, np.ones(coef.size))
-    return {**parts._asdict(), "features": features, "shapes": shapes}
+    found = parts_of_map(fitted.features_, parts.coef, parts.means)
+    return {**found, "intercept": intercept, "shapes": shapes_of(fitted, opened.schema.columns)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from onnx import NodeProto, TensorProto, helper, numpy_helper
@@ -99,3 +99,101 @@ class Graph:
         if chosen == list(range(width)):
             return matrix
         return self.add("Gather", matrix, self.constant(chosen, np.int64), axis=1)
+
+
+LARGEST = float(np.finfo(np.float64).max)
+
+
+class Ensemble(NamedTuple):
+    """Whole binary trees, level by level.
+
+    Attributes
+    ----------
+    columns, thresholds, absent_left : ndarray of shape (trees, nodes)
+        What each node compares, and whether a missing value goes to the left.
+    weights : ndarray of shape (trees, leaves, m)
+        What each leaf adds to the outputs `targets`.
+    targets : ndarray of shape (trees, m)
+    """
+
+    columns: np.ndarray
+    thresholds: np.ndarray
+    absent_left: np.ndarray
+    weights: np.ndarray
+    targets: np.ndarray
+
+
+def run_trees(graph: Graph, X: str, mode: str, ensembles: Sequence[Ensemble]) -> str:
+    """The outputs of all trees, added up: shape (rows, outputs), in float32."""
+    nodes: dict[str, list[np.ndarray]] = {}
+    leaves: dict[str, list[np.ndarray]] = {}
+    modes: list[str] = []
+    first = 0
+    for ensemble in ensembles:
+        trees, inner, (_, n_leaves, m) = len(ensemble.columns), ensemble.columns.shape[1], ensemble.weights.shape
+        node, tree = np.arange(inner + n_leaves), first + np.arange(trees)
+        is_leaf = node >= inner
+        at_leaf = np.zeros((trees, n_leaves), dtype=np.int64)
+        per_leaf = (trees, n_leaves, m)
+        for kept, values in (
+            ("nodes_treeids", np.repeat(tree, node.size)),
+            ("nodes_nodeids", np.tile(node, trees)),
+            ("nodes_featureids", np.hstack([ensemble.columns, at_leaf])),
+            ("nodes_truenodeids", np.tile(np.where(is_leaf, 0, 2 * node + 1), trees)),
+            ("nodes_falsenodeids", np.tile(np.where(is_leaf, 0, 2 * node + 2), trees)),
+            ("nodes_missing_value_tracks_true", np.hstack([ensemble.absent_left, at_leaf])),
+            ("nodes_values_as_tensor", np.hstack([ensemble.thresholds, at_leaf])),
+        ):
+            nodes.setdefault(kept, []).append(values.ravel())
+        modes += ([mode] * inner + ["LEAF"] * n_leaves) * trees
+        for kept, values in (
+            ("target_treeids", np.broadcast_to(tree[:, np.newaxis, np.newaxis], per_leaf)),
+            ("target_nodeids", np.broadcast_to(node[np.newaxis, inner:, np.newaxis], per_leaf)),
+            ("target_ids", np.broadcast_to(ensemble.targets[:, np.newaxis], per_leaf)),
+            ("target_weights_as_tensor", ensemble.weights),
+        ):
+            leaves.setdefault(kept, []).append(values.ravel())
+        first += trees
+    attributes: dict[str, Any] = {}
+    for name, parts in {**nodes, **leaves}.items():
+        whole = np.concatenate(parts)
+        is_tensor = name.endswith("_as_tensor")
+        attributes[name] = (
+            numpy_helper.from_array(whole.astype(np.float64)) if is_tensor else whole.astype(int).tolist()
+        )
+    return graph.add(
+        "TreeEnsembleRegressor",
+        X,
+        domain=ML,
+        n_targets=1 + max(int(ensemble.targets.max()) for ensemble in ensembles),
+        aggregate_function="SUM",
+        post_transform="NONE",
+        nodes_modes=modes,
+        **attributes,
+    )
+
+
+def find_places(graph: Graph, X: str, nodes: Sequence[np.ndarray], starts: Sequence[int], below: bool) -> str:
+    """How many nodes are at most x, or with `below` less than x, for each column of X; `starts` are added.
+
+    They are numbers below 2²⁴, which floats hold exactly.
+    """
+    ensembles = []
+    for number, (sorted_nodes, start) in enumerate(zip(nodes, starts, strict=True)):
+        depth = max(1, sorted_nodes.size.bit_length())
+        inner = 2**depth - 1
+        padded = np.full(inner, LARGEST)
+        padded[: sorted_nodes.size] = sorted_nodes
+        order = [(2 * p + 1) * 2 ** (depth - level - 1) - 1 for level in range(depth) for p in range(2**level)]
+        places = start + np.minimum(np.arange(inner + 1), sorted_nodes.size)
+        ensembles.append(
+            Ensemble(
+                columns=np.full((1, inner), number),
+                thresholds=padded[order][np.newaxis],
+                absent_left=np.ones((1, inner), dtype=bool),
+                weights=places[np.newaxis, :, np.newaxis],
+                targets=np.full((1, 1), number),
+            )
+        )
+    found = run_trees(graph, X, "BRANCH_LEQ" if below else "BRANCH_LT", ensembles)
+    return graph.cast(found, TensorProto.INT64)

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 import vrspam
 from vrspam._utils.messages import require
-from vrspam.export.from_estimators import numeric_columns, scorer_of
-from vrspam.export.onnx_graphs.graph import ML_OPSET, OPSET, Graph
-from vrspam.export.onnx_graphs.map_features import known_categories, map_matrix
+from vrspam.export.onnx_graphs.graph import ML_OPSET, OPSET, Graph, find_places
 from vrspam.export.onnx_graphs.model import MATRIX, OUTPUTS, graph_of, label_type
-from vrspam.export.onnx_graphs.operators import Rows, missing_text
-from vrspam.export.scorer import NUMBER, NotExportable, Scorer
-from vrspam.features import AdditiveFeatures, KernelFeatures, LinearFeatures, StackedFeatures, TreeFeatures
+from vrspam.export.onnx_graphs.operators import Rows, kernel_matrix, missing_text, one_hot
+from vrspam.features import MAPS, FeatureMap
+from vrspam.features.encoders import Curves, Encoder, Indicators
+from vrspam.features.parts import Block, ColumnBlock, Curve, KernelPart
+from vrspam.model.scorer import NUMBER, NotExportable, Scorer, scorer_of
 
 ESTIMATORS = (
     "AUCClassifier",
@@ -26,7 +28,6 @@ ESTIMATORS = (
     "SPAMClassifier",
     "VRSPAMClassifier",
 )
-MAPS = (LinearFeatures, AdditiveFeatures, KernelFeatures, TreeFeatures, StackedFeatures)
 OUTPUT = "features"
 
 
@@ -66,7 +67,7 @@ def register_skl2onnx() -> None:
             parser=_declare_outputs,
             overwrite=True,
         )
-    for kind in MAPS:
+    for kind in MAPS.values():
         update_registered_converter(kind, f"Vrspam{kind.__name__}", _calculate_width, _convert_map, overwrite=True)
 
 
@@ -132,7 +133,7 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
 def _convert_map(scope: Any, operator: Any, container: Any) -> None:
     """The features of a map that is a step of a pipeline; text comes as columns of their own."""
     features, double = operator.raw_operator, _is_double(operator.inputs)
-    numeric = numeric_columns(features)
+    numeric = features.numeric_columns
     graph = Graph([OUTPUT])
     columns = [one.full_name for one in operator.inputs]
     if all(numeric):
@@ -208,3 +209,73 @@ def _version(op: str, domain: str, container: Any) -> int:
     """The version of an operator that the graph is written for, or the last before the one that is asked for."""
     most = ML_OPSET if domain else OPSET
     return onnx.defs.get_schema(op, min(most, container.target_opset_any_domain(domain)), domain).since_version
+
+
+# The features of a map.
+
+
+def known_categories(features: FeatureMap, column: int) -> set[str]:
+    """The categories of a column."""
+    found: set[str] = set()
+    for part in features.members:
+        encoder = part.encoders_[column]
+        found |= set(encoder.categories) if isinstance(encoder, Indicators) else set()
+    return found
+
+
+def map_matrix(rows: Rows, features: FeatureMap) -> str:
+    """The features of rows under a fitted map, in double: shape (rows, n_features_out_)."""
+    return rows.graph.side_by_side([_block_matrix(rows, block, type(features).__name__) for block in features.blocks()])
+
+
+def _block_matrix(rows: Rows, block: Block, name: str) -> str:
+    graph = rows.graph
+    if isinstance(block, ColumnBlock):
+        found = _encoded(rows, block.encoders)
+        return found if block.scale == 1.0 else graph.add("Mul", found, graph.constant([block.scale]))
+    if isinstance(block, KernelPart):
+        kernel = kernel_matrix(rows, block.encoders, block.landmarks, block.gamma, TensorProto.DOUBLE)
+        return graph.add("MatMul", kernel, graph.constant(block.coef))
+    raise NotExportable(
+        f"{name} in a pipeline would need a table of all leaves for each feature: use AUCClassifierCV with "
+        "features='trees', and vrspam.export.to_onnx."
+    )
+
+
+def _encoded(rows: Rows, encoders: Sequence[Encoder]) -> str:
+    """The features of each column, side by side."""
+    graph, blocks = rows.graph, []
+    numeric = {j: one for j, one in enumerate(encoders) if isinstance(one, Curves)}
+    X, places = "", ""
+    if numeric:
+        X = rows.numbers(list(numeric))
+        places = find_places(graph, X, [one.nodes for one in numeric.values()], [0] * len(numeric), below=False)
+    for column, encoder in enumerate(encoders):
+        if not isinstance(encoder, Curves):
+            blocks.append(one_hot(rows, column, encoder))
+            continue
+        number = list(numeric).index(column)
+        x, place = (graph.columns(whole, [number], len(numeric)) for whole in (X, places))
+        place = graph.add("Squeeze", place, graph.constant([1], np.int64))
+        base, values, slopes = _segments(encoder)
+        shifted = graph.add("Sub", x, graph.add("Gather", graph.constant(base), place))
+        rise = graph.add("Mul", graph.add("Gather", graph.constant(slopes), place), shifted)
+        height = graph.add("Add", graph.add("Gather", graph.constant(values), place), rise)
+        absent = graph.add("IsNaN", x)
+        blocks.append(graph.add("Where", absent, graph.constant([0.0]), height))
+        if encoder.missing:
+            blocks.append(graph.cast(absent, TensorProto.DOUBLE))
+    return graph.side_by_side(blocks)
+
+
+def _segments(encoder: Curves) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Base (as a column), values and slopes of all functions of a column, for each number of nodes up to x."""
+    found = []
+    for values in encoder.table.T:
+        curve = Curve(encoder.nodes, values)
+        base, heights, slopes = curve.segments
+        if encoder.extend and encoder.nodes.size > 1:
+            slopes[[0, -1]] = slopes[[1, -2]]
+        found.append((heights, slopes))
+    heights, slopes = (np.stack(parts, axis=1) for parts in zip(*found, strict=True))
+    return base[:, np.newaxis], heights, slopes

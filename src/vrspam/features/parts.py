@@ -1,0 +1,645 @@
+"""The parts of a score: curves and tables of single columns, kernels and trees of several. Rows are scored here.
+
+The features of a map come in blocks (`FeatureMap.blocks`): functions of single columns, a kernel, trees. Coefficients
+make each block a part of a score, and `Parts` scores rows by them, for estimators, model files and clusters alike.
+Curves, tables and coefficients may be those of several scores: they have one more axis then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property, reduce
+from operator import is_
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from vrspam.features.encoders import Curves, Encoder, Indicators, same_encoders
+from vrspam.tables import frames
+
+MOST_ROWS = 160  # of a block, for which compiled code over all columns is quicker than column after column
+MANY_COLUMNS = 200  # and more: what is prepared for each column alone takes longer than its rows do, up to
+MOST_ROWS_OF_MANY = 2_000
+_FLOAT64 = np.dtype(np.float64)
+
+
+def can_pack(encoders: Sequence[Encoder], X: Any) -> bool:
+    """Whether these rows are few, and all columns numbers in one array of float64."""
+    most = MOST_ROWS if len(encoders) < MANY_COLUMNS else MOST_ROWS_OF_MANY
+    if not isinstance(X, np.ndarray) or X.dtype != _FLOAT64 or X.shape[0] > most:
+        return False
+    return all(isinstance(encoder, Curves) for encoder in encoders)
+
+
+class PackedCurves(NamedTuple):
+    """The curves of all columns, as `vrspam.kernels.write_many_curves` takes them.
+
+    Attributes
+    ----------
+    nodes : ndarray
+        Of all columns, one after the other.
+    starts : ndarray of shape (columns + 1,)
+        Where those of each column begin.
+    bins : ndarray of shape (columns, bins + 1)
+        How many nodes are in lower bins.
+    per_bin : ndarray of shape (columns,)
+        How many bins of a column there are in a unit.
+    table, slopes : ndarray
+        The functions at the nodes, and their differences from node to node, by lines.
+    lines : ndarray of shape (columns + 1, 2)
+        Where those of each column begin in `table` and in `slopes`.
+    places : ndarray of shape (columns + 1, 2)
+        Where the features of each column begin, and how many functions they are; an indicator of missing values may
+        follow.
+    extend : ndarray of bool
+    """
+
+    nodes: np.ndarray
+    starts: np.ndarray
+    bins: np.ndarray
+    per_bin: np.ndarray
+    table: np.ndarray
+    slopes: np.ndarray
+    lines: np.ndarray
+    places: np.ndarray
+    extend: np.ndarray
+
+    @classmethod
+    def of(cls, encoders: Sequence[Any]) -> PackedCurves:
+        """Put the curves of all columns into one; made once for the same encoders."""
+        known = encoders[0].made.get("packed")
+        if known is None or len(known[0]) != len(encoders) or not all(map(is_, known[0], encoders)):
+            known = encoders[0].made["packed"] = tuple(encoders), cls._of(encoders)
+        return known[1]
+
+    @classmethod
+    def _of(cls, encoders: Sequence[Any]) -> PackedCurves:
+        from vrspam import kernels  # compiled code is loaded only when it is needed
+
+        nodes = np.concatenate([encoder.nodes for encoder in encoders])
+        starts = _starts([encoder.nodes.size for encoder in encoders])
+        bins, per_bin = kernels.pack_bins(nodes, starts)
+        tables = [encoder.table for encoder in encoders]
+        # One node is followed by itself.
+        slopes = [np.diff(table, axis=0) if len(table) > 1 else np.zeros_like(table) for table in tables]
+        sizes = [(table.size, slope.size) for table, slope in zip(tables, slopes, strict=True)]
+        widths = [table.shape[1] for table in tables]
+        begins = _starts([encoder.width for encoder in encoders])
+        return cls(
+            nodes,
+            starts,
+            bins,
+            per_bin,
+            np.concatenate([table.ravel() for table in tables]),
+            np.concatenate([slope.ravel() for slope in slopes]),
+            np.stack([_starts([size for size, _ in sizes]), _starts([size for _, size in sizes])], axis=1),
+            np.stack([begins, [*widths, 0]], axis=1),
+            np.array([encoder.extend for encoder in encoders]),
+        )
+
+
+def write_packed(encoders: Sequence[Encoder], X: np.ndarray, out: np.ndarray) -> None:
+    """Fill `out` with the features of all columns."""
+    from vrspam import kernels
+
+    kernels.write_many_curves(X, *PackedCurves.of(encoders), out)
+
+
+def packed_places(encoders: Sequence[Encoder], X: np.ndarray) -> np.ndarray:
+    """The place of each value among the nodes of its column; -1 for missing ones."""
+    from vrspam import kernels
+
+    packed = PackedCurves.of(encoders)
+    return kernels.places_of_many(X, packed.nodes, packed.starts, packed.bins, packed.per_bin)
+
+
+def _starts(sizes: Sequence[int]) -> np.ndarray:
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
+CACHED_ENTRIES = 1 << 16
+CACHED_COUNTS = 1 << 18
+LEVEL_ROWS = 576  # rows that go down a tree together
+MOST_POWER = 256  # of a kernel: the relative error grows with the power
+NEARLY_WHOLE = 1e-12
+TREE_ARRAYS = ("columns", "thresholds", "multipliers", "absent_left")
+
+
+# How encoders read rows, which are checked and few.
+
+
+def read_columns(encoders: Sequence[Encoder], X: Any) -> tuple[list[np.ndarray], np.dtype]:
+    """The columns of X, numbers or codes of categories, and the type of their features."""
+    X = X.toarray() if sparse.issparse(X) else frames.columns_of(X)
+    columns, floats = [], set()
+    for j, encoder in enumerate(encoders):
+        if isinstance(encoder, Curves):
+            columns.append(frames.numbers(X, j))
+            floats.add(columns[-1].dtype)
+        else:
+            columns.append(frames.category_codes(X, j, encoder.codes, encoder.other))
+    return columns, np.dtype(np.float32 if floats == {np.dtype(np.float32)} else np.float64)
+
+
+def encode(encoders: Sequence[Encoder], X: Any) -> np.ndarray:
+    """The features of all columns, side by side."""
+    width = sum(encoder.width for encoder in encoders)
+    if can_pack(encoders, X):
+        out = np.empty((X.shape[0], width))
+        write_packed(encoders, X, out)
+        return out
+    columns, dtype = read_columns(encoders, X)
+    out, start = np.empty((X.shape[0], width), dtype=dtype), 0
+    for encoder, values in zip(encoders, columns, strict=True):
+        encoder.write(values, out[:, start : start + encoder.width])
+        start += encoder.width
+    return out
+
+
+def places_of(encoders: Sequence[Encoder], X: Any) -> tuple[np.ndarray, np.dtype]:
+    """The place of each value among the nodes of its column, or the number of its category; -1 for none."""
+    if can_pack(encoders, X):
+        return packed_places(encoders, X), X.dtype
+    values, dtype = read_columns(encoders, X)
+    codes = np.empty((X.shape[0], len(encoders)), dtype=np.int32)
+    for j, (encoder, column) in enumerate(zip(encoders, values, strict=True)):
+        if isinstance(encoder, Curves):
+            nodes = encoder.nodes.astype(column.dtype, copy=False)
+            codes[:, j] = np.where(np.isnan(column), -1, np.searchsorted(nodes, column))
+        else:
+            codes[:, j] = column
+    return codes, dtype
+
+
+def exponents(encoders: Sequence[Encoder], landmarks: np.ndarray, gamma: float, X: Any) -> tuple[np.ndarray, ...]:
+    """Two matrices whose product is -γ‖u(x) - u(z)‖² for the rows x of X and the landmarks z."""
+    # (u, ‖u‖², 1) · γ (2z, -1, -‖z‖²)
+    ranks = encode(encoders, X)
+    m, ones = landmarks.shape[0], np.ones((len(ranks), 1), dtype=ranks.dtype)
+    left = np.hstack([ranks, squares(ranks), ones])
+    right = gamma * np.hstack([2.0 * landmarks, -np.ones((m, 1)), -squares(landmarks)])
+    return left, right.T.astype(left.dtype)
+
+
+def squares(A: np.ndarray) -> np.ndarray:
+    """‖a‖² for all rows a of A, as a column."""
+    return np.einsum("ij,ij->i", A, A)[:, np.newaxis]
+
+
+# Functions of one column.
+
+
+class Stored:
+    """What is computed from the fields is not stored with them, nor sent to a cluster."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, eq=False)
+class Curve(Stored):
+    """A piecewise linear function of a number.
+
+    Attributes
+    ----------
+    nodes, values : ndarray of k
+        The function at increasing nodes.
+    left, right : float
+        Its slope before the first and after the last node.
+    missing : float
+        Its value where the number is missing; NaN where such a row has no score.
+    """
+
+    nodes: np.ndarray
+    values: np.ndarray
+    left: Any = 0.0
+    right: Any = 0.0
+    missing: Any = 0.0
+
+    @classmethod
+    def of(cls, encoder: Curves, coef: np.ndarray) -> Curve:
+        """The functions of an encoder times `coef`, added up; an indicator of missing values comes last."""
+        q = encoder.table.shape[1]
+        values, left, right = encoder.table @ coef[:q], 0.0, 0.0
+        if encoder.extend and encoder.nodes.size > 1:
+            left = (values[1] - values[0]) / (encoder.nodes[1] - encoder.nodes[0])
+            right = (values[-1] - values[-2]) / (encoder.nodes[-1] - encoder.nodes[-2])
+        new = cls(encoder.nodes, values, left, right, coef[q] if encoder.missing and len(coef) > q else 0.0)
+        new.__dict__.update(_at_nodes=encoder, _goes_on=encoder.extend and encoder.nodes.size > 1, _bends_outside=False)
+        return new
+
+    def __call__(self, x: np.ndarray) -> np.ndarray:
+        """The function at all x, NaN for missing ones."""
+        if self.nodes.size == 1 and self.left == self.right:
+            found = self.values[0] + self.left * (x - self.nodes[0])
+        else:
+            segment = np.searchsorted(self.nodes, x, side="right")
+            base, value, slope = self.segments
+            found = value[segment] + slope[segment] * (x - base[segment])
+        return np.where(np.isnan(x), self.missing, found)
+
+    @property
+    def segments(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """One straight line for each number of nodes that are not above x: value + slope · (x - base)."""
+        first = np.maximum(np.arange(self.nodes.size + 1) - 1, 0)
+        steps, rises = np.diff(self.nodes), np.diff(self.values)
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            slopes = np.where(steps > 0.0, rises / steps, 0.0)
+        # between two nodes that are nearly the same number a slope may be beyond all floats
+        slopes = np.clip(slopes, np.finfo(np.float64).min, np.finfo(np.float64).max)
+        return self.nodes[first], self.values[first], np.concatenate([[self.left], slopes, [self.right]])
+
+    @property
+    def is_line(self) -> bool:
+        """Whether it is one straight line: value + slope · (x - node) for the first node."""
+        return self.left == self.right and (
+            self.nodes.size == 1 or (self.nodes.size == 2 and self.segments[2][1] == self.left)
+        )
+
+    def __add__(self, other: Curve) -> Curve:
+        ends = self.left + other.left, self.right + other.right, self.missing + other.missing
+        if self.nodes is other.nodes or np.array_equal(self.nodes, other.nodes):
+            new = Curve(self.nodes, self.values + other.values, *ends)
+            new.__dict__["_at_nodes"] = self._at_nodes
+            if self._goes_on == other._goes_on and not (self._bends_outside or other._bends_outside):
+                new.__dict__.update(_goes_on=self._goes_on, _bends_outside=False)
+            return new
+        nodes = np.union1d(self.nodes, other.nodes)
+        return Curve(nodes, self._at(nodes) + other._at(nodes), *ends)
+
+    def _at(self, x: np.ndarray) -> np.ndarray:
+        """The function at all x, none of them missing, also of several scores."""
+        found = np.empty((x.size, self._functions.width))
+        self._write(x, found)
+        return found.reshape(x.size, *self.values.shape[1:])
+
+    @cached_property
+    def _functions(self) -> Curves:
+        """The same as an encoder, which compiled code evaluates; beyond the nodes constant unless lines go on."""
+        return self._at_nodes.with_functions(self.values.reshape(self.nodes.size, -1), self._goes_on)
+
+    @cached_property
+    def _at_nodes(self) -> Curves:
+        """An encoder with the same nodes, whose preparations are shared."""
+        return Curves(self.nodes, np.empty((self.nodes.size, 0)), (), False)
+
+    @cached_property
+    def _goes_on(self) -> bool:
+        """Whether the function goes on with the slopes that it has between the first and the last nodes."""
+        if self.nodes.size == 1 or not (np.any(self.left) or np.any(self.right)):
+            return False
+        ends = (self.values[1] - self.values[0]) / (self.nodes[1] - self.nodes[0])
+        last = (self.values[-1] - self.values[-2]) / (self.nodes[-1] - self.nodes[-2])
+        return bool(np.all(ends == self.left) and np.all(last == self.right))
+
+    @cached_property
+    def _bends_outside(self) -> bool:
+        """Whether slopes outside of the nodes are to be added to what the encoder gives."""
+        return not self._goes_on and bool(np.any(self.left) or np.any(self.right))
+
+    def _write(self, x: np.ndarray, out: np.ndarray) -> None:
+        self._functions.write(x, out)
+        if self._bends_outside:
+            below, above = np.minimum(x - self.nodes[0], 0.0), np.maximum(x - self.nodes[-1], 0.0)
+            more = below[:, np.newaxis] * np.atleast_1d(self.left) + above[:, np.newaxis] * np.atleast_1d(self.right)
+            out += more.astype(out.dtype)
+
+    def add_to(self, out: np.ndarray, X: Any, index: int) -> None:
+        """Add the function of column `index` of X to `out` (rows × scores)."""
+        x = frames.numbers(X, index)
+        part = np.empty(out.shape, out.dtype)
+        self._write(x, part)
+        if self._bends_outside or not (type(self.missing) is float and self.missing == 0.0):
+            part[np.isnan(x)] = self.missing
+        out += part
+
+
+@dataclass(frozen=True, eq=False)
+class Table(Stored):
+    """A number for each category, for a missing value, and for any other category."""
+
+    values: Mapping[str, Any]
+    missing: Any = 0.0
+    other: Any = 0.0
+
+    @classmethod
+    def of(cls, encoder: Indicators, coef: np.ndarray) -> Table:
+        """The indicators of an encoder times `coef`."""
+        scale = np.array(encoder.scale).reshape(-1, *(1,) * (coef.ndim - 1))
+        scaled = coef * scale if encoder.scale else coef
+        lines = scaled.tolist() if scaled.ndim == 1 else list(scaled)
+        values = {name: lines[code] for name, code in encoder.codes.items() if name is not None}
+        return cls(values, lines[-1] if encoder.missing else 0.0, lines[encoder.other] if encoder.grouped else 0.0)
+
+    def __add__(self, other: Table) -> Table:
+        names = dict.fromkeys([*self.values, *other.values])
+        both = {name: self.values.get(name, self.other) + other.values.get(name, other.other) for name in names}
+        return Table(both, self.missing + other.missing, self.other + other.other)
+
+    @cached_property
+    def _codes(self) -> dict[str | None, int]:
+        codes: dict[str | None, int] = {name: number for number, name in enumerate(self.values)}
+        return {**codes, None: len(codes)}
+
+    def add_to(self, out: np.ndarray, X: Any, index: int) -> None:
+        """Add the numbers of column `index` of X to `out` (rows × scores)."""
+        lines = np.empty((len(self.values) + 2, out.shape[1]), dtype=out.dtype)
+        for place, line in enumerate((*self.values.values(), self.missing, self.other)):
+            lines[place] = line
+        out += lines[frames.category_codes(X, index, self._codes, len(self.values) + 1)]
+
+
+Effect = Curve | Table
+
+
+def effect_of(encoder: Encoder, coef: np.ndarray) -> Effect:
+    """What a column adds to the score, from the coefficients of its features."""
+    return Curve.of(encoder, coef) if isinstance(encoder, Curves) else Table.of(encoder, coef)
+
+
+# Functions of several columns.
+
+
+@dataclass(frozen=True, eq=False)
+class KernelPart(Stored):
+    """coef · exp(-gamma ‖u - landmarks‖²), where u are the columns as `encoders` encode them."""
+
+    encoders: Sequence[Encoder]
+    landmarks: np.ndarray
+    gamma: float
+    coef: np.ndarray
+
+    @property
+    def width(self) -> int:
+        """Number of features, where `coef` makes features."""
+        return self.coef.shape[1]
+
+    def parts(self, coef: np.ndarray) -> Parts:
+        """The score that is linear in these features."""
+        return Parts((None,) * len(self.encoders), kernels=(replace(self, coef=self.coef @ coef),))
+
+    def is_like(self, other: KernelPart) -> bool:
+        """Whether distances to the landmarks are the same: k of a narrow kernel is then a power of a wide one's."""
+        same = self.landmarks is other.landmarks or np.array_equal(self.landmarks, other.landmarks)
+        return same and same_encoders(self.encoders, other.encoders)
+
+
+def add_kernels(parts: Sequence[KernelPart], X: Any, out: np.ndarray) -> None:
+    """Add the scores of kernels of the same landmarks: distances are computed once, exponentials where they differ.
+
+    Maps of "auto" have the same landmarks and differ by their bandwidths. So a sum of their scores takes little longer
+    than the score of one of them.
+    """
+    from vrspam import kernels  # compiled code is loaded only when it is needed
+
+    weights: dict[float, Any] = {}
+    for part in parts:
+        weights[part.gamma] = weights.get(part.gamma, 0.0) + part.coef.reshape(len(part.coef), -1)
+    widest = min(weights)
+    left, right = exponents(parts[0].encoders, parts[0].landmarks, widest, X)
+    ratios = {gamma: gamma / widest if widest > 0.0 else 1.0 for gamma in weights}
+    whole = {gamma: round(ratio) for gamma, ratio in ratios.items() if _is_whole(ratio)}
+    powers = np.array(list(whole.values()), dtype=np.int64)
+    # one line of weights for each power and column of scores
+    lines = np.array([weights[gamma].T for gamma in whole], dtype=left.dtype)
+    others = [(ratios[gamma], of.astype(left.dtype)) for gamma, of in weights.items() if gamma not in whole]
+    alone = weights[widest].astype(left.dtype) if len(weights) == 1 else None
+    for rows in frames.blocks(len(left), right.shape[1], CACHED_ENTRIES):
+        power = left[rows] @ right
+        for ratio, of in others:
+            out[rows] += np.exp(left.dtype.type(ratio) * power) @ of
+        kernel = np.exp(power, out=power)
+        if alone is not None:
+            out[rows] += kernel @ alone
+        else:
+            kernels.add_powers(kernel, powers, lines, out[rows])
+
+
+def _is_whole(ratio: float) -> bool:
+    power = round(ratio)
+    return 1 <= power <= MOST_POWER and abs(ratio - power) <= NEARLY_WHOLE * power
+
+
+@dataclass(frozen=True, eq=False)
+class TreePart(Stored):
+    """The sum over trees of what the landmarks in the leaf of a row add, which is `coef` of each.
+
+    Attributes
+    ----------
+    encoders : list of Encoder
+    trees : dict of ndarray
+        As in `TreeFeatures`.
+    leaves : ndarray of shape (m, trees) or None
+        The leaf of each landmark in each tree, where that does not follow from `codes`.
+    coef : ndarray of m
+        For a share of all trees that is 1.
+    codes : ndarray of shape (m, columns) or None
+        The landmarks as trees take them.
+    sums : ndarray of shape (trees, leaves)
+        What each leaf adds.
+    """
+
+    encoders: Sequence[Encoder]
+    trees: Mapping[str, np.ndarray]
+    leaves: np.ndarray | None
+    coef: np.ndarray
+    codes: np.ndarray | None = None
+
+    @property
+    def width(self) -> int:
+        """Number of features, where `coef` makes features."""
+        return self.coef.shape[1]
+
+    def parts(self, coef: np.ndarray) -> Parts:
+        """The score that is linear in these features."""
+        return Parts((None,) * len(self.encoders), trees=(replace(self, coef=self.coef @ coef),))
+
+    @cached_property
+    def sums(self) -> np.ndarray:
+        from vrspam import kernels
+
+        n_trees, n_nodes = self.trees["columns"].shape
+        leaves = self.leaves
+        if leaves is None:
+            leaves = kernels.tree_leaves(self.codes, *(self.trees[name] for name in TREE_ARRAYS))
+        coef = np.ascontiguousarray(self.coef.reshape(len(self.coef), -1) / n_trees, dtype=np.float64)
+        return kernels.leaf_sums(leaves, coef, n_nodes + 1).reshape(n_trees, n_nodes + 1, *self.coef.shape[1:])
+
+    @cached_property
+    def _masks(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Thresholds and masks of all nodes, for trees whose columns have few categories."""
+        from vrspam import kernels
+
+        widths = np.array([0 if isinstance(encoder, Curves) else encoder.width for encoder in self.encoders])
+        if widths.max() > kernels.MASKED:
+            return None
+        columns, thresholds, multipliers, absent_left = (self.trees[name] for name in TREE_ARRAYS)
+        return kernels.splits_as_masks(columns, thresholds, multipliers, absent_left, widths)
+
+    def add_to(self, out: np.ndarray, X: Any) -> None:
+        """Add the scores of the rows of X to `out` (rows × scores)."""
+        from vrspam import kernels
+
+        codes, sums = places_of(self.encoders, X)[0], self.sums.reshape(*self.sums.shape[:2], -1)
+        found = np.zeros(out.shape)
+        if self._masks is not None:
+            limits, masks = self._masks
+            for rows in frames.blocks(len(codes), 1, LEVEL_ROWS):
+                some = np.ascontiguousarray(codes[rows].T)
+                kernels.add_leaf_sums_by_level(sums, some, self.trees["columns"], limits, masks, found[rows])
+        else:
+            arrays = [self.trees[name] for name in TREE_ARRAYS]
+            for rows in frames.blocks(len(codes), len(sums), CACHED_COUNTS):
+                found[rows] = kernels.add_leaf_sums(sums, codes[rows], *arrays)
+        out += found.astype(out.dtype, copy=False)
+
+
+# A whole score.
+
+
+class ColumnBlock(NamedTuple):
+    """Features that are functions of single columns, times `scale`."""
+
+    encoders: Sequence[Encoder]
+    scale: float = 1.0
+
+    @property
+    def width(self) -> int:
+        """Number of features."""
+        return sum(encoder.width for encoder in self.encoders)
+
+    def parts(self, coef: np.ndarray) -> Parts:
+        """The score that is linear in these features."""
+        effects, start = [], 0
+        for encoder in self.encoders:
+            own = coef[start : start + encoder.width]
+            effects.append(effect_of(encoder, own if self.scale == 1.0 else self.scale * own))
+            start += encoder.width
+        return Parts(tuple(effects))
+
+
+Block = ColumnBlock | KernelPart | TreePart
+
+
+@dataclass(frozen=True, eq=False)
+class Parts(Stored):
+    """A score, or several, as a sum of functions of columns.
+
+    Attributes
+    ----------
+    effects : tuple of Curve, Table or None
+        What each column adds on its own.
+    kernels : tuple of KernelPart
+    trees : tuple of TreePart
+        What columns add together.
+    """
+
+    effects: tuple[Effect | None, ...]
+    kernels: tuple[KernelPart, ...] = ()
+    trees: tuple[TreePart, ...] = ()
+
+    def __add__(self, other: Parts) -> Parts:
+        effects = tuple(_sum(a, b) for a, b in zip(self.effects, other.effects, strict=True))
+        return Parts(effects, self.kernels + other.kernels, self.trees + other.trees)
+
+    @property
+    def keeps_columns_apart(self) -> bool:
+        """Whether the score is a sum of functions of single columns."""
+        return not (self.kernels or self.trees)
+
+    @property
+    def has_effects(self) -> bool:
+        """Whether columns add something on their own."""
+        return any(effect is not None for effect in self.effects)
+
+    @property
+    def n_parts(self) -> int:
+        """What the columns add on their own, if they do, and what they add together, counted as one."""
+        return len(self.effects) * self.has_effects + (not self.keeps_columns_apart)
+
+    @cached_property
+    def is_numeric(self) -> list[bool | None]:
+        """Whether each column holds numbers; the others hold categories. None where nothing asks for the column."""
+        together = [part.encoders for part in self._together]
+        found: list[bool | None] = []
+        for j, effect in enumerate(self.effects):
+            known = [isinstance(effect, Curve)] if effect is not None else []
+            known += [isinstance(encoders[j], Curves) for encoders in together]
+            found.append(known[0] if known else None)
+        return found
+
+    @property
+    def _together(self) -> list[KernelPart | TreePart]:
+        return [*self.kernels, *self.trees]
+
+    @cached_property
+    def _kernel_groups(self) -> list[list[KernelPart]]:
+        """The kernels, those of the same landmarks together."""
+        groups: list[list[KernelPart]] = []
+        for part in self.kernels:
+            for group in groups:
+                if part.is_like(group[0]):
+                    group.append(part)
+                    break
+            else:
+                groups.append([part])
+        return groups
+
+    @property
+    def n_readings(self) -> int:
+        """How often the columns are read."""
+        return self.has_effects + len(self._kernel_groups) + len(self.trees)
+
+    def scores(self, X: Any, n_scores: int = 1) -> np.ndarray:
+        """The scores of the rows of X, which are checked: an array of rows × scores, float32 if all numbers are."""
+        if self.n_readings > 1 and frames.is_frame(X) and not isinstance(X, frames.HeldColumns):
+            kinds = zip(self.is_numeric, frames.numeric_flags(X), strict=True)
+            X = frames.HeldColumns.of(X, [there if known is None else known for known, there in kinds])
+        widths = [sum(one.width for one in part.encoders) for part in self._together]
+        found = []
+        for rows in frames.blocks(X.shape[0], max(len(self.effects), n_scores, *widths)):
+            found.append(self._block_scores(frames.rows_of(X, rows), n_scores))
+        return np.concatenate(found)
+
+    def _block_scores(self, X: Any, n_scores: int) -> np.ndarray:
+        out = np.zeros((X.shape[0], n_scores), dtype=self._dtype(X))
+        for group in self._kernel_groups:
+            add_kernels(group, X, out)
+        for part in self.trees:
+            part.add_to(out, X)
+        columns = X.toarray() if sparse.issparse(X) else frames.columns_of(X)
+        for index, effect in enumerate(self.effects):
+            if effect is not None:
+                effect.add_to(out, columns, index)
+        return out
+
+    def _dtype(self, X: Any) -> np.dtype:
+        if not frames.is_frame(X):
+            return np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
+        first = frames.columns_of(frames.rows_of(X, slice(0, 1)))
+        kinds = {frames.numbers(first, j).dtype for j, numeric in enumerate(self.is_numeric) if numeric}
+        return np.dtype(np.float32 if kinds == {np.dtype(np.float32)} else np.float64)
+
+    def columns_apart(self, X: Any) -> np.ndarray:
+        """What each column adds on its own to the scores of the rows of X: rows × columns, in double."""
+        found = np.zeros((X.shape[0], len(self.effects)))
+        columns = X.toarray() if sparse.issparse(X) else frames.columns_of(X)
+        for index, effect in enumerate(self.effects):
+            if effect is not None:
+                effect.add_to(found[:, index : index + 1], columns, index)
+        return found
+
+
+def _sum(a: Any, b: Any) -> Effect | None:
+    return b if a is None else a if b is None else a + b
+
+
+def sum_parts(blocks: Sequence[Block], coef: np.ndarray) -> Parts:
+    """The score with these coefficients of all features of some blocks."""
+    parts, start = [], 0
+    for block in blocks:
+        parts.append(block.parts(coef[start : start + block.width]))
+        start += block.width
+    return reduce(lambda a, b: a + b, parts)

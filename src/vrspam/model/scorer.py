@@ -1,0 +1,277 @@
+"""A fitted model for any program: named columns, the parts of its score, labels and probabilities.
+
+It is what estimators and model files hand to exporters and to the workers of a cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from vrspam._utils import array_api
+from vrspam._utils.messages import WordedError
+from vrspam.features import FeatureMap
+from vrspam.features.parts import Curve, Effect, KernelPart, Parts, TreePart
+from vrspam.model_selection.calibration import Calibration
+from vrspam.moments.class_moments import spread
+from vrspam.objective import multiply
+from vrspam.tables.texts import Dates, KindOfText
+
+NUMBER, TEXT, DATE = "number", "text", "date"
+
+
+class NotExportable(WordedError):
+    """A model, or a part of one, that the format cannot hold; the message says why.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from vrspam import OneVsRestAUC
+    >>> from vrspam.export import to_sql
+    >>> to_sql(OneVsRestAUC().fit(*load_iris(return_X_y=True)))
+    Traceback (most recent call last):
+    vrspam.model.scorer.NotExportable: OneVsRestAUC has 3 scores for each row: export an estimator of two classes ...
+    """
+
+
+@dataclass(frozen=True)
+class Input:
+    """A column as it comes from outside.
+
+    Attributes
+    ----------
+    name : str
+    kind : {"number", "text", "date"}
+    note : str
+        What the reader should know of its values, as a sentence; "" for nothing.
+    """
+
+    name: str
+    kind: str = NUMBER
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column as the model takes it: the input of this number or, of a date, one part of it (`Dates.parts`)."""
+
+    name: str
+    source: int
+    part: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Scorer:
+    """A score that other programs can compute.
+
+    Attributes
+    ----------
+    inputs : tuple of Input
+    columns : tuple of Column
+        What the inputs become, in the order of `effects` and of the encoders of kernels and trees.
+    effects : tuple of Curve, Table or None
+        What each column adds on its own.
+    kernels, trees : tuple
+        What columns add together.
+    constant : float
+        Added to all of these.
+    classes : tuple of two labels
+        The negative one first.
+    threshold : float or None
+        A row above this score has the second label; None where the probability decides (more than ½).
+    calibration : Calibration or None
+        From score - baseline to the probability of the second label.
+    baseline : float
+    matrix : bool
+        Whether the inputs are the columns of one matrix, and have no names.
+    left_out : tuple of str
+        Columns of the training table that the score does not need.
+    typical : ndarray of shape (2, columns) or None
+        Mean and deviation of the columns of numbers in training, where curves do not tell.
+    coef : ndarray or None
+        Where the score is linear in columns of numbers as they are: their coefficients.
+    is_numeric : tuple of bool
+        Whether each column holds numbers; the others hold categories.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from vrspam import AUCClassifierCV
+    >>> from vrspam.export import scorer_of
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> scorer = scorer_of(AUCClassifierCV(features="standardized").fit(X, y))
+    >>> len(scorer.effects), scorer.kernels, scorer.trees
+    (30, (), ())
+    """
+
+    inputs: tuple[Input, ...]
+    columns: tuple[Column, ...]
+    effects: tuple[Effect | None, ...]
+    kernels: tuple[KernelPart, ...] = ()
+    trees: tuple[TreePart, ...] = ()
+    constant: float = 0.0
+    classes: tuple[Any, Any] = (0, 1)
+    threshold: float | None = 0.0
+    calibration: Calibration | None = None
+    baseline: float = 0.0
+    matrix: bool = False
+    left_out: tuple[str, ...] = ()
+    typical: np.ndarray | None = None
+    coef: np.ndarray | None = None
+
+    @property
+    def is_numeric(self) -> tuple[bool, ...]:
+        return tuple(self.inputs[column.source].kind != TEXT for column in self.columns)
+
+    @cached_property
+    def columns_of_inputs(self) -> list[list[int]]:
+        """The numbers of the columns that each input becomes."""
+        found: list[list[int]] = [[] for _ in self.inputs]
+        for number, column in enumerate(self.columns):
+            found[column.source].append(number)
+        return found
+
+    @cached_property
+    def parts(self) -> Parts:
+        """The score as a sum of functions of columns, without the constant."""
+        return Parts(self.effects, self.kernels, self.trees)
+
+    def score(self, X: Any) -> np.ndarray:
+        """Scores of rows that were read and checked: arrays, sparse rows or frames of `columns`."""
+        return (self.parts.scores(X)[:, 0] if self.coef is None else multiply(X, self.coef)) + self.constant
+
+    def label(self, scores: np.ndarray) -> np.ndarray:
+        """The label of each score."""
+        if self.threshold is None:
+            assert self.calibration is not None
+            above = self.calibration(scores - self.baseline) > 0.5
+        else:
+            above = scores > self.threshold
+        return np.array(self.classes)[above.astype(np.intp)]
+
+
+def linear_parts(coef: np.ndarray, fill: Sequence[float] | None = None) -> Parts:
+    """The parts of coef · x; `fill` is what stands for missing values, without which a row has no score."""
+    zero, missing = np.zeros(1), np.full(coef.size, np.nan) if fill is None else coef * np.asarray(fill)
+    slopes = zip(coef.tolist(), missing.tolist(), strict=True)
+    return Parts(tuple(Curve(zero, zero, slope, slope, absent) for slope, absent in slopes))
+
+
+def map_parts(features: Any, coef: np.ndarray) -> Parts:
+    """The parts of a score with these coefficients of the features of a fitted map."""
+    if isinstance(features, FeatureMap):
+        return features.parts(coef)
+    raise NotExportable(
+        f"The features come from {type(features).__name__}, which is not a map of vrspam.features: put it into a "
+        "scikit-learn pipeline before a linear scorer, and convert the pipeline (vrspam.export.register_skl2onnx)."
+    )
+
+
+def scorer_of(model: Any) -> Scorer:
+    """What is exported of a fitted estimator of this package, or of a model of the command-line tool.
+
+    Parameters
+    ----------
+    model : estimator, `vrspam.tool.Model` or Scorer
+
+    Returns
+    -------
+    Scorer
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from vrspam import AUCClassifierCV
+    >>> from vrspam.export import scorer_of
+    >>> scorer = scorer_of(AUCClassifierCV(features="standardized").fit(*load_breast_cancer(return_X_y=True)))
+    >>> scorer.classes, len(scorer.inputs)
+    ((0, 1), 30)
+    """
+    if isinstance(model, Scorer):
+        return model
+    if hasattr(model, "as_scorer"):
+        return model.as_scorer()
+    raise NotExportable(
+        f"{type(model).__name__} is not an estimator of this package: give one, or convert a pipeline that ends in "
+        "one with skl2onnx (vrspam.export.register_skl2onnx)."
+    )
+
+
+def scorer_of_estimator(model: Any) -> Scorer:
+    """What is exported of a fitted estimator of this package."""
+    check_is_fitted(model, "coef_")
+    coefs = np.asarray(array_api.on_host(model.coef_), dtype=np.float64)
+    if len(coefs) != 1:
+        raise NotExportable(
+            f"{type(model).__name__} has {len(coefs)} scores for each row: export an estimator of two classes for each."
+        )
+    coef = coefs[0]
+    features = getattr(model, "features_", None)
+    calibration = getattr(model, "calibration_", None)
+    parts = linear_parts(coef) if features is None else map_parts(features, coef)
+    inputs, columns, left_out, matrix = _columns(model, features)
+    return Scorer(
+        inputs,
+        columns,
+        parts.effects,
+        parts.kernels,
+        parts.trees,
+        constant=float(array_api.on_host(model.intercept_)[0]),
+        classes=tuple(np.asarray(model.classes_).tolist()),
+        threshold=0.0 if calibration is None or calibration.half is not None else None,
+        calibration=calibration,
+        baseline=float(getattr(model, "baseline_", 0.0)),
+        matrix=matrix,
+        left_out=left_out,
+        coef=coef if features is None else None,
+        typical=np.array(spread(model.moments_)) if features is None and hasattr(model, "moments_") else None,
+    )
+
+
+def _columns(model: Any, features: Any) -> tuple[tuple[Input, ...], tuple[Column, ...], tuple[str, ...], bool]:
+    """The inputs, what becomes of them, the columns that are left out, and whether there is one matrix."""
+    names = getattr(model, "feature_names_in_", None)
+    reading = getattr(model, "_frame_reading", None)
+    numeric = [True] * model.n_features_in_ if features is None else features.numeric_columns
+    if reading is not None:
+        names = reading.source
+    if names is None:
+        inputs = tuple(Input(str(j)) for j in range(model.n_features_in_))
+        return inputs, tuple(Column(one.name, j) for j, one in enumerate(inputs)), (), True
+    if reading is None:
+        return *take_columns(list(map(str, names)), {}, numeric), (), False
+    kept = [name for name in reading.source if name not in reading.identifiers]
+    readings = {str(name): how for name, how in reading.readings.items()}
+    return *take_columns(list(map(str, kept)), readings, numeric), tuple(map(str, reading.identifiers)), False
+
+
+def take_columns(
+    names: Sequence[str], readings: Mapping[str, KindOfText], numeric: Sequence[bool]
+) -> tuple[tuple[Input, ...], tuple[Column, ...]]:
+    """The inputs of these names, in order, and the columns that they become; `numeric` is about the latter."""
+    inputs: list[Input] = []
+    columns: list[Column] = []
+    for place, name in enumerate(names):
+        kind = readings.get(name)
+        if kind is None:
+            inputs.append(Input(name, NUMBER if numeric[len(columns)] else TEXT))
+            columns.append(Column(name, place))
+        else:
+            inputs.append(input_of_reading(name, kind))
+            columns += [Column(new, place, part or None) for new, part in zip(kind.made(name), kind.parts, strict=True)]
+    return tuple(inputs), tuple(columns)
+
+
+def input_of_reading(name: str, kind: KindOfText) -> Input:
+    """The input for a column that training read as dates, or as text that is numbers: the number itself.
+
+    >>> from vrspam.tables.texts import Numbers
+    >>> input_of_reading("income", Numbers(".", ",", "$")).note
+    "In training this was text such as '$1,234.5': give the number, 1234.5."
+    """
+    return Input(name, DATE) if isinstance(kind, Dates) else Input(name, NUMBER, kind.hint)
