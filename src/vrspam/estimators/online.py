@@ -60,13 +60,9 @@ class StreamClassifierBase(AUCClassifierBase):
     def _new_method(self, n_features: int) -> Any:
         """A method that has not seen any rows."""
 
-    @abstractmethod
     def _known(self, rows: Rows, classes: np.ndarray) -> Known:
-        """A method that knows the statistics of the rows."""
-
-    def _known_sums(self, rows: Rows, classes: np.ndarray, l1: float = 0.0) -> Known:
-        """`_known` for a method that needs the class means alone."""
-        d = rows.X.shape[1]
+        """A method that knows the statistics of the rows: here the class means alone."""
+        d, l1 = rows.X.shape[1], float(getattr(self, "l1", 0.0))
         moments = ClassMoments(d, classes=classes, scatter=False).add_checked(rows.X, rows.y)
         l2 = resolve_l2(self.l2, moments)
         method = self._new_method(d)
@@ -347,9 +343,6 @@ class SPAMClassifier(StreamClassifierBase):
     def _sparsify(self) -> bool:
         return bool(self.average and self.l1 > 0)
 
-    def _known(self, rows: Rows, classes: np.ndarray) -> Known:
-        return self._known_sums(rows, classes, float(self.l1))
-
     def _advance(self, method: SPAM, X, order, side, l2, learn) -> None:
         method.set_average(self.average)
         rule = step_rule(self.step_size, l2, theory=self.schedule == "theory")
@@ -442,9 +435,6 @@ class SOLAMClassifier(StreamClassifierBase):
 
     def _new_method(self, n_features: int) -> SOLAM:
         return SOLAM(n_features)
-
-    def _known(self, rows: Rows, classes: np.ndarray) -> Known:
-        return self._known_sums(rows, classes)
 
     def _advance(self, method: SOLAM, X, order, side, l2, learn) -> None:
         method.advance(X, order, side, step_rule(self.step_size, l2), self.radius, learn=learn)
