@@ -172,7 +172,9 @@ class StreamClassifierBase(AUCClassifierBase):
                 self._forget_columns()
             raise
         self._stream = stream
-        stream.set_labels(labels)
+        if stream.labels.size == 1 and labels.size == 2 and stream.labels[0] == labels[1]:
+            stream.method.swap_classes()  # the single label so far was class 0
+        stream.labels = labels
         side = np.searchsorted(labels, rows.y).astype(np.int64)
         fixed_l2 = None if isinstance(self.l2, str) else float(self.l2)
         self._advance(stream.method, kernel_rows(rows.X), np.arange(side.size), side, fixed_l2, True)
@@ -211,11 +213,6 @@ class _Stream:
         if labels.size > 2:
             raise ValueError(f"Only binary classification is supported, but there are labels {labels.tolist()[:5]}.")
         return labels
-
-    def set_labels(self, labels: np.ndarray) -> None:
-        if self.labels.size == 1 and labels.size == 2 and self.labels[0] == labels[1]:
-            self.method.swap_classes()
-        self.labels = labels
 
 
 class SPAMClassifier(StreamClassifierBase):
