@@ -123,7 +123,7 @@ CLASSES = [
     if name.startswith(("vrspam.features.", "vrspam.distributed.", "vrspam.online.")) or name.count(".") == 1
 ]
 FOR_THE_ROOMS = {  # of maps and moments
-    *("dtype_of", "exponents", "features_of", "holding_no_rows", "learn", "of_device_rows", "of_fitted", "products"),
+    *("dtype_of", "features_of", "holding_no_rows", "learn", "of_device_rows", "of_fitted", "products"),
     *("as_scorer", "blocks", "column_points", "feature_places", "is_finer", "part_means", "parts"),
 }
 

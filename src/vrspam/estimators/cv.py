@@ -24,12 +24,12 @@ from vrspam.estimators.base import (
     refuse_without_rows,
     warn_of_raw_columns,
 )
-from vrspam.estimators.explained import CalibratedScores, ExplainedScores
+from vrspam.estimators.explained import ExplainedScores
 from vrspam.features import FeatureMap
 from vrspam.features.encoders import SharedColumns
 from vrspam.features.mapped import SPELLED_NAMES, is_plain, named_maps
 from vrspam.inspection import MOST_COLUMNS, FitWithFolds, Shapes, read_later, read_score
-from vrspam.model_selection.calibration import METHODS
+from vrspam.model_selection.calibration import METHODS, calibrate
 from vrspam.model_selection.candidates import Selected, choose_map, choose_point, choose_point_of_blocks
 from vrspam.model_selection.cross_validate import GridSearch
 from vrspam.model_selection.folds import DeviceFolds, FoldedRows, HashFolds, hash_folds, make_splits
@@ -44,7 +44,7 @@ from vrspam.tables.schema import TableSchema
 KEPT_COEFS_BYTES = 1 << 27  # coefficients of all folds and points are kept up to this size
 
 
-class AUCClassifierCV(ExplainedScores, CalibratedScores, AUCClassifierBase):
+class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
     """The linear scorer that minimises a pairwise AUC loss, its penalties chosen by cross-validation.
 
     At each point of the grid and on the training part of each fold it minimises, exactly,
@@ -543,7 +543,9 @@ class AUCClassifierCV(ExplainedScores, CalibratedScores, AUCClassifierBase):
         found, fit, held_out, corrected = selected
         scores, point = found.chosen.scores, found.chosen.choice
         solution, moments = fit.solution, fit.moments
-        calibration = self._calibrate(held_out)
+        calibration = None
+        if self.calibration is not None:  # of scores of rows by models that had not seen them
+            calibration = calibrate(held_out.scores, held_out.positive, self.calibration, held_out.weights)
         if moments.has_scatter or fit.features is not None:
             more["moments_"] = moments
         if corrected is not None:
@@ -575,7 +577,6 @@ class AUCClassifierCV(ExplainedScores, CalibratedScores, AUCClassifierBase):
             **more,
         )
         self._store_calibration(calibration)
-        self._keep_parts()
         self._warn_of_choice(selected)
         return self
 

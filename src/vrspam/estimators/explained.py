@@ -27,8 +27,7 @@ from vrspam.inspection import (
     keeps_columns_apart,
     parts_of_score,
 )
-from vrspam.model_selection.calibration import Calibration, calibrate
-from vrspam.model_selection.held_out import HeldOut
+from vrspam.model_selection.calibration import Calibration
 from vrspam.moments import ClassMoments
 from vrspam.tables.frames import check_frame, is_frame
 from vrspam.tables.schema import TableSchema
@@ -42,28 +41,57 @@ def _has_probabilities(estimator: Any) -> bool:
     return True
 
 
-class CalibratedScores:
-    """What an estimator with the parameter `calibration` has beside those of `AUCClassifierBase`.
+class ExplainedScores:
+    """What an estimator has whose score is linear in the columns or in features: it is calibrated, and read by column.
 
-    Where it is not None, `intercept_` is moved so that a score of 0 has the probability ½. Before that, and for
-    `calibration_`, a score is 0 half-way between the class means; `baseline_` is the difference.
+    With the parameter `calibration`, `intercept_` is moved so that a score of 0 has the probability ½. Before that, and
+    for `calibration_`, a score is 0 half-way between the class means; `baseline_` is the difference.
     """
 
     classes_: np.ndarray
-    intercept_: np.ndarray
-    decision_function: Callable[..., Any]
     calibration: str | None
-    calibration_: Any  # a Calibration, or None
+    calibration_: Calibration | None
+    coef_: np.ndarray
+    intercept_: np.ndarray
     baseline_: float
+    features_: Any
+    moments_: ClassMoments
+    _read_later: Callable[[], Shapes | str]
+    _centre: np.ndarray
+    _table_schema: TableSchema | None
 
-    def _calibrate(self, held_out: HeldOut) -> Calibration | None:
-        """Fit the calibration on scores of rows by models that had not seen them."""
-        if self.calibration is None:
-            return None
-        return calibrate(held_out.scores, held_out.positive, self.calibration, held_out.weights)
+    @cached_property
+    def _reading(self) -> Shapes | str:
+        """The reading of the score, or why there is none; where `fit` has not made it, now."""
+        return self._read_later()
+
+    def decision_function(self, X) -> np.ndarray:
+        """Scores of the rows of X: higher means more likely `classes_[1]`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self, "coef_")
+        if self.features_ is None:
+            inherited: Any = super()
+            return inherited.decision_function(X)
+        rows = self._mapped(X)
+        coef, parts = self.__dict__.get("_kept_parts", (None, None))
+        scores = rows @ self.coef_[0] if coef is not self.coef_ else parts.scores(rows.X)[:, 0]
+        return scores + self.intercept_[0]
 
     def _store_calibration(self, calibration: Calibration | None) -> None:
-        """Keep the calibration, and move the stored intercept to where the probability is ½ (if it ever is)."""
+        """Keep the calibration, and move the stored intercept to where the probability is ½ (if it ever is).
+
+        The parts of a score of feature maps are made once: rows are scored by them.
+        """
+        if isinstance(self.features_, FeatureMap):
+            self._kept_parts = self.coef_, self.features_.parts(self.coef_[0])
         half = None if calibration is None else calibration.half
         self.calibration_ = calibration
         self.baseline_ = 0.0 if half is None else -half
@@ -111,49 +139,6 @@ class CalibratedScores:
         if array_api.device_namespace(positive) is not None:
             return array_api.choose(self.classes_, positive > 0.5)
         return self.classes_[(positive > 0.5).astype(np.intp)]
-
-
-class ExplainedScores:
-    """What an estimator has whose score is linear in the columns, or in the features of a map: it is read by column."""
-
-    coef_: np.ndarray
-    intercept_: np.ndarray
-    baseline_: float
-    features_: Any
-    moments_: ClassMoments
-    _read_later: Callable[[], Shapes | str]
-    _centre: np.ndarray
-    _table_schema: TableSchema | None
-
-    @cached_property
-    def _reading(self) -> Shapes | str:
-        """The reading of the score, or why there is none; where `fit` has not made it, now."""
-        return self._read_later()
-
-    def decision_function(self, X) -> np.ndarray:
-        """Scores of the rows of X: higher means more likely `classes_[1]`.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        check_is_fitted(self, "coef_")
-        if self.features_ is None:
-            inherited: Any = super()
-            return inherited.decision_function(X)
-        rows = self._mapped(X)
-        coef, parts = self.__dict__.get("_kept_parts", (None, None))
-        scores = rows @ self.coef_[0] if coef is not self.coef_ else parts.scores(rows.X)[:, 0]
-        return scores + self.intercept_[0]
-
-    def _keep_parts(self) -> None:
-        """Make the parts of a score of feature maps once: rows are scored by them."""
-        if isinstance(self.features_, FeatureMap):
-            self._kept_parts = self.coef_, self.features_.parts(self.coef_[0])
 
     def __getstate__(self) -> dict[str, Any]:
         """What is stored: the parts of the score follow from the rest."""

@@ -174,9 +174,9 @@ def _words(scorer: Scorer, column: int) -> list[str]:
     taken, effect = scorer.columns[column], scorer.effects[column]
     one = scorer.inputs[taken.source]
     if one.kind == DATE:
-        what = f"{shown(taken.name)}: of the date in {shown(one.name)} {PART_WORDS[str(taken.part)]}."
+        what = f"{taken.name!r}: of the date in {one.name!r} {PART_WORDS[str(taken.part)]}."
     else:
-        what = f"{shown(taken.name)}: {'text' if one.kind == TEXT else 'a number'}. {one.note}".strip()
+        what = f"{taken.name!r}: {'text' if one.kind == TEXT else 'a number'}. {one.note}".strip()
     gone = "adds nothing" if effect is None or effect.missing == 0.0 else f"adds {_number(effect.missing)}"
     if effect is not None and np.isnan(effect.missing):
         gone = "has no score: the result is NaN"
@@ -265,21 +265,9 @@ def additive_scorer(model: Any, language: str) -> Scorer:
     return scorer
 
 
-def shown(text: Any) -> str:
-    """A name or a label for a comment, on one line whatever it holds.
-
-    >>> shown("two\\nlines"), shown("größe")
-    ("'two\\\\nlines'", "'größe'")
-    """
-    return repr(text)
-
-
 def written_by() -> str:
     """Who wrote the file."""
     return f"Written by vrspam {vrspam.__version__}."
-
-
-GROUP = 100  # terms that are added without parentheses: engines limit how deep an expression may be
 
 
 def to_sql(model: Any) -> str:
@@ -318,7 +306,7 @@ def to_sql(model: Any) -> str:
     """
     scorer = additive_scorer(model, "SQL")
     comments = [
-        f"The score of a row: higher means more likely {shown(scorer.classes[1])}. {written_by()}",
+        f"The score of a row: higher means more likely {scorer.classes[1]!r}. {written_by()}",
         "NULL is a missing value, and so is an empty text. Texts are compared letter by letter.",
         *_after(scorer),
     ]
@@ -327,7 +315,8 @@ def to_sql(model: Any) -> str:
     for number, effect in enumerate(scorer.effects):
         words, name = _sql_words(scorer, number)
         terms.append([f"-- {words}", *_sql_effect(effect, name)])
-    groups = [terms[start : start + GROUP] for start in range(0, len(terms), GROUP)]
+    # 100 terms are added without parentheses: engines limit how deep an expression may be
+    groups = [terms[start : start + 100] for start in range(0, len(terms), 100)]
     if len(groups) == 1:
         return "\n".join([*lines, *_added(terms)]) + "\n"
     inner = [["(", *_added(group), ")"] for group in groups]
@@ -362,7 +351,7 @@ def _quoted(text: str, sign: str) -> str:
     "5"" pipes" 'O''Brien'
     """
     if "\0" in text:
-        raise NotExportable(f"{shown(text)} holds a NUL character, which SQL cannot hold: remove it, and train again.")
+        raise NotExportable(f"{text!r} holds a NUL character, which SQL cannot hold: remove it, and train again.")
     return f"{sign}{text.replace(sign, 2 * sign)}{sign}"
 
 
@@ -371,9 +360,9 @@ def _sql_words(scorer: Scorer, number: int) -> tuple[str, str]:
     column = scorer.columns[number]
     one = scorer.inputs[column.source]
     if one.kind == DATE:
-        words = f"{shown(column.name)}: of the date {shown(one.name)} {PART_WORDS[str(column.part)]}"
+        words = f"{column.name!r}: of the date {one.name!r} {PART_WORDS[str(column.part)]}"
         return words, _quoted(column.name, '"')
-    said = f"{shown(one.name)}: {'text' if one.kind == TEXT else 'a number'}. {one.note}"
+    said = f"{one.name!r}: {'text' if one.kind == TEXT else 'a number'}. {one.note}"
     return said.strip(), _quoted(one.name, '"')
 
 
@@ -419,7 +408,7 @@ def _table(table: Table, name: str) -> list[str]:
 def _after(scorer: Scorer) -> list[str]:
     """What follows from the score: the label and the probability."""
     found = []
-    positive = shown(scorer.classes[1])
+    positive = repr(scorer.classes[1])
     if scorer.threshold is not None:
         found.append(f"Label: {positive} where the score is above {scorer.threshold!r}.")
     calibration = scorer.calibration

@@ -79,10 +79,6 @@ class LinearFeatures(FeatureMap):
         return Curves(ends, table, ("",), missing, extend=True)
 
 
-DEGREE = 3
-HANDFUL = 20
-
-
 def smooth_functions(ranks: np.ndarray, shares: np.ndarray, n_knots: int) -> np.ndarray:
     """Orthogonal functions of a rank, smoothest first, at the given ranks: shape (len(ranks), q).
 
@@ -90,9 +86,10 @@ def smooth_functions(ranks: np.ndarray, shares: np.ndarray, n_knots: int) -> np.
     second differences of the coefficients, they are the solutions of P a = λ C a in order of λ. They have
     mean 0 and variance 1 and are uncorrelated; of the two signs the one with a positive last value is taken.
     """
+    degree = 3
     # Evenly spaced beyond both ends, so that straight lines have no second differences.
-    knots = np.arange(-DEGREE, n_knots + DEGREE) / (n_knots - 1.0)
-    basis = BSpline.design_matrix(ranks, knots, DEGREE).toarray()
+    knots = np.arange(-degree, n_knots + degree) / (n_knots - 1.0)
+    basis = BSpline.design_matrix(ranks, knots, degree).toarray()
     basis -= shares @ basis
     covariance, directions = linalg.eigh((basis * shares[:, np.newaxis]).T @ basis)
     # The constant has no variance; with few different values other directions have none either.
@@ -210,7 +207,7 @@ class AdditiveFeatures(FeatureMap):
         bounds = seen.mean + np.array([-self.clip, self.clip]) * seen.deviation
         inside = bounds[(bounds > seen.values[0]) & (bounds < seen.values[-1])]
         # If there are few values, all of them are nodes, and no others.
-        nodes = np.union1d(seen.values, inside) if seen.values.size > HANDFUL else seen.values
+        nodes = np.union1d(seen.values, inside) if seen.values.size > 20 else seen.values
         curves, labels = [np.clip((nodes - seen.mean) / seen.deviation, -self.clip, self.clip)], [""]
         most_functions = self._most_functions()
         if seen.values.size > 2 and most_functions > 0:

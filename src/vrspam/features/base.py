@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
 from itertools import accumulate, pairwise
 from numbers import Integral
+from operator import add
 from typing import Any, Self
 
 import numpy as np
@@ -29,12 +31,11 @@ from vrspam.features.encoders import (
     encoder_from_dict,
     see_columns,
 )
-from vrspam.features.parts import Block, ColumnBlock, Parts, can_pack, encode, read_columns, sum_parts, write_packed
+from vrspam.features.parts import Block, ColumnBlock, Parts, can_pack, encode, read_columns, write_packed
 from vrspam.moments import CodedRows, Indicated, LastProduct
 from vrspam.tables import frames
 
 MANY_CATEGORIES = 32  # from so many on, the indicators of a column are not written out to be multiplied
-FEW_COEFS = 8  # up to this many columns of coefficients rows are scored by the parts of the score
 Places = slice | np.ndarray  # of features
 
 
@@ -116,7 +117,11 @@ class FeatureMap(TransformerMixin, BaseEstimator):
 
     def parts(self, coef: np.ndarray) -> Parts:
         """The parts of the score that has these coefficients of the features, or of several scores (features × m)."""
-        return sum_parts(self.blocks(), coef)
+        parts, start = [], 0
+        for block in self.blocks():
+            parts.append(block.parts(coef[start : start + block.width]))
+            start += block.width
+        return reduce(add, parts)
 
     @property
     def keeps_columns_apart(self) -> bool:
@@ -281,13 +286,16 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples,) or (n_samples, m)
         """
+        few_coefs = 8  # up to this many columns of coefficients rows are scored by the parts of the score
         check_is_fitted(self, "encoders_")
         X = self._check(X, reset=False)
         columns = coefs.reshape(len(coefs), -1)
-        if columns.shape[1] <= FEW_COEFS:
+        if columns.shape[1] <= few_coefs:
             found = self.parts(columns).scores(X, columns.shape[1])
         else:
-            found = self._many_products(self._held(X), columns)
+            if self._reads_columns_again() and frames.is_frame(X) and not isinstance(X, frames.HeldColumns):
+                X = frames.HeldColumns.of(X, self.numeric_columns)
+            found = self._many_products(X, columns)
         return found.reshape(X.shape[0], *coefs.shape[1:])
 
     def _many_products(self, X, coefs: np.ndarray) -> np.ndarray:
@@ -296,7 +304,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         return np.concatenate([self._block_products(frames.rows_of(X, rows), coefs) for rows in blocks])
 
     def _block_products(self, X, coefs: np.ndarray) -> np.ndarray:
-        columns, dtype = self._columns(X)
+        columns, dtype = read_columns(self.encoders_, X)
         rows = self._coded(columns, dtype)
         coefs = coefs.astype(dtype, copy=False)
         out = rows.dense @ (coefs[rows.places] if rows.indicated else coefs)
@@ -326,13 +334,6 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         """Whether the columns of the same rows are read more than once to compute features."""
         return False
 
-    def _held(self, X):
-        """X or, where columns are read more than once, those of a frame as arrays."""
-        if not self._reads_columns_again() or isinstance(X, frames.HeldColumns) or not frames.is_frame(X):
-            return X
-        encoders = self.encoders_[: self.n_features_in_]
-        return frames.HeldColumns.of(X, [isinstance(encoder, Curves) for encoder in encoders])
-
     def _refuse_unread(self, X) -> None:
         """Refuse the frame that was given to an estimator, which read it before this map saw it."""
         given, taken = list(frames.columns_of(X).names), list(self.feature_names_in_)
@@ -354,37 +355,29 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         """Number of features."""
         return sum(encoder.width for encoder in self.encoders_)
 
-    def _columns(self, X) -> tuple[list[np.ndarray], np.dtype]:
-        """Return the columns of X, which is already checked and small, and the type of their features."""
-        return read_columns(self.encoders_, X)
-
     def dtype_of(self, X) -> np.dtype:
         """The type of the features of X, without computing any: float32 if all numbers of X are."""
         if frames.is_frame(X):
-            return self._columns(frames.rows_of(X, slice(0, 1)))[1]
+            return read_columns(self.encoders_, frames.rows_of(X, slice(0, 1)))[1]
         return np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
 
     def _encode(self, X) -> np.ndarray:
         """Return the features of all columns for the rows of X, which is already checked and small."""
         return encode(self.encoders_, X)
 
-    def _write_columns(self, columns: list[np.ndarray], out: np.ndarray) -> None:
-        """Fill `out` with the features of all columns."""
-        for encoder, where, values in zip(self.encoders_, self.column_slices_, columns, strict=True):
-            encoder.write(values, out[:, where])
-
     def _coded_slices(self) -> list[slice]:
         """Features that are the indicators of a column of many categories."""
-        return [where for where, encoder in self._slices_and_encoders() if _is_coded(encoder)]
+        places = zip(self.column_slices_, self.encoders_, strict=True)
+        return [where for where, encoder in places if _is_coded(encoder)]
 
     def _coded_rows(self, X) -> CodedRows:
         """The features of the rows of X, few rows, without writing out the indicators of many categories."""
-        return self._coded(*self._columns(self._check(X, reset=False)))
+        return self._coded(*read_columns(self.encoders_, self._check(X, reset=False)))
 
     def _coded(self, columns: list[np.ndarray], dtype: np.dtype) -> CodedRows:
         """The features of these columns; indicators are rounded to the type of the others."""
         indicated, written = [], []
-        for (where, encoder), values in zip(self._slices_and_encoders(), columns, strict=True):
+        for where, encoder, values in zip(self.column_slices_, self.encoders_, columns, strict=True):
             if isinstance(encoder, Indicators) and _is_coded(encoder):
                 scale = np.array(encoder.scale or (1.0,) * encoder.width).astype(dtype)
                 indicated.append(Indicated(where, values, scale.astype(np.float64)))
@@ -397,15 +390,14 @@ class FeatureMap(TransformerMixin, BaseEstimator):
             start += encoder.width
         return CodedRows(self.column_slices_[-1].stop, dense, indicated)
 
-    def _slices_and_encoders(self) -> list[tuple[slice, Encoder]]:
-        return list(zip(self.column_slices_, self.encoders_, strict=True))
-
     def _write_block(self, X, out: np.ndarray) -> None:
         """Fill `out` with the features of the rows of X; overridden where they are not those of single columns."""
         if can_pack(self.encoders_, X):
             write_packed(self.encoders_, X, out)
         else:
-            self._write_columns(self._columns(X)[0], out)
+            columns = read_columns(self.encoders_, X)[0]
+            for encoder, where, values in zip(self.encoders_, self.column_slices_, columns, strict=True):
+                encoder.write(values, out[:, where])
 
     def get_feature_names_out(self, input_features=None) -> np.ndarray:
         """Return the name of each feature: that of its column, and what it is.
@@ -420,9 +412,11 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         ndarray of str
         """
         check_is_fitted(self, "encoders_")
-        columns = column_names(self, input_features)
-        names = [n for encoder, column in zip(self.encoders_, columns, strict=True) for n in encoder.names(str(column))]
-        return np.array(names, dtype=object)
+        return np.array(self._feature_names(column_names(self, input_features)), dtype=object)
+
+    def _feature_names(self, columns: Sequence[Any]) -> list[str]:
+        """The name of each feature, from those of the columns."""
+        return [n for encoder, column in zip(self.encoders_, columns, strict=True) for n in encoder.names(str(column))]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fitted map as plain values, lists and NumPy arrays (`from_dict` reads it, no pickle)."""
@@ -463,4 +457,8 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         names = plain["feature_names_in"]
         if names is not None and not (len(names) == len(new.encoders_) and all(isinstance(n, str) for n in names)):
             raise ValueError(f"the names of a map of {new.n_features_in_} columns do not fit")
+        new._restore(plain)
         return new
+
+    def _restore(self, plain: Mapping[str, Any]) -> None:
+        """Take what a map stores beside its encoders, or say what is wrong with it."""

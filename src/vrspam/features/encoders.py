@@ -19,7 +19,6 @@ from vrspam.tables.texts import NEARLY_ALL
 
 N_NODES = 256
 LARGEST = float(np.finfo(np.float64).max) / 2.0  # differences of larger numbers may be infinite
-SAFE_EXPONENT = 400  # squares of numbers below 2^400 are far from overflow
 
 
 class Distribution(NamedTuple):
@@ -79,9 +78,10 @@ def distribution(column: np.ndarray, weights: np.ndarray | None = None) -> Distr
 
 def _mean_and_deviation(ordered: np.ndarray, mass: np.ndarray) -> tuple[float, float]:
     # A power of two keeps squares of very large and very small numbers within range and changes no digit.
+    safe_exponent = 400  # squares of numbers below 2^400 are far from overflow
     largest = max(abs(ordered[0]), abs(ordered[-1]))
     exponent = int(np.frexp(largest)[1])
-    if abs(exponent) < SAFE_EXPONENT:
+    if abs(exponent) < safe_exponent:
         exponent = 0
     scaled = np.ldexp(ordered, -exponent) if exponent else ordered
     mean = mass @ scaled
@@ -179,25 +179,6 @@ class Curves:
         new.__dict__["lookups"] = self.lookups
         return new
 
-    def table_in(self, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
-        """The table and its steps from node to node, in one precision."""
-        found = self.made.get(("table", dtype))
-        if found is None:
-            found = self.made["table", dtype] = self._with_steps(self.table, dtype)
-        return found
-
-    def nodes_in(self, dtype: np.dtype) -> Nodes:
-        """The nodes in one precision."""
-        found = self.lookups.get(dtype)
-        if found is None:
-            found = self.lookups[dtype] = Nodes.of(self.nodes, dtype.type)
-        return found
-
-    def _with_steps(self, table: np.ndarray, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
-        """Functions at the nodes, and their steps from node to node; one node is followed by itself."""
-        table = np.ascontiguousarray(np.vstack([table, table[-1:]]) if self.nodes.size == 1 else table)
-        return table.astype(dtype, copy=False), np.diff(table, axis=0).astype(dtype, copy=False)
-
     def names(self, column: str) -> list[str]:
         """Name of each feature."""
         shown = [f"{column}_{label}" if label else column for label in self.labels]
@@ -211,8 +192,15 @@ class Curves:
         # Differences of such numbers may overflow in float32.
         if values.dtype == np.float32 and max(-self.nodes[0], self.nodes[-1]) > HALF_OF_FLOAT32:
             values = values.astype(np.float64)
-        values, nodes = np.ascontiguousarray(values), self.nodes_in(values.dtype)
-        kernels.write_curves(values, *nodes, *self.table_in(out.dtype), self.extend, out[:, :q])
+        if values.dtype not in self.lookups:
+            self.lookups[values.dtype] = Nodes.of(self.nodes, values.dtype.type)
+        if ("table", out.dtype) not in self.made:  # with its steps from node to node; one node is followed by itself
+            lines = np.vstack([self.table, self.table[-1:]]) if self.nodes.size == 1 else self.table
+            lines = np.ascontiguousarray(lines)
+            steps = np.diff(lines, axis=0).astype(out.dtype, copy=False)
+            self.made["table", out.dtype] = lines.astype(out.dtype, copy=False), steps
+        nodes, table = self.lookups[values.dtype], self.made["table", out.dtype]
+        kernels.write_curves(np.ascontiguousarray(values), *nodes, *table, self.extend, out[:, :q])
         if self.missing:
             out[:, q] = np.isnan(values)
 
@@ -319,9 +307,6 @@ def _same(a: Encoder, b: Encoder) -> bool:
     return alike and np.array_equal(a.nodes, b.nodes) and np.array_equal(a.table, b.table)
 
 
-LINE_POINTS = 11  # at which a straight line is drawn, as a line and not as two points
-
-
 class ColumnPoints(NamedTuple):
     """The values of a column at which what it adds is shown, and the features there, of one map or of several.
 
@@ -357,6 +342,7 @@ def are_alike(members: Sequence[Encoder]) -> bool:
 
 def column_points(members: Sequence[Encoder]) -> ColumnPoints:
     """The points of encoders that are alike, with their features side by side."""
+    line_points = 11  # at which a straight line is drawn, as a line and not as two points
     first = members[0]
     if isinstance(first, Indicators):
         grid = np.array(first.categories, dtype=object)
@@ -366,7 +352,7 @@ def column_points(members: Sequence[Encoder]) -> ColumnPoints:
     grid = curves[0].nodes if len(curves) == 1 else np.unique(np.concatenate([one.nodes for one in curves]))
     extend = all(one.extend for one in curves)
     if extend and grid.size == 2:
-        grid = np.linspace(grid[0], grid[1], LINE_POINTS)
+        grid = np.linspace(grid[0], grid[1], line_points)
     at = np.append(grid, np.nan) if first.missing else grid
     parts = [np.empty((at.size, one.width)) for one in curves]
     for one, part in zip(curves, parts, strict=True):
@@ -425,16 +411,12 @@ def _see_numbers(X, j: int, weights: np.ndarray | None, some: np.ndarray | None)
         raise ValueError(f"Column {frames.name_of(X, j)!r} holds numbers beyond {LARGEST:.0e}: remove or replace them.")
     if some is not None:
         chosen = some[present[some]]
-        if _has_many(values[chosen]):
+        drawn = values[chosen]  # the first of them mostly tell whether many differ
+        if np.unique(drawn[: 8 * N_NODES]).size > N_NODES or np.unique(drawn).size > N_NODES:
             return distribution(values[chosen], None if weights is None else weights[chosen]), missing
     if missing:
         values, weights = values[present], None if weights is None else weights[present]
     return distribution(values, weights), missing
-
-
-def _has_many(values: np.ndarray) -> bool:
-    """Whether more values differ than a distribution keeps; the first of them mostly tell."""
-    return np.unique(values[: 8 * N_NODES]).size > N_NODES or np.unique(values).size > N_NODES
 
 
 def _see_categories(X, j: int, weights: np.ndarray | None, most: int) -> Indicators:
@@ -461,18 +443,13 @@ def _see_categories(X, j: int, weights: np.ndarray | None, most: int) -> Indicat
         kept, rare = np.sort(by_count[: most - 1]), by_count[most - 1 :]
         names = tuple(seen.categories[i] for i in kept)
         counts = np.concatenate([counts[kept], [counts[rare].sum()], counts[different:]])
-        seen = Indicators((*names, _rare_name(names)), seen.missing, grouped=rare.size)
+        group = "(rare)"  # a name that no category has
+        while group in names:
+            group = f"({group})"
+        seen = Indicators((*names, group), seen.missing, grouped=rare.size)
     share = counts / counts.sum()
     variance = share * (1.0 - share)
     return replace(seen, scale=tuple((1.0 / np.sqrt(np.where(variance > 0.0, variance, 1.0))).tolist()))
-
-
-def _rare_name(names: Sequence[str]) -> str:
-    """What the group of rare categories is called: a name that no category has."""
-    name = "(rare)"
-    while name in names:
-        name = f"({name})"
-    return name
 
 
 def see_columns(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from numbers import Integral, Real
@@ -163,45 +163,19 @@ class LandmarkFeatures(FeatureMap):
         """Number of features."""
         return self.whitening_.shape[1] + (0 if self.additive_ is None else self.additive_.n_features_out_)
 
-    def get_feature_names_out(self, input_features=None) -> np.ndarray:
-        """Return the name of each feature: the additive ones, if there are any, then those of the kernel, numbered.
-
-        Parameters
-        ----------
-        input_features : array-like of str, optional
-            Names of the columns, where `fit` saw none.
-
-        Returns
-        -------
-        ndarray of str
-        """
-        super().get_feature_names_out(input_features)  # checks that the map is fitted and the names fit
-        kernel = np.array([f"{self.kernel_name}{r}" for r in range(self.whitening_.shape[1])], dtype=object)
-        if self.additive_ is None:
-            return kernel
-        return np.concatenate([self.additive_.get_feature_names_out(input_features), kernel])
+    def _feature_names(self, columns: Sequence[Any]) -> list[str]:
+        kernel = [f"{self.kernel_name}{r}" for r in range(self.whitening_.shape[1])]
+        return kernel if self.additive_ is None else [*self.additive_._feature_names(columns), *kernel]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fitted map as plain values, lists and NumPy arrays (`from_dict` reads it, no pickle)."""
         return {**super().to_dict(), "landmarks": self.landmarks_, "whitening": self.whitening_}
 
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
-        """Return the fitted map that `to_dict` wrote; arrays may have become lists on the way (JSON).
-
-        Parameters
-        ----------
-        plain : dict
-
-        Returns
-        -------
-        FeatureMap
-        """
-        new = super().from_dict(plain)
-        new.whitening_ = np.asarray(plain["whitening"], dtype=np.float64)
-        if not np.isfinite(new.whitening_).all():
+    def _restore(self, plain: Mapping[str, Any]) -> None:
+        super()._restore(plain)
+        self.whitening_ = np.asarray(plain["whitening"], dtype=np.float64)
+        if not np.isfinite(self.whitening_).all():
             raise ValueError("the whitening of a map must be finite")
-        return new
 
     def _check_landmarks(self, width: int) -> None:
         """Refuse stored landmarks that do not have `width` columns, or do not fit the whitening."""
@@ -213,7 +187,6 @@ class LandmarkFeatures(FeatureMap):
             )
 
 
-SCALE_ROWS = 1_000
 FIRST_LANDMARKS = 128  # of which the first step of a large whitening takes out what they tell of the others
 AUTO_ADDITIVE, MOST_AUTO_ADDITIVE = 250, 400  # max_additive="auto", and up to where it grows
 ROWS_PER_LANDMARK = 40  # and more: the second step is done with moments
@@ -337,8 +310,11 @@ class KernelFeatures(LandmarkFeatures):
         super()._learn(X, seen, rng, weights)
         self.additive_, self.additive_scale_ = None, 1.0
         if self.additive:
+            most = self.max_additive
+            if isinstance(most, str):
+                most = min(self._grown(AUTO_ADDITIVE, 3), MOST_AUTO_ADDITIVE)
             self.additive_ = AdditiveFeatures(
-                max_features=self._most_additive(),
+                max_features=most,
                 max_categories=self.max_categories,
                 max_rows=self.max_rows,
                 random_state=0,
@@ -354,19 +330,9 @@ class KernelFeatures(LandmarkFeatures):
         self.gamma_ = 1.0 / (2.0 * self.bandwidth**2 * (median if median > 0.0 else 1.0))
         self._whiten(np.exp(-self.gamma_ * distances))
         if self.additive_ is not None:
-            sample = frames.rows_of(X, chosen[:SCALE_ROWS])
+            sample = frames.rows_of(X, chosen[:1_000])
             self.whitening_ *= _unit(self._times_kernel(sample, self.whitening_))
             self.additive_scale_ = _unit(self.additive_.features_of(sample))
-
-    def _most_additive(self) -> int:
-        if isinstance(self.max_additive, str):
-            return min(self._grown(AUTO_ADDITIVE, 3), MOST_AUTO_ADDITIVE)
-        return self.max_additive
-
-    def exponents(self, X) -> tuple[np.ndarray, np.ndarray]:
-        """Two matrices whose product is -γ‖u(x) - u(z)‖² for the rows x of X and the landmarks z."""
-        left, right = exponents(self.encoders_, self.landmarks_, self.gamma_, X)
-        return left, right
 
     def _kernel_part(self) -> KernelPart:
         return KernelPart(self.encoders_, self.landmarks_, self.gamma_, self.whitening_)
@@ -379,22 +345,19 @@ class KernelFeatures(LandmarkFeatures):
 
     def _times_kernel(self, X, coefs: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """K(X, Z) @ coefs for the rows of X and the landmarks Z, in blocks of K that stay in the processor's cache."""
-        left, right = self.exponents(X)
-        multiply = self._multiplication(coefs, left.dtype)
+        left, right = exponents(self.encoders_, self.landmarks_, self.gamma_, X)
+        if self._begun is not None:
+            multiply = self._begun.begin
+        elif coefs is self.whitening_ and self._has_two_steps():  # it is large and triangular
+            multiply = TwoSteps(coefs, FIRST_LANDMARKS, left.dtype).multiply
+        else:
+            multiply = RightFactor(coefs, left.dtype).multiply
         if out is None:
             out = np.empty((len(left), coefs.shape[1]), dtype=left.dtype)
         for rows in frames.blocks(len(left), right.shape[1], CACHED_ENTRIES):
             kernel = left[rows] @ right
             multiply(np.exp(kernel, out=kernel), out[rows])
         return out
-
-    def _multiplication(self, coefs: np.ndarray, dtype: np.dtype) -> Callable[[np.ndarray, np.ndarray], None]:
-        """How values of the kernel are multiplied by `coefs`: by a large triangular whitening in two steps."""
-        if self._begun is not None:
-            return self._begun.begin
-        if coefs is self.whitening_ and self._has_two_steps():
-            return TwoSteps(coefs, FIRST_LANDMARKS, dtype).multiply
-        return RightFactor(coefs, dtype).multiply
 
     def _has_two_steps(self) -> bool:
         m, width = self.whitening_.shape
@@ -422,30 +385,18 @@ class KernelFeatures(LandmarkFeatures):
             "additive_scale": self.additive_scale_,
         }
 
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
-        """Return the fitted map that `to_dict` wrote; arrays may have become lists on the way (JSON).
-
-        Parameters
-        ----------
-        plain : dict
-
-        Returns
-        -------
-        FeatureMap
-        """
-        new = super().from_dict(plain)
-        new.landmarks_ = np.asarray(plain["landmarks"], dtype=np.float64)
-        new.gamma_ = float(plain["gamma"])
-        new.additive_ = None if plain["additive"] is None else AdditiveFeatures.from_dict(plain["additive"])
-        new.additive_scale_ = float(plain["additive_scale"])
-        new._check_landmarks(sum(encoder.width for encoder in new.encoders_))
-        numbers = (new.landmarks_, new.gamma_, new.additive_scale_)
-        if not all(np.isfinite(part).all() for part in numbers) or new.gamma_ < 0.0:
+    def _restore(self, plain: Mapping[str, Any]) -> None:
+        super()._restore(plain)
+        self.landmarks_ = np.asarray(plain["landmarks"], dtype=np.float64)
+        self.gamma_ = float(plain["gamma"])
+        self.additive_ = None if plain["additive"] is None else AdditiveFeatures.from_dict(plain["additive"])
+        self.additive_scale_ = float(plain["additive_scale"])
+        self._check_landmarks(sum(encoder.width for encoder in self.encoders_))
+        numbers = (self.landmarks_, self.gamma_, self.additive_scale_)
+        if not all(np.isfinite(part).all() for part in numbers) or self.gamma_ < 0.0:
             raise ValueError("landmarks and scales must be finite, and gamma not negative")
-        if new.additive_ is not None and new.additive_.n_features_in_ != new.n_features_in_:
-            raise ValueError(f"curves of {new.additive_.n_features_in_} columns in a map of {new.n_features_in_}")
-        return new
+        if self.additive_ is not None and self.additive_.n_features_in_ != self.n_features_in_:
+            raise ValueError(f"curves of {self.additive_.n_features_in_} columns in a map of {self.n_features_in_}")
 
 
 def _unit(features: np.ndarray) -> float:

@@ -36,14 +36,11 @@ CANDIDATES: dict[str, FeatureMap] = {
     },
     **{f"trees {depth}": TreeFeatures(max_depth=depth, n_landmarks="auto") for depth in (2, 4, 7)},
 }
-KERNELS = ("kernel 3", "kernel 1", "kernel 0.3")
-KERNELS_ALONE = ("kernel alone 3", "kernel alone 1", "kernel alone 0.3")
-TREES = ("trees 2", "trees 4", "trees 7")
 # What each value of `features` stands for, beside the names of single maps.
 GROUPS: dict[str, tuple[str, ...]] = {
-    "kernel": KERNELS,
-    "kernel alone": KERNELS_ALONE,
-    "trees": TREES,
+    "kernel": ("kernel 3", "kernel 1", "kernel 0.3"),
+    "kernel alone": ("kernel alone 3", "kernel alone 1", "kernel alone 0.3"),
+    "trees": ("trees 2", "trees 4", "trees 7"),
     "auto": tuple(CANDIDATES),
 }
 NAMES = ("linear", "standardized", "additive", "kernel", "kernel alone", "trees", "auto")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property, reduce
+from functools import cached_property
 from operator import is_
 from typing import Any, NamedTuple
 
@@ -20,14 +20,13 @@ from vrspam.features.encoders import Curves, Encoder, Indicators, same_encoders
 from vrspam.tables import frames
 
 MOST_ROWS = 160  # of a block, for which compiled code over all columns is quicker than column after column
-MANY_COLUMNS = 200  # and more: what is prepared for each column alone takes longer than its rows do, up to
-MOST_ROWS_OF_MANY = 2_000
 _FLOAT64 = np.dtype(np.float64)
 
 
 def can_pack(encoders: Sequence[Encoder], X: Any) -> bool:
     """Whether these rows are few, and all columns numbers in one array of float64."""
-    most = MOST_ROWS if len(encoders) < MANY_COLUMNS else MOST_ROWS_OF_MANY
+    # of 200 columns and more, what is prepared for each column alone takes longer than its rows do
+    most = MOST_ROWS if len(encoders) < 200 else 2_000
     if not isinstance(X, np.ndarray) or X.dtype != _FLOAT64 or X.shape[0] > most:
         return False
     return all(isinstance(encoder, Curves) for encoder in encoders)
@@ -69,15 +68,11 @@ class PackedCurves(NamedTuple):
     @classmethod
     def of(cls, encoders: Sequence[Any]) -> PackedCurves:
         """Put the curves of all columns into one; made once for the same encoders."""
-        known = encoders[0].made.get("packed")
-        if known is None or len(known[0]) != len(encoders) or not all(map(is_, known[0], encoders)):
-            known = encoders[0].made["packed"] = tuple(encoders), cls._of(encoders)
-        return known[1]
-
-    @classmethod
-    def _of(cls, encoders: Sequence[Any]) -> PackedCurves:
         from vrspam import kernels  # compiled code is loaded only when it is needed
 
+        known = encoders[0].made.get("packed")
+        if known is not None and len(known[0]) == len(encoders) and all(map(is_, known[0], encoders)):
+            return known[1]
         nodes = np.concatenate([encoder.nodes for encoder in encoders])
         starts = _starts([encoder.nodes.size for encoder in encoders])
         bins, per_bin = kernels.pack_bins(nodes, starts)
@@ -87,7 +82,7 @@ class PackedCurves(NamedTuple):
         sizes = [(table.size, slope.size) for table, slope in zip(tables, slopes, strict=True)]
         widths = [table.shape[1] for table in tables]
         begins = _starts([encoder.width for encoder in encoders])
-        return cls(
+        new = cls(
             nodes,
             starts,
             bins,
@@ -98,6 +93,8 @@ class PackedCurves(NamedTuple):
             np.stack([begins, [*widths, 0]], axis=1),
             np.array([encoder.extend for encoder in encoders]),
         )
+        encoders[0].made["packed"] = tuple(encoders), new
+        return new
 
 
 def write_packed(encoders: Sequence[Encoder], X: np.ndarray, out: np.ndarray) -> None:
@@ -121,9 +118,6 @@ def _starts(sizes: Sequence[int]) -> np.ndarray:
 
 CACHED_ENTRIES = 1 << 16
 CACHED_COUNTS = 1 << 18
-LEVEL_ROWS = 576  # rows that go down a tree together
-MOST_POWER = 256  # of a kernel: the relative error grows with the power
-NEARLY_WHOLE = 1e-12
 TREE_ARRAYS = ("columns", "thresholds", "multipliers", "absent_left")
 
 
@@ -354,11 +348,6 @@ class Table(Stored):
 Effect = Curve | Table
 
 
-def effect_of(encoder: Encoder, coef: np.ndarray) -> Effect:
-    """What a column adds to the score, from the coefficients of its features."""
-    return Curve.of(encoder, coef) if isinstance(encoder, Curves) else Table.of(encoder, coef)
-
-
 # Functions of several columns.
 
 
@@ -380,11 +369,6 @@ class KernelPart(Stored):
         """The score that is linear in these features."""
         return Parts((None,) * len(self.encoders), kernels=(replace(self, coef=self.coef @ coef),))
 
-    def is_like(self, other: KernelPart) -> bool:
-        """Whether distances to the landmarks are the same: k of a narrow kernel is then a power of a wide one's."""
-        same = self.landmarks is other.landmarks or np.array_equal(self.landmarks, other.landmarks)
-        return same and same_encoders(self.encoders, other.encoders)
-
 
 def add_kernels(parts: Sequence[KernelPart], X: Any, out: np.ndarray) -> None:
     """Add the scores of kernels of the same landmarks: distances are computed once, exponentials where they differ.
@@ -400,7 +384,9 @@ def add_kernels(parts: Sequence[KernelPart], X: Any, out: np.ndarray) -> None:
     widest = min(weights)
     left, right = exponents(parts[0].encoders, parts[0].landmarks, widest, X)
     ratios = {gamma: gamma / widest if widest > 0.0 else 1.0 for gamma in weights}
-    whole = {gamma: round(ratio) for gamma, ratio in ratios.items() if _is_whole(ratio)}
+    # of the powers of one kernel; the relative error grows with the power
+    whole = {gamma: round(ratio) for gamma, ratio in ratios.items() if 1 <= round(ratio) <= 256}
+    whole = {gamma: power for gamma, power in whole.items() if abs(ratios[gamma] - power) <= 1e-12 * power}
     powers = np.array(list(whole.values()), dtype=np.int64)
     # one line of weights for each power and column of scores
     lines = np.array([weights[gamma].T for gamma in whole], dtype=left.dtype)
@@ -415,11 +401,6 @@ def add_kernels(parts: Sequence[KernelPart], X: Any, out: np.ndarray) -> None:
             out[rows] += kernel @ alone
         else:
             kernels.add_powers(kernel, powers, lines, out[rows])
-
-
-def _is_whole(ratio: float) -> bool:
-    power = round(ratio)
-    return 1 <= power <= MOST_POWER and abs(ratio - power) <= NEARLY_WHOLE * power
 
 
 @dataclass(frozen=True, eq=False)
@@ -482,11 +463,13 @@ class TreePart(Stored):
         """Add the scores of the rows of X to `out` (rows × scores)."""
         from vrspam import kernels
 
+        level_rows = 576  # rows that go down a tree together
+
         codes, sums = places_of(self.encoders, X)[0], self.sums.reshape(*self.sums.shape[:2], -1)
         found = np.zeros(out.shape)
         if self._masks is not None:
             limits, masks = self._masks
-            for rows in frames.blocks(len(codes), 1, LEVEL_ROWS):
+            for rows in frames.blocks(len(codes), 1, level_rows):
                 some = np.ascontiguousarray(codes[rows].T)
                 kernels.add_leaf_sums_by_level(sums, some, self.trees["columns"], limits, masks, found[rows])
         else:
@@ -515,7 +498,8 @@ class ColumnBlock(NamedTuple):
         effects, start = [], 0
         for encoder in self.encoders:
             own = coef[start : start + encoder.width]
-            effects.append(effect_of(encoder, own if self.scale == 1.0 else self.scale * own))
+            own = own if self.scale == 1.0 else self.scale * own
+            effects.append(Curve.of(encoder, own) if isinstance(encoder, Curves) else Table.of(encoder, own))
             start += encoder.width
         return Parts(tuple(effects))
 
@@ -541,7 +525,8 @@ class Parts(Stored):
     trees: tuple[TreePart, ...] = ()
 
     def __add__(self, other: Parts) -> Parts:
-        effects = tuple(_sum(a, b) for a, b in zip(self.effects, other.effects, strict=True))
+        both: Any = zip(self.effects, other.effects, strict=True)
+        effects = tuple(b if a is None else a if b is None else a + b for a, b in both)
         return Parts(effects, self.kernels + other.kernels, self.trees + other.trees)
 
     @property
@@ -562,7 +547,7 @@ class Parts(Stored):
     @cached_property
     def is_numeric(self) -> list[bool | None]:
         """Whether each column holds numbers; the others hold categories. None where nothing asks for the column."""
-        together = [part.encoders for part in self._together]
+        together = [part.encoders for part in (*self.kernels, *self.trees)]
         found: list[bool | None] = []
         for j, effect in enumerate(self.effects):
             known = [isinstance(effect, Curve)] if effect is not None else []
@@ -570,41 +555,41 @@ class Parts(Stored):
             found.append(known[0] if known else None)
         return found
 
-    @property
-    def _together(self) -> list[KernelPart | TreePart]:
-        return [*self.kernels, *self.trees]
-
     @cached_property
     def _kernel_groups(self) -> list[list[KernelPart]]:
-        """The kernels, those of the same landmarks together."""
+        """The kernels, those of the same landmarks together: k of a narrow kernel is then a power of a wide one's."""
         groups: list[list[KernelPart]] = []
         for part in self.kernels:
             for group in groups:
-                if part.is_like(group[0]):
+                known = group[0]
+                same = part.landmarks is known.landmarks or np.array_equal(part.landmarks, known.landmarks)
+                if same and same_encoders(part.encoders, known.encoders):
                     group.append(part)
                     break
             else:
                 groups.append([part])
         return groups
 
-    @property
-    def n_readings(self) -> int:
-        """How often the columns are read."""
-        return self.has_effects + len(self._kernel_groups) + len(self.trees)
-
     def scores(self, X: Any, n_scores: int = 1) -> np.ndarray:
         """The scores of the rows of X, which are checked: an array of rows × scores, float32 if all numbers are."""
-        if self.n_readings > 1 and frames.is_frame(X) and not isinstance(X, frames.HeldColumns):
+        read_again = self.has_effects + len(self._kernel_groups) + len(self.trees) > 1
+        if read_again and frames.is_frame(X) and not isinstance(X, frames.HeldColumns):
             kinds = zip(self.is_numeric, frames.numeric_flags(X), strict=True)
             X = frames.HeldColumns.of(X, [there if known is None else known for known, there in kinds])
-        widths = [sum(one.width for one in part.encoders) for part in self._together]
+        widths = [sum(one.width for one in part.encoders) for part in (*self.kernels, *self.trees)]
         found = []
         for rows in frames.blocks(X.shape[0], max(len(self.effects), n_scores, *widths)):
             found.append(self._block_scores(frames.rows_of(X, rows), n_scores))
         return np.concatenate(found)
 
     def _block_scores(self, X: Any, n_scores: int) -> np.ndarray:
-        out = np.zeros((X.shape[0], n_scores), dtype=self._dtype(X))
+        if frames.is_frame(X):
+            first = frames.columns_of(frames.rows_of(X, slice(0, 1)))
+            kinds = {frames.numbers(first, j).dtype for j, numeric in enumerate(self.is_numeric) if numeric}
+        else:
+            kinds = {X.dtype}
+        dtype = np.float32 if kinds == {np.dtype(np.float32)} else np.float64
+        out = np.zeros((X.shape[0], n_scores), dtype=dtype)
         for group in self._kernel_groups:
             add_kernels(group, X, out)
         for part in self.trees:
@@ -615,13 +600,6 @@ class Parts(Stored):
                 effect.add_to(out, columns, index)
         return out
 
-    def _dtype(self, X: Any) -> np.dtype:
-        if not frames.is_frame(X):
-            return np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
-        first = frames.columns_of(frames.rows_of(X, slice(0, 1)))
-        kinds = {frames.numbers(first, j).dtype for j, numeric in enumerate(self.is_numeric) if numeric}
-        return np.dtype(np.float32 if kinds == {np.dtype(np.float32)} else np.float64)
-
     def columns_apart(self, X: Any) -> np.ndarray:
         """What each column adds on its own to the scores of the rows of X: rows × columns, in double."""
         found = np.zeros((X.shape[0], len(self.effects)))
@@ -630,16 +608,3 @@ class Parts(Stored):
             if effect is not None:
                 effect.add_to(found[:, index : index + 1], columns, index)
         return found
-
-
-def _sum(a: Any, b: Any) -> Effect | None:
-    return b if a is None else a if b is None else a + b
-
-
-def sum_parts(blocks: Sequence[Block], coef: np.ndarray) -> Parts:
-    """The score with these coefficients of all features of some blocks."""
-    parts, start = [], 0
-    for block in blocks:
-        parts.append(block.parts(coef[start : start + block.width]))
-        start += block.width
-    return reduce(lambda a, b: a + b, parts)

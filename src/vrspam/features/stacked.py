@@ -113,7 +113,8 @@ class StackedFeatures(FeatureMap):
         """Do what `fit` does, without a word about columns that are rounded or grouped."""
         shared = {} if shared is None else shared
         self._validate_params()
-        if not self.maps or not all(map(_can_be_stacked, self.maps)):
+        fits = [isinstance(part, FeatureMap) and not isinstance(part, StackedFeatures) for part in self.maps]
+        if not fits or not all(fits):
             from vrspam.features import MAPS
 
             known = ", ".join(name for name in MAPS if name != type(self).__name__)
@@ -178,23 +179,9 @@ class StackedFeatures(FeatureMap):
         parts = zip(self.maps_, self.map_slices_, strict=True)
         return np.sum([part._many_products(X, coefs[where]) for part, where in parts], axis=0)
 
-    def get_feature_names_out(self, input_features=None) -> np.ndarray:
-        """Return the name of each feature: the number of its map, and its name there.
-
-        Parameters
-        ----------
-        input_features : array-like of str, optional
-            Names of the columns, where `fit` saw none.
-
-        Returns
-        -------
-        ndarray of str
-        """
-        check_is_fitted(self, "maps_")
-        names = []
-        for number, part in enumerate(self.maps_):
-            names += [f"{number}: {name}" for name in part.get_feature_names_out(input_features)]
-        return np.array(names, dtype=object)
+    def _feature_names(self, columns: Sequence[Any]) -> list[str]:
+        maps = enumerate(self.maps_)
+        return [f"{number}: {name}" for number, part in maps for name in part._feature_names(columns)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fitted map as plain values, lists and NumPy arrays (`from_dict` reads it, no pickle)."""
@@ -228,7 +215,3 @@ class StackedFeatures(FeatureMap):
         new = cls.of_fitted(maps)
         assert isinstance(new, cls)
         return new
-
-
-def _can_be_stacked(features: Any) -> bool:
-    return isinstance(features, FeatureMap) and not isinstance(features, StackedFeatures)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from numbers import Integral
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -182,25 +182,13 @@ class TreeFeatures(LandmarkFeatures):
         """Return the fitted map as plain values, lists and NumPy arrays (`from_dict` reads it, no pickle)."""
         return {**super().to_dict(), "trees": dict(self.trees_)}
 
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
-        """Return the fitted map that `to_dict` wrote; arrays may have become lists on the way (JSON).
-
-        Parameters
-        ----------
-        plain : dict
-
-        Returns
-        -------
-        FeatureMap
-        """
-        new = super().from_dict(plain)
-        new.trees_ = checked_trees(plain["trees"], len(new.encoders_))
-        new.landmarks_ = _whole_numbers(plain["landmarks"], "landmarks").astype(np.int16)
-        trees, nodes = new.trees_["columns"].shape
-        new._check_landmarks(trees)
-        _check_range(new.landmarks_, nodes + 1, "leaf")
-        return new
+    def _restore(self, plain: Mapping[str, Any]) -> None:
+        super()._restore(plain)
+        self.trees_ = checked_trees(plain["trees"], len(self.encoders_))
+        self.landmarks_ = _whole_numbers(plain["landmarks"], "landmarks").astype(np.int16)
+        trees, nodes = self.trees_["columns"].shape
+        self._check_landmarks(trees)
+        _check_range(self.landmarks_, nodes + 1, "leaf")
 
 
 def checked_trees(plain: Mapping[str, Any], n_columns: int) -> dict[str, np.ndarray]:

@@ -149,13 +149,13 @@ def bin_numbers(values: np.ndarray, most: int) -> ColumnBins:
         different = ordered[np.flatnonzero(np.append(ordered[1:] > ordered[:-1], True))]
         if different.size <= most:
             inner = different[:-1]
-            labels = [_shown(value) for value in different]
+            labels = [f"{value:.4g}" for value in different]
         else:
             inner = np.unique(ordered[np.arange(1, most) * ordered.size // most])
             inner = inner[inner < ordered[-1]]
         edges = np.concatenate([ordered[:1], inner, ordered[-1:]])
         if not labels:
-            labels = [f"{_shown(low)} to {_shown(high)}" for low, high in pairwise(edges)]
+            labels = [f"{low:.4g} to {high:.4g}" for low, high in pairwise(edges)]
         codes[~absent] = np.searchsorted(inner, present, side="left")
     if absent.any():
         codes[absent] = len(labels)
@@ -195,19 +195,6 @@ def bin_column(rows: ReadRows, index: int, categories: tuple[str, ...] | None, m
     if missing:
         codes[None] = len(categories)
     return bin_categories(frames.category_codes(rows.X, index, codes), categories, missing, most)
-
-
-def _shown(value: float) -> str:
-    return f"{value:.4g}"
-
-
-MOST_PAIRS = 10
-MOST_SCREENED = 15  # columns among which pairs are sought
-MOST_BINS, LEAST_BINS, ROWS_PER_CELL = 10, 3, 30.0
-NOISE = 5.0  # standard errors that a pair must exceed
-LEAST_OF_INTERACTIONS = 0.05  # part of the variance of all interactions that is worth a name
-SWEEPS = 12
-FEW_ROWS = 3  # the mean of fewer rows is not shown
 
 
 class Axis(NamedTuple):
@@ -268,11 +255,6 @@ class PairEffect(NamedTuple):
         return self.columns[0].name, self.columns[1].name
 
 
-def bins_for(effective: float) -> int:
-    """Bins of each column, such that a cell of two columns holds enough rows."""
-    return int(np.clip(np.sqrt(effective / ROWS_PER_CELL), LEAST_BINS, MOST_BINS))
-
-
 class _Cells:
     """The cells of two columns: their weights, and the means of something in them."""
 
@@ -292,7 +274,7 @@ class _Cells:
     def pure(self, rest: np.ndarray) -> np.ndarray:
         """The means without what is a sum of a function of one column and a function of the other."""
         table = self.means(rest)
-        for _ in range(SWEEPS):
+        for _ in range(12):
             for axis in (0, 1):
                 total = self.weights.sum(axis=axis, keepdims=True)
                 mean = (self.weights * table).sum(axis=axis, keepdims=True) / np.where(total > 0.0, total, 1.0)
@@ -319,16 +301,19 @@ def strongest_pairs(
     The strongest pair is taken, its function of both columns removed from `rest`, and so on: a column that only moves
     together with one of a pair is not named for what that pair already says.
     """
+    least_of_interactions = 0.05  # part of the variance of all interactions that is worth a name
+    noise = 5.0  # standard errors that a pair must exceed
+    most_pairs = 10
     total = float(weights @ rest**2)
     cells = {pair: _Cells(columns[pair[0]], columns[pair[1]], weights) for pair in combinations(range(len(columns)), 2)}
     first = {pair: cell.explained(rest)[0] for pair, cell in cells.items()}
-    hopeful = sorted(cells, key=lambda pair: -first[pair])[: 3 * MOST_PAIRS]
+    hopeful = sorted(cells, key=lambda pair: -first[pair])[: 3 * most_pairs]
     found: list[tuple[int, int, float]] = []
-    while hopeful and len(found) < MOST_PAIRS:
+    while hopeful and len(found) < most_pairs:
         strengths = {}
         for pair in hopeful:
             explained, error = cells[pair].explained(rest)
-            if explained > max(NOISE * error, LEAST_OF_INTERACTIONS * total):
+            if explained > max(noise * error, least_of_interactions * total):
                 strengths[pair] = explained
         if not strengths:
             break
@@ -343,14 +328,12 @@ def pair_effect(a: ColumnBins, b: ColumnBins, names: tuple[str, str], rest: np.n
     """The heat map of two columns."""
     cells = _Cells(a, b, rows.weights)
     counts = np.bincount(cells.codes, minlength=cells.weights.size).reshape(cells.shape)
-    values = np.where(counts >= FEW_ROWS, cells.means(rest), np.nan)
+    values = np.where(counts >= 3, cells.means(rest), np.nan)  # the mean of fewer rows is not shown
     axes = (Axis(names[0], a.labels, a.edges), Axis(names[1], b.labels, b.edges))
     return PairEffect(axes, share, values)
 
 
-SHUFFLED_ROWS = 10_000  # rows scored to see which columns interact
 MOST_SHUFFLED = 300  # columns; of more, only the curves count
-LEAST_SHUFFLED = 16
 
 
 def shuffle_effects(
@@ -358,25 +341,15 @@ def shuffle_effects(
 ) -> np.ndarray:
     """How far each column takes part in interactions: ½ mean squared change of them when its values are shuffled.
 
-    Parameters
-    ----------
-    rows : ReadRows
-    part : callable
-        Of the number of a column: what its curve adds to the score of each row.
-    score : callable
-        Scores of rows.
-
-    Returns
-    -------
-    ndarray of shape (columns,)
-        Variances; 0 for all where there are more than `MOST_SHUFFLED` columns.
+    `part` says what the curve of a column adds to the score of each row, and `score` gives scores of rows. The result
+    is 0 for all columns where there are more than `MOST_SHUFFLED`.
     """
     X = rows.X
     d = X.shape[1]
     if d > MOST_SHUFFLED:
         return np.zeros(d)
     rng = np.random.default_rng(seed)
-    each = min(rows.size, max(LEAST_SHUFFLED, min(SHUFFLED_ROWS, 4 * rows.size) // d))
+    each = min(rows.size, max(16, min(10_000, 4 * rows.size) // d))  # about 10,000 rows are scored
     chosen = rng.choice(rows.size, each, p=rows.weights)
     before = score(frames.rows_of(X, chosen))
     other = rng.permutation(chosen)

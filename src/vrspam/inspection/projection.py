@@ -23,25 +23,14 @@ from vrspam.features.encoders import Curves, Encoder
 from vrspam.inspection.interactions import ReadRows
 from vrspam.tables import frames
 
-TOGETHER = 0.8  # part of the variance of a curve that a function of the other column explains
-LEAST_IMPORTANCE = 0.02  # of the largest: where both curves are smaller there is nothing to remark
-MOST_NAMES = 5
-
 
 def explained_by_others(
     covariances: np.ndarray, slices: Sequence[slice], variances: np.ndarray, effective: float
 ) -> np.ndarray:
     """How much of a quantity of column j a function of column k explains: R²[k, j], corrected for its freedom.
 
-    Parameters
-    ----------
-    covariances : ndarray of shape (functions, columns)
-        Of uncorrelated functions of variance 1 of each column with the quantity of each column.
-    slices : where the functions of each column are
-    variances : ndarray of shape (columns,)
-        Of the quantities.
-    effective : float
-        Number of rows.
+    `covariances` (functions × columns) are those of uncorrelated functions of variance 1 of each column with the
+    quantities, whose `variances` are given; `effective` is the number of rows.
     """
     explained = np.zeros((len(slices), variances.size))
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -55,13 +44,15 @@ def explained_by_others(
 
 def columns_together(explained: np.ndarray, importances: np.ndarray, names: Sequence[str]) -> list[tuple[str, ...]]:
     """For each column the names of those that move together with it, the closest first."""
-    matters = importances > LEAST_IMPORTANCE * importances.max(initial=0.0)
+    least_importance = 0.02  # of the largest: where both curves are smaller there is nothing to remark
+    together = 0.8  # part of the variance of a curve that a function of the other column explains
+    matters = importances > least_importance * importances.max(initial=0.0)
     # A flat curve needs the remark as well: its column may only follow one that matters.
     near = np.maximum(explained, explained.T) * np.logical_or.outer(matters, matters)
     found = []
     for row in near:
-        order = np.argsort(-row, kind="stable")[:MOST_NAMES]
-        found.append(tuple(names[k] for k in order if row[k] >= TOGETHER))
+        order = np.argsort(-row, kind="stable")[:5]
+        found.append(tuple(names[k] for k in order if row[k] >= together))
     return found
 
 
@@ -75,16 +66,8 @@ def functions_of(places: Sequence[slice | np.ndarray]) -> tuple[np.ndarray, list
 def closeness(covariance: np.ndarray, slices: Sequence[slice], coef: np.ndarray, effective: float) -> np.ndarray:
     """How much of the curve of column j, or of its first function, a function of column k explains at most.
 
-    The first function of a column of numbers is the column itself.
-
-    Parameters
-    ----------
-    covariance : ndarray of shape (functions, functions)
-    slices : where the functions of each column are
-    coef : ndarray of shape (functions,)
-        Coefficients of the curves.
-    effective : float
-        Number of rows.
+    The first function of a column of numbers is the column itself. `coef` are the coefficients of the functions in the
+    curves, and `effective` is the number of rows.
     """
     white, found, start = [], [], 0
     for where in slices:
@@ -104,12 +87,12 @@ def closeness(covariance: np.ndarray, slices: Sequence[slice], coef: np.ndarray,
     return most
 
 
-WITHIN_COLUMN = 1e-9  # relative: functions of one column that are sums of others
 MANY_FUNCTIONS = 100  # of one column: the indicators of categories
 
 
 def whitening(covariance: np.ndarray) -> np.ndarray:
     """W such that Wᵀ C W is the identity; functions without variance, or that are sums of others, are left out."""
+    within_column = 1e-9  # relative: functions of one column that are sums of others
     deviations = np.sqrt(np.maximum(np.diag(covariance), 0.0))
     if deviations.size == 1 and deviations[0] > 0.0:
         return 1.0 / deviations[:, np.newaxis]
@@ -118,14 +101,14 @@ def whitening(covariance: np.ndarray) -> np.ndarray:
         return np.zeros((covariance.shape[0], 0))
     scaled = covariance[np.ix_(seen, seen)] / np.outer(deviations[seen], deviations[seen])
     if seen.size > MANY_FUNCTIONS:  # a triangular W takes a tenth of the time
-        factor, order, rank, _ = linalg.lapack.dpstrf(scaled, tol=WITHIN_COLUMN, lower=1)
+        factor, order, rank, _ = linalg.lapack.dpstrf(scaled, tol=within_column, lower=1)
         found = np.zeros((covariance.shape[0], rank))
         used = seen[order[:rank] - 1]
         inverse = linalg.lapack.dtrtri(factor[:rank, :rank], lower=1)[0]
         found[used] = np.tril(inverse).T / deviations[used, np.newaxis]
         return found
     values, vectors = linalg.eigh(scaled, check_finite=False)
-    kept = values > WITHIN_COLUMN * values[-1]
+    kept = values > within_column * values[-1]
     found = np.zeros((covariance.shape[0], int(kept.sum())))
     found[seen] = vectors[:, kept] / np.sqrt(values[kept]) / deviations[seen, np.newaxis]
     return found
@@ -134,7 +117,6 @@ def whitening(covariance: np.ndarray) -> np.ndarray:
 TIED = 1e-6  # below this variance of a sum of curves, whose own variances add up to 1, only rounding is left of it
 NEARLY_TIED = 1e-2
 LEFT_OUT = 1e-3
-CHANCE = 16.0  # times what a direction explains by chance of what is not additive, 1 / rows
 KEPT_ENTRIES = 12_000_000  # a design of at most so many entries is computed once and kept
 
 
@@ -230,11 +212,12 @@ class Projection:
 
     def settle_ties(self, scores: np.ndarray) -> None:
         """Leave out directions in which columns nearly agree and these scores (centred) hardly vary."""
+        chance = 16.0  # times what a direction explains by chance of what is not additive, 1 / rows
         along = self._along((self.rows.weights * scores)[:, np.newaxis])
         explained = along[:, 0] ** 2 / self._values
         variance = float(self.rows.weights @ scores**2)
         rest = max(variance - float(explained.sum()), 0.0)  # of which any direction explains a part by chance
-        least = max(LEFT_OUT * variance, CHANCE * rest / self.rows.effective)
+        least = max(LEFT_OUT * variance, chance * rest / self.rows.effective)
         kept = (self._values >= NEARLY_TIED) | (explained > least)
         self._values, self._vectors = self._values[kept], self._vectors[:, kept]
 

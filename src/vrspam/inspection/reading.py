@@ -17,14 +17,12 @@ from scipy import sparse
 
 from vrspam._utils import array_api
 from vrspam.features import AdditiveFeatures, FeatureMap
-from vrspam.features.encoders import ColumnPoints, Curves, Encoder, SharedColumns, column_points
+from vrspam.features.encoders import ColumnPoints, Curves, SharedColumns, column_points
 from vrspam.features.mapped import MAX_FEATURES, MappedArray
 from vrspam.inspection.interactions import (
     MOST_ROWS,
-    MOST_SCREENED,
     ReadRows,
     bin_column,
-    bins_for,
     draw_rows,
     mean_at_numbers,
     pair_effect,
@@ -47,8 +45,6 @@ from vrspam.tables import frames
 MOST_COLUMNS = 1_000  # of columns as they are
 SUM_ROWS = 2_000  # beside which the curves of a sum of curves are drawn: the curves themselves rest on all rows
 ROWS_PER_FUNCTION = 20  # that a projection rests on
-MOST_FUNCTIONS = 1_000
-REFINEMENTS = 3
 LEAST_SHARE = 0.005  # of the variance of the score: weaker pairs do not change what it says
 MOST_COMPARED = 100  # columns whose curves are compared with the rows and with each other: the most important ones
 
@@ -112,16 +108,21 @@ def read_score(
     if len(columns) > MAX_FEATURES:
         return f"X has {len(columns):,} columns, and curves are made for at most {MAX_FEATURES:,}"
     rows = draw_rows(X, positive, weights, seed, MOST_ROWS)
+    own = scorer.features if isinstance(scorer.features, FeatureMap) else None
+    # with the seed of the map columns are seen in the same rows, and so only once
+    given = None if own is None else own.members[0].random_state
     try:
         basis = AdditiveFeatures(
-            max_features=max(1, min(MOST_FUNCTIONS, int(rows.effective) // ROWS_PER_FUNCTION)),
-            max_categories=scorer.features.max_categories if isinstance(scorer.features, FeatureMap) else 1000,
-            random_state=_seed_of(scorer.features, seed),
+            max_features=max(1, min(1_000, int(rows.effective) // ROWS_PER_FUNCTION)),
+            max_categories=1000 if own is None else own.max_categories,
+            random_state=given if isinstance(given, int) else seed,
         )
         basis.learn(X, weights, shared)  # what there is to say about the columns was said when the score was fitted
     except (TypeError, ValueError) as error:  # dates, say, which a transformer of another package may take
         return f"the columns have no curves ({error})"
-    if _has_straight_lines(scorer.features):
+    # features may go on as straight lines far from the middle of a column, where additive ones are clipped
+    encoders = getattr(own, "encoders_", None)
+    if encoders is None or any(isinstance(encoder, Curves) and encoder.extend for encoder in encoders):
         basis.encoders_ = [with_line(encoder) for encoder in basis.encoders_]
     if basis.n_features_out_ > MAX_FEATURES:
         return f"curves of all columns would take {basis.n_features_out_:,} functions, of at most {MAX_FEATURES:,}"
@@ -143,7 +144,12 @@ def read_later(
 
 
 def _read_lines(scorer: FitWithFolds, ends: np.ndarray, rows: ReadRows, columns: list[str]) -> Shapes:
-    return _read_sum(scorer, [column_points([encoder]) for encoder in _line_encoders(ends)], rows, columns)
+    points = []
+    for low, high in ends:  # straight lines over the range of each column, as the columns are
+        nodes = np.array([low, high]) if high > low else np.array([low])
+        line = Curves(nodes, nodes[:, np.newaxis], ("",), missing=False, extend=nodes.size > 1)
+        points.append(column_points([line]))
+    return _read_sum(scorer, points, rows, columns)
 
 
 def _too_many_columns(count: int) -> str:
@@ -153,25 +159,16 @@ def _too_many_columns(count: int) -> str:
     )
 
 
-def _seed_of(features: Any, other: int | None) -> Any:
-    """What a fitted map drew rows by: with the same seed columns are seen in the same rows, and so only once."""
-    given = features.members[0].random_state if isinstance(features, FeatureMap) else None
-    return given if isinstance(given, int) else other
-
-
-def _has_straight_lines(features: Any) -> bool:
-    """Whether features may go on as straight lines far from the middle of a column, where additive ones are clipped."""
-    encoders = getattr(features, "encoders_", None) if isinstance(features, FeatureMap) else None
-    return encoders is None or any(isinstance(encoder, Curves) and encoder.extend for encoder in encoders)
-
-
 def _read_sum(scorer: FitWithFolds, points: Sequence[ColumnPoints], rows: ReadRows, names: list[str]) -> Shapes:
     """The curves of a score that is a sum of them."""
     moments = scorer.moments
     assert moments is not None
     groups = column_groups(scorer.features, names, scorer.coef.size)
     slices = list(groups.values())
-    features = None if moments.has_scatter else _centred_features(scorer, rows)
+    features = None
+    if not moments.has_scatter:
+        features = np.asarray(scorer.features.features_of(rows.X), dtype=np.float64)
+        features = features - rows.weights @ features
     if features is None:
         spread = importances(groups, scorer.coef, moments)
     else:  # more features than rows: their moments have no scatter matrices
@@ -206,12 +203,6 @@ def _read_sum(scorer: FitWithFolds, points: Sequence[ColumnPoints], rows: ReadRo
     return Shapes(tuple(shapes), effects=sizes)
 
 
-def _centred_features(scorer: FitWithFolds, rows: ReadRows) -> np.ndarray:
-    """The features of the rows, minus their mean with both classes weighing the same."""
-    features = np.asarray(scorer.features.features_of(rows.X), dtype=np.float64)
-    return features - rows.weights @ features
-
-
 def _ends(X: Any) -> np.ndarray:
     """The least and the largest value of each column."""
     xp = array_api.device_namespace(X)
@@ -222,15 +213,6 @@ def _ends(X: Any) -> np.ndarray:
     else:
         ends = [X.min(axis=0), X.max(axis=0)]
     return np.stack(ends, axis=1).astype(np.float64)
-
-
-def _line_encoders(ends: np.ndarray) -> list[Encoder]:
-    """Straight lines over the range of each column, as the columns are."""
-    encoders: list[Encoder] = []
-    for low, high in ends:
-        nodes = np.array([low, high]) if high > low else np.array([low])
-        encoders.append(Curves(nodes, nodes[:, np.newaxis], ("",), missing=False, extend=nodes.size > 1))
-    return encoders
 
 
 def _read_projection(
@@ -280,7 +262,7 @@ def _without_left_out(
     inside = ~np.stack([left[projection.rows.places] for left in scorer.left_out_rows], axis=1) * weights
     share = inside.sum(axis=0)
     share = np.where(share > 0.0, share, 1.0)
-    for _ in range(REFINEMENTS):
+    for _ in range(3):
         rest = scores - projection.fitted(projection.unwhitened(white))
         rest -= (inside * rest).sum(axis=0) / share
         white = white + projection.solve(inside * rest) / share
@@ -303,9 +285,12 @@ def _with_interactions(
         rows, lambda j: shapes[j].parts(rows.X, j), lambda X: scorer.scores(X, scorer.coef), seed
     )
     effects = np.sqrt(curves**2 + taking_part)
-    screened = _largest(taking_part if taking_part.any() else effects, MOST_SCREENED)
-    most = bins_for(rows.effective)
-    bins = [_bins(shapes[j], rows, j, most) for j in screened]
+    screened = _largest(taking_part if taking_part.any() else effects, 15)  # columns among which pairs are sought
+    most = int(np.clip(np.sqrt(rows.effective / 30.0), 3, 10))  # a cell of two columns holds about 30 rows
+    bins = []
+    for j in screened:
+        categories = None if shapes[j].numeric else tuple(shapes[j].grid)
+        bins.append(bin_column(rows, j, categories, shapes[j].missing is not None, most))
     pairs = []
     for a, b, variance in strongest_pairs(bins, rest, rows.weights):
         if variance < LEAST_SHARE * total:
@@ -314,11 +299,6 @@ def _with_interactions(
         pairs.append(pair_effect(bins[a], bins[b], both, rest, rows, variance / total))
     share = min(left / total, 1.0)
     return Shapes(tuple(shapes), float(np.sqrt(left)), share, tuple(pairs), effects=effects)
-
-
-def _bins(shape: Shape, rows: ReadRows, index: int, most: int):
-    categories = None if shape.numeric else tuple(shape.grid)
-    return bin_column(rows, index, categories, shape.missing is not None, most)
 
 
 def _largest(sizes: np.ndarray, most: int) -> list[int]:

@@ -17,8 +17,6 @@ from vrspam.inspection.interactions import Axis, PairEffect
 from vrspam.moments import ClassMoments
 from vrspam.tables import frames
 
-CONFIDENCE = 0.95
-
 
 class Shape(NamedTuple):
     """What one column adds to the score.
@@ -99,17 +97,7 @@ class Shape(NamedTuple):
 
 @cache
 def _quantile(folds: int) -> float:
-    return float(student.ppf(0.5 + CONFIDENCE / 2.0, folds - 1))  # NaN for one
-
-
-def jackknife_half_width(each: np.ndarray, left_out: float) -> np.ndarray:
-    """Half the width of the 95 % band of curves, from those of K folds in the columns of `each`.
-
-    Each fold leaves out a share v of the rows, so that the delete-a-group jackknife gives the standard error at every
-    point, se² = (1 - v)/v · mean of the squared differences from their mean; the band is ± t(K - 1) · se, NaN for a
-    single fold.
-    """
-    return np.sqrt((1.0 - left_out) / left_out) * _quantile(each.shape[1]) * each.std(axis=1)
+    return float(student.ppf(0.975, folds - 1))  # NaN for one
 
 
 def make_shape(
@@ -121,24 +109,15 @@ def make_shape(
     importance: float,
     difference: float,
 ) -> Shape:
-    """The curve of one column.
+    """The curve of one column; `coefs` (width × 1 + folds) are those of all rows, then of each fold.
 
-    Parameters
-    ----------
-    name : str
-    points : ColumnPoints
-        Where it is shown, and its features there.
-    centre : ndarray of shape (width,)
-        Their means, both classes weighing the same.
-    coefs : ndarray of shape (width, 1 + folds)
-        Coefficients of them: of all rows, then of each fold.
-    left_out : float
-        Share of the rows that a fold leaves out.
-    importance, difference : float
-        See `Shape`.
+    `points` are where it is shown, and `centre` the means of its features. Each of K folds leaves out a share v of the
+    rows, so that the delete-a-group jackknife gives the standard error at every point, se² = (1 - v)/v · mean of the
+    squared differences from their mean; the band is ± t(K - 1) · se, NaN for a single fold.
     """
     values = (points.design - centre) @ coefs
-    value, half = values[:, 0], jackknife_half_width(values[:, 1:], left_out)
+    value, each = values[:, 0], values[:, 1:]
+    half = np.sqrt((1.0 - left_out) / left_out) * _quantile(each.shape[1]) * each.std(axis=1)
     absent = None
     if points.missing:
         absent = (float(value[-1]), float(value[-1] - half[-1]), float(value[-1] + half[-1]))
@@ -160,7 +139,6 @@ def make_shape(
 # The parts of a score that its features show: by column where the map keeps columns apart, by feature otherwise.
 
 INTERACTIONS = "interactions"
-FINER_THAN_THE_CURVE = "finer than the curve"  # what is left where nothing can interact: a model of one column
 
 
 def keeps_columns_apart(features: Any) -> bool:
@@ -189,7 +167,7 @@ def rest_name(columns: Sequence[str]) -> str:
     >>> rest_name(["age", "dose"]), rest_name(["age", "interactions"]), rest_name(["age"])
     ('interactions', 'interactions (2)', 'finer than the curve')
     """
-    return distinct([*columns, INTERACTIONS if len(columns) > 1 else FINER_THAN_THE_CURVE])[-1]
+    return distinct([*columns, INTERACTIONS if len(columns) > 1 else "finer than the curve"])[-1]
 
 
 def column_groups(features: Any, names: Sequence[str], n_features: int) -> dict[str, Places]:
@@ -390,18 +368,7 @@ def _axis(plain: Mapping[str, Any]) -> Axis:
 
 
 def shapes_of(fitted: Any, columns: Sequence[str]) -> Shapes | None:
-    """Return the curves of a fitted `AUCClassifierCV` on a feature map.
-
-    Parameters
-    ----------
-    fitted : AUCClassifierCV
-    columns : names of the columns that it was fitted on
-
-    Returns
-    -------
-    Shapes or None
-        None where the columns have no curves (`AUCClassifierCV.shape_functions_` says why).
-    """
+    """The curves of a fitted `AUCClassifierCV`, whose columns get these names; None where it has no curves."""
     if not hasattr(fitted, "shape_functions_"):
         return None
     found = fitted.shape_functions_

@@ -20,11 +20,7 @@ from vrspam.tables.texts import DAYS_OF_A_YEAR, day_of, part_text
 if TYPE_CHECKING:
     from vrspam.tool.model import Model
 
-FEW_VALUES = 8  # a column of numbers with at most so many is drawn as points
 MANY_VALUES = 100  # a column with more may have an axis that is not linear, or values far off
-MOST_CATEGORIES = 12
-SQUEEZED = 4.0  # range of all rows / range of the middle 80 %: above this the axis is logarithmic
-FAR_OFF = 0.1  # an outermost value is far off if its distance exceeds this part of the range of the others
 NEARLY_ALL = 0.9  # share of the points of a curve that are whole where its column is (bounds of clipping are not)
 ROOM, GAP = 195.0, 6.0  # length of the axis of a column, and between two of its labels
 MOST_TICKS = 6
@@ -115,15 +111,16 @@ def plan_column(shape: Shape, ends: tuple[float, float]) -> ColumnPlan:
 
 def is_curve(shape: Shape) -> bool:
     """Whether a column is drawn as a curve, not as points."""
-    return shape.numeric and shape.grid.size > FEW_VALUES
+    return shape.numeric and shape.grid.size > 8
 
 
 def _plan_curve(shape: Shape, ends: tuple[float, float]) -> ColumnPlan:
+    far_off = 0.1  # an outermost value is far off if its distance exceeds this part of the range of the others
     grid, part, remarks = shape.grid, date_part(shape.name, shape.grid), []
     chosen = np.arange(grid.size)
     if grid.size > MANY_VALUES:
         steps, inner = np.diff(grid), grid[-2] - grid[1]
-        far = int(steps[0] > FAR_OFF * inner), int(steps[-1] > FAR_OFF * inner)
+        far = int(steps[0] > far_off * inner), int(steps[-1] > far_off * inner)
         if _scale(grid[far[0] : grid.size - far[1]]).kind != "log":  # which has room for them
             chosen = chosen[far[0] : grid.size - far[1]]
     if chosen.size < grid.size:
@@ -144,7 +141,7 @@ def _plan_curve(shape: Shape, ends: tuple[float, float]) -> ColumnPlan:
 def _plan_points(shape: Shape) -> ColumnPlan:
     chosen, remarks = np.arange(shape.grid.size), []
     if not shape.numeric:
-        chosen = np.argsort(-np.abs(shape.contribution), kind="stable")[:MOST_CATEGORIES]
+        chosen = np.argsort(-np.abs(shape.contribution), kind="stable")[:12]
         chosen = chosen[np.argsort(-shape.contribution[chosen], kind="stable")]
         if chosen.size < shape.grid.size:
             remarks.append(f"{chosen.size} of {shape.grid.size:,} categories: the largest effects")
@@ -186,9 +183,10 @@ def _ends(parts: Sequence[np.ndarray]) -> tuple[float, float]:
 
 def _scale(grid: np.ndarray) -> Scale:
     """The axis of a grid: logarithmic, or only its outer parts, where most rows would be squeezed into a corner."""
+    squeezed = 4.0  # range of all rows / range of the middle 80 %: above this the axis is logarithmic
     first, last = float(grid[0]), float(grid[-1])
     low, high = grid[[grid.size // 10, -1 - grid.size // 10]]  # the grid holds quantiles: 80 % of the rows lie between
-    if grid.size <= MANY_VALUES or last - first <= SQUEEZED * (high - low):
+    if grid.size <= MANY_VALUES or last - first <= squeezed * (high - low):
         return Scale(first, last)
     if first > 0.0:
         return Scale(first, last, "log")

@@ -26,11 +26,8 @@ from vrspam.features.trees import checked_trees, split_sides
 
 FORMAT = "vrspam-model"
 VERSION = 5  # 4: maps instead of the parts of the score, numbers as text; 3: no readings of text and dates; 2: no pairs
-HEAD = 256  # bytes that tell a model file from others
 PACKED = ("coef", "means", "deviations", "features", "shapes", "calibration")  # where arrays may be packed
-FEW_NUMBERS = 32  # up to so many stay a readable list
 TYPES = ("|u1", "|i1", "<u2", "<i2", "<i4", "<i8", "<f8")
-ANY_SIZE, MOST_TIMES = 1 << 28, 64  # bytes of all arrays that any file may hold, and more only so many times its size
 
 
 class ModelFileError(ValueError):
@@ -63,7 +60,7 @@ def read_file(path: str | os.PathLike[str]) -> tuple[dict[str, Any], int]:
     name = os.fspath(path)
     try:
         with open(path, "rb") as file:
-            head = file.read(HEAD)
+            head = file.read(256)
             if f'"{FORMAT}"'.encode() not in head:
                 raise ModelFileError(f"{name} is not a vrspam model file: give one that `vrspam train` has written")
             text = (head + file.read()).decode("utf-8")
@@ -101,6 +98,7 @@ def _no_constant(name: str) -> NoReturn:
 
 def pack(content: Mapping[str, Any]) -> dict[str, Any]:
     """The content with its arrays, and long lists of numbers, in one list `arrays`, each once."""
+    few_numbers = 32  # up to so many stay a readable list
     arrays: dict[tuple[str, tuple[int, ...], bytes], dict[str, Any]] = {}
     places: dict[tuple[str, tuple[int, ...], bytes], int] = {}
 
@@ -114,12 +112,13 @@ def pack(content: Mapping[str, Any]) -> dict[str, Any]:
     def packed(value: Any) -> Any:
         if isinstance(value, Mapping):
             return {str(key): packed(part) for key, part in value.items()}
-        if isinstance(value, np.ndarray | np.generic) and value.size <= FEW_NUMBERS:
+        if isinstance(value, np.ndarray | np.generic) and value.size <= few_numbers:
             return value.tolist()
         if isinstance(value, np.ndarray):
             return referred(_smallest(value))
         if isinstance(value, list | tuple):
-            if len(value) > FEW_NUMBERS and all(map(_is_number_or_gap, value)):
+            numbers = (one is None or (type(one) is float and bool(np.isfinite(one))) for one in value)
+            if len(value) > few_numbers and all(numbers):
                 return referred(np.array(value, dtype="<f8"))  # None is NaN
             return [packed(part) for part in value]
         return value
@@ -128,17 +127,13 @@ def pack(content: Mapping[str, Any]) -> dict[str, Any]:
     return {**found, "arrays": list(arrays.values())} if arrays else found
 
 
-def _is_number_or_gap(value: Any) -> bool:
-    return value is None or (type(value) is float and bool(np.isfinite(value)))
-
-
 def unpack(content: Mapping[str, Any]) -> dict[str, Any]:
     """What `pack` was given, with arrays where lists of numbers were long; forged sizes are refused."""
     packed = content.get("arrays", [])
     if not isinstance(packed, list) or not all(isinstance(one, dict) for one in packed):
         raise TypeError("arrays must be a list")
     data = sum(len(one["data"]) if isinstance(one.get("data"), str) else 0 for one in packed)
-    if sum(map(_declared_bytes, packed)) > max(ANY_SIZE, MOST_TIMES * data):
+    if sum(map(_declared_bytes, packed)) > max(1 << 28, 64 * data):  # bytes that any file may hold, or times its size
         raise ValueError("the arrays would be far larger than the file")
     arrays = [_unpack_array(one) for one in packed]
 

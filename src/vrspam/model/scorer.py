@@ -162,16 +162,6 @@ def linear_parts(coef: np.ndarray, fill: Sequence[float] | None = None) -> Parts
     return Parts(tuple(Curve(zero, zero, slope, slope, absent) for slope, absent in slopes))
 
 
-def map_parts(features: Any, coef: np.ndarray) -> Parts:
-    """The parts of a score with these coefficients of the features of a fitted map."""
-    if isinstance(features, FeatureMap):
-        return features.parts(coef)
-    raise NotExportable(
-        f"The features come from {type(features).__name__}, which is not a map of vrspam.features: put it into a "
-        "scikit-learn pipeline before a linear scorer, and convert the pipeline (vrspam.export.register_skl2onnx)."
-    )
-
-
 def scorer_of(model: Any) -> Scorer:
     """What is exported of a fitted estimator of this package, or of a model of the command-line tool.
 
@@ -213,7 +203,12 @@ def scorer_of_estimator(model: Any) -> Scorer:
     coef = coefs[0]
     features = getattr(model, "features_", None)
     calibration = getattr(model, "calibration_", None)
-    parts = linear_parts(coef) if features is None else map_parts(features, coef)
+    if features is not None and not isinstance(features, FeatureMap):
+        raise NotExportable(
+            f"The features come from {type(features).__name__}, which is not a map of vrspam.features: put it into a "
+            "scikit-learn pipeline before a linear scorer, and convert the pipeline (vrspam.export.register_skl2onnx)."
+        )
+    parts = linear_parts(coef) if features is None else features.parts(coef)
     inputs, columns, left_out, matrix = _columns(model, features)
     return Scorer(
         inputs,

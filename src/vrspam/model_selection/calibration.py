@@ -14,7 +14,6 @@ from vrspam._utils.messages import Parameter, WordedError
 
 METHODS = ("sigmoid", "isotonic")
 MANY_ROWS, THINNED = 50_000, 16
-LEAST_SLOPE = 1e-3  # of a sigmoid, for one standard deviation of the scores
 
 
 class Calibration(Protocol):
@@ -218,6 +217,7 @@ def _mean(values: np.ndarray, weights: np.ndarray) -> float:
 
 def _fit_sigmoid(scores: np.ndarray, positive: np.ndarray, weights: np.ndarray) -> Sigmoid:
     """Maximum likelihood with Platt's targets, (n₊ + 1)/(n₊ + 2) and 1/(n₋ + 2) instead of 1 and 0."""
+    least_slope = 1e-3  # of a sigmoid, for one standard deviation of the scores
     xp = array_api.device_namespace(scores) or np
     positives, negatives = _sum(weights[positive]), _sum(weights[~positive])
     sides: Any = ((positives + 1.0) / (positives + 2.0), 1.0 / (negatives + 2.0))
@@ -230,8 +230,8 @@ def _fit_sigmoid(scores: np.ndarray, positive: np.ndarray, weights: np.ndarray) 
         return Sigmoid(1.0, float(logit(_mean(targets, weights))) - centre)
     standard, ones = (scores - centre) / spread, xp.ones_like(scores)
     slope, offset = _fit_logistic(xp.stack([standard, ones], axis=1), targets, weights, xp.zeros_like(scores))
-    if slope < LEAST_SLOPE:
-        slope = LEAST_SLOPE
+    if slope < least_slope:
+        slope = least_slope
         (offset,) = _fit_logistic(ones[:, None], targets, weights, slope * standard)
     return Sigmoid(float(slope / spread), float(offset - slope * centre / spread))
 

@@ -32,7 +32,6 @@ from vrspam.tables.schema import Label
 
 MOST_ROWS = 1_000
 ENOUGH = 20  # rows that must be known to say anything
-MANY = 0.5  # share of the rows of a fingerprint that makes a file the training file
 _DIGITS = 16
 
 
@@ -80,8 +79,9 @@ class SeenRows:
 
     def sentences(self) -> list[str]:
         """What is to be said, if many training rows are among them."""
+        many = 0.5  # share of the rows of a fingerprint that makes a file the training file
         total = len(self.fingerprint.rows)
-        if total < ENOUGH or len(self.found) < MANY * total:
+        if total < ENOUGH or len(self.found) < many * total:
             return []
         share = 100.0 * len(self.found) / total
         return [

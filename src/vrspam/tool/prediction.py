@@ -23,7 +23,6 @@ from vrspam.tool.model import Model
 SCORE, PROBABILITY, REASON = "score", "probability", "reason"
 KINDS = (".csv", ".csv.gz", ".parquet")
 FORMULA = r"^[=+\-@\t\r]"  # what spreadsheets take for the beginning of a formula, or skip before one
-NUMBER = r"^[+-]?[0-9]+([.,][0-9]+)?([eE][+-]?[0-9]+)?$"
 
 
 class Prediction(NamedTuple):
@@ -119,7 +118,7 @@ def predict_rows(
     progress: bool = False,
     **reading: Any,
 ) -> Prediction:
-    """Do what `predict` does, and say what there is to say in the result."""
+    """Do what `predict` does, and return the notes instead of warning."""
     target = Path(out)
     source = model.open_source(path, **reading)
     chunks = model.open(
@@ -206,10 +205,12 @@ def _escaped(column: Any) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    number = r"^[+-]?[0-9]+([.,][0-9]+)?([eE][+-]?[0-9]+)?$"
+
     if type_kind(column.type) != "string":
         return column
     texts = column.cast(pa.string())
-    is_number = pc.match_substring_regex(texts, NUMBER)  # columns of CSV are copied as text
+    is_number = pc.match_substring_regex(texts, number)  # columns of CSV are copied as text
     is_formula = pc.and_not(pc.match_substring_regex(texts, FORMULA), is_number)
     return pc.if_else(is_formula, pc.binary_join_element_wise("'", texts, ""), texts)
 

@@ -27,10 +27,6 @@ from vrspam.features.parts import Curve, KernelPart, Table, TreePart
 from vrspam.model.scorer import DATE, NUMBER, TEXT, Input, NotExportable, Scorer, scorer_of
 from vrspam.model_selection.calibration import Isotonic, Sigmoid
 
-# Parts of the spread of the scores that rounding of inputs, and of sums, may change them by: below what is promised.
-INPUT_LIMIT, SUM_LIMIT = 4e-6, 2e-6
-TRIED_ROWS, LEAST_ROWS, TRIED_ENTRIES = 1_000, 20, 2_000_000  # fewer rows of very wide tables
-
 
 class Precision(NamedTuple):
     """For each input of numbers, and for each kernel, whether single precision will do."""
@@ -46,7 +42,9 @@ def try_single(scorer: Scorer) -> Precision:
     sums of large coefficients that nearly cancel. Thresholds of trees are not looked at: a row within rounding of one
     may fall to either side.
     """
-    n = min(TRIED_ROWS, max(LEAST_ROWS, TRIED_ENTRIES // len(scorer.columns)))
+    # parts of the spread of the scores that rounding of inputs, and of sums, may change them by
+    input_limit, sum_limit = 4e-6, 2e-6
+    n = min(1_000, max(20, 2_000_000 // len(scorer.columns)))  # fewer rows of very wide tables
     values = _made_values(scorer, n, np.random.default_rng(0))
     kernels = [_KernelAtLandmarks.of(part, n) for part in scorer.kernels]
     scores = sum((one.scores for one in kernels), np.zeros(n))
@@ -55,8 +53,8 @@ def try_single(scorer: Scorer) -> Precision:
             scores = scores + effect(values[j])
     spread = float(np.std(scores))
     errors = _rounding_errors(scorer, values, kernels)
-    single = _few_errors(errors, INPUT_LIMIT * spread) & [one.kind == NUMBER for one in scorer.inputs]
-    return Precision(tuple(single.tolist()), tuple(one.rounding <= SUM_LIMIT * spread for one in kernels))
+    single = _few_errors(errors, input_limit * spread) & [one.kind == NUMBER for one in scorer.inputs]
+    return Precision(tuple(single.tolist()), tuple(one.rounding <= sum_limit * spread for one in kernels))
 
 
 def round_nodes(scorer: Scorer, inputs: Sequence[bool]) -> Scorer:
@@ -260,10 +258,12 @@ def graph_of(scorer: Scorer, dtype: str, inputs: bool | None = None) -> onnx.Mod
     _label(graph, scorer, score, probability)
     for value, name in ((score, SCORE), (probability, PROBABILITY)):
         graph.add("Cast", value, to=TYPES[dtype], output=name)
+    said = f"Probability of {scorer.classes[1]!r}."
+    said = "NaN: the model has no calibration." if scorer.calibration is None else said
     outputs = [
         helper.make_tensor_value_info(LABEL, label_type(scorer), [BATCH], "The likelier class."),
         helper.make_tensor_value_info(SCORE, TYPES[dtype], [BATCH], "Higher is more likely the second class."),
-        helper.make_tensor_value_info(PROBABILITY, TYPES[dtype], [BATCH], _probability_note(scorer)),
+        helper.make_tensor_value_info(PROBABILITY, TYPES[dtype], [BATCH], said),
     ]
     model = helper.make_model(
         helper.make_graph(graph.nodes, "vrspam", taken, outputs, graph.used_constants()),
@@ -415,12 +415,6 @@ def label_type(scorer: Scorer) -> int:
     raise NotExportable(
         f"The classes {classes[0]!r} and {classes[1]!r} are neither numbers nor texts: train with those."
     )
-
-
-def _probability_note(scorer: Scorer) -> str:
-    if scorer.calibration is None:
-        return "NaN: the model has no calibration."
-    return f"Probability of {scorer.classes[1]!r}."
 
 
 def _words(scorer: Scorer) -> str:

@@ -108,17 +108,13 @@ def _month(graph: Graph, days: str, op: Any) -> str:
     """The month of a day, 1 to 12, by the calendar of 400 years that begins in March, so that leap days come last."""
     of_era = op("Mod", op("Add", days, 719_468), 146_097)
     leaps = graph.add(
-        "Sub", op("Div", of_era, 36_524), graph.add("Add", op("Div", of_era, 1_460), _last(graph, of_era))
+        "Sub", op("Div", of_era, 36_524), graph.add("Add", op("Div", of_era, 1_460), op("Div", of_era, 146_096))
     )
     year = op("Div", graph.add("Add", of_era, leaps), 365)
     before = graph.add("Sub", graph.add("Add", op("Mul", year, 365), op("Div", year, 4)), op("Div", year, 100))
     of_year = graph.add("Sub", of_era, before)
     march = op("Div", op("Add", op("Mul", of_year, 5), 2), 153)
     return op("Add", op("Mod", op("Add", march, 2), 12), 1)
-
-
-def _last(graph: Graph, of_era: str) -> str:
-    return graph.add("Div", of_era, graph.constant([146_096], np.int64))
 
 
 # Curves and tables.

@@ -28,7 +28,6 @@ ESTIMATORS = (
     "SPAMClassifier",
     "VRSPAMClassifier",
 )
-OUTPUT = "features"
 
 
 def register_skl2onnx() -> None:
@@ -132,9 +131,10 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
 
 def _convert_map(scope: Any, operator: Any, container: Any) -> None:
     """The features of a map that is a step of a pipeline; text comes as columns of their own."""
+    output = "features"
     features, double = operator.raw_operator, _is_double(operator.inputs)
     numeric = features.numeric_columns
-    graph = Graph([OUTPUT])
+    graph = Graph([output])
     columns = [one.full_name for one in operator.inputs]
     if all(numeric):
         taken = graph.cast(_one_matrix(scope, operator, container, double), TensorProto.DOUBLE)
@@ -152,8 +152,9 @@ def _convert_map(scope: Any, operator: Any, container: Any) -> None:
             "columns of the frame themselves."
         )
     kind = TensorProto.DOUBLE if double else TensorProto.FLOAT
-    graph.add("Cast", map_matrix(rows, features), to=kind, output=OUTPUT)
-    names = {OUTPUT: operator.outputs[0].full_name} | {name: name for name in [*columns, *graph.taken_from_outside()]}
+    blocks = [_block_matrix(rows, block, type(features).__name__) for block in features.blocks()]
+    graph.add("Cast", graph.side_by_side(blocks), to=kind, output=output)
+    names = {output: operator.outputs[0].full_name} | {name: name for name in [*columns, *graph.taken_from_outside()]}
     _copy(graph.nodes, graph.used_constants(), names, scope, container)
 
 
@@ -221,11 +222,6 @@ def known_categories(features: FeatureMap, column: int) -> set[str]:
         encoder = part.encoders_[column]
         found |= set(encoder.categories) if isinstance(encoder, Indicators) else set()
     return found
-
-
-def map_matrix(rows: Rows, features: FeatureMap) -> str:
-    """The features of rows under a fitted map, in double: shape (rows, n_features_out_)."""
-    return rows.graph.side_by_side([_block_matrix(rows, block, type(features).__name__) for block in features.blocks()])
 
 
 def _block_matrix(rows: Rows, block: Block, name: str) -> str:
