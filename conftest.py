@@ -9,7 +9,7 @@ NEEDED = {
     "onnx": ["src/vrspam/export/onnx_graphs/*.py"],
     "pandas": ["src/vrspam/tool/*.py"],
     "pyspark": ["src/vrspam/distributed/spark.py", "src/vrspam/distributed/_spark_blocks.py"],
-    "river": ["src/vrspam/online/*.py"],
+    "river": ["src/vrspam/online.py"],
     "skops": ["src/vrspam/trusted.py"],
 }
 collect_ignore = [*MADE_BY_SPHINX, "docs/conf.py", "docs/name_links.py"]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import vrspam
-from vrspam._utils.docs_link import BASE
+from vrspam._utils.parameters import BASE
 
 sys.path.insert(0, str(Path(__file__).parent))
 from api_pages import belongs_to_vrspam, import_spark_estimators, write_api_pages

@@ -22,7 +22,7 @@ from sklearn.utils.fixes import parse_version
 
 import vrspam
 from vrspam import AUCClassifier, AUCClassifierCV, HashFolds, OneVsRestAUC, VRSPAMClassifier, features
-from vrspam._utils import docs_link
+from vrspam._utils import parameters
 from vrspam.features import AdditiveFeatures
 from vrspam.trusted import SKOPS_TYPES
 
@@ -133,7 +133,7 @@ def test_links_to_documentation_come_with_a_base_address(monkeypatch):
     for model in models:
         assert model._get_doc_link() == ""
         assert "sk-estimator-doc-link" in model._repr_html_()  # the representation itself is there
-    monkeypatch.setattr(docs_link, "BASE", "https://docs.example/vrspam/")
+    monkeypatch.setattr(parameters, "BASE", "https://docs.example/vrspam/")
     links = [model._get_doc_link() for model in models]
     assert links == [
         "https://docs.example/vrspam/vrspam.AUCClassifierCV.html",
@@ -151,7 +151,7 @@ def test_links_to_documentation_come_with_a_base_address(monkeypatch):
 def test_public_names_can_be_imported():
     kinds = {type(estimator) for estimator in ESTIMATORS} | {features.KernelFeatures, features.StackedFeatures}
     for kind in kinds:
-        room, _, name = docs_link.public_name(kind).rpartition(".")
+        room, _, name = parameters.public_name(kind).rpartition(".")
         assert getattr(importlib.import_module(room), name) is kind
 
 

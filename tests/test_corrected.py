@@ -106,9 +106,8 @@ def test_influences_say_how_the_auc_moves():
 
 @pytest.mark.parametrize("selection", ["best", "one-standard-error"])
 @pytest.mark.parametrize("grouped", [False, True])
-def test_draws_by_hand(monkeypatch, selection, grouped):
+def test_draws_by_hand(selection, grouped):
     """The same draws in plain loops over pairs: choose on the rows drawn, compare on the rows left out."""
-    monkeypatch.setattr(correction, "MOST_DRAWS", 30)
     groups = np.arange(36) // 2 if grouped else None
     rows, scores, grid = problem(n=36, points=4, folds=3, seed=4, groups=groups)
     change = np.random.default_rng(7).random((rows.n_units, 30)) < 0.25
@@ -145,7 +144,7 @@ def test_draws_by_hand(monkeypatch, selection, grouped):
         lead += np.mean(at(everything, weights)) - np.mean(at(taken, weights))
         of_taken.append(grid.auc[taken].mean())
     expected = grid.auc[everything].mean() - lead / 30
-    found = correct(rows, scores, grid, selection, 7)
+    found = correct(rows, scores, grid, selection, 7, most_draws=30)
     assert found.score == pytest.approx(expected, abs=1e-12)
     assert lead != 0.0
     error = correction.standard_error(rows, influences(rows, scores[:, [everything]])[0])

@@ -25,7 +25,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_svmlight_file
 
 from vrspam.data import DataError, available, cache_directory, load
 from vrspam.data import registry as named
-from vrspam.data.registry.files import FileInfo, SetInfo, download, file_registry, registry
+from vrspam.data.registry import FileInfo, SetInfo, download, file_registry, registry
 
 HERE = Path(__file__).resolve().parent
 SHARED = Path(os.environ.get("VRSPAM_DATA") or HERE.parent.parent / "shared" / "data")

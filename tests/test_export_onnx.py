@@ -280,7 +280,7 @@ def test_scores_of_tables(of_a_table, dtype):
     assert names == ["age", "column score", "town", "street", "when", "income", "smokes", "old"]
     compared = None
     if dtype == "float32" and "TreeFeatures" in str(of_a_table.features_):
-        read = of_a_table._frame_reading.read(frame)[0]
+        read = of_a_table._table_schema.read(frame)[0]
         single = read.astype({name: np.float32 for name in ("age", "score", "income")})
         maps = getattr(of_a_table.features_, "maps_", [of_a_table.features_])
         compared = np.ones(len(frame), dtype=bool)

@@ -99,8 +99,8 @@ def test_features_of_all_rows_are_never_held(monkeypatch):
     for module in ("moments._statistics", "model_selection.sources"):
         monkeypatch.setattr(f"vrspam.{module}.BLOCK_BYTES", 100 * 8 * 8)
     monkeypatch.setattr("vrspam.tables.frames.BLOCK_ENTRIES", 100 * 8)
-    monkeypatch.setattr("vrspam.model_selection.sources.MAPPED_BYTES", 0)  # folds gathered again instead of kept
-    monkeypatch.setattr("vrspam.model_selection.sources.TABLE_SHARE", 0)
+    for limit in ("mapped_bytes", "table_share"):  # folds gathered again instead of kept
+        monkeypatch.setattr(f"vrspam.model_selection.sources.RowsInMemory.{limit}", 0)
     model = AUCClassifierCV(features=Watched()).fit(X, y)
     scores = model.decision_function(X)
     assert 1 < model.features_.most_ <= WHOLE_ROWS

@@ -238,8 +238,8 @@ def test_a_fit_by_unfinished_moments_is_the_same(case, monkeypatch):
     X, y = table()
     weights = np.random.default_rng(1).uniform(0.2, 2.0, 900) if case == "weights" else None
     if case == "gathered again":
-        monkeypatch.setattr(sources, "MAPPED_BYTES", 0)
-        monkeypatch.setattr(sources, "TABLE_SHARE", 0)
+        monkeypatch.setattr(sources.RowsInMemory, "mapped_bytes", 0)
+        monkeypatch.setattr(sources.RowsInMemory, "table_share", 0)
     if case == "categories":  # many of them, which are not written out
         codes = np.random.default_rng(2).integers(0, 60, 900)
         X = pd.DataFrame(X).set_axis(list("abcdef"), axis=1).assign(town=[f"t{code}" for code in codes])

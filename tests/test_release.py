@@ -21,7 +21,7 @@ def test_citation_and_changelog_name_the_version():
 
 
 def test_the_metadata_hold_no_address():
-    """Addresses of documentation follow from `vrspam._utils.docs_link.BASE` alone."""
+    """Addresses of documentation follow from `vrspam._utils.parameters.BASE` alone."""
     text = (ROOT / "pyproject.toml").read_text("utf-8")
     assert "[project.urls]" not in text
     assert 'authors = [{ name = "vrspam contributors" }]' in text

@@ -15,7 +15,8 @@ from vrspam import AUCClassifier, OPAUCClassifier, SOLAMClassifier, SPAMClassifi
 river = pytest.importorskip("river")
 from river import checks, compose, evaluate, linear_model, metrics, preprocessing  # noqa: E402
 
-from vrspam.online import RiverAUC, _river  # noqa: E402
+from vrspam import online  # noqa: E402
+from vrspam.online import RiverAUC  # noqa: E402
 
 NAMES = list("abcdef")
 
@@ -81,7 +82,7 @@ def emerging(X):
 @pytest.mark.parametrize("name", ["moments", "forgetting", "spam", "solam", "opauc", "sketch"])
 def test_missing_keys_are_zeros_and_new_keys_were_zero_before(data, name, monkeypatch):
     """The same as all columns from the beginning; a given l2 and step do not depend on their number."""
-    monkeypatch.setattr(_river, "BUFFERED_ROWS", 16)
+    monkeypatch.setattr(online, "BUFFERED_ROWS", 16)
     X, rows = emerging(data[0])
     y = data[1]
     kind = "moments" if name == "forgetting" else "opauc" if name == "sketch" else name
@@ -156,7 +157,7 @@ def test_before_both_classes_have_come(data):
 
 
 def test_rows_without_keys_come_first():
-    for method in _river.METHODS:
+    for method in online.METHODS:
         model = RiverAUC(method)
         model.learn_one({}, True)
         model.learn_one({}, False)
@@ -167,13 +168,13 @@ def test_rows_without_keys_come_first():
 
 def counted(monkeypatch):
     calls = []
-    real = _river.solve
+    real = online.solve
 
     def counting(*arguments, **parameters):
         calls.append(1)
         return real(*arguments, **parameters)
 
-    monkeypatch.setattr(_river, "solve", counting)
+    monkeypatch.setattr(online, "solve", counting)
     return calls
 
 

@@ -16,7 +16,7 @@ from messy_files import base, clean, text_of
 from sklearn.metrics import roc_auc_score
 
 from vrspam import AUCClassifier, AUCClassifierCV
-from vrspam._utils.choices import SELECTION_RULES
+from vrspam._utils.messages import SELECTION_RULES
 from vrspam._utils.warnings import UnseenValues
 from vrspam.cli import main
 from vrspam.cli.train import train as train_command

@@ -94,8 +94,8 @@ def depth_of_inheritance() -> tuple[int, str]:
     return max((depth(name), name) for name in bases)
 
 
-def passed(call: Callable[[], Any]) -> tuple[int, int]:
-    """Functions and modules of the package that a call passes through, the second time it is made."""
+def passed(call: Callable[[], Any]) -> set[tuple[str, str]]:
+    """The functions of the package, by module and name, that a call passes through, the second time it is made."""
     call()
     seen: set[Any] = set()
     inside = str(SOURCE)
@@ -115,21 +115,26 @@ def passed(call: Callable[[], Any]) -> tuple[int, int]:
     named = {
         (path, name) for path, name in own if name.rpartition(".")[2][:1] != "<"
     }  # neither lambdas nor inner loops
-    return len(named), len({path for path, _ in named})
+    return {(Path(path).relative_to(SOURCE).as_posix(), name) for path, name in named}
+
+
+def count(walk: set[tuple[str, str]]) -> tuple[int, int]:
+    """Functions and modules."""
+    return len(walk), len({path for path, _ in walk})
 
 
 def openings(call: Callable[[], Any], path: Path) -> int:
     """How often a call opens a file."""
     import pyarrow as pa
 
-    count: Counter[str] = Counter()
+    opened_files: Counter[str] = Counter()
     originals = {(builtins, "open"): builtins.open, (io, "open"): io.open, (pa, "memory_map"): pa.memory_map}
     originals |= {(pa, "OSFile"): pa.OSFile, (pa, "input_stream"): pa.input_stream}
 
     def counting(original: Any) -> Any:
         def opened(file: Any, *arguments: Any, **options: Any) -> Any:
             if str(file) == str(path):
-                count["opened"] += 1
+                opened_files[str(file)] += 1
             return original(file, *arguments, **options)
 
         return opened
@@ -141,7 +146,7 @@ def openings(call: Callable[[], Any], path: Path) -> int:
     finally:
         for (module, name), original in originals.items():
             setattr(module, name, original)
-    return count["opened"]
+    return opened_files[str(path)]
 
 
 def table(rows: int = 300, seed: int = 0) -> pd.DataFrame:
@@ -219,9 +224,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for walk, call in walks(folder).items():
-            print("{:36s} {} functions in {} modules".format(walk, *passed(call)))
-        for verb, count in file_openings(folder).items():
-            print(f"vrspam {verb:29s} opens its file {count} time{'s' if count != 1 else ''}")
+            print("{:36s} {} functions in {} modules".format(walk, *count(passed(call))))
+        for verb, times in file_openings(folder).items():
+            print(f"vrspam {verb:29s} opens its file {times} time{'s' if times != 1 else ''}")
 
 
 if __name__ == "__main__":

@@ -24,8 +24,6 @@ FEW = 4
 @functools.cache
 def _libraries() -> ThreadpoolController:
     """Find the BLAS libraries once, after both NumPy and SciPy are loaded: each search takes milliseconds."""
-    from scipy import linalg  # noqa: F401  (loads its own BLAS)
-
     return ThreadpoolController().select(user_api="blas")
 
 
@@ -85,13 +83,6 @@ class _Limits:
         with suppress(RuntimeError):
             self._lock.release()
 
-    def before_fork(self) -> None:
-        """No other thread is amid a change when this one forks: neither here nor in a library with its own lock."""
-        self._lock.acquire()
-
-    def after_fork_in_parent(self) -> None:
-        self._release()
-
     def after_fork_in_child(self) -> None:
         """The child has the forking thread only, so the limits of the others end."""
         self._lock = threading.RLock()
@@ -103,10 +94,11 @@ class _Limits:
 
 _limits = _Limits()
 if hasattr(os, "register_at_fork"):
+    # No other thread is amid a change when this one forks: neither here nor in a library with its own lock.
     os.register_at_fork(
-        before=_limits.before_fork,
-        after_in_parent=_limits.after_fork_in_parent,
-        after_in_child=_limits.after_fork_in_child,
+        before=lambda: _limits._lock.acquire(),
+        after_in_parent=lambda: _limits._release(),
+        after_in_child=lambda: _limits.after_fork_in_child(),
     )
 
 
@@ -153,8 +145,6 @@ def blas_thread_count() -> int:
 # LAPACK's routines are called by their addresses: unlike SciPy's own functions, these calls let other threads of Python
 # run meanwhile.
 
-BLOCK = 64  # columns that are reduced at once
-
 
 @functools.cache
 def _routine(name: str, n_arguments: int) -> Callable[..., None]:
@@ -181,19 +171,15 @@ def _call(name: str, *arguments: Any) -> None:
 
 
 class Tridiagonal:
-    """H = Q T Qᵀ for a symmetric matrix of two rows or more, which may be overwritten.
+    """H = Q T Qᵀ for a symmetric matrix of two rows or more, which may be overwritten; T is `diagonal` and `beside`."""
 
-    Attributes
-    ----------
-    diagonal, beside : ndarray of shape (d,) and (d - 1,)
-        T.
-    """
+    _block = 64  # columns that are reduced at once
 
     def __init__(self, H: np.ndarray):
         self._reflectors = H if H.flags.f_contiguous else np.asfortranarray(H.T)  # symmetric: the same matrix
         d = len(H)
         self.diagonal, self.beside, self._factors = np.empty(d), np.empty(max(d - 1, 1)), np.empty(max(d - 1, 1))
-        work = np.empty(d * BLOCK)
+        work = np.empty(d * self._block)
         parts = (self.diagonal, self.beside, self._factors)
         _call("dsytrd", b"L", d, self._reflectors, d, *parts, work, work.size)
         self.beside = self.beside[: d - 1]
@@ -202,7 +188,7 @@ class Tridiagonal:
         """Q columns, or Qᵀ columns."""
         out = np.array(columns, dtype=np.float64, order="F")
         d, m = out.shape
-        work = np.empty(max(m, 1) * BLOCK)
+        work = np.empty(max(m, 1) * self._block)
         sides = (b"L", b"L", b"T" if transposed else b"N")
         _call("dormtr", *sides, d, m, self._reflectors, d, self._factors, out, d, work, work.size)
         return out
@@ -221,8 +207,6 @@ class Tridiagonal:
 
 # Products of many rows with one triangular matrix, at once or in two steps.
 
-STEP = 128  # columns of a triangular matrix that are multiplied at once
-
 
 class RightFactor:
     """A matrix to multiply many blocks of rows with; the zeros of an upper triangular one are left out.
@@ -233,11 +217,14 @@ class RightFactor:
     array([[10., 22.]])
     """
 
+    _step = 128  # columns of a triangular matrix that are multiplied at once
+
     def __init__(self, matrix: np.ndarray, dtype: Any = np.float64):
         self.matrix = matrix.astype(dtype, copy=False)
         m, width = matrix.shape
-        steps = range(0, width, STEP) if m == width >= 2 * STEP else range(0)
-        is_upper = not any(matrix[start + STEP :, start : start + STEP].any() for start in steps)
+        step = self._step
+        steps = range(0, width, step) if m == width >= 2 * step else range(0)
+        is_upper = not any(matrix[start + step :, start : start + step].any() for start in steps)
         self._steps = list(steps) if is_upper else []
 
     def multiply(self, rows: np.ndarray, out: np.ndarray) -> None:
@@ -245,7 +232,7 @@ class RightFactor:
         if not self._steps:
             np.matmul(rows, self.matrix, out=out)
         for start in self._steps:
-            stop = start + STEP
+            stop = start + self._step
             np.matmul(rows[:, :stop], self.matrix[:stop, start:stop], out=out[:, start:stop])
 
 
@@ -255,12 +242,7 @@ class TwoSteps:
     With k(x) the values of a kernel at its landmarks and k(x) W its whitened features, k(x) A are the values less what
     the first landmarks tell of them: a cheap step, after which columns are not nearly collinear any more.
 
-    Parameters
-    ----------
-    whitening : ndarray of shape (m, m)
-        Upper triangular.
-    first : int
-        Rows in which A is not the identity.
+    `whitening` is W, and `first` the number of rows in which A is not the identity.
     """
 
     def __init__(self, whitening: np.ndarray, first: int, dtype: Any = np.float64):

@@ -1,4 +1,4 @@
-"""Messages and errors that are worded once, and shown in the reader's own terms; what to do about a missing extra.
+"""Messages that are worded once and shown in the reader's own terms; choices; what to do about a missing extra.
 
 A message is a template with fields. A field that is a `Parameter` is shown as Python writes it (`drop=['day']`) unless
 the reader gives parameters another form: the command line shows `--drop day`. So no sentence is ever taken apart.
@@ -9,10 +9,8 @@ from __future__ import annotations
 import importlib
 import re
 import string
-from collections.abc import Callable
-from typing import Any, NamedTuple
-
-PLAIN_FORM = re.compile(r",?(\.\d)?[dfg%]?")  # digits of a number; no width, and no field inside
+from collections.abc import Callable, Iterable
+from typing import Any, Literal, NamedTuple, get_args
 
 
 class MissingExtra(ModuleNotFoundError):
@@ -129,11 +127,12 @@ def check_template(template: str) -> None:
     Traceback (most recent call last):
     ValueError: a text has a field that is not plain: 'name.__class__'
     """
+    plain_form = r",?(\.\d)?[dfg%]?"  # digits of a number; no width, and no field inside
     names: set[str] = set()
     for _, name, form, conversion in string.Formatter().parse(template):
         if name is None:  # the text after the last field
             continue
-        if not (name.isidentifier() and conversion in (None, "r") and PLAIN_FORM.fullmatch(form or "")):
+        if not (name.isidentifier() and conversion in (None, "r") and re.fullmatch(plain_form, form or "")):
             raise ValueError(f"a text has a field that is not plain: {name!r}")
         if name in names:
             raise ValueError(f"a text has the field {name!r} twice")
@@ -147,11 +146,33 @@ def worded(thing: Any, parameter: Callable[[Parameter], str]) -> str:
 
 
 def _filled(template: str, fields: dict[str, Any], parameter: Callable[[Parameter], str]) -> str:
-    shown = {name: _shown(value, parameter) for name, value in fields.items()}
+    shown = dict(fields)
+    for name, value in fields.items():
+        if isinstance(value, Parameter):
+            shown[name] = parameter(value)
+        elif isinstance(value, Message):
+            shown[name] = value.worded(parameter)
     return template.format(**shown) if fields else template
 
 
-def _shown(value: Any, parameter: Callable[[Parameter], str]) -> Any:
-    if isinstance(value, Parameter):
-        return parameter(value)
-    return value.worded(parameter) if isinstance(value, Message) else value
+# Choices that parameters and options of the command line share: each list stands here alone.
+
+LossName = Literal["squared", "squared_hinge"]
+PenaltyName = Literal["elasticnet", "mcp", "scad"]
+SelectionRule = Literal["best", "one-standard-error", "blend"]  # how a point and a feature map are chosen
+Selection = Literal["auto", SelectionRule]
+SELECTION_RULES: tuple[str, ...] = get_args(Selection)
+
+
+def usual_spelling(word: Any, known: Iterable[str]) -> Any:
+    """The one of `known` that a word is in British or in American spelling; anything else stays what it is.
+
+    >>> usual_spelling("centered", ["paper", "centred"]), usual_spelling("standardised", ["linear", "standardized"])
+    ('centred', 'standardized')
+    """
+    if isinstance(word, str):
+        british_and_american = (("centred", "centered"), ("standardised", "standardized"))
+        for pair in british_and_american:
+            if word in pair:
+                return next((other for other in pair if other in known), word)
+    return word

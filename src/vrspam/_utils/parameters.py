@@ -1,4 +1,4 @@
-"""What parameters of estimators may be: a table of rules for each class, checked when it is fitted.
+"""What parameters of estimators may be: a table of rules for each class, checked when it is fitted; links to pages.
 
 A parameter satisfies one of its rules: an `Interval`, `StrOptions`, `HasMethods`, a type, None, `callable`, or one of
 the words in `_NAMED`. The errors read like those of scikit-learn, whose own checks are not public.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import wraps
 from numbers import Integral, Real
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -101,12 +101,6 @@ _NAMED: dict[Any, tuple[Rule, ...]] = {
 }
 
 
-def _rules(given: Any) -> tuple[Rule, ...]:
-    if isinstance(given, Rule):
-        return (given,)
-    return _NAMED[given] if given in _NAMED else (_instance(given),)
-
-
 def check_parameters(owner: str, rules: dict[str, list[Any]], values: dict[str, Any]) -> None:
     """Refuse the first value that satisfies none of the rules of its name; names without rules are free.
 
@@ -115,7 +109,12 @@ def check_parameters(owner: str, rules: dict[str, list[Any]], values: dict[str, 
     vrspam._utils.parameters.InvalidParameter: The 'l2' parameter of Model must be a float in the range [0.0, inf) ...
     """
     for name, value in values.items():
-        each = [rule for given in rules.get(name, ()) for rule in _rules(given)]
+        each: list[Rule] = []
+        for given in rules.get(name, ()):
+            if isinstance(given, Rule):
+                each.append(given)
+            else:
+                each += _NAMED[given] if given in _NAMED else (_instance(given),)
         if each and not any(rule.accepts(value) for rule in each):
             *first, last = (rule.words for rule in each)
             words = f"{', '.join(first)} or {last}" if first else last
@@ -146,3 +145,35 @@ def checks_parameters(*, skip_nested: bool) -> Callable[[Any], Any]:
         return checked
 
     return decorate
+
+
+# Links from the HTML representation of estimators to their pages in the documentation.
+
+BASE = ""  # address of the folder `api` of the documentation site; while it is empty, there are no links
+Class = TypeVar("Class")
+
+
+def links_to_documentation(kind: type[Class]) -> type[Class]:
+    """Let scikit-learn's HTML representation link a class of this package, and those derived of it, to their pages.
+
+    The page of `vrspam.AUCClassifier` is BASE/vrspam.AUCClassifier.html.
+    """
+    ours: Any = kind
+    inherited = ours._get_doc_link
+    ours._doc_link_module = "vrspam"
+    ours._doc_link_template = property(lambda self: f"{BASE.rstrip('/')}/{{public_name}}.html")
+    ours._doc_link_url_param_generator = lambda self: {"public_name": public_name(type(self))}
+    ours._get_doc_link = lambda self: inherited(self) if BASE else ""
+    return kind
+
+
+def public_name(kind: type) -> str:
+    """The name under which users import a class: estimators from the package, others from their room.
+
+    >>> from vrspam.features import AdditiveFeatures
+    >>> public_name(AdditiveFeatures)
+    'vrspam.features.AdditiveFeatures'
+    """
+    package, _, rest = kind.__module__.partition(".")
+    room = rest.partition(".")[0]
+    return f"{package}.{kind.__name__}" if room == "estimators" else f"{package}.{room}.{kind.__name__}"

@@ -13,19 +13,7 @@ from typing import Any, Self
 
 
 class StatusLine:
-    """A line that is redrawn in place: a label, a bar and a text.
-
-    Parameters
-    ----------
-    label : str
-        What is being done.
-    total : int or None
-        Size of the whole job; None where unknown.
-    bar : bool
-        False leaves the bar out.
-    transient : bool
-        Remove the line at the end.
-    """
+    """A line that is redrawn in place: a label, a bar and a text; one that is `transient` is removed at the end."""
 
     def __init__(self, label: str, total: int | None = None, *, bar: bool = True, transient: bool = False) -> None:
         self.label, self.text, self.transient = label, "", transient
@@ -67,19 +55,7 @@ class StatusLine:
 
 
 class Progress:
-    """The progress of a download or of reading: share done, rate and time left.
-
-    Parameters
-    ----------
-    label : str
-        What is being done.
-    total : int or None
-        Units of the whole (bytes or rows); None where unknown.
-    unit : str
-        What the rate counts: "B" for bytes, "rows" for rows.
-    enabled : bool
-        False shows nothing.
-    """
+    """The progress of a download or of reading: share done, rate (in `unit`: "B" or "rows") and time left."""
 
     def __init__(self, label: str, total: int | None, unit: str, enabled: bool = True) -> None:
         self.total, self.unit = total, unit
@@ -118,14 +94,7 @@ class Progress:
 class StepProgress:
     """The progress of a few long steps, what was done last and the time left: a moving line, or lines of a log.
 
-    Parameters
-    ----------
-    label : str
-        What is being done.
-    enabled : bool
-        False shows nothing.
-    in_words : callable
-        How a step is shown, from its name.
+    `in_words` says how a step is shown, from its name.
     """
 
     def __init__(self, label: str, enabled: bool = True, in_words: Callable[[str], str] = str) -> None:

@@ -10,9 +10,6 @@ from textwrap import wrap
 
 import numpy as np
 
-SPACE = "\N{NO-BREAK SPACE}"
-LEAST_LETTERS = 8  # of a name that is shortened to fit
-
 
 def percent(share: float, digits: int = 1) -> str:
     """A share in percent; no line breaks before the sign.
@@ -21,10 +18,10 @@ def percent(share: float, digits: int = 1) -> str:
     ('13.6\\xa0%', '50\\xa0%', 'less than 0.1\\xa0%', 'more than 99.9\\xa0%')
     """
     if 0.0 < share < 0.5 * 10.0 ** -(digits + 2):
-        return f"less than {10.0**-digits:.{digits}f}{SPACE}%"
+        return f"less than {10.0**-digits:.{digits}f}\N{NO-BREAK SPACE}%"
     if 1.0 - 0.5 * 10.0 ** -(digits + 2) < share < 1.0:
-        return f"more than {100.0 - 10.0**-digits:.{digits}f}{SPACE}%"
-    return f"{100.0 * share:.{digits}f}{SPACE}%"
+        return f"more than {100.0 - 10.0**-digits:.{digits}f}\N{NO-BREAK SPACE}%"
+    return f"{100.0 * share:.{digits}f}\N{NO-BREAK SPACE}%"
 
 
 def rounded(value: float, digits: int = 3) -> str:
@@ -223,19 +220,16 @@ def text_width(text: str) -> float:
 
 
 def shorten_to_fit(texts: Sequence[str], most: int, room: float) -> list[str]:
-    """`shorten_distinct` to at most so many letters, and to fewer where wide ones would not fit into the room.
+    """`shorten_distinct` to at most so many letters, and to fewer (at least 8) where they do not fit into the room.
 
     >>> shorten_to_fit(["mmmmmmmmmmmmmmmmmmmm", "age"], 20, 120.0)
     ['mmmmmmmmm…', 'age']
     """
     short = shorten_distinct(texts, most)
-    while most > LEAST_LETTERS and max(map(text_width, short), default=0.0) > room:
+    while most > 8 and max(map(text_width, short), default=0.0) > room:
         most -= 1
         short = shorten_distinct(texts, most)
     return short
-
-
-FIRST_STRONG, END = "\N{FIRST STRONG ISOLATE}", "\N{POP DIRECTIONAL ISOLATE}"
 
 
 def isolated(text: str) -> str:
@@ -245,4 +239,4 @@ def isolated(text: str) -> str:
     ('age', True)
     """
     turns = any(unicodedata.bidirectional(letter) in ("R", "AL", "AN") for letter in text)
-    return f"{FIRST_STRONG}{text}{END}" if turns else text
+    return f"\N{FIRST STRONG ISOLATE}{text}\N{POP DIRECTIONAL ISOLATE}" if turns else text

@@ -17,9 +17,6 @@ from vrspam._utils import array_api
 from vrspam._utils.messages import WordedError
 from vrspam._utils.warnings import IntegersRounded, warn
 
-LARGEST_SQUARED = 1e150  # squares of larger numbers overflow
-MAPS = "AUCClassifierCV(features='auto')"
-ABOUT_VALUES = ("NaN", "infinity", "convert string to float", "promoted", "array element with a sequence", "DType")
 LARGEST_EXACT = 2**53  # floats hold every integer up to here; just beyond, every second one
 
 
@@ -47,7 +44,8 @@ def refuse_complex(X: Any) -> None:
     if xp.isdtype(dtype, "complex floating") if xp is not None else getattr(dtype, "kind", "") == "c":
         raise ValueError("Complex data not supported: give real and imaginary parts as columns of their own.")
     for name, values in _columns(X):
-        if values.dtype.kind == "c" or (values.dtype == object and any(map(_is_complex, values.tolist()))):
+        objects = values.tolist() if values.dtype == object else []
+        if values.dtype.kind == "c" or any(isinstance(v, Complex) and not isinstance(v, Real) for v in objects):
             raise ValueError(
                 f"Complex data not supported: column {name!r} holds complex numbers; give their real and imaginary "
                 "parts as columns of their own."
@@ -67,10 +65,6 @@ def rounded_columns(X: Any) -> list[Any]:
         parts = np.split(X.data, X.indptr[1:-1])
         return [j for j, values in enumerate(parts) if _any_changes(values)]
     return [name for name, values in _columns(X) if _any_changes(values)]
-
-
-def _is_complex(value: Any) -> bool:
-    return isinstance(value, Complex) and not isinstance(value, Real)
 
 
 def _beyond(values: np.ndarray) -> bool:
@@ -103,18 +97,14 @@ def _columns(X: Any) -> Iterator[tuple[Any, np.ndarray]]:
         if X.ndim == 2 and xp.isdtype(X.dtype, "integral"):
             yield from ((j, array_api.on_host(X[:, j])) for j in range(X.shape[1]))
     elif isinstance(X, list | tuple) or hasattr(X, "__array_interface__"):
-        yield from _array_columns(X)
+        try:
+            X = np.asarray(X)
+        except (TypeError, ValueError):  # rows of different lengths: refused where they are converted
+            return
+        if X.ndim == 2 and (X.dtype.kind in "cO" or (X.dtype.kind in "iu" and _beyond(X))):
+            yield from ((j, X[:, j]) for j in range(X.shape[1]))
     elif not sparse.issparse(X):
         yield from _frame_columns(X)
-
-
-def _array_columns(X: Any) -> Iterator[tuple[Any, np.ndarray]]:
-    try:
-        X = np.asarray(X)
-    except (TypeError, ValueError):  # rows of different lengths: refused where they are converted
-        return
-    if X.ndim == 2 and (X.dtype.kind in "cO" or (X.dtype.kind in "iu" and _beyond(X))):
-        yield from ((j, X[:, j]) for j in range(X.shape[1]))
 
 
 def _frame_columns(X: Any) -> Iterator[tuple[Any, np.ndarray]]:
@@ -209,10 +199,8 @@ def check_rows(X, y, sample_weight):
     if y.ndim != 1 or y.shape[0] != X.shape[0]:
         raise ValueError(f"y must be one label for each of the {X.shape[0]} rows, got shape {y.shape}.")
     _check_labels(y)
-    if (
-        not np.isfinite((X.data if sparse.issparse(X) else X).sum(dtype=np.float64))
-        and not np.isfinite(X.data if sparse.issparse(X) else X).all()
-    ):
+    values = X.data if sparse.issparse(X) else X
+    if not np.isfinite(values.sum(dtype=np.float64)) and not np.isfinite(values).all():
         raise ValueError("X contains NaN or infinity: impute or drop those rows first.")
     if sample_weight is None:
         return X, y, None
@@ -246,10 +234,11 @@ def _check_labels(y: np.ndarray) -> None:
 def named_columns(X: Any) -> Iterator[None]:
     """Refuse X in terms of its columns where scikit-learn, or NumPy, refuses its values."""
     refuse_same_names(X)
+    about = ("NaN", "infinity", "convert string to float", "promoted", "array element with a sequence", "DType")
     try:
         yield
     except (TypeError, ValueError) as error:
-        if any(words in str(error) for words in ABOUT_VALUES) and (reason := _reason(X)) is not None:
+        if any(words in str(error) for words in about) and (reason := _reason(X)) is not None:
             raise ValueError(reason) from error
         raise
 
@@ -271,11 +260,11 @@ def refuse_huge_columns(X: Any, names: Any) -> None:
     """Refuse numbers whose squares overflow, by the name of their column; X is an array."""
     if names is None or sparse.issparse(X) or X.size == 0:
         return
-    largest = np.maximum(X.max(axis=0), -X.min(axis=0))
-    if (huge := int(np.argmax(largest))) >= 0 and largest[huge] > LARGEST_SQUARED:
+    largest, most = np.maximum(X.max(axis=0), -X.min(axis=0)), 1e150
+    if (huge := int(np.argmax(largest))) >= 0 and largest[huge] > most:
         raise ValueError(
             f"Column {names[huge]!r} holds numbers up to {largest[huge]:.2g}, whose squares overflow: rescale it so "
-            f"that it stays below {LARGEST_SQUARED:.0e}."
+            f"that it stays below {most:.0e}."
         )
 
 
@@ -295,6 +284,7 @@ def _reason(X: Any) -> str | None:
     """What is wrong with the first column that is wrong; None where that cannot be told."""
     import narwhals.stable.v2 as nw
 
+    maps = "AUCClassifierCV(features='auto')"
     try:
         frame = nw.from_native(X, pass_through=True)
     except Exception:
@@ -302,9 +292,13 @@ def _reason(X: Any) -> str | None:
     if isinstance(frame, nw.DataFrame):
         columns = [(repr(name), column) for name, column in zip(frame.columns, frame.iter_columns(), strict=True)]
         kinds = [_kind(column) for _, column in columns]
-        for kind in ("lists", "dates", "text"):
+        for kind, advice in (
+            ("lists or records", "make a column of each part, or drop it."),
+            ("dates", f"{maps} takes dates as features, or make numbers of it first."),
+            ("text", f"{maps} takes text as categories, or make numbers of it first."),
+        ):
             if kind in kinds:
-                return _worded(columns[kinds.index(kind)][0], kind)
+                return f"Column {columns[kinds.index(kind)][0]} holds {kind}: {advice}"
         values = [(name, column.to_numpy()) for name, column in columns]
     else:
         values = _wrong_columns(X)
@@ -312,7 +306,10 @@ def _reason(X: Any) -> str | None:
         if column.dtype.kind not in "fc":
             continue
         if np.isnan(column).any():
-            return _worded(name, "NaN")
+            return (
+                f"Input X contains NaN in column {name}: {maps} takes missing values as they are, or fill them in "
+                "first (sklearn.impute.SimpleImputer)."
+            )
         if np.isinf(column).any():
             return f"Input X contains infinity in column {name}: remove or replace such values."
     return None
@@ -334,7 +331,7 @@ def _kind(column: Any) -> str:
     import narwhals.stable.v2 as nw
 
     if column.dtype in (nw.List, nw.Array, nw.Struct):
-        return "lists"
+        return "lists or records"
     if column.dtype in (nw.Date, nw.Datetime, nw.Duration):
         return "dates"
     if column.dtype in (nw.String, nw.Categorical, nw.Enum):
@@ -342,18 +339,6 @@ def _kind(column: Any) -> str:
     if column.dtype == nw.Object:
         values = column.to_list()
         if any(isinstance(value, list | tuple | dict | set | np.ndarray) for value in values):
-            return "lists"
+            return "lists or records"
         return "text" if any(isinstance(value, str) for value in values) else "other"
     return "number"
-
-
-def _worded(name: str, kind: str) -> str:
-    if kind == "lists":
-        return f"Column {name} holds lists or records: make a column of each part, or drop it."
-    if kind == "NaN":
-        return (
-            f"Input X contains NaN in column {name}: {MAPS} takes missing values as they are, or fill them in first "
-            "(sklearn.impute.SimpleImputer)."
-        )
-    taken = "takes dates as features" if kind == "dates" else "takes text as categories"
-    return f"Column {name} holds {kind}: {MAPS} {taken}, or make numbers of it first."

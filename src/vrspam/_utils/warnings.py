@@ -15,16 +15,14 @@ from sklearn.exceptions import ConvergenceWarning
 
 from vrspam._utils.messages import Message, Parameter
 
-PASSED_OVER = {"vrspam", "sklearn", "joblib"}
-
 
 def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
     """Warn at the first line outside of this package and of those that call it on behalf of others.
 
     A warning that is an object has its own category.
     """
-    level, frame = 2, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in PASSED_OVER:
+    level, frame, passed_over = 2, sys._getframe(1), ("vrspam", "sklearn", "joblib")
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in passed_over:
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
 
@@ -193,7 +191,6 @@ class IntegersRounded(WordedWarning):
 
     @property
     def message(self) -> Message:
-        """The text."""
         one = len(self.columns) == 1
         return Message(
             f"Column{'' if one else 's'} {{names}} {'holds' if one else 'hold'} integers beyond 2**53, which lose "
@@ -241,7 +238,6 @@ class ColumnsLeftOut(WordedWarning):
 
     @property
     def message(self) -> Message:
-        """The text."""
         many = (
             "Columns {names} look like identifiers and have no features: to use them, convert them to {kind} columns."
         )

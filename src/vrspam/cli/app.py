@@ -42,8 +42,9 @@ LINES = {
     "datasets": "List the data sets known by name, with their size and where each would be read from.",
 }
 # commands that share a module; of the others it has the command's name
-PAPER = ("theory", "demo", "reproduce", "publish", "datasets")
-MODULES = {"compare": "evaluate", "report": "train", "export": "predict"} | dict.fromkeys(PAPER, "paper")
+MODULES = {"compare": "evaluate", "report": "train", "export": "predict"} | dict.fromkeys(
+    ("theory", "demo", "reproduce", "publish", "datasets"), "paper"
+)
 
 
 class LazyCommands(typer.core.TyperGroup):
@@ -97,22 +98,20 @@ def options(
     pass
 
 
-# What other programs call the options of these commands.
-OUTPUTS, LABELS = ("--out", "--output", "-o"), ("--label", "--labels", "--outcome", "--y", "-y")
-MEANT = {
-    "train": dict.fromkeys(OUTPUTS, "--model") | dict.fromkeys(LABELS, "--target"),
-    "theory": dict.fromkeys(LABELS, "--target"),
-    "predict": dict.fromkeys(OUTPUTS, "--out"),
-    "evaluate": dict.fromkeys(OUTPUTS, "--html"),
-    "compare": dict.fromkeys(OUTPUTS, "--html or --picture"),
-    "explain": dict.fromkeys(OUTPUTS, "--html or --picture"),
-}
-
-
 def _misuse(error: Any) -> str:
     """What was wrong with the arguments, with the option that was meant where that is known."""
+    # what other programs call the options of these commands
+    outputs, labels = ("--out", "--output", "-o"), ("--label", "--labels", "--outcome", "--y", "-y")
+    known = {
+        "train": dict.fromkeys(outputs, "--model") | dict.fromkeys(labels, "--target"),
+        "theory": dict.fromkeys(labels, "--target"),
+        "predict": dict.fromkeys(outputs, "--out"),
+        "evaluate": dict.fromkeys(outputs, "--html"),
+        "compare": dict.fromkeys(outputs, "--html or --picture"),
+        "explain": dict.fromkeys(outputs, "--html or --picture"),
+    }
     command, given = getattr(getattr(error, "ctx", None), "info_name", ""), getattr(error, "option_name", "")
-    if meant := MEANT.get(command, {}).get(given):
+    if meant := known.get(command, {}).get(given):
         return f"No such option: {given}. {command!r} calls it {meant}."
     return str(error.format_message())
 

@@ -165,7 +165,9 @@ def _describe(model: Model, found: Evaluation, cost_ratio: float | None, recall:
     from vrspam.metrics.thresholds import calibration_error
     from vrspam.report import words
 
-    auc, share = found.auc, _share_of_positives(found)
+    auc, share = found.auc, found.positives / found.n
+    if found.weights is not None:
+        share = float(found.weights[found.positive].sum() / found.weights.sum())
     name = f"{model.schema.target} = " if model.schema.target else ""
     balance = f"{found.positives:,} positive ({found.positives / found.n:.2%}: {name}{model.positive})"
     interval = f"{100 * auc.confidence:g} % interval {auc.low:.4f} to {auc.high:.4f}"
@@ -185,7 +187,27 @@ def _describe(model: Model, found: Evaluation, cost_ratio: float | None, recall:
         error = "mean distance between predicted probability and observed frequency"
         facts.append(("calibration error", f"{calibration_error(found.bins):.4f} ({error})"))
     show_facts(facts, 17)
-    _show_thresholds(found, cost_ratio, recall)
+    say("")
+    tell(words.CALLED)
+    rows = []
+    for rule, at in words.describe_thresholds(found, cost_ratio, recall):
+        precision = "-" if at.precision is None else f"{at.precision:.2%}"
+        rows.append(
+            [
+                rule,
+                f"{at.threshold:.6g}",
+                f"{at.sensitivity:.2%}",
+                f"{at.specificity:.2%}",
+                precision,
+                f"{at.share:.2%}",
+            ]
+        )
+    show_table(["threshold", "score", "sensitivity", "specificity", "precision", "called"], rows, margin=2)
+    meaning = (
+        "Sensitivity: share of the positives that is called; specificity: share of the negatives that is not; "
+        "precision: share of the called rows that is positive; called: share of all rows."
+    )
+    tell(meaning, margin=2)
     say("")
     tell(words.SENSITIVITY)
     rows = [[f"{100 * at:g} %", f"{value:.2%}"] for at, value in found.sensitivity.items()]
@@ -204,32 +226,3 @@ def _worries(found: Evaluation) -> list[str]:
 
     auc = found.auc
     return [*doubt_of(auc.low, auc.high, auc.confidence), *found.notes]
-
-
-def _share_of_positives(found: Evaluation) -> float:
-    """The share of the positives, rows counting by their weights."""
-    if found.weights is None:
-        return found.positives / found.n
-    return float(found.weights[found.positive].sum() / found.weights.sum())
-
-
-def _show_thresholds(found: Evaluation, cost_ratio: float | None, recall: float) -> None:
-    from vrspam.report import words
-
-    say("")
-    tell(words.CALLED)
-    rows = []
-    for rule, at in words.describe_thresholds(found, cost_ratio, recall):
-        precision = "-" if at.precision is None else f"{at.precision:.2%}"
-        rows.append(
-            [
-                rule,
-                f"{at.threshold:.6g}",
-                f"{at.sensitivity:.2%}",
-                f"{at.specificity:.2%}",
-                precision,
-                f"{at.share:.2%}",
-            ]
-        )
-    show_table(["threshold", "score", "sensitivity", "specificity", "precision", "called"], rows, margin=2)
-    tell(words.SHARES_OF_CALLS, margin=2)

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from vrspam.tool import Model
     from vrspam.tool.explanation import ExplainedRow
 
-MOST_ROWS = 10  # that are printed where none are named
-
 
 def parse_rows(value: str) -> tuple[int, ...]:
     """Numbers of rows.
@@ -202,7 +200,7 @@ def _explain_rows(
     require("data", "pyarrow")
     from vrspam.tool import explain_file
 
-    most = None if as_json else MOST_ROWS
+    most = None if as_json else 10
     with warnings_as_lines():
         found = explain_file(model, data, numbers, most=most, **reading)
     if picture is not None:

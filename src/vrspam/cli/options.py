@@ -38,9 +38,6 @@ Misuse: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == 
 Command = TypeVar("Command", bound=Callable[..., Any])
 INTERRUPTED = 130  # exit code after Ctrl-C, by custom
 WIDE = 200  # columns, where the output is not a terminal and so has no width
-NARROW = 60  # columns: in a narrower terminal a label has a line of its own
-LEAST_TEXT = 12  # columns that are left to a column of text
-UNBROKEN = 100_000  # columns: lines that go to a file or a pipe are not broken
 INDENT = 2
 
 out = Console(highlight=False, width=None if sys.stdout.isatty() else WIDE)
@@ -117,7 +114,7 @@ def tell(text: str, margin: int = 0) -> None:
 def show_facts(facts: Iterable[tuple[str, str]], width: int = 19) -> None:
     """Print labels and what they say; a fact without a label goes on with the one before."""
     facts = list(facts)
-    if out.is_terminal and out.width < NARROW:
+    if out.is_terminal and out.width < 60:  # a label has a line of its own
         for label, text in facts:
             if label:
                 out.print(Text(label, style="bold"))
@@ -141,8 +138,12 @@ def show_table(
     rows = [[as_shown(cell) for cell in row] for row in rows]
     numbers = [j for j in range(len(names)) if j not in texts]
     wide = sum(max(cell_len(cell) for cell in (names[j], *(row[j] for row in rows))) for j in numbers)
-    if out.is_terminal and out.width < margin + wide + 2 * len(names) + LEAST_TEXT * len(texts):
-        _show_stacked(names, rows)
+    if out.is_terminal and out.width < margin + wide + 2 * len(names) + 12 * len(texts):
+        for row in rows:
+            out.print(Text(row[0], style="bold"))
+            for name, cell in zip(names[1:], row[1:], strict=True):
+                if cell:
+                    tell(f"{name}: {cell}", INDENT)
         return
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for j, name in enumerate(names):
@@ -153,20 +154,12 @@ def show_table(
     _show(table, margin)
 
 
-def _show_stacked(names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    for row in rows:
-        out.print(Text(row[0], style="bold"))
-        for name, cell in zip(names[1:], row[1:], strict=True):
-            if cell:
-                tell(f"{name}: {cell}", INDENT)
-
-
 def _show(table: Table, margin: int = 0) -> None:
     if out.is_terminal:
         out.print(Padding(table, (0, 0, 0, margin), expand=False))
         return
     plain = io.StringIO()
-    Console(file=plain, width=UNBROKEN, color_system=None, force_terminal=False).print(table)
+    Console(file=plain, width=100_000, color_system=None, force_terminal=False).print(table)
     lines = "\n".join(line.rstrip() for line in plain.getvalue().rstrip("\n").split("\n"))
     for line in indent(lines, " " * margin).split("\n"):
         say(line)

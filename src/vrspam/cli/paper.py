@@ -6,8 +6,7 @@ import os
 import sys
 import time
 import webbrowser
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
@@ -41,8 +40,6 @@ if TYPE_CHECKING:
 
 NAME, TARGET, POSITIVE = "breast-cancer", "diagnosis", "malignant"  # the table of the demo
 INDENT = 3
-COLUMNS = ("target", "positive", "drop", "include", "categorical", "max_categories")  # options of `theory`
-EARLY = 0.03  # share of the work below which the start-up of the processes would mislead
 
 Scaling = Literal["published", "standardised", "standardized", "unit-rows"]  # two are the same, see `usual_spelling`
 Out = Annotated[Path, typer.Option("--out", help="The directory to write everything to.")]
@@ -128,7 +125,9 @@ def datasets(as_json: AsJson = False) -> None:
     out.print(table)
 
 
-@with_options(*COLUMNS, *READING, "skip_errors", panels=PANELS)
+@with_options(
+    *("target", "positive", "drop", "include", "categorical", "max_categories"), *READING, "skip_errors", panels=PANELS
+)
 def theory(
     data: options.Data,
     l2: Annotated[
@@ -183,14 +182,14 @@ def demo(
     start_early()
     directory.mkdir(parents=True, exist_ok=True)
     if not as_json:
-        _title("1. A table goes in, a report comes out")
+        out.print("1. A table goes in, a report comes out", style="bold", markup=False)
     report = demo_report(directory)
     if not as_json:
         _describe_report(report)
         if not no_browser and _has_screen():
             webbrowser.open(report.page.resolve().as_uri())
         say("")
-        _title("2. The algorithms of the paper, on two small sets")
+        out.print("2. The algorithms of the paper, on two small sets", style="bold", markup=False)
     done, words, written = _run(demo_protocol(), directory, jobs, few_lines=True)
     if as_json:
         _print_written({"example": [report.page], **written}, as_json)
@@ -218,7 +217,9 @@ def _run(
 
     start = time.monotonic()
     try:
-        with watching(few_lines) as watcher:
+        status: Any = StatusLine("", transient=True) if err.is_terminal else nullcontext()
+        with status as line:
+            watcher = RunDisplay(line, few_lines=few_lines)
             done = run_experiment(protocol, directory, n_jobs=jobs, skip_missing=skip_missing, watcher=watcher)
     except KeyboardInterrupt:
         warn("vrspam: stopped; the same command goes on from here")
@@ -333,10 +334,6 @@ def _describe_runs(directory: Path) -> None:
     tell(f"Does VRSPAM, the paper's algorithm, reach the optimum? {describe_agreement(rows)}", INDENT)
 
 
-def _title(text: str) -> None:
-    out.print(text, style="bold", markup=False)
-
-
 def _has_screen() -> bool:
     """Whether a person sits at an interactive terminal with a screen that a browser can open on."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()) or os.environ.get("SSH_CONNECTION"):
@@ -378,7 +375,7 @@ class RunDisplay:
     def _time_left(self) -> str:
         """Time left, from the work done so far: every run counts by its guessed cost. Nothing is said too early."""
         left = max(self.to_do - self.worked, 0.0)
-        if self.worked < EARLY * left:
+        if self.worked < 0.03 * left:  # the start-up of the processes would mislead
             return ""
         return f", {duration((time.monotonic() - self.begun) * left / self.worked)} left"
 
@@ -397,16 +394,6 @@ def describe(outcome: Outcome) -> str:
         return f"{what} FAILED: {outcome.message}"
     auc = f" AUC {outcome.auc:.4f}" if outcome.auc is not None else ""
     return f"{what}{auc} ({outcome.seconds:.1f} s)"
-
-
-@contextmanager
-def watching(few_lines: bool = False) -> Iterator[RunDisplay]:
-    """Return the display that suits the standard error stream; `few_lines` is for one that is not a terminal."""
-    if not err.is_terminal:
-        yield RunDisplay(few_lines=few_lines)
-        return
-    with StatusLine("", transient=True) as line:
-        yield RunDisplay(line, few_lines=few_lines)
 
 
 def duration(seconds: float) -> str:

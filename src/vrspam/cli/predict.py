@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -11,9 +11,6 @@ from vrspam._utils.messages import require
 from vrspam.cli import options
 from vrspam.cli.options import READING, err, in_options, print_json, say, tell, warn, warnings_as_lines, with_options
 from vrspam.tool.plan import read_names
-
-if TYPE_CHECKING:
-    pass
 
 
 @with_options(*READING)

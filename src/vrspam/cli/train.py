@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from vrspam.tool import Model, Report
 
 
-STRONGEST = 10
-
-
 @with_options(*options_of(ReportPlan, "train"), panels=PANELS)
 def train(
     context: typer.Context,
@@ -73,7 +70,10 @@ def train(
     options.check_output("--model", model, data)
     options.check_output("--html", html, data, model)
     if html is None:
-        _check_no_page(context)
+        for name in (name for name in OPTIONS if declared(name)[1].panel == PAGE):
+            source = context.get_parameter_source(name)
+            if source is not None and source.name == "COMMANDLINE":
+                raise options.Misuse(f"{flag_of(name)} is about the report: name its file with --html")
     plan = options.plan_of(data, given)
     from vrspam.tool.modelfile import save_model
     from vrspam.tool.training import fit_file
@@ -95,14 +95,6 @@ def train(
         _describe(trained, model)
         if html is not None:
             say(f"report               {html}")
-
-
-def _check_no_page(context: typer.Context) -> None:
-    """Refuse options that concern the page where none is to be written."""
-    for name in (name for name in OPTIONS if declared(name)[1].panel == PAGE):
-        source = context.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE":
-            raise options.Misuse(f"{flag_of(name)} is about the report: name its file with --html")
 
 
 def write_report(report: Report, html: Path, data: str, context: typer.Context) -> None:
@@ -153,7 +145,7 @@ def _describe(model: Model, path: Path) -> None:
     what = "features" if model.features is None else "columns"
     tell(f"strongest {what}: {describe_size(model)}")
     sign = "+" if model.shapes is None else ""
-    found = find_strongest(model, STRONGEST)
+    found = find_strongest(model, 10)
     show_table([what[:-1], "size"], [[feature, f"{effect:{sign}.4f}"] for feature, effect in found], margin=2)
     say("")
     for note in _warnings(model):

@@ -2,8 +2,7 @@
 
 from vrspam.data.chunks import Chunks, read_chunks
 from vrspam.data.errors import DataError, Skipped
-from vrspam.data.registry import Dataset, available, load
-from vrspam.data.registry.files import cache_directory
+from vrspam.data.registry import Dataset, available, cache_directory, load
 from vrspam.data.schema import Schema
 
 __all__ = [

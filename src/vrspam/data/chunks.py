@@ -210,7 +210,7 @@ class Chunks:
         self.chunk_rows = chunk_rows
         self._tabular = source.reader.tabular
         self.raw, self.lenient, self.compared = raw, lenient, compared
-        self._rounded: RoundedColumns | None = RoundedColumns(source, schema) if name_rounded else None
+        self._rounded = RoundedColumns(source, schema) if name_rounded else None
         self.unseen: Comparison | None = None
         self.watch: Callable[[Any], None] | None = None  # is shown the feature columns of each block
         if self.keep and not self._tabular:
@@ -284,7 +284,12 @@ class Chunks:
             self._rounded.warn()
 
     def _encoded(self, problems: Problems) -> Generator[tuple[Any, ...], None, None]:
-        rows, label = self._rows_of_a_block(), "reading" if self.progress else None
+        rows, label = self.source.block_bytes // (8 * max(self.n_features, 1)), "reading" if self.progress else None
+        if self.source.reader.sparse and self.sparse:
+            rows = 1 << 62  # the text of a block bounds it
+        elif self.sparse or (self.raw and self._tabular):
+            rows = self.source.block_bytes // (16 * max(len(self.schema.numeric) + len(self.schema.categorical), 1))
+        rows = max(1, min(rows, self.chunk_rows or rows))
         if self._tabular:
             blocks = self.source.blocks(self._wanted, rows, problems, label)
         else:
@@ -342,17 +347,6 @@ class Chunks:
         if encoded is None:
             return None, None, None if kept is None else kept.take(good), rows
         return *encoded, rows
-
-    def _rows_of_a_block(self) -> int:
-        """Return how many rows keep a block of X within `chunk_bytes`."""
-        columns = len(self.schema.numeric) + len(self.schema.categorical)
-        if self.source.reader.sparse and self.sparse:
-            rows = 1 << 62  # the text of a block bounds it
-        elif self.sparse or (self.raw and self._tabular):
-            rows = self.source.block_bytes // (16 * max(columns, 1))
-        else:
-            rows = self.source.block_bytes // (8 * max(self.n_features, 1))
-        return max(1, min(rows, self.chunk_rows or rows))
 
     def _encode(self, block: Block, problems: Problems) -> EncodedBlock | None:
         return encode_block(

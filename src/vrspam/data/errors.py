@@ -9,8 +9,6 @@ from typing import NamedTuple
 from vrspam._utils.messages import Message, Parameter, WordedError
 from vrspam._utils.warnings import warn
 
-_KEPT = 1000  # notes kept in full; all are counted
-
 
 class DataError(WordedError):
     """A file or a named data set cannot be used; the message says which, why, and what to do.
@@ -98,22 +96,16 @@ class Skipped(NamedTuple):
 class Problems:
     """Raise at the first problem (`on_error="raise"`), or collect them (`"skip"`, and `"keep"` for single rows).
 
-    `unlabelled` counts rows without a label, where these are left out (`leave_unlabelled`); `notes` has at most `most`.
+    `unlabelled` counts rows without a label, where these are left out (`leave_unlabelled`). At most `most` notes are
+    kept in full; all are counted.
     """
 
-    def __init__(self, on_error: str, leave_unlabelled: bool = False, most: int = _KEPT) -> None:
+    def __init__(self, on_error: str, leave_unlabelled: bool = False, most: int = 1000) -> None:
         if on_error not in ("raise", "skip", "keep"):
-            raise DataError(
-                "{given} is not known; give 'raise' or 'skip'",
-                given=Parameter("on_error", on_error),
-            )
-        self.on_error = on_error
+            raise DataError("{given} is not known; give 'raise' or 'skip'", given=Parameter("on_error", on_error))
+        self.on_error, self.leave_unlabelled, self._most = on_error, leave_unlabelled, most
         self.notes: list[Skipped] = []
-        self.count = 0
-        self.rows = 0
-        self.leave_unlabelled = leave_unlabelled
-        self.unlabelled = 0
-        self._most = most
+        self.count = self.rows = self.unlabelled = 0
 
     def report(
         self, file: str, block: int | None, where: str | None, reason: str | Message, rows: int | None = 1

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,18 +16,16 @@ from vrspam._utils.messages import Message, Parameter, WordedError
 from vrspam._utils.progress import Progress
 from vrspam.data.errors import DataError, NoLabel, Problems, no_column
 from vrspam.data.readers import Source
+from vrspam.data.readers.array_readers import open_npy
 from vrspam.data.readers.arrow_reader import as_table, column_values, numeric_values, type_kind
-from vrspam.data.readers.base import Block, ColumnRequest, SparseReader
-from vrspam.data.readers.other_formats import open_npy
+from vrspam.data.readers.base import Block, ColumnRequest
 from vrspam.tables.schema import Label, TableLearner, TableSchema
 
 EncodedBlock = tuple[Any, np.ndarray | None, Any]
 BadRows = dict[int, str | Message]
 MISSING = "column {column!r} is missing ({mean} or {zero} would fill it)"
-NO_LABEL = "the label in column {target!r} is missing"
 INFINITE = "column {column!r} is infinite"
 _FILLS = {"mean": Parameter("missing", "mean"), "zero": Parameter("missing", 0.0)}
-_SCAN_ROWS = 1 << 15
 _LABEL_TYPES = {"bool": "bool", "number": "double", "string": "string"}  # what labels of each kind are read as
 
 
@@ -322,16 +320,27 @@ def _scan(
     )
     learner = TableLearner(interpret=False)  # text is categories, numbers are numbers
     found: set[Label] = set()
-    for block in read_blocks(source, wanted, _SCAN_ROWS, problems, "first pass" if progress else None):
+    for block in read_blocks(source, wanted, 1 << 15, problems, "first pass" if progress else None):
         if block.table is None:
             learner.add_array(block.X, wanted.numeric)
         else:
             learner.add(as_table(block.table, [*wanted.numeric, *unknown]))
         for name in unknown:
             if learner.different(name) > most:
-                raise too_many_categories(block.file, name, most)
+                raise DataError(
+                    "{file}: column {column!r} has more than {most} categories; leave it out with {drop}, or raise "
+                    "{most_allowed}",
+                    file=block.file,
+                    column=name,
+                    most=most,
+                    drop=Parameter("drop", [name]),
+                    most_allowed=Parameter("max_categories"),
+                )
         if labels:
-            found.update(labels_in(block, schema))
+            if block.table is None:
+                found.update(np.unique(block.y[np.isfinite(block.y)]).tolist())
+            else:
+                found.update(block.table.column(schema.target).unique().drop_null().to_pylist())
     learned = learner.finish(Schema)
     for name, value in zip(learned.numeric, learned.fill or (), strict=True):
         if np.isnan(value):
@@ -347,33 +356,13 @@ def no_feature_left(path: str) -> DataError:
     return DataError(f"{path}: no feature column is left; take at least one beside the labels")
 
 
-def labels_in(block: Block, schema: Schema) -> set[Label]:
-    """The different labels of a block, without missing ones."""
-    if block.table is None:
-        return set(np.unique(block.y[np.isfinite(block.y)]).tolist())
-    return set(block.table.column(schema.target).unique().drop_null().to_pylist())
-
-
-def too_many_categories(path: str, name: str, most: int) -> DataError:
-    """The error for a text with too many values."""
-    return DataError(
-        "{file}: column {column!r} has more than {most} categories; leave it out with {drop}, or raise {most_allowed}",
-        file=path,
-        column=name,
-        most=most,
-        drop=Parameter("drop", [name]),
-        most_allowed=Parameter("max_categories"),
-    )
-
-
 def scan_sparse(source: Source, problems: Problems, progress: bool) -> tuple[int, set[Label]]:
     """Return the number of features and the labels of files that do not say them."""
     texts: set[bytes] = set()
     width = done = lines = 0
-    reader = cast(SparseReader, source.reader)
     with Progress("first pass", source.n_bytes, "rows", progress) as bar:
         for path in source.paths:
-            for more, labels, size, rows in reader.scan(path, problems):
+            for more, labels, size, rows in source.reader.scan(path, problems):
                 width, texts = max(width, more), texts | labels
                 done, lines = done + size, lines + rows
                 bar.update(done, lines)
@@ -406,7 +395,14 @@ def encode_block(
     table, kept, y = block.table, None, block.y
     if table is None:
         schema = schema.keeping_missing() if raw else schema
-        parts = [_checked_array(block.X, schema, zero_based, bad)]
+        X, numeric = block.X, schema.numeric
+        if not sp.issparse(X):
+            X = check_dense(X, numeric, schema.fill, bad)
+        else:
+            check_sparse(X, schema.fill, 0 if zero_based else 1, bad)
+            if numeric:
+                X = X[:, [int(name) - (0 if schema.zero_based else 1) for name in numeric]]
+        parts = [X]
     elif raw:
         for name in schema.numeric:
             values = column_values(table, name)
@@ -432,15 +428,6 @@ def encode_block(
     if sparse != sp.issparse(X):
         X = sp.csr_matrix(X) if sparse else X.toarray()
     return X, y, None
-
-
-def _checked_array(X: Any, schema: Schema, zero_based: bool, bad: BadRows) -> Any:
-    """The chosen columns of LIBSVM text or of a `.npy` array, filled where they are missing."""
-    if not sp.issparse(X):
-        return check_dense(X, schema.numeric, schema.fill, bad)
-    check_sparse(X, schema.fill, 0 if zero_based else 1, bad)
-    first = 0 if schema.zero_based else 1
-    return X[:, [int(name) - first for name in schema.numeric]] if schema.numeric else X
 
 
 def check_dense(X: np.ndarray, names: tuple[str, ...], fill: tuple[float, ...] | None, bad: BadRows) -> np.ndarray:
@@ -478,44 +465,35 @@ def _note(mask: np.ndarray, names: tuple[str, ...], template: str, bad: BadRows)
 
 
 def _numbers_and_codes(table: Any, schema: Schema, filled: bool, unknown: str, bad: BadRows) -> list[np.ndarray]:
-    """Return the numeric columns, and for each categorical one the positions of its categories."""
-    X = check_dense(numeric_values(table, schema.numeric), schema.numeric, schema.fill, bad)
-    return [X] + [
-        _category_codes(table.column(name), name, values, filled, unknown, bad)
-        for name, values in schema.categorical.items()
-    ]
-
-
-def _category_codes(
-    column: Any, name: str, values: tuple[str, ...], filled: bool, unknown: str, bad: BadRows
-) -> np.ndarray:
-    """Return the position of each row's category, -1 for none."""
+    """Return the numeric columns, and for each categorical one the positions of its categories, -1 for none."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    codes = pc.index_in(column, value_set=pa.array(values, pa.string())).fill_null(-1).to_numpy()
-    if codes.size and codes.min() >= 0:
-        return codes
-    for row in np.flatnonzero(codes < 0):
-        value = column[int(row)].as_py()
-        if value is None and not filled:
-            bad.setdefault(int(row), Message(MISSING, column=name, **_FILLS))
-        elif value is not None and unknown == "error":
-            reason = Message(
-                "column {column!r} holds {value!r}, a category not met before ({ignore} would allow it)",
-                column=name,
-                value=value,
-                ignore=Parameter("unknown", "ignore"),
-            )
-            bad.setdefault(int(row), reason)
-    return codes
+    parts = [check_dense(numeric_values(table, schema.numeric), schema.numeric, schema.fill, bad)]
+    for name, values in schema.categorical.items():
+        column = table.column(name)
+        codes = pc.index_in(column, value_set=pa.array(values, pa.string())).fill_null(-1).to_numpy()
+        parts.append(codes)
+        for row in np.flatnonzero(codes < 0):
+            value = column[int(row)].as_py()
+            if value is None and not filled:
+                bad.setdefault(int(row), Message(MISSING, column=name, **_FILLS))
+            elif value is not None and unknown == "error":
+                reason = Message(
+                    "column {column!r} holds {value!r}, a category not met before ({ignore} would allow it)",
+                    column=name,
+                    value=value,
+                    ignore=Parameter("unknown", "ignore"),
+                )
+                bad.setdefault(int(row), reason)
+    return parts
 
 
 def _labels(column: Any, schema: Schema, bad: BadRows) -> np.ndarray:
     """Return labels as a NumPy array: bool, int64, float64 or text."""
     missing = column.is_null().to_numpy(zero_copy_only=False)
     for row in np.flatnonzero(missing):
-        bad.setdefault(int(row), NoLabel(NO_LABEL.format(target=schema.target)))
+        bad.setdefault(int(row), NoLabel(f"the label in column {schema.target!r} is missing"))
     if schema.target_type == "string":
         coded = column.dictionary_encode()
         words = np.array([*coded.dictionary.to_pylist(), ""], dtype=str)

@@ -5,49 +5,49 @@ No engine is imported here. An engine brings its blocks (`Blocks`), and estimato
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from vrspam._utils.validation import Rows
-from vrspam.distributed import _tasks
 from vrspam.estimators import base
-from vrspam.estimators.base import AUCClassifierBase
+from vrspam.estimators.base import AUCClassifierBase, validated_rows
 from vrspam.estimators.cv import AUCClassifierCV
 from vrspam.estimators.exact import AUCClassifier
 from vrspam.features import FeatureMap
 from vrspam.features.mapped import MappedArray, is_plain, named_maps
 from vrspam.model_selection.candidates import Candidate, Comparison, Fitted, Race, Selected, compare, race
 from vrspam.model_selection.cross_validate import GridSearch, cross_validate
-from vrspam.model_selection.folds import FoldedRows, HashFolds, Split
+from vrspam.model_selection.folds import FoldedRows, HashFolds, HashSample, Split
 from vrspam.model_selection.held_out import HeldOut, Sample, sample_of
 from vrspam.model_selection.selection import SelectionRule
-from vrspam.model_selection.sources import FoldMoments, held_out_of
+from vrspam.model_selection.sources import (
+    ClassSamples,
+    FoldMoments,
+    add_block,
+    add_to_folds,
+    held_out_of,
+    score_block,
+)
 from vrspam.moments import ClassMoments
+from vrspam.objective import WithinProducts
 from vrspam.solvers import ExactFit
+from vrspam.tables import frames
 
 SAMPLE_ROWS = 50_000
 NO_ROWS = "There are no rows: every block of X is empty."
-NOT_CORRECTED = (
-    "{} has no {}: to correct the AUC for the choice, the {} alone would make the choice anew "
-    "some hundred times at all points of the grid. AUCClassifierCV.fit_stream on the same rows gives it."
-)
 
 
 class Blocks(Protocol):
-    """Blocks of rows on a cluster.
-
-    Attributes
-    ----------
-    n_features : int
-    feature_names : ndarray of str or None
-        The names of the columns if they have any.
-    """
+    """Blocks of rows on a cluster; `feature_names` is None where columns have no names."""
 
     @property
     def n_features(self) -> int: ...
@@ -65,7 +65,7 @@ class Blocks(Protocol):
 def fit_blocks(estimator: AUCClassifier, blocks: Blocks) -> None:
     """Find the optimum for the rows of all blocks."""
     full = blocks.n_features <= base.MOMENTS_MAX_FEATURES_DENSE
-    moments = blocks.reduce(_tasks.block_moments, _tasks.add, clone(estimator), full)
+    moments = blocks.reduce(block_moments, add, clone(estimator), full)
     if moments.n_features is None:
         raise ValueError(NO_ROWS)
     if full:
@@ -83,7 +83,7 @@ class ClusterProducts:
 
     def __matmul__(self, w: np.ndarray, /) -> np.ndarray:
         known = (self.moments.classes[1], self.moments.means, self.moments.weights)
-        return self.blocks.reduce(_tasks.block_product, _tasks.add, self.estimator, known, w)
+        return self.blocks.reduce(block_product, add, self.estimator, known, w)
 
 
 def fit_blocks_by_folds(estimator: AUCClassifierCV, blocks: Blocks, folds: HashFolds, validation_rows: int) -> None:
@@ -106,14 +106,18 @@ def fit_blocks_by_folds(estimator: AUCClassifierCV, blocks: Blocks, folds: HashF
     selected = Selected(found, fit, on_blocks.held_out(fit), None)
     estimator._store_columns(blocks.n_features, blocks.feature_names)
     why = "the rows stayed on the cluster; fit of AUCClassifierCV reads curves from rows in memory"
-    estimator._store_search(selected, why, held_out_=selected.held_out, _frame_reading=None)
+    estimator._store_search(selected, why, held_out_=selected.held_out, _table_schema=None)
 
 
 def not_corrected(name: str, collector: str) -> Any:
     """An attribute that a cluster does not have; `collector` is what the engine calls the process that sums up."""
 
     def refuse(estimator: AUCClassifierCV) -> float:
-        raise AttributeError(NOT_CORRECTED.format(type(estimator).__name__, name, collector))
+        raise AttributeError(
+            f"{type(estimator).__name__} has no {name}: to correct the AUC for the choice, the {collector} alone would "
+            "make the choice anew some hundred times at all points of the grid. AUCClassifierCV.fit_stream on the same "
+            "rows gives it."
+        )
 
     return property(refuse, doc="Not available on a cluster: an AttributeError says why.")
 
@@ -121,16 +125,8 @@ def not_corrected(name: str, collector: str) -> Any:
 class ClusterFolds(FoldMoments):
     """Folds of blocks on the cluster: one distributed pass for the moments, one for the scores.
 
-    Parameters
-    ----------
-    blocks : Blocks
-    estimator : AUCClassifierBase
-        It validates the blocks.
-    hash_folds : HashFolds
-    most : int
-        At most this many held-out rows of each class send their scores to the client.
-    features : FeatureMap, optional
-        A fitted map; the moments and the scores are those of its features.
+    The estimator validates the blocks. At most `most` held-out rows of each class send their scores to the client. With
+    a fitted map the moments and the scores are those of its features.
     """
 
     def __init__(
@@ -141,12 +137,12 @@ class ClusterFolds(FoldMoments):
         most: int,
         features: FeatureMap | None = None,
     ):
-        moments = blocks.reduce(_tasks.block_fold_moments, _tasks.add_fold_moments, estimator, hash_folds, features)
+        moments = blocks.reduce(block_fold_moments, add_fold_moments, estimator, hash_folds, features)
         if all(fold.n_features is None for fold in moments):
             raise ValueError(NO_ROWS)
         super().__init__(moments)
         known = (self.total.classes[1], most, features)
-        self._score = partial(blocks.reduce, _tasks.block_scores, _tasks.add_scores, estimator, hash_folds, *known)
+        self._score = partial(blocks.reduce, block_scores, add_scores, estimator, hash_folds, *known)
 
     def held_out(self, coefs: Mapping[int, np.ndarray]) -> HeldOut:
         """Return the scores of all rows, or of a sample of each class, from one distributed pass."""
@@ -157,19 +153,8 @@ class MapsOnBlocks:
     """Evaluates feature maps on blocks of rows on a cluster: one pass for moments, and one for scores, for each.
 
     A map needs quantiles and landmarks, which a sample gives; the sample is that of the rows with the smallest hashes.
-    On many rows the maps are first compared on it, and only those that may still win are taken to all rows.
-
-    Parameters
-    ----------
-    blocks : Blocks
-    estimator : AUCClassifierBase
-        It validates the blocks.
-    folds : HashFolds
-    most : int
-        At most this many held-out rows of each class send their scores to the client.
-    search : GridSearch
-    rule : {"best", "one-standard-error", "blend"}
-    seed : int
+    On many rows the maps are first compared on it, and only those that may still win are taken to all rows. The
+    parameters are those of `ClusterFolds`.
     """
 
     def __init__(
@@ -184,7 +169,7 @@ class MapsOnBlocks:
     ):
         self.blocks, self.estimator, self.folds, self.most = blocks, estimator, folds, most
         self.search, self.rule, self.seed = search, rule, seed
-        found = blocks.reduce(_tasks.block_sample, _tasks.add_samples, estimator, folds, SAMPLE_ROWS).columns
+        found = blocks.reduce(block_sample, add_samples, estimator, folds, SAMPLE_ROWS).columns
         if not found:
             raise ValueError(NO_ROWS)
         _, y, X, weights = found
@@ -205,7 +190,7 @@ class MapsOnBlocks:
         assert fit.models is not None
         coefs, intercepts = fit.models
         known = (fit.moments.classes[1], self.most, fit.features, coefs[:, np.newaxis])
-        scored = self.blocks.reduce(_tasks.block_scores, _tasks.add_scores, self.estimator, self.folds, *known)
+        scored = self.blocks.reduce(block_scores, add_scores, self.estimator, self.folds, *known)
         return held_out_of(scored).at(0, intercepts)
 
     def evaluate(self, name: str, features: FeatureMap) -> tuple[Candidate, ClusterFolds]:
@@ -231,3 +216,95 @@ class MapsOnBlocks:
 
     def _source(self, features: FeatureMap) -> ClusterFolds:
         return ClusterFolds(self.blocks, self.estimator, self.folds, self.most, features)
+
+
+# Tasks: what is computed for one block of rows, and how results are added up. A task takes the number of its block,
+# X, y, the weights, and values that all blocks share.
+
+
+def add(parts: list):
+    """Return the sum of a few results."""
+    return functools.reduce(operator.add, parts)
+
+
+def add_fold_moments(parts: list[list[ClassMoments]]) -> list[ClassMoments]:
+    """Return the sum of the moments of each fold."""
+    return [sum(fold[1:], fold[0]) for fold in zip(*parts, strict=True)]
+
+
+def add_samples(parts: list[HashSample]) -> HashSample:
+    """Join several samples; the given ones are not changed."""
+    return functools.reduce(HashSample.add, parts, HashSample(parts[0].most))
+
+
+def add_scores(parts: list[ClassSamples]) -> ClassSamples:
+    """Join the scores of several blocks; the given scores are not changed."""
+    negatives, positives = zip(*parts, strict=True)
+    return add_samples(list(negatives)), add_samples(list(positives))
+
+
+def block_moments(number: int, X, y, weights, estimator: AUCClassifierBase, full: bool) -> ClassMoments:
+    """Return the moments of a block."""
+    rows = validated_rows(estimator, number, X, y, weights)
+    moments = ClassMoments(scatter=full)
+    if rows is not None:
+        add_block(moments, rows, number)
+    return moments
+
+
+def block_product(number: int, X, y, weights, estimator: AUCClassifierBase, known: tuple, w: np.ndarray) -> np.ndarray:
+    """Return what a block adds to Σw; `known` holds the positive label, and the means and weights of the classes."""
+    rows = validated_rows(estimator, number, X, y, weights)
+    if rows is None:
+        return np.zeros_like(w)
+    positive, means, sizes = known
+    return WithinProducts(rows.X, rows.y == positive, rows.weights, means, sizes) @ w
+
+
+def block_fold_moments(
+    number: int, X, y, weights, estimator: AUCClassifierBase, folds: HashFolds, features: FeatureMap | None = None
+) -> list[ClassMoments]:
+    """Return the moments of a block's rows, or of their features under a map, in each fold."""
+    rows = table_rows(estimator, number, X, y, weights, features is not None)
+    moments = [ClassMoments() for _ in range(folds.n_splits)]
+    if rows is not None:
+        add_to_folds(moments, rows, number, folds, features)
+    return moments
+
+
+def block_scores(
+    number: int,
+    X,
+    y,
+    weights,
+    estimator: AUCClassifierBase,
+    folds: HashFolds,
+    positive_label,
+    most: int,
+    features: FeatureMap | None,
+    coefs,
+) -> ClassSamples:
+    """Score the rows of a block, each with the coefficients that were fitted without its fold."""
+    rows = table_rows(estimator, number, X, y, weights, features is not None)
+    if rows is None:
+        return HashSample(most), HashSample(most)
+    return score_block(rows, positive_label, coefs, folds, most, features)
+
+
+def table_rows(estimator: AUCClassifierBase, number: int, X, y, weights, for_map: bool) -> Rows | None:
+    """A block, validated; for a feature map numbers may be missing."""
+    if for_map and frames.is_frame(X):
+        frames.check_frame(X)
+        X = np.column_stack([frames.numbers(X, column) for column in range(X.shape[1])])
+    return validated_rows(estimator, number, X, y, weights, table=for_map)
+
+
+def block_sample(number: int, X, y, weights, estimator: AUCClassifierBase, folds: HashFolds, most: int) -> HashSample:
+    """Return the rows of a block that may be in the sample, as hashes, labels, dense rows and weights."""
+    rows = table_rows(estimator, number, X, y, weights, True)
+    if rows is None:
+        return HashSample(most)
+    hashes = folds.hashes(rows.X)
+    kept = np.lexsort([rows.y, hashes])[:most]  # equal rows may have different labels
+    X = rows.X[kept].toarray() if sparse.issparse(rows.X) else rows.X[kept]
+    return HashSample(most, hashes[kept], rows.y[kept], X, None if rows.weights is None else rows.weights[kept])

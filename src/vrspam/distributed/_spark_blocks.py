@@ -36,8 +36,6 @@ from vrspam.data.schema import Schema
 from vrspam.distributed._cluster import NO_ROWS
 from vrspam.tables.schema import TableLearner
 
-FAN_IN, FAN_IN_FEW = 4, 16  # results that one task, or the driver, adds
-FEW_FEATURES = 256  # up to which results are small
 GATHERED_BYTES = 1 << 27  # frames up to this size are gathered in the driver for a second, light pass
 MAX_CATEGORIES = 1000  # of a column of text; of more, the most frequent are kept
 LABEL, WEIGHT = "__label__", "__weight__"
@@ -56,16 +54,9 @@ class SparkBlocks:
     disk), or in the driver, where the frame is small and the further passes are light. A second job would then take
     longer than its work.
 
-    Parameters
-    ----------
-    X : Spark data frame
-    y, sample_weight : str
-        The columns of labels and of weights, if any.
-    several_passes : bool
-    light : bool
-        Whether the passes after the first do little for each row, as scores of linear models.
-    is_complete : bool
-        Take it that no number is missing, without looking for means; a pass over rows raises `MissingNumbers` if not.
+    `y` and `sample_weight` name columns of the frame. Passes are `light` if those after the first do little for each
+    row, as scores of linear models. With `is_complete` no number is taken to be missing, and no means are looked for: a
+    pass over rows raises `MissingNumbers` if one is.
     """
 
     feature_names = None  # a model of a frame encodes its columns itself, by the schema
@@ -122,11 +113,12 @@ class SparkBlocks:
             results = self.kept.where("is_result")
         if gather or self._are_few(results):
             return self._add_in_driver(results, add, gather)
-        return checked(self._add_by_tree(results, add))
+        return checked(add_by_tree(results, add, self._fan_in))
 
     @property
     def _fan_in(self) -> int:
-        return FAN_IN if self.n_features > FEW_FEATURES else FAN_IN_FEW
+        """How many results one task, or the driver, adds; more where they are small."""
+        return 4 if self.n_features > 256 else 16
 
     def _are_few(self, frame: DataFrame) -> bool:
         """Whether the driver itself adds the results of the partitions."""
@@ -148,21 +140,22 @@ class SparkBlocks:
             self.gathered = rows if self.light else None
         return checked(total)
 
-    def _add_by_tree(self, results: DataFrame, add: Callable) -> Any:
-        """The sum of the results, some of which are added by the workers."""
-
-        def join(a: Any, b: Any) -> Any:
-            return joined(a, b, add)
-
-        rows = results.rdd
-        depth = math.ceil(math.log(rows.getNumPartitions(), self._fan_in))
-        return rows.map(lambda row: pickle.loads(row.content)).treeAggregate(None, join, join, depth=depth)
-
     def release(self) -> None:
         """Give the cache back."""
         if self.kept is not None:
             self.kept.unpersist()
         self.kept = self.gathered = None
+
+
+def add_by_tree(results: DataFrame, add: Callable, fan_in: int) -> Any:
+    """The sum of pickled results, some of which are added by the workers."""
+
+    def join(a: Any, b: Any) -> Any:
+        return joined(a, b, add)
+
+    rows = results.rdd
+    depth = max(1, math.ceil(math.log(max(rows.getNumPartitions(), 2), fan_in)))
+    return rows.map(lambda row: pickle.loads(row.content)).treeAggregate(None, join, join, depth=depth)
 
 
 def estimated_bytes(frame: DataFrame) -> float:
@@ -371,14 +364,10 @@ def _learn(
                 learner.add(table if schema is None else schema.read(table)[0].select(schema.unfinished))
         yield packed(True, None, pickle.dumps(learner))
 
-    def merge(a: TableLearner | None, b: TableLearner | None) -> TableLearner | None:
-        return joined(a, b, lambda both: both[0].merge(both[1]))
-
     # mapInArrow resolves names, and a name such as "b.c" would be a field of b: numbers take their place
     numbered = [column.alias(str(number)) for number, column in enumerate(_columns(kinds))]
-    rows = frame.select(*numbered).mapInArrow(learn, PACKED).rdd
-    depth = max(1, math.ceil(math.log(max(rows.getNumPartitions(), 2), FAN_IN_FEW)))
-    found = rows.map(lambda row: pickle.loads(row.content)).treeAggregate(None, merge, merge, depth=depth)
+    results = frame.select(*numbered).mapInArrow(learn, PACKED)
+    found = add_by_tree(results, lambda both: both[0].merge(both[1]), 16)
     if found is None or not found.columns:
         raise ValueError(NO_ROWS)
     return found

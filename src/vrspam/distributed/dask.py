@@ -23,30 +23,14 @@ from vrspam.estimators.exact import AUCClassifier
 from vrspam.features.mapped import is_plain
 from vrspam.model.scorer import Scorer
 
-NO_PROBABILITIES = (
-    "DaskAUCClassifierCV has no predict_proba: the workers score blocks by coef_ and intercept_ alone. Its "
-    "calibration_ makes probabilities of scores, calibration_(decision_function(X).compute() - baseline_); "
-    "AUCClassifierCV.fit_stream on the same rows has predict_proba."
-)
-FAN_IN = 4  # results that one task adds: a worker must hold this many besides its block
-
 
 @dataclass(frozen=True)
 class DaskBlocks:
-    """Blocks of rows on a cluster or in files; each block is the result of a Dask task.
+    """Blocks of rows on a cluster or in files; each block is the result of a Dask task."""
 
-    Attributes
-    ----------
-    parts : list of (X, y, weights)
-        Delayed blocks; `weights` is delayed or None.
-    n_features : int
-    feature_names : ndarray of str or None
-        The names of the columns if X is a data frame.
-    """
-
-    parts: list[tuple[Any, Any, Any]]
+    parts: list[tuple[Any, Any, Any]]  # (X, y, weights), delayed; there may be no weights
     n_features: int
-    feature_names: np.ndarray | None
+    feature_names: np.ndarray | None  # of a data frame
 
     @classmethod
     def of(cls, X, y=None, sample_weight=None) -> DaskBlocks:
@@ -73,15 +57,13 @@ class DaskBlocks:
         return cls(parts, int(X.shape[1]), names)
 
     def reduce(self, task: Callable, add: Callable, *shared) -> Any:
-        """add(...add(task(number, X, y, weights, *shared)...)) over all blocks: one pass, one result.
-
-        `add` takes a list of results. The shared values are sent once to each worker.
-        """
+        """The sum of what a task makes of each block, as `Blocks.reduce` says."""
         sent = [dask.delayed(value, pure=False) for value in shared]
         run, join = dask.delayed(task, pure=False), dask.delayed(add, pure=False)
+        fan_in = 4  # results that one task adds: a worker must hold this many besides its block
         level = [run(number, *part, *sent) for number, part in enumerate(self.parts)]
         while len(level) > 1:
-            level = [join(level[start : start + FAN_IN]) for start in range(0, len(level), FAN_IN)]
+            level = [join(level[start : start + fan_in]) for start in range(0, len(level), fan_in)]
         return level[0].compute()
 
 
@@ -347,4 +329,8 @@ class DaskAUCClassifierCV(DaskScores, AUCClassifierCV):
     @property
     def predict_proba(self):
         """Not available on a cluster: an AttributeError says why."""
-        raise AttributeError(NO_PROBABILITIES)
+        raise AttributeError(
+            "DaskAUCClassifierCV has no predict_proba: the workers score blocks by coef_ and intercept_ alone. Its "
+            "calibration_ makes probabilities of scores, calibration_(decision_function(X).compute() - baseline_); "
+            "AUCClassifierCV.fit_stream on the same rows has predict_proba."
+        )

@@ -78,10 +78,6 @@ class SparkScores(AUCClassifierBase):
             finally:
                 blocks.release()
             break
-        return self._store_schema(blocks)
-
-    def _store_schema(self, blocks: SparkBlocks) -> Self:
-        """Keep how columns become numbers, and warn of columns of very different scale."""
         self.schema_ = blocks.schema
         if blocks.schema.fill is None:  # no row of training had a gap; those of other rows get the means as well
             self.schema_ = replace(blocks.schema, fill=rounded(spread(self.moments_)[0]))

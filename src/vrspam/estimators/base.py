@@ -15,9 +15,8 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from vrspam import metrics
 from vrspam._utils import array_api
-from vrspam._utils.docs_link import links_to_documentation
 from vrspam._utils.messages import Parameter, WordedError
-from vrspam._utils.parameters import Interval, StrOptions, check_own_parameters
+from vrspam._utils.parameters import Interval, StrOptions, check_own_parameters, links_to_documentation
 from vrspam._utils.progress import Progress
 from vrspam._utils.validation import (
     Rows,

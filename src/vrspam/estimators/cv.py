@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from vrspam._utils import array_api
-from vrspam._utils.choices import SELECTION_RULES
+from vrspam._utils.messages import SELECTION_RULES
 from vrspam._utils.parameters import HasMethods, Interval, StrOptions, checks_parameters
 from vrspam._utils.progress import StepProgress
 from vrspam._utils.warnings import AllCoefficientsZero, NothingAtTheTop, warn
@@ -385,7 +385,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
             progress.start(n_folds)
             keep_coefs = few or isinstance(folds, DeviceFolds)
             selected = choose_point(folds, search, self._rule({}), seed, keep_coefs, progress.tell)
-        self._store_search(selected, self._read(selected, folds, seed, None, {}), like=X, _frame_reading=None)
+        self._store_search(selected, self._read(selected, folds, seed, None, {}), like=X, _table_schema=None)
         if not sparse.issparse(X):
             warn_of_raw_columns(self, selected.fit.moments, selected.fit.l2)
         return self
@@ -407,7 +407,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         if reading is not None and not reading.is_plain and isinstance(features, FeatureMap):
             features._read_columns = reading.source
         return self._store_search(
-            selected, self._read(selected, folds, seed, reading, shared), like=rows.X, _frame_reading=reading
+            selected, self._read(selected, folds, seed, reading, shared), like=rows.X, _table_schema=reading
         )
 
     def _rule(self, maps: Mapping[str, Any]) -> SelectionRule:
@@ -501,7 +501,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         selected = choose_point_of_blocks(source, self._search, self._rule({}), self._correction_seed(), correct)
         self._store_columns(source.total.means.shape[1], names)
         why = "the rows came in blocks and were not kept; fit reads curves from rows in memory"
-        return self._store_search(selected, why, held_out_=selected.held_out, _frame_reading=None)
+        return self._store_search(selected, why, held_out_=selected.held_out, _table_schema=None)
 
     @property
     def _search(self) -> GridSearch:

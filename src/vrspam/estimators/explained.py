@@ -58,7 +58,7 @@ class ExplainedScores:
     moments_: ClassMoments
     _read_later: Callable[[], Shapes | str]
     _centre: np.ndarray
-    _frame_reading: TableSchema | None
+    _table_schema: TableSchema | None
 
     @cached_property
     def _reading(self) -> Shapes | str:
@@ -153,7 +153,7 @@ class ExplainedScores:
         if is_frame(X):
             check_frame(X)
             validate_data(self, X, reset=False, skip_check_array=True)
-            if (reading := getattr(self, "_frame_reading", None)) is not None:
+            if (reading := getattr(self, "_table_schema", None)) is not None:
                 X = reading.read_frame(X)
         else:
             X = validate_data(
@@ -168,7 +168,7 @@ class ExplainedScores:
 
     def _groups(self) -> dict[str, Places]:
         check_is_fitted(self, "coef_")
-        names = self._read_names(getattr(self, "_frame_reading", None))
+        names = self._read_names(getattr(self, "_table_schema", None))
         return column_groups(self.features_, names, self.coef_.shape[1])
 
     def _read_names(self, reading: TableSchema | None) -> Any:
@@ -227,7 +227,7 @@ class ExplainedScores:
             effects: Any = np.array(list(self.importances_.values()))
         else:
             effects = self._read_curves("feature_importances_").effects
-        if self.features_ is not None and (reading := getattr(self, "_frame_reading", None)) is not None:
+        if self.features_ is not None and (reading := getattr(self, "_table_schema", None)) is not None:
             effects = reading.by_column(effects)
         total = effects.sum()
         return effects / total if total > 0.0 else np.zeros_like(effects)

@@ -60,13 +60,9 @@ class StreamClassifierBase(AUCClassifierBase):
     def _new_method(self, n_features: int) -> Any:
         """A method that has not seen any rows."""
 
-    @abstractmethod
     def _known(self, rows: Rows, classes: np.ndarray) -> Known:
-        """A method that knows the statistics of the rows."""
-
-    def _known_sums(self, rows: Rows, classes: np.ndarray, l1: float = 0.0) -> Known:
-        """`_known` for a method that needs the class means alone."""
-        d = rows.X.shape[1]
+        """A method that knows the statistics of the rows: here the class means alone."""
+        d, l1 = rows.X.shape[1], float(getattr(self, "l1", 0.0))
         moments = ClassMoments(d, classes=classes, scatter=False).add_checked(rows.X, rows.y)
         l2 = resolve_l2(self.l2, moments)
         method = self._new_method(d)
@@ -176,7 +172,9 @@ class StreamClassifierBase(AUCClassifierBase):
                 self._forget_columns()
             raise
         self._stream = stream
-        stream.set_labels(labels)
+        if stream.labels.size == 1 and labels.size == 2 and stream.labels[0] == labels[1]:
+            stream.method.swap_classes()  # the single label so far was class 0
+        stream.labels = labels
         side = np.searchsorted(labels, rows.y).astype(np.int64)
         fixed_l2 = None if isinstance(self.l2, str) else float(self.l2)
         self._advance(stream.method, kernel_rows(rows.X), np.arange(side.size), side, fixed_l2, True)
@@ -215,11 +213,6 @@ class _Stream:
         if labels.size > 2:
             raise ValueError(f"Only binary classification is supported, but there are labels {labels.tolist()[:5]}.")
         return labels
-
-    def set_labels(self, labels: np.ndarray) -> None:
-        if self.labels.size == 1 and labels.size == 2 and self.labels[0] == labels[1]:
-            self.method.swap_classes()
-        self.labels = labels
 
 
 class SPAMClassifier(StreamClassifierBase):
@@ -347,9 +340,6 @@ class SPAMClassifier(StreamClassifierBase):
     def _sparsify(self) -> bool:
         return bool(self.average and self.l1 > 0)
 
-    def _known(self, rows: Rows, classes: np.ndarray) -> Known:
-        return self._known_sums(rows, classes, float(self.l1))
-
     def _advance(self, method: SPAM, X, order, side, l2, learn) -> None:
         method.set_average(self.average)
         rule = step_rule(self.step_size, l2, theory=self.schedule == "theory")
@@ -442,9 +432,6 @@ class SOLAMClassifier(StreamClassifierBase):
 
     def _new_method(self, n_features: int) -> SOLAM:
         return SOLAM(n_features)
-
-    def _known(self, rows: Rows, classes: np.ndarray) -> Known:
-        return self._known_sums(rows, classes)
 
     def _advance(self, method: SOLAM, X, order, side, l2, learn) -> None:
         method.advance(X, order, side, step_rule(self.step_size, l2), self.radius, learn=learn)

@@ -6,7 +6,7 @@ from contextlib import nullcontext
 from numbers import Integral, Real
 from typing import Any
 
-from vrspam._utils.choices import usual_spelling
+from vrspam._utils.messages import usual_spelling
 from vrspam._utils.parameters import Interval, StrOptions, checks_parameters
 from vrspam._utils.progress import StatusLine
 from vrspam.estimators.base import CHOSEN_PENALTY, PENALTY_CONSTRAINTS, AUCClassifierBase, generator

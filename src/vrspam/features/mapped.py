@@ -12,8 +12,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from vrspam._utils.choices import usual_spelling
-from vrspam._utils.messages import Parameter, WordedError
+from vrspam._utils.messages import Parameter, WordedError, usual_spelling
 from vrspam.features.additive import AdditiveFeatures, LinearFeatures
 from vrspam.features.base import FeatureMap
 from vrspam.features.kernel import KernelFeatures

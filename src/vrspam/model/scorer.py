@@ -223,7 +223,7 @@ def scorer_of_estimator(model: Any) -> Scorer:
 def _columns(model: Any, features: Any) -> tuple[tuple[Input, ...], tuple[Column, ...], tuple[str, ...], bool]:
     """The inputs, what becomes of them, the columns that are left out, and whether there is one matrix."""
     names = getattr(model, "feature_names_in_", None)
-    reading = getattr(model, "_frame_reading", None)
+    reading = getattr(model, "_table_schema", None)
     numeric = [True] * model.n_features_in_ if features is None else features.numeric_columns
     if reading is not None:
         names = reading.source

@@ -423,8 +423,14 @@ def learn_maps(maps: Sequence[Any], rows: Rows, n_jobs: int | None, shared: Shar
     def learn(features: Any) -> None:
         if isinstance(features, FeatureMap):
             features.learn(rows.X, rows.weights, shared)
-        else:
-            _fit_transformer(features, rows.X)
+            return
+        try:
+            features.fit(rows.X)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"{type(features).__name__} could not be fitted as a feature map, which is given X alone and no "
+                f"labels: {error}"
+            ) from error
 
     first, *others = maps
     learn(first)
@@ -432,17 +438,6 @@ def learn_maps(maps: Sequence[Any], rows: Rows, n_jobs: int | None, shared: Shar
         in_turn = not all(isinstance(features, FeatureMap) for features in others)
         learn_bytes = 1 << 25  # that a map takes at most while it is fitted
         over_folds(learn, others, FoldProblem(True, False, learn_bytes, in_turn), n_jobs)
-
-
-def _fit_transformer(transformer: Any, X: Any) -> None:
-    """Fit a transformer of another package, without labels."""
-    try:
-        transformer.fit(X)
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"{type(transformer).__name__} could not be fitted as a feature map, which is given X alone and no labels: "
-            f"{error}"
-        ) from error
 
 
 def weights_of(candidates: Sequence[Candidate], rule: SelectionRule) -> np.ndarray:

@@ -18,8 +18,6 @@ from vrspam.metrics import ENOUGH_FOR_DELONG, logit_interval, newcombe_interval,
 from vrspam.model_selection.held_out import Sample
 from vrspam.model_selection.selection import TIE, Scoring, SelectionRule, blend_weights
 
-MOST_DRAWS = 400
-
 Rule = Callable[[np.ndarray], np.ndarray]
 """From weights of the rows of a sample, (rows, draws), to weights of the points, (points, draws).
 
@@ -90,6 +88,7 @@ def correct(
     other: OtherMeasure | None = None,
     blend_auc: float | None = None,
     stable: float = 0.0,
+    most_draws: int = 400,
 ) -> Corrected:
     """Correct the AUC of the chosen point, or of the blend, for the choice, and give its interval.
 
@@ -120,7 +119,7 @@ def correct(
         points = lines.argmax(axis=1)
         return grid.auc[points], moves[points]
 
-    most_draws = None if other is None else 50  # another measure must be computed anew for each draw
+    most_draws = most_draws if other is None else 50  # another measure must be computed anew for each draw
     optimism, variance_of_choice = optimism_of(rule, measure, sample, seed, mixed, most_draws)
     auc, moved = measure(rule(np.ones((sample.rows.size, 1))).T)
     before = float(auc.mean()) if blend_auc is None else blend_auc
@@ -249,7 +248,7 @@ def mixture_auc(sample: Sample, scores: np.ndarray, lines: np.ndarray) -> tuple[
 
 
 def optimism_of(
-    rule: Rule, measure: Measured, sample: Sample, seed: int, mixed: bool = False, most_draws: int | None = None
+    rule: Rule, measure: Measured, sample: Sample, seed: int, mixed: bool = False, most_draws: int = 400
 ) -> tuple[float, float]:
     """How much too good the AUC is of what a rule takes on all rows, and its variance from draw to draw.
 
@@ -270,7 +269,7 @@ def optimism_of(
     scale = (sample.widening() if mixed else 1.0 + sample.held_out_per_trained) / odds
     everything = rule(np.ones((sample.rows.size, 1))).T
     # With more rows the choice varies less, and fewer draws do.
-    draws = int(np.clip(80_000 // sample.n_units, 50, MOST_DRAWS if most_draws is None else most_draws))
+    draws = int(np.clip(80_000 // sample.n_units, 50, most_draws))
     leads: list[np.ndarray] = []  # of what was taken on all rows, on the rows left out
     taken_auc: list[np.ndarray] = []
     batch_values = 1 << 22  # AUCs of all points, folds and some draws that are held at once

@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike
 
 from vrspam import metrics
 from vrspam._utils import array_api
-from vrspam._utils.choices import SelectionRule
-from vrspam._utils.messages import Parameter, WordedError
+from vrspam._utils.messages import Parameter, SelectionRule, WordedError
 from vrspam._utils.warnings import GridEdge, warn
 
 TIE = 1e-12  # mean scores that differ by less are equal but for rounding

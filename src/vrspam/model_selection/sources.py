@@ -80,9 +80,6 @@ def over_folds(function: Callable[[Any], T], folds: Sequence[Any], problem: Fold
 
 
 KEPT_BYTES = 1 << 30  # moments of all folds are kept up to this size
-MAPPED_BYTES = 1 << 27  # moments of all folds in feature space are kept up to this size,
-TABLE_SHARE = 1  # or up to so much of what the table itself takes
-COPIED_BYTES = 1 << 26  # rows of a training part that are read many times are copied up to this size
 
 
 def rows_for_solver(rows: Rows) -> tuple[Rows, SolverName]:
@@ -131,6 +128,10 @@ class RowsInMemory:
     once (twice if keeping them all would take too much memory). Of X only its shape, its type and `X[rows]` are used.
     """
 
+    mapped_bytes = 1 << 27  # moments of all folds in feature space are kept up to this size,
+    table_share = 1  # or up to so much of what the table itself takes
+    copied_bytes = 1 << 26  # rows of a training part that are read many times are copied up to this size
+
     def __init__(
         self,
         rows: Rows,
@@ -173,7 +174,7 @@ class RowsInMemory:
             return FoldProblem(small, many_products=False, bytes_each=2 * BLOCK_BYTES + 6 * 8 * n * n)
         block_bytes = self._block_bytes
         if self.loss.needs_rows:
-            block_bytes += min(COPIED_BYTES, 8 * n * d)
+            block_bytes += min(self.copied_bytes, 8 * n * d)
         small = 1_300 if self.mapped else SMALL  # one core makes the features of a fold
         found = FoldProblem.from_matrices(d, many_products, block_bytes, self._in_turn, small)
         if not (self.mapped and X.exclusive):
@@ -199,9 +200,11 @@ class RowsInMemory:
         n, d = self.rows.X.shape
         parts = [split.validation for split in self.splits]
         uses = np.bincount(np.concatenate(parts), minlength=n)
-        kept_bytes = max(MAPPED_BYTES, TABLE_SHARE * 8 * n * self.rows.X.X.shape[1]) if self.mapped else KEPT_BYTES
-        if self.mapped and self.rows.X.exclusive:  # whose features, were they written out, would take more
-            kept_bytes *= 2
+        kept_bytes = KEPT_BYTES
+        if self.mapped:
+            kept_bytes = max(self.mapped_bytes, self.table_share * 8 * n * self.rows.X.X.shape[1])
+            if self.rows.X.exclusive:  # features that, were they written out, would take more
+                kept_bytes *= 2
         if self.solver == "products" or np.any(uses > 1) or self.n_folds * 16 * d * d > kept_bytes:
             return self._gather()
         rest = np.flatnonzero(uses == 0)
@@ -263,7 +266,7 @@ class RowsInMemory:
         """A loss that needs the rows of the training part; features of a map are held while they fit into memory."""
         moments = self.training_moments(fold) if self.solver == "moments" else self._spread_in(fold)
         X, train, weights = self._held_rows, self.splits[fold].train, self.rows.weights
-        if isinstance(X, np.ndarray) and train.size * X[:1].nbytes <= COPIED_BYTES:
+        if isinstance(X, np.ndarray) and train.size * X[:1].nbytes <= self.copied_bytes:
             weights = None if weights is None else weights[train]
             loss = self.loss.from_rows(X[train], self.is_positive[train], weights, moments)
         else:

@@ -11,8 +11,6 @@ from vrspam.moments._rounding import Errors, gamma, of_rank_one
 from vrspam.moments._statistics import ClassStatistics
 from vrspam.moments.class_moments import ClassMoments, PairErrors
 
-PIECE = 128  # rows of the matrix that are multiplied at once: the bound on rounding grows with them
-
 
 @dataclass(frozen=True, eq=False)
 class LastProduct:
@@ -25,6 +23,8 @@ class LastProduct:
 
     first: int  # how many features are there already
     matrix: np.ndarray  # B, upper triangular, of shape (d - first, d - first)
+
+    piece = 128  # rows of B that are multiplied at once: the bound on rounding grows with them
 
     @cached_property
     def _size(self) -> np.ndarray:
@@ -45,7 +45,7 @@ class LastProduct:
     @property
     def of_matrices(self) -> float:
         """The relative error of S B, against |S| |B|, and of Bᵀ (S B)."""
-        return gamma(PIECE + -(-len(self.matrix) // PIECE) + 2)
+        return gamma(self.piece + -(-len(self.matrix) // self.piece) + 2)
 
     def of_matrix(self, symmetric: np.ndarray) -> np.ndarray:
         """TᵀST, by columns."""
@@ -62,8 +62,8 @@ class LastProduct:
         """Rows times B, a piece of B at a time, without the pieces that are 0."""
         width = len(self.matrix)
         out = np.zeros((len(rows), width))
-        for start in range(0, width, PIECE):
-            piece = slice(start, start + PIECE)
+        for start in range(0, width, self.piece):
+            piece = slice(start, start + self.piece)
             out[:, start:] += rows[:, piece] @ self.matrix[piece, start:]
         return out
 

@@ -18,8 +18,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from vrspam._utils.choices import LossName
-from vrspam._utils.messages import Parameter, WordedError
+from vrspam._utils.messages import LossName, Parameter, WordedError
 from vrspam.moments import ClassMoments
 from vrspam.objective.hinge import PartialHingeLoss, SquaredHingeLoss
 from vrspam.objective.losses import (

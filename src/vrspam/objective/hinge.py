@@ -95,8 +95,6 @@ class RowProducts:
 # scores; those of a negative are with the first positives. So h, its derivatives and products with its Hessian are sums
 # that two sweeps over the sorted scores gather (`vrspam.kernels.pair_hinge_sums`), in place of a sum over n₊n₋ pairs.
 
-MARGIN = 1.0
-
 
 class PairRows(NamedTuple):
     """The rows that count, by class: their numbers, and their weights, which add up to 1 in each class."""
@@ -154,7 +152,7 @@ class SortedPairs:
     def __init__(self, scores: np.ndarray, rows: PairRows):
         self.n_rows = rows.n_rows
         self.up, self.upper, self.a = _in_order(scores, rows.positive, rows.a)
-        self.upper -= MARGIN
+        self.upper -= 1.0  # the margin
         self.down, self.lower, self.b = _in_order(scores, rows.negative, rows.b)
 
     @property
@@ -501,7 +499,7 @@ class SmoothedPartialLoss(SquaredHingeLoss):
         """g of each negative; its rounding moves t, which any certificate may use, and nothing else."""
         rows = self.pair_rows
         order = np.argsort(scores[rows.positive])
-        upper, a = scores[rows.positive][order] - MARGIN, rows.a[order]
+        upper, a = scores[rows.positive][order] - 1.0, rows.a[order]
         lower = scores[rows.negative]
         below = np.searchsorted(upper, lower, side="left")
         mass, first, second = (np.append(0.0, np.cumsum(a * upper**power))[below] for power in range(3))

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
-from vrspam._utils.choices import PenaltyName
+from vrspam._utils.messages import PenaltyName
 
 NO_CURVATURE = 1e-10  # of the mean curvature of f: takes the place of l2 = 0 when a solver decides whether to stop
 

@@ -26,31 +26,6 @@ LOOKS: dict[str, dict[str, Any]] = {
     "SOLAM": {"color": PINK, "marker": "D", "linestyle": "-."},
     "OPAUC": {"color": BLACK, "marker": "v", "linestyle": ":"},
 }
-OTHER_LOOK: dict[str, Any] = {"color": SKY, "marker": "x", "linestyle": "-"}
-BOUNDS = {
-    "bound": ("bound, 128 M⁴", ":"),
-    "bound_rows": ("bound, rows", (0, (4, 2))),
-}
-PANEL = 3.4  # inches
-RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-
-
-PASSES = (
-    "Test AUC (top; dashed: the optimum) and distance of the objective from its minimum (bottom, logarithmic) "
-    "against passes over the training rows: set-up, anchor gradients and inner steps / n are counted, and for "
-    "SPAM, SOLAM and OPAUC two per epoch, the steps and the evaluation of the objective."
-)
-SECONDS = "The same against seconds of the solver on one core, with the same evaluations included."
-VARIANCE = (
-    "Variance of the update direction over the random choice of the row (logarithmic), against passes, counted as "
-    "above: SPAM's variance stays, VRSPAM's goes to zero. Grey: the paper's bound on VRSPAM's variance, computed "
-    "from the distances to the optimum, with the paper's constant 128 M⁴ and with that of the rows themselves."
-)
-THEOREM = (
-    "Theorem 1: squared distance to the optimum after each epoch, mean and range over {0.seeds} seeds, and "
-    "the proven bound, a factor α per epoch after the first (rows scaled to norm at most 1, l2 = {0.l2:g}, "
-    "step {0.theta:g} times the largest proven one)."
-)
 
 
 @dataclass(frozen=True)
@@ -64,12 +39,28 @@ class Drawn:
 
 def draw_all(rows: Sequence[Row], protocol: Protocol, folder: Path) -> list[Drawn]:
     """Draw every figure for which there are rows, as PNG and SVG, into `folder`."""
+    passes = (
+        "Test AUC (top; dashed: the optimum) and distance of the objective from its minimum (bottom, logarithmic) "
+        "against passes over the training rows: set-up, anchor gradients and inner steps / n are counted, and for "
+        "SPAM, SOLAM and OPAUC two per epoch, the steps and the evaluation of the objective."
+    )
+    seconds = "The same against seconds of the solver on one core, with the same evaluations included."
+    variance = (
+        "Variance of the update direction over the random choice of the row (logarithmic), against passes, counted as "
+        "above: SPAM's variance stays, VRSPAM's goes to zero. Grey: the paper's bound on VRSPAM's variance, computed "
+        "from the distances to the optimum, with the paper's constant 128 M⁴ and with that of the rows themselves."
+    )
+    theorem = (
+        "Theorem 1: squared distance to the optimum after each epoch, mean and range over {0.seeds} seeds, and "
+        "the proven bound, a factor α per epoch after the first (rows scaled to norm at most 1, l2 = {0.l2:g}, "
+        "step {0.theta:g} times the largest proven one)."
+    )
     convergence = _panels(rows, "convergence", protocol.convergence.sets)
     figures: list[tuple[str, str, Panels, Callable[[Panels], Figure]]] = [
-        ("convergence-passes", PASSES, convergence, lambda panels: plot_panels(panels, "passes")),
-        ("convergence-seconds", SECONDS, convergence, lambda panels: plot_panels(panels, "seconds")),
-        ("variance", VARIANCE, _panels(rows, "variance", protocol.variance.sets), plot_variance),
-        ("theorem", THEOREM.format(protocol.theorem), _panels(rows, "theorem", protocol.theorem.sets), plot_theorem),
+        ("convergence-passes", passes, convergence, lambda panels: plot_panels(panels, "passes")),
+        ("convergence-seconds", seconds, convergence, lambda panels: plot_panels(panels, "seconds")),
+        ("variance", variance, _panels(rows, "variance", protocol.variance.sets), plot_variance),
+        ("theorem", theorem.format(protocol.theorem), _panels(rows, "theorem", protocol.theorem.sets), plot_theorem),
     ]
     return [
         Drawn(save(draw(panels), folder / name), caption, f"{caption} Data sets: {', '.join(panels)}.")
@@ -117,12 +108,16 @@ def plot_panels(panels: Panels, against: str) -> Figure:
 
 def plot_variance(panels: Panels) -> Figure:
     """Draw the variance of the update against passes, with the bound on VRSPAM's variance."""
+    bounds: dict[str, tuple[str, Any]] = {
+        "bound": ("bound, 128 M⁴", ":"),
+        "bound_rows": ("bound, rows", (0, (4, 2))),
+    }
     figure, axes = _axes(1, len(panels))
     for panel, (name, algorithms) in zip(axes[0], panels.items(), strict=True):
         for algorithm, rows in algorithms.items():
             passes = _column(rows, "passes")
             panel.plot(passes, np.maximum(_column(rows, "variance"), SMALLEST), label=algorithm, **_look(algorithm))
-            for column, (label, style) in BOUNDS.items():
+            for column, (label, style) in bounds.items():
                 if rows[0][column] is not None:
                     panel.plot(passes, _column(rows, column), label=label, color=GREY, linewidth=1.2, linestyle=style)
         panel.set_title(name)
@@ -168,7 +163,7 @@ def save(figure: Figure, stem: Path) -> tuple[Path, Path]:
     return save_figure(figure, stem.with_suffix(".png")), save_figure(figure, stem.with_suffix(".svg"))
 
 
-def _axes(rows: int, columns: int, width: float = PANEL) -> tuple[Figure, np.ndarray]:
+def _axes(rows: int, columns: int, width: float = 3.4) -> tuple[Figure, np.ndarray]:
     return new_figure(rows, columns, (width * columns + 0.6, 2.6 * rows + 0.9))
 
 
@@ -212,13 +207,14 @@ def power_of_ten(value: float) -> str:
     >>> power_of_ten(1e-12), power_of_ten(100.0), power_of_ten(2000.0)
     ('10⁻¹²', '10²', '2×10³')
     """
+    raised = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
     digits, _, exponent = f"{value:.0e}".partition("e")
-    power = f"10{str(int(exponent)).translate(RAISED)}"
+    power = f"10{str(int(exponent)).translate(raised)}"
     return power if digits == "1" else f"{digits}×{power}"
 
 
 def _look(algorithm: str) -> dict[str, Any]:
-    look = LOOKS.get(algorithm, OTHER_LOOK)
+    look = LOOKS.get(algorithm, {"color": SKY, "marker": "x", "linestyle": "-"})
     return {**look, "color": ink()} if look["color"] == BLACK else look
 
 

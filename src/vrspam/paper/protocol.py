@@ -12,8 +12,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from vrspam._utils.choices import usual_spelling
-from vrspam.data.registry.files import set_info
+from vrspam._utils.messages import usual_spelling
+from vrspam.data.registry import set_info
 
 Row = dict[str, Any]  # one row of results, see `vrspam.paper.run.SCHEMA`
 
@@ -95,8 +95,6 @@ def cost(run: Run) -> float:
     return info.n * info.d * {"choose": 2.0, "tune": 40.0, "convergence": 4.0}.get(run.task, 1.0) + 2e5
 
 
-SCALINGS = ("published", "standardised", "unit-rows")
-CV_WAYS = ("exact", "own")
 _SHARED = ("first_seed", "test_share", "folds", "scaling", "cv", "l2", "l1")
 
 
@@ -173,11 +171,12 @@ class Protocol:
             set_info(name)
         if self.runs < 1:
             raise ValueError(f"runs must be at least 1, got {self.runs}.")
-        object.__setattr__(self, "scaling", usual_spelling(self.scaling, SCALINGS))
-        if self.scaling not in SCALINGS:
-            raise ValueError(f"scaling must be one of {', '.join(SCALINGS)}, got {self.scaling!r}.")
-        if self.cv not in CV_WAYS:
-            raise ValueError(f"cv must be one of {', '.join(CV_WAYS)}, got {self.cv!r}.")
+        scalings, cv_ways = ("published", "standardised", "unit-rows"), ("exact", "own")
+        object.__setattr__(self, "scaling", usual_spelling(self.scaling, scalings))
+        if self.scaling not in scalings:
+            raise ValueError(f"scaling must be one of {', '.join(scalings)}, got {self.scaling!r}.")
+        if self.cv not in cv_ways:
+            raise ValueError(f"cv must be one of {', '.join(cv_ways)}, got {self.cv!r}.")
 
     def algorithm(self, name: str) -> Algorithm:
         """Return the algorithm of that name."""

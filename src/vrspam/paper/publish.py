@@ -22,21 +22,6 @@ from vrspam.report import Bullets, Cell, Facts, Figure, Grid, Page, Table, Text,
 
 AGREEMENT = 0.001  # VRSPAM's test AUC should be this close to that of the optimum
 MARKS = {"above": "▲", "below": "▼"}
-COPIED = (
-    "The paper took its SPAM, SOLAM and OPAUC cells from Natole, Ying and Lyu (2018) and did not run those algorithms "
-    "again; it does not say whether they share splits or scaling with its VRSPAM cells."
-)
-W8A = (
-    "w8a: in the 64,700 rows of the paper (w8a and w8a.t) the 14,951 rows of w8a.t occur twice, so a test part "
-    "holds rows that were trained on; w8a-clean holds each row once."
-)
-COST = (
-    "Median over runs. A pass is one reading of all training rows: set-up, anchor gradients, inner steps / n. SPAM, "
-    "SOLAM and OPAUC count two per epoch: the steps, and the evaluation of the objective for the curve and the "
-    "certificate (OPAUC evaluates it from its matrices). Seconds are those of the solver on one core with these "
-    "evaluations, without the time for class means and covariances before the first step (for exact: the whole fit); "
-    "the code was compiled beforehand."
-)
 
 
 @dataclass(frozen=True)
@@ -69,20 +54,12 @@ class Summary:
 
 @dataclass(frozen=True)
 class CellResult:
-    """One cell: a set and an algorithm.
+    """One cell: an algorithm on a set, beside the exact minimiser with the same penalties and splits (`optimum`).
 
-    Attributes
-    ----------
-    ours, optimum : Summary or None
-        Test AUC of the algorithm, and of the exact minimiser with the same penalties on the same splits.
-    ceiling : Summary or None
-        The best test AUC over all penalties of the grid, chosen by looking at the test part.
-    paper : Summary or None
-        The paper's cell.
-    mark, reason : str
-        "above" if the paper's cell lies above the ceiling, "below" if it lies below the optimum; and the reason.
-    worst : float
-        The largest difference between the AUCs of the algorithm and of the optimum in any run.
+    `ceiling` is the best test AUC over all penalties of the grid, chosen by looking at the test part; `paper` the
+    paper's own cell. `mark` is "above" if that lies above the ceiling, "below" if it lies below the optimum, and
+    `reason` says why. `worst` is the largest difference between the AUCs of the algorithm and of the optimum in any
+    run.
     """
 
     set: str
@@ -231,7 +208,14 @@ def publish(directory: str | os.PathLike[str]) -> dict[str, list[Path]]:
     page.add("Does VRSPAM reach the optimum?", *agreement(rows))
     if figures:
         page.add("Figures", Grid([Figure(figure.paths[-1], figure.caption, figure.alt) for figure in figures], "large"))
-    page.add("Passes and seconds", Text(COST), Table(*cost_table(cells, sets, algorithms)))
+    cost = (
+        "Median over runs. A pass is one reading of all training rows: set-up, anchor gradients, inner steps / n. "
+        "SPAM, SOLAM and OPAUC count two per epoch: the steps, and the evaluation of the objective for the curve and "
+        "the certificate (OPAUC evaluates it from its matrices). Seconds are those of the solver on one core with "
+        "these evaluations, without the time for class means and covariances before the first step (for exact: the "
+        "whole fit); the code was compiled beforehand."
+    )
+    page.add("Passes and seconds", Text(cost), Table(*cost_table(cells, sets, algorithms)))
     page.add("Protocol", Facts(protocol_facts(protocol, rows)), Table(*algorithm_table(ways)))
     page.add("Data", Table(*data_table(ways)))
     page.add("Versions and machine", *(Facts(machine) for machine in unique([way["machine"] for way in ways])))
@@ -298,9 +282,15 @@ def remarks(cells: Cells, sets: Sequence[str]) -> list[Bullets]:
         f"{name}: no results (its data were not available, or its runs failed or have not run yet)." for name in missing
     ]
     if any((name, "OPAUC") in paper_cells() for name in sets):
-        notes.append(COPIED)
+        notes.append(
+            "The paper took its SPAM, SOLAM and OPAUC cells from Natole, Ying and Lyu (2018) and did not run those "
+            "algorithms again; it does not say whether they share splits or scaling with its VRSPAM cells."
+        )
     if "w8a" in sets:
-        notes.append(W8A)
+        notes.append(
+            "w8a: in the 64,700 rows of the paper (w8a and w8a.t) the 14,951 rows of w8a.t occur twice, so a test part "
+            "holds rows that were trained on; w8a-clean holds each row once."
+        )
     return [Bullets(remarks + notes)] if remarks or notes else []
 
 

@@ -200,19 +200,9 @@ def run_all(
 ) -> Iterator[Outcome]:
     """Do every run of `plan` that is not in `done`, each after the runs it needs; yield each outcome when it is known.
 
-    A run is tried even if one that it needs has failed: its own message then says what is missing.
-
-    Parameters
-    ----------
-    plan : list of Run
-    needs : callable
-        The runs that must have ended before a run can start.
-    work : callable
-        Does one run and stores its rows; must be picklable.
-    done : set of Run
-        Runs that need not be done again.
-    n_jobs : int, optional
-        Number of processes; by default all cores.
+    A run is tried even if one that it needs has failed: its own message then says what is missing. If a process dies,
+    the runs that were under way fail, and new processes do the rest. `work` does one run and stores its rows, and must
+    be picklable.
     """
     waiting = [run for run in plan if run not in done]
     ended = set(done)

@@ -33,8 +33,6 @@ from vrspam.paper import constants, rates
 from vrspam.paper.protocol import GRID, Algorithm, Protocol, Row, Run
 from vrspam.solvers import choose_solver
 
-REFERENCE_TOL = 1e-10  # accuracy of the optimum that all algorithms are compared with
-
 
 @lru_cache(maxsize=1)
 def load_set(name: str) -> Dataset:
@@ -74,7 +72,7 @@ class TrainTestSplit:
     def optimum(self, l2: float, l1: float) -> AUCClassifier:
         """Return the exact minimiser for these penalties."""
         if (l2, l1) not in self._optima:
-            model = AUCClassifier(l2=l2, l1=l1, tol=REFERENCE_TOL, max_iter=100_000)
+            model = AUCClassifier(l2=l2, l1=l1, tol=1e-10, max_iter=100_000)
             n, d = self.X.shape
             if choose_solver(n, d, sparse.issparse(self.X)) == "moments":
                 model.fit_moments(self.moments)
@@ -169,11 +167,6 @@ def _warm_up(cls: Any, parameters: tuple[tuple[str, Any], ...], is_sparse: bool)
     model.fit(sparse.csr_matrix(X) if is_sparse else X, y)
 
 
-NO_L1 = 0.0
-TIMINGS = 3  # a fit that takes less than SHORT seconds is repeated this often, and the fastest counts
-SHORT = 2.0
-
-
 def choose(run: Run, protocol: Protocol, needed: list[Row]) -> list[Row]:
     """Compute the cross-validated AUC and the test AUC of every penalty, with the exact minimiser.
 
@@ -181,7 +174,7 @@ def choose(run: Run, protocol: Protocol, needed: list[Row]) -> list[Row]:
     test part were known.
     """
     split = prepare(run, protocol)
-    l1s = (NO_L1, *protocol.l1)
+    l1s = (0.0, *protocol.l1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # about a best point at the edge: the grid is the paper's
         grid = AUCClassifierCV(l2s=protocol.l2, l1s=l1s, cv=folds(run, protocol)).fit(split.X, split.y)
@@ -233,7 +226,7 @@ def convergence(run: Run, protocol: Protocol, needed: list[Row]) -> list[Row]:
         return fit(_stopped(algorithm, l2, l1, run.seed, epochs, tuned_value(needed)), split)[0]
 
     seconds = trained(max(counts)).history_["seconds"]
-    for _ in range(TIMINGS - 1 if seconds[-1] < SHORT else 0):
+    for _ in range(2 if seconds[-1] < 2.0 else 0):  # of short fits the fastest of three counts
         seconds = np.minimum(seconds, trained(max(counts)).history_["seconds"])
     rows = []
     for epochs in counts:
@@ -324,13 +317,13 @@ def validated(estimator, split: TrainTestSplit, cv: StratifiedKFold) -> np.ndarr
 
 def own_penalties(algorithm: Algorithm, protocol: Protocol) -> list[tuple[float, float]]:
     """Return the penalties that an algorithm can choose from."""
-    return list(product(protocol.l2, protocol.l1 if algorithm.penalty == "net" else (NO_L1,)))
+    return list(product(protocol.l2, protocol.l1 if algorithm.penalty == "net" else (0.0,)))
 
 
 def chosen_penalty(algorithm: Algorithm, needed: Iterable[Row]) -> tuple[float, float]:
     """Return the best penalty of this kind according to the exact minimiser."""
     rows = [row for row in needed if row["kind"] == "choice" and row["algorithm"] == GRID]
-    (row,) = [row for row in rows if (row["l1"] != NO_L1) == (algorithm.penalty == "net")]
+    (row,) = [row for row in rows if (row["l1"] != 0.0) == (algorithm.penalty == "net")]
     return row["l2"], row["l1"]
 
 

@@ -50,11 +50,6 @@ from vrspam.plotting.style import (
 )
 from vrspam.tables.frames import columns_of, is_frame
 
-PANEL, PAIR_PANEL = (3.2, 2.4), (3.6, 3.2)  # inches
-AXIS_POINTS = 72 * 2.5  # about the width of the axis of a panel
-DASHED = (0, (4, 2))
-TITLE_LETTERS = 32  # in each of the two lines of a title
-
 
 def plot_shapes(shapes: Any, *, most: int = 12, n_cols: int = 3, figure: Figure | None = None) -> Figure:
     """Draw what each column adds to the score, the most important columns first.
@@ -111,14 +106,14 @@ def plot_shapes(shapes: Any, *, most: int = 12, n_cols: int = 3, figure: Figure 
     n_cols = min(n_cols, len(shown))
     rows = ceil(len(shown) / n_cols)
     larger = letter_size()
-    figure, panels = new_figure(rows, n_cols, (larger * PANEL[0] * n_cols, larger * PANEL[1] * rows), figure)
+    figure, panels = new_figure(rows, n_cols, (larger * 3.2 * n_cols, larger * 2.4 * rows), figure)
     every = list(panels.ravel())
-    titles = wrap_distinct([shape.name for shape in shown], TITLE_LETTERS)
+    titles = wrap_distinct([shape.name for shape in shown], 32)
     ends = common_range(shown)
     ticks = height_ticks(*ends)
     with mpl.rc_context(own_style()):  # in which the texts are measured
         for ax, shape, title in zip(every, shown, titles, strict=False):
-            _draw_column(ax, shape, plan_column(shape, ends), title, larger * AXIS_POINTS)
+            _draw_column(ax, shape, plan_column(shape, ends), title, larger * 72 * 2.5)
     for number, ax in enumerate(every):
         if number >= len(shown):
             ax.remove()
@@ -144,7 +139,7 @@ def _marks(shapes: list[Shape]) -> list[Artist]:
     handles: list[Artist] = [Line2D([], [], color=own, label="the column's own part", **look)]
     means = [is_curve(shape) for shape in shapes if shape.mean_score is not None]
     if means:  # dashes along curves, rings at points; one line of the legend where the panels have both
-        mean: dict[str, Any] = {"linestyle": DASHED if True in means else "", "linewidth": 1.0}
+        mean: dict[str, Any] = {"linestyle": (0, (4, 2)) if True in means else "", "linewidth": 1.0}
         mean |= {"marker": "o", "fillstyle": "none"} if False in means else {}
         handles.append(Line2D([], [], color=GREY, label=MEAN_SCORE, **mean))
     banded = [is_curve(shape) for shape in shapes if np.isfinite(shape.low).all()]
@@ -185,7 +180,7 @@ def _draw_curve(ax: Axes, shape: Shape, plan: ColumnPlan, width: float) -> float
         ax.fill_between(grid, shape.low[chosen], shape.high[chosen], color=colour, alpha=0.2, linewidth=0)
     ax.plot(grid, shape.contribution[chosen], color=colour)
     if shape.mean_score is not None:
-        ax.plot(grid, shape.mean_score[chosen], color=GREY, linestyle=DASHED, linewidth=1.0, zorder=1.5)
+        ax.plot(grid, shape.mean_score[chosen], color=GREY, linestyle=(0, (4, 2)), linewidth=1.0, zorder=1.5)
     more: dict[str, Any] = {"linthresh": scale.middle, "linscale": DECADES} if scale.kind == "symlog" else {}
     ax.set_xscale(scale.kind, **more)
     ax.set_xticks(*plan.ticks)
@@ -277,7 +272,7 @@ def plot_interactions(pairs: Any, *, most: int = 6, n_cols: int = 3, figure: Fig
     n_cols = min(n_cols, len(shown))
     rows = ceil(len(shown) / n_cols)
     larger = letter_size()
-    size = (larger * (PAIR_PANEL[0] * n_cols + 0.7), larger * PAIR_PANEL[1] * rows)
+    size = (larger * (3.6 * n_cols + 0.7), larger * 3.2 * rows)
     figure, panels = new_figure(rows, n_cols, size, figure)
     every = list(panels.ravel())
     largest = max(float(np.abs(pair.values[np.isfinite(pair.values)]).max(initial=0.0)) for pair in shown) or 1.0
@@ -318,10 +313,6 @@ def _mark(set_ticks: Any, axis: Axis, slanted: bool) -> None:
         places, short, fontsize="small", rotation=45 if turned else 0, parse_math=False,
         ha="right" if turned or not slanted else "center",
     )  # fmt: skip
-
-
-NAME_LETTERS = 40
-VALUE_LETTERS = 14  # of them for the value of a row
 
 
 def plot_coefficients(
@@ -369,7 +360,7 @@ def plot_coefficients(
         names, values = [str(name) for name, _ in pairs], [value for _, value in pairs]
     if values is None or label is None:
         raise ValueError("plot_coefficients takes a fitted estimator, or names, values and a label.")
-    shown = shorten_distinct([str(name) for name in names], NAME_LETTERS)
+    shown = shorten_distinct([str(name) for name in names], 40)
     return _draw_bars(shown, np.asarray(values, dtype=float), label, ax)
 
 
@@ -455,7 +446,7 @@ def plot_contributions(parts: Any, row: Any = None, *, most: int = 12, ax: Axes 
     order = sorted(parts, key=lambda name: -abs(parts[name]))
     shown, others = order[:most], order[most:]
     values = row_values(row, list(parts))
-    short = shorten_distinct([str(name) for name in shown], NAME_LETTERS - VALUE_LETTERS)
+    short = shorten_distinct([str(name) for name in shown], 26)
     names = [_with_value(str(name), cut, values) for name, cut in zip(shown, short, strict=True)]
     sizes = [float(parts[name]) for name in shown]
     if others:
@@ -473,9 +464,9 @@ def plot_contributions(parts: Any, row: Any = None, *, most: int = 12, ax: Axes 
 def _with_value(name: str, short: str, values: Mapping[str, str]) -> str:
     """A shortened name and the row's value; a part of a date has the date."""
     if name in values:
-        return f"{short} = {shorten(values[name], VALUE_LETTERS)}"
+        return f"{short} = {shorten(values[name], 14)}"
     date = values.get(name.rpartition(" (")[0]) if name.endswith(")") else None
-    return short if date is None else f"{short} of {shorten(date, VALUE_LETTERS)}"
+    return short if date is None else f"{short} of {shorten(date, 14)}"
 
 
 def row_values(row: Any, names: Sequence[str]) -> dict[str, str]:

@@ -17,9 +17,6 @@ from vrspam.model_selection.selection import select
 from vrspam.plotting.style import DASHES, GREY, add_legend, axes_or_new, colours, ink, mixed
 from vrspam.solvers.path import coef_path
 
-MOST_LINES = 6  # as many as there are colours
-MOST_BANDS = 3
-LEGEND_NAMES = 24  # letters
 SMALLEST = 1e-16  # smaller differences are rounding errors and are drawn here
 NAMES = {
     "passes": "passes over the data",
@@ -86,7 +83,7 @@ def plot_cv(
     ax = axes_or_new(ax)
     places, order = _log_places(l2s), np.argsort(l2s)
     best = choice.index[1]
-    many, palette = l1s.size > MOST_LINES, colours()
+    many, palette = l1s.size > 6, colours()
     shades = mpl.colormaps["cividis"](np.linspace(0.0, 0.9, l1s.size))
     for number, j in enumerate(np.argsort(l1s, kind="stable")):
         mean, error = choice.mean[order, j], choice.standard_error[order, j]
@@ -95,7 +92,7 @@ def plot_cv(
             places[order], mean, color=colour, linestyle="-" if many else DASHES[number % len(DASHES)], marker="o",
             label=f"l1 = {l1s[j]:g}", zorder=3 if j == best else 2,
         )  # fmt: skip
-        if np.isfinite(error).all() and (l1s.size <= MOST_BANDS or j == best):
+        if np.isfinite(error).all() and (l1s.size <= 3 or j == best):
             ax.fill_between(places[order], mean - error, mean + error, color=colour, alpha=0.15, linewidth=0)
     point = choice.index if chosen is None else (_position(l2s, chosen[0], "l2"), _position(l1s, chosen[1], "l1"))
     ax.plot(
@@ -165,10 +162,10 @@ def plot_path(
     ax = axes_or_new(ax, (6.6, 4.0))
     places, order, palette = _log_places(values), np.argsort(values), colours()
     size = np.abs(coefs).max(axis=0)
-    shown = np.argsort(-size, kind="stable")[:MOST_LINES]
+    shown = np.argsort(-size, kind="stable")[:6]  # as many as there are colours
     others = np.setdiff1d(np.arange(coefs.shape[1]), shown)
     ax.plot(places[order], coefs[np.ix_(order, others)], color=mixed(0.22), linewidth=0.8, zorder=1)
-    labels = shorten_distinct([str(names[j]) if names is not None else f"feature {j}" for j in shown], LEGEND_NAMES)
+    labels = shorten_distinct([str(names[j]) if names is not None else f"feature {j}" for j in shown], 24)
     for number, j in enumerate(shown):
         ax.plot(
             places[order], coefs[order, j], color=palette[number], linestyle=DASHES[number % len(DASHES)],

@@ -27,10 +27,7 @@ from vrspam.plotting.style import (
 )
 from vrspam.tables.frames import columns_of, is_frame
 
-MOST_POINTS = 2000  # points of a drawn curve: more would not be visible, and make large files
-SEVERAL = "several models: pass a dict from names to scores"
 Scores = Any  # an array, an estimator, a dict of names to these, or a frame
-NAME_LETTERS = 24  # of a model, before its AUC stands in the same line
 
 
 def plot_roc(
@@ -171,16 +168,12 @@ def plot_scores(
         ax.axvline(threshold, color=GREY, linestyle=(0, (4, 2)), linewidth=1.2, label="threshold")
     ax.set_xlabel("score")
     ax.set_ylabel("share of the class")
-    _leave_room(ax, highest)
-    add_legend(ax, loc="upper left")
-    return ax
-
-
-def _leave_room(ax: Axes, highest: float) -> None:
-    """Raise the upper limit of an axis from 0 to `highest`, so that a legend in its corner is above all bars."""
+    # the legend in the corner is above all bars
     lines = sum(1 + text.count("\n") for text in legend_texts(ax.get_legend_handles_labels()[1]))
     legend = (1.6 * lines + 1.4) * font_points("legend.fontsize") / axes_points(ax)[1]
     ax.set_ylim(0.0, 1.03 * highest / (1.0 - min(legend, 0.8)) or 1.0)
+    add_legend(ax, loc="upper left")
+    return ax
 
 
 def plot_lift(y_true: Any, y_score: Any = None, *, X: Any = None, ax: Axes | None = None) -> Axes:
@@ -277,8 +270,8 @@ def _one(y_true: Any, scores: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
 
 def _model_names(several: Mapping[str, Any]) -> list[str]:
     """Names of models as a legend has room for them; line ends that they have stay."""
-    long = [name for name in several if len(name) > NAME_LETTERS and "\n" not in name]
-    short = dict(zip(long, wrap_distinct(long, NAME_LETTERS, 3), strict=True))
+    long = [name for name in several if len(name) > 24 and "\n" not in name]
+    short = dict(zip(long, wrap_distinct(long, 24, 3), strict=True))
     return [f"{short[name]}\n" if name in short else f"{name}: " if name else "" for name in several]
 
 
@@ -291,7 +284,8 @@ def _auc_text(head: str, positive: np.ndarray, scores: np.ndarray) -> str:
 
 def _thin(size: int) -> np.ndarray:
     """Return the indices of the points of a curve that are drawn."""
-    return np.unique(np.linspace(0, size - 1, min(size, MOST_POINTS)).astype(np.intp))
+    most = 2000  # more would not be visible, and make large files
+    return np.unique(np.linspace(0, size - 1, min(size, most)).astype(np.intp))
 
 
 def _unit_square(ax: Axes) -> None:
@@ -313,7 +307,7 @@ def _labelled_scores(y_true: Any, scores: Scores, X: Any) -> tuple[np.ndarray, d
         named = scores if isinstance(scores, Mapping) else {"": scores}
     several = {str(name): _scores_of(values, X) for name, values in named.items()}
     if not several or any(values.ndim != 1 for values in several.values()):
-        raise ValueError(f"scores must be one number for each row, or {SEVERAL}.")
+        raise ValueError("scores must be one number for each row, or several models: pass a dict from names to scores.")
     for values in several.values():
         if values.size != positive.size:
             raise ValueError(f"there are {positive.size:,} labels and {values.size:,} scores: give one for each row.")

@@ -42,7 +42,6 @@ BLUE, ORANGE, GREEN, PINK, BLACK, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A
 COLOURS = (BLUE, ORANGE, GREEN, PINK, BLACK, SKY)
 DASHES = ("-", "--", "-.", ":")
 GREY = "#777777"  # can be read on white and on black
-LEGEND_LETTERS = 26  # in a line of a legend
 
 
 def own_style() -> Any:
@@ -127,18 +126,14 @@ def add_legend(ax: Axes, **options: Any) -> None:
     handles, labels = ax.get_legend_handles_labels()
     shown = legend_texts(labels)
     if "fontsize" not in options:
-        options["fontsize"] = _legend_size(ax, sum(1 + label.count("\n") for label in shown))
+        lines, usual = sum(1 + label.count("\n") for label in shown), font_points("legend.fontsize")
+        # at most half of the height of the axes, or small letters
+        options["fontsize"] = max(min(usual, 0.5 * axes_points(ax)[1] / (1.5 * lines)), 0.6 * usual)
     for text in ax.legend(handles, shown, **options).get_texts():
         text.set_parse_math(False)
 
 
-def _legend_size(ax: Axes, lines: int) -> float:
-    """The size of letters with which a legend takes at most half of the height of its axes, or small letters."""
-    usual = font_points("legend.fontsize")
-    return max(min(usual, 0.5 * axes_points(ax)[1] / (1.5 * lines)), 0.6 * usual)
-
-
-def legend_texts(labels: list[str], letters: int = LEGEND_LETTERS, lines: int = 3) -> list[str]:
+def legend_texts(labels: list[str], letters: int = 26, lines: int = 3) -> list[str]:
     """Labels as a legend has room for them; different ones stay different, and line ends that they have stay."""
     long = [label for label in labels if "\n" not in label and len(label) > letters + 8]
     short = dict(zip(long, wrap_distinct(long, letters, lines), strict=True))

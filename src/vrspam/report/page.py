@@ -67,10 +67,12 @@ class Table:
     caption: str = ""
 
     def html(self) -> str:
-        head = "".join(
-            f'<th scope="col" aria-sort="none"{self._side(place)}><button type="button">{escape(name)}</button></th>'
-            for place, name in enumerate(self.columns)
-        )
+        head = ""
+        for place, name in enumerate(self.columns):
+            cells = [row[place] for row in self.rows if row[place] not in ("", "–")]
+            numbers = bool(cells) and all(isinstance(cell, Cell) and cell.sort is not None for cell in cells)
+            side = ' class="number"' if numbers else ""  # above numbers at the right
+            head += f'<th scope="col" aria-sort="none"{side}><button type="button">{escape(name)}</button></th>'
         body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in self.rows)
         caption = f"<caption><span>{escape(self.caption)}</span></caption>" if self.caption else ""
         name = escape(self.caption or f"Table: {', '.join(self.columns)}")
@@ -78,12 +80,6 @@ class Table:
             f'<div class="wide" tabindex="0" role="region" aria-label="{name}"><table class="sortable">{caption}'
             f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
         )
-
-    def _side(self, column: int) -> str:
-        """Where the heading of a column stands: above numbers at the right."""
-        cells = [row[column] for row in self.rows if row[column] not in ("", "–")]
-        numbers = bool(cells) and all(isinstance(cell, Cell) and cell.sort is not None for cell in cells)
-        return ' class="number"' if numbers else ""
 
 
 @dataclass(frozen=True)
@@ -291,6 +287,9 @@ class Page:
             for i, (heading, blocks) in enumerate(self.sections, 1)
         )
         style, script = _file("page.css"), _file("page.js")
+        # what a content security policy calls a text that stands between two tags
+        hashes = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (style, script))
+        digests = [f"sha256-{text}" for text in hashes]
         summary = f"<p>{escape(self.summary)}</p>" if self.summary else ""
         parts = {
             "title": escape(self.title),
@@ -299,8 +298,8 @@ class Page:
             "body": body,
             "style": style,
             "script": script,
-            "style_hash": _digest(style),
-            "script_hash": _digest(script),
+            "style_hash": digests[0],
+            "script_hash": digests[1],
             # "<" cannot end the element that holds the data
             "data": json.dumps(self.data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c"),
         }
@@ -314,11 +313,6 @@ class Page:
 @cache
 def _file(name: str) -> str:
     return files("vrspam.report").joinpath(name).read_text("utf-8")
-
-
-def _digest(text: str) -> str:
-    """What a content security policy calls a text that stands between two tags."""
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
 def markdown_table(columns: Iterable[str], rows: Iterable[Sequence[Cell | str]]) -> str:
@@ -354,18 +348,9 @@ FINE = 1.0 / 1500.0  # of the side of a picture, less than half a pixel: how far
 class Stops:
     """Where the slider can stop: thresholds in increasing order, and what follows from each.
 
-    A row is called positive if its score is at least the threshold.
-
-    Attributes
-    ----------
-    thresholds : ndarray
-        Numbers with few decimals that separate the same rows as the scores themselves.
-    hits, alarms : ndarray
-        Positive and negative rows that are called positive; sums of weights where rows have some.
-    positives, negatives : float
-        All rows of each class.
-    probabilities : ndarray or None
-        Of a row whose score is the threshold.
+    A row is called positive if its score is at least the threshold; thresholds have few decimals and separate the same
+    rows as the scores themselves. `hits` and `alarms` are the positive and negative rows that are called positive (sums
+    of weights where rows have some), `probabilities` those of a row whose score is the threshold.
     """
 
     thresholds: np.ndarray
@@ -464,31 +449,12 @@ def confusion(stops: Stops, place: int) -> dict[str, float]:
     }
 
 
-MEASURES = {
-    "sensitivity": ("Sensitivity", "of the rows with {positive} are found"),
-    "specificity": ("Specificity", "of the rows with {negative} are left alone"),
-    "ppv": ("Positive predictive value", "of the rows called have {positive}"),
-    "npv": ("Negative predictive value", "of the rows not called have {negative}"),
-}
-
-
 @dataclass(frozen=True)
 class Explorer:
     """The slider, the table of right and wrong calls, and their shares.
 
-    Attributes
-    ----------
-    stops : Stops
-    place : int
-        Where the slider stands first, and stays without JavaScript.
-    names : mapping
-        What rows of both classes have: `positive` ("sick = yes") and `negative`.
-    ratio : float
-        How many false alarms are as bad as one missed positive, before the reader changes it.
-    start : str
-        Why the slider stands where it does.
-    pictures : sequence of Drawing
-        Curves on which the slider moves a point (`vrspam.report.pictures`).
+    The slider stands at `place` first, `start` says why. `names` say what rows of both classes have ("sick = yes"),
+    `ratio` how many false alarms are as bad as one missed positive; a point moves on the curves of `pictures`.
     """
 
     stops: Stops
@@ -522,7 +488,8 @@ class Explorer:
         positive, negative = (escape(self.names[side]) for side in ("positive", "negative"))
 
         def count(name: str, css: str, note: str) -> str:
-            return f'<td class="{css}">{_value(name, _count(shown[name]))}<small>{note}</small></td>'
+            text = f"{shown[name]:,.0f}" if shown[name] == int(shown[name]) else f"{shown[name]:,.1f}"
+            return f'<td class="{css}">{_value(name, text)}<small>{note}</small></td>'
 
         found = count("tp", "right", "found") + count("fn", "wrong", "missed")
         others = count("fp", "wrong", "false alarms") + count("tn", "right", "left alone")
@@ -535,9 +502,15 @@ class Explorer:
 
     def _shares(self) -> str:
         shown = confusion(self.stops, self.place)
+        measures = {
+            "sensitivity": ("Sensitivity", "of the rows with {positive} are found"),
+            "specificity": ("Specificity", "of the rows with {negative} are left alone"),
+            "ppv": ("Positive predictive value", "of the rows called have {positive}"),
+            "npv": ("Negative predictive value", "of the rows not called have {negative}"),
+        }
         tiles = [
             (title, name, "–" if np.isnan(shown[name]) else percent(shown[name]), words.format_map(self.names))
-            for name, (title, words) in MEASURES.items()
+            for name, (title, words) in measures.items()
         ]
         cost = (shown["fp"] + self.ratio * shown["fn"]) * 1000.0 / (self.stops.positives + self.stops.negatives)
         tiles.append(("Alerts per 1,000 rows", "alerts", f"{shown['alerts']:.1f}", "rows called positive"))
@@ -555,10 +528,6 @@ class Explorer:
             '<button type="button" id="youden" hidden>Highest sensitivity + specificity</button></p>'
         )
         return f'<div><dl class="tiles">{listed}</dl>{price}</div>'
-
-
-def _count(value: float) -> str:
-    return f"{value:,.0f}" if value == int(value) else f"{value:,.1f}"
 
 
 def _value(name: str, text: str) -> str:

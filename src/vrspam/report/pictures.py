@@ -40,9 +40,6 @@ from vrspam.model.drawing import (
 from vrspam.report.page import NUMBERS, Drawing, Stops
 
 WIDTH, HEIGHT = 330.0, 270.0
-LARGEST = 1.3  # most pixels of the screen for a unit
-BROAD = 400.0  # a wider picture has larger letters on a phone
-MOST_LETTERS = 22  # of a label beside an axis
 
 
 @dataclass(frozen=True)
@@ -96,8 +93,8 @@ def picture(frame: Frame, marks: Iterable[str], *, label: str, kind: str = "", p
 
     `part` is the part of a date that values along it are.
     """
-    size = f'viewBox="0 0 {frame.width:g} {frame.height:g}" width="{LARGEST * frame.width:.0f}"'
-    broad = ' class="broad"' if frame.width > BROAD else ""
+    size = f'viewBox="0 0 {frame.width:g} {frame.height:g}" width="{1.3 * frame.width:.0f}"'
+    broad = ' class="broad"' if frame.width > 400.0 else ""  # larger letters on a phone
     kind = f' data-kind="{escape(kind)}"' if kind else ""
     kind += f' data-part="{escape(part)}"' if part else ""
     spoken = f'role="img" aria-label="{escape(label)}"'
@@ -151,17 +148,12 @@ def upright(frame: Frame, label: str) -> str:
     return f'<g transform="translate(11 {middle:.1f}) rotate(-90)">{text}</g>' if label else ""
 
 
-def tick_room(ends: tuple[float, float]) -> float:
-    """The room that the numbers beside an axis need."""
-    return 8.0 + max(map(text_width, height_ticks(*ends).labels))
-
-
-def label_room(names: Sequence[str], most: int = MOST_LETTERS) -> float:
+def label_room(names: Sequence[str], most: int = 22) -> float:
     """The room that names beside an axis need."""
     return 12.0 + max(map(text_width, shorten_distinct(names, most)), default=0.0)
 
 
-def row_names(frame: Frame, names: Sequence[str], places: Sequence[float], most: int = MOST_LETTERS) -> str:
+def row_names(frame: Frame, names: Sequence[str], places: Sequence[float], most: int = 22) -> str:
     """Names beside the plot area, each at its place; a name that is cut shows itself where the pointer rests."""
     return "".join(
         f'<text x="{frame.x.start - 6:g}" y="{at + 4:.1f}" class="end">{escape(short)}'
@@ -236,9 +228,7 @@ def words(x: float, y: float, text: str, css: str = "", title: str = "") -> str:
 
 
 UNIT = (0.0, 1.0)
-SMALL = 0.92  # letters of a number at the end of a bar, against other letters
 BAR_LETTERS = 25  # of a name beside a bar
-MOST_IN_TITLE = 70  # letters of a name above a picture
 ROW = 19.0  # height of a row of a list
 GUESSING = "dashed: random scores"
 
@@ -425,13 +415,13 @@ def column_picture(shape: Shape, ends: tuple[float, float]) -> Drawing:
     if shape.together:
         remarks.append(f"says nearly the same as {', '.join(shorten(name, 40) for name in shape.together)}")
     drawn = (_curve if plan.curve else _values)(shape, plan, ends)
-    return Drawing(shorten(shape.name, MOST_IN_TITLE), drawn, "; ".join(remarks))
+    return Drawing(shorten(shape.name, 70), drawn, "; ".join(remarks))
 
 
 def _curve(shape: Shape, plan: ColumnPlan, ends: tuple[float, float]) -> str:
     chosen = plan.chosen
     grid = shape.grid[chosen]
-    left, right = 18.0 + tick_room(ends), 16.0 if shape.missing is None else 68.0
+    left, right = 26.0 + max(map(text_width, height_ticks(*ends).labels)), 16.0 if shape.missing is None else 68.0
     frame = Frame.of(plan.scale, ends, height=230.0, left=left, right=right)
     scale = f" ({plan.scale.words})" if plan.scale.words else ""
     marks = [number_axes(frame, f"{shorten(shape.name, 36)}{scale}", ADDED, ticks=plan.ticks), rule(frame, y=0.0)]
@@ -539,20 +529,10 @@ def bars(
     ends: tuple[float, float] | None = None,
     spoken: str = "",
 ) -> Drawing:
-    """One bar for each name, to the left of 0 for negative numbers.
+    """One bar for each (name, size), to the left of 0 for negative sizes; `label` is what the sizes are.
 
-    Parameters
-    ----------
-    entries : (name, size) of each bar
-    label : str
-        What the sizes are.
-    title : str
-    values : sequence of str
-        Stand behind the names.
-    ends : tuple of two floats, optional
-        The scale, for pictures that are to be compared.
-    spoken : str
-        What a screen reader says; by default the title and the first names.
+    `values` stand behind the names, `ends` is the scale of pictures that are to be compared, and `spoken` is what a
+    screen reader says, by default the title and the first names.
     """
     names = [name for name, _ in entries]
     sizes = np.array([size for _, size in entries], dtype=float)
@@ -562,7 +542,7 @@ def bars(
     left = min(label_room(shown, BAR_LETTERS), 0.52 * WIDTH)
     places_after = decimals(max(high, -low))
     numbers = [signed(size, places_after, sign=low < 0.0) for size in sizes]
-    sides, room = 2 if low < 0.0 else 1, 6.0 + SMALL * max(map(text_width, numbers), default=0.0)
+    sides, room = 2 if low < 0.0 else 1, 6.0 + 0.92 * max(map(text_width, numbers), default=0.0)
     margin = (high - low) * room / (WIDTH - left - 16.0 - sides * room) or 1.0  # for numbers at the ends of bars
     scale = (low - (margin if low < 0.0 else 0.0), high + margin)
     frame = Frame.of(scale, (0.0, 1.0), height=ROW * len(names) + 50.0, left=left, right=16.0)

@@ -12,7 +12,7 @@ import numpy as np
 
 from vrspam._utils.messages import Message, Parameter, worded
 from vrspam._utils.texts import decimals, percent, shorten
-from vrspam.metrics.thresholds import BINS, Bin, calibration_error, reliability
+from vrspam.metrics.thresholds import BINS, calibration_error, reliability
 from vrspam.model.drawing import ADDED, common_range, explain, find_strongest, sum_by_column
 from vrspam.report import pictures, words
 from vrspam.report.page import (
@@ -41,16 +41,9 @@ if TYPE_CHECKING:
     from vrspam.tool.model import Model
     from vrspam.tool.report import Report, SingleRow, Subgroup
 
-MOST_NAMED = 30  # columns that are not used
 MOST_FEATURES = 20
 MOST_CURVES = 24
 FIRST_CURVES = 12  # the others are folded
-MOST_PAIRS = 6
-MOST_PARTS = 8  # columns of a single row that are shown one by one
-FEW_REMARKS = 2
-ROWS_PER_BIN = 15  # of the calibration curve, at least
-PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
-GROUP_COLUMNS = ["level", "rows", "positive", "AUC", "95 % interval", "predicted", "observed", "beyond chance"]
 ShowParameter = Callable[[Parameter], str]
 
 
@@ -98,19 +91,19 @@ def report_page(
     page = Page(f"{data_name}: what predicts {shorten(names['positive'], 80)}?")
     page.headline = Headline(
         "AUC of rows kept from the training" if kept else "AUC to expect of new rows",
-        _large(expected.auc),
+        words.large_auc(expected.auc),
         f"95 % interval {expected.low:.3f} to {expected.high:.3f}",
         words.pairs_sentence(expected.auc, names),
         pictures.auc_scale(expected.auc, expected.low, expected.high),
         {
             "rows": f"{model.training['rows'] + (evaluation.n if kept else 0):,}",
-            _share_name(names, evaluation): percent(prevalence(evaluation)),
+            **_share_of_positives(evaluation, names),
             "judged by": where,
             "AUC": f"{expected.auc:.4f} ({expected.remark})",
             **(_partial_fact(evaluation) if kept else _partial_fact(evaluation, words.NOT_CORRECTED)),
         },
         [*words.doubt_of(expected.low, expected.high), *worded_notes(model, parameter), *evaluation.notes],
-        words.UNSEEN,
+        "All counts below are for rows the model had not seen.",
     )
     add_thresholds(page, model.calibration, evaluation, names, report.cost_ratio)
     add_scores(page, evaluation, names)
@@ -121,16 +114,14 @@ def report_page(
         page.add("Single rows", *describe_rows(report, names, parameter))
     more = {"table": data_name, "columns used": f"{len(model.schema.columns):,}"}
     if report.left_out:
-        shown = [*report.left_out[:MOST_NAMED], *(["..."] if len(report.left_out) > MOST_NAMED else [])]
+        most = 30
+        shown = [*report.left_out[:most], *(["..."] if len(report.left_out) > most else [])]
         more["columns not used as features"] = ", ".join(shown)
     more["rows judged"] = f"{where}; columns, categories and their scales were read from all rows, without labels"
-    add_origin(page, model, parameter, more={**more, "versions": versions()}, notes=False, command=command)
+    packages = (f"{name} {version(name)}" for name in ("numpy", "scipy", "scikit-learn", "numba"))
+    more["versions"] = ", ".join([f"Python {platform.python_version()}", *packages])
+    add_origin(page, model, parameter, more=more, notes=False, command=command)
     return page
-
-
-def _large(auc: float) -> str:
-    """An AUC as the large number of a page."""
-    return f"{auc:.2f}" if 0.005 < auc < 0.995 else f"{auc:.3f}"
 
 
 def evaluation_page(
@@ -151,13 +142,13 @@ def evaluation_page(
     page = Page(f"{model_name} on {data_name}")
     page.headline = Headline(
         "AUC",
-        _large(auc.auc),
+        words.large_auc(auc.auc),
         f"{100 * auc.confidence:g} % interval {auc.low:.3f} to {auc.high:.3f} ({auc.source})",
         words.pairs_sentence(auc.auc, names),
         pictures.auc_scale(auc.auc, auc.low, auc.high),
         {
             "rows": f"{evaluation.n:,}",
-            _share_name(names, evaluation): percent(prevalence(evaluation)),
+            **_share_of_positives(evaluation, names),
             **_partial_fact(evaluation),
         },
         [*words.doubt_of(auc.low, auc.high, auc.confidence), *evaluation.notes],
@@ -231,16 +222,13 @@ def _test_table(test: DeLongTest, a: str, b: str, measure: str) -> list[Block]:
     return [Table(["model", measure], rows), Facts(facts)]
 
 
-def _share_name(names: Mapping[str, str], evaluation: Evaluation) -> str:
-    return f"rows with {names['positive']}{'' if evaluation.weights is None else ', by weight'}"
-
-
 # ---- scores
 
 
-def prevalence(evaluation: Evaluation) -> float:
-    """Share of positives, by their weights if rows have some."""
-    return float(np.average(evaluation.positive, weights=evaluation.weights))
+def _share_of_positives(evaluation: Evaluation, names: Mapping[str, str]) -> dict[str, str]:
+    """The share of positives, by their weights if rows have some, for the first screen."""
+    name = f"rows with {names['positive']}{'' if evaluation.weights is None else ', by weight'}"
+    return {name: percent(float(np.average(evaluation.positive, weights=evaluation.weights)))}
 
 
 def _partial_fact(evaluation: Evaluation, remark: str = "0.5 is guessing") -> dict[str, str]:
@@ -272,7 +260,10 @@ def add_thresholds(
         pictures.precision_recall(stops, place, names),
         pictures.gain(stops, place, names),
     ]
-    bins = _groups_of_rows(evaluation)
+    bins, least = evaluation.bins, 15  # rows of a group of similar probability
+    if evaluation.probabilities is not None and evaluation.n < least * BINS:
+        count = max(2, evaluation.n // least)
+        bins = reliability(evaluation.positive, evaluation.probabilities, count, evaluation.weights)
     predicted, observed, rows = (np.array([getattr(b, k) for b in bins]) for k in ("predicted", "observed", "rows"))
     if bins:
         at = None if stops.probabilities is None else float(stops.probabilities[place])
@@ -289,20 +280,16 @@ def add_thresholds(
     page.add(
         "Choose a threshold",
         Explorer(stops, place, names, ratio, start, drawn),
-        Text(f"{counted}{words.SLIDER} {words.ZERO}", soft=True),
+        Text(
+            f"{counted}Drag, or click a curve. The threshold that looks best here will do a little worse on new rows. "
+            f"{words.ZERO}",
+            soft=True,
+        ),
         Folded(
             "Rules for a threshold, sensitivity at fixed specificity, and further numbers",
-            [_threshold_table(evaluation, cost_ratio, recall), *_further_numbers(evaluation)],
+            _further_numbers(evaluation, cost_ratio, recall),
         ),
     )
-
-
-def _groups_of_rows(evaluation: Evaluation) -> tuple[Bin, ...]:
-    """Groups of similar probability for the calibration curve; few rows make fewer groups, of about 15 rows."""
-    if evaluation.probabilities is None or evaluation.n >= ROWS_PER_BIN * BINS:
-        return evaluation.bins
-    count = max(2, evaluation.n // ROWS_PER_BIN)
-    return reliability(evaluation.positive, evaluation.probabilities, count, evaluation.weights)
 
 
 def add_scores(page: Page, evaluation: Evaluation, names: Mapping[str, str]) -> None:
@@ -312,8 +299,20 @@ def add_scores(page: Page, evaluation: Evaluation, names: Mapping[str, str]) -> 
     page.add("Scores", Grid([drawn, Table(["rows", "lift"], rows, words.LIFT)], "large"))
 
 
-def _further_numbers(evaluation: Evaluation) -> list[Block]:
-    """Sensitivity at fixed specificity, and single numbers with what they mean."""
+def _further_numbers(evaluation: Evaluation, cost_ratio: float | None, recall: float) -> list[Block]:
+    """Rules for a threshold, sensitivity at fixed specificity, and single numbers with what they mean."""
+    rules: list[list[Cell | str]] = [
+        [
+            rule,
+            number_cell(found.threshold),
+            number_cell(found.sensitivity),
+            number_cell(found.specificity),
+            "" if found.precision is None else number_cell(found.precision),
+            Cell(f"{found.share:.2%}", found.share),
+        ]
+        for rule, found in words.describe_thresholds(evaluation, cost_ratio, recall)
+    ]
+    names = ["rule", "score at least", "sensitivity", "specificity", "precision", "rows called positive"]
     rows = [[Cell(f"{100 * s:g} %", s), number_cell(value)] for s, value in evaluation.sensitivity.items()]
     auc, part, meaning = evaluation.auc, evaluation.partial_auc, words.AUC_IS
     interval = f"{100 * auc.confidence:g} % interval"
@@ -332,23 +331,7 @@ def _further_numbers(evaluation: Evaluation) -> list[Block]:
         facts["Brier score (less is better)"] = f"{evaluation.brier:.4f}"
         facts["mean calibration error"] = f"{calibration_error(evaluation.bins):.4f}"
     table = Table(["specificity", "sensitivity"], rows, words.SENSITIVITY)
-    return [table, Text(meaning, numbers=True), Facts(facts, numbers=True)]
-
-
-def _threshold_table(evaluation: Evaluation, cost_ratio: float | None, recall: float) -> Table:
-    rows = [
-        [
-            rule,
-            number_cell(found.threshold),
-            number_cell(found.sensitivity),
-            number_cell(found.specificity),
-            "" if found.precision is None else number_cell(found.precision),
-            Cell(f"{found.share:.2%}", found.share),
-        ]
-        for rule, found in words.describe_thresholds(evaluation, cost_ratio, recall)
-    ]
-    names = ["rule", "score at least", "sensitivity", "specificity", "precision", "rows called positive"]
-    return Table(names, rows, words.CALLED)
+    return [Table(names, rules, words.CALLED), table, Text(meaning, numbers=True), Facts(facts, numbers=True)]
 
 
 # ---- the model
@@ -356,13 +339,17 @@ def _threshold_table(evaluation: Evaluation, cost_ratio: float | None, recall: f
 
 def add_model(page: Page, model: Model) -> None:
     """Add what the model looks at, and which columns interact."""
-    page.add(
-        "What the model looks at",
-        Text(words.describe_curves(model)),
-        *_together(model),
-        *_curves(model),
-        *_feature_table(model),
-    )
+    remarks = words.describe_together(model)
+    together: list[Block] = [Text(remark) for remark in remarks]
+    if len(remarks) > 2:
+        title = f"{len(remarks)} groups of columns say nearly the same: judge them together"
+        together = [Folded(title, [Bullets(remarks)])]
+    below = Text(f"{words.ONE_DEVIATION if model.features is None else words.SPREAD} {words.SHARE}", soft=True)
+    blocks: list[Block] = [Text(words.describe_curves(model)), *together, *_curves(model), below]
+    if model.shapes is not None:
+        table = _effects_table(model)
+        blocks.append(Folded(f"{table.caption} as numbers", [table]))
+    page.add("What the model looks at", *blocks)
     if parts := _interactions(model):
         page.add("Which columns interact", *parts)
 
@@ -372,7 +359,10 @@ def _curves(model: Model) -> list[Block]:
     found = [item for item in find_strongest(model, MOST_FEATURES) if np.isfinite(item[1])]
     blocks: list[Block] = []
     spoken = f"Picture: what the model looks at, {words.describe_size(model)}."
-    strengths = [pictures.bars(found, _size_label(model), "What matters most", spoken=spoken)] if found else []
+    label = "change for one standard deviation"
+    if model.features is not None:
+        label = "how much it moves scores" if model.shapes is not None else "part of the difference of the classes"
+    strengths = [pictures.bars(found, label, "What matters most", spoken=spoken)] if found else []
     if model.shapes is None:
         return [Grid([*strengths, _effects_table(model)], "large")]
     shapes = sorted(model.shapes.columns, key=lambda shape: -shape.importance)
@@ -390,30 +380,6 @@ def _curves(model: Model) -> list[Block]:
         matter = "columns that matter less are" if rest != 1 else "column that matters less is"
         blocks.append(Text(f"{rest:,} {matter} not drawn.", soft=True))
     return blocks
-
-
-def _together(model: Model) -> list[Block]:
-    """Which columns move together; many remarks are folded."""
-    remarks = words.describe_together(model)
-    if len(remarks) <= FEW_REMARKS:
-        return [Text(remark) for remark in remarks]
-    return [Folded(f"{len(remarks)} groups of columns say nearly the same: judge them together", [Bullets(remarks)])]
-
-
-def _size_label(model: Model) -> str:
-    """What the bars of a model are, in few words."""
-    if model.features is None:
-        return "change for one standard deviation"
-    return "how much it moves scores" if model.shapes is not None else "part of the difference of the classes"
-
-
-def _feature_table(model: Model) -> list[Block]:
-    """What the numbers are, and the numbers themselves where curves are shown in their place."""
-    below = Text(f"{words.ONE_DEVIATION if model.features is None else words.SPREAD} {words.SHARE}", soft=True)
-    if model.shapes is None:
-        return [below]
-    table = _effects_table(model)
-    return [below, Folded(f"{table.caption} as numbers", [table])]
 
 
 def _effects_table(model: Model) -> Table:
@@ -443,7 +409,7 @@ def _interactions(model: Model) -> list[Block]:
         return []
     if not shapes.pairs:
         return [Text(f"{words.describe_interactions(model)} No pair of columns stands out.")]
-    shown = shapes.pairs[:MOST_PAIRS]
+    shown = shapes.pairs[:6]
     largest = max(float(np.abs(pair.values[np.isfinite(pair.values)]).max(initial=0.0)) for pair in shown) or 1.0
     rows: list[list[Cell | str]] = [[name, Cell(f"{share:.1%}", share)] for name, share in words.describe_pairs(model)]
     return [
@@ -459,9 +425,15 @@ def _interactions(model: Model) -> list[Block]:
 
 def describe_groups(groups: tuple[Subgroup, ...], evaluation: Evaluation) -> list[Block]:
     """A picture and a table for each column."""
+    tested = (
+        "Each level is compared with all other rows: its AUC with theirs, and its positives with those that were "
+        "predicted (two-sided tests, normal approximation). Holm's method keeps the chance of any false mark on this "
+        "page at 5 %. Levels with too few rows of a class, inside or outside, are not tested."
+    )
+    names = ["level", "rows", "positive", "AUC", "95 % interval", "predicted", "observed", "beyond chance"]
     blocks: list[Block] = [
-        Text(words.GROUPS),
-        Folded("How this is tested", [Text(words.GROUP_TEST)]),
+        Text("▲▼: differs from the rest by more than chance. Lower AUCs inside groups are normal."),
+        Folded("How this is tested", [Text(tested)]),
     ]
     for column in dict.fromkeys(group.column for group in groups):
         levels = [group for group in groups if group.column == column]
@@ -472,7 +444,7 @@ def describe_groups(groups: tuple[Subgroup, ...], evaluation: Evaluation) -> lis
         ]
         title, remark = f"AUC by {column}", "dashed: all rows"
         picture = [Drawing(title, pictures.forest(drawn, evaluation.auc.auc), remark)] if drawn else []
-        table = Table(GROUP_COLUMNS, [_group_row(group) for group in levels], column)
+        table = Table(names, [_group_row(group) for group in levels], column)
         blocks.append(Grid([*picture, table], "beside" if picture else "large"))
     return blocks
 
@@ -504,11 +476,15 @@ def _group_row(group: Subgroup) -> list[Cell | str]:
 
 def describe_rows(report: Report, names: Mapping[str, str], parameter: ShowParameter) -> list[Block]:
     """A card for each single row, all with the same scale."""
-    without = Message(words.PRIVATE, none=Parameter("rows", 0)).worded(parameter)
-    blocks: list[Block] = [
-        Text(words.ROWS_KEPT if report.folds is None else words.ROWS_HELD_OUT),
-        Text(without, soft=True),
-    ]
+    meaning = f"The bars show what each column adds to the score. {words.ZERO}"
+    if report.folds is not None:
+        meaning = (
+            "The held-out score comes from a model that has not seen the row. The bars show what each column adds in "
+            "the final model, which was trained on all rows; they add up to its score."
+        )
+    private = "These are rows of your table, with their values; {none} makes a page without them."
+    without = Message(private, none=Parameter("rows", 0)).worded(parameter)
+    blocks: list[Block] = [Text(meaning), Text(without, soft=True)]
     sizes = [size for row in report.rows for _, _, size in _shown_parts(row)]
     ends = (min(sizes, default=0.0), max(sizes, default=0.0))
     for kind in dict.fromkeys(row.kind for row in report.rows):
@@ -520,7 +496,7 @@ def describe_rows(report: Report, names: Mapping[str, str], parameter: ShowParam
 
 def _shown_parts(row: SingleRow) -> list[tuple[str, str, float]]:
     """(column, value, part) of the largest parts, and the others in one."""
-    most = MOST_PARTS if len(row.parts) > MOST_PARTS + 1 else len(row.parts)
+    most = 8 if len(row.parts) > 9 else len(row.parts)
     rest = row.parts[most:]
     others = [(f"{len(rest)} other columns", "", sum(part for *_, part in rest))] if rest else []
     return [*row.parts[:most], *others]
@@ -560,7 +536,9 @@ def add_origin(
     """Add how the model was made; `more` are facts that come first, `notes` what the training noticed."""
     again: list[Block] = [Text("The command to do it again:"), Code(command)] if command else []
     facts = {**(more or {}), **words.training_facts(model)}
-    noticed = _notes(model, parameter) if notes else []
+    noticed: list[Block] = []
+    if notes and (found := worded_notes(model, parameter)):
+        noticed = [Text("Noticed in training:"), Bullets(found)]
     known = [Text(sentence) for sentence in words.describe_certificate(model.training)]
     certificate = [Folded("How we know that the fit is complete", known)] if known else []
     page.add("How it was made", Facts(facts), *certificate, *selection_table(model), *noticed, *again)
@@ -583,16 +561,6 @@ def selection_table(model: Model) -> list[Block]:
     measure = "partial AUC" if "score" in tried[0] else "AUC"
     caption = f"Models compared: mean {measure} ± standard error"
     return [Table(["model", "features", f"{measure} of the folds", "taken"], rows, caption)]
-
-
-def versions() -> str:
-    """Versions of Python and of the packages that compute."""
-    return ", ".join([f"Python {platform.python_version()}", *(f"{name} {version(name)}" for name in PACKAGES)])
-
-
-def _notes(model: Model, parameter: ShowParameter) -> list[Block]:
-    notes = worded_notes(model, parameter)
-    return [Text("Noticed in training:"), Bullets(notes)] if notes else []
 
 
 def worded_notes(model: Model, parameter: ShowParameter) -> list[str]:

@@ -20,38 +20,17 @@ if TYPE_CHECKING:
     from vrspam.tool.evaluation import Evaluation
     from vrspam.tool.model import Model
 
-LABEL = 40  # letters of a label
-COMPLETE = 1e-3  # a larger certificate, as a share of the objective of a model that does nothing, is worth a word
-
 AUC_IS = "AUC is the probability that a positive row scores above a negative one; 0.5 is guessing, 1 is perfect."
-UNSEEN = "All counts below are for rows the model had not seen."
 ZERO = "A score of 0 is half-way between the average scores of the two classes."
-SLIDER = "Drag, or click a curve. The threshold that looks best here will do a little worse on new rows."
 LIFT = "Lift: how many times more positives are among the highest scores than among rows drawn at random"
 SENSITIVITY = (
     "Share of the positives called positive (sensitivity) when at least this share of the negatives is called "
     "negative (specificity)"
 )
 CALLED = "A row is called positive if its score reaches the threshold"
-SHARES_OF_CALLS = (
-    "Sensitivity: share of the positives that is called; specificity: share of the negatives that is not; precision: "
-    "share of the called rows that is positive; called: share of all rows."
-)
 SPREAD = "Spread: how much the column moves scores (standard deviation of what it adds)."
 ONE_DEVIATION = "One deviation: change of the score when the feature rises by one standard deviation."
 SHARE = "Share: part of the difference between the mean scores of the classes."
-GROUPS = "▲▼: differs from the rest by more than chance. Lower AUCs inside groups are normal."
-GROUP_TEST = (
-    "Each level is compared with all other rows: its AUC with theirs, and its positives with those that were predicted "
-    "(two-sided tests, normal approximation). Holm's method keeps the chance of any false mark on this page at 5 %. "
-    "Levels with too few rows of a class, inside or outside, are not tested."
-)
-ROWS_KEPT = f"The bars show what each column adds to the score. {ZERO}"
-ROWS_HELD_OUT = (
-    "The held-out score comes from a model that has not seen the row. The bars show what each column adds in the final "
-    "model, which was trained on all rows; they add up to its score."
-)
-PRIVATE = "These are rows of your table, with their values; {none} makes a page without them."
 NOT_CORRECTED = "not corrected for the choice of the model"
 OWN_PENALTIES = "each model of the blend has its own, chosen by the folds"
 
@@ -66,9 +45,7 @@ def class_names(model: Model) -> dict[str, str]:
     """
     labels = [_label(label) for label in model.schema.labels or () if label != model.positive]
     target = model.schema.target
-    name = (
-        f"{isolated(shorten(str(target), LABEL))} = " if target is not None and not str(target).isdigit() else "label "
-    )
+    name = f"{isolated(shorten(str(target), 40))} = " if target is not None and not str(target).isdigit() else "label "
     positive = f"{name}{_label(model.positive)}"
     if len(labels) == 1:
         return {"positive": positive, "negative": f"{name}{labels[0]}"}
@@ -78,7 +55,7 @@ def class_names(model: Model) -> dict[str, str]:
 def _label(label: Any) -> str:
     """A label as text; LIBSVM files hold numbers such as 1.0, which are shown as 1."""
     whole = isinstance(label, float) and label.is_integer()
-    return isolated(shorten(str(int(label) if whole else label), LABEL))
+    return isolated(shorten(str(int(label) if whole else label), 40))
 
 
 def describe_direction(model: Model) -> str:
@@ -113,6 +90,11 @@ def pairs_sentence(auc: float, names: Mapping[str, str]) -> str:
     """
     pair = f"a row with {names['positive']} and a row with {names['negative']}"
     return f"Of 100 pairs of {pair}, {_of_100(auc)} are ranked right."
+
+
+def large_auc(auc: float) -> str:
+    """An AUC as the large number of a page."""
+    return f"{auc:.2f}" if 0.005 < auc < 0.995 else f"{auc:.3f}"
 
 
 def describe_auc(auc: float) -> str:
@@ -271,7 +253,7 @@ def describe_accuracy(facts: Mapping[str, Any]) -> str | None:
     """
     if "relative_gap" in facts:
         gap = facts["relative_gap"]
-        state = "is complete: its objective is" if gap <= COMPLETE else "stopped early: its objective is"
+        state = "is complete: its objective is" if gap <= 1e-3 else "stopped early: its objective is"
         return f"the fit {state} at most {gap:.0e} above the minimum"
     if "relative_stationarity" in facts:
         size = facts["relative_stationarity"]

@@ -109,6 +109,8 @@ def known_sums(moments: ClassMoments, largest_square: float = 0.0, *, relative: 
 class SumsMethod:
     """Base of the methods whose class statistics are `ClassSums`: SPAM and SOLAM."""
 
+    carry: np.ndarray  # numbers that the kernels go on with
+
     def __init__(self, n_features: int):
         from vrspam import kernels
 
@@ -118,6 +120,12 @@ class SumsMethod:
     def know(self, moments: ClassMoments, largest_square: float) -> None:
         """Use the statistics of a data set."""
         self.classes = known_sums(moments, largest_square)
+
+    @property
+    def n_steps(self) -> int:
+        from vrspam import kernels
+
+        return int(self.carry[kernels.STEPS])
 
     @property
     def counts(self) -> np.ndarray:
@@ -250,12 +258,6 @@ class SPAM(SumsMethod):
         kernels.spam_ridge(X, order, side, self.classes, learn, self.w, self.total, self.carry, rule)
 
     @property
-    def n_steps(self) -> int:
-        from vrspam import kernels
-
-        return int(self.carry[kernels.STEPS])
-
-    @property
     def coef(self) -> np.ndarray:
         from vrspam import kernels
 
@@ -330,12 +332,6 @@ class SOLAM(SumsMethod):
 
         bound = np.inf if radius is None else float(radius)
         kernels.solam_steps(X, order, side, self.classes, learn, self.w, self.total, self.carry, rule, bound)
-
-    @property
-    def n_steps(self) -> int:
-        from vrspam import kernels
-
-        return int(self.carry[kernels.STEPS])
 
     @property
     def coef(self) -> np.ndarray:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vrspam._utils.blas import blas_threads_for_matrix
-from vrspam._utils.choices import PenaltyName
+from vrspam._utils.messages import PenaltyName
 from vrspam._utils.warnings import CANCELLED, GridNotCertified, warn
 from vrspam.moments import ClassMoments
 from vrspam.objective import ElasticNet, Objective, PenaltyFamily, SmoothLoss, SquaredPairLoss, Strengths, l2_unit

@@ -124,7 +124,9 @@ class ColumnDescent(EpochSolver):
         if 0 < support.size <= self.GRAM_MAX_SUPPORT:
             part = self._restrict(objective, support)
             if loss.rows.X.dtype == np.float32:
-                part = self._exact_at(objective, part, state.w, support)
+                # float32 columns alone have another optimum: the gradient there is made that of the rows.
+                tilt = objective.gradient(state.w)[support] - part.loss.value_and_grad(state.w[support])[1]
+                part = Objective(part.loss.tilted(tilt), part.penalty)
                 state.passes += 2.0
             state.w[support] = GramDescent().solve(part, tol=1e-14, max_iter=200, w0=state.w[support]).w
             state.passes += 1.0
@@ -155,11 +157,6 @@ class ColumnDescent(EpochSolver):
         matrix = self._gram(support)
         matrix -= self._means[:, support].T @ self._means[:, support]
         return Objective(loss.restricted_to(support, matrix), objective.penalty.restricted_to(support))
-
-    def _exact_at(self, objective: Objective, part: Objective, w: np.ndarray, support: np.ndarray) -> Objective:
-        """The restricted problem with the gradient of the rows at w; float32 columns alone have another optimum."""
-        tilt = objective.gradient(w)[support] - part.loss.value_and_grad(w[support])[1]
-        return Objective(part.loss.tilted(tilt), part.penalty)
 
     def _gram(self, support: np.ndarray) -> np.ndarray:
         if isinstance(self._columns, np.ndarray):

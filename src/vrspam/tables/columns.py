@@ -32,52 +32,26 @@ from vrspam.tables.texts import (
 )
 
 ENOUGH_ROWS = 20  # with fewer rows even a true category may differ in all of them
-ENOUGH_NUMBERS = 100  # rows in which whole numbers in no order must differ to be names
 MOST_COUNTED = 100_000  # different texts of a column that are counted
-MOST_KNOWN = 10_000  # categories of a column of a frame that are kept; of a column with more nothing is unknown
-MOSTLY_STRAY = 0.5  # share of text in a column whose first rows are numbers from which it is refused
 _NESTED = (list, tuple, dict, set, np.ndarray)
 _ID_NAME = re.compile(r"(^|[^a-z])(id|ids|key|uuid|guid|nr|no|number|code)$|(?<=[a-z])I[dD]$")
 
 
 @dataclass
 class Asked:
-    """What was asked about the columns, and the notes on what became of them.
+    """What was asked about the columns, and the notes on what became of them."""
 
-    Attributes
-    ----------
-    include, categorical : sequence of str
-        Columns to keep although they look like identifiers, and to take as categories.
-    max_categories : int or None
-        Of a text with more the most frequent are kept, and the others count as one; None keeps all.
-    dates : {"features", "drop"}
-        Whether dates become features or are left out.
-    interpret : bool
-        Whether text may be numbers, dates or names of the rows; otherwise it is categories.
-    empty : {"keep", "leave out", "refuse"}
-        What to do with columns without values.
-    path : str
-        The file, for messages.
-    integers : sequence of str
-        Columns of a file that hold integers, which become floats.
-    error : type
-        Of what is refused.
-    notes : list of str
-    readings : dict
-        What was read as numbers or dates, and how: (kind, remark) of columns.
-    """
-
-    include: Sequence[str] = ()
-    categorical: Sequence[str] = ()
-    max_categories: int | None = None
-    dates: str = "features"
-    interpret: bool = True
-    empty: str = "keep"
-    path: str = ""
-    integers: Sequence[str] = ()
-    error: type[WordedError] = WordedError
+    include: Sequence[str] = ()  # columns to keep although they look like identifiers
+    categorical: Sequence[str] = ()  # columns to take as categories
+    max_categories: int | None = None  # of a text with more the most frequent are kept, and the others count as one
+    dates: str = "features"  # or "drop"
+    interpret: bool = True  # whether text may be numbers, dates or names of the rows; otherwise it is categories
+    empty: str = "keep"  # what to do with columns without values: "keep", "leave out" or "refuse"
+    path: str = ""  # the file, for messages
+    integers: Sequence[str] = ()  # columns of a file that hold integers, which become floats
+    error: type[WordedError] = WordedError  # of what is refused
     notes: list[str] = field(default_factory=list)
-    readings: dict[Any, tuple[str, str]] = field(default_factory=dict)
+    readings: dict[Any, tuple[str, str]] = field(default_factory=dict)  # (kind, remark) of what was read
 
     def note(self, name: Any, text: str, **fields: Any) -> None:
         """Say something about a column; `drop` and `categorical` in the text are ways to take it otherwise."""
@@ -163,7 +137,7 @@ class NumberColumn:
         if asked.interpret and self.names_rows and name not in asked.include:
             asked.note(name, f"numbers the rows: it looks like an identifier and was left out{_way_in(name)}")
             return Learned(is_identifier=True)
-        if self.strays.total() > MOSTLY_STRAY * rows:
+        if self.strays.total() > 0.5 * rows:  # only its first rows are numbers
             raise asked.error(
                 "{place}column {column!r} begins with numbers, and {count:,} of its {rows:,} values are text "
                 "({examples}): take it as categories with {categorical}, or leave it out with {drop}",
@@ -176,7 +150,7 @@ class NumberColumn:
                 drop=Parameter("drop", [name]),
             )
         if self.strays:
-            asked.note(name, f"holds numbers; {escaped(count_missing(self.strays))}")
+            asked.note(name, f"holds numbers; {_escaped(count_missing(self.strays))}")
         if not self.count and asked.without_values(name):
             return None
         if name in asked.integers and max(abs(self.low), abs(self.high)) >= LARGEST_EXACT:  # 2⁵³ + 1 has become 2⁵³
@@ -268,14 +242,16 @@ class TextColumn:
         if asked.interpret and self.is_text:
             if name not in asked.categorical and (found := self._as_kind(asked)) is not None:
                 return found if found.kind is not None else None
-            if name not in asked.include and differs_nearly_everywhere(different, self.filled):
+            names_rows = different > max(NEARLY_ALL * self.filled, ENOUGH_ROWS)
+            if name not in asked.include and names_rows:
                 reason = "differs in nearly every row: it looks like an identifier and was left out"
                 asked.note(name, reason + _way_in(name))
                 return Learned(is_identifier=True)
         if not different and asked.without_values(name):
             return None
         if asked.max_categories is None:
-            known = different <= MOST_KNOWN or not asked.interpret
+            most_known = 10_000  # of a frame; of a column with more no category is unknown
+            known = different <= most_known or not asked.interpret
             return Learned(categories=tuple(sorted(self.counts)) if known else (), grouped=not known)
         if different > MOST_COUNTED:
             asked.note(name, "has more than {most:,} categories; left out", most=MOST_COUNTED)
@@ -350,7 +326,7 @@ def _read(name: Any, kind: KindOfText, parts: Sequence[NumberColumn], what: str,
     """The parts of a column that vary, with a note."""
     kind = kind.narrowed([part.low < part.high for part in parts])
     made = {str(part.name): part for part in parts if part.name in kind.made(name)}
-    what = escaped(what)
+    what = _escaped(what)
     if kind.parts != ("",):
         *others, last = kind.parts
         listed = f"{', '.join(others)} and {last}" if others else last
@@ -367,7 +343,7 @@ def _way_in(name: Any) -> str:
     return "; use {include} to keep it" if name else ""
 
 
-def escaped(text: str) -> str:
+def _escaped(text: str) -> str:
     """A text that a template shows as it is."""
     return text.replace("{", "{{").replace("}", "}}")
 
@@ -393,15 +369,6 @@ def read_column(column: Any, kind: KindOfText) -> tuple[list[np.ndarray], Counte
     if texts is None or not stray.any():
         return read, Counter()
     return read, Counter(texts[np.flatnonzero(stray)].to_list())
-
-
-def differs_nearly_everywhere(different: int, filled: int) -> bool:
-    """Whether so many of the texts of a column are different that it names the rows.
-
-    >>> differs_nearly_everywhere(95, 100), differs_nearly_everywhere(20, 20)
-    (True, False)
-    """
-    return different > max(NEARLY_ALL * filled, ENOUGH_ROWS)
 
 
 def is_identifier(values: np.ndarray, name: str = "") -> bool:
@@ -434,7 +401,7 @@ def is_identifier(values: np.ndarray, name: str = "") -> bool:
     steps = np.diff(values)
     if (steps > 0).all() or (steps < 0).all() or np.ptp(values) < 2 * values.size:
         return True
-    if values.size < ENOUGH_NUMBERS:
+    if values.size < 100:
         return False
     if _ID_NAME.search(name) or _ID_NAME.search(name.lower()):
         return True

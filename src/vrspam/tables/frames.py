@@ -107,17 +107,17 @@ def check_frame(X: Any) -> None:
         raise ValueError(f"Found a frame of shape {frame.shape}: at least one row and one column are needed.")
 
 
-class FrameColumns:
+class FrameColumns(NamedTuple):
     """All columns of a frame, looked up once: a frame goes through all its names for each column that is taken."""
 
-    def __init__(self, frame: Any):
-        self.names, self.columns = frame.columns, list(frame.iter_columns())
+    names: list[Any]
+    columns: list[Any]
 
 
 def columns_of(X: Any) -> Any:
     """X for the functions below that take one column of it, quicker for frames of many columns."""
     frame = _wrap(X)
-    return X if frame is None else FrameColumns(frame)
+    return X if frame is None else FrameColumns(frame.columns, list(frame.iter_columns()))
 
 
 def _column(X: Any, index: int) -> Any:
@@ -171,13 +171,9 @@ def numeric_flags(X: Any) -> list[bool]:
 
 
 def is_numeric(column: Any) -> bool:
-    """Whether a series holds numbers."""
-    kind = column.dtype
-    return kind.is_numeric() or kind == nw.Boolean or (kind == nw.Object and _all_numbers(column))
-
-
-def _all_numbers(column: Any) -> bool:
-    """Whether a column of Python objects holds only numbers, and at least one: databases give such columns."""
+    """Whether a series holds numbers; Python objects that are all numbers, as databases give them, are as well."""
+    if column.dtype != nw.Object:
+        return column.dtype.is_numeric() or column.dtype == nw.Boolean
     present = [value for value, gone in _values(column) if not gone]
     return bool(present) and all(isinstance(v, (Real, Decimal)) and not isinstance(v, bool) for v in present)
 
@@ -226,7 +222,7 @@ def categories(X: Any, index: int) -> set[str | None]:
     held = _column(X, index)
     if isinstance(held, Categories):
         return {None if place < 0 else held.values[place] for place in np.unique(held.codes).tolist()}
-    for value, gone in _values(_column(X, index).unique()):
+    for value, gone in _values(held.unique()):
         # Each date would be a category of its own, and new dates would match none of them.
         if not gone and (isinstance(value, (date, time, timedelta)) or type(value).__name__ == "Period"):
             raise ValueError(
@@ -235,11 +231,6 @@ def categories(X: Any, index: int) -> set[str | None]:
             )
         found.add(None if gone else str(value))
     return found
-
-
-def category_counts(X: Any, index: int) -> dict[str, int]:
-    """How often each value of column `index` of a frame occurs, as text; missing ones are left out."""
-    return value_counts(_column(X, index))
 
 
 def value_counts(column: Any) -> dict[str, int]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import narwhals.stable.v2 as nw
@@ -22,10 +21,6 @@ from vrspam.tables.texts import KindOfText, is_missing, kind_from_dict, show_tex
 
 Label = bool | int | float | str
 Strays = Mapping[Any, Mapping[str, int]]
-NO_STRAYS: Strays = MappingProxyType({})
-
-FAR = 1.0  # beyond an end of the range, in widths of the range
-SEVERAL = 5  # rows from which a column without a value is odd
 
 
 class Range(NamedTuple):
@@ -40,7 +35,7 @@ class Range(NamedTuple):
         >>> Range(0.0, 10.0).is_far(np.array([-11.0, -5.0, 5.0, 20.5, np.nan, np.inf])).tolist()
         [True, False, False, True, False, False]
         """
-        width = FAR * (self.high - self.low if self.high > self.low else max(abs(self.high), 1.0))
+        width = self.high - self.low if self.high > self.low else max(abs(self.high), 1.0)
         with np.errstate(invalid="ignore", over="ignore"):
             return np.isfinite(values) & ((values < self.low - width) | (values > self.high + width))
 
@@ -51,19 +46,13 @@ SeenColumn = Range | frozenset[str]
 
 @dataclass
 class Comparison:
-    """Counts what is new in rows, block by block.
-
-    Parameters
-    ----------
-    seen : dict of str to SeenColumn
-        Of training, in the order of the columns.
-    """
+    """Counts what is new in rows, block by block; `seen` is what the columns held in training, in their order."""
 
     seen: Mapping[str, SeenColumn]
     rows: int = 0
     unknown: dict[str, Counter[str]] = field(default_factory=dict)
-    far: dict[str, int] = field(default_factory=dict)
-    present: dict[str, int] = field(default_factory=dict)
+    far: Counter[str] = field(default_factory=Counter)
+    present: Counter[str] = field(default_factory=Counter)
     strays: dict[str, Counter[str]] = field(default_factory=dict)
 
     def add(self, X: Any, names: Sequence[str] | None = None) -> None:
@@ -77,29 +66,21 @@ class Comparison:
                 continue
             if isinstance(known, Range):
                 values = frames.numbers(columns, places[name], infinite=True)
-                self._count(self.present, name, int(values.size - np.isnan(values).sum()))
-                self._count(self.far, name, int(known.is_far(values).sum()))
+                self.present[name] += int(values.size - np.isnan(values).sum())
+                self.far[name] += int(known.is_far(values).sum())
             else:
-                counts = frames.category_counts(columns, places[name])
-                self._count(self.present, name, sum(counts.values()))
+                counts = frames.value_counts(columns.columns[places[name]])
+                self.present[name] += sum(counts.values())
                 if new := {text: count for text, count in counts.items() if text not in known}:
                     self.unknown.setdefault(name, Counter()).update(new)
-
-    def add_strays(self, strays: Mapping[str, Mapping[str, int]]) -> None:
-        """Count texts that could not be read as the numbers or dates that their columns hold."""
-        for name, texts in strays.items():
-            if new := {text: n for text, n in texts.items() if not is_missing(text)}:
-                self.strays.setdefault(name, Counter()).update(new)
-
-    @staticmethod
-    def _count(counts: dict[str, int], name: str, number: int) -> None:
-        counts[name] = counts.get(name, 0) + number
 
     def sentences(self) -> list[str]:
         """What is to be said, a sentence for each column; nothing where all is as in training."""
         found = []
         for name, new in self.unknown.items():
-            hint = _near(new, self.seen[name])
+            plain: Any = {text.strip().casefold() for text in self.seen[name]}  # type: ignore[union-attr]
+            alike = all(text.strip().casefold() in plain for text in new)
+            hint = ": they differ from known ones in case or spaces alone" if alike else ""
             share, examples = _share(sum(new.values()), self.rows), show_texts([text for text, _ in new.most_common(4)])
             found.append(f"column {name!r} holds categories that training did not have in {share} ({examples}){hint}")
         for name, count in self.far.items():
@@ -115,8 +96,9 @@ class Comparison:
                 f"column {name!r} holds text where training had other values, in {_share(count, self.rows)} "
                 f"({examples}): these count as missing"
             )
+        several = 5  # rows from which a column without a value is odd
         for name, count in self.present.items():
-            if self.rows >= SEVERAL and count == 0 and name not in self.strays:
+            if self.rows >= several and count == 0 and name not in self.strays:
                 found.append(f"column {name!r} has no value in any row, and had values in training")
         return found
 
@@ -125,13 +107,6 @@ def _share(count: int, rows: int) -> str:
     percent = 100.0 * count / max(rows, 1)
     shown = f"{percent:.1f} %" if percent >= 0.05 else "less than 0.1 %"
     return f"{shown} of the rows"
-
-
-def _near(new: Iterable[str], known: Any) -> str:
-    """A remark where unknown categories differ from known ones only in case and spaces."""
-    plain = {text.strip().casefold() for text in known}
-    alike = all(text.strip().casefold() in plain for text in new)
-    return ": they differ from known ones in case or spaces alone" if alike else ""
 
 
 @dataclass(frozen=True)
@@ -296,22 +271,27 @@ class TableSchema:
         return frame
 
     def compare(
-        self, rows: Any, strays: Strays = NO_STRAYS, names: Sequence[str] | None = None, found: Comparison | None = None
+        self,
+        rows: Any,
+        strays: Strays | None = None,
+        names: Sequence[str] | None = None,
+        found: Comparison | None = None,
     ) -> Comparison:
         """Count what rows that were read hold that training did not; with `found`, beside that of earlier rows.
 
         `strays` are texts that could not be read. The columns of an array have `names`.
         """
-        found = Comparison(self.seen()) if found is None else found
-        found.add_strays(strays)
+        if found is None:
+            known: dict[str, SeenColumn]
+            known = {name: Range(*self.ranges[name]) for name in self.numeric if name in self.ranges}
+            known |= {n: frozenset(v) for n, v in self.categorical.items() if v and n not in self.grouped}
+            found = Comparison(known)
+        for name, texts in (strays or {}).items():
+            if new := {text: n for text, n in texts.items() if not is_missing(text)}:
+                found.strays.setdefault(name, Counter()).update(new)
         if rows is not None:
             found.add(rows, names)
         return found
-
-    def seen(self) -> dict[str, SeenColumn]:
-        """What training had in each column, as far as it is known."""
-        known: dict[str, SeenColumn] = {name: Range(*self.ranges[name]) for name in self.numeric if name in self.ranges}
-        return known | {n: frozenset(v) for n, v in self.categorical.items() if v and n not in self.grouped}
 
     @property
     def unfinished(self) -> list[str]:
@@ -363,6 +343,8 @@ class TableSchema:
         if not isinstance(plain, Mapping) or set(plain) != known:
             raise cls.error(wrong, problem=f"this is not a schema (its keys must be {', '.join(sorted(known))})")
         try:
+            if not isinstance(plain["zero_based"], bool):
+                raise TypeError("zero_based must be true or false")
             return cls(
                 numeric=tuple(_strings(plain["numeric"])),
                 categorical={str(k): tuple(_strings(v)) for k, v in plain["categorical"].items()},
@@ -371,7 +353,7 @@ class TableSchema:
                 target_type=None if plain["target_type"] is None else str(plain["target_type"]),
                 labels=None if plain["labels"] is None else tuple(plain["labels"]),
                 width=None if plain["width"] is None else int(plain["width"]),
-                zero_based=_flag(plain["zero_based"]),
+                zero_based=plain["zero_based"],
                 readings={str(name): kind_from_dict(kind) for name, kind in plain["readings"].items()},
                 ranges={str(name): _ends(ends) for name, ends in plain["ranges"].items()},
                 grouped=tuple(_strings(plain["grouped"])),
@@ -388,31 +370,21 @@ AnySchema = TypeVar("AnySchema", bound=TableSchema)
 class TableLearner:
     """What is learned of the columns of a table, block by block; what was learned of two parts can be merged.
 
-    Parameters
-    ----------
-    **asked
-        Fields of `vrspam.tables.columns.Asked`.
-
-    Attributes
-    ----------
-    asked : Asked
-        With the notes that `finish` has taken.
-    columns : dict
-        What is known of each column (`vrspam.tables.columns.Column`).
+    `asked` has the given fields of `Asked`, and the notes that `finish` has taken.
     """
 
     def __init__(self, **asked: Any) -> None:
         self.asked = Asked(**asked)
         self.columns: dict[Any, Column] = {}
 
-    def add(self, block: Any, strays: Strays = NO_STRAYS) -> None:
+    def add(self, block: Any, strays: Strays | None = None) -> None:
         """Look at a frame, and at texts that its reader did not take for the numbers that their columns hold."""
         found = frames.columns_of(block)
         for name, column in zip(found.names, found.columns, strict=True):
             if name not in self.columns:
                 self.columns[name] = new_column(column, name)
             self.columns[name].add(column)
-        for name, texts in strays.items():
+        for name, texts in (strays or {}).items():
             if name in self.columns:
                 self.columns[name].strays.update(texts)  # type: ignore[union-attr]
 
@@ -475,12 +447,6 @@ def _ends(values: Any) -> tuple[float, float]:
     if not (np.isfinite([low, high]).all() and low <= high):
         raise ValueError("a range needs two finite numbers, the smaller first")
     return low, high
-
-
-def _flag(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise TypeError("zero_based must be true or false")
-    return value
 
 
 def _strings(values: Any) -> list[str]:

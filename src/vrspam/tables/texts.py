@@ -20,10 +20,6 @@ import numpy as np
 from vrspam.tables import frames
 
 NEARLY_ALL = 0.9  # share of the rows that must agree on one format
-MOSTLY = 0.5  # where all others hold words for a missing value
-LOOKED_AT = 2_000  # different texts by which a format is chosen
-FEW_TEXTS = 2  # different numbers or dates that make a format
-EXAMPLES = 2  # texts that a remark shows
 #: Texts that say that there is no value, in lower case.
 MISSING_WORDS = frozenset(
     [
@@ -133,9 +129,12 @@ class KindOfText:
 
 
 def agree(read: Mapping[str, int], texts: Mapping[str, int], rows: int) -> bool:
-    """Whether so many of the texts can be read that the others are mistakes."""
-    fit = sum(read.values())
-    return len(read) >= FEW_TEXTS and fit >= (MOSTLY if len(read) == len(texts) else NEARLY_ALL) * rows
+    """Whether so many of the texts can be read that the others are mistakes.
+
+    Half of the rows are enough where all others hold words for a missing value.
+    """
+    least = 0.5 if len(read) == len(texts) else NEARLY_ALL
+    return len(read) > 1 and sum(read.values()) >= least * rows
 
 
 _UNITS = ("$", "€", "£", "¥", "₹", "US$", "USD", "EUR", "GBP", "CHF", "JPY", "%")
@@ -201,7 +200,6 @@ class Numbers(KindOfText):
         return f"^(?:{_SIGNS}{number}|\\({number}\\))$"
 
     def values(self, column: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Numbers of a series, missing ones as NaN, and which texts are not numbers."""
         found, stray = np.full(len(column), np.nan), np.zeros(len(column), dtype=bool)
         if column.dtype != nw.String:
             return frames.column_numbers(column), stray
@@ -221,7 +219,6 @@ class Numbers(KindOfText):
         return found, stray
 
     def parses(self, text: str) -> bool:
-        """Whether one text is such a number."""
         return re.search(self.pattern, text.strip()) is not None
 
     @property
@@ -238,7 +235,6 @@ class Numbers(KindOfText):
         return f"In training this was text such as {text!r}: give the number, 1234.5."
 
     def check(self) -> bool:
-        """Whether the signs and the unit are known."""
         return (self.decimal, self.thousands) in _FORMATS and self.unit in ("", *_UNITS)
 
 
@@ -272,12 +268,10 @@ class Times(KindOfText):
         return found, np.isnan(found) & ~missing
 
     def parses(self, text: str) -> bool:
-        """Whether one text is a time."""
         return not np.isnan(_hours(text))
 
     @property
     def hint(self) -> str:
-        """The number that stands for such a text."""
         return "In training this was a time such as '08:30': give hours, 8.5."
 
 
@@ -338,8 +332,6 @@ _MONTHS = {
 YEAR, MONTH, WEEKDAY, HOUR = "year", "month", "weekday", "hour"
 PARTS = (YEAR, MONTH, WEEKDAY, HOUR)
 DAYS_OF_A_YEAR = 365.2425
-MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 ORDERS = {"ymd": "year first", "dmy": "day first", "mdy": "month first"}
 
 
@@ -405,12 +397,10 @@ class Dates(KindOfText):
         return np.where(np.isnat(moments), np.nan, moments.astype(np.int64).astype(np.float64)), stray
 
     def read(self, column: Any) -> tuple[list[np.ndarray], np.ndarray]:
-        """The numbers of each part, and which texts are not dates."""
         moments, stray = self.moments(column)
         return [date_part(moments, part) for part in self.parts], stray
 
     def parses(self, text: str) -> bool:
-        """Whether one text is such a date."""
         return _one_moment(text, self.order) is not None
 
     def narrowed(self, varying: Sequence[bool]) -> Dates:
@@ -424,11 +414,9 @@ class Dates(KindOfText):
         return f", the {ORDERS[self.order]}"
 
     def show(self, part: str, value: float) -> str:
-        """One part as people write it."""
         return part_text(part, value)
 
     def check(self) -> bool:
-        """Whether the order and the parts are known."""
         return self.order in ORDERS and bool(self.parts) and not set(self.parts) - set(PARTS)
 
 
@@ -436,18 +424,14 @@ def as_moments(column: Any) -> np.ndarray:
     """A series of dates, or of dates and times, as datetime64; the time of day is the one on the wall."""
     if column.dtype == nw.Object:
         gone = column.is_null().to_numpy().tolist()
-        days = [None if absent else _on_the_wall(day) for day, absent in zip(column.to_list(), gone, strict=True)]
-        return np.array(days, dtype="datetime64[us]")
+        days = [None if absent else day for day, absent in zip(column.to_list(), gone, strict=True)]
+        local = [day.replace(tzinfo=None) if isinstance(day, datetime) and day.tzinfo else day for day in days]
+        return np.array(local, dtype="datetime64[us]")
     if column.dtype == nw.Datetime and getattr(column.dtype, "time_zone", None) is not None:
         column = column.dt.replace_time_zone(None)
     if column.dtype == nw.Date:
         column = column.cast(nw.Datetime("us"))
     return column.to_numpy().astype("datetime64[us]")
-
-
-def _on_the_wall(day: Any) -> Any:
-    """A date, or a date and time without its time zone."""
-    return day.replace(tzinfo=None) if getattr(day, "tzinfo", None) is not None else day
 
 
 def date_part(moments: np.ndarray, part: str) -> np.ndarray:
@@ -492,7 +476,8 @@ def part_text(part: str, value: float) -> str:
         return str(day_of(value))
     if part == HOUR:
         return f"{value:.0f} h"
-    return (MONTHS if part == MONTH else WEEKDAYS)[round(value) - 1]
+    months, weekdays = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec", "Mon Tue Wed Thu Fri Sat Sun"
+    return (months if part == MONTH else weekdays).split()[round(value) - 1]
 
 
 @lru_cache(100_000)
@@ -546,7 +531,7 @@ def find_kind(counts: Mapping[str, int]) -> Found | None:
     """
     rows = 0
     looked_at: dict[str, int] = {}
-    for text, count in islice(counts.items(), LOOKED_AT):
+    for text, count in islice(counts.items(), 2_000):  # enough to choose a format
         if not is_missing(text):
             looked_at[text.strip()] = looked_at.get(text.strip(), 0) + count
         rows += count
@@ -599,7 +584,7 @@ def describe(found: Found, texts: Sequence[str], strays: Mapping[str, int]) -> s
     "text that was read as numbers ('1,200'); 3 values that are not ('?') count as missing"
     """
     kind, remark = found
-    examples = show_texts([text for text in dict.fromkeys(texts) if kind.parses(text)][:EXAMPLES])
+    examples = show_texts([text for text in dict.fromkeys(texts) if kind.parses(text)][:2])
     said = f"text that was read as {kind.words}{kind.form(texts)}{remark} ({examples})"
     return said + (f"; {count_missing(strays)}" if strays else "")
 

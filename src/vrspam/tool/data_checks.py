@@ -32,22 +32,10 @@ def constants(
     raw: bool = False,
     **opening: Any,
 ) -> Description:
-    """The paper's constants for a file (`vrspam theory`): `vrspam.theory.describe` at the exact optimum of its rows.
+    """The paper's constants of a file (`vrspam theory`): `vrspam.theory.describe` at the exact optimum of its rows.
 
-    Parameters
-    ----------
-    path, target, positive, **opening
-        As in `vrspam.tool.table.open_labelled`.
-    l2 : float, optional
-        By default that of `AUCClassifier(l2="auto")`.
-    theta, epsilon : float
-        As in `describe`.
-    raw : bool, default=False
-        Take the features as they are; by default they are standardised, as `vrspam train` does.
-
-    Returns
-    -------
-    Description
+    The features are standardised, as by `vrspam train`, unless they are to be taken `raw`; `l2` is by default that of
+    `AUCClassifier(l2="auto")`, and `opening` are options of `open_labelled`.
     """
     X, labels = open_labelled(path, target, positive, **opening).load()
     if not raw:

@@ -31,21 +31,9 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class ExplainedRow:
-    """One row of a file, explained.
+    """One row of a file: its number (1 is the first row of the data), its score, and its parts, the largest first.
 
-    Attributes
-    ----------
-    row : int
-        Its number; 1 is the first row of the data, under the header line.
-    score : float or None
-        None where the row cannot be scored, and `reason` says why.
-    probability : float or None
-        Of the positive label, if the model is calibrated.
-    identifiers : dict of str to str
-        The columns that name the row, which training left out.
-    parts : tuple of Part
-        The largest first; they add up to the score.
-    reason : str or None
+    A row that cannot be scored has no score, and a `reason`. `identifiers` are columns that name the row.
     """
 
     row: int

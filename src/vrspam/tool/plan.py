@@ -12,8 +12,7 @@ from dataclasses import Field, dataclass, field, fields
 from textwrap import wrap
 from typing import Any, Literal, NamedTuple, Self, TypeVar, get_args, get_origin
 
-from vrspam._utils.choices import LossName, PenaltyName, Selection
-from vrspam._utils.messages import Parameter, WordedError
+from vrspam._utils.messages import LossName, Parameter, PenaltyName, Selection, WordedError
 
 PANELS = DATA, MODEL, FOLDS, PAGE, FILE = ("Data", "Model", "Folds", "Page", "File format")
 Thing = TypeVar("Thing", bound=Callable[..., Any])
@@ -22,24 +21,11 @@ Thing = TypeVar("Thing", bound=Callable[..., Any])
 class Option(NamedTuple):
     """How a field of a plan is shown and checked.
 
-    Attributes
-    ----------
-    panel : str or None
-        Where it stands in the help of the commands; None for what is a keyword of Python alone.
-    help : str
-        Names of options in braces are shown as the reader types them.
-    typed, in_python : str
-        What is added to the help on the command line, and in Python.
-    check : callable
-        Returns what is wrong with a value ("must be at least 2"), or None.
-    flags : tuple of str
-        By default the name of the field.
-    metavar, kind : str, optional
-        The type, on the command line and in Python.
-    read : callable
-        Makes the value of what was typed, where that is text.
-    only : str, optional
-        The one command that has it.
+    `panel` is its place in the help of the commands, None for what is a keyword of Python alone. Names of options in
+    braces are shown in `help` as the reader types them; `typed` is added on the command line, `in_python` in Python.
+    `check` returns what is wrong with a value ("must be at least 2"), or None; `read` makes the value of what was
+    typed. `metavar` and `kind` are its type, on the command line and in Python; `only` names the one command that has
+    it.
     """
 
     panel: str | None

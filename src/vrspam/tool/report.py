@@ -44,18 +44,9 @@ KINDS = ("highest scores", "lowest scores", "most wrong", "spread over the ranki
 class Subgroup:
     """One level of a column.
 
-    Attributes
-    ----------
-    column, name : str
-    rows, positives : int
-    auc : AUCInterval or None
-        None with fewer than two rows of a class.
-    predicted, observed : float or None
-        Mean probability and share of positives; `predicted` is None without probabilities.
-    auc_p, calibration_p : float or None
-        Corrected p-values; None where there are too few rows to test.
-    worse : bool
-        Whether the AUC is below that of the other rows.
+    `auc` is None with fewer than two rows of a class. `predicted` is the mean probability, None without any, `observed`
+    the share of positives. `auc_p` and `calibration_p` are corrected p-values, None where there are too few rows to
+    test; `worse` says whether the AUC is below that of the other rows.
     """
 
     column: str
@@ -82,23 +73,10 @@ class Subgroup:
 class SingleRow:
     """One row, its score, and what each column adds to it.
 
-    Attributes
-    ----------
-    kind : str
-        Why it is shown, one of `KINDS`.
-    number : int
-        Its place among the rows of the table that have a label, from 1.
-    names : tuple of str
-        Values of the columns that only name rows.
-    positive : bool
-    score, probability : float
-        Of a model that has not seen the row; `probability` is None without calibration.
-    above : float
-        Share of the other class that scores lower, ties by half: for a positive row 1 is perfect, for another row 0.
-    own_score : float
-        Score of the model itself: the sum of the parts.
-    parts : tuple of (column, value, part)
-        What each column adds to `own_score`, the largest first.
+    `kind` says why it is shown, `number` is its place among the labelled rows, from 1, and `names` are values of
+    columns that only name rows. `score` and `probability` are of a model that has not seen the row; `above` is the
+    share of the other class that scores lower, ties by half. `own_score`, of the model itself, is the sum of `parts`:
+    (column, value, part), the largest first.
     """
 
     kind: str

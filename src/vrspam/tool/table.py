@@ -158,37 +158,12 @@ def open_labelled(
     streaming: bool = False,
     **reading: Any,
 ) -> OpenedTable:
-    """Find the columns and labels of a file.
+    """Find the columns and labels of a file, for the options of `TrainPlan` of the same names.
 
-    Parameters
-    ----------
-    path : path, directory, pattern or list of paths
-    target : str or None
-        The label column; None for LIBSVM files.
-    positive : str, optional
-        The positive label as text; with several labels all others stand against it. By default the larger of two.
-    drop, include, categorical : sequence of str
-        Columns to leave out, to keep although they look like identifiers, and to take as categories.
-    max_categories : int
-        Of a text column with more the most frequent are kept, and the others count as one.
-    dates : {"features", "drop"}
-        Whether dates become features (position in time, month, weekday, hour) or are left out.
-    weights, groups, time : str, optional
-        Columns of weights of rows, of groups that folds keep together, and of times; they are no features.
-    keep : sequence of str, optional
-        Columns to keep in memory as they are in the file, beside those that only name the rows; None keeps nothing.
-    skip_errors : bool
-        Leave out broken lines and rows instead of stopping at the first.
-    progress : bool
-        Show a progress line.
-    streaming : bool
-        Do not keep the rows of a table in memory.
-    **reading
-        `format`, `delimiter` and `zero_based` of `vrspam.data.read_chunks`.
-
-    Returns
-    -------
-    OpenedTable
+    With several labels all others stand against `positive`; by default it is the larger of two. `keep` are columns to
+    keep in memory as they are in the file, beside those that only name the rows; None keeps nothing. With `streaming`
+    the rows of a table are not kept. `reading` are `format`, `delimiter`, `encoding` and `zero_based` of
+    `vrspam.data.read_chunks`.
     """
     if dates not in ("features", "drop"):
         raise DataError("{given} is not known; give features or drop", given=Parameter("dates", dates))

@@ -19,8 +19,7 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check
 
 from vrspam import AUCClassifierCV, ClassMoments, HashFolds
 from vrspam._utils.blas import blas_threads
-from vrspam._utils.choices import PenaltyName
-from vrspam._utils.messages import Message, Parameter, WordedError
+from vrspam._utils.messages import Message, Parameter, PenaltyName, WordedError
 from vrspam._utils.warnings import CategoriesGrouped
 from vrspam.features import FeatureMap, LinearFeatures
 from vrspam.features.mapped import MAX_FEATURES, is_plain, kind_of_map, named_maps
@@ -234,7 +233,7 @@ def fit_linear(opened: OpenedTable, plan: TrainPlan) -> Fit:
     notes += data_checks.note_leaking_features(rows, positive, opened.schema)
     X = opened.encode(rows)
     moments = ClassMoments(X.shape[1], classes=[False, True], scatter=False).update(X, positive, opened.weights)
-    scaling = _scaling(moments, sparse.issparse(X))
+    scaling, constant = _scaling(opened, moments, sparse.issparse(X))
     X = scaling(X)
     wide = choose_solver(X.shape[0], X.shape[1], sparse.issparse(X)) == "products"
     stage = f"choosing the penalty by {folds.get_n_splits()} folds"
@@ -244,7 +243,7 @@ def fit_linear(opened: OpenedTable, plan: TrainPlan) -> Fit:
     plan.say(stage)
     l1s = l1_grid(plan.l1, moments, scaling, plan.penalty)
     search = _search(AUCClassifierCV, plan, l1s, folds, random_state=plan.random_state)
-    notes += _constant_notes(opened, moments)
+    notes += constant
     return _fit_in_memory(search, X, positive, opened, notes=notes, moments=moments, scaling=scaling, sample=rows)
 
 
@@ -255,12 +254,12 @@ def fit_blocks(opened: OpenedTable, plan: TrainPlan) -> Fit:
     check_size(moments.rows)
     notes = data_checks.note_missing_values(missing, int(moments.rows.sum()))
     notes += data_checks.note_leaking_features(sample.X, sample.y, opened.schema)
-    scaling = _scaling(moments, opened.chunks.sparse)
+    scaling, constant = _scaling(opened, moments, opened.chunks.sparse)
     plan.say(f"second and third reading: moments and scores of {plan.n_splits} folds")
     l1s, folds = l1_grid(plan.l1, moments, scaling, plan.penalty), HashFolds(plan.n_splits, plan.random_state)
     search = _search(AUCClassifierCV, plan, l1s, folds)
     fitted = search.fit_stream(StandardisedBlocks(opened, scaling))
-    notes += _constant_notes(opened, moments)
+    notes += constant
     held_out = fitted.held_out_
     weights = None if opened.weights_column is None else held_out.weights
     return Fit(fitted, list(map(int, moments.rows)), held_out, notes, moments, scaling, weights, sample.X)
@@ -284,16 +283,14 @@ def l1_grid(
     return tuple(share * largest for share in shares if share > 0.0 or penalty == "elasticnet")
 
 
-def _constant_notes(opened: OpenedTable, moments: ClassMoments) -> list[str]:
-    names = opened.schema.feature_names
-    constant = [names[j] for j in np.flatnonzero(spread(moments)[1] == 0.0)]
-    return [data_checks.note_constant_features(constant)] if constant else []
-
-
-def _scaling(moments: ClassMoments, is_sparse: bool) -> Scaling:
-    if not spread(moments)[1].any():
+def _scaling(opened: OpenedTable, moments: ClassMoments, is_sparse: bool) -> tuple[Scaling, list[str]]:
+    """How features are standardised, and a note on those that are constant."""
+    constant = spread(moments)[1] == 0.0
+    if constant.all():
         raise ValueError("every feature is constant: there is nothing to learn from")
-    return Scaling.of(moments, is_sparse)
+    names = [opened.schema.feature_names[j] for j in np.flatnonzero(constant)]
+    notes = [data_checks.note_constant_features(names)] if names else []
+    return Scaling.of(moments, is_sparse), notes
 
 
 @dataclass(frozen=True)

@@ -9,36 +9,22 @@ import csv
 import os
 import re
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, NamedTuple
+
+import narwhals.stable.v2 as nw
+import numpy as np
 
 from vrspam._utils.messages import Parameter
 from vrspam._utils.warnings import warn
 from vrspam.data.errors import DataError, Problems, similar
-from vrspam.data.readers.base import DAMAGED, Block, RequestOrChoice, TextFile, choose, line_blocks
-from vrspam.data.readers.csv_parsing import (
-    NOT_TEXT,
-    NULLS,
-    Dialect,
-    ParsedBlock,
-    csv_rows,
-    line_at,
-    lines_of_rows,
-    not_castable,
-    parse,
-    parse_block,
-    replace_other_bytes,
-    without_spaces,
-)
-from vrspam.data.readers.encodings import UTF8
-from vrspam.tables.texts import find_kind
+from vrspam.data.readers.base import DAMAGED, Block, Reader, RequestOrChoice, TextFile, choose, count, line_blocks
+from vrspam.tables.texts import Dates, Numbers, find_kind
 
-PARSERS = min(4, os.cpu_count() or 1)  # blocks that are parsed at the same time
-_PEEK = 1 << 18  # bytes from which the types of columns are guessed
 _FEW = 0.1  # share of cells that may be out of type there
-_SAMPLE = 200  # rows by which points and commas are told apart
 _POINT, _COMMA, _WHOLE = (re.compile(rf"[+-]?\d+{part}") for part in (r"\.\d+", r",\d+", ""))
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
 
@@ -51,16 +37,15 @@ class _Head(NamedTuple):
     first_line: int
 
 
-class CSVReader:
+class CSVReader(Reader):
     """CSV text, compressed or not.
 
     The types of columns come from the first rows of a file. They are found once for each file, in the same opening as
     the first reading, and kept for the next one.
     """
 
-    name, title, suffixes, magic = "csv", "CSV", (".csv", ".tsv"), b""
-    tabular, sparse, options = True, False, ("delimiter", "encoding", "block_bytes")
-    line = None
+    name, title, suffixes = "csv", "CSV", (".csv", ".tsv")
+    options = ("delimiter", "encoding", "block_bytes")
 
     def __init__(self, delimiter: str | None = None, encoding: str | None = None, block_bytes: int = 8 << 20) -> None:
         self.delimiter, self.encoding, self.block_bytes = delimiter, encoding, block_bytes
@@ -75,14 +60,12 @@ class CSVReader:
             except DAMAGED as error:
                 raise DataError(f"{path} is cut off or damaged ({error}); get it again") from error
 
-    def rows(self, path: str) -> None:
-        """Text does not say how many rows it has."""
-
     def blocks(self, path: str, wanted: RequestOrChoice, rows: int, problems: Problems) -> Iterator[Block]:
         """Yield the wanted columns of a file, a block of text at a time."""
         import pyarrow as pa
 
-        with self._open(path) as file, ThreadPoolExecutor(PARSERS, "vrspam parsing") as pool:
+        parsers = min(4, os.cpu_count() or 1)  # blocks that are parsed at the same time
+        with self._open(path) as file, ThreadPoolExecutor(parsers, "vrspam parsing") as pool:
             index, line = 0, 1
             try:
                 head = self._read_head(path, file)
@@ -106,7 +89,7 @@ class CSVReader:
             texts = line_blocks(file.stream, self.block_bytes, first_line=head.first_line, quoted=True)
             damage: Exception | None = None
             while texts is not None or pending:
-                while texts is not None and len(pending) <= PARSERS:
+                while texts is not None and len(pending) <= parsers:
                     try:
                         text, line = next(texts)
                     except StopIteration:
@@ -128,7 +111,7 @@ class CSVReader:
     def _open(self, path: str) -> TextFile:
         """Open a file; its encoding is found at the first opening, and said where it is not UTF-8."""
         file = TextFile(path, self.encoding or self._encodings.get(path))
-        if path not in self._encodings and self.encoding is None and file.encoding != UTF8:
+        if path not in self._encodings and self.encoding is None and file.encoding != "utf-8":
             warn(f"{path} is read as {file.encoding.upper()} text, as it is not UTF-8")
         self._encodings[path] = file.encoding
         return file
@@ -145,8 +128,10 @@ class CSVReader:
         start = file.stream.tell()
         text = _first_lines(file)
         file.stream.seek(start)
-        sample = _sample(text, delimiter, len(names))
-        spaced = _is_spaced(sample)
+        rows = islice(csv_rows(text, Dialect([], delimiter)), 200)
+        sample = [row for _, _, row in rows if len(row) == len(names)]
+        later = [cell for row in sample for cell in row[1:]]
+        spaced = bool(later) and sum(cell.startswith(" ") for cell in later) >= (1.0 - _FEW) * len(later)
         decimal = "." if delimiter == "," else _find_decimal_sign(sample)
         dialect = Dialect(names, delimiter, decimal, spaced)
         self._heads[key] = head = _Head(dialect, _find_types(path, text, lines + 1, dialect), lines + 1)
@@ -216,13 +201,11 @@ def _parse_good_lines(path: str, text: bytes, line: int, dialect: Dialect) -> An
 
 
 def _first_lines(file: TextFile) -> bytes:
-    """Return about `_PEEK` bytes of whole lines; of a file that is cut off, what comes before the cut."""
+    """Return about 256 KiB of whole lines; of a file that is cut off, what comes before the cut."""
     blocks: list[bytes] = []
     try:
-        for block, _ in line_blocks(file.stream, _PEEK // 64, quoted=True):
+        for block, _ in islice(line_blocks(file.stream, 1 << 12, quoted=True), 64):
             blocks.append(block)
-            if len(blocks) == 64:
-                break
     except DAMAGED:
         if not blocks:
             raise
@@ -243,15 +226,12 @@ def _prevailing_type(column: Any, decimal: str = ".") -> Any:
     cells = column.drop_null().to_pylist()
     cells = cells[:: len(cells) // 300 + 1]  # a sample is enough, and quick
     for kind in (pa.float64(), pa.bool_()):
-        wrong = not_castable(cells, kind, decimal)
-        if cells and len(wrong) <= _FEW * len(cells) and not _has_another_form([cells[i] for i in wrong]):
+        wrong = [cells[place] for place in not_castable(cells, kind, decimal)]
+        # numbers that are written in another way: the whole column is to be looked at
+        others = find_kind(Counter(wrong)) is not None or any(_THOUSANDS.fullmatch(cell.strip()) for cell in wrong)
+        if cells and len(wrong) <= _FEW * len(cells) and not others:
             return kind
     return column.type
-
-
-def _has_another_form(cells: list[str]) -> bool:
-    """Whether these are numbers too, but written in another way: then the whole column is to be looked at."""
-    return find_kind(Counter(cells)) is not None or any(_THOUSANDS.fullmatch(cell.strip()) for cell in cells)
 
 
 def _is_date(kind: Any) -> bool:
@@ -292,18 +272,6 @@ def _read_names(path: str, file: TextFile, delimiter: str | None) -> tuple[list[
     return names, delimiter, lines
 
 
-def _sample(text: bytes, delimiter: str, width: int) -> list[list[str]]:
-    """Some of the first rows, as they are written."""
-    rows = csv_rows(text, Dialect([], delimiter))
-    return [row for _, _, row in islice(rows, _SAMPLE) if len(row) == width]
-
-
-def _is_spaced(sample: list[list[str]]) -> bool:
-    """Whether a space follows nearly every delimiter."""
-    later = [cell for row in sample for cell in row[1:]]
-    return bool(later) and sum(cell.startswith(" ") for cell in later) >= (1.0 - _FEW) * len(later)
-
-
 def _find_decimal_sign(sample: list[list[str]]) -> str:
     """The sign before a fraction: a comma where whole columns of the first rows have one, a point otherwise.
 
@@ -319,3 +287,252 @@ def _find_decimal_sign(sample: list[list[str]]) -> str:
         if commas and not thousands and len(commas) + whole >= (1.0 - _FEW) * len(column):
             return ","
     return "."
+
+
+# A block of text to a table. A block that pyarrow refuses is parsed once more as text, and each cell and line that is
+# wrong is located there.
+
+
+NULLS = ["", "#N/A", "#NA", "N/A", "NA", "NaN", "nan", "-nan", "-NaN", "NULL", "null", "None", "n/a"]
+NOT_TEXT = "not UTF-8 text (save the file as UTF-8)"
+
+
+class Dialect(NamedTuple):
+    """How the fields of a file are written; `spaced` where a space follows each delimiter."""
+
+    names: list[str]
+    delimiter: str
+    decimal: str = "."
+    spaced: bool = False
+
+
+@dataclass
+class ParsedBlock:
+    """A block as a table, None if nothing in it can be read."""
+
+    table: Any
+    line_of: Callable[[int], int]  # the line of each row of the table
+    strays: dict[str, Counter[str]] = field(default_factory=dict)  # texts among numbers and dates, which are missing
+    broken: list[tuple[int, str]] = field(default_factory=list)  # lines left out: rows of the table before it, and why
+    reports: list[tuple[str, str, int]] = field(default_factory=list)  # the same for `Problems`: where, why, rows
+
+
+def parse_block(
+    text: bytes, line: int, dialect: Dialect, types: Mapping[str, Any], lenient: bool = False
+) -> ParsedBlock:
+    """Parse a block that starts at `line`; with `lenient`, cells of the wrong type are missing, not bad."""
+    import pyarrow as pa
+
+    def line_of(row: int) -> int:
+        return line + line_at(lines_of_rows(text, dialect), row)
+
+    if dialect.spaced:
+        text = without_spaces(text, dialect.delimiter)
+    if not text or text.isspace():
+        return ParsedBlock(None, line_of)
+    try:
+        return ParsedBlock(parse(text, dialect, types), line_of)
+    except pa.ArrowInvalid as error:
+        refused = " ".join(str(error).split())
+    try:
+        return _salvage(text, line, dialect, types, lenient)
+    except pa.ArrowInvalid:
+        last = line + count(text, b"\n") - 1
+        return ParsedBlock(None, line_of, reports=[(f"lines {line} to {last}", refused, last - line + 1)])
+
+
+def parse(text: bytes, dialect: Dialect, types: Mapping[str, Any], invalid: Any = None) -> Any:
+    """Read text into a table; `invalid` is told of lines with the wrong number of fields."""
+    from pyarrow import BufferReader
+    from pyarrow import csv as arrow_csv
+
+    # In one piece, by one thread: other threads parse other blocks, and pieces need not be put together.
+    return arrow_csv.read_csv(
+        BufferReader(text),
+        read_options=arrow_csv.ReadOptions(column_names=dialect.names, use_threads=False, block_size=len(text) + 1),
+        parse_options=arrow_csv.ParseOptions(
+            delimiter=dialect.delimiter, newlines_in_values=b'"' in text, invalid_row_handler=invalid
+        ),
+        convert_options=arrow_csv.ConvertOptions(
+            column_types=dict(types),
+            include_columns=list(types),
+            null_values=NULLS,
+            strings_can_be_null=True,
+            decimal_point=dialect.decimal,
+        ),
+    )
+
+
+def _salvage(text: bytes, line: int, dialect: Dialect, types: Mapping[str, Any], lenient: bool) -> ParsedBlock:
+    """Parse a block as text, then convert column by column: each wrong line and cell is found in one pass."""
+    import pyarrow as pa
+
+    wrong: dict[int, str] = {}  # among all rows of the block, good or bad
+
+    def note(row: Any) -> str:
+        wrong[row.number - 1] = f"{row.actual_columns} fields where the header has {len(dialect.names)}"
+        return "skip"
+
+    cleaned, not_text = replace_other_bytes(text)
+    table = parse(cleaned, dialect, dict.fromkeys(types, pa.string()), note)
+    where = lines_of_rows(cleaned, dialect)
+    rows = np.setdiff1d(np.arange(table.num_rows + len(wrong)), list(wrong))  # those of the table
+    if not_text:
+        for place, (start, stop) in enumerate(zip(where, [*where[1:], count(cleaned, b"\n") + 1], strict=True)):
+            if any(start <= number < stop for number in not_text):
+                wrong[place] = NOT_TEXT
+    strays: dict[str, Counter[str]] = {}
+    words = {"double": "a number", "int64": "a whole number", "bool": "true or false"}
+    columns = {}
+    for name, kind in types.items():
+        column, stray = convert_texts(table.column(name), kind, dialect.decimal, lenient)
+        columns[name] = column
+        if stray.any():
+            texts = table.column(name).take(np.flatnonzero(stray))
+            if lenient:
+                strays[name] = Counter(texts.to_pylist())
+                continue
+            for place, value in zip(rows[stray].tolist(), texts.to_pylist(), strict=True):
+                expected = words.get(str(kind), str(kind))
+                wrong.setdefault(place, f"column {name!r} holds {value!r} where {expected} is expected")
+    table = pa.table(columns)
+    good = np.flatnonzero(~np.isin(rows, list(wrong)))
+    broken, reports, places = [], [], sorted(wrong)
+    for place, before in zip(places, np.searchsorted(rows[good], places).tolist(), strict=True):
+        number = line + line_at(where, place)
+        reports.append((f"line {number}", wrong[place], 1))
+        broken.append((before, f"line {number}: {wrong[place]}"))
+    if good.size < len(rows):
+        table = table.take(good)
+    lines = [line_at(where, place) for place in rows[good].tolist()]
+    return ParsedBlock(table, lambda row: line + lines[row], strays, broken, reports)
+
+
+def replace_other_bytes(text: bytes) -> tuple[bytes, list[int]]:
+    """The text with a sign for bytes that are not UTF-8, and the lines, from 0, that had such bytes."""
+    try:
+        text.decode("utf-8")
+        return text, []
+    except UnicodeDecodeError:
+        lines = text.split(b"\n")
+    bad = []
+    for number, content in enumerate(lines):
+        try:
+            content.decode("utf-8")
+        except UnicodeDecodeError:
+            bad.append(number)
+            lines[number] = content.decode("utf-8", "replace").encode("utf-8")
+    return b"\n".join(lines), bad
+
+
+def convert_texts(column: Any, kind: Any, decimal: str, lenient: bool) -> tuple[Any, np.ndarray]:
+    """A column of text as another type, and which of its texts are not of that type; these are missing."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    none = np.zeros(len(column), dtype=bool)
+    if pa.types.is_string(kind):
+        return column, none
+    trimmed = pc.utf8_trim_whitespace(column)
+    if pa.types.is_floating(kind):
+        return _convert_numbers(trimmed, kind, decimal, lenient)
+    if _is_date(kind):
+        moments, stray = Dates().moments(nw.from_native(trimmed, series_only=True))
+        return pa.chunked_array([pa.array(moments)]).cast(kind, safe=False), stray
+    try:
+        return trimmed.cast(kind), none
+    except pa.ArrowInvalid:
+        flag, whole = r"^(?:true|false|True|False|TRUE|FALSE|0|1)$", r"^[+-]?[0-9]+$"
+        fits = pc.match_substring_regex(trimmed, flag if pa.types.is_boolean(kind) else whole)
+    good = pc.if_else(fits, trimmed, None)
+    try:
+        return good.cast(kind), column.is_valid().to_numpy() & ~fits.fill_null(True).to_numpy()
+    except pa.ArrowInvalid:  # a number beyond all integers of this type, or a type for which there is no pattern
+        return _convert_one_by_one(trimmed, kind)
+
+
+def _convert_numbers(texts: Any, kind: Any, decimal: str, lenient: bool) -> tuple[Any, np.ndarray]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    series = nw.from_native(texts, series_only=True)
+    values, stray = Numbers(decimal).values(series)
+    words = r"^[+-]?(?:inf|Inf|INF|infinity|Infinity|nan|NaN)$"
+    not_finite = pc.match_substring_regex(texts, words).fill_null(False).to_numpy()
+    if not_finite.any():
+        places = np.flatnonzero(not_finite)
+        values[places] = [float(text) for text in texts.take(places).to_pylist()]
+        stray &= ~not_finite
+    if stray.any() and lenient:  # thousands that only the larger numbers have
+        places = np.flatnonzero(stray)
+        others = series[places]
+        found = find_kind(Counter(others.to_list()))
+        if found is not None and isinstance(found.kind, Numbers) and found.kind.decimal == decimal:
+            read, unread = found.kind.values(others)
+            values[places], stray[places] = read, unread
+    return pa.chunked_array([pa.array(values, mask=np.isnan(values) & ~not_finite)]).cast(kind), stray
+
+
+def _convert_one_by_one(texts: Any, kind: Any) -> tuple[Any, np.ndarray]:
+    import pyarrow as pa
+
+    different = texts.drop_null().unique().to_pylist()
+    wrong = set()
+    for value in different:
+        try:
+            pa.array([value]).cast(kind)
+        except pa.ArrowInvalid:
+            wrong.add(value)
+    stray = np.array([value in wrong for value in texts.to_pylist()], dtype=bool)
+    kept = [None if value in wrong else value for value in texts.to_pylist()]
+    return pa.chunked_array([pa.array(kept, pa.string())]).cast(kind), stray
+
+
+def lines_of_rows(text: bytes, dialect: Dialect) -> list[int]:
+    """The line, from 0, at which each row begins."""
+    if b'"' not in text:
+        lines = enumerate(text.split(b"\n"))
+        if b"\r" not in text:
+            return [number for number, content in lines if content]
+        return [number for number, content in lines for part in content.split(b"\r") if part]  # each ends a row
+    return [start for start, _, _ in csv_rows(text, dialect)]
+
+
+def line_at(starts: list[int], row: int) -> int:
+    """The line of a row; where quotes leave in doubt what a row is, the last line that is known."""
+    return starts[min(row, len(starts) - 1)] if starts else 0
+
+
+def csv_rows(text: bytes, dialect: Dialect) -> Iterator[tuple[int, int, list[str]]]:
+    """Yield (first line, line after the last, fields) of each row that is not blank; lines count from 0."""
+    reader = csv.reader(
+        (line + "\n" for line in text.decode("utf-8", "replace").split("\n")), delimiter=dialect.delimiter
+    )
+    start = 0
+    try:
+        for cells in reader:
+            if cells:
+                yield start, reader.line_num, cells
+            start = reader.line_num
+    except csv.Error:  # a field beyond the csv module's limit: what comes after it cannot be named
+        return
+
+
+def without_spaces(text: bytes, delimiter: str) -> bytes:
+    """The text without spaces behind delimiters and at line ends; what stands in quotes stays."""
+    sign = delimiter.encode()
+    if b'"' not in text:
+        while (shorter := text.replace(sign + b" ", sign)) != text:
+            text = shorter
+        return text
+    return re.sub(rb'("(?:[^"]|"")*")|(?<=' + re.escape(sign) + rb") +", lambda found: found[1] or b"", text)
+
+
+def not_castable(values: Sequence[str], kind: Any, decimal: str = ".") -> list[int]:
+    """Return the positions of the texts that are not of this type."""
+    import pyarrow as pa
+
+    if not values:
+        return []
+    column = pa.chunked_array([pa.array([None if value in NULLS else value for value in values], pa.string())])
+    return np.flatnonzero(convert_texts(column, kind, decimal, lenient=False)[1]).tolist()

@@ -1,38 +1,29 @@
-"""LIBSVM text in blocks."""
+"""LIBSVM text and `.npy` arrays in blocks: numbers in columns without names."""
 
 from __future__ import annotations
 
 import io
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from vrspam._utils.messages import Message, Parameter
-from vrspam.data.errors import Problems
-from vrspam.data.readers.base import DAMAGED, Block, RequestOrChoice, TextFile, choose, count_lines, line_blocks
-
-_COMMENT = re.compile(rb"#[^\n]*")
-_LABEL = re.compile(rb"^[^\S\n]*(\S+)", re.MULTILINE)
+from vrspam.data.errors import DataError, Problems, problem_of, unusable
+from vrspam.data.readers.base import DAMAGED, Block, Reader, RequestOrChoice, TextFile, choose, count, line_blocks
 
 
-class LibsvmReader:
+class LibsvmReader(Reader):
     """LIBSVM text, packed or not: a label, then index:value pairs, in each line."""
 
-    name, title, suffixes, magic = "libsvm", "LIBSVM", (".libsvm", ".svm", ".svmlight"), b""
+    name, title, suffixes = "libsvm", "LIBSVM", (".libsvm", ".svm", ".svmlight")
     line = re.compile(rb"\s*[+-]?[\d.eE+-]+(\s+qid:\d+)?(\s+\d+:\S+)*\s*(#.*)?$")
     tabular, sparse, options = False, True, ("zero_based", "block_bytes")
 
     def __init__(self, zero_based: bool = False, block_bytes: int = 8 << 20) -> None:
         self.zero_based, self.block_bytes = zero_based, block_bytes
-
-    def columns(self, path: str) -> dict[str, Any]:
-        """Features have numbers alone; how many there are is known when the file has been read."""
-        return {}
-
-    def rows(self, path: str) -> None:
-        """Text does not say how many rows it has."""
 
     def blocks(self, path: str, wanted: RequestOrChoice, rows: int, problems: Problems) -> Iterator[Block]:
         """Yield the rows of a file as CSR blocks with their labels, a block of text at a time."""
@@ -49,7 +40,7 @@ class LibsvmReader:
                     else:
                         problems.report(path, index, f"line {number}", reason)
                 if not bad:
-                    last = line + count_lines(text) - 1
+                    last = line + count(text, b"\n") - 1
                     problems.report(path, index, f"lines {line} to {last}", str(error), rows=last - line + 1)
                     continue
                 X, y = _parse(text, width, self.zero_based)
@@ -64,7 +55,7 @@ class LibsvmReader:
     def scan(self, path: str, problems: Problems) -> Iterator[tuple[int, set[bytes], int, int]]:
         """Yield (number of features, label texts, bytes, lines) of each block, without parsing its values."""
         for _, text, _, _ in self._texts(path, problems):
-            yield *_scan_block(text, self.zero_based), len(text), count_lines(text)
+            yield *_scan_block(text, self.zero_based), len(text), count(text, b"\n")
 
     def _texts(self, path: str, problems: Problems) -> Iterator[tuple[int, bytes, int, float]]:
         """Yield (block number, text, number of its first line, share of the file read so far)."""
@@ -84,8 +75,8 @@ def _scan_block(text: bytes, zero_based: bool) -> tuple[int, set[bytes]]:
     Indices grow along a line, so the digits before the last colon of each line are enough.
     """
     if b"#" in text:
-        text = _COMMENT.sub(b"", text)
-    labels = set(_LABEL.findall(text))
+        text = re.sub(rb"#[^\n]*", b"", text)
+    labels = set(re.findall(rb"^[^\S\n]*(\S+)", text, re.MULTILINE))
     bytes_ = np.frombuffer(text, np.uint8)
     colons = np.flatnonzero(bytes_ == ord(":"))
     if not colons.size:
@@ -157,3 +148,64 @@ def _why_bad(line: bytes, width: int, zero_based: bool) -> str | Message | None:
 
 def _shown(cell: bytes) -> str:
     return repr(cell.decode("utf-8", "replace")[:40])
+
+
+class NpyReader(Reader):
+    """Arrays that NumPy has saved; columns have numbers."""
+
+    name, title, suffixes, magic = "npy", ".npy", (".npy",), b"\x93NUMPY"
+    tabular = False
+
+    def columns(self, path: str) -> dict[str, Any]:
+        """Return the numbers of the columns, as text, with their type."""
+        array = open_npy(path)
+        if array.ndim != 2:
+            raise DataError(f"{path} has shape {array.shape}; rows and columns are needed")
+        return {str(number): array.dtype for number in range(array.shape[1])}
+
+    def rows(self, path: str) -> int:
+        """Return the number of rows."""
+        return len(open_npy(path))
+
+    def blocks(self, path: str, wanted: RequestOrChoice, rows: int, problems: Problems) -> Iterator[Block]:
+        """Yield the wanted columns as float64, and the label column, `rows` rows at a time."""
+        try:
+            array = open_npy(path)
+        except DataError as error:
+            problems.report(path, None, None, problem_of(error), rows=None)
+            return
+        asked = choose(wanted, {})
+        features, label = list(asked.features), asked.label
+        needed = max([*features, -1 if label is None else label]) + 1
+        if array.ndim != 2 or array.shape[1] < needed:
+            problems.refuse(path, f"it has shape {array.shape}, and columns 0 to {needed - 1} are needed", len(array))
+            return
+        everything = features == list(range(array.shape[1]))
+        for index, start in enumerate(range(0, len(array), rows)):
+            part = np.asarray(array[start : start + rows])
+            X = np.array(part if everything else part[:, features], dtype=np.float64, order="C")
+            y = None if label is None else np.array(part[:, label])
+
+            def where(row: int, start: int = start) -> str:
+                return f"row {start + row + 1}"
+
+            yield Block(path, index + 1, len(X), where, (start + len(X)) / len(array), X=X, y=y)
+
+
+def open_npy(path: str) -> np.ndarray:
+    """Return a memory map of a numeric array, or say why not."""
+    try:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise unusable(path, "is truncated, or not a .npy file of numbers; get it again") from error
+    if array.ndim not in (1, 2) or array.dtype.kind not in "biuf":
+        raise unusable(path, f"holds {array.ndim} dimensions of {array.dtype}; an array of numbers is needed")
+    return array
+
+
+def with_labels(blocks: Iterator[Block], labels: np.ndarray) -> Iterator[Block]:
+    """Give blocks the labels of a separate array, in order."""
+    start = 0
+    for block in blocks:
+        yield replace(block, y=np.array(labels[start : start + block.rows]))
+        start += block.rows

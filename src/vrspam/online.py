@@ -1,4 +1,4 @@
-"""`RiverAUC`: rows come one at a time, as dictionaries, or many at a time, as frames."""
+"""AUC models for river, which learn from one row after the other, or from frames. Needs the extra `river`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,11 @@ from collections.abc import Iterable, Mapping
 from numbers import Real
 from typing import Any, NamedTuple
 
+from vrspam._utils.messages import require
+
+require("river", "river")  # its message says what to install; a failed import below would not
+
+# ruff: noqa: E402
 import numpy as np
 from river import base
 from river.utils import dataframe
@@ -16,6 +21,8 @@ from vrspam.moments import ClassMoments
 from vrspam.objective import AUTO_L2_SHARE, Objective, l2_unit
 from vrspam.solvers import solve
 from vrspam.solvers.online import OPAUC, SOLAM, SPAM, OnlineMethod, diverged, largest_square, step_rule
+
+__all__ = ["RiverAUC"]
 
 BUFFERED_ROWS = 256  # rows that are gathered before they are added to the moments: one product is quicker than many
 
@@ -292,7 +299,11 @@ class RiverAUC(base.MiniBatchClassifier):
             Numbers by name.
         y : bool
         """
-        self._learn(self._known_row(x)[np.newaxis], np.array([_is_positive(y)]))
+        values = _numbers(x.items())
+        self._add_columns(x)
+        row = np.zeros((1, len(self._columns)))
+        row[0, [self._columns[name] for name in x]] = values
+        self._learn(row, np.array([_is_positive(y)]))
 
     def learn_many(self, X: Any, y: Any) -> None:
         """Learn from the rows of a data frame: the same as `learn_one` for one row after the other.
@@ -324,7 +335,10 @@ class RiverAUC(base.MiniBatchClassifier):
         -------
         dict
         """
-        positive = float(self._probabilities(self._new_row(x)[np.newaxis])[0])
+        known = {name: value for name, value in x.items() if name in self._columns}  # others were never learned from
+        row = np.zeros((1, len(self._columns)))
+        row[0, [self._columns[name] for name in known]] = _numbers(known.items())
+        positive = float(self._probabilities(row)[0])
         return {False: 1.0 - positive, True: positive}
 
     def predict_proba_many(self, X: Any) -> Any:
@@ -368,21 +382,6 @@ class RiverAUC(base.MiniBatchClassifier):
         """Give new keys a column, in an order that does not depend on that of the keys in a row."""
         for name in sorted((name for name in names if name not in self._columns), key=repr):
             self._columns[name] = len(self._columns)
-
-    def _known_row(self, x: Mapping[Any, Any]) -> np.ndarray:
-        """The values of a row by column; new keys become columns."""
-        values = _numbers(x.items())
-        self._add_columns(x)
-        row = np.zeros(len(self._columns))
-        row[[self._columns[name] for name in x]] = values
-        return row
-
-    def _new_row(self, x: Mapping[Any, Any]) -> np.ndarray:
-        """The values of a row by column, without keys that are not known."""
-        known = {name: value for name, value in x.items() if name in self._columns}
-        row = np.zeros(len(self._columns))
-        row[[self._columns[name] for name in known]] = _numbers(known.items())
-        return row
 
     def _new_rows(self, frame: Any) -> np.ndarray:
         known = [name for name in frame.columns if name in self._columns]
