@@ -314,20 +314,17 @@ def pair_effect(a: ColumnBins, b: ColumnBins, names: tuple[str, str], rest: np.n
     return PairEffect(axes, share, values)
 
 
-MOST_SHUFFLED = 300  # columns; of more, only the curves count
-
-
 def shuffle_effects(
     rows: ReadRows, part: Callable[[int], np.ndarray], score: Callable[[Any], np.ndarray], seed: int | None
 ) -> np.ndarray:
     """How far each column takes part in interactions: ½ mean squared change of them when its values are shuffled.
 
     `part` says what the curve of a column adds to the score of each row, and `score` gives scores of rows. The result
-    is 0 for all columns where there are more than `MOST_SHUFFLED`.
+    is 0 for all columns where there are more than 300: only the curves count then.
     """
     X = rows.X
     d = X.shape[1]
-    if d > MOST_SHUFFLED:
+    if d > 300:
         return np.zeros(d)
     rng = np.random.default_rng(seed)
     each = min(rows.size, max(16, min(10_000, 4 * rows.size) // d))  # about 10,000 rows are scored

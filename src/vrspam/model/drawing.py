@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from vrspam.tool.model import Model
 
 MANY_VALUES = 100  # a column with more may have an axis that is not linear, or values far off
-NEARLY_ALL = 0.9  # share of the points of a curve that are whole where its column is (bounds of clipping are not)
 ROOM, GAP = 195.0, 6.0  # length of the axis of a column, and between two of its labels
 MOST_TICKS = 6
 DECADES = 2.0  # length of the linear middle of a logarithmic axis, on each side of 0
@@ -181,7 +180,7 @@ def _scale(grid: np.ndarray) -> Scale:
 
 def is_whole(grid: np.ndarray) -> bool:
     """Whether a column holds whole numbers."""
-    return bool((grid == np.round(grid)).mean() >= NEARLY_ALL)
+    return bool((grid == np.round(grid)).mean() >= 0.9)  # bounds of clipping are not whole
 
 
 def date_part(name: str, grid: np.ndarray) -> str | None:

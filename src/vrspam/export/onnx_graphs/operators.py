@@ -15,8 +15,6 @@ from vrspam.features.parts import Curve, KernelPart, Table, TreePart
 from vrspam.features.trees import split_sides
 from vrspam.tables.texts import HOUR, MONTH, WEEKDAY, YEAR
 
-NOT_A_TIME = int(np.iinfo(np.int64).min)
-
 
 @dataclass(frozen=True)
 class Rows:
@@ -69,7 +67,7 @@ def date_parts(graph: Graph, moments: str, parts: Sequence[str]) -> list[str]:
     def op(name: str, value: str, number: int) -> str:
         return graph.add(name, value, whole(number))
 
-    gone = graph.add("Equal", moments, whole(NOT_A_TIME))
+    gone = graph.add("Equal", moments, whole(int(np.iinfo(np.int64).min)))
     some = graph.add("Where", gone, whole(0), moments)
     day = 86_400_000_000  # in microseconds
     of_day = op("Mod", some, day)  # never negative: the division below is exact
