@@ -412,7 +412,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         ndarray of str
         """
         check_is_fitted(self, "encoders_")
-        return np.array(self._feature_names(column_names(self, input_features)), dtype=object)
+        return np.array(self._feature_names(list(column_names(self, input_features))), dtype=object)
 
     def _feature_names(self, columns: Sequence[Any]) -> list[str]:
         """The name of each feature, from those of the columns."""

@@ -22,25 +22,13 @@ LARGEST = float(np.finfo(np.float64).max) / 2.0  # differences of larger numbers
 
 
 class Distribution(NamedTuple):
-    """What is kept of a numeric column.
+    """What is kept of a numeric column."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (k,)
-        Increasing: all values that occur, or about `N_NODES` quantiles where there are more.
-    ranks : ndarray of shape (k,)
-        (rows below + half the rows that are equal) / rows, strictly between 0 and 1.
-    shares : ndarray of shape (k,)
-        Share of the rows that each value stands for.
-    mean, deviation : float
-        Of all rows; a deviation of 0 means that the column is constant.
-    """
-
-    values: np.ndarray
-    ranks: np.ndarray
-    shares: np.ndarray
-    mean: float
-    deviation: float
+    values: np.ndarray  # (k,): increasing: all values that occur, or about `N_NODES` quantiles where there are more
+    ranks: np.ndarray  # (k,): (rows below + half the rows that are equal) / rows, strictly between 0 and 1
+    shares: np.ndarray  # (k,): share of the rows that each value stands for
+    mean: float  # of all rows
+    deviation: float  # of all rows; 0 means that the column is constant
 
 
 def distribution(column: np.ndarray, weights: np.ndarray | None = None) -> Distribution:
@@ -125,27 +113,15 @@ class Nodes(NamedTuple):
 
 @dataclass(frozen=True)
 class Curves:
-    """Several piecewise linear functions of one numeric column, and an indicator of missing values.
+    """Several piecewise linear functions of one numeric column, and an indicator of missing values."""
 
-    Attributes
-    ----------
-    nodes : ndarray of shape (k,)
-        Increasing values of the column.
-    table : ndarray of shape (k, q)
-        The q functions at the nodes.
-    labels : tuple of str
-        What each function is called.
-    missing : bool
-        Whether values were missing in fit: then one more feature is their indicator. The functions of a
-        missing value are 0, their mean.
-    extend : bool
-        Whether the functions continue as straight lines outside the nodes; otherwise they are constant there.
-    """
-
-    nodes: np.ndarray
-    table: np.ndarray
-    labels: tuple[str, ...]
+    nodes: np.ndarray  # (k,): increasing values of the column
+    table: np.ndarray  # (k, q): the q functions at the nodes
+    labels: tuple[str, ...]  # what each function is called
+    # whether values were missing in fit: then one more feature is their indicator. The functions of a missing
+    # value are 0, their mean
     missing: bool
+    # whether the functions continue as straight lines outside the nodes; otherwise they are constant there
     extend: bool = False
 
     def __getstate__(self) -> dict[str, Any]:
@@ -197,10 +173,10 @@ class Curves:
         if ("table", out.dtype) not in self.made:  # with its steps from node to node; one node is followed by itself
             lines = np.vstack([self.table, self.table[-1:]]) if self.nodes.size == 1 else self.table
             lines = np.ascontiguousarray(lines)
-            steps = np.diff(lines, axis=0).astype(out.dtype, copy=False)
-            self.made["table", out.dtype] = lines.astype(out.dtype, copy=False), steps
-        nodes, table = self.lookups[values.dtype], self.made["table", out.dtype]
-        kernels.write_curves(np.ascontiguousarray(values), *nodes, *table, self.extend, out[:, :q])
+            both = lines, np.diff(lines, axis=0)
+            self.made["table", out.dtype] = tuple(part.astype(out.dtype, copy=False) for part in both)
+        nodes, (table, steps) = self.lookups[values.dtype], self.made["table", out.dtype]
+        kernels.write_curves(np.ascontiguousarray(values), *nodes, table, steps, self.extend, out[:, :q])
         if self.missing:
             out[:, q] = np.isnan(values)
 
@@ -227,24 +203,13 @@ def add_indicated(codes: np.ndarray, lines: np.ndarray, out: np.ndarray) -> None
 
 @dataclass(frozen=True)
 class Indicators:
-    """One feature for each category, 0 or its scale; a category not seen before is all zeros, or a rare one.
+    """One feature for each category, 0 or its scale; a category not seen before is all zeros, or a rare one."""
 
-    Attributes
-    ----------
-    categories : tuple of str
-        Where there were too many, the last one stands for all that are rare or were not seen before.
-    missing : bool
-        Whether values were missing in fit: they are a category of their own, the last.
-    scale : tuple of float
-        The value of each feature in rows of its category; empty for 1.
-    grouped : int
-        How many rare categories the last one stands for; 0 where it is a category like the others.
-    """
-
+    # where there were too many, the last one stands for all that are rare or were not seen before
     categories: tuple[str, ...]
-    missing: bool
-    scale: tuple[float, ...] = ()
-    grouped: int = 0
+    missing: bool  # whether values were missing in fit: they are a category of their own, the last
+    scale: tuple[float, ...] = ()  # the value of each feature in rows of its category; empty for 1
+    grouped: int = 0  # how many rare categories the last one stands for; 0 where it is a category like the others
 
     @property
     def width(self) -> int:
@@ -308,26 +273,13 @@ def _same(a: Encoder, b: Encoder) -> bool:
 
 
 class ColumnPoints(NamedTuple):
-    """The values of a column at which what it adds is shown, and the features there, of one map or of several.
+    """The values of a column at which what it adds is shown, and the features there, of one map or of several."""
 
-    Attributes
-    ----------
-    grid : ndarray
-        Increasing numbers, or categories.
-    design : ndarray
-        The features of each of them; where values were missing in fit, those of a missing one last.
-    missing : bool
-    extend : bool
-        Whether the features go on as straight lines outside the grid.
-    codes : dict or None
-        The number of each category.
-    """
-
-    grid: np.ndarray
-    design: np.ndarray
+    grid: np.ndarray  # increasing numbers, or categories
+    design: np.ndarray  # the features of each of them; where values were missing in fit, those of a missing one last
     missing: bool
-    extend: bool = False
-    codes: Mapping[str | None, int] | None = None
+    extend: bool = False  # whether the features go on as straight lines outside the grid
+    codes: Mapping[str | None, int] | None = None  # the number of each category
 
 
 def are_alike(members: Sequence[Encoder]) -> bool:

@@ -33,35 +33,17 @@ def can_pack(encoders: Sequence[Encoder], X: Any) -> bool:
 
 
 class PackedCurves(NamedTuple):
-    """The curves of all columns, as `vrspam.kernels.write_many_curves` takes them.
+    """The curves of all columns, as `vrspam.kernels.write_many_curves` takes them."""
 
-    Attributes
-    ----------
-    nodes : ndarray
-        Of all columns, one after the other.
-    starts : ndarray of shape (columns + 1,)
-        Where those of each column begin.
-    bins : ndarray of shape (columns, bins + 1)
-        How many nodes are in lower bins.
-    per_bin : ndarray of shape (columns,)
-        How many bins of a column there are in a unit.
-    table, slopes : ndarray
-        The functions at the nodes, and their differences from node to node, by lines.
-    lines : ndarray of shape (columns + 1, 2)
-        Where those of each column begin in `table` and in `slopes`.
-    places : ndarray of shape (columns + 1, 2)
-        Where the features of each column begin, and how many functions they are; an indicator of missing values may
-        follow.
-    extend : ndarray of bool
-    """
-
-    nodes: np.ndarray
-    starts: np.ndarray
-    bins: np.ndarray
-    per_bin: np.ndarray
-    table: np.ndarray
-    slopes: np.ndarray
-    lines: np.ndarray
+    nodes: np.ndarray  # of all columns, one after the other
+    starts: np.ndarray  # (columns + 1,): where those of each column begin
+    bins: np.ndarray  # (columns, bins + 1): how many nodes are in lower bins
+    per_bin: np.ndarray  # (columns,): how many bins of a column there are in a unit
+    table: np.ndarray  # the functions at the nodes, by lines
+    slopes: np.ndarray  # their differences from node to node, by lines
+    lines: np.ndarray  # (columns + 1, 2): where those of each column begin in `table` and in `slopes`
+    # (columns + 1, 2): where the features of each column begin, and how many functions they are; an indicator
+    # of missing values may follow
     places: np.ndarray
     extend: np.ndarray
 
@@ -194,23 +176,13 @@ class Stored:
 
 @dataclass(frozen=True, eq=False)
 class Curve(Stored):
-    """A piecewise linear function of a number.
+    """A piecewise linear function of a number."""
 
-    Attributes
-    ----------
-    nodes, values : ndarray of k
-        The function at increasing nodes.
-    left, right : float
-        Its slope before the first and after the last node.
-    missing : float
-        Its value where the number is missing; NaN where such a row has no score.
-    """
-
-    nodes: np.ndarray
-    values: np.ndarray
-    left: Any = 0.0
-    right: Any = 0.0
-    missing: Any = 0.0
+    nodes: np.ndarray  # (k,): increasing
+    values: np.ndarray  # (k,): the function at the nodes
+    left: Any = 0.0  # its slope before the first node
+    right: Any = 0.0  # its slope after the last node
+    missing: Any = 0.0  # its value where the number is missing; NaN where such a row has no score
 
     @classmethod
     def of(cls, encoder: Curves, coef: np.ndarray) -> Curve:
@@ -405,28 +377,14 @@ def add_kernels(parts: Sequence[KernelPart], X: Any, out: np.ndarray) -> None:
 
 @dataclass(frozen=True, eq=False)
 class TreePart(Stored):
-    """The sum over trees of what the landmarks in the leaf of a row add, which is `coef` of each.
-
-    Attributes
-    ----------
-    encoders : list of Encoder
-    trees : dict of ndarray
-        As in `TreeFeatures`.
-    leaves : ndarray of shape (m, trees) or None
-        The leaf of each landmark in each tree, where that does not follow from `codes`.
-    coef : ndarray of m
-        For a share of all trees that is 1.
-    codes : ndarray of shape (m, columns) or None
-        The landmarks as trees take them.
-    sums : ndarray of shape (trees, leaves)
-        What each leaf adds.
-    """
+    """The sum over trees of what the landmarks in the leaf of a row add, which is `coef` of each."""
 
     encoders: Sequence[Encoder]
-    trees: Mapping[str, np.ndarray]
+    trees: Mapping[str, np.ndarray]  # as in `TreeFeatures`
+    # (m, trees): the leaf of each landmark in each tree, where that does not follow from `codes`
     leaves: np.ndarray | None
-    coef: np.ndarray
-    codes: np.ndarray | None = None
+    coef: np.ndarray  # (m,): for a share of all trees that is 1
+    codes: np.ndarray | None = None  # (m, columns): the landmarks as trees take them
 
     @property
     def width(self) -> int:
@@ -439,6 +397,7 @@ class TreePart(Stored):
 
     @cached_property
     def sums(self) -> np.ndarray:
+        """What each leaf adds: trees × leaves."""
         from vrspam import kernels
 
         n_trees, n_nodes = self.trees["columns"].shape
@@ -509,20 +468,11 @@ Block = ColumnBlock | KernelPart | TreePart
 
 @dataclass(frozen=True, eq=False)
 class Parts(Stored):
-    """A score, or several, as a sum of functions of columns.
+    """A score, or several, as a sum of functions of columns."""
 
-    Attributes
-    ----------
-    effects : tuple of Curve, Table or None
-        What each column adds on its own.
-    kernels : tuple of KernelPart
-    trees : tuple of TreePart
-        What columns add together.
-    """
-
-    effects: tuple[Effect | None, ...]
-    kernels: tuple[KernelPart, ...] = ()
-    trees: tuple[TreePart, ...] = ()
+    effects: tuple[Effect | None, ...]  # what each column adds on its own
+    kernels: tuple[KernelPart, ...] = ()  # what columns add together
+    trees: tuple[TreePart, ...] = ()  # what columns add together
 
     def __add__(self, other: Parts) -> Parts:
         both: Any = zip(self.effects, other.effects, strict=True)
@@ -547,11 +497,11 @@ class Parts(Stored):
     @cached_property
     def is_numeric(self) -> list[bool | None]:
         """Whether each column holds numbers; the others hold categories. None where nothing asks for the column."""
-        together = [part.encoders for part in (*self.kernels, *self.trees)]
+        together: list[KernelPart | TreePart] = [*self.kernels, *self.trees]
         found: list[bool | None] = []
         for j, effect in enumerate(self.effects):
             known = [isinstance(effect, Curve)] if effect is not None else []
-            known += [isinstance(encoders[j], Curves) for encoders in together]
+            known += [isinstance(part.encoders[j], Curves) for part in together]
             found.append(known[0] if known else None)
         return found
 
@@ -576,7 +526,8 @@ class Parts(Stored):
         if read_again and frames.is_frame(X) and not isinstance(X, frames.HeldColumns):
             kinds = zip(self.is_numeric, frames.numeric_flags(X), strict=True)
             X = frames.HeldColumns.of(X, [there if known is None else known for known, there in kinds])
-        widths = [sum(one.width for one in part.encoders) for part in (*self.kernels, *self.trees)]
+        together: list[KernelPart | TreePart] = [*self.kernels, *self.trees]
+        widths = [sum(one.width for one in part.encoders) for part in together]
         found = []
         for rows in frames.blocks(X.shape[0], max(len(self.effects), n_scores, *widths)):
             found.append(self._block_scores(frames.rows_of(X, rows), n_scores))

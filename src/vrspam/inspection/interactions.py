@@ -16,22 +16,12 @@ FINE_BINS = 20  # of a column of numbers, for mean scores
 
 
 class ReadRows(NamedTuple):
-    """Rows, their classes and their weights.
-
-    Attributes
-    ----------
-    X : array or frame
-    positive : ndarray of bool
-    weights : ndarray
-        They add up to ½ in each class.
-    places : ndarray of int
-        Which of the training rows these are.
-    """
+    """Rows, their classes and their weights."""
 
     X: Any
     positive: np.ndarray
-    weights: np.ndarray
-    places: np.ndarray
+    weights: np.ndarray  # they add up to ½ in each class
+    places: np.ndarray  # which of the training rows these are
 
     @property
     def size(self) -> int:
@@ -110,20 +100,11 @@ def mean_at_numbers(
 
 
 class ColumnBins(NamedTuple):
-    """One column, sorted into bins.
+    """One column, sorted into bins."""
 
-    Attributes
-    ----------
-    codes : ndarray of int
-        The bin of each row.
-    labels : tuple of str
-        What the values of each bin are; a bin of missing values comes last.
-    edges : ndarray or None
-        For numbers: bin i holds values above edges[i] up to edges[i + 1] (the first also its lower edge).
-    """
-
-    codes: np.ndarray
-    labels: tuple[str, ...]
+    codes: np.ndarray  # the bin of each row
+    labels: tuple[str, ...]  # what the values of each bin are; a bin of missing values comes last
+    # for numbers: bin i holds values above edges[i] up to edges[i + 1] (the first also its lower edge)
     edges: np.ndarray | None
 
     @property

@@ -51,26 +51,15 @@ MOST_COMPARED = 100  # columns whose curves are compared with the rows and with 
 
 @dataclass(frozen=True)
 class FitWithFolds:
-    """What is read: coefficients of features, of the fit on all rows and of those on the folds.
-
-    Attributes
-    ----------
-    features : fitted transformer, or None for the columns as they are
-    coef : ndarray of shape (D,)
-    fold_coefs : ndarray of shape (K, D)
-    left_out : float
-        Mean share of the rows that a fold leaves out.
-    left_out_rows : list of K arrays of bool
-        For each fold the rows that it leaves out.
-    moments : ClassMoments or None
-        Of the features, where these keep columns apart; without scatter matrices where they are more than the rows.
-    """
+    """What is read: coefficients of features, of the fit on all rows and of those on the folds."""
 
     features: Any
-    coef: np.ndarray
-    fold_coefs: np.ndarray
-    left_out: float
-    left_out_rows: list[np.ndarray]
+    coef: np.ndarray  # (D,)
+    fold_coefs: np.ndarray  # (K, D)
+    left_out: float  # mean share of the rows that a fold leaves out
+    left_out_rows: list[np.ndarray]  # for each fold the rows that it leaves out
+    # of the features, where these keep columns apart; without scatter matrices where they are more than the
+    # rows
     moments: ClassMoments | None
 
     def scores(self, X: Any, coefs: np.ndarray) -> np.ndarray:

@@ -210,31 +210,19 @@ _LISTS = ("contribution", "low", "high")
 
 @dataclass(frozen=True)
 class Shapes:
-    """What a score looks like, column by column: its curves, and what they leave.
+    """What a score looks like, column by column: its curves, and what they leave."""
 
-    Attributes
-    ----------
-    columns : tuple of Shape
-        What each column adds to the score, with a 95 % band from the folds.
-    interactions : float or None
-        Spread of the part of the score that is not a sum of curves; None where the curves are all there is, and
-        their sum is the score.
-    share : float
-        That part of the variance of the score.
-    pairs : tuple of PairEffect
-        The strongest pairs of columns that interact.
-    whole : bool
-        Whether the curves are the best additive reading of the whole score. Earlier versions stored the curves of a
-        part of the score, and the rest may undo them.
-    effects : ndarray of shape (columns,) or None
-        Standard deviation of what each column does to the score, by its curve and in interactions; not in files.
-    """
-
-    columns: tuple[Shape, ...]
+    columns: tuple[Shape, ...]  # what each column adds to the score, with a 95 % band from the folds
+    # spread of the part of the score that is not a sum of curves; None where the curves are all there is, and
+    # their sum is the score
     interactions: float | None = None
-    share: float = 0.0
-    pairs: tuple[PairEffect, ...] = ()
+    share: float = 0.0  # that part of the variance of the score
+    pairs: tuple[PairEffect, ...] = ()  # the strongest pairs of columns that interact
+    # whether the curves are the best additive reading of the whole score. Earlier versions stored the curves of
+    # a part of the score, and the rest may undo them
     whole: bool = True
+    # (columns,): standard deviation of what each column does to the score, by its curve and in interactions;
+    # not in files
     effects: np.ndarray | None = None
 
     @property

@@ -72,32 +72,15 @@ class Scale(NamedTuple):
 
 
 class ColumnPlan(NamedTuple):
-    """What is drawn of one column.
+    """What is drawn of one column."""
 
-    Attributes
-    ----------
-    curve : bool
-        Whether it is a curve; otherwise points, one below or beside the other.
-    chosen : ndarray of int
-        Which values of the grid are drawn, in this order.
-    scale : Scale
-        Of the values; points are one apart.
-    ticks : Ticks
-        Values with their texts; for points their places from 0, with what each is called.
-    rug : ndarray
-        Values that are marked along the axis, so that a stretch without marks rests on few rows.
-    remarks : tuple of str
-    part : str or None
-        The part of a date that the column is: "year", "month", "weekday" or "hour".
-    """
-
-    curve: bool
-    chosen: np.ndarray
-    scale: Scale
-    ticks: Ticks
-    rug: np.ndarray
+    curve: bool  # whether it is a curve; otherwise points, one below or beside the other
+    chosen: np.ndarray  # which values of the grid are drawn, in this order
+    scale: Scale  # of the values; points are one apart
+    ticks: Ticks  # values with their texts; for points their places from 0, with what each is called
+    rug: np.ndarray  # values that are marked along the axis, so that a stretch without marks rests on few rows
     remarks: tuple[str, ...]
-    part: str | None
+    part: str | None  # the part of a date that the column is: "year", "month", "weekday" or "hour"
 
     def text(self, value: float) -> str:
         """A value of the column as people write it."""

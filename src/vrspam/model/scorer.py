@@ -41,19 +41,11 @@ class NotExportable(WordedError):
 
 @dataclass(frozen=True)
 class Input:
-    """A column as it comes from outside.
-
-    Attributes
-    ----------
-    name : str
-    kind : {"number", "text", "date"}
-    note : str
-        What the reader should know of its values, as a sentence; "" for nothing.
-    """
+    """A column as it comes from outside."""
 
     name: str
-    kind: str = NUMBER
-    note: str = ""
+    kind: str = NUMBER  # {"number", "text", "date"}
+    note: str = ""  # what the reader should know of its values, as a sentence; "" for nothing
 
 
 @dataclass(frozen=True)

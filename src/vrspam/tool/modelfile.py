@@ -183,9 +183,9 @@ def _model(content: Mapping[str, Any], version: int) -> Model:
     schema = Schema.from_dict(content["schema"])
     _check_schema(schema, content["schema"])
     calibration = content["calibration"]
-    training = dict(content["training"]) if isinstance(content["training"], dict) else None
-    if training is None:
+    if not isinstance(content["training"], dict):
         raise TypeError("training must be a dict")
+    training = dict(content["training"])
     for kind, names in _FACTS.items():
         for name in names:
             if name in training and not _fits(kind, training[name]):

@@ -105,22 +105,13 @@ LARGEST = float(np.finfo(np.float64).max)
 
 
 class Ensemble(NamedTuple):
-    """Whole binary trees, level by level.
+    """Whole binary trees, level by level."""
 
-    Attributes
-    ----------
-    columns, thresholds, absent_left : ndarray of shape (trees, nodes)
-        What each node compares, and whether a missing value goes to the left.
-    weights : ndarray of shape (trees, leaves, m)
-        What each leaf adds to the outputs `targets`.
-    targets : ndarray of shape (trees, m)
-    """
-
-    columns: np.ndarray
-    thresholds: np.ndarray
-    absent_left: np.ndarray
-    weights: np.ndarray
-    targets: np.ndarray
+    columns: np.ndarray  # (trees, nodes): what each node compares
+    thresholds: np.ndarray  # (trees, nodes): with what
+    absent_left: np.ndarray  # (trees, nodes): whether a missing value goes to the left
+    weights: np.ndarray  # (trees, leaves, m): what each leaf adds to the outputs `targets`
+    targets: np.ndarray  # (trees, m)
 
 
 def run_trees(graph: Graph, X: str, mode: str, ensembles: Sequence[Ensemble]) -> str:

@@ -20,26 +20,13 @@ NOT_A_TIME = int(np.iinfo(np.int64).min)
 
 @dataclass(frozen=True)
 class Rows:
-    """The columns of the rows to be scored, as values of a graph.
-
-    Attributes
-    ----------
-    graph : Graph
-    matrix : str
-        All columns of numbers, in double.
-    places : dict of int to int
-        Which of its columns holds the column of this number.
-    texts : dict of int to str
-        The columns of categories, each as a value of shape (rows, 1).
-    missing : dict of int to str
-        The text that stands for a missing value in each of them.
-    """
+    """The columns of the rows to be scored, as values of a graph."""
 
     graph: Graph
-    matrix: str
-    places: Mapping[int, int]
-    texts: Mapping[int, str]
-    missing: Mapping[int, str]
+    matrix: str  # all columns of numbers, in double
+    places: Mapping[int, int]  # which of its columns holds the column of this number
+    texts: Mapping[int, str]  # the columns of categories, each as a value of shape (rows, 1)
+    missing: Mapping[int, str]  # the text that stands for a missing value in each of them
 
     def numbers(self, columns: Sequence[int]) -> str:
         """Some columns of numbers, side by side."""
