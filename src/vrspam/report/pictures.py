@@ -512,14 +512,6 @@ def heat_map(pair: PairEffect, largest: float) -> Drawing:
     return Drawing(f"{across} × {upwards}", drawn, f"{percent(pair.share)} of the variance of the score")
 
 
-def _with_value(name: str, value: str) -> str:
-    """A column and its value in a row, short enough to stand beside a bar."""
-    if not value:
-        return name
-    value = shorten(value, 12)
-    return f"{isolated(shorten(name, BAR_LETTERS - 3 - len(value)))} = {isolated(value)}"
-
-
 def bars(
     entries: Sequence[tuple[str, float]],
     label: str,
@@ -536,7 +528,10 @@ def bars(
     """
     names = [name for name, _ in entries]
     sizes = np.array([size for _, size in entries], dtype=float)
-    shown = [_with_value(name, value) for name, value in zip_longest(names, values, fillvalue="")]
+    shown = []  # a column and its value in a row, short enough to stand beside a bar
+    for name, value in zip_longest(names, (shorten(value, 12) for value in values), fillvalue=""):
+        short = shorten(name, BAR_LETTERS - 3 - len(value))
+        shown.append(f"{isolated(short)} = {isolated(value)}" if value else name)
     low, high = ends or (float(sizes.min(initial=0.0)), float(sizes.max(initial=0.0)))
     low, high = min(0.0, low), max(0.0, high)
     left = min(label_room(shown, BAR_LETTERS), 0.52 * WIDTH)

@@ -541,26 +541,22 @@ def add_origin(
         noticed = [Text("Noticed in training:"), Bullets(found)]
     known = [Text(sentence) for sentence in words.describe_certificate(model.training)]
     certificate = [Folded("How we know that the fit is complete", known)] if known else []
-    page.add("How it was made", Facts(facts), *certificate, *selection_table(model), *noticed, *again)
-
-
-def selection_table(model: Model) -> list[Block]:
-    """The feature maps that were compared, if there were several."""
     tried = model.training.get("selection", ())
-    if len(tried) < 2:
-        return []
-    rows: list[list[Cell | str]] = [
-        [
-            words.describe_candidate(row["features"]),
-            Cell(f"{row['n_features']:,}", row["n_features"]),
-            Cell(f"{row.get('score', row['auc']):.4f} ± {row['standard_error']:.4f}", row.get("score", row["auc"])),
-            words.describe_part(row, model.training.get("rows", 0)),
+    compared: list[Block] = []
+    if len(tried) > 1:
+        rows: list[list[Cell | str]] = [
+            [
+                words.describe_candidate(row["features"]),
+                Cell(f"{row['n_features']:,}", row["n_features"]),
+                Cell(f"{row.get('score', row['auc']):.4f} ± {row['standard_error']:.4f}", row.get("score", row["auc"])),
+                words.describe_part(row, model.training.get("rows", 0)),
+            ]
+            for row in tried
         ]
-        for row in tried
-    ]
-    measure = "partial AUC" if "score" in tried[0] else "AUC"
-    caption = f"Models compared: mean {measure} ± standard error"
-    return [Table(["model", "features", f"{measure} of the folds", "taken"], rows, caption)]
+        measure = "partial AUC" if "score" in tried[0] else "AUC"
+        caption = f"Models compared: mean {measure} ± standard error"
+        compared = [Table(["model", "features", f"{measure} of the folds", "taken"], rows, caption)]
+    page.add("How it was made", Facts(facts), *certificate, *compared, *noticed, *again)
 
 
 def worded_notes(model: Model, parameter: ShowParameter) -> list[str]:

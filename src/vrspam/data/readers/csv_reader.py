@@ -227,9 +227,10 @@ def _prevailing_type(column: Any, decimal: str = ".") -> Any:
     cells = cells[:: len(cells) // 300 + 1]  # a sample is enough, and quick
     for kind in (pa.float64(), pa.bool_()):
         wrong = [cells[place] for place in not_castable(cells, kind, decimal)]
-        # numbers that are written in another way: the whole column is to be looked at
-        others = find_kind(Counter(wrong)) is not None or any(_THOUSANDS.fullmatch(cell.strip()) for cell in wrong)
-        if cells and len(wrong) <= _FEW * len(cells) and not others:
+        if not cells or len(wrong) > _FEW * len(cells):
+            continue
+        # where the others are numbers that are written in another way, the whole column is to be looked at
+        if find_kind(Counter(wrong)) is None and not any(_THOUSANDS.fullmatch(cell.strip()) for cell in wrong):
             return kind
     return column.type
 
