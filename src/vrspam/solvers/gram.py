@@ -34,9 +34,10 @@ from vrspam.solvers.base import Solution, certify, is_done, target_gap
 
 def pays(loss: Any, n_shifts: int) -> bool:
     """Whether the columns that exclude each other are so many that this is quicker than one tridiagonal form."""
-    if loss.exclusive is None:
+    exclusive = getattr(loss, "exclusive", None)  # which losses from outside need not have
+    if exclusive is None:
         return False
-    width = float(loss.exclusive.means.shape[1])
+    width = float(exclusive.means.shape[1])
     rest = loss.n_features - width
     reduction_cost = 4.0  # of d³ multiplications: a tridiagonal form has 4/3 d³, at a third of the speed
     return n_shifts * (width * rest**2 + rest**3 / 3.0) < reduction_cost * float(loss.n_features) ** 3
@@ -193,7 +194,7 @@ def ridge_coefs(loss: Any, l2s: np.ndarray, like: Any = None) -> np.ndarray:
     shifts = np.asarray(l2s) / loss.k
     if like is not None and array_api.device_namespace(like) is not None:
         return _ridge_coefs_on_device(loss, shifts, linear, like)
-    trace = float(np.sum(loss.diagonal + loss.delta**2))
+    trace = float(np.sum(loss.curvature())) / loss.k
     tridiagonal_from = 32  # features; below, both take as long
     many = shifts.size >= EIGEN_MIN_POINTS and linear.size >= tridiagonal_from
     if many and shifts.min() > _resolved(trace, loss.n_features):  # no direction is lost; not so for NaN
