@@ -54,7 +54,7 @@ test-strict: $(VENV)/.installed-dev
 # The tests of Spark, on a local cluster: they need a Java runtime, 17 or newer (about three minutes). pyspark lies beside
 # the environment, so that `make test` runs without it.
 test-spark: .venv-spark/.installed
-	PYTHONPATH=$(CURDIR)/.venv-spark $(BIN)/python -m pytest tests/test_spark.py -n 0
+	PYTHONPATH=$(CURDIR)/.venv-spark $(BIN)/python -m pytest tests/distributed/test_spark.py -n 0
 
 # Our whole grid beside one fit of pyspark.ml's LogisticRegression.
 bench-spark: .venv-spark/.installed

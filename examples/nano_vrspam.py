@@ -8,7 +8,7 @@ missing. With p the share of positives and a penalty Ω it minimises (paper, sec
 
 β₁ = 0 is the paper's "L2", β₁ > 0 its "elastic net". (Section 2 of the paper writes β‖w‖²; its experiments, and we,
 halve it.) Read on from top to bottom: 1. the objective, 2. its exact minimum, 3. a certificate, 4. SPAM, 5. VRSPAM.
-The package computes the same numbers, much faster: tests/test_nano_vrspam.py compares them.
+The package computes the same numbers, much faster: tests/paper/test_nano_vrspam.py compares them.
 """
 
 import time

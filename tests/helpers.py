@@ -173,3 +173,35 @@ def scaled_penalty(moments, name):
     l2, l1 = STRENGTHS[name]
     largest_l1 = 2 * moments.p * (1 - moments.p) * np.abs(moments.delta).max()
     return l2 * l2_unit(moments), l1 * largest_l1
+
+
+def loss_of(X, y, weights=None):
+    """The squared loss over pairs, from rows."""
+    moments = ClassMoments(X.shape[1], classes=[0, 1], scatter=False).add_checked(X, y, weights)
+    return SquaredPairLoss.from_rows(X, y == 1, weights, moments)
+
+
+def hessian_and_delta(X, y, weights):
+    """H = Σ₊ + Σ₋ + δδᵀ and δ by their definitions."""
+    parts = []
+    for label in (0, 1):
+        rows, share = X[y == label].astype(float), weights[y == label] / weights[y == label].sum()
+        mean = share @ rows
+        parts.append((mean, (rows - mean).T @ ((rows - mean) * share[:, None])))
+    delta = parts[1][0] - parts[0][0]
+    return parts[0][1] + parts[1][1] + np.outer(delta, delta), delta
+
+
+def partial_hinge_by_definition(X, y, w, max_fpr, weights=None):
+    """pq · the mean over positives and the highest-scored negatives of total weight max_fpr, the last one in part."""
+    c = np.ones(len(y)) if weights is None else np.asarray(weights, dtype=float)
+    s, positive = X @ w, y == 1
+    a, b = c[positive] / c[positive].sum(), c[~positive] / c[~positive].sum()
+    p = c[positive].sum() / c.sum()
+    costs = a @ np.maximum(0.0, 1.0 - s[positive][:, None] + s[~positive]) ** 2
+    total, left = 0.0, max_fpr
+    for j in np.argsort(-s[~positive]):
+        taken = min(b[j], left)
+        total += taken * costs[j]
+        left -= taken
+    return p * (1 - p) * total / max_fpr

@@ -10,6 +10,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from vrspam.data import Schema
+from vrspam.model_selection.calibration import Sigmoid
+from vrspam.tool import Model
+
 NAMES = ["patient", "größe", "age", "cholesterol, mg/dl", "town", "ward", "sick"]
 
 
@@ -54,3 +58,21 @@ def write_libsvm(path: Path, rows: int = 300, features: int = 8, seed: int = 0) 
         lines.append(f"{'+1' if label else '-1'} " + " ".join(f"{j + 1}:{values[j]:.4f}" for j in chosen))
     path.write_text("\n".join(lines) + "\n")
     return path
+
+
+def make_model(coef=(0.1, -2.5e-300), intercept=1 / 3, **changes):
+    """A linear model without a file, with some parts changed."""
+    coef = np.array(coef, dtype=float)
+    d = coef.size
+    parts = {
+        "schema": Schema(tuple(f"größe {j}" for j in range(d)), {}, (0.1,) * d, "sick", "string", ("no", "yes")),
+        "positive": "yes",
+        "coef": coef,
+        "intercept": intercept,
+        "means": np.vstack([coef, coef + 1e-5]),
+        "deviations": np.abs(coef) + 5e-324,
+        "calibration": Sigmoid(2.5, -0.1),
+        "identifiers": ("patient",),
+        "training": {"cv_auc": 0.1 + 0.2, "warnings": ["naïve"]},
+    }
+    return Model(**{**parts, **changes})

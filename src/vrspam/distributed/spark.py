@@ -235,7 +235,7 @@ class SparkAUCClassifier(SparkScores, AUCClassifier):
 
     Examples
     --------
-    A Spark session is needed: gallery/plot_spark.py and tests/test_spark.py start one.
+    A Spark session is needed: gallery/plot_spark.py and tests/distributed/test_spark.py start one.
 
     >>> from vrspam.distributed import SparkAUCClassifier
     >>> frame = spark.createDataFrame(customers)  # doctest: +SKIP
@@ -305,7 +305,7 @@ class SparkAUCClassifierCV(SparkScores, AUCClassifierCV):
 
     Examples
     --------
-    A Spark session is needed: gallery/plot_spark.py and tests/test_spark.py start one.
+    A Spark session is needed: gallery/plot_spark.py and tests/distributed/test_spark.py start one.
 
     >>> from vrspam.distributed import SparkAUCClassifierCV
     >>> frame = spark.createDataFrame(customers)  # doctest: +SKIP

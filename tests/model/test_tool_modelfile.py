@@ -1,0 +1,346 @@
+"""Model files: loading gives the same bits back, or one clear error; damaged files and tables give nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from tool_data import make_model, patients, write
+
+from vrspam._utils.messages import Message, Parameter
+from vrspam.cli import main
+from vrspam.data import Schema
+from vrspam.model.file import checksum
+from vrspam.model_selection.calibration import Isotonic, Sigmoid
+from vrspam.tool import Model, ModelFileError, load_model, save_model
+from vrspam.tool.training import train
+
+finite = st.floats(allow_nan=False, allow_infinity=False)
+positive = st.floats(min_value=0, exclude_min=True, allow_infinity=False)
+
+
+def bits(model):
+    arrays_ = [model.coef, np.array([model.intercept]), model.means, model.deviations]
+    return (
+        [a.tobytes() for a in arrays_],
+        model.schema,
+        model.positive,
+        type(model.positive),
+        None if model.calibration is None else model.calibration.to_dict(),
+        model.identifiers,
+        dict(model.training),
+        None if model.shapes is None else model.shapes.to_dict(),
+    )
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    coef=arrays(np.float64, st.integers(1, 5), elements=finite),
+    intercept=finite,
+    slope=finite,
+    label=st.one_of(st.text(max_size=5), st.integers(-(2**60), 2**60), st.booleans(), finite),
+)
+@example(coef=np.array([0.0]), intercept=0.0, slope=0.0, label=-1e300)
+@example(coef=np.array([-0.0, 5e-324, 1.7976931348623157e308]), intercept=-0.0, slope=-0.0, label="\x00é😀")
+def test_round_trip_is_exact_to_the_bit(tmp_path, coef, intercept, slope, label):
+    model = make_model(coef, intercept, means=np.vstack([coef, -coef]), calibration=Sigmoid(slope, 0.5))
+    kind = {bool: "bool", int: "int64", float: "double", str: "string"}[type(label)]
+    schema = Schema(model.schema.numeric, {}, (0.5,) * coef.size, "y", kind, (label, label))
+    model = Model(**{**vars(model), "schema": schema, "positive": label})
+    save_model(model, tmp_path / "m.json")
+    again = load_model(tmp_path / "m.json")
+    assert bits(again) == bits(model)
+
+
+def test_isotonic_calibration_and_categories_come_back(tmp_path):
+    schema = Schema((), {"town": ("Köln", "Łódź")}, (), "sick", "int64", (0, 1))
+    calibration = Isotonic(np.array([-1.0, 0.1, 0.3]), np.array([0.0, 0.2, 1.0]))
+    model = make_model(schema=schema, positive=1, calibration=calibration)
+    save_model(model, tmp_path / "m.json")
+    assert bits(load_model(tmp_path / "m.json")) == bits(model)
+    text = (tmp_path / "m.json").read_text("utf-8")
+    assert "Łódź" in text  # readable
+    assert json.loads(text)["version"] == 5
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "m.json"
+    save_model(make_model(), path)
+    before = path.read_bytes()
+
+    def fail(*_):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(OSError, match="disk full"):
+        save_model(make_model(intercept=2.0), path)
+    assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["m.json"]
+
+
+def test_what_could_not_be_read_again_is_not_written(tmp_path):
+    path = tmp_path / "m.json"
+    save_model(make_model(), path)
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match="JSON"):
+        save_model(make_model(training={"cv_auc": float("nan")}), path)
+    assert path.read_bytes() == before
+
+
+def refused(path, words):
+    with pytest.raises(ModelFileError, match=words) as caught:
+        load_model(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_what_is_no_model_is_refused(tmp_path):
+    path = tmp_path / "m.json"
+    refused(path, "cannot be read")
+    refused(tmp_path, "cannot be read")
+    for content in (b"", b"{}", b"age,sick\n1,yes\n", b"[1, 2]", b'{"format": "another"}', b"\x00\xff" * 500):
+        path.write_bytes(content)
+        refused(path, "not a vrspam model file")
+    path.write_bytes(b'{"a": "vrspam-model"}')
+    refused(path, "not a vrspam model file")
+    path.write_bytes(b'{"format": "vrspam-model", "model": ' + b"[" * 100_000)
+    refused(path, "cut off or damaged")
+
+
+class Bomb:
+    def __reduce__(self):
+        return os.abort, ()
+
+
+def test_a_pickle_is_never_loaded(tmp_path):
+    (tmp_path / "m.json").write_bytes(pickle.dumps({"vrspam-model": Bomb()}))
+    refused(tmp_path / "m.json", "not a vrspam model file")
+    (tmp_path / "m.json").write_bytes(b'"vrspam-model"' + pickle.dumps(Bomb()))
+    refused(tmp_path / "m.json", "cut off or damaged")
+
+
+def test_cut_off_at_any_place(tmp_path):
+    path = tmp_path / "m.json"
+    save_model(make_model(), path)
+    whole = path.read_bytes()
+    for end in range(0, len(whole.rstrip()), 7):
+        path.write_bytes(whole[:end])
+        refused(path, "not a vrspam model file|cut off or damaged")
+
+
+def changed(path, **changes):
+    """Write a file with changed content and a correct checksum."""
+    whole = json.loads(path.read_text("utf-8"))
+    for key, value in changes.items():
+        whole["model"][key] = value
+    whole["checksum"] = checksum(whole["model"])
+    path.write_text(json.dumps(whole))
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"coef": [1.0]}, "coef has shape"),
+        ({"coef": ["a", "b"]}, "something else than numbers"),
+        ({"coef": [[1.0], [1.0, 2.0]]}, "contradicts itself"),
+        ({"coef": [float("inf"), 0.0]}, "damaged"),
+        ({"intercept": "1e999"}, "not finite"),
+        ({"intercept": 10**400}, "contradicts itself"),
+        ({"deviations": [0.0, 1.0]}, "must be positive"),
+        ({"means": [[0, 0]]}, "means has shape"),
+        ({"intercept": None}, "contradicts itself"),
+        ({"positive": "maybe"}, "none of the labels"),
+        ({"positive": ["yes"]}, "number or a text"),
+        ({"calibration": {"method": "magic"}}, "'magic'"),
+        ({"calibration": {"method": "isotonic", "scores": [1, 0], "probabilities": [0, 1]}}, "must not decrease"),
+        ({"calibration": {"method": "isotonic", "scores": [0, 1], "probabilities": [0, 2]}}, "between 0 and 1"),
+        ({"calibration": 5}, "contradicts itself"),
+        ({"training": []}, "must be a dict"),
+        ({"schema": {}}, "not a schema"),
+        ({"identifiers": None}, "contradicts itself"),
+        ({"features": {"map": "AdditiveFeatures"}}, "contradicts itself"),
+        ({"features": {"map": "os.system"}}, "not a stored score"),
+        ({"features": {"effects": [None], "encoders": [], "kernels": [], "trees": []}}, "takes 1 columns"),
+        (
+            {"positive": "yes; or no"},
+            r"'yes; or no' is none of the labels \('no', 'yes'\)\): train",
+        ),
+        ({"schema": []}, r"\(this is not a schema \([^;]*\)\): train"),
+        ({"calibration": {"method": "magic"}}, r"\([^;]*'magic'[^;]*\): train"),
+    ],
+)
+def test_contradictions_are_named(tmp_path, changes, words):
+    path = tmp_path / "m.json"
+    save_model(make_model(), path)
+    changed(path)
+    load_model(path)
+    changed(path, **changes)
+    refused(path, words)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("fill", [1.0], "1 fill values for 2"),
+        ("fill", ["1e999", 0.1], "must be finite"),
+        ("target_type", "date", "'date'"),
+        ("width", 10**15, "coef has shape"),
+        ("labels", [["no"], "yes"], "numbers or texts"),
+    ],
+)
+def test_contradictions_in_the_schema_are_named(tmp_path, key, value, words):
+    path = tmp_path / "m.json"
+    save_model(make_model(), path)
+    schema = json.loads(path.read_text("utf-8"))["model"]["schema"]
+    change = {**schema, key: value}
+    if key == "width":
+        change |= {"numeric": [], "fill": None}
+    changed(path, schema=change)
+    refused(path, words)
+
+
+@pytest.mark.parametrize(
+    ("template", "fields"),
+    [
+        ("{a.__class__.__mro__} {a:>5000000}", {"a": 1}),
+        ("{a.__class__}", {"a": 1}),
+        ("{a[0]}", {"a": [1]}),
+        ("{a!a}", {"a": "ü"}),
+        ("{a:>5000000}", {"a": 1}),
+        ("{a:.5000000f}", {"a": 1.0}),
+        ("{a:{b}}", {"a": 1, "b": ">5000000"}),
+        ("{a}" * 1000, {"a": "long"}),
+        ("{}", {"a": 1}),
+        ("{0}", {"a": 1}),
+        ("{b}", {"a": 1}),
+        ("{a", {"a": 1}),
+        (5, {"a": 1}),
+    ],
+)
+def test_templates_that_are_not_plain_are_refused(tmp_path, template, fields):
+    path = tmp_path / "m.json"
+    save_model(make_model(), path)
+    changed(path, training={"warnings": [{"template": template, "fields": fields}]})
+    refused(path, "contradicts itself")
+
+
+def test_plain_templates_come_back(tmp_path):
+    path = tmp_path / "m.json"
+    note = Message(
+        "{name!r}: {rows:,} rows, {auc:.4f}, {share:.2%}, {l1:g}, {lead:.2g}, use {drop}",
+        **{"name": "größe", "rows": 5000, "auc": 0.75, "share": 0.5, "l1": 1e-9, "lead": 0.125},
+        drop=Parameter("drop", ["größe"]),
+    )
+    braces = Message("{ is not a field")
+    save_model(make_model(training={"warnings": [note, braces, "naïve"]}), path)
+    found = load_model(path).training["warnings"]
+    assert found == [note, braces, "naïve"]
+    assert found[0].fields == note.fields
+
+
+def test_newer_and_edited_files_are_refused(tmp_path):
+    path = tmp_path / "m.json"
+    save_model(make_model(), path)
+    whole = json.loads(path.read_text("utf-8"))
+    path.write_text(json.dumps({**whole, "version": 6}))
+    refused(path, "newer version of vrspam")
+    for version in (0, None, "1", True):
+        path.write_text(json.dumps({**whole, "version": version}))
+        if version is not True:
+            refused(path, "changed or damaged")
+    whole["model"]["coef"][0] = 0.2
+    path.write_text(json.dumps(whole))
+    refused(path, "changed or damaged")
+
+
+# -- damage at random ---------------------------------------------------------------------------------------------
+
+damage = st.lists(
+    st.tuples(st.integers(0, 10**6), st.sampled_from(["flip", "cut", "insert", "drop"]), st.binary(max_size=6)),
+    min_size=1,
+    max_size=4,
+)
+
+
+def damaged(data: bytes, hits) -> bytes:
+    for place, kind, extra in hits:
+        at = place % (len(data) + 1)
+        if kind == "flip":
+            data = data[:at] + extra + data[at + len(extra) :]
+        elif kind == "cut":
+            data = data[:at]
+        elif kind == "insert":
+            data = data[:at] + extra + data[at:]
+        else:
+            data = data[:at] + data[at + place % 50 :]
+    return data
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("fuzz")
+    frame = patients(rows=120)
+    table = write(frame, folder / "patients.csv")
+    save_model(train(table, "sick", features="additive"), folder / "m.json")
+    return folder
+
+
+@settings(max_examples=150, deadline=None)
+@given(hits=damage)
+def test_damaged_model_files_are_refused_or_unharmed(files, hits):
+    whole = (files / "m.json").read_bytes()
+    path = files / "damaged.json"
+    path.write_bytes(damaged(whole, hits))
+    try:
+        found = load_model(path)
+    except ModelFileError:
+        refused(path, "damaged.json")
+    else:
+        assert bits(found) == bits(load_model(files / "m.json"))
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(hits=damage, skip=st.booleans())
+@example(hits=[(3, "insert", b'"')], skip=False)
+@example(hits=[(700, "insert", b"\x00\xff")], skip=False)
+@example(hits=[(700, "insert", b"\r\r\n")], skip=True)
+@example(hits=[(0, "cut", b"")], skip=False)
+@example(hits=[(60, "cut", b"")], skip=True)
+@example(hits=[(8, "insert", b"\r")], skip=False)
+@example(hits=[(3495, "insert", b"\x1c")], skip=False)
+def test_damaged_tables_end_in_a_result_or_a_sentence(files, capsys, hits, skip):
+    path = files / "damaged.csv"
+    path.write_bytes(damaged((files / "patients.csv").read_bytes(), hits))
+    options = ["--skip-errors"] if skip else []
+    code = main(["evaluate", str(files / "m.json"), str(path), "--json", *options])
+    captured = capsys.readouterr()
+    assert code in (0, 1)
+    assert "Traceback" not in captured.err
+    assert "unexpected" not in captured.err
+    if code == 0:
+        assert 0.0 <= json.loads(captured.out)["auc"] <= 1.0
+    else:
+        lines = [line for line in captured.err.splitlines() if not line.startswith("warning: ")]
+        assert len(lines) == 1
+        assert lines[0].startswith("vrspam: ")
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(hits=damage)
+@example(hits=[(2000, "insert", b"x")])
+def test_training_on_damaged_tables_ends_in_a_model_or_a_sentence(files, capsys, hits):
+    path, out = files / "damaged.csv", files / "trained.json"
+    out.unlink(missing_ok=True)
+    path.write_bytes(damaged((files / "patients.csv").read_bytes(), hits))
+    code = main(["train", str(path), "--target", "sick", "--model", str(out)])
+    captured = capsys.readouterr()
+    assert "Traceback" not in captured.err
+    assert "unexpected" not in captured.err
+    assert code == (0 if out.exists() else 1)
+    if code == 0:
+        load_model(out)

@@ -1,0 +1,647 @@
+"""The report of a table: its numbers against scikit-learn, names as text, and the page in a real browser."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import shlex
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from browsing import requests
+from scipy.stats import binomtest
+from sklearn.metrics import (
+    confusion_matrix,
+    precision_recall_curve,
+    precision_score,
+    recall_score,
+    roc_auc_score,
+    roc_curve,
+)
+from tool_data import write
+
+from vrspam.cli import main
+from vrspam.metrics.thresholds import wilson
+from vrspam.model_selection.held_out import HeldOut
+from vrspam.report.page import FINE, Stops, confusion
+from vrspam.report.sections import evaluation_page, report_page
+from vrspam.tool.evaluation import evaluate
+from vrspam.tool.plan import TrainPlan
+from vrspam.tool.report import choose_rows, cross_calibrated, holm, make_report, subgroups
+from vrspam.tool.training import train
+
+AXE = Path(__file__).parents[1] / "vendor" / "axe.min.js"
+EVIL = "<img src=x onerror=alert(1)>\"'&{{body}}</script><b>"
+RIGHT_TO_LEFT, EMOJI = "عمر المريض", "🫀 heart 👩‍⚕️"
+LONG, LONGER = f"{'the same long name ' * 11}A"[-200:], f"{'the same long name ' * 11}B"[-200:]
+POSITIVE = "<i>yes</i>"
+QUICK = TrainPlan(features="linear", n_splits=3)
+
+
+def awkward(rows: int = 500) -> pd.DataFrame:
+    """Columns and categories whose names are not to be taken for HTML; some matter, some do not."""
+    rng = np.random.default_rng(0)
+    sick = rng.random(rows) < 0.3
+    frame = pd.DataFrame(
+        {
+            EVIL: rng.normal(size=rows) + sick,
+            RIGHT_TO_LEFT: rng.normal(50, 9, rows) + 4 * sick,
+            EMOJI: rng.choice(["♥", "<b>bold</b>", "שלום", '"quoted"'], rows),
+            LONG: rng.normal(size=rows),
+            LONGER: rng.normal(size=rows) + 0.5 * sick,
+            "sex": rng.choice(["f", "m"], rows),
+            "patient": [f"P{number:04d}" for number in range(rows)],
+            "out <come>": np.where(sick, POSITIVE, "no & none"),
+        }
+    )
+    frame.loc[rng.random(rows) < 0.1, RIGHT_TO_LEFT] = np.nan
+    return frame
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Write the report of an awkward table."""
+    folder = tmp_path_factory.mktemp("report")
+    write(awkward(), folder / "awkward.csv")
+    assert main(command(folder)) == 0
+    return folder
+
+
+def command(folder: Path) -> list[str]:
+    data = [str(folder / "awkward.csv"), "--target", "out <come>", "--positive", POSITIVE, "--folds", "3"]
+    return ["report", *data, "--features", "additive", "--by", f"sex,{EMOJI}", "--html", str(folder / "r.html")]
+
+
+@pytest.fixture(scope="module")
+def page(folder):
+    return (folder / "r.html").read_text("utf-8")
+
+
+def scored(rows: int, seed: int = 0, digits: int = 2) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    positive = rng.random(rows) < 0.3
+    return positive, np.round(rng.standard_normal(rows) + positive, digits)  # with ties
+
+
+@pytest.mark.parametrize("digits", [1, 9])
+def test_every_stop_of_the_slider_counts_what_scikit_learn_counts(digits):
+    positive, scores = scored(400, digits=digits)
+    stops = Stops.of(positive, scores)
+    assert (np.diff(stops.thresholds) > 0.0).all()
+    for place in range(0, stops.thresholds.size, 1 if digits == 1 else 9):
+        called = scores >= stops.thresholds[place]
+        shown = confusion(stops, place)
+        tn, fp, fn, tp = confusion_matrix(positive, called).ravel().tolist()
+        assert [shown[name] for name in ("tn", "fp", "fn", "tp")] == [tn, fp, fn, tp]
+        assert shown["sensitivity"] == recall_score(positive, called)
+        assert shown["specificity"] == recall_score(~positive, ~called)
+        if called.any():
+            assert shown["ppv"] == precision_score(positive, called)
+        if not called.all():
+            assert shown["npv"] == precision_score(~positive, ~called)
+        assert shown["alerts"] == pytest.approx(1000 * called.mean(), rel=1e-12)
+    assert stops.hits[-1] == stops.alarms[-1] == 0.0  # no row
+    assert stops.hits[0] + stops.alarms[0] == 400  # every row
+
+
+def test_stops_count_weights():
+    positive, scores = scored(200)
+    weights = np.random.default_rng(1).integers(0, 4, 200).astype(float)
+    stops = Stops.of(positive, scores, weights)
+    for place in (0, 17, 60):
+        called = scores >= stops.thresholds[place]
+        assert stops.hits[place] == weights[called & positive].sum()
+        assert stops.alarms[place] == weights[called & ~positive].sum()
+
+
+def test_the_best_stops_are_those_of_a_search():
+    positive, scores = scored(300, digits=9)
+    stops = Stops.of(positive, scores)
+    false, true, _ = roc_curve(positive, scores, drop_intermediate=False)
+    found = confusion(stops, stops.youden())
+    assert found["sensitivity"] + found["specificity"] - 1.0 == pytest.approx((true - false).max())
+    costs = [(~positive & (scores >= t)).sum() + 7 * (positive & (scores < t)).sum() for t in stops.thresholds]
+    cheapest = confusion(stops, stops.cheapest(7.0))
+    assert cheapest["fp"] + 7 * cheapest["fn"] == min(costs)
+
+
+def test_curves_of_many_rows_are_thin_and_move_by_less_than_a_pixel():
+    positive, scores = scored(200_000, digits=12)
+    stops = Stops.of(positive, scores)
+    assert stops.thresholds.size < 8_000
+    false, true, _ = roc_curve(positive, scores, drop_intermediate=False)
+    called = (false * (~positive).sum() + true * positive.sum()) / positive.size
+    precision, recall, thresholds = precision_recall_curve(positive, scores)
+    x, y = (stops.alarms / stops.negatives)[::-1], (stops.hits / stops.positives)[::-1]
+    pixel = 1 / 600  # a picture is at most 430 pixels wide
+    assert np.abs(np.interp(false, x, y) - true).max() < pixel
+    assert np.abs(np.interp(called, (stops.called / positive.size)[::-1], y) - true).max() < pixel
+    before = np.searchsorted(stops.thresholds, thresholds, side="right") - 1  # the stop at or before each score
+    for full, thinned in ((precision, stops.precision), (recall, stops.hits / stops.positives)):
+        assert np.abs(full[:-1] - thinned[before]).max() < FINE + 1e-12 < pixel
+
+
+def test_a_large_table_has_a_small_page(folder, tmp_path):
+    model = train(folder / "awkward.csv", "out <come>", POSITIVE, features="linear", n_splits=3)
+    positive, scores = scored(200_000, digits=12)
+    written = evaluation_page(model, evaluate(model, positive, scores), model_name="m", data_name="d")
+    assert written.write(tmp_path / "large.html").stat().st_size < 5_000_000
+
+
+def test_twenty_columns_have_a_small_page(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(400, 20)), columns=[f"column {j}" for j in range(20)])
+    frame["sick"] = rng.random(400) < 0.3
+    report = make_report(
+        write(frame, tmp_path / "t.csv"), "sick", "True", plan=TrainPlan(features="additive", n_splits=3), rows=10
+    )
+    html = report_page(report, data_name="t.csv").html()
+    assert len(html.encode()) < 3_000_000
+    assert sum(f"<bdi>column {j}</bdi>" in html for j in range(20)) == 20
+
+
+def test_rows_kept_from_training_are_scored_by_a_model_of_the_others(tmp_path):
+    """The model of a hold-out is that of a file without these rows, and judges all of them."""
+    frame = awkward().drop(columns=[RIGHT_TO_LEFT, "patient"])
+    report = make_report(write(frame, tmp_path / "all.csv"), "out <come>", POSITIVE, plan=QUICK, holdout=0.3, rows=0)
+    assert report.evaluation.n == 150
+    assert report.evaluation.positives == pytest.approx(0.3 * (frame["out <come>"] == POSITIVE).sum(), abs=1)
+    numbers = frame[[EVIL, LONG, LONGER]].to_numpy()
+    places = [row.number - 1 for row in report.rows]
+    kept = make_report(tmp_path / "all.csv", "out <come>", POSITIVE, plan=QUICK, holdout=0.3, rows=148).rows
+    places = sorted({row.number - 1 for row in kept})
+    assert len(places) == 150
+    others = frame.drop(index=places)
+    alone = train(write(others, tmp_path / "others.csv"), "out <come>", POSITIVE, features="linear", n_splits=3)
+    np.testing.assert_allclose(alone.coef, report.model.coef, rtol=1e-9)
+    columns = [alone.schema.feature_names.index(name) for name in (EVIL, LONG, LONGER)]
+    part = {row.number - 1: dict((name, value) for name, _, value in row.parts) for row in kept}
+    centre = alone.means.mean(axis=0)
+    for place in places[::20]:
+        for column, name in zip(columns, (EVIL, LONG, LONGER), strict=True):
+            value = (numbers[place, [EVIL, LONG, LONGER].index(name)] - centre[column]) * alone.coef[column]
+            assert part[place][name] == pytest.approx(value, abs=1e-9)
+
+
+def test_groups_and_times_are_respected_by_a_holdout(tmp_path):
+    frame = awkward(300).drop(columns="patient")
+    rng = np.random.default_rng(1)
+    frame["clinic"], frame["day"] = rng.integers(0, 40, 300), rng.permutation(300)
+    path = write(frame, tmp_path / "t.csv")
+    options: Any = {"plan": QUICK, "holdout": 0.3, "rows": 300}
+    report = make_report(path, "out <come>", POSITIVE, groups="clinic", **options)
+    kept = {row.number - 1 for row in report.rows}
+    inside = set(frame["clinic"].iloc[sorted(kept)])
+    assert 50 < len(kept) < 130
+    assert not inside & set(frame["clinic"].drop(index=sorted(kept)))
+    report = make_report(path, "out <come>", POSITIVE, time="day", **options)
+    kept = {row.number - 1 for row in report.rows}
+    assert frame["day"].iloc[sorted(kept)].min() > frame["day"].drop(index=sorted(kept)).max()
+    report = make_report(path, "out <come>", POSITIVE, time="day", plan=QUICK, rows=5)  # folds that look forward
+    assert report.evaluation.n < 300
+    assert all(frame["day"][row.number - 1] > 50 for row in report.rows)
+
+
+def test_the_headline_is_the_corrected_auc_and_the_curves_are_of_held_out_rows(folder):
+    report = make_report(folder / "awkward.csv", "out <come>", POSITIVE, plan=QUICK, rows=2)
+    facts = report.model.training
+    assert (report.expected.auc, report.expected.low) == (facts["corrected_auc"], facts["corrected_auc_low"])
+    assert report.folds == 3
+    html = report_page(report, data_name="awkward.csv").html()
+    assert f"95 % interval {facts['corrected_auc_low']:.3f} to {facts['corrected_auc_high']:.3f}" in html
+    assert "All counts below are for rows the model had not seen." in html
+    assert f"{report.evaluation.auc.auc:.4f}" in html  # among the further numbers
+    kept = make_report(folder / "awkward.csv", "out <come>", POSITIVE, plan=QUICK, rows=2, holdout=0.3)
+    found = kept.evaluation
+    assert kept.expected.auc == found.auc.auc == pytest.approx(roc_auc_score(found.positive, found.scores))
+    assert "rows that were kept from the training" in report_page(kept, data_name="awkward.csv").html()
+
+
+def test_a_probability_does_not_know_its_own_label():
+    positive, scores = scored(300)
+    fold = np.arange(300) % 3
+    before = cross_calibrated(HeldOut(positive, scores, fold, np.ones(300)), "isotonic")
+    for row in (0, 7, 100):
+        changed = positive.copy()
+        changed[row] = ~changed[row]
+        after = cross_calibrated(HeldOut(changed, scores, fold, np.ones(300)), "isotonic")
+        assert after[row] == before[row]
+    assert (after != before).any()
+
+
+def test_levels_are_judged_by_their_own_rows():
+    positive, scores = scored(600)
+    rng = np.random.default_rng(2)
+    columns = {"sex": rng.choice(np.array(["f", "m", None], dtype=object), 600), "age": rng.normal(50, 9, 600)}
+    probabilities = np.clip(scores / 4 + 0.3, 0.01, 0.99)
+    found = subgroups(columns, positive, scores, probabilities)
+    assert [group.name for group in found[:3]] == ["f", "m", "missing"]
+    assert len(found) == 3 + 4
+    assert sum(group.rows for group in found) == 1200
+    for group, value in zip(found[:2], ("f", "m"), strict=True):
+        inside = columns["sex"] == value
+        assert group.auc is not None
+        assert group.auc.auc == pytest.approx(roc_auc_score(positive[inside], scores[inside]))
+        assert group.observed == pytest.approx(positive[inside].mean())
+        assert group.predicted == pytest.approx(probabilities[inside].mean())
+    quarters = [group.rows for group in found[3:]]
+    assert max(quarters) - min(quarters) <= 2
+
+
+def test_holm_is_a_rule_step_by_step():
+    """The smallest of m is compared with level/m, the next with level/(m - 1), until one is not below."""
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        p = rng.random(6) ** 3
+        rejected = np.zeros(6, dtype=bool)
+        for step, place in enumerate(np.argsort(p)):
+            if p[place] >= 0.05 / (6 - step):
+                break
+            rejected[place] = True
+        assert ((holm(p) < 0.05) == rejected).all()
+
+
+def test_noise_is_rarely_marked_and_differences_are():
+    """400 tables without any difference: at most 5 % have a mark, up to chance; groups of 30 positives."""
+    rng = np.random.default_rng(0)
+    marked = 0
+    for _ in range(400):
+        p = rng.beta(1.0, 3.0, 300)
+        positive = rng.random(300) < p
+        groups = subgroups({"clinic": rng.choice(["a", "b", "c"], 300)}, positive, p, p)
+        marked += any(group.ranked_differently or group.predicted_wrongly for group in groups)
+    assert marked <= 0.05 * 400 + 3 * np.sqrt(400 * 0.05 * 0.95)
+    clinic = rng.choice(["a", "b"], 2000)
+    p = rng.beta(1.0, 3.0, 2000)
+    positive = rng.random(2000) < np.where(clinic == "b", p.mean(), p)  # b is ranked by chance
+    a, b = subgroups({"clinic": clinic}, positive, p, p)
+    assert b.ranked_differently
+    assert b.worse
+    assert not a.worse
+    high = rng.random(2000) < np.where(clinic == "b", np.minimum(1.0, 1.6 * p), p)
+    assert subgroups({"clinic": clinic}, high, p, p)[1].predicted_wrongly
+
+
+def test_single_rows_are_the_extremes_and_their_parts_add_up(folder):
+    positive, scores = scored(100, digits=9)
+    chosen = choose_rows(positive, scores, 6)
+    by_kind: dict[str, list[int]] = {}
+    for kind, place in chosen:
+        by_kind.setdefault(kind, []).append(place)
+    order = np.argsort(scores)
+    assert by_kind["highest scores"] == order[::-1][:4].tolist()
+    assert by_kind["lowest scores"] == order[:4].tolist()
+    pairs = np.sign(scores[:, None] - scores[None, :])
+    wrong = [np.mean(pairs[i, positive != positive[i]] * (1 if positive[i] else -1) < 0) for i in range(100)]
+    assert sorted(wrong)[-4:] == pytest.approx(sorted(wrong[i] for i in by_kind["most wrong"]))
+    assert len(by_kind["spread over the ranking"]) == 6
+    for kind in ("linear", "additive", "kernel"):
+        report = make_report(
+            folder / "awkward.csv", "out <come>", POSITIVE, plan=TrainPlan(features=kind, n_splits=3), rows=3
+        )
+        assert len(report.rows) == 15
+        for row in report.rows:
+            assert sum(part for *_, part in row.parts) == pytest.approx(row.own_score, abs=1e-8)
+            assert row.names == (f"P{row.number - 1:04d}",)
+        assert {name for name, *_ in report.rows[0].parts} >= {EVIL, EMOJI, LONG, LONGER, RIGHT_TO_LEFT}
+
+
+@pytest.mark.parametrize(("seen", "rows"), [(0, 12), (3, 10), (50, 50), (70, 1000)])
+def test_intervals_of_the_calibration_are_wilsons(seen, rows):
+    expected = binomtest(seen, rows).proportion_ci(method="wilson")
+    found = wilson(np.array([seen / rows]), np.array([rows]))
+    assert [float(side[0]) for side in found] == pytest.approx([expected.low, expected.high])
+
+
+class Elements(HTMLParser):
+    """All elements of a page with their attributes, and its text."""
+
+    def __init__(self, html: str):
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.inside = ""
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, dict(attrs)))
+        self.inside = tag
+
+    def handle_data(self, data):
+        if self.inside not in ("script", "style"):
+            self.text += data
+
+
+def test_names_stay_text(page):
+    elements = Elements(page)
+    assert not {tag for tag, _ in elements.found} & {"img", "b", "i", "iframe", "object", "form"}
+    scripts = [attributes for tag, attributes in elements.found if tag == "script"]
+    assert scripts == [{"type": "application/json", "id": "data"}, {}]
+    for _, attributes in elements.found:
+        assert not [name for name in attributes if name.startswith("on") or name == "style"]
+    for name in (EVIL, RIGHT_TO_LEFT, EMOJI, "<b>bold</b>", "שלום", '"quoted"', f"out <come> = {POSITIVE}"):
+        assert name in elements.text
+    assert LONG in elements.text  # in the table, and cut above pictures such that both can be told apart
+    assert LONGER in elements.text
+    assert re.search(r"…[^<]*name A<", page)
+    assert re.search(r"…[^<]*name B<", page)
+
+
+def test_only_the_script_and_the_style_of_the_page_are_allowed(page):
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
+    assert policy
+    assert "unsafe" not in policy[1]
+    for tag in ("script", "style"):
+        text = re.findall(rf"<{tag}>(.*?)</{tag}>", page, re.S)
+        assert len(text) == 1
+        digest = base64.b64encode(hashlib.sha256(text[0].encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}'" in policy[1]
+    assert "http" not in page.replace("http-equiv", "")
+
+
+def test_data_of_the_page_cannot_end_their_element(page):
+    data = re.search(r'id="data">(.*?)</script>', page, re.S)
+    assert data
+    assert json.loads(data[1])["explorer"]["names"]["positive"] == f"out <come> = {POSITIVE}"
+
+
+def test_the_command_on_the_page_makes_it_again(folder, page):
+    shown = re.search(r"<pre tabindex=\"0\"><code>(vrspam report.*?)</code>", page, re.S)
+    assert shown
+    words = shlex.split(Elements(shown[1]).text)
+    assert main(words[1:]) == 0
+    assert (folder / "r.html").read_text("utf-8") == page
+
+
+def test_training_writes_the_same_report(folder, tmp_path, capsys):
+    data = command(folder)[1:-2]
+    model, html = tmp_path / "m.json", tmp_path / "t.html"
+    assert main(["train", *data, "--model", str(model), "--html", str(html)]) == 0
+    assert f"report               {html}" in capsys.readouterr().out
+    pages = [path.read_text("utf-8").partition("The command to do it again")[0] for path in (html, folder / "r.html")]
+    assert pages[0] == pages[1]
+    assert model.exists()
+    assert main(["train", *data, "--model", str(model)]) == 2
+    assert "name its file with --html" in " ".join(capsys.readouterr().err.replace("│", " ").split())
+
+
+def test_report_for_scripts(folder, capsys):
+    assert main([*command(folder), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["judged_by"] == "cross-validation"
+    assert found["expected_auc_low"] < found["expected_auc"] < found["expected_auc_high"]
+    assert [group["name"] for group in found["groups"][:2]] == ["f", "m"]
+    assert found["left_out"] == ["patient"]
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (["--holdout", "1.5"], "--holdout 1.5 must be between 0 and 1"),
+        (["--holdout", "0.3", "--streaming"], "--streaming and --holdout cannot be combined: a stream holds no rows"),
+        (["--holdout", "0.999"], "at least 4 are needed: give another share"),
+        (["--by", "sexe"], "has no column 'sexe' (did you mean 'sex'?)"),
+        (["--by", "out <come>"], "holds the labels: name another with --by"),
+        (["--by", "sex", "--streaming"], "--by sex needs the named columns of a table in memory"),
+        (["--cost", "-1"], "--cost-ratio -1.0 must be a positive number"),
+    ],
+)
+def test_what_is_refused(folder, capsys, more, words):
+    data = [str(folder / "awkward.csv"), "--target", "out <come>", "--positive", POSITIVE, "--folds", "3"]
+    assert main(["report", *data, "--features", "linear", "--html", str(folder / "no.html"), *more]) != 0
+    assert words in " ".join(capsys.readouterr().err.replace("│", " ").split())
+    assert not (folder / "no.html").exists()
+
+
+def test_other_kinds_of_tables(folder, tmp_path, capsys):
+    """Weights, a stream, no calibration, LIBSVM: a page for each, that says what it counts."""
+    frame = awkward(400).assign(mass=np.random.default_rng(0).integers(1, 4, 400))
+    data = [str(write(frame, tmp_path / "t.csv")), "--target", "out <come>", "--positive", POSITIVE, "--folds", "3"]
+    html = tmp_path / "t.html"
+    for more in (["--weights", "mass"], ["--streaming"], ["--calibration", "none"], ["--max-fpr", "0.3"]):
+        assert main(["report", *data, "--features", "linear", "--html", str(html), *more]) == 0
+        text = html.read_text("utf-8")
+        assert ("counted by their weights" in text) == ("--weights" in more)
+        assert ("predicted probability" in text) == ("none" not in more)
+    rng = np.random.default_rng(0)
+    lines = [f"{'+1' if k % 3 else '-1'} 1:{rng.normal() + (k % 3 > 0):.3f} 3:{rng.normal():.3f}" for k in range(200)]
+    (tmp_path / "t.libsvm").write_text("\n".join(lines) + "\n")
+    assert main(["report", str(tmp_path / "t.libsvm"), "--html", str(html), "--folds", "3"]) == 0
+    text = html.read_text("utf-8")
+    assert "Of 100 pairs of a row with label 1 and a row with label -1," in text
+    assert "Highest scores" in text
+    assert main(["report", str(tmp_path / "t.libsvm"), "--html", str(html), "--folds", "3", "--holdout", "0.4"]) == 0
+    assert "80 rows that were kept from the training" in html.read_text("utf-8")
+    capsys.readouterr()
+
+
+def test_results_of_experiments_are_published(tmp_path, capsys, monkeypatch):
+    published = {"report": [tmp_path / "r.html"]}
+    monkeypatch.setattr("vrspam.paper.publish.publish", lambda directory: published)
+    assert main(["publish", str(tmp_path)]) == 0
+    assert capsys.readouterr() == (f"report   {tmp_path}/r.html\n", "")
+    assert main(["report", str(tmp_path)]) == 0  # the name that it had before
+    old = capsys.readouterr()
+    assert old.out == f"report   {tmp_path}/r.html\n"
+    assert f"vrspam publish {tmp_path}" in old.err
+
+
+@pytest.fixture
+def opened(folder, browser):
+    """Open the page at a width, in the light or in the dark; everything is set back at the end."""
+
+    def open_page(width: int = 1400, scheme: str = "light") -> Any:
+        metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        feature = {"name": "prefers-color-scheme", "value": scheme}
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "screen", "features": [feature]})
+        browser.get((folder / "r.html").as_uri())
+        return browser
+
+    yield open_page
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
+    browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+
+
+@pytest.mark.parametrize("width", [1400, 800, 390])
+def test_page_is_complete_at_every_width(folder, browser, opened, width):
+    browser.get_log("performance"), browser.get_log("browser")
+    opened(width)
+    address = (folder / "r.html").as_uri()
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+    assert [url for url in requests(browser, address) if url != address and not url.startswith("data:")] == []
+    assert [entry for entry in browser.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")] == []
+    headings = [heading.text for heading in browser.find_elements("tag name", "h2")]
+    assert headings == [
+        "Choose a threshold", "Scores", "Groups", "What the model looks at", "Single rows", "How it was made",
+    ]  # fmt: skip
+    letters = browser.execute_script(
+        "return Math.min(...[...document.querySelectorAll('svg text')].filter(t => t.getBoundingClientRect().height)"
+        ".map(t => parseFloat(getComputedStyle(t).fontSize) * t.ownerSVGElement.getBoundingClientRect().width"
+        " / t.ownerSVGElement.viewBox.baseVal.width))"
+    )
+    assert letters > 8.0
+
+
+def shown(browser) -> dict[str, str]:
+    """What the page shows for the threshold."""
+    return browser.execute_script(
+        "const outputs = [...document.querySelectorAll('[data-show]')];"
+        "return Object.fromEntries(outputs.map(o => [o.dataset.show, o.textContent]))"
+    )
+
+
+def number(text: str) -> float:
+    return float(text.replace(",", "").replace("\u00a0%", ""))
+
+
+def test_the_slider_shows_what_scikit_learn_computes(folder, opened):
+    from selenium.webdriver.common.keys import Keys
+
+    browser = opened()
+    report = make_report(
+        folder / "awkward.csv", "out <come>", POSITIVE, plan=TrainPlan(features="additive", n_splits=3), rows=0
+    )
+    assert report.rows == ()
+    positive, scores = report.evaluation.positive, report.evaluation.scores
+    slider = browser.find_element("id", "threshold")
+    browser.execute_script("document.querySelector('nav a:last-child').focus()")
+    browser.switch_to.active_element.send_keys(Keys.TAB)
+    assert browser.switch_to.active_element.get_attribute("id") == "threshold"  # the keyboard reaches it
+    before = shown(browser)
+    points = (
+        "return [...document.querySelectorAll('.point')].map(p => p.getAttribute('cx') + ' ' + p.getAttribute('cy'))"
+    )
+    lines = "return document.querySelector('line[data-threshold]').getAttribute('x1')"
+    places = browser.execute_script(points), browser.execute_script(lines)
+    for key, times in ((Keys.PAGE_UP, 2), (Keys.ARROW_LEFT, 7), (Keys.PAGE_DOWN, 6)):
+        for _ in range(times):
+            slider.send_keys(key)
+        after = shown(browser)
+        threshold = number(after["threshold"])  # the number that is shown is the one that counts
+        called = scores >= threshold
+        tn, fp, fn, tp = confusion_matrix(positive, called).ravel().tolist()
+        assert [number(after[name]) for name in ("tn", "fp", "fn", "tp")] == [tn, fp, fn, tp]
+        expected = {
+            "sensitivity": recall_score(positive, called),
+            "specificity": recall_score(~positive, ~called),
+            "ppv": precision_score(positive, called),
+            "npv": precision_score(~positive, ~called),
+        }
+        for name, value in expected.items():
+            assert after[name] == f"{100 * value:.1f}\u00a0%"
+        assert number(after["alerts"]) == pytest.approx(1000 * called.mean(), abs=0.051)
+        ratio = float(browser.find_element("id", "cost").get_attribute("value"))
+        assert number(after["cost"]) == pytest.approx(1000 * (fp + ratio * fn) / positive.size, abs=0.051)
+        assert slider.get_attribute("aria-valuetext").startswith("score at least ")
+        assert all(before[name] != after[name] for name in before)
+        moved = browser.execute_script(points), browser.execute_script(lines)
+        assert len(moved[0]) == 4
+        assert all(a != b for a, b in zip(places[0], moved[0], strict=True))
+        assert places[1] != moved[1]
+        before, places = after, moved
+    cost = browser.find_element("id", "cost")
+    cost.clear()
+    cost.send_keys("20")
+    browser.find_element("id", "cheapest").click()
+    thresholds = Stops.of(positive, scores).thresholds
+    costs = [(~positive & (scores >= t)).sum() + 20 * (positive & (scores < t)).sum() for t in thresholds]
+    assert number(shown(browser)["cost"]) == pytest.approx(1000 * min(costs) / positive.size, abs=0.051)
+
+
+def test_a_curve_can_be_pointed_at(opened):
+    from selenium.webdriver import ActionChains
+
+    browser = opened()
+    before = shown(browser)
+    curve = browser.find_element("css selector", 'svg[data-kind="roc"]')
+    ActionChains(browser).move_to_element_with_offset(curve, -60, -40).perform()
+    hint = browser.find_element("id", "hint")
+    assert hint.is_displayed()
+    assert "score at least" in hint.text
+    ActionChains(browser).click().perform()
+    after = shown(browser)
+    assert after != before
+    assert f"score at least {number(after['threshold']):.4g}"[:17] in hint.text
+    column = browser.find_element("css selector", 'svg[data-kind="column"]')
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", column)
+    ActionChains(browser).move_to_element(column).perform()
+    assert re.fullmatch(r"-?[\d.]+: -?[\d.]+", hint.text)
+
+
+OUTSIDE = """
+const box = (element) => element.getBoundingClientRect();
+const outside = (text) => {
+  const [a, b] = [box(text), box(text.ownerSVGElement)];
+  return a.width && (a.left < b.left - 1 || a.right > b.right + 1);
+};
+return [...document.querySelectorAll("svg text")].filter(outside).map((text) => text.textContent);
+"""
+COLLIDED = """
+const collide = (a, b) => a.right > b.left + 1 && b.right > a.left && a.bottom > b.top + 4 && b.bottom > a.top + 4;
+const box = (element) => element.getBoundingClientRect();
+return [...document.querySelectorAll("svg")].flatMap((picture) => {
+  const names = [...picture.querySelectorAll("text.end:not(.small)")].map(box);
+  const numbers = [...picture.querySelectorAll("text.small")];
+  return numbers.filter((number) => names.some((name) => collide(name, box(number))));
+}).map((text) => text.textContent);
+"""
+
+
+def test_no_text_leaves_its_picture(opened):
+    """Wide letters, long names, numbers at the ends of bars: all lie inside, and numbers beside their names."""
+    browser = opened()
+    browser.execute_script("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+    assert browser.execute_script(OUTSIDE) == []
+    assert browser.execute_script(COLLIDED) == []
+
+
+def test_shares_next_to_none_and_all_are_not_rounded_to_them(opened):
+    browser = opened()
+    shown = browser.execute_script("return [0, 0.0001, 0.4, 0.9999, 1].map(percent)")
+    assert shown == ["0.0\u00a0%", "less than 0.1\u00a0%", "40.0\u00a0%", "more than 99.9\u00a0%", "100.0\u00a0%"]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(opened, scheme):
+    browser = opened(1400, scheme)
+    browser.execute_script("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+    browser.execute_script(AXE.read_text("utf-8"))
+    found = browser.execute_async_script("const done = arguments[0]; axe.run().then(r => done(r.violations))")
+    serious = [
+        (rule["id"], [node["html"][:200] for node in rule["nodes"][:3]])
+        for rule in found
+        if rule["impact"] in ("serious", "critical")
+    ]
+    assert serious == []
+
+
+def test_numbers_are_written_as_the_browser_writes_them(opened, browser):
+    agent = browser.execute_script("return navigator.userAgent")
+    browser.execute_cdp_cmd("Network.setUserAgentOverride", {"userAgent": agent, "acceptLanguage": "de-DE"})
+    try:
+        opened()
+        assert re.fullmatch(r"0,\d\d", browser.find_element("css selector", ".headline strong").text)
+        assert re.search(r"\d,\d\u00a0%", shown(browser)["sensitivity"])
+        assert "0.25" not in browser.find_element("css selector", "svg[data-kind=scores]").text
+    finally:
+        browser.execute_cdp_cmd("Network.setUserAgentOverride", {"userAgent": agent, "acceptLanguage": "en-US"})
+
+
+def test_without_javascript_the_pictures_and_numbers_are_there(opened, browser):
+    browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    opened()
+    browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})  # to look at the page
+    pictures = browser.find_elements("css selector", "svg")
+    assert len(pictures) > 25
+    assert all(picture.is_displayed() and picture.size["height"] > 30 for picture in pictures[:6])
+    assert all(value.strip() for value in shown(browser).values())
+    assert not browser.find_element("id", "threshold").is_displayed()
+    assert "With JavaScript a slider moves the threshold" in browser.find_element("class name", "slider").text

@@ -1,0 +1,126 @@
+"""Every kind of text goes the whole way: frames of each library, files, new rows, model files, skops and clusters."""
+
+from __future__ import annotations
+
+import doctest
+import pickle
+import re
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from vrspam import AUCClassifierCV, trusted
+from vrspam._utils.warnings import TextRead
+from vrspam.data import Schema
+from vrspam.export import to_python
+from vrspam.tables import texts
+from vrspam.tables.schema import TableLearner, TableSchema
+from vrspam.tables.texts import KINDS, Dates, Numbers, Times
+from vrspam.tool import load_model, predict, save_model, train
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "add_a_kind_of_text.md"
+RNG = np.random.default_rng(0)
+Y = np.arange(120) % 2
+DAYS = pd.Timestamp("2021-03-01") + pd.to_timedelta(RNG.integers(0, 500, 120) + 200 * Y, unit="D")
+#: Texts of each kind, and the numbers they mean; of dates, those of the first part.
+EXAMPLES = {
+    Numbers: ([f"{v:,.2f} EUR" for v in 1000.0 + np.arange(120) * 97.25], 1000.0 + np.arange(120) * 97.25),
+    Dates: (DAYS.strftime("%d.%m.%Y").tolist(), 1970.0 + (DAYS - pd.Timestamp(0)).days.to_numpy() / 365.2425),
+    Times: ([f"{k % 24:02d}:{k % 60:02d}" for k in range(120)], np.array([k % 24 + (k % 60) / 60 for k in range(120)])),
+}
+FRAMES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "arrow": pa.table}
+
+
+def example(kind):
+    cells, numbers = EXAMPLES[kind]
+    return {"when": [None, "unknown", *cells[2:]], "age": ((np.arange(120) * 7) % 31 + 5.0 * Y).tolist()}, numbers
+
+
+def test_every_kind_has_an_example():
+    assert set(EXAMPLES) == set(KINDS)
+
+
+@pytest.mark.parametrize("library", FRAMES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_frame_in_parts_gives_the_schema_of_the_whole_and_its_numbers(kind, library):
+    table, numbers = example(kind)
+    frame = FRAMES[library](table)
+    schema = TableSchema.learn([frame])
+    assert isinstance(schema.readings["when"], kind)
+    parts = []
+    for some in (slice(0, 50), slice(50, 120)):
+        learner = TableLearner()
+        learner.add(frame[some] if library != "arrow" else frame.slice(some.start, some.stop - some.start))
+        parts.append(pickle.loads(pickle.dumps(learner)))
+    read, strays = schema.read(frame)
+    merged = parts[0].merge(parts[1]).finish(TableSchema).completed([read])
+    assert merged.to_dict() == schema.to_dict()
+    made = schema.readings["when"].made("when")[0]
+    np.testing.assert_allclose(np.asarray(read[made], dtype=float)[2:], numbers[2:], rtol=1e-12)
+    assert strays["when"] == {"unknown": 1}
+    assert Schema.from_dict(schema.to_dict()).readings == schema.readings
+    assert schema.compare(read, strays).sentences() == []
+
+
+@pytest.mark.parametrize("library", FRAMES)
+def test_dates_and_durations_as_such_add_up_too(library):
+    spans = pd.to_timedelta(RNG.integers(1, 9000, 120), unit="s").to_pytimedelta()
+    frame = FRAMES[library]({"day": DAYS.to_pydatetime().tolist(), "span": list(spans), "age": np.arange(120.0) % 7})
+    schema = TableSchema.learn([frame])
+    assert {name: kind.words for name, kind in schema.readings.items()} == {"day": "dates", "span": "times"}
+    learner = TableLearner()
+    for start in (0, 40, 80):
+        learner.add(frame[start : start + 40])
+    read = schema.read(frame)[0]
+    assert learner.finish(TableSchema).completed([read]).to_dict() == schema.to_dict()
+    hours = np.array([span.total_seconds() / 3600 for span in spans])
+    assert schema.ranges["span"] == pytest.approx((hours.min(), hours.max()))
+    assert dict(zip(schema.numeric, schema.fill or (), strict=True))["span"] == pytest.approx(hours.mean())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_kind_goes_through_files_models_and_skops(kind, tmp_path):
+    table, _ = example(kind)
+    frame = pd.DataFrame(table)
+    with pytest.warns(TextRead, match=f"text that was read as {kind.words}"):
+        model = AUCClassifierCV(features="additive", cv=2, random_state=0).fit(frame, Y)
+    io = pytest.importorskip("skops.io")
+    stored = io.dumps(model)
+    assert set(io.get_untrusted_types(data=stored)) <= set(trusted.SKOPS_TYPES)
+    again = io.loads(stored, trusted=trusted.SKOPS_TYPES)
+    np.testing.assert_array_equal(again.decision_function(frame), model.decision_function(frame))
+    frame.assign(sick=Y).to_csv(tmp_path / "rows.csv", index=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        save_model(train(tmp_path / "rows.csv", "sick", features="additive", n_splits=2), tmp_path / "m.json")
+        found = load_model(tmp_path / "m.json")
+        assert predict(found, tmp_path / "rows.csv", tmp_path / "scores.csv") == 120
+    assert isinstance(found.schema.readings["when"], kind)
+    scores = pd.read_csv(tmp_path / "scores.csv")["score"]
+    assert np.isfinite(scores).all()
+    assert np.ptp(scores[2:]) > 0.0
+    assert re.search("when", to_python(found))
+
+
+def test_the_page_is_followed_literally(monkeypatch, tmp_path):
+    """The class of the page, added to the list as it says, is read from a file, stored and used on new rows."""
+    monkeypatch.setattr(texts, "KINDS", texts.KINDS)
+    names: dict[str, object] = {}
+    lines = [line for line in PAGE.read_text("utf-8").splitlines() if "as it was" not in line]
+    found = doctest.DocTestParser().get_doctest("\n".join(lines), names, "page", None, 0)
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    runner = doctest.DocTestRunner(optionflags=flags)
+    runner.run(found, clear_globs=False)
+    assert runner.summarize(verbose=False).failed == 0
+    heights = [f"{5 + k % 2} ft {k % 11} in" for k in range(120)]
+    table = pd.DataFrame({"height": heights, "age": np.arange(120.0) % 17, "sick": Y})
+    table.to_csv(tmp_path / "rows.csv", index=False)
+    model = train(tmp_path / "rows.csv", "sick", features="linear", n_splits=2)
+    assert any("read as heights, in inches ('5 ft 0 in', '6 ft 1 in')" in note for note in model.training["warnings"])
+    save_model(model, tmp_path / "m.json")
+    assert load_model(tmp_path / "m.json").schema.readings["height"] == found.globs["Heights"]()
