@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from functools import partial
 
@@ -223,7 +224,9 @@ def test_rows_with_a_blank_label_are_left_out(tmp_path, streaming):
         open_labelled(path, "left", streaming=streaming)
     with pytest.warns(UserWarning, match="30 rows without"):
         opened = open_labelled(path, "left", "Yes", streaming=streaming)
-    rows, positive = opened.load_rows()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of a stream, the file is read again
+        rows, positive = opened.load_rows()
     assert (rows.num_rows, positive.sum(), opened.schema.labels) == (60, 30, ("No", "Yes"))
     path.write_text("age,left\n" + "".join(f"{k % 17},{(' ', 'Yes')[k % 2]}\n" for k in range(90)), "utf-8")
     assert open_labelled(path, "left", streaming=streaming).load_rows()[1].sum() == 45  # blank is the other label

@@ -364,7 +364,8 @@ def _read_table(
             assert y is not None
             for name in wanted.typed:
                 frame = frame.append_column(name, other.column(name))
-            frame = frame.select([name for name in wanted.names if name in frame.column_names])
+            there = set(frame.column_names)
+            frame = frame.select([name for name in wanted.names if name in there])
             wanted.learner.add(frame, block.strays)
             rows.counts.update(dict(zip(*(part.tolist() for part in np.unique(y, return_counts=True)), strict=True)))
             if keep:
