@@ -175,7 +175,9 @@ def _pack_array(array: np.ndarray) -> dict[str, Any]:
 def _compressed(array: np.ndarray) -> dict[str, Any]:
     # the first bytes of all numbers, then the second ones: those of the exponents are much alike
     raw = np.ascontiguousarray(array).reshape(-1, 1).view(np.uint8).T.tobytes()
-    ways = {"zlib": zlib.compress(raw, 9), "lzma": lzma.compress(raw)}
+    ways = {"zlib": zlib.compress(raw, 9)}
+    if len(raw) >= 1 << 12:  # fewer bytes are not packed tighter, and take long
+        ways["lzma"] = lzma.compress(raw)
     way = min(ways, key=lambda name: len(ways[name]))
     data = base64.b64encode(ways[way]).decode("ascii")
     return {"type": array.dtype.str, "shape": list(array.shape), "packed": way, "data": data}
