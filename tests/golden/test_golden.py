@@ -46,8 +46,8 @@ def test_numbers_are_those_that_were_recorded(table, found, tmp_path):
             if last in ROUNDING:
                 assert numbers[place] <= max(10.0 * old, 1e-12), (command, place)
                 continue
-            # scores and their curves have the unit of the table's largest score
-            size = max((abs(v) for k, v in recorded["predict"].items() if k.startswith("score.")), default=1.0)
+            # scores and their curves have the unit of the table's scores
+            size = recorded["predict"]["score.spread"]
             assert not differs(numbers[place], old, size), (command, place, numbers[place], old)
 
 
