@@ -20,7 +20,7 @@ from vrspam._utils.warnings import NotConverged, warn
 from vrspam.moments import ClassMoments
 from vrspam.objective import AUTO_L2_SHARE, Objective, l2_unit
 from vrspam.solvers import solve
-from vrspam.solvers.online import OPAUC, SOLAM, SPAM, OnlineMethod, diverged, largest_square, step_rule
+from vrspam.solvers.online import OPAUC, SOLAM, SPAM, diverged, largest_square, step_rule
 
 __all__ = ["RiverAUC"]
 
@@ -129,7 +129,7 @@ class StepStream:
     def __init__(self, name: str, l2: float | None, l1: float, step_size: float | str, sketch: int | None):
         self.l2, self.step_size = l2, step_size
         self.more: tuple[float, ...] = (float(l1),) if name == "spam" else ()
-        self.method: OnlineMethod = {"spam": SPAM, "solam": SOLAM}[name](0) if name != "opauc" else OPAUC(0, sketch)
+        self.method: Any = {"spam": SPAM, "solam": SOLAM}[name](0) if name != "opauc" else OPAUC(0, sketch)
         self.sums = np.zeros((2, 3))  # weight, mean, and sum of squares about it, of the scores of each class
 
     def learn(self, rows: np.ndarray, side: np.ndarray) -> None:

@@ -19,11 +19,7 @@ class StatusLine:
         self.label, self.text, self.transient = label, "", transient
         self._drawn = -math.inf
         self._rich = _rich_line(label, total, bar, transient)
-
-    @property
-    def moves(self) -> bool:
-        """Whether the line is redrawn; without rich it is printed at the end, if at all."""
-        return self._rich is not None
+        self.moves = self._rich is not None  # else it is printed at the end, if at all
 
     def __enter__(self) -> Self:
         if self._rich:
@@ -41,8 +37,7 @@ class StatusLine:
         self.text = text
         if self._rich:
             now = time.monotonic()
-            redraw_after = 0.1  # seconds
-            due = now - self._drawn >= redraw_after
+            due = now - self._drawn >= 0.1
             self._drawn = now if due else self._drawn
             self._rich.update(self._rich.task_ids[0], completed=done, total=total, text=text, refresh=due)
 

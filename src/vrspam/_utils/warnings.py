@@ -1,8 +1,4 @@
-"""Warnings of the estimators as classes with fields, and `warn`, which points at the user's own line.
-
-A warning is worded once, as a template of its fields. Code that must say the same in other words asks for its class and
-fields.
-"""
+"""Warnings of the estimators as classes with fields, worded once, and `warn`, which points at the user's own line."""
 
 from __future__ import annotations
 
@@ -17,10 +13,7 @@ from vrspam._utils.messages import Message, Parameter
 
 
 def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
-    """Warn at the first line outside of this package and of those that call it on behalf of others.
-
-    A warning that is an object has its own category.
-    """
+    """Warn at the first line outside of this package and of those that call it on behalf of others."""
     level, frame, passed_over = 2, sys._getframe(1), ("vrspam", "sklearn", "joblib")
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in passed_over:
         level, frame = level + 1, frame.f_back

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 from vrspam import metrics
 from vrspam._utils import array_api
 from vrspam._utils.messages import Parameter, WordedError
-from vrspam._utils.parameters import Interval, StrOptions, check_own_parameters, links_to_documentation
+from vrspam._utils.parameters import Interval, StrOptions, check_parameters, links_to_documentation
 from vrspam._utils.progress import Progress
 from vrspam._utils.validation import (
     Rows,
@@ -187,7 +187,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
     _loss = SQUARED
 
     def _validate_params(self) -> None:
-        check_own_parameters(self)
+        check_parameters(self)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -369,7 +369,7 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         refuse_complex(X)
         if array_api.device_namespace(X) is not None:
             validate_data(self, X, reset=False, skip_check_array=True)
-            return array_api.scores(X, array_api.beside(self.coef_, X)[0, :]) + float(self.intercept_[0])
+            return array_api.score_lines(X, self.coef_[0, :]) + float(self.intercept_[0])
         with named_columns(X):
             X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
         coef, intercept = array_api.on_host(self.coef_), array_api.on_host(self.intercept_)

@@ -336,7 +336,8 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
     @property
     def _loss(self) -> LossChoice:  # type: ignore[override]
         """The loss; with the squared one, `max_fpr` concerns the choice alone."""
-        return LossChoice(self.loss, self.max_fpr).where_it_applies()
+        loss = LossChoice(self.loss, self.max_fpr)
+        return loss if loss.has_part else LossChoice(self.loss)  # else max_fpr concerns the choice of a model alone
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

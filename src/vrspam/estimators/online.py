@@ -19,7 +19,6 @@ from vrspam.solvers.online import (
     OPAUC,
     SOLAM,
     SPAM,
-    OnlineMethod,
     ShuffledEpochs,
     diverged,
     kernel_rows,
@@ -197,7 +196,7 @@ class StreamClassifierBase(AUCClassifierBase):
 class _Stream:
     """A method and the labels it has met, sorted; a single label is class 0 until the other one is known."""
 
-    def __init__(self, method: OnlineMethod, labels: np.ndarray | None = None):
+    def __init__(self, method: Any, labels: np.ndarray | None = None):
         self.method = method
         self.labels = np.empty(0) if labels is None else labels
 

@@ -12,7 +12,7 @@ from vrspam._utils.progress import StatusLine
 from vrspam.estimators.base import CHOSEN_PENALTY, PENALTY_CONSTRAINTS, AUCClassifierBase, generator
 from vrspam.moments import ClassMoments
 from vrspam.objective import PenaltyFamily
-from vrspam.solvers.base import run, target_gap
+from vrspam.solvers.base import run
 from vrspam.solvers.exact import measured_on_centred_rows, resolve_l2
 from vrspam.solvers.row_gradients import TrainingRows
 from vrspam.solvers.vrspam import VRSPAM, extrapolates, objective_on_rows, variant_that_runs
@@ -209,7 +209,7 @@ class VRSPAMClassifier(AUCClassifierBase):
             record_variance=self.record_variance,
             extrapolates=variant == "centred" and extrapolates(self.variant, objective.penalty, *rows.X.shape),
         )
-        with _EpochLine(variant, target_gap(objective, self.tol)) if self.verbose else nullcontext() as line:
+        with _EpochLine(variant, self.tol * objective.scale) if self.verbose else nullcontext() as line:
             solution = run(solver, objective, tol=self.tol, max_iter=self.max_iter, callback=line)
         if self.step_size != "auto" and solution.value > objective.scale:
             raise solver.diverged(objective)

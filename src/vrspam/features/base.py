@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from vrspam._utils.parameters import Interval, check_own_parameters, checks_parameters, links_to_documentation
+from vrspam._utils.parameters import Interval, check_parameters, checks_parameters, links_to_documentation
 from vrspam._utils.validation import check_columns, check_weights, column_names, refuse_complex
 from vrspam._utils.warnings import CategoriesGrouped, warn
 from vrspam.features.encoders import (
@@ -68,7 +68,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
     }
 
     def _validate_params(self) -> None:
-        check_own_parameters(self)
+        check_parameters(self)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import linalg
 from sklearn.base import clone
 
-from vrspam._utils.blas import RightFactor, TwoSteps, blas_threads
+from vrspam._utils.blas import TwoSteps, blas_threads
 from vrspam._utils.parameters import Interval, StrOptions
 from vrspam.features.additive import AdditiveFeatures
 from vrspam.features.base import FeatureMap
@@ -346,17 +346,21 @@ class KernelFeatures(LandmarkFeatures):
     def _times_kernel(self, X, coefs: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """K(X, Z) @ coefs for the rows of X and the landmarks Z, in blocks of K that stay in the processor's cache."""
         left, right = exponents(self.encoders_, self.landmarks_, self.gamma_, X)
+        multiply = None
         if self._begun is not None:
             multiply = self._begun.begin
         elif coefs is self.whitening_ and self._has_two_steps():  # it is large and triangular
             multiply = TwoSteps(coefs, FIRST_LANDMARKS, left.dtype).multiply
-        else:
-            multiply = RightFactor(coefs, left.dtype).multiply
+        coefs = coefs.astype(left.dtype, copy=False)
         if out is None:
             out = np.empty((len(left), coefs.shape[1]), dtype=left.dtype)
         for rows in frames.blocks(len(left), right.shape[1], CACHED_ENTRIES):
             kernel = left[rows] @ right
-            multiply(np.exp(kernel, out=kernel), out[rows])
+            np.exp(kernel, out=kernel)
+            if multiply is None:
+                np.matmul(kernel, coefs, out=out[rows])
+            else:
+                multiply(kernel, out[rows])
         return out
 
     def _has_two_steps(self) -> bool:
@@ -374,7 +378,7 @@ class KernelFeatures(LandmarkFeatures):
             return None
         new = copy(self)
         new._begun = TwoSteps(self.whitening_, FIRST_LANDMARKS)
-        return new, LastProduct(self.n_features_out_ - m + FIRST_LANDMARKS, new._begun.last.matrix)
+        return new, LastProduct(self.n_features_out_ - m + FIRST_LANDMARKS, new._begun.last)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fitted map as plain values, lists and NumPy arrays (`from_dict` reads it, no pickle)."""

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from vrspam._utils.blas import RightFactor
 from vrspam._utils.parameters import Interval, StrOptions
 from vrspam.features.base import FeatureMap
 from vrspam.features.encoders import Curves, Distribution, SeenColumns
@@ -170,9 +169,9 @@ class TreeFeatures(LandmarkFeatures):
         coefs = coefs / self.landmarks_.shape[1]  # of counts to shares
         if out is None:
             out = np.empty((len(codes), coefs.shape[1]), dtype=dtype)
-        factor = RightFactor(coefs, dtype)
+        coefs = coefs.astype(dtype, copy=False)
         for rows in frames.blocks(len(codes), len(self.landmarks_), CACHED_COUNTS):
-            factor.multiply(self._counts(self._leaves(codes[rows]), dtype), out[rows])
+            np.matmul(self._counts(self._leaves(codes[rows]), dtype), coefs, out=out[rows])
         return out
 
     def _kernel_part(self) -> TreePart:

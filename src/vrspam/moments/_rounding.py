@@ -34,16 +34,14 @@ def two_sum(a: Any, b: Any) -> tuple[Any, Any]:
     return total, (a - (total - part)) + (b - part)
 
 
-def difference(a: np.ndarray, a_low: np.ndarray, b: np.ndarray, b_low: np.ndarray) -> np.ndarray:
-    """(a + a_low) - (b + b_low), wrong by at most 2u of itself and 8u² of a and b, where |low| ≤ u |high|."""
+def difference(a: np.ndarray, a_low: np.ndarray, b: np.ndarray, b_low: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(a + a_low) - (b + b_low), wrong by at most 2u of itself and 8u² of its level, where |low| ≤ u |high|.
+
+    The level is the second result: the larger of |a| and |b|, and 0 where both are the same single float.
+    """
     high, low = two_sum(a, -b)
-    return high + (low + (a_low - b_low))
-
-
-def lost_level(a: np.ndarray, a_low: np.ndarray, b: np.ndarray, b_low: np.ndarray) -> np.ndarray:
-    """The larger of |a| and |b|, u² of which their `difference` may lose; 0 where both are the same single float."""
     exact = (a == b) & (a_low == 0.0) & (b_low == 0.0)
-    return np.where(exact, 0.0, np.maximum(np.abs(a), np.abs(b)))
+    return high + (low + (a_low - b_low)), np.where(exact, 0.0, np.maximum(np.abs(a), np.abs(b)))
 
 
 @dataclass
@@ -53,9 +51,6 @@ class Errors:
     weight: float
     mean: np.ndarray
     scatter: np.ndarray  # |error of S_ij| ≤ √(scatter_i scatter_j)
-
-    def copy(self) -> Errors:
-        return Errors(self.weight, self.mean.copy(), self.scatter.copy())
 
     def capped(self) -> Errors:
         """The same bounds as finite numbers."""

@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -266,7 +265,7 @@ class Exclusive(NamedTuple):
     means: np.ndarray
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class SquaredPairLoss:
     """The squared pair loss of one data set.
 
@@ -324,6 +323,12 @@ class SquaredPairLoss:
 
     is_quadratic = True
 
+    def __post_init__(self) -> None:
+        self.scale = self.p * (1.0 - self.p if self.q is None else self.q)  # f(0) = pq
+        self.k = 2.0 * self.scale
+        self.n_features = self.delta.size
+        self._curvature = self.k * (self.diagonal + self.delta**2)
+
     @classmethod
     def from_operator(cls, within: Operator, moments: ClassMoments, **more: Any) -> SquaredPairLoss:
         """The loss with any way to multiply by Σ; `moments` needs no scatter matrices. `more` are further fields."""
@@ -338,19 +343,19 @@ class SquaredPairLoss:
         """The loss from sufficient statistics alone; the widest of some slices of columns is kept as `exclusive`."""
         there = moments.within_on_device
         matrix = moments.within if there is None else np.asfortranarray(array_api.on_host(there).T)
-        p, q, delta, diagonal = moments.of_loss()
+        classes = moments.pair_statistics()
         where = max(exclusive, key=lambda one: one.stop - one.start, default=None)
         return cls(
-            p,
-            delta,
+            classes.p,
+            classes.delta,
             matrix,
-            diagonal,
-            q,
+            classes.within_diagonal,
+            classes.q,
             rounding=moments.rounding,
             matrix=matrix,
             errors=LossErrors.from_matrix(moments),
             matrix_on_device=there,
-            exclusive=None if where is None else Exclusive(where, (moments.means + moments.offsets)[:, where]),
+            exclusive=None if where is None else Exclusive(where, (classes.means + moments.offsets)[:, where]),
         )
 
     @classmethod
@@ -380,24 +385,6 @@ class SquaredPairLoss:
         rows = WithinProducts(X, is_positive, sample_weight, moments.means, centre=centre, offsets=offsets)
         errors = LossErrors.from_rows(moments, centre, from_scores=True)
         return cls.from_operator(rows, moments, rows=rows, errors=errors)
-
-    @property
-    def scale(self) -> float:
-        """f(0) = pq."""
-        return self.p * (1.0 - self.p if self.q is None else self.q)
-
-    @property
-    def k(self) -> float:
-        """2pq, the factor of the gradient."""
-        return 2.0 * self.scale
-
-    @property
-    def n_features(self) -> int:
-        return self.delta.size
-
-    @cached_property
-    def _curvature(self) -> np.ndarray:
-        return self.k * (self.diagonal + self.delta**2)
 
     def curvature(self) -> np.ndarray:
         """Diagonal of k (Σ + δδᵀ)."""
