@@ -63,14 +63,11 @@ class _Limits:
                 if not self._active:
                     self._before = None
             finally:
-                self._release()
+                with suppress(RuntimeError):  # where an interrupt came before the lock was held
+                    self._lock.release()
         finally:
-            self._release()
-
-    def _release(self) -> None:
-        """Release the lock if this thread holds it."""
-        with suppress(RuntimeError):
-            self._lock.release()
+            with suppress(RuntimeError):  # where the release was not cut short
+                self._lock.release()
 
     def after_fork_in_child(self) -> None:
         """The child has the forking thread only, so the limits of the others end."""
@@ -86,7 +83,7 @@ if hasattr(os, "register_at_fork"):
     # No other thread is amid a change when this one forks: neither here nor in a library with its own lock.
     os.register_at_fork(
         before=lambda: _limits._lock.acquire(),
-        after_in_parent=lambda: _limits._release(),
+        after_in_parent=lambda: _limits._lock.release(),
         after_in_child=lambda: _limits.after_fork_in_child(),
     )
 

@@ -423,7 +423,19 @@ def _dense_sums(
             if not is_coarse:
                 sums += root[weighed] @ part
             slices += 1
-        own += _gram(chunk, product) if full else np.einsum("ij,ij->j", chunk, chunk, dtype=np.float64)
+        if not full:
+            own += np.einsum("ij,ij->j", chunk, chunk, dtype=np.float64)
+            continue
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = np.matmul(
+                chunk.T, chunk, out=product
+            )  # SciPy's BLAS would keep Python's lock, and its threads spin
+        if is_coarse and not 2.0**-80 < found.diagonal().max(initial=0.0) < 2.0**80:  # not so for NaN
+            # Far from 1, a power of two brings the squares into float32's range and changes no digit.
+            exponent = int(np.frexp(np.max(np.abs(chunk), initial=0.0))[1])
+            chunk = np.ldexp(chunk, -exponent)
+            found = np.ldexp((chunk.T @ chunk).astype(np.float64), 2 * exponent)
+        own += found
     operations = max(step + -(-m // step), min(slice_rows, step) + slices)
     return sums, own.T, operations  # T: by columns, as all scatters
 
@@ -441,20 +453,6 @@ def _coded_sums(
     root = None if weights is None else np.sqrt(weights)
     all_sums, all_own, most = rows.sums(own, sums, root)
     return centre, all_sums, all_own, max(operations, most + 2)
-
-
-def _gram(centred: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-    """centredᵀ centred, in float32 for such blocks; SciPy's BLAS would keep Python's lock, and its threads spin."""
-    if centred.dtype == np.float64:
-        return np.matmul(centred.T, centred, out=out)
-    with np.errstate(over="ignore", invalid="ignore"):
-        product = np.matmul(centred.T, centred, out=out)
-    if 2.0**-80 < product.diagonal().max(initial=0.0) < 2.0**80:  # not so for NaN
-        return product
-    # Far from 1, a power of two brings the squares into float32's range and changes no digit.
-    exponent = int(np.frexp(np.max(np.abs(centred), initial=0.0))[1])
-    centred = np.ldexp(centred, -exponent)
-    return np.ldexp((centred.T @ centred).astype(np.float64), 2 * exponent)
 
 
 def statistics_in_memory(

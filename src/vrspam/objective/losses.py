@@ -25,8 +25,8 @@ from scipy import sparse
 
 from vrspam._utils import array_api
 from vrspam._utils.blas import blas_thread_count, blas_threads
-from vrspam.moments import ClassMoments
-from vrspam.objective.rounding import LossErrors
+from vrspam.moments import ClassMoments, FinishedMoments
+from vrspam.objective.rounding import FinishedErrors, LossErrors, MatrixErrors
 
 BLOCK_BYTES = 1 << 20  # rows converted, or centred, at once: they stay in the cache of a core
 
@@ -343,7 +343,12 @@ class SquaredPairLoss:
         """The loss from sufficient statistics alone; the widest of some slices of columns is kept as `exclusive`."""
         there = moments.within_on_device
         matrix = moments.within if there is None else np.asfortranarray(array_api.on_host(there).T)
-        classes = moments.pair_statistics()
+        classes, errors = moments.pair_statistics(), moments.pair_errors()
+        products: Any
+        if isinstance(moments, FinishedMoments):
+            products = FinishedErrors.of(moments)
+        else:
+            products = MatrixErrors(np.sqrt(errors.within), np.sqrt(classes.within_diagonal + errors.within))
         where = max(exclusive, key=lambda one: one.stop - one.start, default=None)
         return cls(
             classes.p,
@@ -353,7 +358,7 @@ class SquaredPairLoss:
             classes.q,
             rounding=moments.rounding,
             matrix=matrix,
-            errors=LossErrors.from_matrix(moments),
+            errors=LossErrors(errors.share, errors.delta, products),
             matrix_on_device=there,
             exclusive=None if where is None else Exclusive(where, (classes.means + moments.offsets)[:, where]),
         )
@@ -412,10 +417,6 @@ class SquaredPairLoss:
         if self.errors is None:
             return 0.0
         return float(np.linalg.norm(self.errors.of_gradient(w, grad, self.k, self.delta)))
-
-    def value_error(self, w: np.ndarray, value: float) -> float:
-        """How far rounding may have moved f(w), computed as `value`."""
-        return 0.0 if self.errors is None else self.errors.of_value(w, value, self.scale, self.delta)
 
     def tilted(self, tilt: np.ndarray) -> SquaredPairLoss:
         """The loss plus tilt·w; its rounding errors are those of another loss, so they are left out."""

@@ -138,15 +138,6 @@ class LossErrors:
     products: MatrixErrors | FinishedErrors | RowErrors  # of Σw
 
     @classmethod
-    def from_matrix(cls, moments: ClassMoments) -> LossErrors:
-        """Σ is the matrix of these moments."""
-        errors = moments.pair_errors()
-        if isinstance(moments, FinishedMoments):
-            return cls(errors.share, errors.delta, FinishedErrors.of(moments))
-        spread = np.sqrt(np.maximum(moments.within_diagonal, 0.0) + errors.within)
-        return cls(errors.share, errors.delta, MatrixErrors(np.sqrt(errors.within), spread))
-
-    @classmethod
     def from_rows(
         cls, moments: ClassMoments, centre: np.ndarray | None = None, from_scores: bool = False
     ) -> LossErrors:

@@ -151,7 +151,7 @@ def certify(
     """The solution of a quadratic loss at a point that was found directly; `product` is Σw where it is known."""
     value, grad = objective.loss.value_and_grad(w, product)
     gap, left = objective.certificate(w, grad)
-    converged = bool(left <= tol * objective.scale)
+    converged = bool(left <= tol * objective.loss.scale)
     stationarity = None if objective.penalty.is_convex else float(left)
     return Solution(w, value + objective.penalty.value(w), float(gap), n_iter, converged, stationarity=stationarity)
 

@@ -37,8 +37,9 @@ from vrspam.solvers.base import Solution, certify
 
 
 def knows_value(objective: Objective, solution: Solution) -> bool:
-    """Whether F is known to a relative error of 1e-8."""
-    error = objective.loss.value_error(solution.w, solution.value - objective.penalty.value(solution.w))
+    """Whether F, of a squared pair loss, is known to a relative error of 1e-8."""
+    loss, value = objective.loss, solution.value - objective.penalty.value(solution.w)
+    error = 0.0 if loss.errors is None else loss.errors.of_value(solution.w, value, loss.scale, loss.delta)
     return error <= 1e-8 * abs(solution.value)
 
 

@@ -127,7 +127,7 @@ class Cholesky:
         tilt = getattr(loss, "tilt", None)
         start = base / (1.0 + float(delta @ base)) if tilt is None else solve(delta - tilt / loss.k)
         solution = certify(objective, start, 1, tol)
-        target = tol * objective.scale
+        target = tol * objective.loss.scale
         for n_iter in range(2, 6):
             if solution.converged or not np.isfinite(solution.gap):
                 break
@@ -258,7 +258,7 @@ class GramDescent:
                 tilt = getattr(loss, "tilt", None)
                 self.linear = loss.k * loss.delta if tilt is None else loss.k * loss.delta - tilt
             self._diagonal = np.diagonal(self.gram).copy()
-        target = tol * objective.scale
+        target = tol * objective.loss.scale
         w = np.zeros_like(self.linear) if w0 is None else np.array(w0, dtype=np.float64)
         grad = self.gram @ w - self.linear
         penalty, divisor = objective.penalty, objective.penalty.gap_curvature(self._diagonal)
