@@ -175,7 +175,8 @@ def _semidefinite(scatter: np.ndarray, peak: np.ndarray, rounding: float, errors
     root = np.sqrt(np.maximum(peak, info.tiny / info.eps))  # squares below have lost digits
     scatter /= root[:, np.newaxis]
     scatter /= root
-    if (np.abs(scatter - scatter.T) > TOLERANCE).any():
+    allowed = np.sqrt(errors) / root
+    if (np.abs(scatter - scatter.T) > TOLERANCE + 2.0 * np.outer(allowed, allowed)).any():
         return False
     tolerance = TOLERANCE + 16.0 * float(rounding)
     if d > MOST_CHECKED:

@@ -17,7 +17,8 @@ import numpy as np
 
 UNIT = 2.0**-53  # the largest relative error of one operation in float64
 UNIT_FLOAT32 = 2.0**-24
-UNKNOWN = 1e150  # an error about which nothing is known
+UNKNOWN = 1e150  # an error of a weight or a mean about which nothing is known
+UNKNOWN_SCATTER = 1e305  # the same of a scatter, and the largest that is taken
 _TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -54,12 +55,9 @@ class Errors:
 
     def capped(self) -> Errors:
         """The same bounds as finite numbers."""
-        largest = (self.weight, self.mean.max(initial=0.0), self.scatter.max(initial=0.0))
-        if all(bound <= UNKNOWN for bound in largest):  # not so for NaN
-            return self
         weight, mean, scatter = (
-            np.minimum(np.nan_to_num(bound, nan=UNKNOWN, posinf=UNKNOWN), UNKNOWN)
-            for bound in (np.asarray(self.weight), self.mean, self.scatter)
+            np.minimum(np.nan_to_num(bound, nan=most, posinf=most), most)
+            for bound, most in ((self.weight, UNKNOWN), (self.mean, UNKNOWN), (self.scatter, UNKNOWN_SCATTER))
         )
         return Errors(float(weight), mean, scatter)
 

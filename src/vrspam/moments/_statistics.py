@@ -26,7 +26,7 @@ from scipy import sparse
 
 from vrspam._utils.array_api import padded
 from vrspam._utils.blas import blas_thread_count, blas_threads
-from vrspam.moments._rounding import UNIT, UNIT_FLOAT32, Errors, difference, gamma, joined, two_sum
+from vrspam.moments._rounding import UNIT, UNIT_FLOAT32, UNKNOWN_SCATTER, Errors, difference, gamma, joined, two_sum
 
 
 class Indicated(NamedTuple):
@@ -427,9 +427,7 @@ def _dense_sums(
             own += np.einsum("ij,ij->j", chunk, chunk, dtype=np.float64)
             continue
         with np.errstate(over="ignore", invalid="ignore"):
-            found = np.matmul(
-                chunk.T, chunk, out=product
-            )  # SciPy's BLAS would keep Python's lock, and its threads spin
+            found = np.matmul(chunk.T, chunk, out=product)  # SciPy's BLAS would keep Python's lock
         if is_coarse and not 2.0**-80 < found.diagonal().max(initial=0.0) < 2.0**80:  # not so for NaN
             # Far from 1, a power of two brings the squares into float32's range and changes no digit.
             exponent = int(np.frexp(np.max(np.abs(chunk), initial=0.0))[1])
@@ -539,10 +537,11 @@ def check_range(statistics: ClassStatistics, forgets: bool) -> None:
     if not statistics.weight <= MOST_WEIGHT:
         raise ValueError("sample_weight adds up to infinity: divide it by its largest entry.")
     also = ", and sample_weight so that it is near 1" if statistics.weight != statistics.rows else ""
-    finite = np.isfinite(statistics.diagonal) & np.isfinite(statistics.mean)  # no other product is larger
-    if not finite.all():
+    # No product is larger than those of the diagonal; not so for NaN.
+    fits = (statistics.diagonal <= UNKNOWN_SCATTER) & (np.abs(statistics.mean) <= 1e150)
+    if not fits.all():
         raise ValueError(
-            f"The squares of the features overflow (column {int(np.argmin(finite))}): rescale the features so that "
+            f"The squares of the features overflow (column {int(np.argmin(fits))}): rescale the features so that "
             f"they stay below 1e150{also}."
         )
     with np.errstate(under="ignore"):

@@ -13,7 +13,7 @@ from vrspam._utils.atomic import replacing
 from vrspam._utils.validation import check_rows, union_of_labels
 from vrspam.moments import _file
 from vrspam.moments._device import DeviceStatistics, matrix_on_host, statistics_of_groups, statistics_on_device
-from vrspam.moments._rounding import UNIT, Errors, difference, relative
+from vrspam.moments._rounding import UNIT, UNKNOWN_SCATTER, Errors, difference, relative
 from vrspam.moments._statistics import ClassStatistics, check_range, same, statistics_in_memory
 
 
@@ -380,6 +380,11 @@ class ClassMoments:
         """Shares, means and the sum of the variances of both classes, all at once."""
         negative, positive = self._both()
         total = negative.weight + positive.weight
+        if negative.weight / total * (positive.weight / total) < np.finfo(float).tiny:
+            raise ValueError(
+                f"The weights of the classes, {negative.weight:.2g} and {positive.weight:.2g}, are too far apart: "
+                "rescale sample_weight."
+            )
         return PairStatistics(
             p=positive.weight / total,
             q=negative.weight / total,
@@ -400,7 +405,7 @@ class ClassMoments:
             share=2.0 * sum(shares) + 8.0 * UNIT,
             means=np.stack([negative.errors.mean, positive.errors.mean]),
             delta=negative.errors.mean + positive.errors.mean + 4.0 * UNIT * np.abs(delta) + 16.0 * UNIT**2 * level,
-            within=within,
+            within=np.minimum(within, UNKNOWN_SCATTER),
         )
 
     @property

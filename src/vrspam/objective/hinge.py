@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from vrspam.moments import ClassMoments
-from vrspam.objective.losses import multiply
+from vrspam.objective.losses import are_far, multiply
 from vrspam.objective.rounding import UNIT
 
 # Products with the rows of X, whatever holds them: dense, sparse, float32, or features that are made when read.
@@ -25,14 +25,13 @@ from vrspam.objective.rounding import UNIT
 class RowProducts:
     """X w and Xᵀ r in float64, for a dense or CSR matrix, or an object with `shape`, `dtype` and rows `X[slice]`."""
 
-    def __init__(self, X: Any):
-        self.X = X
+    def __init__(self, X: Any, centre: np.ndarray | None = None):
+        self.X, self.centre = X, centre
         self.shape: tuple[int, int] = X.shape
-        self.is_sparse = sparse.issparse(X)
-        self.in_memory = self.is_sparse or isinstance(X, np.ndarray)
+        self.is_sparse = sparse.issparse(X) and centre is None
+        self.in_memory = self.is_sparse or (isinstance(X, np.ndarray) and centre is None)
         self._direct = self.is_sparse or (self.in_memory and X.dtype == np.float64)
         self.exact = self._direct or not self.in_memory  # whether the quick products are those of float64
-        self.work = int(X.nnz) if self.is_sparse else self.shape[0] * self.shape[1]  # multiplications in a product
         self._transposed = X.T if self.in_memory else None
 
     def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
@@ -41,7 +40,9 @@ class RowProducts:
         step = max(192, (converted_entries if self.in_memory else made_entries) // max(d, 1))
         for start in range(0, n, step):
             rows = slice(start, min(start + step, n))
-            yield rows, np.asarray(self.X[rows], dtype=np.float64)
+            part = self.X[rows]
+            block = np.asarray(part.toarray() if sparse.issparse(part) else part, dtype=np.float64)
+            yield rows, block if self.centre is None else block - self.centre
 
     def scores(self, w: np.ndarray, quick: bool = False) -> np.ndarray:
         """X w, or X W for a matrix of columns; `quick` in the precision of X: for steps, not for certificates."""
@@ -70,7 +71,10 @@ class RowProducts:
         part = self.X[rows]  # a copy: `rows` are numbers
         if columns is not None:
             part = part[:, columns]
-        return np.asarray(part.toarray() if sparse.issparse(part) else part, dtype=np.float64)
+        found = np.asarray(part.toarray() if sparse.issparse(part) else part, dtype=np.float64)
+        if self.centre is None:
+            return found
+        return found - (self.centre if columns is None else self.centre[columns])
 
 
 # The squared hinge over all pairs of scores, from one sort: the part of the loss that does not know X.
@@ -101,8 +105,9 @@ class PairRows(NamedTuple):
             index = np.flatnonzero(member if weights is None else member & (weights > 0.0))
             size = np.ones(index.size) if weights is None else np.asarray(weights[index], dtype=np.float64)
             size = size / size.max()  # so that tiny or huge weights stay in range
-            rows.append(index)
-            shares.append(size / size.sum())
+            size /= size.sum()
+            rows.append(index[size > 0.0])  # a share may be too small for a float
+            shares.append(size[size > 0.0])
         return cls(rows[0], rows[1], shares[0], shares[1], is_positive.size)
 
     def thinned(self, most: int) -> PairRows:
@@ -214,13 +219,16 @@ class SquaredHingeLoss:
 
     def __init__(self, X: Any, is_positive: np.ndarray, sample_weight: np.ndarray | None, moments: ClassMoments):
         classes = moments.pair_statistics()
-        self.products = RowProducts(X)
+        centre = classes.means.mean(axis=0)
+        # Rows far from the origin are centred before they are multiplied; of sparse ones those with few zeros.
+        far = are_far(moments) and (not sparse.issparse(X) or 2 * X.nnz > X.shape[0] * X.shape[1])
+        means = (classes.means - centre) + moments.offsets if far else classes.means
+        self.products, self.centre = RowProducts(X, centre if far else None), means.mean(axis=0)
         self.pair_rows = PairRows.of(is_positive, sample_weight)
         self.scale = classes.p * classes.q
         self.k = 2.0 * self.scale
         self.n_features = int(X.shape[1])
-        self.centre = classes.means.mean(axis=0)
-        self.root_mean_squares = np.sqrt(moments.variances + classes.means**2)
+        self.root_mean_squares = np.sqrt(moments.variances + means**2)
         self._curvature = self.k * (classes.within_diagonal + classes.delta**2)
 
     def thinned(self, most: int) -> SquaredHingeLoss:

@@ -132,7 +132,7 @@ class WithinProducts:
         return block
 
 
-def _are_far(moments: ClassMoments) -> bool:
+def are_far(moments: ClassMoments) -> bool:
     """Whether the offset of a column, or of all, is so much larger than the spread that products would lose digits."""
     classes = moments.pair_statistics()
     levels, spreads = np.abs(classes.means).max(axis=0), np.sqrt(classes.within_diagonal)
@@ -369,7 +369,7 @@ class SquaredPairLoss:
 
         Dense rows that are far from the origin are centred block by block, see `from_centred_rows`.
         """
-        if not sparse.issparse(X) and _are_far(moments):
+        if not sparse.issparse(X) and are_far(moments):
             return cls.from_centred_rows(X, is_positive, sample_weight, moments)
         rows = WithinProducts(X, is_positive, sample_weight, moments.means)
         return cls.from_operator(rows, moments, rows=rows)
