@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 TESTS := -m pytest -n 2 --dist worksteal
 
-.PHONY: demo docs docs-serve screenshots test test-lowest test-pythons test-strict fuzz lint hooks coverage bench bench-record bench-quality bench-tables bench-corrected test-spark bench-spark test-extras dist clean
+.PHONY: demo docs docs-serve screenshots test test-lowest checks-lowest test-pythons test-strict fuzz lint hooks coverage bench bench-record bench-quality bench-tables bench-corrected test-spark bench-spark test-extras dist clean
 
 demo: $(VENV)/.installed
 	$(BIN)/vrspam demo
@@ -32,6 +32,10 @@ test: lint
 # The tests with the lowest version of every package that pyproject.toml allows.
 test-lowest: .venv-lowest/.installed
 	.venv-lowest/bin/python $(TESTS)
+
+# scikit-learn's checks of all estimators alone, with these versions: minutes instead of half an hour.
+checks-lowest: .venv-lowest/.installed
+	.venv-lowest/bin/python -m pytest -n auto -q tests/estimators/test_estimator_checks.py tests/project/test_private_names.py
 
 # The tests with each Python that pyproject.toml names, from PATH or from pyenv; those that are not installed are skipped.
 PYTHONS ?= 3.11 3.12 3.13

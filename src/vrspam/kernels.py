@@ -51,10 +51,11 @@ class _CacheFile(IndexDataCacheFile):
     """Numba's files of compiled code, named after what they hold: numbers of two processes may be the same."""
 
     def save(self, key, data):
-        held = repr((self._version, self._source_stamp, key))
-        name = f"{self._index_name.removesuffix('.nbi')}.{sha256(held.encode()).hexdigest()[:16]}.nbc"
-        self._save_data(name, data)
-        self._save_index({**self._load_index(), key: name})
+        with suppress(AttributeError):  # without these names nothing is kept
+            held = repr((self._version, self._source_stamp, key))
+            name = f"{self._index_name.removesuffix('.nbi')}.{sha256(held.encode()).hexdigest()[:16]}.nbc"
+            self._save_data(name, data)
+            self._save_index({**self._load_index(), key: name})
 
 
 class _Cache(FunctionCache):

@@ -129,7 +129,7 @@ Class = TypeVar("Class")
 def links_to_documentation(kind: type[Class]) -> type[Class]:
     """Let scikit-learn's HTML representation link a class, and those derived of it, to their pages: BASE/NAME.html."""
     ours: Any = kind
-    inherited = ours._get_doc_link
+    inherited = getattr(ours, "_get_doc_link", lambda self: "")  # not public
     ours._doc_link_module = "vrspam"
     ours._doc_link_template = property(lambda self: f"{BASE.rstrip('/')}/{{public_name}}.html")
     ours._doc_link_url_param_generator = lambda self: {"public_name": public_name(type(self))}
