@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -16,8 +15,8 @@ from vrspam._utils.blas import RightFactor, TwoSteps, blas_threads
 from vrspam._utils.parameters import Interval, StrOptions
 from vrspam.features.additive import AdditiveFeatures
 from vrspam.features.base import FeatureMap
-from vrspam.features.encoders import Curves, Distribution, Indicators, SeenColumns
-from vrspam.features.parts import CACHED_ENTRIES, Block, ColumnBlock, KernelPart, TreePart, exponents, squares
+from vrspam.features.encoders import Curves, Distribution, SeenColumns
+from vrspam.features.parts import CACHED_ENTRIES, Block, ColumnBlock, KernelPart, encode, exponents, squares
 from vrspam.moments import CodedRows, LastProduct
 from vrspam.tables import frames
 
@@ -71,12 +70,8 @@ class LandmarkFeatures(FeatureMap):
             curves = sum(encoder.table.shape[1] - 1 for encoder in beside if isinstance(encoder, Curves))
             fewer = int(LANDMARKS_PER_CURVE * max(0, curves - FEW_CURVES))
             most = max(MOST_AUTO_LANDMARKS - fewer, min(LEAST_BESIDE, MOST_AUTO_LANDMARKS))
-            wanted = min(self._grown(AUTO_LANDMARKS, 2), most)
+            wanted = min(int(AUTO_LANDMARKS * max(1.0, self._n_rows / AUTO_ROWS) ** 0.5), most)
         return rng.permutation(n_rows)[:wanted]
-
-    def _grown(self, number: int, root: int) -> int:
-        """A number that grows with a root of the rows that the map is fitted on."""
-        return int(number * max(1.0, self._n_rows / AUTO_ROWS) ** (1.0 / root))
 
     def _without_rows(self, encoded: np.ndarray, groups: Sequence[slice], rng: np.random.RandomState) -> np.ndarray:
         """The landmarks: drawn rows as they are or, for landmarks="columns", each group of columns shuffled alone."""
@@ -107,12 +102,7 @@ class LandmarkFeatures(FeatureMap):
             out[:, :split] *= self.additive_scale_
         self._times_kernel(X, self.whitening_, out[:, split:])
 
-    def _coded_slices(self) -> list[slice]:
-        """Additive features that are the indicators of a column of many categories."""
-        return [] if self.additive_ is None else self.additive_._coded_slices()
-
     def _coded_rows(self, X) -> CodedRows:
-        """The features of the rows of X, few rows, without writing out the indicators of many categories."""
         assert self.additive_ is not None
         found = self.additive_._coded_rows(X)
         scale, split = self.additive_scale_, found.dense.shape[1]
@@ -125,18 +115,6 @@ class LandmarkFeatures(FeatureMap):
             values *= scale  # rounded as where they are written out
             indicated.append(part._replace(values=values.astype(np.float64)))
         return CodedRows(self.n_features_out_, dense, indicated)
-
-    def _reads_columns_again(self) -> bool:
-        return self.additive_ is not None
-
-    def _kernel_part(self) -> KernelPart | TreePart:
-        """The features of the kernel."""
-        raise NotImplementedError
-
-    def blocks(self) -> list[Block]:
-        """What the features of the fitted map are: the additive ones, if there are any, then those of the kernel."""
-        own: list[Block] = [self._kernel_part()]
-        return own if self.additive_ is None else [ColumnBlock(self.additive_.encoders_, self.additive_scale_), *own]
 
     def _many_products(self, X, coefs: np.ndarray) -> np.ndarray:
         # (K W) c = K (W c): W c is computed once for all blocks
@@ -157,11 +135,6 @@ class LandmarkFeatures(FeatureMap):
     def n_rows_held_(self) -> int:
         """Rows of the training table that the fitted map holds, and a model file with it."""
         return 0 if self.landmarks == "columns" else len(self.landmarks_)
-
-    @property
-    def n_features_out_(self) -> int:
-        """Number of features."""
-        return self.whitening_.shape[1] + (0 if self.additive_ is None else self.additive_.n_features_out_)
 
     def _feature_names(self, columns: Sequence[Any]) -> list[str]:
         kernel = [f"{self.kernel_name}{r}" for r in range(self.whitening_.shape[1])]
@@ -266,6 +239,8 @@ class KernelFeatures(LandmarkFeatures):
     0.9...
     """
 
+    _encoded_by = ()
+    _category_scale = 0.5**0.5
     _begun: TwoSteps | None = None  # where the second step of the whitening is left to the moments (`_unfinished`)
     _parameter_constraints: dict = {
         **FeatureMap._parameter_constraints,
@@ -297,12 +272,6 @@ class KernelFeatures(LandmarkFeatures):
         self.max_rows = max_rows
         self.random_state = random_state
 
-    def _indicators(self, seen: Indicators) -> Indicators:
-        return replace(seen, scale=(0.5**0.5,) * seen.width)
-
-    def _encoding(self) -> tuple:
-        return ("ranks",)
-
     def _curves(self, seen: Distribution, missing: bool) -> Curves:
         return Curves(seen.values, (seen.ranks - 0.5)[:, np.newaxis], ("",), missing)
 
@@ -312,17 +281,13 @@ class KernelFeatures(LandmarkFeatures):
         if self.additive:
             most = self.max_additive
             if isinstance(most, str):
-                most = min(self._grown(AUTO_ADDITIVE, 3), MOST_AUTO_ADDITIVE)
-            self.additive_ = AdditiveFeatures(
-                max_features=most,
-                max_categories=self.max_categories,
-                max_rows=self.max_rows,
-                random_state=0,
-            )
+                most = min(int(AUTO_ADDITIVE * max(1.0, self._n_rows / AUTO_ROWS) ** (1.0 / 3.0)), MOST_AUTO_ADDITIVE)
+            limits = {"max_categories": self.max_categories, "max_rows": self.max_rows}
+            self.additive_ = AdditiveFeatures(max_features=most, **limits, random_state=0)
             self.additive_._check(X, reset=True)
             self.additive_._learn(X, seen, rng, weights)
         chosen = self._draw(X.shape[0], rng)
-        encoded = self._encode(frames.rows_of(X, chosen)).astype(np.float64)
+        encoded = encode(self.encoders_, frames.rows_of(X, chosen)).astype(np.float64)
         self.landmarks_ = self._without_rows(encoded, self.column_slices_, rng)
         size = squares(self.landmarks_)
         distances = np.maximum(size + size.T - 2.0 * (self.landmarks_ @ self.landmarks_.T), 0.0)
@@ -334,8 +299,10 @@ class KernelFeatures(LandmarkFeatures):
             self.whitening_ *= _unit(self._times_kernel(sample, self.whitening_))
             self.additive_scale_ = _unit(self.additive_.features_of(sample))
 
-    def _kernel_part(self) -> KernelPart:
-        return KernelPart(self.encoders_, self.landmarks_, self.gamma_, self.whitening_)
+    def blocks(self) -> list[Block]:
+        """What the features of the fitted map are: the additive ones, if there are any, then those of the kernel."""
+        own: list[Block] = [KernelPart(self.encoders_, self.landmarks_, self.gamma_, self.whitening_)]
+        return own if self.additive_ is None else [ColumnBlock(self.additive_.encoders_, self.additive_scale_), *own]
 
     def is_finer(self, other: FeatureMap) -> bool:
         """Whether the maps differ in their bandwidths alone, and this one has the smaller one."""

@@ -91,7 +91,7 @@ class MappedArray:
         self.written_width = self.shape[1] - sum(where.stop - where.start for where in self.exclusive)
 
     def _coded_rows(self, rows: slice | np.ndarray) -> CodedRows:
-        return self.features._coded_rows(rows_of(self.X, rows))
+        return self.features._coded_rows(self.features._check(rows_of(self.X, rows), reset=False))
 
     def __getitem__(self, rows: slice | np.ndarray) -> np.ndarray:
         if isinstance(self.features, FeatureMap):

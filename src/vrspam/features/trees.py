@@ -13,7 +13,7 @@ from vrspam._utils.parameters import Interval, StrOptions
 from vrspam.features.base import FeatureMap
 from vrspam.features.encoders import Curves, Distribution, SeenColumns
 from vrspam.features.kernel import N_LANDMARKS_CONSTRAINT, LandmarkFeatures
-from vrspam.features.parts import CACHED_COUNTS, TREE_ARRAYS, TreePart, places_of
+from vrspam.features.parts import CACHED_COUNTS, TREE_ARRAYS, Block, TreePart, leaves_of, places_of
 from vrspam.tables import frames
 
 MOST_DEPTH = 12
@@ -100,6 +100,7 @@ class TreeFeatures(LandmarkFeatures):
         "landmarks": [StrOptions({"rows", "columns"})],
     }
     kernel_name = "trees"
+    _encoded_by = ()
     _landmark_codes: np.ndarray | None = None  # not of maps that were stored: their leaves are
 
     def __init__(
@@ -121,9 +122,6 @@ class TreeFeatures(LandmarkFeatures):
         self.max_rows = max_rows
         self.random_state = random_state
 
-    def _encoding(self) -> tuple:
-        return ("splits",)
-
     def _curves(self, seen: Distribution, missing: bool) -> Curves:
         return Curves(seen.values, np.empty((seen.values.size, 0)), (), missing)  # where a column can be split
 
@@ -139,24 +137,15 @@ class TreeFeatures(LandmarkFeatures):
         order = rng.uniform(size=(self.n_trees, columns)).argsort(axis=1)
         is_category = np.array([not isinstance(encoder, Curves) for encoder in self.encoders_])
         found = kernels.grow_trees(
-            self._codes(frames.rows_of(X, used))[0], is_category, places.reshape(size), order,
+            places_of(self.encoders_, frames.rows_of(X, used))[0], is_category, places.reshape(size), order,
             rng.uniform(size=(self.n_trees, nodes, 3)), rng.randint(1, kernels.CATEGORY_PRIME, (self.n_trees, nodes)),
         )  # fmt: skip
         self.trees_ = dict(zip(TREE_ARRAYS, found, strict=True))
         chosen = self._draw(n, rng)
-        codes = self._codes(frames.rows_of(X, chosen))[0]
+        codes = places_of(self.encoders_, frames.rows_of(X, chosen))[0]
         self._landmark_codes = self._without_rows(codes, [slice(j, j + 1) for j in range(columns)], rng)
-        self.landmarks_ = self._leaves(self._landmark_codes)
+        self.landmarks_ = leaves_of(self.trees_, self._landmark_codes)
         self._whiten(self._counts(self.landmarks_, np.dtype(np.float64)) / self.n_trees)
-
-    def _codes(self, X) -> tuple[np.ndarray, np.dtype]:
-        """The place of each value among the quantiles of its column, or the number of its category; -1 for none."""
-        return places_of(self.encoders_, X)
-
-    def _leaves(self, codes: np.ndarray) -> np.ndarray:
-        from vrspam import kernels
-
-        return kernels.tree_leaves(codes, *(self.trees_[part] for part in TREE_ARRAYS))
 
     def _counts(self, leaves: np.ndarray, dtype: np.dtype) -> np.ndarray:
         """In how many trees rows with these leaves share them with each landmark."""
@@ -166,17 +155,18 @@ class TreeFeatures(LandmarkFeatures):
 
     def _times_kernel(self, X, coefs: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """K(X, Z) @ coefs for the rows of X and the landmarks Z, in blocks of K that stay in the processor's cache."""
-        codes, dtype = self._codes(X)
+        codes, dtype = places_of(self.encoders_, X)
         coefs = coefs / self.landmarks_.shape[1]  # of counts to shares
         if out is None:
             out = np.empty((len(codes), coefs.shape[1]), dtype=dtype)
         factor = RightFactor(coefs, dtype)
         for rows in frames.blocks(len(codes), len(self.landmarks_), CACHED_COUNTS):
-            factor.multiply(self._counts(self._leaves(codes[rows]), dtype), out[rows])
+            factor.multiply(self._counts(leaves_of(self.trees_, codes[rows]), dtype), out[rows])
         return out
 
-    def _kernel_part(self) -> TreePart:
-        return TreePart(self.encoders_, self.trees_, self.landmarks_, self.whitening_, self._landmark_codes)
+    def blocks(self) -> list[Block]:
+        """What the features of the fitted map are: those of the kernel of its trees."""
+        return [TreePart(self.encoders_, self.trees_, self.landmarks_, self.whitening_, self._landmark_codes)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fitted map as plain values, lists and NumPy arrays (`from_dict` reads it, no pickle)."""

@@ -103,7 +103,7 @@ def read_score(
     try:
         basis = AdditiveFeatures(
             max_features=max(1, min(1_000, int(rows.effective) // ROWS_PER_FUNCTION)),
-            max_categories=1000 if own is None else own.max_categories,
+            max_categories=1000 if own is None else own.members[0].max_categories,
             random_state=given if isinstance(given, int) else seed,
         )
         basis.learn(X, weights, shared)  # what there is to say about the columns was said when the score was fitted

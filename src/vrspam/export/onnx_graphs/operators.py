@@ -209,12 +209,9 @@ def kernel_matrix(rows: Rows, encoders: Sequence[Encoder], landmarks: np.ndarray
 def one_hot(rows: Rows, column: int, encoder: Indicators) -> str:
     """The indicators of the categories of a column, each times its scale."""
     names = [name for name in encoder.codes if name is not None]
-    design = np.zeros((len(names) + 2, encoder.width))
-    design[: len(names), : len(names)] = encoder.design[: len(names), : len(names)]
-    if encoder.missing:
-        design[-2, -1] = encoder.design[-1, -1]
-    if encoder.grouped:
-        design[-1, encoder.other] = encoder.design[encoder.other, encoder.other]
+    alone = np.diag(encoder.scale or (1.0,) * encoder.width)
+    numbers = [*range(len(names)), encoder.codes.get(None, -1), encoder.other]  # -1 is none of the features
+    design = np.vstack([alone, np.zeros(encoder.width)])[numbers]
     chosen = rows.graph.add("Gather", rows.graph.constant(design), rows.codes(column, names))
     return rows.graph.add("Squeeze", chosen, rows.graph.constant([1], np.int64))
 
