@@ -22,16 +22,7 @@ class ReadRows(NamedTuple):
     positive: np.ndarray
     weights: np.ndarray  # they add up to ½ in each class
     places: np.ndarray  # which of the training rows these are
-
-    @property
-    def size(self) -> int:
-        """Number of rows."""
-        return self.places.size
-
-    @property
-    def effective(self) -> float:
-        """The number of rows of equal weight in which a mean is as exact as in these."""
-        return 1.0 / float(self.weights @ self.weights)
+    effective: float  # the number of rows of equal weight in which a mean is as exact as in these
 
 
 def balanced_weights(positive: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
@@ -70,7 +61,8 @@ def draw_rows(
     places = index if there is None else array_api.beside(index, positive)
     chosen = array_api.on_host(xp.take(positive, places))
     mass = None if weights is None else array_api.on_host(xp.take(weights, places))
-    return ReadRows(some, chosen, balanced_weights(chosen, mass), index)
+    balanced = balanced_weights(chosen, mass)
+    return ReadRows(some, chosen, balanced, index, 1.0 / float(balanced @ balanced))
 
 
 def mean_at_numbers(
@@ -106,11 +98,6 @@ class ColumnBins(NamedTuple):
     labels: tuple[str, ...]  # what the values of each bin are; a bin of missing values comes last
     # for numbers: bin i holds values above edges[i] up to edges[i + 1] (the first also its lower edge)
     edges: np.ndarray | None
-
-    @property
-    def size(self) -> int:
-        """Number of bins."""
-        return len(self.labels)
 
 
 def bin_numbers(values: np.ndarray, most: int) -> ColumnBins:
@@ -166,16 +153,6 @@ def bin_categories(codes: np.ndarray, names: tuple[str, ...], missing: bool, mos
         place[len(names)] = len(labels)
         labels.append("missing")
     return ColumnBins(place[codes], tuple(labels), None)
-
-
-def bin_column(rows: ReadRows, index: int, categories: tuple[str, ...] | None, missing: bool, most: int) -> ColumnBins:
-    """Column `index` in bins; `categories` are those of a column of text."""
-    if categories is None:
-        return bin_numbers(frames.numbers(rows.X, index), most)
-    codes: dict[str | None, int] = {name: i for i, name in enumerate(categories)}
-    if missing:
-        codes[None] = len(categories)
-    return bin_categories(frames.category_codes(rows.X, index, codes), categories, missing, most)
 
 
 class Axis(NamedTuple):
@@ -240,10 +217,10 @@ class _Cells:
     """The cells of two columns: their weights, and the means of something in them."""
 
     def __init__(self, a: ColumnBins, b: ColumnBins, weights: np.ndarray):
-        self.shape = (a.size, b.size)
-        self.codes = a.codes * b.size + b.codes
+        self.shape = (len(a.labels), len(b.labels))
+        self.codes = a.codes * self.shape[1] + b.codes
         self.row_weights = weights
-        self.weights = np.bincount(self.codes, weights, a.size * b.size).reshape(self.shape)
+        self.weights = np.bincount(self.codes, weights, self.shape[0] * self.shape[1]).reshape(self.shape)
         seen = self.weights > 0.0
         self.freedom = max(int(seen.sum() - seen.any(axis=1).sum() - seen.any(axis=0).sum()) + 1, 0)
         self.count = int(seen.sum())
@@ -326,9 +303,9 @@ def shuffle_effects(
     d = X.shape[1]
     if d > 300:
         return np.zeros(d)
-    rng = np.random.default_rng(seed)
-    each = min(rows.size, max(16, min(10_000, 4 * rows.size) // d))  # about 10,000 rows are scored
-    chosen = rng.choice(rows.size, each, p=rows.weights)
+    rng, n_rows = np.random.default_rng(seed), rows.weights.size
+    each = min(n_rows, max(16, min(10_000, 4 * n_rows) // d))  # about 10,000 rows are scored
+    chosen = rng.choice(n_rows, each, p=rows.weights)
     before = score(frames.rows_of(X, chosen))
     other = rng.permutation(chosen)
     effects = np.empty(d)

@@ -141,11 +141,6 @@ def make_shape(
 INTERACTIONS = "interactions"
 
 
-def keeps_columns_apart(features: Any) -> bool:
-    """Whether each feature is a function of one column, so that a score is a sum of curves; None: the columns."""
-    return features is None or (isinstance(features, FeatureMap) and features.keeps_columns_apart)
-
-
 def distinct(names: Iterable[Any]) -> list[str]:
     """Names of parts, each only once: those that were there before get a number.
 
