@@ -16,7 +16,17 @@ from vrspam._utils.parameters import Interval, StrOptions
 from vrspam.features.additive import AdditiveFeatures
 from vrspam.features.base import FeatureMap
 from vrspam.features.encoders import Curves, Distribution, SeenColumns
-from vrspam.features.parts import CACHED_ENTRIES, Block, ColumnBlock, KernelPart, encode, exponents, squares
+from vrspam.features.parts import (
+    CACHED_ENTRIES,
+    Block,
+    ColumnBlock,
+    KernelPart,
+    encode,
+    exponents,
+    finite,
+    kernel_from_dict,
+    squares,
+)
 from vrspam.moments import CodedRows, LastProduct
 from vrspam.tables import frames
 
@@ -143,21 +153,6 @@ class LandmarkFeatures(FeatureMap):
     def to_dict(self) -> dict[str, Any]:
         """Return the fitted map as plain values, lists and NumPy arrays (`from_dict` reads it, no pickle)."""
         return {**super().to_dict(), "landmarks": self.landmarks_, "whitening": self.whitening_}
-
-    def _restore(self, plain: Mapping[str, Any]) -> None:
-        super()._restore(plain)
-        self.whitening_ = np.asarray(plain["whitening"], dtype=np.float64)
-        if not np.isfinite(self.whitening_).all():
-            raise ValueError("the whitening of a map must be finite")
-
-    def _check_landmarks(self, width: int) -> None:
-        """Refuse stored landmarks that do not have `width` columns, or do not fit the whitening."""
-        if self.landmarks_.ndim != 2 or self.landmarks_.shape[1] != width or self.whitening_.ndim != 2:
-            raise ValueError(f"landmarks of shape {self.landmarks_.shape} do not fit {width} columns")
-        if len(self.landmarks_) != len(self.whitening_):
-            raise ValueError(
-                f"{len(self.whitening_)} rows of the whitening do not fit {len(self.landmarks_)} landmarks"
-            )
 
 
 FIRST_LANDMARKS = 128  # of which the first step of a large whitening takes out what they tell of the others
@@ -353,15 +348,10 @@ class KernelFeatures(LandmarkFeatures):
         }
 
     def _restore(self, plain: Mapping[str, Any]) -> None:
-        super()._restore(plain)
-        self.landmarks_ = np.asarray(plain["landmarks"], dtype=np.float64)
-        self.gamma_ = float(plain["gamma"])
+        part = kernel_from_dict({**plain, "coef": plain["whitening"]}, self.encoders_, 2)
+        self.landmarks_, self.gamma_, self.whitening_ = part.landmarks, part.gamma, part.coef
         self.additive_ = None if plain["additive"] is None else AdditiveFeatures.from_dict(plain["additive"])
-        self.additive_scale_ = float(plain["additive_scale"])
-        self._check_landmarks(sum(encoder.width for encoder in self.encoders_))
-        numbers = (self.landmarks_, self.gamma_, self.additive_scale_)
-        if not all(np.isfinite(part).all() for part in numbers) or self.gamma_ < 0.0:
-            raise ValueError("landmarks and scales must be finite, and gamma not negative")
+        self.additive_scale_ = finite(plain["additive_scale"])
         if self.additive_ is not None and self.additive_.n_features_in_ != self.n_features_in_:
             raise ValueError(f"curves of {self.additive_.n_features_in_} columns in a map of {self.n_features_in_}")
 

@@ -22,6 +22,7 @@ from vrspam.tables import frames
 MOST_ROWS = 160  # of a block, for which compiled code over all columns is quicker than column after column
 CACHED_ENTRIES = 1 << 16
 CACHED_COUNTS = 1 << 18
+MOST_DEPTH = 12
 TREE_ARRAYS = ("columns", "thresholds", "multipliers", "absent_left")
 _FLOAT64 = np.dtype(np.float64)
 
@@ -222,12 +223,14 @@ class Curve(Stored):
     def segments(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """One straight line for each number of nodes that are not above x: value + slope · (x - base)."""
         first = np.maximum(np.arange(self.nodes.size + 1) - 1, 0)
-        steps, rises = np.diff(self.nodes), np.diff(self.values)
+        rises = np.diff(self.values, axis=0)
+        steps = np.diff(self.nodes).reshape(-1, *(1,) * (rises.ndim - 1))
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             slopes = np.where(steps > 0.0, rises / steps, 0.0)
         # between two nodes that are nearly the same number a slope may be beyond all floats
         slopes = np.clip(slopes, np.finfo(np.float64).min, np.finfo(np.float64).max)
-        return self.nodes[first], self.values[first], np.concatenate([[self.left], slopes, [self.right]])
+        left, right = (np.broadcast_to(slope, self.values[:1].shape) for slope in (self.left, self.right))
+        return self.nodes[first], self.values[first], np.concatenate([left, slopes, right])
 
     @property
     def is_line(self) -> bool:
@@ -490,3 +493,89 @@ class Parts(Stored):
             if effect is not None:
                 effect.add_to(found[:, index : index + 1], columns, index)
         return found
+
+
+# Stored parts, or what is wrong with them.
+
+
+def kernel_from_dict(plain: Mapping[str, Any], encoders: Sequence[Encoder], n_axes: int = 1) -> KernelPart:
+    """The kernel whose fields a file holds; its coefficients have one axis, or two where they make features."""
+    landmarks, coef, gamma = floats(plain["landmarks"]), floats(plain["coef"]), finite(plain["gamma"])
+    width = sum(encoder.width for encoder in encoders)
+    if landmarks.ndim != 2 or landmarks.shape[1] != width or not coef.size:
+        raise ValueError(f"landmarks of shape {landmarks.shape} do not fit {width} columns")
+    if coef.ndim != n_axes or len(coef) != len(landmarks):
+        raise ValueError(f"coefficients of shape {coef.shape} do not fit {len(landmarks)} landmarks")
+    if any(isinstance(encoder, Curves) and encoder.table.shape[1] != 1 for encoder in encoders):
+        raise ValueError("a kernel needs one function of each column")
+    if gamma < 0.0:
+        raise ValueError("gamma must not be negative")
+    return KernelPart(encoders, landmarks, gamma, coef)
+
+
+def trees_from_dict(plain: Mapping[str, Any], encoders: Sequence[Encoder], n_axes: int = 1) -> TreePart:
+    """The trees whose fields a file holds, as compiled code takes them."""
+    from vrspam import kernels
+
+    trees = {name: _whole_numbers(plain["trees"][name], name) for name in TREE_ARRAYS}
+    n_trees, nodes = trees["columns"].shape
+    depth = (nodes + 1).bit_length() - 1
+    if nodes + 1 != 2**depth or not 1 <= depth <= MOST_DEPTH:
+        raise ValueError(f"trees of {nodes} nodes are not whole")
+    if {part.shape for part in trees.values()} != {(n_trees, nodes)}:
+        raise ValueError("the parts of the trees have different sizes")
+    trees["absent_left"] = trees["absent_left"].astype(bool)
+    name = "codes" if "codes" in plain else "leaves"
+    landmarks, coef = _whole_numbers(plain[name], name), floats(plain["coef"])
+    width, least, most = n_trees, 0, np.array(nodes)
+    if name == "codes":
+        width, least = len(encoders), -1
+        most = np.array([one.nodes.size if isinstance(one, Curves) else one.width - 1 for one in encoders])
+    if landmarks.shape[1] != width or coef.ndim != n_axes or len(coef) != len(landmarks):
+        raise ValueError(f"landmarks of shape {landmarks.shape} do not fit the trees, or their coefficients")
+    for numbers, low, high in (
+        (trees["columns"], 0, len(encoders) - 1),
+        (trees["multipliers"], 0, kernels.CATEGORY_PRIME - 1),
+        (landmarks, least, most),
+    ):  # compiled code would look others up outside of their array
+        if numbers.min() < low or (numbers > high).any():
+            raise ValueError("a column, split or landmark of the trees is not among those there are")
+    leaves, codes = (landmarks.astype(np.int16), None) if name == "leaves" else (None, landmarks)
+    return TreePart(encoders, trees, leaves, coef, codes)
+
+
+def split_sides(multipliers: np.ndarray, thresholds: np.ndarray, width: int) -> np.ndarray:
+    """For each of some nodes whether it sends each code of a column of `width` categories to the right."""
+    from vrspam.kernels import CATEGORY_PRIME
+
+    codes, factors = np.arange(width), multipliers.astype(np.int64)[:, np.newaxis]
+    return np.where(factors == 0, codes, (codes + 1) * factors % CATEGORY_PRIME) > thresholds[:, np.newaxis]
+
+
+def _whole_numbers(values: Any, name: str) -> np.ndarray:
+    """A matrix of whole numbers, of booleans among others, as it was stored."""
+    found = np.asarray(values)
+    if found.ndim != 2 or found.size == 0 or found.dtype.kind not in "iub":
+        raise ValueError(f"{name} of trees must be a matrix of whole numbers")
+    if found.dtype.kind != "b" and np.abs(found).max() > 2**31 - 1:
+        raise ValueError(f"{name} of trees are too large")
+    return found.astype(np.int32)
+
+
+def floats(values: Any) -> np.ndarray:
+    """An array of finite numbers from what a file holds."""
+    array = np.array(values)
+    if array.dtype.kind not in "fiu":
+        raise TypeError("an array holds something else than numbers")
+    array = array.astype(np.float64)
+    if not np.isfinite(array).all():
+        raise ValueError("an array holds numbers that are not finite")
+    return array
+
+
+def finite(value: Any) -> float:
+    """A finite number from what a file holds."""
+    number = float(value)
+    if isinstance(value, bool | str) or not np.isfinite(number):
+        raise ValueError("a part of the score holds numbers that are not finite")
+    return number

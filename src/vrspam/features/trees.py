@@ -13,10 +13,18 @@ from vrspam._utils.parameters import Interval, StrOptions
 from vrspam.features.base import FeatureMap
 from vrspam.features.encoders import Curves, Distribution, SeenColumns
 from vrspam.features.kernel import N_LANDMARKS_CONSTRAINT, LandmarkFeatures
-from vrspam.features.parts import CACHED_COUNTS, TREE_ARRAYS, Block, TreePart, leaves_of, places_of
+from vrspam.features.parts import (
+    CACHED_COUNTS,
+    MOST_DEPTH,
+    TREE_ARRAYS,
+    Block,
+    TreePart,
+    leaves_of,
+    places_of,
+    trees_from_dict,
+)
 from vrspam.tables import frames
 
-MOST_DEPTH = 12
 MOST_TREES = 10_000
 SAMPLE_ROWS = 500  # from which the splits of one tree are drawn
 
@@ -173,50 +181,7 @@ class TreeFeatures(LandmarkFeatures):
         return {**super().to_dict(), "trees": dict(self.trees_)}
 
     def _restore(self, plain: Mapping[str, Any]) -> None:
-        super()._restore(plain)
-        self.trees_ = checked_trees(plain["trees"], len(self.encoders_))
-        self.landmarks_ = _whole_numbers(plain["landmarks"], "landmarks").astype(np.int16)
-        trees, nodes = self.trees_["columns"].shape
-        self._check_landmarks(trees)
-        _check_range(self.landmarks_, nodes + 1, "leaf")
-
-
-def checked_trees(plain: Mapping[str, Any], n_columns: int) -> dict[str, np.ndarray]:
-    """Stored trees as compiled code takes them, or what is wrong with them."""
-    from vrspam import kernels
-
-    trees = {part: _whole_numbers(plain[part], part) for part in TREE_ARRAYS}
-    n_trees, nodes = trees["columns"].shape
-    depth = (nodes + 1).bit_length() - 1
-    if nodes + 1 != 2**depth or not 1 <= depth <= MOST_DEPTH or n_trees < 1:
-        raise ValueError(f"trees of {nodes} nodes are not whole")
-    if {part.shape for part in trees.values()} != {(n_trees, nodes)}:
-        raise ValueError("the parts of the trees have different sizes")
-    trees["absent_left"] = trees["absent_left"].astype(bool)
-    _check_range(trees["columns"], n_columns, "column")
-    _check_range(trees["multipliers"], kernels.CATEGORY_PRIME, "multiplier")
-    return trees
-
-
-def split_sides(multipliers: np.ndarray, thresholds: np.ndarray, width: int) -> np.ndarray:
-    """For each of some nodes whether it sends each code of a column of `width` categories to the right."""
-    from vrspam.kernels import CATEGORY_PRIME
-
-    codes, factors = np.arange(width), multipliers.astype(np.int64)[:, np.newaxis]
-    return np.where(factors == 0, codes, (codes + 1) * factors % CATEGORY_PRIME) > thresholds[:, np.newaxis]
-
-
-def _whole_numbers(values: Any, name: str) -> np.ndarray:
-    """A matrix of whole numbers, of booleans among others, as it was stored."""
-    found = np.asarray(values)
-    if found.ndim != 2 or found.size == 0 or found.dtype.kind not in "iub":
-        raise ValueError(f"{name} of trees must be a matrix of whole numbers")
-    if found.dtype.kind != "b" and np.abs(found).max() > 2**31 - 1:
-        raise ValueError(f"{name} of trees are too large")
-    return found.astype(np.int32)
-
-
-def _check_range(numbers: np.ndarray, stop: int, name: str) -> None:
-    """Refuse numbers that compiled code would look up outside of their array."""
-    if numbers.min() < 0 or numbers.max() >= stop:
-        raise ValueError(f"a {name} of the trees is not among the {stop} there are")
+        stored = {"trees": plain["trees"], "leaves": plain["landmarks"], "coef": plain["whitening"]}
+        part = trees_from_dict(stored, self.encoders_, 2)
+        assert part.leaves is not None
+        self.trees_, self.landmarks_, self.whitening_ = dict(part.trees), part.leaves, part.coef

@@ -22,7 +22,7 @@ from vrspam.metrics import (
     sensitivity_at_specificity,
 )
 from vrspam.metrics.thresholds import Bin, Curve, Threshold, calibration_error, lift, reliability
-from vrspam.tool.model import Model, SeenRows
+from vrspam.tool.model import Model
 from vrspam.tool.plan import check_measures
 from vrspam.tool.table import beside_values
 
@@ -188,8 +188,8 @@ def score_rows(
         )
     keep = () if weights is None else (weights,)
     chunks = model.open(source, labels=True, keep=keep, skip_errors=skip_errors, progress=progress)
-    known = None if model.fingerprint is None else SeenRows(model.fingerprint)
-    chunks.watch = None if known is None else known.add
+    known, seen = model.fingerprint, set[str]()
+    chunks.watch = None if known is None else lambda rows: seen.update(known.find(rows))
     blocks = list(model.score_chunks(chunks))
     if not blocks:
         raise chunks.nothing_left()
@@ -203,7 +203,7 @@ def score_rows(
         if wanted.sum() < 2:
             raise DataError(f"an evaluation needs at least two {name} rows, and {path} has {wanted.sum()}")
     notes = [
-        *([] if known is None else known.sentences()),
+        *([] if known is None else known.sentences(seen)),
         *([] if chunks.unseen is None else chunks.unseen.sentences()),
     ]
     return ScoredRows(positive, scores, tuple(notes), counts)

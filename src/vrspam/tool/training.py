@@ -31,7 +31,7 @@ from vrspam.report.words import describe_candidate
 from vrspam.solvers import choose_solver
 from vrspam.tables.frames import rows_of
 from vrspam.tool import data_checks
-from vrspam.tool.model import Fingerprint, LinearParts, Model, Scaling, parts_of_map, undo_linear_map
+from vrspam.tool.model import Fingerprint, Model, Scaling, parts_of_map, undo_linear_map
 from vrspam.tool.plan import TrainPlan, takes
 from vrspam.tool.table import OpenedTable, open_labelled, stack
 
@@ -541,10 +541,11 @@ def _parts(fit: Fit, opened: OpenedTable) -> dict[str, Any]:
     coef, intercept = fitted.coef_[0], float(fitted.intercept_[0]) - fitted.baseline_
     if fit.scaling is not None and fit.moments is not None:
         coef, intercept = fit.scaling.undo(coef, intercept)
-        return LinearParts(coef, intercept, fit.moments.means, fit.scaling.deviations)._asdict()
-    deviations = spread(fitted.moments_)[1]
-    parts = LinearParts(coef, intercept, fitted.moments_.means, np.where(deviations > 0.0, deviations, 1.0))
-    if (plain := undo_linear_map(fitted.features_, parts)) is not None:
-        return plain._asdict()
-    found = parts_of_map(fitted.features_, parts.coef, parts.means)
+        moments = fit.moments
+        return {"coef": coef, "intercept": intercept, "means": moments.means, "deviations": fit.scaling.deviations}
+    means, deviations = fitted.moments_.means, spread(fitted.moments_)[1]
+    deviations = np.where(deviations > 0.0, deviations, 1.0)
+    if (plain := undo_linear_map(fitted.features_, coef, intercept, means, deviations)) is not None:
+        return plain
+    found = parts_of_map(fitted.features_, coef, means)
     return {**found, "intercept": intercept, "shapes": shapes_of(fitted, opened.schema.columns)}

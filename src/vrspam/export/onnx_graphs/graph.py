@@ -82,13 +82,6 @@ class Graph:
         """The sum of each row."""
         return self.add("ReduceSum", value, self.constant([1], np.int64), keepdims=0)
 
-    def total(self, values: Iterable[str]) -> str:
-        """The sum of several values."""
-        first, *rest = values
-        for value in rest:
-            first = self.add("Add", first, value)
-        return first
-
     def side_by_side(self, blocks: Sequence[str]) -> str:
         """Several matrices as one."""
         return self.add("Concat", *blocks, axis=1) if len(blocks) > 1 else blocks[0]

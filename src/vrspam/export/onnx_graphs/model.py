@@ -22,7 +22,7 @@ from vrspam.export.onnx_graphs.operators import (
     sum_tables,
     tree_score,
 )
-from vrspam.features.encoders import Curves, Encoder, Indicators
+from vrspam.features.encoders import Curves, Encoder
 from vrspam.features.parts import Curve, KernelPart, Table, TreePart
 from vrspam.model.scorer import DATE, NUMBER, TEXT, Input, NotExportable, Scorer, scorer_of
 from vrspam.model_selection.calibration import Isotonic, Sigmoid
@@ -258,6 +258,9 @@ def graph_of(scorer: Scorer, dtype: str, inputs: bool | None = None) -> onnx.Mod
     _label(graph, scorer, score, probability)
     for value, name in ((score, SCORE), (probability, PROBABILITY)):
         graph.add("Cast", value, to=TYPES[dtype], output=name)
+    words = f"Scores rank rows: higher is more likely {scorer.classes[1]!r}, lower {scorer.classes[0]!r}."
+    if scorer.left_out:
+        words += f" Columns that training left out: {', '.join(scorer.left_out)}."
     said = f"Probability of {scorer.classes[1]!r}."
     said = "NaN: the model has no calibration." if scorer.calibration is None else said
     outputs = [
@@ -271,7 +274,7 @@ def graph_of(scorer: Scorer, dtype: str, inputs: bool | None = None) -> onnx.Mod
         ir_version=IR_VERSION,
         producer_name="vrspam",
         producer_version=vrspam.__version__,
-        doc_string=_words(scorer),
+        doc_string=words,
     )
     onnx.checker.check_model(model)
     return model
@@ -314,8 +317,7 @@ def _note(scorer: Scorer, number: int, one: Input) -> str:
     if one.kind == DATE:
         return DATE_NOTE
     if one.kind == TEXT:
-        (column,) = scorer.columns_of_inputs[number]
-        return f"Categories as text; {_missing_text(scorer, column)!r} is a missing value."
+        return f"Categories as text; {_missing_text(scorer, scorer.columns_of_inputs[number][0])!r} is a missing value."
     return " ".join(part for part in (one.note, _gap_note(scorer, number)) if part)
 
 
@@ -329,12 +331,8 @@ def _gap_note(scorer: Scorer, number: int) -> str:
 
 def _missing_text(scorer: Scorer, column: int) -> str:
     """The text for a missing value in a column."""
-    effect = scorer.effects[column]
-    known = set(effect.values) if isinstance(effect, Table) else set()
-    for encoders in [part.encoders for part in scorer.kernels] + [part.encoders for part in scorer.trees]:
-        encoder = encoders[column]
-        known |= set(encoder.categories) if isinstance(encoder, Indicators) else set()
-    return missing_text(known)
+    together = [part.encoders[column] for part in (*scorer.kernels, *scorer.trees)]
+    return missing_text([scorer.effects[column], *together])
 
 
 def _rows(graph: Graph, scorer: Scorer, names: list[str]) -> Rows:
@@ -368,7 +366,7 @@ def _score(rows: Rows, scorer: Scorer, precision: Precision) -> str:
     for part, single in zip(scorer.kernels, precision.kernels, strict=True):
         parts.append(kernel_score(rows, part, TensorProto.FLOAT if single else TensorProto.DOUBLE))
     parts += [tree_score(rows, part) for part in scorer.trees]
-    return graph.add("Add", graph.total(parts), graph.constant([scorer.constant]))
+    return graph.add("Sum", *parts, graph.constant([scorer.constant]))
 
 
 def _probability(graph: Graph, scorer: Scorer, score: str) -> str:
@@ -415,10 +413,3 @@ def label_type(scorer: Scorer) -> int:
     raise NotExportable(
         f"The classes {classes[0]!r} and {classes[1]!r} are neither numbers nor texts: train with those."
     )
-
-
-def _words(scorer: Scorer) -> str:
-    said = f"Scores rank rows: higher is more likely {scorer.classes[1]!r}, lower {scorer.classes[0]!r}."
-    if scorer.left_out:
-        said += f" Columns that training left out: {', '.join(scorer.left_out)}."
-    return said

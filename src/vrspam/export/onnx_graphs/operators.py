@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +11,7 @@ from onnx import TensorProto
 
 from vrspam.export.onnx_graphs.graph import LARGEST, ML, Ensemble, Graph, find_places, run_trees
 from vrspam.features.encoders import Curves, Encoder, Indicators
-from vrspam.features.parts import Curve, KernelPart, Table, TreePart
-from vrspam.features.trees import split_sides
+from vrspam.features.parts import Curve, Effect, KernelPart, Table, TreePart, split_sides
 from vrspam.tables.texts import HOUR, MONTH, WEEKDAY, YEAR
 
 
@@ -43,12 +42,16 @@ class Rows:
         )
 
 
-def missing_text(known: Collection[str]) -> str:
-    """The text that stands for a missing value: "", unless that is a category.
+def missing_text(parts: Iterable[Effect | Encoder | None]) -> str:
+    """The text that stands for a missing value in a column: "", unless one of these parts has that category.
 
-    >>> missing_text(["Graz"]), missing_text(["", "Graz"])
+    >>> missing_text([Table({"Graz": 1.0})]), missing_text([Table({"": 2.0, "Graz": 1.0})])
     ('', '(missing)')
     """
+    known: set[str] = set()
+    for part in parts:
+        known |= {*part.values} if isinstance(part, Table) else set()
+        known |= {*part.categories} if isinstance(part, Indicators) else set()
     text = ""
     while text in known:
         text = f"({text or 'missing'})"

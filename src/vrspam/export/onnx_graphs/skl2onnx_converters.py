@@ -15,8 +15,8 @@ from vrspam._utils.messages import require
 from vrspam.export.onnx_graphs.graph import ML_OPSET, OPSET, Graph, find_places
 from vrspam.export.onnx_graphs.model import MATRIX, OUTPUTS, graph_of, label_type
 from vrspam.export.onnx_graphs.operators import Rows, kernel_matrix, missing_text, one_hot
-from vrspam.features import MAPS, FeatureMap
-from vrspam.features.encoders import Curves, Encoder, Indicators
+from vrspam.features import MAPS
+from vrspam.features.encoders import Curves, Encoder
 from vrspam.features.parts import Block, ColumnBlock, Curve, KernelPart
 from vrspam.model.scorer import NUMBER, NotExportable, Scorer, scorer_of
 
@@ -59,12 +59,7 @@ def register_skl2onnx() -> None:
 
     for name in ESTIMATORS:
         update_registered_converter(
-            getattr(vrspam, name),
-            f"Vrspam{name}",
-            _calculate_shapes,
-            _convert,
-            parser=_declare_outputs,
-            overwrite=True,
+            getattr(vrspam, name), f"Vrspam{name}", _calculate_shapes, _convert, parser=_declare_outputs, overwrite=True
         )
     for kind in MAPS.values():
         update_registered_converter(kind, f"Vrspam{kind.__name__}", _calculate_width, _convert_map, overwrite=True)
@@ -144,7 +139,7 @@ def _convert_map(scope: Any, operator: Any, container: Any) -> None:
         parts = [graph.cast(columns[j], TensorProto.DOUBLE) for j in numbers]
         texts = {j: columns[j] for j, is_number in enumerate(numeric) if not is_number}
         places = {j: place for place, j in enumerate(numbers)}
-        missing = {j: missing_text(known_categories(features, j)) for j in texts}
+        missing = {j: missing_text(part.encoders_[j] for part in features.members) for j in texts}
         rows = Rows(graph, graph.side_by_side(parts) if parts else "", places, texts, missing)
     else:
         raise NotExportable(
@@ -212,18 +207,6 @@ def _version(op: str, domain: str, container: Any) -> int:
     return onnx.defs.get_schema(op, min(most, container.target_opset_any_domain(domain)), domain).since_version
 
 
-# The features of a map.
-
-
-def known_categories(features: FeatureMap, column: int) -> set[str]:
-    """The categories of a column."""
-    found: set[str] = set()
-    for part in features.members:
-        encoder = part.encoders_[column]
-        found |= set(encoder.categories) if isinstance(encoder, Indicators) else set()
-    return found
-
-
 def _block_matrix(rows: Rows, block: Block, name: str) -> str:
     graph = rows.graph
     if isinstance(block, ColumnBlock):
@@ -253,8 +236,8 @@ def _encoded(rows: Rows, encoders: Sequence[Encoder]) -> str:
         number = list(numeric).index(column)
         x, place = (graph.columns(whole, [number], len(numeric)) for whole in (X, places))
         place = graph.add("Squeeze", place, graph.constant([1], np.int64))
-        base, values, slopes = _segments(encoder)
-        shifted = graph.add("Sub", x, graph.add("Gather", graph.constant(base), place))
+        base, values, slopes = Curve.of(encoder, np.eye(encoder.table.shape[1])).segments
+        shifted = graph.add("Sub", x, graph.add("Gather", graph.constant(base[:, np.newaxis]), place))
         rise = graph.add("Mul", graph.add("Gather", graph.constant(slopes), place), shifted)
         height = graph.add("Add", graph.add("Gather", graph.constant(values), place), rise)
         absent = graph.add("IsNaN", x)
@@ -262,16 +245,3 @@ def _encoded(rows: Rows, encoders: Sequence[Encoder]) -> str:
         if encoder.missing:
             blocks.append(graph.cast(absent, TensorProto.DOUBLE))
     return graph.side_by_side(blocks)
-
-
-def _segments(encoder: Curves) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Base (as a column), values and slopes of all functions of a column, for each number of nodes up to x."""
-    found = []
-    for values in encoder.table.T:
-        curve = Curve(encoder.nodes, values)
-        base, heights, slopes = curve.segments
-        if encoder.extend and encoder.nodes.size > 1:
-            slopes[[0, -1]] = slopes[[1, -2]]
-        found.append((heights, slopes))
-    heights, slopes = (np.stack(parts, axis=1) for parts in zip(*found, strict=True))
-    return base[:, np.newaxis], heights, slopes
