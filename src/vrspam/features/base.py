@@ -24,7 +24,6 @@ from vrspam.features.encoders import (
     Indicators,
     SeenColumns,
     SharedColumns,
-    add_indicated,
     are_alike,
     column_points,
     encoder_from_dict,
@@ -149,10 +148,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         return [slice(*ends) for ends in pairwise(stops)], None if stops[-1] == n else slice(stops[-1], n)
 
     def part_means(self, coef: np.ndarray, means: np.ndarray) -> np.ndarray:
-        """Means of what each column adds to a score, and at last of what several add together, where they do.
-
-        `means` are those of the features, one line for each of several kinds of rows; the result has as many.
-        """
+        """Means of what each column, and at last several together, add to a score; from `means` of the features."""
         alone, together, start = np.zeros((len(means), self.n_features_in_)), np.zeros((len(means), 1)), 0
         parts = self.parts(coef)
         for block in self.blocks():
@@ -161,12 +157,6 @@ class FeatureMap(TransformerMixin, BaseEstimator):
                 (alone[:, j] if isinstance(block, ColumnBlock) else together[:, 0])[:] += of_part
                 start += width
         return np.hstack([alone] * parts.has_effects + [together] * (not parts.keeps_columns_apart))
-
-    @property
-    def is_linear(self) -> bool:
-        """Whether the features are columns times a number, and a 0 or 1 for each category; none for missing values."""
-        alone = len(self.members) == 1 and self.keeps_columns_apart
-        return alone and all(encoder.is_linear for encoder in self.encoders_)
 
     @property
     def numeric_columns(self) -> list[bool]:
@@ -208,10 +198,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
 
     @checks_parameters(skip_nested=True)
     def learn(self, X, sample_weight=None, shared: SharedColumns | None = None) -> None:
-        """Do what `fit` does, without a word about columns that are rounded or grouped.
-
-        `shared` is handed to all maps that learn from the same X and weights, so that columns are sorted once.
-        """
+        """Do what `fit` does without a warning; maps that learn from the same X and weights have one `shared`."""
         X = self._check(X, reset=True)
         rng = check_random_state(self.random_state)
         weights = None
@@ -319,7 +306,9 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         coefs = coefs.astype(rows.dtype, copy=False)
         out = rows.dense @ (coefs[rows.places] if rows.indicated else coefs)
         for where, codes, values in rows.indicated:
-            add_indicated(codes, values.astype(rows.dtype)[:, np.newaxis] * coefs[where], out)
+            lines = values.astype(rows.dtype)[:, np.newaxis] * coefs[where]
+            known = slice(None) if codes.min(initial=0) >= 0 else np.flatnonzero(codes >= 0)
+            out[known] += lines[codes[known]]
         return out
 
     def _check(self, X, *, reset: bool):
@@ -373,10 +362,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         return [slice(*where) for where, is_coded in zip(ends, many, strict=True) if is_coded]
 
     def _coded_rows(self, X) -> CodedRows:
-        """The features of checked rows without writing out the indicators of many categories.
-
-        Indicators are rounded to the type of the others.
-        """
+        """The features of checked rows; indicators of many categories, rounded to their type, are not written out."""
         columns, dtype = read_columns(self.encoders_, X)
         indicated, written = [], []
         for where, encoder, values in zip(self.column_slices_, self.encoders_, columns, strict=True):

@@ -126,12 +126,6 @@ class Curves:
         """Number of features."""
         return self.table.shape[1] + self.missing
 
-    @property
-    def is_linear(self) -> bool:
-        """Whether the one feature is a straight line."""
-        straight = self.nodes.size == 1 or (self.extend and self.nodes.size == 2)
-        return straight and self.table.shape[1] == 1 and not self.missing
-
     def names(self, column: str) -> list[str]:
         """Name of each feature."""
         shown = [f"{column}_{label}" if label else column for label in self.labels]
@@ -163,15 +157,6 @@ class Curves:
         return {**plain, "missing": self.missing, "extend": self.extend}
 
 
-def add_indicated(codes: np.ndarray, lines: np.ndarray, out: np.ndarray) -> None:
-    """Add to each row of `out` the line of its code; nothing where it is -1."""
-    if codes.min(initial=0) >= 0:
-        out += lines[codes]
-    else:
-        known = np.flatnonzero(codes >= 0)
-        out[known] += lines[codes[known]]
-
-
 @dataclass(frozen=True)
 class Indicators:
     """One feature for each category, 0 or its scale; a category not seen before is all zeros, or a rare one."""
@@ -191,11 +176,6 @@ class Indicators:
         """Name of each feature."""
         shown = [f"{column}={value}" for value in self.categories]
         return [*shown, f"{column}_missing"] if self.missing else shown
-
-    @property
-    def is_linear(self) -> bool:
-        """Whether the features are 0 or 1, one for each category."""
-        return not self.scale and not self.missing
 
     @cached_property
     def codes(self) -> dict[str | None, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from copy import copy
 from numbers import Integral, Real
 from typing import Any, Self
@@ -38,19 +39,6 @@ AUTO_LANDMARKS, AUTO_ROWS, MOST_AUTO_LANDMARKS = 500, 20_000, 1_000
 # landmarks beside 360 curves rank better than 1,000 beside 210, in less time.
 FEW_CURVES, LANDMARKS_PER_CURVE, LEAST_BESIDE = 240, 2.5, 700
 N_LANDMARKS_CONSTRAINT = [Interval(Integral, 2, None, closed="left"), StrOptions({"auto"})]
-
-
-def _full_rank_factor(kernel: np.ndarray) -> np.ndarray | None:
-    """The upper Cholesky factor U of K = UᵀU; None where an eigenvalue is at most 1e-6 of the largest."""
-    try:
-        factor = linalg.cholesky(kernel, check_finite=False)
-    except linalg.LinAlgError:
-        return None
-    # The least eigenvalue is at most the least pivot, and the largest at least the mean of the sums of the rows.
-    if factor.diagonal().min() ** 2 <= LEAST_EIGENVALUE * kernel.sum() / len(kernel):
-        return None
-    values = np.linalg.eigvalsh(kernel)  # without vectors, in a third of the time
-    return factor if values[0] > LEAST_EIGENVALUE * values[-1] else None
 
 
 class LandmarkFeatures(FeatureMap):
@@ -93,14 +81,16 @@ class LandmarkFeatures(FeatureMap):
     def _whiten(self, kernel: np.ndarray) -> None:
         """W such that Wᵀ K W = I, without the directions of eigenvalues below 1e-6 of the largest.
 
-        Where there are none of these, W is triangular (Cholesky), which halves the products with it. All such W give
-        the same scores, since they differ by a rotation of the features.
+        Where there are none, W is triangular, which halves the products with it; any such W gives the same scores.
         """
-        with blas_threads(1):  # idle threads of SciPy's library would slow NumPy's down for a while
-            factor = _full_rank_factor(kernel)
-            if factor is not None:
-                self.whitening_ = np.ascontiguousarray(linalg.lapack.dtrtri(factor)[0])
-                return
+        with blas_threads(1), suppress(linalg.LinAlgError):  # idle threads of SciPy's library would slow NumPy's down
+            factor = linalg.cholesky(kernel, check_finite=False)
+            # The least eigenvalue is at most the least pivot, the largest at least the mean of the sums of the rows.
+            if factor.diagonal().min() ** 2 > LEAST_EIGENVALUE * kernel.sum() / len(kernel):
+                values = np.linalg.eigvalsh(kernel)  # without vectors, in a third of the time
+                if values[0] > LEAST_EIGENVALUE * values[-1]:
+                    self.whitening_ = np.ascontiguousarray(linalg.lapack.dtrtri(factor)[0])
+                    return
         values, vectors = np.linalg.eigh(kernel)  # SciPy's would not let other maps learn meanwhile
         keep = values > LEAST_EIGENVALUE * values[-1]
         self.whitening_ = np.ascontiguousarray(vectors[:, keep] / np.sqrt(values[keep]))
@@ -326,11 +316,7 @@ class KernelFeatures(LandmarkFeatures):
         return m == width > 4 * FIRST_LANDMARKS and not np.tril(self.whitening_, -1).any()
 
     def _unfinished(self, n_rows: int) -> tuple[Self, LastProduct] | None:
-        """A map of cheaper features, and the last product that makes the features of this map of them.
-
-        Moments of very many rows are gathered before the second step of the whitening, which then multiplies the
-        moments instead of every row. None where it would not pay.
-        """
+        """A map without the second step of the whitening, which then multiplies the moments, if that pays."""
         m = len(self.landmarks_)
         if n_rows < ROWS_PER_LANDMARK * m or not self._has_two_steps():
             return None

@@ -19,7 +19,7 @@ from vrspam.data import Chunks, Schema
 from vrspam.data.chunks import BrokenRow, map_ahead
 from vrspam.data.readers import Source
 from vrspam.features import FeatureMap
-from vrspam.features.encoders import Curves
+from vrspam.features.encoders import Indicators
 from vrspam.features.parts import Parts, Table
 from vrspam.inspection import INTERACTIONS, Shapes, distinct
 from vrspam.model.scorer import Scorer, linear_parts, named_columns
@@ -143,12 +143,16 @@ def undo_linear_map(
 
     None for any other map, and where missing values have features of their own.
     """
-    if not features.is_linear:
+    if len(features.members) > 1 or not features.keeps_columns_apart:
         return None
     lines: list[tuple[float, float, float]] = []  # feature = slope · column + origin, or column = constant
     for encoder in features.encoders_:
-        if not isinstance(encoder, Curves):
+        if encoder.missing or (isinstance(encoder, Indicators) and encoder.scale):
+            return None
+        if isinstance(encoder, Indicators):
             lines += [(1.0, 0.0, 0.0)] * encoder.width
+        elif encoder.table.shape[1] != 1 or encoder.nodes.size > 1 + encoder.extend:
+            return None
         elif encoder.nodes.size == 1:
             lines.append((0.0, 0.0, float(encoder.nodes[0])))
         else:

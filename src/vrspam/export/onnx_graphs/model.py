@@ -24,7 +24,7 @@ from vrspam.export.onnx_graphs.operators import (
 )
 from vrspam.features.encoders import Curves, Encoder
 from vrspam.features.parts import Curve, KernelPart, Table, TreePart
-from vrspam.model.scorer import DATE, NUMBER, TEXT, Input, NotExportable, Scorer, scorer_of
+from vrspam.model.scorer import DATE, NUMBER, TEXT, NotExportable, Scorer, scorer_of
 from vrspam.model_selection.calibration import Isotonic, Sigmoid
 
 
@@ -251,8 +251,7 @@ def graph_of(scorer: Scorer, dtype: str, inputs: bool | None = None) -> onnx.Mod
     scorer = round_nodes(scorer, precision.inputs)
     names = _input_names(scorer)
     graph = Graph([*names, MATRIX, *OUTPUTS])
-    taken = _inputs(scorer, names, precision)
-    rows = _rows(graph, scorer, names)
+    taken, rows = _take_inputs(graph, scorer, names, precision.inputs)
     score = _score(rows, scorer, precision)
     probability = _probability(graph, scorer, score)
     _label(graph, scorer, score, probability)
@@ -280,9 +279,6 @@ def graph_of(scorer: Scorer, dtype: str, inputs: bool | None = None) -> onnx.Mod
     return model
 
 
-# Inputs.
-
-
 def _input_names(scorer: Scorer) -> list[str]:
     """A name for each input: that of its column, unless the graph needs it or cannot have it."""
     if scorer.matrix:
@@ -298,61 +294,42 @@ def _input_names(scorer: Scorer) -> list[str]:
     return names
 
 
-def _inputs(scorer: Scorer, names: list[str], precision: Precision) -> list[onnx.ValueInfoProto]:
+def _take_inputs(
+    graph: Graph, scorer: Scorer, names: list[str], single: Sequence[bool]
+) -> tuple[list[onnx.ValueInfoProto], Rows]:
+    """The inputs of the graph, of which some are in single precision, and the columns that are made of them."""
+    kinds = [TYPES["float32" if one else "float64"] for one in single]
     if scorer.matrix:
-        kind = TYPES["float32" if all(precision.inputs) else "float64"]
-        note = f"{len(scorer.inputs)} columns of numbers, in the order of training. {_gap_note(scorer, 0)}"
-        return [helper.make_tensor_value_info(MATRIX, kind, [BATCH, len(scorer.inputs)], note)]
-    found = []
-    for number, (name, one) in enumerate(zip(names, scorer.inputs, strict=True)):
-        kind = {TEXT: TensorProto.STRING, DATE: TensorProto.INT64}.get(
-            one.kind, TYPES["float32" if precision.inputs[number] else "float64"]
-        )
-        found.append(helper.make_tensor_value_info(name, kind, [BATCH, 1], _note(scorer, number, one)))
-    return found
-
-
-def _note(scorer: Scorer, number: int, one: Input) -> str:
-    """What an input takes."""
-    if one.kind == DATE:
-        return DATE_NOTE
-    if one.kind == TEXT:
-        return f"Categories as text; {_missing_text(scorer, scorer.columns_of_inputs[number][0])!r} is a missing value."
-    return " ".join(part for part in (one.note, _gap_note(scorer, number)) if part)
+        width = len(scorer.inputs)
+        note = f"{width} columns of numbers, in the order of training. {_gap_note(scorer, 0)}"
+        taken = helper.make_tensor_value_info(MATRIX, kinds[0], [BATCH, width], note)
+        places = {j: j for j in range(width)}
+        return [taken], Rows(graph, graph.cast(MATRIX, TensorProto.DOUBLE), places, {}, {})
+    found, blocks = [], list[str]()
+    places, texts, missing = {}, {}, {}
+    for number, (name, one, columns) in enumerate(zip(names, scorer.inputs, scorer.columns_of_inputs, strict=True)):
+        kind, first = kinds[number], columns[0]
+        if one.kind == TEXT:
+            together = [part.encoders[first] for part in (*scorer.kernels, *scorer.trees)]
+            texts[first], missing[first] = name, missing_text([scorer.effects[first], *together])
+            kind, note = TensorProto.STRING, f"Categories as text; {missing[first]!r} is a missing value."
+        else:
+            places.update({column: len(blocks) + i for i, column in enumerate(columns)})
+            if one.kind == DATE:
+                kind, note = TensorProto.INT64, DATE_NOTE
+                blocks += date_parts(graph, name, [str(scorer.columns[column].part) for column in columns])
+            else:
+                note = " ".join(part for part in (one.note, _gap_note(scorer, number)) if part)
+                blocks.append(graph.cast(name, TensorProto.DOUBLE))
+        found.append(helper.make_tensor_value_info(name, kind, [BATCH, 1], note))
+    return found, Rows(graph, graph.side_by_side(blocks) if blocks else "", places, texts, missing)
 
 
 def _gap_note(scorer: Scorer, number: int) -> str:
-    refused = False
-    for column in scorer.columns_of_inputs[number]:
-        effect = scorer.effects[column]
-        refused |= isinstance(effect, Curve) and bool(np.isnan(effect.missing))
+    """What a missing value in an input of numbers means."""
+    effects = [scorer.effects[column] for column in scorer.columns_of_inputs[number]]
+    refused = any(isinstance(effect, Curve) and bool(np.isnan(effect.missing)) for effect in effects)
     return "NaN has no score." if refused else "NaN is a missing value."
-
-
-def _missing_text(scorer: Scorer, column: int) -> str:
-    """The text for a missing value in a column."""
-    together = [part.encoders[column] for part in (*scorer.kernels, *scorer.trees)]
-    return missing_text([scorer.effects[column], *together])
-
-
-def _rows(graph: Graph, scorer: Scorer, names: list[str]) -> Rows:
-    """The columns of the model, from the inputs."""
-    if scorer.matrix:
-        places = {j: j for j in range(len(scorer.inputs))}
-        return Rows(graph, graph.cast(MATRIX, TensorProto.DOUBLE), places, {}, {})
-    blocks: list[str] = []
-    places, texts, missing = {}, {}, {}
-    for number, one in enumerate(scorer.inputs):
-        columns = scorer.columns_of_inputs[number]
-        if one.kind == TEXT:
-            texts[columns[0]], missing[columns[0]] = names[number], _missing_text(scorer, columns[0])
-            continue
-        places.update({column: len(blocks) + i for i, column in enumerate(columns)})
-        if one.kind == DATE:
-            blocks += date_parts(graph, names[number], [str(scorer.columns[column].part) for column in columns])
-        else:
-            blocks.append(graph.cast(names[number], TensorProto.DOUBLE))
-    return Rows(graph, graph.side_by_side(blocks) if blocks else "", places, texts, missing)
 
 
 # Outputs.
