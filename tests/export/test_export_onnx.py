@@ -365,8 +365,7 @@ def test_numbers_that_float32_cannot_hold_are_double_inputs():
 def test_parts_of_any_date(dates):
     from onnx import TensorProto, helper
 
-    from vrspam.export.onnx_graphs.graph import Graph
-    from vrspam.export.onnx_graphs.operators import date_parts
+    from vrspam.export.onnx_graphs.operators import Graph, date_parts
 
     graph = Graph(["moments"])
     parts = date_parts(graph, "moments", ["month", "weekday", "hour", "year"])

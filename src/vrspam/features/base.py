@@ -9,6 +9,7 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -18,6 +19,7 @@ from vrspam._utils.validation import check_columns, check_weights, column_names,
 from vrspam._utils.warnings import CategoriesGrouped, warn
 from vrspam.features.encoders import (
     ColumnPoints,
+    ColumnSummary,
     Curves,
     Distribution,
     Encoder,
@@ -27,7 +29,8 @@ from vrspam.features.encoders import (
     are_alike,
     column_points,
     encoder_from_dict,
-    see_columns,
+    see_categories,
+    see_numbers,
 )
 from vrspam.features.parts import (
     Block,
@@ -213,7 +216,13 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         settings = (self.max_categories, None if some is None else some.tobytes())
         shared = {} if shared is None else shared
         if settings not in shared:
-            shared[settings] = SeenColumns(see_columns(X, weights, some, self.max_categories), {})
+            columns, found = sparse.csc_array(X) if sparse.issparse(X) else frames.columns_of(X), list[ColumnSummary]()
+            for j, numeric in enumerate(frames.numeric_flags(X)):
+                if numeric:
+                    found.append(see_numbers(columns, j, weights, some))
+                else:
+                    found.append(see_categories(columns, j, weights, self.max_categories))
+            shared[settings] = SeenColumns(found, {})
         seen = shared[settings]
         if some is not None:
             X, weights = frames.rows_of(X, some), None if weights is None else weights[some]

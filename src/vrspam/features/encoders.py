@@ -1,6 +1,6 @@
 """How one column is encoded: its distribution, piecewise linear functions of a number, or indicators of categories.
 
-And what maps keep of the columns they are fitted on (`see_columns`), from which they make these encoders.
+And what maps keep of a column they are fitted on (`see_numbers`, `see_categories`), to make these encoders of it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from vrspam._utils.messages import Parameter, WordedError
 from vrspam.tables import frames
@@ -306,7 +305,7 @@ class SeenColumns(NamedTuple):
 SharedColumns = dict[tuple, SeenColumns]
 
 
-def _see_numbers(X, j: int, weights: np.ndarray | None, some: np.ndarray | None) -> ColumnSummary:
+def see_numbers(X, j: int, weights: np.ndarray | None, some: np.ndarray | None) -> ColumnSummary:
     """The distribution of column j over all rows or, where even `some` rows have many different values, over those."""
     values = frames.numbers(X, j)
     present = ~np.isnan(values)
@@ -323,7 +322,7 @@ def _see_numbers(X, j: int, weights: np.ndarray | None, some: np.ndarray | None)
     return distribution(values, weights), missing
 
 
-def _see_categories(X, j: int, weights: np.ndarray | None, most: int) -> Indicators:
+def see_categories(X, j: int, weights: np.ndarray | None, most: int) -> Indicators:
     """The categories of a column; scaled by it, the indicator of each has variance 1.
 
     Of more than `most` the most frequent are kept, and the others counted as one; a column that differs in nearly every
@@ -354,17 +353,3 @@ def _see_categories(X, j: int, weights: np.ndarray | None, most: int) -> Indicat
     share = counts / counts.sum()
     variance = share * (1.0 - share)
     return replace(seen, scale=tuple((1.0 / np.sqrt(np.where(variance > 0.0, variance, 1.0))).tolist()))
-
-
-def see_columns(
-    X: Any, weights: np.ndarray | None, some: np.ndarray | None, max_categories: int
-) -> list[ColumnSummary]:
-    """What is kept of each column of X, with weights of its rows; of a column of many values, from `some` rows."""
-    columns = sparse.csc_array(X) if sparse.issparse(X) else frames.columns_of(X)
-    seen: list[ColumnSummary] = []
-    for j, numeric in enumerate(frames.numeric_flags(X)):
-        if numeric:
-            seen.append(_see_numbers(columns, j, weights, some))
-        else:
-            seen.append(_see_categories(columns, j, weights, max_categories))
-    return seen

@@ -129,11 +129,7 @@ class MappedArray:
 
 
 def hold_features(X: Any, most_bytes: int = HELD_BYTES) -> Any:
-    """The features of all rows as an array if they take at most so many bytes; anything else as it is.
-
-    For losses that read the rows many times, and for few rows. Larger features are made again, block by block, at each
-    reading.
-    """
+    """The features of all rows as an array if they take at most so many bytes; anything else as it is."""
     if not isinstance(X, MappedArray) or X.shape[0] * X.shape[1] * X.dtype.itemsize > most_bytes:
         return X
     held = np.empty(X.shape, dtype=X.dtype)

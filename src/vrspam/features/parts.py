@@ -303,11 +303,7 @@ class KernelPart(Stored):
 
 
 def add_kernels(parts: Sequence[KernelPart], X: Any, out: np.ndarray) -> None:
-    """Add the scores of kernels of the same landmarks: distances are computed once, exponentials where they differ.
-
-    Maps of "auto" have the same landmarks and differ by their bandwidths. So a sum of their scores takes little longer
-    than the score of one of them.
-    """
+    """Add the scores of kernels of the same landmarks: distances are computed once, exponentials where they differ."""
     from vrspam import kernels  # compiled code is loaded only when it is needed
 
     weights: dict[float, Any] = {}

@@ -35,10 +35,7 @@ def balanced_weights(positive: np.ndarray, weights: np.ndarray | None) -> np.nda
 def draw_rows(
     X: Any, positive: np.ndarray, weights: np.ndarray | None, seed: int | None, most: int = MOST_ROWS
 ) -> ReadRows:
-    """All rows that count, or `most` of them: half of each class, or all rows of a class that has fewer.
-
-    `positive` and `weights` may lie on a device.
-    """
+    """All rows that count, or at most so many: half of each class, or all of a smaller one; also those on a device."""
     there = array_api.device_namespace(positive)
     xp: Any = there or np
     counted = xp.ones_like(positive) if weights is None else weights > 0.0
@@ -254,10 +251,10 @@ class _Cells:
 def strongest_pairs(
     columns: Sequence[ColumnBins], rest: np.ndarray, weights: np.ndarray
 ) -> list[tuple[int, int, float]]:
-    """Pairs of columns and the variance that each explains of `rest`, one after the other.
+    """Pairs of columns and the variance that each explains of `rest`, the strongest first.
 
-    The strongest pair is taken, its function of both columns removed from `rest`, and so on: a column that only moves
-    together with one of a pair is not named for what that pair already says.
+    Its function of both columns is removed before the next is sought: a column that only moves together with one of a
+    pair is not named for what that pair already says.
     """
     least_of_interactions = 0.05  # part of the variance of all interactions that is worth a name
     noise = 5.0  # standard errors that a pair must exceed
@@ -306,7 +303,7 @@ def shuffle_effects(
     rng, n_rows = np.random.default_rng(seed), rows.weights.size
     each = min(n_rows, max(16, min(10_000, 4 * n_rows) // d))  # about 10,000 rows are scored
     chosen = rng.choice(n_rows, each, p=rows.weights)
-    before = score(frames.rows_of(X, chosen))
+    before = score(frames.rows_of(X, chosen)).astype(np.float64, copy=False)
     other = rng.permutation(chosen)
     effects = np.empty(d)
     at_once = max(1, frames.BLOCK_ENTRIES // (each * d))
@@ -315,7 +312,7 @@ def shuffle_effects(
         index = np.tile(chosen[:, np.newaxis], (len(some), d))
         for number, j in enumerate(some):
             index[number * each : (number + 1) * each, j] = other
-        after = score(frames.mixed_rows(X, index)).reshape(len(some), each)
+        after = score(frames.mixed_rows(X, index)).astype(np.float64, copy=False).reshape(len(some), each)
         for number, j in enumerate(some):
             own = part(j)
             effects[j] = 0.5 * np.mean((after[number] - before - own[other] + own[chosen]) ** 2)

@@ -116,11 +116,7 @@ def read_later(
     names: Sequence[Any],
     seed: int | None,
 ) -> Callable[[], Shapes | str]:
-    """What gives the reading of the columns as they are: rows on a device are looked at now, and curves drawn later.
-
-    `share` is the mean share of the rows that a fold leaves out. The curves of 1,000 columns take longer than a fit of
-    a million rows there.
-    """
+    """What reads the columns as they are later: rows on a device are looked at now. Folds leave out a mean `share`."""
     columns = distinct(names)
     if len(columns) > MOST_COLUMNS:
         return partial(_too_many_columns, len(columns))
@@ -171,7 +167,7 @@ def _read_sum(
         difference = float(coef[where] @ delta[where])
         shapes.append(make_shape(name, own, centre[where], coefs[where], left_out, spread[name], difference))
     sizes = np.array(list(spread.values()))
-    compared = _largest(sizes, MOST_COMPARED)
+    compared = np.sort(np.argsort(-sizes, kind="stable")[:MOST_COMPARED]).tolist()
     functions, places = functions_of([slices[j] for j in compared])
     if moments.has_scatter:
         covariance = moments.within[np.ix_(functions, functions)] / 2.0
@@ -207,11 +203,7 @@ def _read_projection(
     seed: int | None,
 ) -> Shapes:
     """The best additive reading of any score, and what it leaves."""
-
-    def score(X: Any, coefs: np.ndarray) -> np.ndarray:
-        return np.asarray(MappedArray(X, features) @ coefs, dtype=np.float64)
-
-    scores = score(rows.X, coefs)
+    scores = np.asarray(MappedArray(rows.X, features) @ coefs, dtype=np.float64)
     scores -= rows.weights @ scores
     projection = Projection(basis, rows)
     projection.settle_ties(scores[:, 0])
@@ -225,11 +217,11 @@ def _read_projection(
     for name, own, where, size in zip(names, points, projection.slices, np.sqrt(variances).tolist(), strict=True):
         difference = float(projection.difference[where] @ found[where, 0])
         shapes.append(make_shape(name, own, projection.centre[where], found[where], share, size, difference))
-    compared = _largest(variances, MOST_COMPARED)
+    compared = np.sort(np.argsort(-variances, kind="stable")[:MOST_COMPARED]).tolist()
     functions, places = functions_of([projection.slices[j] for j in compared])
     explained = closeness(projection.covariance(functions), places, found[functions, 0], rows.effective)
     shapes = _compare(shapes, compared, points, rows, scores[:, 0], explained)
-    return _with_interactions(lambda X: score(X, coefs[:, 0]), rows, shapes, scores[:, 0], rest, seed)
+    return _with_interactions(lambda X: MappedArray(X, features) @ coefs[:, 0], rows, shapes, scores[:, 0], rest, seed)
 
 
 def _without_left_out(
@@ -265,7 +257,8 @@ def _with_interactions(
         return Shapes(tuple(shapes), float(np.sqrt(left)), effects=curves)
     taking_part = shuffle_effects(rows, lambda j: shapes[j].parts(rows.X, j), score, seed)
     effects = np.sqrt(curves**2 + taking_part)
-    screened = _largest(taking_part if taking_part.any() else effects, 15)  # columns among which pairs are sought
+    strength = taking_part if taking_part.any() else effects
+    screened = np.sort(np.argsort(-strength, kind="stable")[:15]).tolist()  # columns among which pairs are sought
     most = int(np.clip(np.sqrt(rows.effective / 30.0), 3, 10))  # a cell of two columns holds about 30 rows
     bins = []
     for j in screened:
@@ -283,11 +276,6 @@ def _with_interactions(
         pairs.append(pair_effect(bins[a], bins[b], both, rest, rows, variance / total))
     share = min(left / total, 1.0)
     return Shapes(tuple(shapes), float(np.sqrt(left)), share, tuple(pairs), effects=effects)
-
-
-def _largest(sizes: np.ndarray, most: int) -> list[int]:
-    """The numbers of the columns of the largest sizes, in the order of the columns."""
-    return sorted(np.argsort(-sizes, kind="stable")[:most].tolist())
 
 
 def _compare(

@@ -1,7 +1,4 @@
-"""A fitted model for any program: named columns, the parts of its score, labels and probabilities.
-
-It is what estimators and model files hand to exporters and to the workers of a cluster.
-"""
+"""What estimators and model files hand to exporters and clusters: columns, parts of the score, labels."""
 
 from __future__ import annotations
 

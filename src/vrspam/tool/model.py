@@ -1,7 +1,4 @@
-"""The model of a file: its columns, the parts of its score, calibration, curves and how it came about.
-
-Beside it, what linear ones are made of: the standardisation of encoded rows, and coefficients.
-"""
+"""The model of a file: its columns, the parts of its score, calibration, curves and how it came about."""
 
 from __future__ import annotations
 
@@ -139,10 +136,7 @@ class Scaling:
 def undo_linear_map(
     features: Any, coef: np.ndarray, intercept: float, means: np.ndarray, deviations: np.ndarray
 ) -> dict[str, Any] | None:
-    """The same fields of a `Model` without its map, if the map only standardises and encodes one-hot.
-
-    None for any other map, and where missing values have features of their own.
-    """
+    """The same fields of a `Model` without its map, if that only standardises and encodes one-hot; None otherwise."""
     if len(features.members) > 1 or not features.keeps_columns_apart:
         return None
     lines: list[tuple[float, float, float]] = []  # feature = slope · column + origin, or column = constant
@@ -191,11 +185,9 @@ class Model:
         score(x) = coef · x + intercept
 
     where x are the columns as `schema` encodes them: numbers with missing ones replaced by the training mean, and
-    one 0/1 feature for each category. The standardisation that was used in training is folded into `coef`;
-    `deviations` turns it back: coef · deviations is the change of the score for one standard deviation. With
-    `features`, functions of the columns as they are (text is a category, missing values are missing), the score is the
-    sum of these instead: x is what each column adds on its own, if columns do, and at last what they add together;
-    `coef`, `means` and `deviations` are those of these parts.
+    one 0/1 feature for each category; coef · deviations is the change of the score for one standard deviation. With
+    `features`, functions of the columns as they are, x is what each column adds on its own, if columns do, and at last
+    what they add together; `coef`, `means` and `deviations` are those of these parts.
 
     Attributes
     ----------
@@ -350,12 +342,10 @@ class Model:
         progress: bool = False,
         **reading: Any,
     ) -> Chunks:
-        """Open a file, or what `open_source` returned, with the columns of this model.
+        """Open a file, or what `open_source` returned, with the columns of this model; `reading` is as there.
 
         A category that training did not have sets all its indicators to 0. Text in columns of numbers is missing, and
         rows without a label are left out. With `keep_errors` rows that cannot be scored keep their places.
-
-        `reading`: `format`, `delimiter` and `zero_based` of `vrspam.data.read_chunks`.
         """
         schema = self.schema if labels else self.schema.without_target()
         return Chunks(

@@ -11,17 +11,7 @@ import onnx
 from onnx import TensorProto, helper
 
 import vrspam
-from vrspam.export.onnx_graphs.graph import IR_VERSION, ML, ML_OPSET, OPSET, Graph
-from vrspam.export.onnx_graphs.operators import (
-    Rows,
-    curve_matrix,
-    date_parts,
-    kernel_score,
-    missing_text,
-    sum_curves,
-    sum_tables,
-    tree_score,
-)
+from vrspam.export.onnx_graphs import operators
 from vrspam.features.encoders import Curves, Encoder
 from vrspam.features.parts import Curve, KernelPart, Table, TreePart
 from vrspam.model.scorer import DATE, NUMBER, TEXT, NotExportable, Scorer, scorer_of
@@ -39,8 +29,7 @@ def try_single(scorer: Scorer) -> Precision:
     """Find inputs whose rounding to float32, and kernels whose sums in float32, would change scores too much.
 
     Numbers that are large beside their spread (years, account numbers) lose their last digits in float32, and so do
-    sums of large coefficients that nearly cancel. Thresholds of trees are not looked at: a row within rounding of one
-    may fall to either side.
+    sums of large coefficients that nearly cancel.
     """
     # parts of the spread of the scores that rounding of inputs, and of sums, may change them by
     input_limit, sum_limit = 4e-6, 2e-6
@@ -58,11 +47,7 @@ def try_single(scorer: Scorer) -> Precision:
 
 
 def round_nodes(scorer: Scorer, inputs: Sequence[bool]) -> Scorer:
-    """The scorer for numbers of some inputs that are rounded to float32: where it bends or splits is rounded as well.
-
-    So the values of training at which it does are where they were, and only rows that are within rounding of a
-    threshold, without being on it, can fall to the other side.
-    """
+    """The scorer for inputs of which some are rounded to float32: where it bends or splits is rounded as well."""
     chosen = [inputs[column.source] for column in scorer.columns]
 
     def rounded(nodes: np.ndarray) -> np.ndarray:
@@ -250,7 +235,7 @@ def graph_of(scorer: Scorer, dtype: str, inputs: bool | None = None) -> onnx.Mod
         precision = precision._replace(inputs=(all_single,) * len(scorer.inputs))
     scorer = round_nodes(scorer, precision.inputs)
     names = _input_names(scorer)
-    graph = Graph([*names, MATRIX, *OUTPUTS])
+    graph = operators.Graph([*names, MATRIX, *OUTPUTS])
     taken, rows = _take_inputs(graph, scorer, names, precision.inputs)
     score = _score(rows, scorer, precision)
     probability = _probability(graph, scorer, score)
@@ -269,8 +254,8 @@ def graph_of(scorer: Scorer, dtype: str, inputs: bool | None = None) -> onnx.Mod
     ]
     model = helper.make_model(
         helper.make_graph(graph.nodes, "vrspam", taken, outputs, graph.used_constants()),
-        opset_imports=[helper.make_opsetid("", OPSET), helper.make_opsetid(ML, ML_OPSET)],
-        ir_version=IR_VERSION,
+        opset_imports=[helper.make_opsetid("", operators.OPSET), helper.make_opsetid(operators.ML, operators.ML_OPSET)],
+        ir_version=operators.IR_VERSION,
         producer_name="vrspam",
         producer_version=vrspam.__version__,
         doc_string=words,
@@ -295,8 +280,8 @@ def _input_names(scorer: Scorer) -> list[str]:
 
 
 def _take_inputs(
-    graph: Graph, scorer: Scorer, names: list[str], single: Sequence[bool]
-) -> tuple[list[onnx.ValueInfoProto], Rows]:
+    graph: operators.Graph, scorer: Scorer, names: list[str], single: Sequence[bool]
+) -> tuple[list[onnx.ValueInfoProto], operators.Rows]:
     """The inputs of the graph, of which some are in single precision, and the columns that are made of them."""
     kinds = [TYPES["float32" if one else "float64"] for one in single]
     if scorer.matrix:
@@ -304,25 +289,25 @@ def _take_inputs(
         note = f"{width} columns of numbers, in the order of training. {_gap_note(scorer, 0)}"
         taken = helper.make_tensor_value_info(MATRIX, kinds[0], [BATCH, width], note)
         places = {j: j for j in range(width)}
-        return [taken], Rows(graph, graph.cast(MATRIX, TensorProto.DOUBLE), places, {}, {})
+        return [taken], operators.Rows(graph, graph.cast(MATRIX, TensorProto.DOUBLE), places, {}, {})
     found, blocks = [], list[str]()
     places, texts, missing = {}, {}, {}
     for number, (name, one, columns) in enumerate(zip(names, scorer.inputs, scorer.columns_of_inputs, strict=True)):
         kind, first = kinds[number], columns[0]
         if one.kind == TEXT:
             together = [part.encoders[first] for part in (*scorer.kernels, *scorer.trees)]
-            texts[first], missing[first] = name, missing_text([scorer.effects[first], *together])
+            texts[first], missing[first] = name, operators.missing_text([scorer.effects[first], *together])
             kind, note = TensorProto.STRING, f"Categories as text; {missing[first]!r} is a missing value."
         else:
             places.update({column: len(blocks) + i for i, column in enumerate(columns)})
             if one.kind == DATE:
                 kind, note = TensorProto.INT64, DATE_NOTE
-                blocks += date_parts(graph, name, [str(scorer.columns[column].part) for column in columns])
+                blocks += operators.date_parts(graph, name, [str(scorer.columns[column].part) for column in columns])
             else:
                 note = " ".join(part for part in (one.note, _gap_note(scorer, number)) if part)
                 blocks.append(graph.cast(name, TensorProto.DOUBLE))
         found.append(helper.make_tensor_value_info(name, kind, [BATCH, 1], note))
-    return found, Rows(graph, graph.side_by_side(blocks) if blocks else "", places, texts, missing)
+    return found, operators.Rows(graph, graph.side_by_side(blocks) if blocks else "", places, texts, missing)
 
 
 def _gap_note(scorer: Scorer, number: int) -> str:
@@ -335,18 +320,18 @@ def _gap_note(scorer: Scorer, number: int) -> str:
 # Outputs.
 
 
-def _score(rows: Rows, scorer: Scorer, precision: Precision) -> str:
+def _score(rows: operators.Rows, scorer: Scorer, precision: Precision) -> str:
     graph = rows.graph
     curves = {j: effect for j, effect in enumerate(scorer.effects) if isinstance(effect, Curve)}
     tables = {j: effect for j, effect in enumerate(scorer.effects) if isinstance(effect, Table)}
-    parts = [*sum_curves(rows, curves), *sum_tables(rows, tables)]
+    parts = [*operators.sum_curves(rows, curves), *operators.sum_tables(rows, tables)]
     for part, single in zip(scorer.kernels, precision.kernels, strict=True):
-        parts.append(kernel_score(rows, part, TensorProto.FLOAT if single else TensorProto.DOUBLE))
-    parts += [tree_score(rows, part) for part in scorer.trees]
+        parts.append(operators.kernel_score(rows, part, TensorProto.FLOAT if single else TensorProto.DOUBLE))
+    parts += [operators.tree_score(rows, part) for part in scorer.trees]
     return graph.add("Sum", *parts, graph.constant([scorer.constant]))
 
 
-def _probability(graph: Graph, scorer: Scorer, score: str) -> str:
+def _probability(graph: operators.Graph, scorer: Scorer, score: str) -> str:
     calibration = scorer.calibration
     raw = graph.add("Sub", score, graph.constant([scorer.baseline])) if scorer.baseline else score
     if calibration is None:
@@ -359,11 +344,11 @@ def _probability(graph: Graph, scorer: Scorer, score: str) -> str:
     if isinstance(calibration, Isotonic):
         curve = Curve(calibration.scores, calibration.probabilities, missing=float("nan"))
         axis = graph.constant([1], np.int64)
-        return graph.add("Squeeze", curve_matrix(graph, graph.add("Unsqueeze", raw, axis), [curve]), axis)
+        return graph.add("Squeeze", operators.curve_matrix(graph, graph.add("Unsqueeze", raw, axis), [curve]), axis)
     raise NotExportable(f"The calibration {type(calibration).__name__} cannot be exported: use sigmoid or isotonic.")
 
 
-def _label(graph: Graph, scorer: Scorer, score: str, probability: str) -> None:
+def _label(graph: operators.Graph, scorer: Scorer, score: str, probability: str) -> None:
     value, limit = (probability, 0.5) if scorer.threshold is None else (score, scorer.threshold)
     positive = graph.add("Greater", value, graph.constant([limit]))
     kind = label_type(scorer)

@@ -12,9 +12,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 import vrspam
 from vrspam._utils.messages import require
-from vrspam.export.onnx_graphs.graph import ML_OPSET, OPSET, Graph, find_places
+from vrspam.export.onnx_graphs import operators
 from vrspam.export.onnx_graphs.model import MATRIX, OUTPUTS, graph_of, label_type
-from vrspam.export.onnx_graphs.operators import Rows, kernel_matrix, missing_text, one_hot
 from vrspam.features import MAPS
 from vrspam.features.encoders import Curves, Encoder
 from vrspam.features.parts import Block, ColumnBlock, Curve, KernelPart
@@ -129,18 +128,18 @@ def _convert_map(scope: Any, operator: Any, container: Any) -> None:
     output = "features"
     features, double = operator.raw_operator, _is_double(operator.inputs)
     numeric = features.numeric_columns
-    graph = Graph([output])
+    graph = operators.Graph([output])
     columns = [one.full_name for one in operator.inputs]
     if all(numeric):
         taken = graph.cast(_one_matrix(scope, operator, container, double), TensorProto.DOUBLE)
-        rows = Rows(graph, taken, {j: j for j in range(len(numeric))}, {}, {})
+        rows = operators.Rows(graph, taken, {j: j for j in range(len(numeric))}, {}, {})
     elif len(columns) == len(numeric):
         numbers = [j for j, is_number in enumerate(numeric) if is_number]
         parts = [graph.cast(columns[j], TensorProto.DOUBLE) for j in numbers]
         texts = {j: columns[j] for j, is_number in enumerate(numeric) if not is_number}
         places = {j: place for place, j in enumerate(numbers)}
-        missing = {j: missing_text(part.encoders_[j] for part in features.members) for j in texts}
-        rows = Rows(graph, graph.side_by_side(parts) if parts else "", places, texts, missing)
+        missing = {j: operators.missing_text(part.encoders_[j] for part in features.members) for j in texts}
+        rows = operators.Rows(graph, graph.side_by_side(parts) if parts else "", places, texts, missing)
     else:
         raise NotExportable(
             f"{type(features).__name__} takes text, and the step before it hands on one matrix: let it take the "
@@ -203,17 +202,17 @@ def _one_matrix(scope: Any, operator: Any, container: Any, double: bool) -> str:
 
 def _version(op: str, domain: str, container: Any) -> int:
     """The version of an operator that the graph is written for, or the last before the one that is asked for."""
-    most = ML_OPSET if domain else OPSET
+    most = operators.ML_OPSET if domain else operators.OPSET
     return onnx.defs.get_schema(op, min(most, container.target_opset_any_domain(domain)), domain).since_version
 
 
-def _block_matrix(rows: Rows, block: Block, name: str) -> str:
+def _block_matrix(rows: operators.Rows, block: Block, name: str) -> str:
     graph = rows.graph
     if isinstance(block, ColumnBlock):
         found = _encoded(rows, block.encoders)
         return found if block.scale == 1.0 else graph.add("Mul", found, graph.constant([block.scale]))
     if isinstance(block, KernelPart):
-        kernel = kernel_matrix(rows, block.encoders, block.landmarks, block.gamma, TensorProto.DOUBLE)
+        kernel = operators.kernel_matrix(rows, block.encoders, block.landmarks, block.gamma, TensorProto.DOUBLE)
         return graph.add("MatMul", kernel, graph.constant(block.coef))
     raise NotExportable(
         f"{name} in a pipeline would need a table of all leaves for each feature: use AUCClassifierCV with "
@@ -221,17 +220,19 @@ def _block_matrix(rows: Rows, block: Block, name: str) -> str:
     )
 
 
-def _encoded(rows: Rows, encoders: Sequence[Encoder]) -> str:
+def _encoded(rows: operators.Rows, encoders: Sequence[Encoder]) -> str:
     """The features of each column, side by side."""
     graph, blocks = rows.graph, []
     numeric = {j: one for j, one in enumerate(encoders) if isinstance(one, Curves)}
     X, places = "", ""
     if numeric:
         X = rows.numbers(list(numeric))
-        places = find_places(graph, X, [one.nodes for one in numeric.values()], [0] * len(numeric), below=False)
+        places = operators.find_places(
+            graph, X, [one.nodes for one in numeric.values()], [0] * len(numeric), below=False
+        )
     for column, encoder in enumerate(encoders):
         if not isinstance(encoder, Curves):
-            blocks.append(one_hot(rows, column, encoder))
+            blocks.append(operators.one_hot(rows, column, encoder))
             continue
         number = list(numeric).index(column)
         x, place = (graph.columns(whole, [number], len(numeric)) for whole in (X, places))
