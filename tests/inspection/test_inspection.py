@@ -431,7 +431,7 @@ def test_bins_hold_every_row_once():
     assert bins.edges is not None
     assert bins.labels[-1] == "missing"
     assert len(bins.labels) == bins.edges.size
-    for code in range(bins.size - 1):
+    for code in range(len(bins.labels) - 1):
         inside = values[bins.codes == code]
         assert (inside <= bins.edges[code + 1]).all()
         assert ((inside > bins.edges[code]) | (code == 0)).all()
