@@ -435,7 +435,7 @@ def test_bins_hold_every_row_once():
         inside = values[bins.codes == code]
         assert (inside <= bins.edges[code + 1]).all()
         assert ((inside > bins.edges[code]) | (code == 0)).all()
-    assert np.isnan(values[bins.codes == bins.size - 1]).all()
+    assert np.isnan(values[bins.codes == len(bins.labels) - 1]).all()
     few = bin_numbers(np.array([3.0, 1.0, 3.0]), 6)
     assert (few.labels, few.codes.tolist()) == (("1", "3"), [1, 0, 1])
     named = bin_categories(np.array([0, 0, 1, 2, 3, -1, 4]), ("a", "b", "c", "d"), missing=True, most=2)
