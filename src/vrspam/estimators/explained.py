@@ -80,9 +80,11 @@ class ExplainedScores:
             inherited: Any = super()
             return inherited.decision_function(X)
         rows = self._mapped(X)
+        if not isinstance(self.features_, FeatureMap):
+            return rows @ self.coef_[0] + self.intercept_[0]
         coef, parts = self.__dict__.get("_kept_parts", (None, None))
-        scores = rows @ self.coef_[0] if coef is not self.coef_ else parts.scores(rows.X)[:, 0]
-        return scores + self.intercept_[0]
+        parts = parts if coef is self.coef_ else self.features_.parts(self.coef_[0])
+        return parts.scores(rows.X)[:, 0] + self.intercept_[0]
 
     def _store_calibration(self, calibration: Calibration | None) -> None:
         """Keep the calibration, and move the stored intercept to where the probability is ½ (if it ever is).

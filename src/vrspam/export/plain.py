@@ -246,9 +246,9 @@ def to_sql(model: Any) -> str:
     Returns
     -------
     str
-        The expression, with comments: ``SELECT id, (<expression>) AS score FROM patients``. NULL is a missing value.
-        Scores equal those of the model to 1e-12 of their spread. Dates have no standard arithmetic in SQL: their parts
-        are columns that the query must give, and comments say what each of them is.
+        The expression, with comments: ``SELECT id, (<expression>) AS score FROM patients``. NULL and NaN are missing
+        values. Scores equal those of the model to 1e-12 of their spread. Dates have no standard arithmetic in SQL:
+        their parts are columns that the query must give, and comments say what each of them is.
 
     Raises
     ------
@@ -272,7 +272,7 @@ def to_sql(model: Any) -> str:
     scorer = _additive_scorer(model, "SQL")
     comments = [
         f"The score of a row: higher means more likely {scorer.classes[1]!r}. {WRITTEN_BY}",
-        "NULL is a missing value, and so is an empty text. Texts are compared letter by letter.",
+        "NULL is a missing value, and so are NaN, infinity and an empty text. Texts are compared letter by letter.",
         *_after(scorer),
     ]
     terms = [_sql_number(scorer.constant)]
@@ -314,15 +314,26 @@ def _sql_effect(effect: Effect | None, name: str) -> str:
     """What a column adds."""
     if effect is None:
         return "0E0"
+    if isinstance(effect, Curve):
+        if set(effect.nodes.tolist()) <= {0.0, 1.0}:  # the column may be one of BOOLEAN, which has no arithmetic
+            name = f"CAST({name} AS DOUBLE PRECISION)"
+        gone = f"COALESCE({name} - {name}, 1E0) <> 0E0"  # NULL, and NaN and infinity where they are something else
     if isinstance(effect, Curve) and effect.is_line:
         line = _sql_line(effect.values[0], effect.left, name, effect.nodes[0])
         if np.isnan(effect.missing):  # NULL stays NULL
             return f"({line})"
-        return f"CASE WHEN {name} IS NULL THEN {_sql_number(effect.missing)} ELSE {line} END"
-    gone = f"{name} IS NULL"
+        return f"CASE WHEN {gone} THEN {_sql_number(effect.missing)} ELSE {line} END"
     if isinstance(effect, Table):
-        gone += f" OR {name} = ''" if "" not in effect.values else ""
-        cases = [(f"{name} = {_quoted(text, chr(39))}", _sql_number(at)) for text, at in effect.values.items()]
+        booleans = {"True": ("True", "true", "1"), "False": ("False", "false", "0")}  # as engines show them
+        booleans = booleans if set(effect.values) <= set(booleans) else {}
+        if booleans or any(text.replace(".", "").isdigit() for text in effect.values):  # the column may hold no text
+            name = f"CAST({name} AS VARCHAR)"
+        gone = f"{name} IS NULL" + (f" OR {name} = ''" if "" not in effect.values else "")
+        cases = []
+        for text, height in effect.values.items():
+            texts = [_quoted(one, "'") for one in booleans.get(text, (text,))]
+            condition = f"{name} = {texts[0]}" if len(texts) == 1 else f"{name} IN ({', '.join(texts)})"
+            cases.append((condition, _sql_number(height)))
         last = _sql_number(effect.other)
     else:  # straight lines, from left to right
         lines = zip(*(part.tolist() for part in effect.segments), strict=True)

@@ -298,7 +298,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         X = self._check(X, reset=False)
         columns = coefs.reshape(len(coefs), -1)
         if columns.shape[1] <= few_coefs:
-            found = self.parts(columns).scores(X, columns.shape[1])
+            found = self.parts(columns).scores(X, columns.shape[1], single=True)
         else:
             if len(self.blocks()) > 1 and frames.is_frame(X) and not isinstance(X, frames.HeldColumns):  # read again
                 X = frames.HeldColumns.of(X, self.numeric_columns)

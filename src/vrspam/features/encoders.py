@@ -135,9 +135,9 @@ class Curves:
         from vrspam import kernels  # compiled code is loaded only when it is needed
 
         q = self.table.shape[1]
-        # Differences of such numbers may overflow in float32.
-        if values.dtype == np.float32 and max(-self.nodes[0], self.nodes[-1]) > HALF_OF_FLOAT32:
-            values = values.astype(np.float64)
+        # Where other columns are double this one is too; differences of very large numbers may overflow in float32.
+        if out.dtype == np.float64 or max(-self.nodes[0], self.nodes[-1]) > HALF_OF_FLOAT32:
+            values = values.astype(np.float64, copy=False)
         if values.dtype not in self.lookups:
             self.lookups[values.dtype] = Nodes.of(self.nodes, values.dtype.type)
         if ("table", out.dtype) not in self.made:  # with its steps from node to node; one node is followed by itself

@@ -213,8 +213,9 @@ class Curve(Stored):
         nodes, values, goes_on = self.nodes, self.values, False
         sloped = bool(np.any(self.left) or np.any(self.right))
         if sloped and nodes.size > 1:
-            first = (values[1] - values[0]) / (nodes[1] - nodes[0])
-            last = (values[-1] - values[-2]) / (nodes[-1] - nodes[-2])
+            with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+                first = (values[1] - values[0]) / (nodes[1] - nodes[0])
+                last = (values[-1] - values[-2]) / (nodes[-1] - nodes[-2])
             goes_on = all(np.allclose(*ends, rtol=1e-12, atol=0.0) for ends in ((first, self.left), (last, self.right)))
         table = values.reshape(nodes.size, -1)
         return Curves(nodes, table, (), False, goes_on, self.lookups), sloped and not goes_on
@@ -455,19 +456,26 @@ class Parts(Stored):
                 groups.append([part])
         return groups
 
-    def scores(self, X: Any, n_scores: int = 1) -> np.ndarray:
-        """The scores of the rows of X, which are checked: an array of rows × scores, float32 if all numbers are."""
-        read_again = self.has_effects + len(self._kernel_groups) + len(self.trees) > 1
-        if read_again and frames.is_frame(X) and not isinstance(X, frames.HeldColumns):
-            kinds = zip(self.is_numeric, frames.numeric_flags(X), strict=True)
-            X = frames.HeldColumns.of(X, [there if known is None else known for known, there in kinds])
-        together: list[KernelPart | TreePart] = [*self.kernels, *self.trees]
-        widths = [sum(one.width for one in part.encoders) for part in together]
+    def scores(self, X: Any, n_scores: int = 1, single: bool = False) -> np.ndarray:
+        """The scores of the rows of X, which are checked: an array of rows × scores.
+
+        They are float32 if X is an array of float32 or, with `single`, a frame all of whose numbers are. Other frames
+        are scored in double, as exported models score them.
+        """
+        types = set() if frames.is_frame(X) else {X.dtype}
         if frames.is_frame(X):
             first = frames.columns_of(frames.rows_of(X, slice(0, 1)))
             types = {frames.numbers(first, j).dtype for j, numeric in enumerate(self.is_numeric) if numeric}
-        else:
-            types = {X.dtype}
+            widened = not single and np.dtype(np.float32) in types
+            read_again = self.has_effects + len(self._kernel_groups) + len(self.trees) > 1
+            if (widened or read_again) and not isinstance(X, frames.HeldColumns):
+                kinds = zip(self.is_numeric, frames.numeric_flags(X), strict=True)
+                X = frames.HeldColumns.of(X, [there if known is None else known for known, there in kinds])
+            if widened:
+                columns = [one.astype(np.float64) if isinstance(one, np.ndarray) else one for one in X.columns]
+                X, types = frames.HeldColumns(X.names, columns, X.shape[0]), {_FLOAT64}
+        together: list[KernelPart | TreePart] = [*self.kernels, *self.trees]
+        widths = [sum(one.width for one in part.encoders) for part in together]
         out = np.zeros((X.shape[0], n_scores), dtype=np.float32 if types == {np.dtype(np.float32)} else np.float64)
         for rows in frames.blocks(X.shape[0], max(len(self.effects), n_scores, *widths)):
             some = frames.rows_of(X, rows)
@@ -523,21 +531,22 @@ def trees_from_dict(plain: Mapping[str, Any], encoders: Sequence[Encoder], n_axe
     trees["absent_left"] = trees["absent_left"].astype(bool)
     name = "codes" if "codes" in plain else "leaves"
     landmarks, coef = _whole_numbers(plain[name], name), floats(plain["coef"])
-    width, least, most = n_trees, 0, np.array(nodes)
-    if name == "codes":
-        width, least = len(encoders), -1
-        most = np.array([one.nodes.size if isinstance(one, Curves) else one.width - 1 for one in encoders])
-    if landmarks.shape[1] != width or coef.ndim != n_axes or len(coef) != len(landmarks):
-        raise ValueError(f"landmarks of shape {landmarks.shape} do not fit the trees, or their coefficients")
-    for numbers, low, high in (
-        (trees["columns"], 0, len(encoders) - 1),
-        (trees["multipliers"], 0, kernels.CATEGORY_PRIME - 1),
-        (landmarks, least, most),
-    ):  # compiled code would look others up outside of their array
-        if numbers.min() < low or (numbers > high).any():
-            raise ValueError("a column, split or landmark of the trees is not among those there are")
-    leaves, codes = (landmarks.astype(np.int16), None) if name == "leaves" else (None, landmarks)
-    return TreePart(encoders, trees, leaves, coef, codes)
+    if landmarks.shape[1] != (n_trees if name == "leaves" else len(encoders)):
+        raise ValueError(f"landmarks of shape {landmarks.shape} do not fit the trees")
+    if coef.ndim != n_axes or len(coef) != len(landmarks):
+        raise ValueError(f"coefficients of shape {coef.shape} do not fit {len(landmarks)} landmarks")
+    # compiled code would look up others outside of their array
+    stops = {"column": len(encoders), "multiplier": kernels.CATEGORY_PRIME, "leaf": nodes + 1}
+    leaves = landmarks if name == "leaves" else np.zeros((1, 1), dtype=np.int32)
+    for (what, stop), numbers in zip(stops.items(), (trees["columns"], trees["multipliers"], leaves), strict=True):
+        if numbers.min() < 0 or numbers.max() >= stop:
+            raise ValueError(f"a {what} of the trees is not among the {stop} there are")
+    if name == "leaves":
+        return TreePart(encoders, trees, leaves.astype(np.int16), coef)
+    most = [one.nodes.size if isinstance(one, Curves) else one.width - 1 for one in encoders]
+    if landmarks.min() < -1 or (landmarks > most).any():
+        raise ValueError("a landmark of trees is not among the values of its column")
+    return TreePart(encoders, trees, None, coef, landmarks)
 
 
 def split_sides(multipliers: np.ndarray, thresholds: np.ndarray, width: int) -> np.ndarray:

@@ -201,7 +201,7 @@ def scorer_of_estimator(model: Any) -> Scorer:
     parts = linear_parts(coef) if features is None else features.parts(coef)
     names, schema = getattr(model, "feature_names_in_", None), getattr(model, "_table_schema", None)
     matrix = names is None and schema is None
-    taken = range(model.n_features_in_) if matrix else names if schema is None else schema.names
+    taken: Any = range(model.n_features_in_) if matrix else names if schema is None else schema.names
     numeric = [True] * model.n_features_in_ if features is None else features.numeric_columns
     inputs, columns = named_columns(list(map(str, taken)), numeric, schema)
     return Scorer(

@@ -12,8 +12,8 @@ from onnx import TensorProto, helper
 
 import vrspam
 from vrspam.export.onnx_graphs import operators
-from vrspam.features.encoders import Curves, Encoder
-from vrspam.features.parts import Curve, KernelPart, Table, TreePart
+from vrspam.features.encoders import Curves
+from vrspam.features.parts import Curve, KernelPart, Table
 from vrspam.model.scorer import DATE, NUMBER, TEXT, NotExportable, Scorer, scorer_of
 from vrspam.model_selection.calibration import Isotonic, Sigmoid
 
@@ -50,29 +50,31 @@ def round_nodes(scorer: Scorer, inputs: Sequence[bool]) -> Scorer:
     """The scorer for inputs of which some are rounded to float32: where it bends or splits is rounded as well."""
     chosen = [inputs[column.source] for column in scorer.columns]
 
-    def rounded(nodes: np.ndarray) -> np.ndarray:
-        with np.errstate(over="ignore"):
-            return nodes.astype(np.float32).astype(np.float64)
+    def rounded(functions: Sequence[Any]) -> tuple[Any, ...]:
+        found = []
+        for one, single in zip(functions, chosen, strict=True):
+            if single and (isinstance(one, Curves) or (isinstance(one, Curve) and not one.is_line)):
+                one = replace(one, nodes=_rounded(one.nodes), lookups={})
+            found.append(one)
+        return tuple(found)
 
-    def encoders(part: KernelPart | TreePart) -> list[Encoder]:
-        return [
-            replace(one, nodes=rounded(one.nodes)) if single and isinstance(one, Curves) else one
-            for one, single in zip(part.encoders, chosen, strict=True)
-        ]
+    kernels = tuple(replace(part, encoders=rounded(part.encoders)) for part in scorer.kernels)
+    trees = tuple(replace(part, encoders=rounded(part.encoders)) for part in scorer.trees)
+    return replace(scorer, effects=rounded(scorer.effects), kernels=kernels, trees=trees)
 
-    effects = tuple(
-        replace(effect, nodes=rounded(effect.nodes))
-        if single and isinstance(effect, Curve) and not effect.is_line
-        else effect
-        for effect, single in zip(scorer.effects, chosen, strict=True)
-    )
-    kernels = tuple(replace(part, encoders=encoders(part)) for part in scorer.kernels)
-    trees = tuple(replace(part, encoders=encoders(part)) for part in scorer.trees)
-    return replace(scorer, effects=effects, kernels=kernels, trees=trees)
+
+def _rounded(numbers: np.ndarray) -> np.ndarray:
+    """The same numbers as float32 holds them."""
+    with np.errstate(over="ignore"):
+        return numbers.astype(np.float32).astype(np.float64)
 
 
 def _rounding_errors(scorer: Scorer, values: dict[int, np.ndarray], kernels: list[_KernelAtLandmarks]) -> np.ndarray:
-    """What rounding of each input of numbers, and of the nodes of its curves, adds to the scores: inputs × rows."""
+    """What rounding of each input of numbers, and of the nodes of its curves, adds to the scores: inputs × rows.
+
+    It is infinite where rows of more than a ten-thousandth fall to the other side of a tree's threshold.
+    """
+    rng = np.random.default_rng(1)
     found = np.zeros((len(scorer.inputs), next(iter(values.values())).size if values else 1))
     rounded = round_nodes(scorer, [one.kind == NUMBER for one in scorer.inputs])
     places = [np.cumsum([0, *(encoder.width for encoder in part.encoders)]) for part in scorer.kernels]
@@ -80,7 +82,7 @@ def _rounding_errors(scorer: Scorer, values: dict[int, np.ndarray], kernels: lis
         if scorer.inputs[column.source].kind != NUMBER:
             continue
         with np.errstate(over="ignore", invalid="ignore"):
-            x, near = values[j], values[j].astype(np.float32).astype(np.float64)
+            x, near = values[j], _rounded(values[j])
             effect, other = scorer.effects[j], rounded.effects[j]
             if isinstance(effect, Curve) and isinstance(other, Curve):
                 found[column.source] += other(near) - effect(x)
@@ -89,6 +91,14 @@ def _rounding_errors(scorer: Scorer, values: dict[int, np.ndarray], kernels: lis
                 if isinstance(encoder, Curves) and isinstance(exact, Curves):
                     moved = Curve.of(encoder, np.ones(1))(near) - Curve.of(exact, np.ones(1))(x)
                     found[column.source] += one.slopes[:, starts[j]] * moved
+            for forest in scorer.trees:
+                nodes = getattr(forest.encoders[j], "nodes", np.empty(0))
+                limits = np.unique(forest.trees["thresholds"][forest.trees["columns"] == j])
+                splits = nodes[limits[(limits >= 0) & (limits < nodes.size)]]
+                if splits.size and nodes.size > 1:
+                    many = values_between(nodes, max(1_000, min(20_000, 4_000_000 // len(scorer.columns))), rng)
+                    moved = np.searchsorted(splits, many) != np.searchsorted(_rounded(splits), _rounded(many))
+                    found[column.source] += np.inf if moved.mean() > 1e-4 else 0.0
     return np.nan_to_num(found, nan=np.inf, posinf=np.inf, neginf=np.inf)
 
 
@@ -111,7 +121,9 @@ def _made_values(scorer: Scorer, n: int, rng: np.random.Generator) -> dict[int, 
             continue
         effect = scorer.effects[j]
         nodes = [effect.nodes] if isinstance(effect, Curve) else []
-        nodes += [encoder.nodes for part in scorer.kernels if isinstance(encoder := part.encoders[j], Curves)]
+        for part in [*scorer.kernels, *scorer.trees]:
+            encoder = part.encoders[j]
+            nodes += [encoder.nodes] if isinstance(encoder, Curves) else []
         known = nodes[0] if nodes else np.zeros(1)
         known = np.unique(np.concatenate(nodes)) if len(nodes) > 1 else known
         if known.size > 1:
@@ -188,9 +200,9 @@ def to_onnx(estimator: Any, *, dtype: str = "float32") -> onnx.ModelProto:
     estimator : fitted estimator of this package, or `vrspam.tool.Model`
     dtype : {"float32", "float64"}, default="float32"
         Of numbers that go in and come out. Scores equal those of `decision_function` to 1e-5 of their spread in
-        float32 (but a row within rounding of a tree's threshold may fall to either side) and to 1e-12 in float64.
-        Inside, sums are in float64. Columns that lose what matters when they are rounded to float32 (years with
-        fractions, say) are float64 inputs in both.
+        float32 (but a row within rounding of a tree's threshold may fall to either side, and the score itself is
+        rounded) and to 1e-12 in float64. Inside, sums are in float64. Columns that lose what matters when they are
+        rounded to float32 (years with fractions, say, or times in seconds that trees split) are float64 inputs in both.
 
     Returns
     -------
@@ -295,7 +307,8 @@ def _take_inputs(
     for number, (name, one, columns) in enumerate(zip(names, scorer.inputs, scorer.columns_of_inputs, strict=True)):
         kind, first = kinds[number], columns[0]
         if one.kind == TEXT:
-            together = [part.encoders[first] for part in (*scorer.kernels, *scorer.trees)]
+            joint: list[KernelPart | TreePart] = [*scorer.kernels, *scorer.trees]
+            together = [part.encoders[first] for part in joint]
             texts[first], missing[first] = name, operators.missing_text([scorer.effects[first], *together])
             kind, note = TensorProto.STRING, f"Categories as text; {missing[first]!r} is a missing value."
         else:
