@@ -265,14 +265,15 @@ def stored(name: str) -> tuple[dict[str, Any], Path]:
     frame.to_csv(folder / "rows.csv", index=False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        save_model(train(folder / "rows.csv", "sick", features=MAPS[name], n_splits=2), folder / f"{name}.json")
+        model = train(folder / "rows.csv", "sick", features=MAPS.get(name, name), n_splits=2)
+        save_model(model, folder / f"{name}.json")
     return json.loads((folder / f"{name}.json").read_text("utf-8")), folder / "rows.csv"
 
 
 def run_files(seed: int) -> list[str]:
     """One model file with one to three wrong fields; what is wrong with the answer, in words."""
     rng = np.random.default_rng(seed)
-    name = list(MAPS)[int(rng.integers(len(MAPS)))]
+    name = ("linear", "additive", "kernel", "trees")[int(rng.integers(4))]
     whole, rows = stored(name)
     forged, ways = copy.deepcopy(whole), []
     for _ in range(int(rng.integers(1, 4))):

@@ -307,8 +307,7 @@ def _take_inputs(
     for number, (name, one, columns) in enumerate(zip(names, scorer.inputs, scorer.columns_of_inputs, strict=True)):
         kind, first = kinds[number], columns[0]
         if one.kind == TEXT:
-            joint: list[KernelPart | TreePart] = [*scorer.kernels, *scorer.trees]
-            together = [part.encoders[first] for part in joint]
+            together = [part.encoders[first] for part in [*scorer.kernels, *scorer.trees]]
             texts[first], missing[first] = name, operators.missing_text([scorer.effects[first], *together])
             kind, note = TensorProto.STRING, f"Categories as text; {missing[first]!r} is a missing value."
         else:
