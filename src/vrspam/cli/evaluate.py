@@ -48,11 +48,13 @@ def evaluate(
         check_measures(**measures, weights=reading["weights"])
     app.check_output("--html", html, model, data)
     from vrspam.tool import load_model
-    from vrspam.tool.evaluation import evaluate_file
+    from vrspam.tool.evaluation import evaluate as evaluate_model
+    from vrspam.tool.evaluation import score_rows
 
     with app.warnings_as_lines():
         loaded = load_model(model)
-        found = evaluate_file(loaded, data, measures, progress=app.err.is_terminal, **reading)
+        rows = score_rows(loaded, data, progress=app.err.is_terminal, **reading)._asdict()
+        found = evaluate_model(loaded, rows.pop("positive"), **rows, **measures)
         if html is not None:
             from vrspam.report.sections import evaluation_page
 

@@ -67,14 +67,12 @@ def note_of(noticed: Warning | str) -> str:
             return f"{missed} of {total} candidates for the penalty {certificate if convex else missed_it}"
         case NotConverged(measure=measure):
             return f"the model {certificate if measure == 'gap_' else missed_it}"
-        case GridEdge(parameter="l1", beyond=beyond):
-            advice = "try {beyond} numbers with {option}"
-            return Message(
-                at_the_edge + advice, **vars(noticed), unit=noticed.unit, beyond=beyond, option=Parameter("l1")
-            )
-        case GridEdge(beyond=beyond):
+        case GridEdge(parameter=parameter, beyond=beyond):
+            fields = {**vars(noticed), "unit": noticed.unit, "beyond": beyond}
+            if parameter == "l1":
+                return Message(at_the_edge + "try {beyond} numbers with {option}", **fields, option=Parameter("l1"))
             advice = "a {beyond} value might rank better, but `train` does not try one"
-            return Message(at_the_edge + advice, **vars(noticed), unit=noticed.unit, beyond=beyond)
+            return Message(at_the_edge + advice, **fields)
         case AllCoefficientsZero(l1=l1) if l1 > 0.0:
             return Message(
                 "All coefficients are 0 at the chosen l1 = {l1:g}: every l1 that was tried is too large, or no feature "
@@ -168,7 +166,9 @@ def note_missing_values(missing: dict[str, int], rows: int) -> list[str]:
     worst = sorted((name for name in missing if missing[name] > 0), key=lambda name: -missing[name])
     if not worst:
         return []
-    shown = ", ".join(f"{name!r} in {_percent(missing[name] / rows)} of the rows" for name in worst[:SHOWN])
+    shares = {name: 100.0 * missing[name] / rows for name in worst[:SHOWN]}
+    percents = {name: f"{share:.1f} %" if share >= 0.05 else "less than 0.1 %" for name, share in shares.items()}
+    shown = ", ".join(f"{name!r} in {percent} of the rows" for name, percent in percents.items())
     more = f", and in {len(worst) - SHOWN} more columns" if len(worst) > SHOWN else ""
     return [f"values are missing: {shown}{more}"]
 
@@ -224,7 +224,3 @@ def _category_aucs(column: Any, name: str, values: Sequence[str], positive: np.n
     if 2 < len(values) <= positive.size / 50:  # with fewer rows in each, categories fit the labels by chance
         share = np.append(of_positives / np.maximum(of_positives + of_others, 1), 0.0)
         yield name, float(roc_auc_columns(positive, share[codes].reshape(-1, 1))[0])
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %" if share >= 0.0005 else "less than 0.1 %"

@@ -29,7 +29,7 @@ from vrspam.model_selection.held_out import HeldOut
 from vrspam.report.sections import report_page  # noqa: F401 (a public name of `vrspam.tool`)
 from vrspam.report.words import ExpectedAUC, expected_auc
 from vrspam.tables.frames import rows_of
-from vrspam.tool.evaluation import Evaluation, evaluate_scores
+from vrspam.tool.evaluation import Evaluation, evaluate
 from vrspam.tool.explanation import Part, parts_by_column, value_of, value_text
 from vrspam.tool.model import Model
 from vrspam.tool.plan import ReportPlan, TrainPlan, takes
@@ -114,12 +114,9 @@ class Report:
 
     Examples
     --------
-    >>> import tempfile
     >>> from sklearn.datasets import load_breast_cancer
     >>> from vrspam.tool import make_report
-    >>> path = f"{tempfile.mkdtemp()}/cells.csv"
-    >>> load_breast_cancer(as_frame=True).frame.to_csv(path, index=False)
-    >>> report = make_report(path, "target", features="linear", rows=0)
+    >>> report = make_report(load_breast_cancer(as_frame=True).frame, "target", features="linear", rows=0)
     >>> report.folds, report.evaluation.n, 0.9 < report.expected.auc < 1.0
     (5, 569, True)
     """
@@ -139,11 +136,11 @@ class Report:
 def make_report(
     path: Any, target: str | None = None, positive: str | None = None, *, plan: TrainPlan | None = None, **options: Any
 ) -> Report:
-    """Train a model on a file and find out how good it is, by rows that it has not seen.
+    """Train a model on a table and find out how good it is, by rows that it has not seen.
 
     Parameters
     ----------
-    path : path, directory, pattern or list of paths
+    path : path, directory, pattern or list of paths; or frame
         As in `vrspam.tool.train`.
     plan : TrainPlan, optional
         Options in one object; those that are given by name take the place of its own.
@@ -156,15 +153,11 @@ def make_report(
 
     Examples
     --------
-    >>> import pathlib, tempfile
-    >>> import numpy as np
+    >>> import numpy as np, pandas as pd
     >>> from vrspam.tool import make_report
-    >>> rng = np.random.default_rng(0)
-    >>> age, sick = rng.normal(60, 10, 300), rng.random(300) < 0.3
-    >>> lines = [f"{a:.0f},{'yes' if s else 'no'}" for a, s in zip(age + 10 * sick, sick)]
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "patients.csv"
-    >>> _ = path.write_text("\\n".join(["age,sick", *lines]))
-    >>> report = make_report(path, "sick", features="linear", by=["age"], rows=2)
+    >>> sick = np.random.default_rng(0).random(300) < 0.3
+    >>> patients = pd.DataFrame({"age": np.arange(300) % 60 + 20 * sick, "sick": np.where(sick, "yes", "no")})
+    >>> report = make_report(patients, "sick", features="linear", by=["age"], rows=2)
     >>> report.evaluation.n, report.folds, len(report.groups)
     (300, 5, 4)
     """
@@ -178,7 +171,7 @@ def report_of(trained: Trained, *, by: Sequence[str] = (), rows: int = 10, cost_
     model, opened = trained.model, trained.opened
     opened.check_columns(by)
     part, probabilities, weights = _unseen_rows(trained)
-    evaluation = evaluate_scores(
+    evaluation = evaluate(
         model,
         part.positive,
         part.scores,
@@ -318,44 +311,30 @@ def subgroups(
             inside = bins.codes == code
             if not inside.any():
                 continue
-            group = _describe(column, name, inside, positive, scores, probabilities, weights)
-            enough = min(_smaller(positive[inside]), _smaller(positive[~inside])) >= 10
-            p_ranked, worse = np.nan, False
-            if enough and group.auc is not None:
-                p_ranked, worse = _ranking_p(inside, positive, scores, weights, whole)
-            auc_ps.append(p_ranked)
-            calibrated = enough and probabilities is not None
-            calibration_ps.append(_calibration_p(inside, positive, probabilities, weights) if calibrated else np.nan)
-            found.append(replace(group, worse=worse))
-    corrected = holm(np.array([*auc_ps, *calibration_ps]))
-    known = [None if np.isnan(p) else float(p) for p in corrected]
-    count = len(found)
-    return tuple(replace(group, auc_p=known[k], calibration_p=known[count + k]) for k, group in enumerate(found))
+            labels, own = positive[inside], None if weights is None else weights[inside]
+            auc, auc_p, worse, predicted, calibration_p = None, np.nan, False, None, np.nan
+            enough = min(_smaller(labels), _smaller(positive[~inside])) >= 10
+            if _smaller(labels if own is None else labels[own > 0.0]) >= 2:
+                auc = roc_auc_ci(labels, scores[inside], sample_weight=own)
+                if enough:
+                    auc_p, worse = _ranking_p(inside, positive, scores, weights, whole)
+            mass = own if own is not None and own.any() else None
+            if probabilities is not None:
+                predicted = float(np.average(probabilities[inside], weights=mass))
+                if enough:
+                    calibration_p = _calibration_p(labels, probabilities[inside], own)
+            observed = float(np.average(labels, weights=mass))
+            count = int(inside.sum()), int(labels.sum())
+            found.append(Subgroup(column, name, *count, auc, predicted, observed, worse=worse))
+            auc_ps.append(auc_p)
+            calibration_ps.append(calibration_p)
+    corrected = [None if np.isnan(p) else float(p) for p in holm(np.array([*auc_ps, *calibration_ps]))]
+    pairs = zip(found, corrected[: len(found)], corrected[len(found) :], strict=True)
+    return tuple(replace(group, auc_p=ranked, calibration_p=predicted) for group, ranked, predicted in pairs)
 
 
 def _smaller(positive: np.ndarray) -> int:
     return int(min(positive.sum(), (~positive).sum()))
-
-
-def _describe(
-    column: str,
-    name: str,
-    inside: np.ndarray,
-    positive: np.ndarray,
-    scores: np.ndarray,
-    probabilities: np.ndarray | None,
-    weights: np.ndarray | None,
-) -> Subgroup:
-    own = None if weights is None else weights[inside]
-    counted = positive[inside] if own is None else positive[inside][own > 0.0]
-    auc = None
-    if _smaller(counted) >= 2:
-        auc = roc_auc_ci(positive[inside], scores[inside], sample_weight=own)
-    if own is not None and not own.any():
-        own = None
-    predicted = None if probabilities is None else float(np.average(probabilities[inside], weights=own))
-    observed = float(np.average(positive[inside], weights=own))
-    return Subgroup(column, name, int(inside.sum()), int(positive[inside].sum()), auc, predicted, observed)
 
 
 def _ranking_p(
@@ -374,17 +353,11 @@ def _ranking_p(
     return float(2.0 * ndtr(-abs(difference) / np.sqrt(variance))), difference < 0.0
 
 
-def _calibration_p(
-    inside: np.ndarray, positive: np.ndarray, probabilities: np.ndarray | None, weights: np.ndarray | None
-) -> float:
+def _calibration_p(positive: np.ndarray, p: np.ndarray, weights: np.ndarray | None) -> float:
     """Two-sided p-value of positives seen against positives predicted."""
-    assert probabilities is not None
-    p = probabilities[inside]
-    mass = np.ones(p.size) if weights is None else weights[inside]
+    mass = np.ones(p.size) if weights is None else weights
     variance = float(mass**2 @ (p * (1.0 - p)))
-    if variance == 0.0:
-        return np.nan
-    return float(2.0 * ndtr(-abs(mass @ (positive[inside] - p)) / np.sqrt(variance)))
+    return float(2.0 * ndtr(-abs(mass @ (positive - p)) / np.sqrt(variance))) if variance > 0.0 else np.nan
 
 
 def holm(p_values: np.ndarray) -> np.ndarray:
@@ -472,11 +445,9 @@ def single_rows(
     return tuple(found)
 
 
-def _name(value: Any) -> str:
-    if value is None or (isinstance(value, float) and np.isnan(value)):
+def _name(value: float | str | None) -> str:
+    if value is None or value != value:
         return "missing"
-    if isinstance(value, bool | str):
-        return str(value)
-    if isinstance(value, float) and not value.is_integer():
-        return rounded(value, 4)
-    return str(int(value)) if isinstance(value, float | int) else str(value)
+    if isinstance(value, str):
+        return value
+    return str(int(value)) if float(value).is_integer() else rounded(value, 4)
