@@ -241,6 +241,14 @@ def in_options(message: Any) -> str:
     return worded(message, as_option)
 
 
+def worries(interval: Any, notes: Iterable[str]) -> list[str]:
+    """What to worry about, in options, an AUC that may be that of guessing first."""
+    from vrspam.report.words import doubt_of
+
+    doubt = [] if interval is None else doubt_of(interval.low, interval.high, getattr(interval, "confidence", 0.95))
+    return [*doubt, *map(in_options, notes)]
+
+
 @contextmanager
 def warnings_as_lines() -> Iterator[None]:
     """Print each different warning once, as one line that names options."""
@@ -333,18 +341,15 @@ Data = Annotated[
     str,
     typer.Argument(
         help="CSV, Parquet, Feather, Excel, LIBSVM or .npy, also compressed (.gz, .bz2, .xz). A directory, or a "
-        "pattern in quotes, is read as one table; - is the standard input.",
-        show_default=False,
+        "pattern in quotes, is read as one table; - is the standard input."
     ),
 ]
-ModelFile = Annotated[Path, typer.Argument(help="A model that `vrspam train` has written.", show_default=False)]
+ModelFile = Annotated[Path, typer.Argument(help="A model that `vrspam train` has written.")]
 HtmlOut = Annotated[
     Path | None,
-    typer.Option("--html", help="Write one self-contained HTML page, with pictures.", show_default=False),
+    typer.Option("--html", help="Write one self-contained HTML page, with pictures."),
 ]
-Picture = Annotated[
-    Path | None, typer.Option("--picture", help="Write a picture (.png, .svg or .pdf).", show_default=False)
-]
+Picture = Annotated[Path | None, typer.Option("--picture", help="Write a picture (.png, .svg or .pdf).")]
 Confidence = Annotated[float, typer.Option(help="Coverage of the intervals, between 0 and 1.")]
 READING = ("format", "delimiter", "encoding", "zero_based")  # how a file is read, by any command
 

@@ -45,7 +45,7 @@ def evaluate(
     measures = {name: reading.pop(name) for name in ("cost_ratio", "max_fpr")}
     measures |= {"confidence": confidence, "recall": recall}
     with app.misuse():
-        check_measures(**measures, weights=reading["weights"])
+        check_measures(reading["weights"], **measures)
     app.check_output("--html", html, model, data)
     from vrspam.tool import load_model
     from vrspam.tool.evaluation import evaluate as evaluate_model
@@ -68,7 +68,7 @@ def evaluate(
                 parameter=app.as_option,
             ).write(html)
     if as_json:
-        app.print_json({**found.flat(), "warnings": _worries(found)})
+        app.print_json({**found.flat(), "warnings": app.worries(found.auc, found.notes)})
         return
     _describe(loaded, found, measures["cost_ratio"], recall)
     if html is not None:
@@ -96,7 +96,7 @@ def compare(
     reading = app.read_options(given)
     max_fpr = reading.pop("max_fpr")
     with app.misuse():
-        check_measures(confidence)
+        check_measures(confidence=confidence)
     app.check_output("--picture", picture, model_a, model_b, data)
     app.check_output("--html", html, model_a, model_b, data)
     from vrspam.report.words import verdict
@@ -195,13 +195,5 @@ def _describe(model: Model, found: Evaluation, cost_ratio: float | None, recall:
     app.tell(words.LIFT)
     rows = [[f"top {100 * at:g} %", f"{value:.2f}"] for at, value in found.lift.items()]
     app.show_table(["rows", "lift"], rows, texts=(), margin=2)
-    for note in _worries(found):
+    for note in app.worries(found.auc, found.notes):
         app.warn(f"warning: {note}")
-
-
-def _worries(found: Evaluation) -> list[str]:
-    """What to worry about, an AUC that may be that of guessing first."""
-    from vrspam.report.words import doubt_of
-
-    auc = found.auc
-    return [*doubt_of(auc.low, auc.high, auc.confidence), *found.notes]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -37,7 +36,7 @@ def parse_rows(value: str) -> tuple[int, ...]:
 def explain(
     model: app.ModelFile,
     data: Annotated[
-        str | None, typer.Argument(help="A file of rows to explain one by one; the same as --rows.", show_default=False)
+        str | None, typer.Argument(help="A file of rows to explain one by one; the same as --rows.")
     ] = None,
     row: Annotated[
         Any,
@@ -46,7 +45,6 @@ def explain(
             "of the training file, if it is in this directory or beside the model.",
             parser=parse_rows,
             metavar="<row>",
-            show_default=False,
         ),
     ] = None,
     rows: Annotated[
@@ -111,15 +109,9 @@ def _explain_model(loaded: Model, path: Path, top: int, picture: Path | None, ht
     effects = explain_model(loaded)
     columns = dict(sum_by_column(effects))
     if as_json:
-        app.print_json(
-            {
-                "positive": loaded.positive,
-                "intercept": loaded.intercept,
-                "features": [asdict(effect) for effect in effects],
-                "columns": columns,
-                "shapes": None if loaded.shapes is None else loaded.shapes.to_dict(),
-            }
-        )
+        shapes = None if loaded.shapes is None else loaded.shapes.to_dict()
+        found = {"features": [asdict(effect) for effect in effects], "columns": columns, "shapes": shapes}
+        app.print_json({"positive": loaded.positive, "intercept": loaded.intercept, **found})
         return
     _print_effects(loaded, effects, columns, top)
     if picture is not None:
@@ -142,6 +134,7 @@ def _training_file(model: Model, path: Path) -> str:
 
 
 def _print_effects(model: Model, effects: list[Effect], columns: dict[str, float], top: int) -> None:
+    """What the columns do; of curves also which columns interact, and which say nearly the same."""
     from vrspam.report import words
 
     app.tell(words.describe_direction(model))
@@ -161,46 +154,33 @@ def _print_effects(model: Model, effects: list[Effect], columns: dict[str, float
         app.say(f"and {len(effects) - top:,} more (--top)")
     app.tell(words.ONE_DEVIATION if model.features is None else words.SPREAD)
     app.tell(words.SHARE)
-    if model.features is not None:
-        _print_interactions(model)
-    elif model.schema.categorical:
-        app.say("")
-        shown = list(columns.items())[:top]
-        app.show_table(["", "share of all its features"], [[f"column {name}", f"{share:.1%}"] for name, share in shown])
-
-
-def _print_interactions(model: Model) -> None:
-    """How much of the score comes from combinations of columns, which interact, and which app.say nearly the same."""
-    from vrspam.report.words import describe_pairs, describe_rest, describe_together
-
+    if model.features is None:
+        if model.schema.categorical:
+            app.say("")
+            shown = [[f"column {name}", f"{share:.1%}"] for name, share in list(columns.items())[:top]]
+            app.show_table(["", "share of all its features"], shown)
+        return
     shapes = model.shapes
     if shapes is not None and shapes.interactions is not None and shapes.whole:
-        app.tell(describe_rest(model))
-        if pairs := describe_pairs(model):
+        app.tell(words.describe_rest(model))
+        if pairs := words.describe_pairs(model):
             rows = [[pair, f"{100 * share:.1f} %"] for pair, share in pairs]
             app.show_table(["columns that interact", "of the variance"], rows, margin=2)
-    for remark in describe_together(model):
+    for remark in words.describe_together(model):
         app.tell(remark)
 
 
-def _explain_rows(
-    model: Model,
-    data: str,
-    numbers: Sequence[int] | None,
-    reading: dict[str, Any],
-    top: int,
-    picture: Path | None,
-    as_json: bool,
-) -> None:
+def _explain_rows(model: Model, data: str, numbers: Any, reading: Any, top: int, picture: Any, as_json: bool) -> None:
     """Print rows of a file with what each column adds; without numbers the first ones, in JSON all."""
     require("data", "pyarrow")
-    from vrspam.tool import explain_file
+    from vrspam.tool.explanation import explain_file, row_picture
 
-    most = None if as_json else 10
     with app.warnings_as_lines():
-        found = explain_file(model, data, numbers, most=most, **reading)
+        found = explain_file(model, data, numbers, most=None if as_json else 10, **reading)
     if picture is not None:
-        _draw(model, found.rows[0], picture)
+        from vrspam.plotting.style import save_figure
+
+        save_figure(row_picture(model, found.rows[0]), picture)
     if as_json:
         rows = [row.to_dict() for row in found.rows]
         app.print_json({"data": data, "positive": model.positive, "rows": rows, "warnings": list(found.notes)})
@@ -208,7 +188,7 @@ def _explain_rows(
     for number, row in enumerate(found.rows):
         if number:
             app.say("")
-        _print_row(model, row, data, top)
+        _print_row(model, row, Path(data).name, top)
     if numbers is None and found.n > len(found.rows):
         app.tell(f"and {found.n - len(found.rows):,} more rows: --row names some, --json prints all")
     app.say("")
@@ -220,37 +200,20 @@ def _explain_rows(
 
 
 def _print_row(model: Model, row: ExplainedRow, data: str, top: int) -> None:
+    from vrspam.tool.explanation import value_text
+
     names = ", ".join(f"{name} {value}" for name, value in row.identifiers.items())
-    title = f"row {row.row:,} of {Path(data).name}{f' ({names})' if names else ''}"
+    title = f"row {row.row:,} of {data}{f' ({names})' if names else ''}"
     if row.score is None:
         app.tell(f"{title}: no score, because {row.reason}")
         return
-    label = f"{model.schema.target} = " if model.schema.target else ""
-    from vrspam.tool.explanation import value_text
-
     likely = f"score {row.score:+.4f}"
     if row.probability is not None:
+        label = f"{model.schema.target} = " if model.schema.target else ""
         likely += f", probability of {label}{model.positive} {row.probability:.1%}"
     app.tell(f"{title}: {likely}")
-    shown, others = row.parts[:top], row.parts[top:]
-    lines = [[part.column, value_text(model, part), f"{part.adds:+.4f}"] for part in shown]
-    if others:
-        rest = sum(part.adds for part in others)
-        lines.append([f"{len(others):,} others (--top)", "", f"{rest:+.4f}"])
+    lines = [[part.column, value_text(model, part), f"{part.adds:+.4f}"] for part in row.parts[:top]]
+    if others := row.parts[top:]:
+        lines.append([f"{len(others):,} others (--top)", "", f"{sum(part.adds for part in others):+.4f}"])
     lines.append(["total: the score", "", f"{row.score:+.4f}"])
     app.show_table(["column", "value", "adds to the score"], lines, texts=(0, 1), margin=2)
-
-
-def _draw(model: Model, row: ExplainedRow, picture: Path) -> None:
-    if row.score is None:
-        raise ValueError(f"row {row.row:,} has no score to draw: {row.reason}")
-    from vrspam.plotting import plot_contributions
-    from vrspam.plotting.style import new_figure, save_figure
-    from vrspam.tool.explanation import value_text
-
-    figure, axes = new_figure(1, 1, (6.4, 1.4 + 0.27 * min(len(row.parts) + 1, 14)))
-    parts = {part.column: part.adds for part in row.parts}
-    values = {part.column: text for part in row.parts if (text := value_text(model, part))}
-    plot_contributions(parts, values, ax=axes[0, 0])
-    axes[0, 0].set_title(f"row {row.row:,}")
-    save_figure(figure, picture)

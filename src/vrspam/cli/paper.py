@@ -69,7 +69,7 @@ def reproduce(
 def publish(
     directory: Annotated[
         Path,
-        typer.Argument(help="A directory that `vrspam demo` or `vrspam reproduce` has written.", show_default=False),
+        typer.Argument(help="A directory that `vrspam demo` or `vrspam reproduce` has written."),
     ],
     as_json: app.AsJson = False,
 ) -> None:

@@ -16,7 +16,7 @@ from vrspam.tool.plan import read_names
 def predict(
     model: app.ModelFile,
     data: app.Data,
-    out: Annotated[Path, typer.Option(help="The file to write: .csv, .csv.gz or .parquet.", show_default=False)],
+    out: Annotated[Path, typer.Option(help="The file to write: .csv, .csv.gz or .parquet.")],
     ids: Annotated[
         str | None,
         typer.Option(
@@ -24,7 +24,6 @@ def predict(
             help="Columns to copy beside the scores, separated by commas; by default the identifiers that training "
             "left out.",
             metavar="<names>",
-            show_default=False,
         ),
     ] = None,
     escape_formulas: Annotated[
@@ -64,24 +63,13 @@ def predict(
 
     reading = app.read_options(given)
     with app.misuse():
-        copied = None if ids is None else read_names(ids)
-    try:
+        reading["ids"] = None if ids is None else read_names(ids)
         check_out(out)
-    except ValueError as error:
-        raise typer.BadParameter(app.in_options(error), param_hint="--out") from error
     app.check_output("--out", out, model, data)
+    asked = {"escape_formulas": escape_formulas, "drop_errors": drop_errors, "progress": app.err.is_terminal}
     with app.warnings_as_lines():
         loaded = load_model(model)
-        found = predict_rows(
-            loaded,
-            data,
-            out,
-            ids=copied,
-            escape_formulas=escape_formulas,
-            drop_errors=drop_errors,
-            progress=app.err.is_terminal,
-            **reading,
-        )
+        found = predict_rows(loaded, data, out, **asked, **reading)
     if as_json:
         app.print_json({"out": str(out), **found._asdict()})
         return
@@ -96,18 +84,14 @@ def predict(
 
 def export(
     model: app.ModelFile,
-    onnx: Annotated[
-        Path | None, typer.Option("--onnx", help="Write an ONNX graph, for any model.", show_default=False)
-    ] = None,
+    onnx: Annotated[Path | None, typer.Option("--onnx", help="Write an ONNX graph, for any model.")] = None,
     python: Annotated[
         Path | None,
-        typer.Option(
-            "--python", help="Write a file of plain Python, for linear and additive models.", show_default=False
-        ),
+        typer.Option("--python", help="Write a file of plain Python, for linear and additive models."),
     ] = None,
     sql: Annotated[
         Path | None,
-        typer.Option("--sql", help="Write one SQL expression, for linear and additive models.", show_default=False),
+        typer.Option("--sql", help="Write one SQL expression, for linear and additive models."),
     ] = None,
     dtype: Annotated[
         Literal["float32", "float64"], typer.Option(help="Of numbers that go into the ONNX graph and come out.")

@@ -14,7 +14,6 @@ from vrspam.cli import app
 from vrspam.tool.plan import OPTIONS, PAGE, PANELS, options_of
 
 if TYPE_CHECKING:
-    from vrspam.report.words import ExpectedAUC
     from vrspam.tool import Model, Report
 
 
@@ -29,7 +28,6 @@ def train(
             "--html",
             help="Write the page of `vrspam report`: each row is scored by a model trained without it.",
             rich_help_panel=PAGE,
-            show_default=False,
         ),
     ] = None,
     as_json: app.AsJson = False,
@@ -41,7 +39,7 @@ def train(
     Text that is numbers is read as numbers, and dates become features.
     Cross-validation chooses straight lines, curves or interactions, and the penalty.
     Columns that look like identifiers are left out.
-    Warnings app.say what looks wrong with the data.
+    Warnings say what looks wrong with the data.
 
     Example:  vrspam train patients.csv --target sick --positive yes --model patients.json
 
@@ -82,7 +80,7 @@ def train(
     if as_json:
         from vrspam.report.words import expected_auc
 
-        facts = {**trained.training, "warnings": _warnings(trained, expected_auc(trained))}
+        facts = {**trained.training, "warnings": app.worries(expected_auc(trained), trained.training["warnings"])}
         app.print_json({"model": str(model), "positive": trained.positive, **facts})
     else:
         _describe(trained, model)
@@ -136,7 +134,11 @@ def _describe(model: Model, path: Path) -> None:
     shown.append(("model", words.describe_model(model)))
     if facts["loss"] != "squared":
         shown.append(("loss", facts["loss"]))
-    shown += [("penalty", _penalty(facts)), ("certificate", words.describe_accuracy(facts) or "")]
+    used = "l2 keeps coefficients small, l1 sets some to 0" if facts["l1"] else "keeps coefficients small"
+    kind = "" if facts["penalty"] == "elasticnet" else f"{facts['penalty']}, "
+    penalty = f"{kind}l2 = {facts['l2']:.3g}, l1 = {facts['l1']:.3g} ({used}; chosen by the folds)"
+    shown.append(("penalty", words.OWN_PENALTIES if facts["map"] == "stacked" else penalty))
+    shown.append(("certificate", words.describe_accuracy(facts) or ""))
     app.show_facts(shown)
     _show_candidates(facts)
     app.say("")
@@ -146,33 +148,12 @@ def _describe(model: Model, path: Path) -> None:
     found = find_strongest(model, 10)
     app.show_table([what[:-1], "size"], [[feature, f"{effect:{sign}.4f}"] for feature, effect in found], margin=2)
     app.say("")
-    for note in _warnings(model, expected):
+    for note in app.worries(expected, facts["warnings"]):
         app.warn(f"warning: {note}")
     written = [("written to", str(path))]
     if facts["rows_held"]:
         written.append(("", words.describe_rows_held(facts["rows_held"])))
     app.show_facts(written)
-
-
-def _warnings(model: Model, expected: ExpectedAUC | None) -> list[str]:
-    """What to worry about, in options, an AUC that may be that of guessing first."""
-    from vrspam.report.words import doubt_of
-
-    doubt = [] if expected is None else doubt_of(expected.low, expected.high)
-    return [*doubt, *map(app.in_options, model.training["warnings"])]
-
-
-def _penalty(facts: Mapping[str, Any]) -> str:
-    """The penalties that the folds have chosen, and what they do."""
-    from vrspam.report.words import OWN_PENALTIES
-
-    if facts["map"] == "stacked":
-        return OWN_PENALTIES
-    kind = "" if facts["penalty"] == "elasticnet" else f"{facts['penalty']}, "
-    used = "keeps coefficients small; chosen by the folds"
-    if facts["l1"]:
-        used = "l2 keeps coefficients small, l1 sets some to 0; chosen by the folds"
-    return f"{kind}l2 = {facts['l2']:.3g}, l1 = {facts['l1']:.3g} ({used})"
 
 
 def _show_candidates(facts: Mapping[str, Any]) -> None:
@@ -252,7 +233,7 @@ def _numbers(found: Report, html: Path) -> dict[str, object]:
         **found.evaluation.flat(),
         "groups": groups,
         "left_out": list(found.left_out),
-        "warnings": _warnings(found.model, found.expected),
+        "warnings": app.worries(found.expected, found.model.training["warnings"]),
     }
 
 
@@ -266,6 +247,6 @@ def _describe_report(found: Report, html: Path) -> None:
     for group in found.groups:
         if group.ranked_differently or group.predicted_wrongly:
             app.say(f"group    {group.column} = {group.name} differs from the other rows by more than noise")
-    for note in _warnings(found.model, found.expected):
+    for note in app.worries(found.expected, found.model.training["warnings"]):
         app.warn(f"warning: {note}")
     app.say(f"page     {html}")

@@ -251,7 +251,7 @@ def evaluate(
     >>> print(f"AUC {found.auc.auc:.2f}, 95 % interval {found.auc.low:.2f} to {found.auc.high:.2f}, {found.n} rows")
     AUC 0.99, 95 % interval 0.9... to 1.00, 284 rows
     """
-    check_measures(confidence, recall, cost_ratio, max_fpr, weights)
+    check_measures(weights, confidence=confidence, recall=recall, cost_ratio=cost_ratio, max_fpr=max_fpr)
     if scores is None:
         if probabilities is not None or notes:
             raise TypeError("evaluate() makes probabilities and notes of a file itself: give them with scores alone.")

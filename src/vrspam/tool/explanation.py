@@ -229,3 +229,17 @@ def features_picture(model: Model) -> Figure:
     figure, axes = new_figure(1, 1, (8.0, 1.1 + 0.27 * max(len(found), 2)))
     plot_coefficients(dict(found), label=describe_size(model), ax=axes[0, 0])
     return figure
+
+
+def row_picture(model: Model, row: ExplainedRow) -> Figure:
+    """What each column adds to the score of one row."""
+    from vrspam.plotting import plot_contributions
+    from vrspam.plotting.style import new_figure
+
+    if row.score is None:
+        raise ValueError(f"row {row.row:,} has no score to draw: {row.reason}")
+    figure, axes = new_figure(1, 1, (6.4, 1.4 + 0.27 * min(len(row.parts) + 1, 14)))
+    values = {part.column: text for part in row.parts if (text := value_text(model, part))}
+    plot_contributions({part.column: part.adds for part in row.parts}, values, ax=axes[0, 0])
+    axes[0, 0].set_title(f"row {row.row:,}")
+    return figure

@@ -240,10 +240,7 @@ class TrainPlan:
         None, FOLDS, "A column of groups that folds keep together, such as patients.", metavar="<column>"
     )
     time: str | None = option(
-        None,
-        FOLDS,
-        "A column of times: each fold trains on earlier rows and tests on later ones.",
-        metavar="<column>",
+        None, FOLDS, "A column of times: each fold trains on earlier rows and tests on later ones.", metavar="<column>"
     )
     selection: Selection = option(
         "auto",
@@ -369,19 +366,11 @@ def check_weights(weights: Any, max_fpr: float | None) -> None:
         raise conflict("the interval of a partial AUC is for rows of equal weight", max_fpr=None, weights=None)
 
 
-def check_measures(
-    confidence: float,
-    recall: float = 1.0,
-    cost_ratio: float | None = None,
-    max_fpr: float | None = None,
-    weights: Any = None,
-) -> None:
-    """Refuse what `evaluate` and `compare` cannot be asked for."""
-    check_option("confidence", confidence, share)
-    check_option("recall", recall, share_or_all)
-    check_option("cost_ratio", cost_ratio)
-    check_option("max_fpr", max_fpr)
-    check_weights(weights, max_fpr)
+def check_measures(weights: Any = None, **given: float | None) -> None:
+    """Refuse what `evaluate` and `compare` cannot be asked for: confidence, recall, cost_ratio, max_fpr."""
+    for name, value in given.items():
+        check_option(name, value, {"confidence": share, "recall": share_or_all}.get(name))
+    check_weights(weights, given.get("max_fpr"))
 
 
 def _completed(one: "Field[Any]") -> Option:

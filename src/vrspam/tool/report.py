@@ -169,7 +169,6 @@ def make_report(
 def report_of(trained: Trained, *, by: Sequence[str] = (), rows: int = 10, cost_ratio: float | None = None) -> Report:
     """The report of a model that was trained by `fit_file`."""
     model, opened = trained.model, trained.opened
-    opened.check_columns(by)
     part, probabilities, weights = _unseen_rows(trained)
     evaluation = evaluate(
         model,
@@ -195,12 +194,12 @@ def report_of(trained: Trained, *, by: Sequence[str] = (), rows: int = 10, cost_
     shown: tuple[SingleRow, ...] = ()
     if places is not None:
         identifiers = opened.schema.identifiers if rows else ()
-        beside = read_columns(opened, [*by, *identifiers])
+        beside = read_columns(opened, [*by, *identifiers], places)
         if by:
-            levels = {name: _values(beside[name], places) for name in by}
+            levels = {name: beside[name] for name in by}
             groups = subgroups(levels, part.positive, part.scores, evaluation.probabilities, weights)
         if rows:
-            names = [_values(beside[name], places) for name in identifiers]
+            names = [beside[name] for name in identifiers]
             shown = single_rows(model, opened, part, evaluation.probabilities, rows, names)
     used = {*opened.schema.columns, *opened.schema.readings, opened.schema.target}
     return Report(
@@ -250,8 +249,8 @@ def cross_calibrated(held_out: HeldOut, method: str) -> np.ndarray:
     return found
 
 
-def read_columns(opened: OpenedTable, names: Sequence[str]) -> dict[str, Any]:
-    """Columns of all labelled rows as they are in the file, whether they are features or not."""
+def read_columns(opened: OpenedTable, names: Sequence[str], places: np.ndarray) -> dict[str, np.ndarray]:
+    """Values of columns, features or not, in some labelled rows: numbers, missing ones as NaN, or texts and None."""
     import pyarrow as pa
 
     frame, positive = opened.load_rows()
@@ -263,17 +262,14 @@ def read_columns(opened: OpenedTable, names: Sequence[str]) -> dict[str, Any]:
         if whole.num_rows != positive.size:
             raise DataError(f"{opened.chunks.source.paths[0]} has changed while it was read: run the command again")
         found |= {name: whole.column(name) for name in missing}
-    return found
-
-
-def _values(column: Any, places: np.ndarray) -> np.ndarray:
-    """Values of some rows: numbers with NaN for missing ones, or texts with None."""
-    import pyarrow as pa
-
-    some = column.take(pa.array(places))
-    if pa.types.is_integer(some.type) or pa.types.is_floating(some.type):
-        return np.array([np.nan if value is None else value for value in some.to_pylist()], dtype=np.float64)
-    return np.array([None if value is None else str(value) for value in some.to_pylist()], dtype=object)
+    values: dict[str, np.ndarray] = {}
+    for name in names:
+        some = found[name].take(pa.array(places))
+        if pa.types.is_integer(some.type) or pa.types.is_floating(some.type):
+            values[name] = np.array([np.nan if value is None else value for value in some.to_pylist()], dtype=float)
+        else:
+            values[name] = np.array([None if value is None else str(value) for value in some.to_pylist()], dtype=object)
+    return values
 
 
 def levels_of(values: Sequence[Any] | np.ndarray) -> ColumnBins:
@@ -287,12 +283,11 @@ def levels_of(values: Sequence[Any] | np.ndarray) -> ColumnBins:
         numbers = array.astype(np.float64)
         different = np.unique(numbers[~np.isnan(numbers)]).size
         return bin_numbers(numbers, 8 if different <= 8 else 4)  # few values have a level each
-    texts = ["" if value is None else str(value) for value in array.tolist()]
     gone = np.array([value is None for value in array.tolist()])
-    names = sorted({text for text, absent in zip(texts, gone, strict=True) if not absent})
-    place = {name: number for number, name in enumerate(names)}
-    codes = np.where(gone, len(names), np.array([place.get(text, 0) for text in texts]))
-    return bin_categories(codes.astype(np.intp), tuple(names), bool(gone.any()), 12)  # rarer ones are taken together
+    names, present = np.unique(array[~gone].astype(str), return_inverse=True)
+    codes = np.full(array.size, names.size, dtype=np.intp)
+    codes[~gone] = present
+    return bin_categories(codes, tuple(names.tolist()), bool(gone.any()), 12)  # rarer ones are taken together
 
 
 def subgroups(
@@ -321,8 +316,10 @@ def subgroups(
             mass = own if own is not None and own.any() else None
             if probabilities is not None:
                 predicted = float(np.average(probabilities[inside], weights=mass))
-                if enough:
-                    calibration_p = _calibration_p(labels, probabilities[inside], own)
+                p, each = probabilities[inside], np.ones(labels.size) if own is None else own
+                variance = float(each**2 @ (p * (1.0 - p)))
+                if enough and variance > 0.0:
+                    calibration_p = float(2.0 * ndtr(-abs(each @ (labels - p)) / np.sqrt(variance)))
             observed = float(np.average(labels, weights=mass))
             count = int(inside.sum()), int(labels.sum())
             found.append(Subgroup(column, name, *count, auc, predicted, observed, worse=worse))
@@ -351,13 +348,6 @@ def _ranking_p(
     if variance == 0.0:
         return np.nan, False
     return float(2.0 * ndtr(-abs(difference) / np.sqrt(variance))), difference < 0.0
-
-
-def _calibration_p(positive: np.ndarray, p: np.ndarray, weights: np.ndarray | None) -> float:
-    """Two-sided p-value of positives seen against positives predicted."""
-    mass = np.ones(p.size) if weights is None else weights
-    variance = float(mass**2 @ (p * (1.0 - p)))
-    return float(2.0 * ndtr(-abs(mass @ (positive - p)) / np.sqrt(variance))) if variance > 0.0 else np.nan
 
 
 def holm(p_values: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -164,17 +165,9 @@ class TableClassifier(AUCClassifierCV):
 
 def _search(kind: type[AUCClassifierCV], plan: TrainPlan, l1s: Any, folds: Any, **more: Any) -> Any:
     """The cross-validation that a plan asks for, unfitted."""
-    return kind(
-        l1s=l1s,
-        loss=plan.loss,
-        penalty=plan.penalty,
-        max_fpr=plan.max_fpr,
-        cv=folds,
-        calibration=None if plan.calibration == "none" else plan.calibration,
-        selection=plan.selection,
-        n_jobs=plan.n_jobs,
-        **more,
-    )
+    calibration = None if plan.calibration == "none" else plan.calibration
+    same = {name: getattr(plan, name) for name in ("loss", "penalty", "max_fpr", "selection", "n_jobs")}
+    return kind(l1s=l1s, cv=folds, calibration=calibration, **same, **more)
 
 
 def _fit_in_memory(search: AUCClassifierCV, X: Any, positive: np.ndarray, opened: OpenedTable, **more: Any) -> Fit:
@@ -243,7 +236,12 @@ def fit_linear(opened: OpenedTable, plan: TrainPlan) -> Fit:
 def fit_blocks(opened: OpenedTable, plan: TrainPlan) -> Fit:
     """Encoded and standardised rows, block by block, for files larger than memory."""
     plan.say("first reading of the blocks: spread of the features")
-    moments, sample, missing = gather(opened, plan.random_state)
+    moments = ClassMoments(opened.schema.n_features, classes=[False, True], scatter=False)
+    sample, missing = RowSample(20_000, np.random.default_rng(plan.random_state)), Counter[str]()
+    for rows, positive, weights in opened.blocks():
+        missing.update(data_checks.count_missing(rows, opened.schema))
+        moments.update(opened.encode(rows), positive, weights)
+        sample.add(rows, positive)
     check_size(moments.rows)
     notes = data_checks.note_missing_values(missing, int(moments.rows.sum()))
     notes += data_checks.note_leaking_features(sample.X, sample.y, opened.schema)
@@ -318,20 +316,6 @@ class RowSample:
             kept = np.sort(np.argpartition(keys, self.size)[: self.size])
             keys, labels, both = keys[kept], labels[kept], rows_of(both, kept)
         self.keys, self.y, self.X = keys, labels, both
-
-
-def gather(opened: OpenedTable, seed: int) -> tuple[ClassMoments, RowSample, dict[str, int]]:
-    """The spread of each feature, a sample of rows to look at, and the missing values of each column, in one pass."""
-    schema = opened.schema
-    moments = ClassMoments(schema.n_features, classes=[False, True], scatter=False)
-    sample = RowSample(20_000, np.random.default_rng(seed))
-    missing: dict[str, int] = {}
-    for rows, y, weights in opened.blocks():
-        for name, count in data_checks.count_missing(rows, schema).items():
-            missing[name] = missing.get(name, 0) + count
-        moments.update(opened.encode(rows), y, weights)
-        sample.add(rows, y)
-    return moments, sample, missing
 
 
 def check_size(counts: Any) -> int:
