@@ -135,10 +135,7 @@ class _Later(type):
 
 
 def load_light_help() -> None:
-    """Import what typer needs for a page of help, without Markdown and tracebacks, which take longer than the page.
-
-    Our pages show neither. What stands in for them loads the real ones when another typer application uses it.
-    """
+    """Import what typer needs for a page of help, but Markdown and tracebacks, longer to load than the page, later."""
     if "typer.rich_utils" in sys.modules:
         return
     standing_in = {"rich.markdown": "Markdown", "rich.traceback": "Traceback"}
@@ -189,19 +186,15 @@ def run(arguments: list[str]) -> int:
 
 def _explain_misuse(error: Any) -> None:
     """Say what was wrong with the arguments, with the option that was meant where that is known."""
-    # what other programs call the options of these commands
-    outputs, labels = ("--out", "--output", "-o"), ("--label", "--labels", "--outcome", "--y", "-y")
-    known = {
-        "train": dict.fromkeys(outputs, "--model") | dict.fromkeys(labels, "--target"),
-        "theory": dict.fromkeys(labels, "--target"),
-        "predict": dict.fromkeys(outputs, "--out"),
-        "evaluate": dict.fromkeys(outputs, "--html"),
-        "compare": dict.fromkeys(outputs, "--html or --picture"),
-        "explain": dict.fromkeys(outputs, "--html or --picture"),
-    }
     context, given = getattr(error, "ctx", None), getattr(error, "option_name", "")
     command, message = getattr(context, "info_name", ""), str(error.format_message())
-    if meant := known.get(command, {}).get(given):
+    meant = None  # what other programs call the options of these commands
+    if given in ("--out", "--output", "-o"):
+        pages = dict.fromkeys(("compare", "explain"), "--html or --picture")
+        meant = ({"train": "--model", "predict": "--out", "evaluate": "--html"} | pages).get(command)
+    elif given in ("--label", "--labels", "--outcome", "--y", "-y") and command in ("train", "theory"):
+        meant = "--target"
+    if meant:
         message = f"No such option: {given}. {command!r} calls it {meant}."
     if message:  # without a command the help was shown, and there is no message
         warn(f"vrspam: {' '.join(message.split())}  (see {getattr(context, 'command_path', 'vrspam')} --help)")
@@ -302,10 +295,7 @@ def show_facts(facts: Iterable[tuple[str, str]], width: int = 19) -> None:
 def show_table(
     names: Sequence[str], rows: Iterable[Sequence[str]], texts: Sequence[int] = (0,), *, margin: int = 0
 ) -> None:
-    """Print a table; the columns numbered in `texts` are broken if they must be, the others are numbers.
-
-    In a terminal that is too narrow for the numbers of a row, each of them has a line of its own.
-    """
+    """Print a table; columns in `texts` may be broken, and in a narrow terminal each number has its own line."""
     rows = [[as_shown(cell) for cell in row] for row in rows]
     numbers = [j for j in range(len(names)) if j not in texts]
     wide = sum(max(cell_len(cell) for cell in (names[j], *(row[j] for row in rows))) for j in numbers)
@@ -355,10 +345,7 @@ READING = ("format", "delimiter", "encoding", "zero_based")  # how a file is rea
 
 
 def with_options(*names: str, panels: Sequence[str] = (plan.FILE,)) -> Callable[[Command], Command]:
-    """A decorator for a command with `**given`: it takes options of the plan, under their names in Python.
-
-    Help pages group those of `panels`, and the others stand with the command's own.
-    """
+    """A decorator for a command with `**given`: it takes options of the plan; help pages group those of `panels`."""
 
     def place(one: inspect.Parameter) -> int:
         """Options without a panel come first, then the panels in their order."""

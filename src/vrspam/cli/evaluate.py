@@ -99,7 +99,6 @@ def compare(
         check_measures(confidence=confidence)
     app.check_output("--picture", picture, model_a, model_b, data)
     app.check_output("--html", html, model_a, model_b, data)
-    from vrspam.report.words import verdict
     from vrspam.tool import compare as compare_models
     from vrspam.tool import load_model
 
@@ -131,21 +130,22 @@ def compare(
         app.print_json({name: None if value != value else value for name, value in values.items()})
         return
     _describe_test(test, name_a, name_b, "AUC", f"DeLong, paired, {positive.size:,} rows")
-    app.tell(verdict(test, name_a, name_b))
     if partial is not None and max_fpr is not None:
         part = f"up to {100 * max_fpr:g} % false positives, standardised; paired"
         _describe_test(partial, name_a, name_b, "partial AUC", part)
-        app.tell(verdict(partial, name_a, name_b, "partial AUC"))
     for path in (picture, html):
         if path is not None:
             app.say(str(path))
 
 
 def _describe_test(test: DeLongTest, name_a: str, name_b: str, measure: str, how: str) -> None:
+    from vrspam.report.words import verdict
+
     names = {name_a: test.auc_a, name_b: test.auc_b}
     app.show_facts([(name, f"{measure} {auc:.4f}") for name, auc in names.items()], max(map(len, names)))
     interval = f"{100 * test.confidence:g} % interval {test.low:+.4f} to {test.high:+.4f}"
     app.tell(f"difference {test.difference:+.4f}, {interval}, z = {test.z:.3f}, p = {test.p_value:.3g} ({how})")
+    app.tell(verdict(test, name_a, name_b, measure))
 
 
 def _describe(model: Model, found: Evaluation, cost_ratio: float | None, recall: float) -> None:

@@ -132,10 +132,21 @@ def theory(
     opening = app.read_options(given)
     if opening["target"] is None:
         app.ask_for_target(data, {name: opening[name] for name in app.READING})
-    from vrspam.tool.data_checks import constants
+    from scipy.sparse import issparse
+
+    from vrspam import AUCClassifier, ClassMoments
+    from vrspam.paper.constants import describe
+    from vrspam.tool.model import Scaling
+    from vrspam.tool.table import open_labelled
 
     with app.warnings_as_lines():
-        table = constants(data, l2=l2, theta=theta, epsilon=epsilon, raw=raw, progress=app.err.is_terminal, **opening)
+        X, labels = open_labelled(data, progress=app.err.is_terminal, **opening).load()
+        if not raw:
+            moments = ClassMoments(X.shape[1], classes=[False, True], scatter=False).update(X, labels)
+            X = Scaling.of(moments, issparse(X))(X)
+        fitted = AUCClassifier("auto" if l2 is None else l2).fit(X, labels)
+        coef = fitted.coef_[0] if fitted.coef_.any() else None
+        table = describe(X, labels, fitted.l2_, theta=theta, epsilon=epsilon, coef=coef)
     if as_json:
         app.print_json({name: None if value != value else value for name, value in table.items()})
     else:
@@ -247,11 +258,7 @@ def _require_all(directory: Path | None = None) -> None:
 
 
 def _names(value: str | None) -> tuple[str, ...] | None:
-    """A comma-separated option as a tuple.
-
-    >>> _names("diabetes, german")
-    ('diabetes', 'german')
-    """
+    """Names separated by commas."""
     if value is None:
         return None
     found = tuple(dict.fromkeys(part.strip() for part in value.split(",") if part.strip()))

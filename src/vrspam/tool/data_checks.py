@@ -1,4 +1,4 @@
-"""Checks of the data that a model is trained on, as notes for the model file; and the paper's constants for a file."""
+"""Checks of the data that a model is trained on, as notes for the model file."""
 
 from __future__ import annotations
 
@@ -9,41 +9,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from vrspam import AUCClassifier
 from vrspam._utils.messages import Message, Parameter
 from vrspam._utils.warnings import AllCoefficientsZero, GridEdge, GridNotCertified, NotConverged, NothingAtTheTop
 from vrspam.data import Schema
 from vrspam.metrics import roc_auc_columns
 from vrspam.moments import ClassMoments
-from vrspam.paper.constants import Description, describe
 from vrspam.tables.frames import numbers
-from vrspam.tool.model import Scaling
-from vrspam.tool.table import open_labelled
-
-
-def constants(
-    path: Any,
-    target: str | None = None,
-    positive: str | None = None,
-    *,
-    l2: float | None = None,
-    theta: float = 0.5,
-    epsilon: float = 1e-6,
-    raw: bool = False,
-    **opening: Any,
-) -> Description:
-    """The paper's constants of a file (`vrspam theory`): `vrspam.theory.describe` at the exact optimum of its rows.
-
-    The features are standardised, as by `vrspam train`, unless they are to be taken `raw`; `l2` is by default that of
-    `AUCClassifier(l2="auto")`, and `opening` are options of `open_labelled`.
-    """
-    X, labels = open_labelled(path, target, positive, **opening).load()
-    if not raw:
-        moments = ClassMoments(X.shape[1], classes=[False, True], scatter=False).update(X, labels)
-        X = Scaling.of(moments, sparse.issparse(X))(X)
-    fitted = AUCClassifier("auto" if l2 is None else l2).fit(X, labels)
-    coef = fitted.coef_[0]
-    return describe(X, labels, fitted.l2_, theta=theta, epsilon=epsilon, coef=coef if np.any(coef) else None)
 
 
 def note_of(noticed: Warning | str) -> str:
@@ -101,10 +72,7 @@ def note_constant_features(names: Sequence[str]) -> str:
 
 
 def note_straight(schema: Schema, most: int, most_columns: int) -> Message:
-    """The note that a table got straight lines alone, why, and what gives it curves and interactions.
-
-    Up to `most` features have curves by default, and up to `most_columns` columns if they are asked for.
-    """
+    """The note that a table of more than `most` features, or `most_columns` columns, got straight lines alone."""
     words = "Only a simple model was fitted, because {reason}; probably clearly worse."
     sizes = {name: len(values) for name, values in schema.categorical.items()}
     largest = max(sizes, key=lambda name: sizes[name], default="")
@@ -174,10 +142,7 @@ def note_missing_values(missing: dict[str, int], rows: int) -> list[str]:
 
 
 def note_leaking_features(rows: Any, positive: np.ndarray, schema: Schema, most: int = 1000) -> list[str]:
-    """Warnings about columns that separate the classes all but alone: do they know the answer?
-
-    Of more than `most` numbers only some are looked at.
-    """
+    """Warnings about columns that separate the classes all but alone; of numbers, at most `most` are looked at."""
     if not 0 < positive.sum() < positive.size:
         return []
     names = schema.columns[: len(schema.columns) - len(schema.categorical)]

@@ -394,10 +394,7 @@ def options_of(command: str) -> list[str]:
 
 
 def takes(plan: type[TrainPlan]) -> Callable[[Thing], Thing]:
-    """A decorator for a function with `**options`: its signature and docstring name those of a plan.
-
-    In the docstring they take the place of {options}.
-    """
+    """A decorator for a function with `**options`: its signature and docstring name those of a plan."""
 
     def decorate(function: Thing) -> Thing:
         signature = inspect.signature(function)

@@ -262,10 +262,7 @@ def l1_grid(
     scaling: Scaling | None = None,
     penalty: PenaltyName = "elasticnet",
 ) -> Sequence[float]:
-    """Candidates for l1; "auto" spreads them below the value 2pq·max|δ| from which all coefficients are 0.
-
-    Only the elastic net allows 0 itself.
-    """
+    """Candidates for l1; "auto" spreads them below the value 2pq·max|δ| from which all coefficients are 0."""
     if l1 != "auto":
         return tuple(float(value) for value in l1)
     delta = moments.delta if scaling is None else moments.delta / scaling.deviations
@@ -328,10 +325,7 @@ def check_size(counts: Any) -> int:
 
 
 def make_folds(opened: OpenedTable, positive: np.ndarray, n_splits: int, seed: int) -> Any:
-    """Folds of rows in memory: stratified, or such that groups stay together, or such that each looks forward.
-
-    Each fold has at least two rows of each class; so there may be fewer than were asked for.
-    """
+    """Stratified folds, or of whole groups, or that look forward; fewer than asked for where a class has few rows."""
     smaller = check_size([positive.sum(), (~positive).sum()])
     if opened.groups is not None:
         folds = StratifiedGroupKFold(min(n_splits, smaller // 2), shuffle=True, random_state=seed)
@@ -365,10 +359,7 @@ def forward_folds(time: np.ndarray, positive: np.ndarray, n_splits: int) -> list
 
 
 def split_off(opened: OpenedTable, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rows to train on, and rows to keep: about this share of each class. Both are places in the table.
-
-    Groups stay together, and of rows with times the latest are kept; rows of the same time stay together.
-    """
+    """Places of rows to train on, and to keep: about this share of each class, whole groups, or the latest rows."""
     _, positive = opened.load_rows()
     if opened.time is not None:
         rarer = positive if positive.sum() <= (~positive).sum() else ~positive
