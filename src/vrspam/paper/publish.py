@@ -18,7 +18,8 @@ from vrspam._utils.atomic import write_text
 from vrspam.paper.figures import draw_all
 from vrspam.paper.protocol import GRID, Protocol, Row, paper_cells, paper_protocol
 from vrspam.paper.run import ROWS, read_all
-from vrspam.report import Bullets, Cell, Facts, Figure, Grid, Page, Table, Text, markdown_table
+from vrspam.report import page as html
+from vrspam.report.page import Cell, Html, Page, markdown_table
 
 AGREEMENT = 0.001  # VRSPAM's test AUC should be this close to that of the optimum
 MARKS = {"above": "▲", "below": "▼"}
@@ -204,10 +205,11 @@ def publish(directory: str | os.PathLike[str]) -> dict[str, list[Path]]:
     figures = draw_all(rows, protocol, folder)
     written["figure"] = [path for figure in figures for path in figure.paths]
     page = Page("AUC maximisation: the paper's experiments repeated", summary(rows, sets))
-    page.add("Test AUC", Text(legend(cells)), Table(columns, grid), *remarks(cells, sets))
+    page.add("Test AUC", html.paragraph(legend(cells)), html.table(columns, grid), *remarks(cells, sets))
     page.add("Does VRSPAM reach the optimum?", *agreement(rows))
     if figures:
-        page.add("Figures", Grid([Figure(figure.paths[-1], figure.caption, figure.alt) for figure in figures], "large"))
+        shown = (html.figure(figure.paths[-1], figure.caption, figure.alt) for figure in figures)
+        page.add("Figures", html.grid(shown, "large"))
     cost = (
         "Median over runs. A pass is one reading of all training rows: set-up, anchor gradients, inner steps / n. "
         "SPAM, SOLAM and OPAUC count two per epoch: the steps, and the evaluation of the objective for the curve and "
@@ -215,15 +217,15 @@ def publish(directory: str | os.PathLike[str]) -> dict[str, list[Path]]:
         "these evaluations, without the time for class means and covariances before the first step (for exact: the "
         "whole fit); the code was compiled beforehand."
     )
-    page.add("Passes and seconds", Text(cost), Table(*cost_table(cells, sets, algorithms)))
-    page.add("Protocol", Facts(protocol_facts(protocol, rows)), Table(*algorithm_table(ways)))
-    page.add("Data", Table(*data_table(ways)))
-    page.add("Versions and machine", *(Facts(machine) for machine in unique([way["machine"] for way in ways])))
+    page.add("Passes and seconds", html.paragraph(cost), html.table(*cost_table(cells, sets, algorithms)))
+    page.add("Protocol", html.facts(protocol_facts(protocol, rows)), html.table(*algorithm_table(ways)))
+    page.add("Data", html.table(*data_table(ways)))
+    page.add("Versions and machine", *(html.facts(machine) for machine in unique([way["machine"] for way in ways])))
     problems = [
         f"{row['set']}, {row['algorithm']}, {row['task']} {row['split']}: {row['message']}" for row in failures(rows)
     ] + [f"{path.name} cannot be read; run the same command again" for path in unreadable]
     if problems:
-        page.add("What failed", Bullets(problems))
+        page.add("What failed", html.bullets(problems))
     written["report"] = [page.write(folder / "report.html")]
     return written
 
@@ -269,7 +271,7 @@ def _table_cell(cell: CellResult) -> Cell:
     return Cell(str(cell.ours), cell.ours.mean, note, cell.mark)
 
 
-def remarks(cells: Cells, sets: Sequence[str]) -> list[Bullets]:
+def remarks(cells: Cells, sets: Sequence[str]) -> list[Html]:
     """Return the reasons why cells are marked, and notes about the paper's cells."""
     marked = [cell for cell in cells.values() if cell.mark and cell.set in sets]
     remarks = [
@@ -291,7 +293,7 @@ def remarks(cells: Cells, sets: Sequence[str]) -> list[Bullets]:
             "w8a: in the 64,700 rows of the paper (w8a and w8a.t) the 14,951 rows of w8a.t occur twice, so a test part "
             "holds rows that were trained on; w8a-clean holds each row once."
         )
-    return [Bullets(remarks + notes)] if remarks or notes else []
+    return [html.bullets(remarks + notes)] if remarks or notes else []
 
 
 def describe_agreement(rows: Sequence[Row]) -> str:
@@ -310,11 +312,11 @@ def describe_agreement(rows: Sequence[Row]) -> str:
     )
 
 
-def agreement(rows: Sequence[Row]) -> list[Text | Table]:
+def agreement(rows: Sequence[Row]) -> list[Html]:
     """Say in how many runs VRSPAM reaches the AUC of the exact minimiser, and list the other runs."""
     words, far = describe_agreement(rows), disagreements(rows)
     if not far:
-        return [Text(words)]
+        return [html.paragraph(words)]
     text = f"{words} In the runs below it was further away after its last epoch."
     columns = ["set", "algorithm", "run", "l2", "l1", "AUC", "optimum", "difference", "gap / F(0)", "passes"]
     body = []
@@ -327,7 +329,7 @@ def agreement(rows: Sequence[Row]) -> list[Text | Table]:
             + [Cell(f"{value:.4f}", value) for value in values]
             + [Cell(f"{row['gap'] / start:.1e}", row["gap"] / start), Cell(f"{row['passes']:.0f}", row["passes"])]
         )
-    return [Text(text), Table(columns, body)]
+    return [html.paragraph(text), html.table(columns, body)]
 
 
 def cost_table(cells: Cells, sets: Sequence[str], algorithms: Sequence[str]) -> TableParts:
