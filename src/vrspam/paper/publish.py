@@ -167,7 +167,7 @@ def _median(values: Iterable[float | None]) -> float | None:
 
 
 Cells = Mapping[tuple[str, str], CellResult]
-TableParts = tuple[list[str], list[list[Cell | str]]]
+TableParts = tuple[list[str], list[html.Row]]
 Way = dict[str, Any]  # describes how some rows were computed
 
 
@@ -255,9 +255,7 @@ def legend(cells: Cells) -> str:
 def auc_table(cells: Cells, sets: Sequence[str], algorithms: Sequence[str]) -> TableParts:
     """Return the table of our results, the optimum and the paper, with a row for each set."""
     shown = [name for name in algorithms if not name.startswith("exact")]
-    rows: list[list[Cell | str]] = [
-        [name, *(_table_cell(cells[name, algorithm]) for algorithm in shown)] for name in sets
-    ]
+    rows: list[html.Row] = [[name, *(_table_cell(cells[name, algorithm]) for algorithm in shown)] for name in sets]
     return ["set", *shown], rows
 
 
@@ -334,7 +332,7 @@ def agreement(rows: Sequence[Row]) -> list[Html]:
 
 def cost_table(cells: Cells, sets: Sequence[str], algorithms: Sequence[str]) -> TableParts:
     """Return the table of seconds and passes, with a row for each set."""
-    rows: list[list[Cell | str]] = []
+    rows: list[html.Row] = []
     for name in sets:
         row: list[Cell | str] = [name]
         for algorithm in algorithms:
@@ -365,7 +363,7 @@ def protocol_facts(protocol: Protocol, rows: Sequence[Row]) -> dict[str, str]:
 
 def algorithm_table(ways: Sequence[Way]) -> TableParts:
     """Return the table of the algorithms and their parameters."""
-    rows: list[list[Cell | str]] = []
+    rows: list[html.Row] = []
     for algorithm in unique([a for way in ways for a in way["protocol"]["algorithms"]]):
         parameters = ", ".join(f"{name}={value}" for name, value in algorithm["parameters"])
         tune = algorithm["tune"]
@@ -376,7 +374,7 @@ def algorithm_table(ways: Sequence[Way]) -> TableParts:
 
 def data_table(ways: Sequence[Way]) -> TableParts:
     """Return the table of the data sets and their hashes."""
-    rows: list[list[Cell | str]] = []
+    rows: list[html.Row] = []
     for data in unique([way["data"] for way in ways if "data" in way]):
         hashes = " ".join(f"{name} {digest[:16]}…" for name, digest in zip(data["files"], data["sha256"], strict=True))
         share = data["positives"] / data["n"]

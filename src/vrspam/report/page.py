@@ -52,7 +52,10 @@ class Cell(NamedTuple):
     mark: str = ""
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[Cell | str]], caption: str = "") -> Html:
+Row = Sequence[Cell | str]
+
+
+def table(columns: Sequence[str], rows: Iterable[Row], caption: str = "") -> Html:
     """A table that the reader can sort by clicking on a heading."""
     cells = [[Cell(cell) if isinstance(cell, str) else cell for cell in row] for row in rows]
     head = body = ""
@@ -212,7 +215,7 @@ def _file(name: str) -> str:
     return files("vrspam.report").joinpath(name).read_text("utf-8")
 
 
-def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[Cell | str]]) -> str:
+def markdown_table(columns: Sequence[str], rows: Iterable[Row]) -> str:
     """The cells as a Markdown table.
 
     >>> print(markdown_table(["set", "AUC"], [["a", Cell(".91", 0.91)]]))

@@ -398,16 +398,13 @@ def column_picture(shape: Shape, ends: tuple[float, float]) -> Html:
     remarks = list(plan.remarks)
     if shape.together:
         remarks.append(f"says nearly the same as {', '.join(shorten(name, 40) for name in shape.together)}")
-    title = {"title": shorten(shape.name, 70), "remark": "; ".join(remarks)}
-    if not plan.curve:
-        label = f"What each value of {shape.name} adds to the score."
-        return picture(*_values(shape, plan, ends), label=label, **title)
-    first, last = (plan.text(value) for value in shape.grid[plan.chosen][[0, -1]])
-    label = f"What {shape.name} adds to the score, from {first} to {last}."
-    return picture(*_curve(shape, plan, ends), label=label, **title, kind="column", part=plan.part or "")
+    frame, marks, label = (_curve if plan.curve else _values)(shape, plan, ends)
+    kind, part = ("column", plan.part or "") if plan.curve else ("", "")
+    title, remark = shorten(shape.name, 70), "; ".join(remarks)
+    return picture(frame, marks, label=label, title=title, remark=remark, kind=kind, part=part)
 
 
-def _curve(shape: Shape, plan: ColumnPlan, ends: tuple[float, float]) -> tuple[Frame, list[str]]:
+def _curve(shape: Shape, plan: ColumnPlan, ends: tuple[float, float]) -> tuple[Frame, list[str], str]:
     chosen = plan.chosen
     grid = shape.grid[chosen]
     left, right = 26.0 + max(map(text_width, height_ticks(*ends).labels)), 16.0 if shape.missing is None else 68.0
@@ -425,10 +422,11 @@ def _curve(shape: Shape, plan: ColumnPlan, ends: tuple[float, float]) -> tuple[F
         at = frame.x.stop + 38.0
         marks.append(whisker(at, frame.y(np.clip(shape.missing, *ends)), "missing", _said("missing", shape.missing)))
         marks.append(words(at, frame.y.start + 15.0, "missing", "middle"))
-    return frame, marks
+    label = f"What {shape.name} adds to the score, from {plan.text(grid[0])} to {plan.text(grid[-1])}."
+    return frame, marks, label
 
 
-def _values(shape: Shape, plan: ColumnPlan, ends: tuple[float, float]) -> tuple[Frame, list[str]]:
+def _values(shape: Shape, plan: ColumnPlan, ends: tuple[float, float]) -> tuple[Frame, list[str], str]:
     chosen, names = plan.chosen, plan.ticks.labels
     parts = [(shape.contribution[i], shape.low[i], shape.high[i]) for i in chosen]
     means = [None if shape.mean_score is None else float(shape.mean_score[i]) for i in chosen]
@@ -443,7 +441,7 @@ def _values(shape: Shape, plan: ColumnPlan, ends: tuple[float, float]) -> tuple[
             marks.append(dot(float(frame.x(mean)), y, "ring"))
         css = "missing" if name == "missing" and shape.missing is part else "dot"
         marks.append(whisker(y, frame.x(np.clip(part, *ends)), css, _said(name, part), across=True))
-    return frame, marks
+    return frame, marks, f"What each value of {shape.name} adds to the score."
 
 
 def _said(name: str, part: tuple[float, float, float]) -> str:

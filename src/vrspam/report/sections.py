@@ -16,7 +16,7 @@ from vrspam.metrics.thresholds import BINS, calibration_error, reliability
 from vrspam.model.drawing import ADDED, common_range, explain, find_strongest, sum_by_column
 from vrspam.report import page as html
 from vrspam.report import pictures, words
-from vrspam.report.page import Cell, Html, Page, Stops
+from vrspam.report.page import Cell, Html, Page, Row, Stops
 
 if TYPE_CHECKING:
     from vrspam.metrics import DeLongTest
@@ -188,7 +188,7 @@ def comparison_page(
 
 def _add_test(page: Page, heading: str, what: str, test: DeLongTest, a: str, b: str) -> None:
     """Add a section with a test of two models."""
-    rows = [
+    rows: list[Row] = [
         [a, number_cell(test.auc_a)],
         [b, number_cell(test.auc_b)],
         [f"{a} minus {b}", number_cell(test.difference, sign=True)],
@@ -265,7 +265,7 @@ def add_scores(
 
 def _further_numbers(evaluation: Evaluation, cost_ratio: float | None, recall: float) -> list[Html]:
     """Rules for a threshold, sensitivity at fixed specificity, and single numbers with what they mean."""
-    rules: list[list[Cell | str]] = [
+    rules: list[Row] = [
         [
             rule,
             number_cell(found.threshold),
@@ -352,7 +352,7 @@ def _effects_table(model: Model) -> tuple[str, Html]:
     what, names = "features", ["feature", "coefficient", "one deviation", "share", "share of its column"]
     if model.features is not None:
         what, names = "columns", ["column", "spread", "share"]
-    rows: list[list[Cell | str]] = []
+    rows: list[Row] = []
     for effect in effects[:MOST_FEATURES]:
         row: list[Cell | str] = [effect.feature]
         if effect.coefficient is not None and effect.effect is not None:
@@ -375,7 +375,7 @@ def _interactions(model: Model) -> list[Html]:
         return [html.paragraph(f"{words.describe_interactions(model)} No pair of columns stands out.")]
     shown = shapes.pairs[:6]
     largest = max(float(np.abs(pair.values[np.isfinite(pair.values)]).max(initial=0.0)) for pair in shown) or 1.0
-    rows = [[name, Cell(f"{share:.1%}", share)] for name, share in words.describe_pairs(model)]
+    rows: list[Row] = [[name, Cell(f"{share:.1%}", share)] for name, share in words.describe_pairs(model)]
     numbers = html.table(["columns", "share"], rows, "Share: part of the variance of the score")
     return [
         html.paragraph(words.describe_interactions(model)),
@@ -497,7 +497,7 @@ def add_origin(
     tried = model.training.get("selection", ())
     compared: list[Html] = []
     if len(tried) > 1:
-        rows = [
+        rows: list[Row] = [
             [
                 words.describe_candidate(row["features"]),
                 Cell(f"{row['n_features']:,}", row["n_features"]),

@@ -115,8 +115,11 @@ class ExpectedAUC(NamedTuple):
 
 def expected_auc(model: Model) -> ExpectedAUC | None:
     """The cross-validated AUC, corrected for the choice where the model knows it; None if it says nothing of it."""
-    facts, ends = model.training, ("", "_low", "_high")
-    shown, corrected = ([facts.get(f"{name}{end}") for end in ends] for name in ("cv_auc", "corrected_auc"))
+    facts = model.training
+    known: list[tuple[Any, ...]] = [
+        (facts.get(name), facts.get(f"{name}_low"), facts.get(f"{name}_high")) for name in ("cv_auc", "corrected_auc")
+    ]
+    shown, corrected = known
     if None in shown:
         return None
     if None in corrected:
