@@ -113,8 +113,8 @@ def _describe(model: Model, path: Path) -> None:
     from vrspam.model.drawing import find_strongest
     from vrspam.report.words import (
         NOT_CORRECTED,
-        describe_accuracy,
         describe_auc,
+        describe_fit,
         describe_model,
         describe_rows_held,
         describe_size,
@@ -138,7 +138,7 @@ def _describe(model: Model, path: Path) -> None:
     shown.append(("model", describe_model(model)))
     if facts["loss"] != "squared":
         shown.append(("loss", facts["loss"]))
-    shown += [("penalty", _penalty(facts)), ("certificate", describe_accuracy(facts) or "")]
+    shown += [("penalty", _penalty(facts)), ("certificate", (describe_fit(facts) or ("",))[0])]
     show_facts(shown)
     _show_candidates(facts)
     say("")

@@ -115,35 +115,28 @@ def axes(frame: Frame, x_label: str, y_label: str = "", *, ticks: Ticks | None =
         ticks = number_ticks(frame.x.scale.low, frame.x.scale.high, room=right - left, shares="x" in percents)
     parts = []
     for tick, text in zip(*ticks, strict=True):
-        at = float(frame.x(tick))
+        at, half = float(frame.x(tick)), text_width(text) / 2
         parts.append(f'<path class="grid-line" d="M{at:.1f} {base:g}V{top:g}"/>')
-        parts.append(words(within(frame, at, text), base + 15.0, text, "middle"))
-    short = shorten_to_fit([x_label], len(x_label), frame.width)[0]
-    middle = within(frame, (left + right) / 2, short)
-    name = words(middle, frame.height - 6.0, short, "middle name", x_label if short != x_label else "")
-    found = f"<g{NUMBERS}>{''.join(parts)}</g>{name}"
-    if not y_label:
-        return found
-    parts = []
-    for tick, text in zip(*height_ticks(frame.y.scale.low, frame.y.scale.high, shares="y" in percents), strict=True):
-        at = float(frame.y(tick))
-        parts.append(f'<path class="grid-line" d="M{left:g} {at:.1f}H{right:g}"/>')
-        parts.append(words(left - 6.0, at + 4.0, text, "end"))
-    return f"{found}<g{NUMBERS}>{''.join(parts)}</g>{upright(frame, y_label)}"
+        parts.append(words(min(max(at, half), frame.width - half), base + 15.0, text, "middle"))
+    if y_label:
+        heights = height_ticks(frame.y.scale.low, frame.y.scale.high, shares="y" in percents)
+        for tick, text in zip(*heights, strict=True):
+            at = float(frame.y(tick))
+            parts.append(f'<path class="grid-line" d="M{left:g} {at:.1f}H{right:g}"/>')
+            parts.append(words(left - 6.0, at + 4.0, text, "end"))
+    name = axis_name(frame, y_label, upright=True) if y_label else ""
+    return f"<g{NUMBERS}>{''.join(parts)}</g>{axis_name(frame, x_label)}{name}"
 
 
-def within(frame: Frame, at: float, text: str) -> float:
-    """The middle of a text that is to stand at a place, moved where it would leave the picture."""
-    return min(max(at, text_width(text) / 2), frame.width - text_width(text) / 2)
-
-
-def upright(frame: Frame, label: str) -> str:
-    """What an axis beside the plot area is, written along it."""
-    middle, room = (frame.y.start + frame.y.stop) / 2, frame.height - 10.0
+def axis_name(frame: Frame, label: str, upright: bool = False) -> str:
+    """What an axis is, below the plot area or `upright` beside it, moved where it would leave the picture."""
+    side, room = (frame.y, frame.height - 10.0) if upright else (frame.x, frame.width)
     short = shorten_to_fit([label], len(label), room)[0]
-    middle = min(max(middle, text_width(short) / 2 + 4.0), frame.height - text_width(short) / 2 - 4.0)
-    text = words(0.0, 0.0, short, "middle name", label if short != label else "")
-    return f'<g transform="translate(11 {middle:.1f}) rotate(-90)">{text}</g>'
+    half = text_width(short) / 2
+    middle = min(max((side.start + side.stop) / 2, half), room - half)
+    if not upright:
+        return words(middle, frame.height - 6.0, short, "middle name", label)
+    return f'<g transform="translate(11 {middle:.1f}) rotate(-90)">{words(0, 0, short, "middle name", label)}</g>'
 
 
 def label_room(names: Sequence[str], most: int = 22) -> float:
@@ -154,7 +147,7 @@ def label_room(names: Sequence[str], most: int = 22) -> float:
 def row_names(frame: Frame, names: Sequence[str], places: Sequence[float], most: int = 22) -> str:
     """Names beside the plot area, each at its place; a name that is cut shows itself where the pointer rests."""
     return "".join(
-        words(frame.x.start - 6.0, at + 4.0, short, "end", name if short != name else "")
+        words(frame.x.start - 6.0, at + 4.0, short, "end", name)
         for name, short, at in zip(names, shorten_to_fit(names, most, frame.x.start - 8.0), places, strict=True)
     )
 
@@ -210,9 +203,9 @@ def box(x: float, y: float, width: float, height: float, css: str, title: str = 
     return f'<rect class="{css}" {sizes}{more}>{words}</rect>'
 
 
-def words(x: float, y: float, text: str, css: str = "", title: str = "") -> str:
-    """A text, at a place in units of the picture."""
-    more = f"<title>{escape(title)}</title>" if title else ""
+def words(x: float, y: float, text: str, css: str = "", full: str = "") -> str:
+    """A text, at a place in units of the picture; cut, it shows its `full` form where the pointer rests."""
+    more = f"<title>{escape(full)}</title>" if full not in ("", text) else ""
     return f'<text x="{x:.1f}" y="{y:.1f}" class="{css}">{escape(text)}{more}</text>'
 
 
@@ -373,7 +366,7 @@ def forest(title: str, rows: Sequence[tuple[str, float, float, float, bool]], re
         full, *part, marked = row
         said = "{}: AUC {:.3f} ({:.3f} to {:.3f})".format(full, *part)
         marks += [
-            words(frame.x.start - 6.0, y + 4.0, name, "end", full if name != full else ""),
+            words(frame.x.start - 6.0, y + 4.0, name, "end", full),
             whisker(y, frame.x(np.array(part)), "marked" if marked else "dot", said, across=True),
         ]
     label = "AUC of each group with its interval; dashed: all rows."
@@ -388,7 +381,7 @@ def _legend(frame: Frame, entries: Sequence[tuple[str, str]], below: bool = Fals
         y = (frame.y.start - 30.0 if below else 12.0) + 18.0 * number
         x = frame.x.start + (160.0 if below else 24.0)
         parts.append(box(x - 22.0, y - 6.0, 14.0, 10.0, f"key {css}"))
-        parts.append(words(x - 3.0, y + 3.5, text, "", name if text != name else ""))
+        parts.append(words(x - 3.0, y + 3.5, text, "", name))
     return "".join(parts)
 
 
@@ -482,12 +475,9 @@ def heat_map(pair: PairEffect, largest: float) -> Html:
     marks.append(row_names(frame, names, frame.y(beside.places).tolist(), 16))
     for place, text, full in zip(below.places, short, below.labels, strict=True):
         at = f"translate({float(frame.x(place)) + 3.0:.1f} {frame.y.start + 12.0:.1f}) rotate(-50)"
-        marks.append(f'<g transform="{at}">{words(0, 0, text, "end", full if text != full else "")}</g>')
+        marks.append(f'<g transform="{at}">{words(0, 0, text, "end", full)}</g>')
+    marks += [axis_name(frame, first.name), axis_name(frame, second.name, upright=True)]
     across, upwards = shorten(first.name, 50), shorten(second.name, 60)
-    marks += [
-        words((frame.x.start + frame.x.stop) / 2, frame.height - 4.0, across, "middle name"),
-        upright(frame, second.name),
-    ]
     title, remark = f"{across} × {upwards}", f"{percent(pair.share)} of the variance of the score"
     return picture(frame, marks, label=f"How {first.name} and {second.name} interact.", title=title, remark=remark)
 

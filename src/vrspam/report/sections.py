@@ -72,6 +72,7 @@ def report_page(
     kept = report.folds is None
     how = "that were kept from the training" if kept else f"by {report.folds}-fold cross-validation"
     where = f"{evaluation.n:,} rows {how}{report.apart}"
+    noticed = [worded(note, parameter) for note in model.training.get("warnings", ())]
     page = Page(f"{data_name}: what predicts {shorten(names['positive'], 80)}?")
     page.headline = html.headline(
         "AUC of rows kept from the training" if kept else "AUC to expect of new rows",
@@ -79,14 +80,14 @@ def report_page(
         f"95 % interval {expected.low:.3f} to {expected.high:.3f}",
         words.describe_auc(expected.auc, names),
         pictures.auc_scale(expected.auc, expected.low, expected.high),
-        {
-            "rows": f"{model.training['rows'] + (evaluation.n if kept else 0):,}",
-            **_share_of_positives(evaluation, names),
-            "judged by": where,
-            "AUC": f"{expected.auc:.4f} ({expected.remark})",
-            **_partial_fact(evaluation, words.GUESSING if kept else words.NOT_CORRECTED),
-        },
-        [*words.doubt_of(expected.low, expected.high), *_training_notes(model, parameter), *evaluation.notes],
+        _first_facts(
+            model.training["rows"] + (evaluation.n if kept else 0),
+            evaluation,
+            names,
+            words.GUESSING if kept else words.NOT_CORRECTED,
+            {"judged by": where, "AUC": f"{expected.auc:.4f} ({expected.remark})"},
+        ),
+        [*words.doubt_of(expected.low, expected.high), *noticed, *evaluation.notes],
         "All counts below are for rows the model had not seen.",
     )
     add_scores(page, model.calibration, evaluation, names, report.cost_ratio)
@@ -129,7 +130,7 @@ def evaluation_page(
         f"{100 * auc.confidence:g} % interval {auc.low:.3f} to {auc.high:.3f} ({auc.source})",
         words.describe_auc(auc.auc, names),
         pictures.auc_scale(auc.auc, auc.low, auc.high),
-        {"rows": f"{evaluation.n:,}", **_share_of_positives(evaluation, names), **_partial_fact(evaluation)},
+        _first_facts(evaluation.n, evaluation, names, words.GUESSING, {}),
         [*words.doubt_of(auc.low, auc.high, auc.confidence), *evaluation.notes],
         words.AUC_IS,
         "Noticed in these rows",
@@ -205,19 +206,17 @@ def _add_test(page: Page, heading: str, what: str, test: DeLongTest, a: str, b: 
 # ---- scores
 
 
-def _share_of_positives(evaluation: Evaluation, names: Mapping[str, str]) -> dict[str, str]:
-    """The share of positives, by their weights if rows have some, for the first screen."""
+def _first_facts(
+    rows: int, evaluation: Evaluation, names: Mapping[str, str], remark: str, more: Mapping[str, str]
+) -> dict[str, str]:
+    """Rows, the share of positives (by weight if rows have some) and the partial AUC, for the first screen."""
     name = f"rows with {names['positive']}{'' if evaluation.weights is None else ', by weight'}"
-    return {name: percent(float(np.average(evaluation.positive, weights=evaluation.weights)))}
-
-
-def _partial_fact(evaluation: Evaluation, remark: str = words.GUESSING) -> dict[str, str]:
-    """The partial AUC, where there is one, for the first screen."""
-    part = evaluation.partial_auc
-    if part is None or evaluation.max_fpr is None:
-        return {}
-    name = f"partial AUC up to {100 * evaluation.max_fpr:g} % false positives"
-    return {name: f"{part.auc:.3f} ({part.low:.3f} to {part.high:.3f}), {remark}"}
+    share = percent(float(np.average(evaluation.positive, weights=evaluation.weights)))
+    facts, part = {"rows": f"{rows:,}", name: share, **more}, evaluation.partial_auc
+    if part is not None and evaluation.max_fpr is not None:
+        name = f"partial AUC up to {100 * evaluation.max_fpr:g} % false positives"
+        facts[name] = f"{part.auc:.3f} ({part.low:.3f} to {part.high:.3f}), {remark}"
+    return facts
 
 
 def add_scores(
@@ -490,10 +489,10 @@ def add_origin(
     again = [html.paragraph("The command to do it again:", code=command)] if command else []
     facts = {**(more or {}), **words.training_facts(model)}
     noticed: list[Html] = []
-    if notes and (found := _training_notes(model, parameter)):
+    if notes and (found := [worded(note, parameter) for note in model.training.get("warnings", ())]):
         noticed = [html.paragraph("Noticed in training:"), html.bullets(found)]
-    known = [html.paragraph(sentence) for sentence in words.describe_certificate(model.training)]
-    certificate = [html.folded("How we know that the fit is complete", *known)] if known else []
+    fit = words.describe_fit(model.training)
+    known = [html.folded("How we know that the fit is complete", html.paragraph(fit[1]))] if fit else []
     tried = model.training.get("selection", ())
     compared: list[Html] = []
     if len(tried) > 1:
@@ -509,12 +508,7 @@ def add_origin(
         measure = "partial AUC" if "score" in tried[0] else "AUC"
         caption = f"Models compared: mean {measure} ± standard error"
         compared = [html.table(["model", "features", f"{measure} of the folds", "taken"], rows, caption)]
-    page.add("How it was made", html.facts(facts), *certificate, *compared, *noticed, *again)
-
-
-def _training_notes(model: Model, parameter: ShowParameter) -> list[str]:
-    """What the training noticed about the data, in the reader's terms."""
-    return [worded(note, parameter) for note in model.training.get("warnings", ())]
+    page.add("How it was made", html.facts(facts), *known, *compared, *noticed, *again)
 
 
 def number_cell(value: float, *, sign: bool = False) -> Cell:

@@ -116,7 +116,7 @@ class ExpectedAUC(NamedTuple):
 def expected_auc(model: Model) -> ExpectedAUC | None:
     """The cross-validated AUC, corrected for the choice where the model knows it; None if it says nothing of it."""
     facts = model.training
-    known: list[tuple[Any, ...]] = [
+    known: list[tuple[Any, Any, Any]] = [
         (facts.get(name), facts.get(f"{name}_low"), facts.get(f"{name}_high")) for name in ("cv_auc", "corrected_auc")
     ]
     shown, corrected = known
@@ -234,35 +234,26 @@ def describe_part(row: Mapping[str, Any], rows: int) -> str:
     return "chosen" if weight == 1.0 else f"{weight:.0%} of the blend"
 
 
-def describe_accuracy(facts: Mapping[str, Any]) -> str | None:
-    """How close to the optimum a model is, from the facts about its training; None if they do not say.
+def describe_fit(facts: Mapping[str, Any]) -> tuple[str, str] | None:
+    """How close to the optimum a model is, in short, and how that is known; None if the facts do not say.
 
-    >>> describe_accuracy({"relative_gap": 2e-16})
+    >>> describe_fit({"relative_gap": 2e-16})[0]
     'the fit is complete: its objective is at most 2e-16 above the minimum'
     """
     if "relative_gap" in facts:
         gap = facts["relative_gap"]
-        state = "is complete: its objective is" if gap <= 1e-3 else "stopped early: its objective is"
-        return f"the fit {state} at most {gap:.0e} above the minimum"
+        state = "is complete" if gap <= 1e-3 else "stopped early"
+        return f"the fit {state}: its objective is at most {gap:.0e} above the minimum", (
+            f"The certificate: no other coefficients have an objective that is smaller by more than {gap:.0e} of the "
+            "objective of a model that does nothing. It holds in floating point."
+        )
     if "relative_stationarity" in facts:
-        size = facts["relative_stationarity"]
-        return f"none, because the penalty is not convex; no small change improves the fit (to {size:.0e})"
-    return None
-
-
-def describe_certificate(facts: Mapping[str, Any]) -> list[str]:
-    """How it is known that the fit is complete."""
-    if "relative_gap" in facts:
-        return [
-            f"The certificate: no other coefficients have an objective that is smaller by more than "
-            f"{facts['relative_gap']:.0e} of the objective of a model that does nothing. It holds in floating point."
-        ]
-    if "relative_stationarity" in facts:
-        return [
+        size = f"{facts['relative_stationarity']:.0e}"
+        return f"none, because the penalty is not convex; no small change improves the fit (to {size})", (
             "There is no certificate, because the penalty is not convex: distant coefficients may be better. No small "
-            f"change improves these; the gradient is 0 to {facts['relative_stationarity']:.0e}."
-        ]
-    return []
+            f"change improves these; the gradient is 0 to {size}."
+        )
+    return None
 
 
 def describe_size(model: Model) -> str:
@@ -371,8 +362,8 @@ def training_facts(model: Model) -> dict[str, str]:
     elif facts.keys() >= {"l2", "l1"}:
         kind = "" if facts.get("penalty", "elasticnet") == "elasticnet" else f"{facts['penalty']}, "
         words["penalty"] = f"{kind}l2 = {facts['l2']:.3g} against large coefficients, l1 = {facts['l1']:.3g} for zeros"
-    if (accuracy := describe_accuracy(facts)) is not None:
-        words["fit"] = accuracy
+    if (fit := describe_fit(facts)) is not None:
+        words["fit"] = fit[0]
     words["calibration"] = "none" if model.calibration is None else model.calibration.method
     words["page written by"] = f"vrspam {__version__}"
     return words
