@@ -138,7 +138,7 @@ def _describe(model: Model, path: Path) -> None:
     kind = "" if facts["penalty"] == "elasticnet" else f"{facts['penalty']}, "
     penalty = f"{kind}l2 = {facts['l2']:.3g}, l1 = {facts['l1']:.3g} ({used}; chosen by the folds)"
     shown.append(("penalty", words.OWN_PENALTIES if facts["map"] == "stacked" else penalty))
-    shown.append(("certificate", words.describe_accuracy(facts) or ""))
+    shown.append(("certificate", (words.describe_fit(facts) or ("",))[0]))
     app.show_facts(shown)
     _show_candidates(facts)
     app.say("")
