@@ -26,6 +26,7 @@ from vrspam.features import FeatureMap, LinearFeatures
 from vrspam.features.mapped import MAX_FEATURES, is_plain, kind_of_map, named_maps
 from vrspam.inspection import shapes_of
 from vrspam.metrics import AUCInterval, logit_interval, partial_auc_ci, roc_auc_ci
+from vrspam.model_selection.folds import group_folds
 from vrspam.model_selection.held_out import HeldOut
 from vrspam.moments.class_moments import spread
 from vrspam.report.words import describe_candidate
@@ -328,8 +329,7 @@ def make_folds(opened: OpenedTable, positive: np.ndarray, n_splits: int, seed: i
     """Stratified folds, or of whole groups, or that look forward; fewer than asked for where a class has few rows."""
     smaller = check_size([positive.sum(), (~positive).sum()])
     if opened.groups is not None:
-        folds = StratifiedGroupKFold(min(n_splits, smaller // 2), shuffle=True, random_state=seed)
-        return check_cv(list(folds.split(np.empty(positive.size), positive, opened.groups)))
+        return check_cv(group_folds(positive, opened.groups, min(n_splits, smaller // 2), seed))
     if opened.time is not None:
         splits = forward_folds(opened.time, positive, min(n_splits, smaller // 2))
         if len(splits) < 2:  # one fold shows neither standard errors nor bands
