@@ -31,7 +31,7 @@ from vrspam.export import to_onnx, to_python, to_sql
 from vrspam.features import KernelFeatures, TreeFeatures
 from vrspam.model.file import checksum
 from vrspam.tables.texts import date_part
-from vrspam.tool import ModelFileError, load_model, save_model, train
+from vrspam.tool import ModelFileError, evaluate, explain, load_model, predict, save_model, train
 
 NEAR = 1e-12  # of the spread of the scores
 NEAR_SINGLE = 1e-5
@@ -287,6 +287,9 @@ def run_files(seed: int) -> list[str]:
             model = load_model(path)
             chunks = model.open(rows, labels=False, skip_errors=True)
             scores = np.concatenate([block.scores for block in model.score_chunks(chunks)])
+            predict(model, rows, rows.with_name("scores.csv"))
+            evaluate(model, rows)
+            explain(model)
             to_onnx(model)
         wrong = [] if scores.ndim == 1 else [f"scores of shape {scores.shape}"]
     except ModelFileError:
