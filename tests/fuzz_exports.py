@@ -38,6 +38,7 @@ NEAR_SINGLE = 1e-5
 FLIPPED = 0.01  # share of the rows that may lie within rounding of a tree's threshold, in float32
 
 MAPS: dict[str, Any] = {
+    "linear": "linear",  # of numbers near 0 alone: the rounding of raw columns far from it shows
     "standardized": "standardized",
     "additive": "additive",
     "blend": ["standardized", "additive"],
@@ -231,6 +232,8 @@ def run_exports(seed: int) -> list[str]:
     rng = np.random.default_rng(seed)
     name = list(MAPS)[int(rng.integers(len(MAPS)))]
     frame = hostile_frame(rng, 240)
+    if name == "linear":
+        frame = hostile_frame(rng, 240, ["single", "whole", "boolean"][: int(rng.integers(1, 4))]).fillna(0)
     try:
         model = fitted(frame[:160], hostile_labels(frame, rng)[:160], name)
     except ValueError as refusal:

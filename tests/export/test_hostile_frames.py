@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -77,7 +79,7 @@ def test_nan_that_is_not_null_is_missing_in_duckdb():
     assert nan == null == pytest.approx(model.decision_function(pd.DataFrame({"dose": [np.nan]}))[0], abs=1e-12)
 
 
-@pytest.mark.parametrize("name", ["standardized", "additive", "kernel", "trees"])
+@pytest.mark.parametrize("name", ["linear", "standardized", "additive", "kernel", "trees"])
 def test_frames_of_float32_are_scored_in_double(name):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(50.0, 10.0, (300, 3)).astype(np.float32), columns=list("abc"))
@@ -85,3 +87,6 @@ def test_frames_of_float32_are_scored_in_double(name):
     found = model.decision_function(frame)
     assert found.dtype == np.float64
     np.testing.assert_allclose(found, model.decision_function(frame.astype(np.float64)), rtol=0, atol=1e-12)
+    assert fuzz.compare(model, frame, name) == []
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.decision_function(frame), found)
