@@ -56,18 +56,9 @@ def read_score(
 ) -> Shapes | str:
     """Return the reading of a score over the rows that it was fitted on, or say why there is none.
 
-    Parameters
-    ----------
-    features : transformer or None
-        Fitted; None stands for the columns as they are.
-    coefs : ndarray of shape (features, 1 + folds)
-        Coefficients of the fit on all rows, then of those on the folds.
-    moments : ClassMoments or None
-        Of the features, where these keep columns apart; without scatter matrices where they are more than the rows.
-    left_out : list of ndarray of bool
-        For each fold the rows that it leaves out.
-    shared : dict, optional
-        What maps that were fitted on the same rows have seen of the columns.
+    `coefs` (features × 1 + folds) are those of the fit on all rows, then of the folds, and `left_out` are the rows that
+    each fold leaves out. `moments` are those of features that keep columns apart, without scatter matrices where they
+    are more than the rows. `shared` is what maps that were fitted on the same rows have seen of the columns.
     """
     columns = distinct(names)
     if features is None:
