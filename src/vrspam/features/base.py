@@ -133,8 +133,9 @@ class FeatureMap(TransformerMixin, BaseEstimator):
     @property
     def keeps_columns_apart(self) -> bool:
         """Whether each feature is a function of one column, and the maps of a stack tell the same values apart."""
-        by_column = zip(*(part.encoders_ for part in self.members), strict=True)
-        return all(isinstance(block, ColumnBlock) for block in self.blocks()) and all(map(are_alike, by_column))
+        maps = self.members
+        apart = all(isinstance(block, ColumnBlock) for block in self.blocks())
+        return apart and (len(maps) == 1 or all(map(are_alike, zip(*(part.encoders_ for part in maps), strict=True))))
 
     def feature_places(self) -> tuple[list[Places], slice | None]:
         """Where the features of each column are (empty if none are alone), and where those of several columns are."""
