@@ -92,9 +92,11 @@ dist: .venv-dist/.installed
 	cd $(DIST_TESTS) && $(CURDIR)/.venv-wheel/bin/python $(TESTS) tests README.md docs
 	cd $(DIST_TESTS) && $(CURDIR)/.venv-wheel/bin/python $(TESTS) --pyargs vrspam --ignore-glob='$(CURDIR)/.venv-wheel/*/distributed/*spark*.py'
 
-# Certificates of 20,000 mild and 20,000 wild problems against exact rational arithmetic (about 20 minutes).
+# Certificates of 20,000 mild and 20,000 wild problems against exact rational arithmetic (about 20 minutes), then exports
+# of 600 hostile frames against the model, and 600 model files with wrong fields (5 minutes).
 fuzz: $(VENV)/.installed-dev
 	OPENBLAS_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python tests/fuzz.py --cases 20000
+	OPENBLAS_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python tests/fuzz_exports.py --cases 600
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

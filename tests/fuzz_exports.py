@@ -31,13 +31,14 @@ from vrspam.export import to_onnx, to_python, to_sql
 from vrspam.features import KernelFeatures, TreeFeatures
 from vrspam.model.file import checksum
 from vrspam.tables.texts import date_part
-from vrspam.tool import ModelFileError, load_model, save_model, train
+from vrspam.tool import ModelFileError, evaluate, explain, load_model, predict, save_model, train
 
 NEAR = 1e-12  # of the spread of the scores
 NEAR_SINGLE = 1e-5
 FLIPPED = 0.01  # share of the rows that may lie within rounding of a tree's threshold, in float32
 
 MAPS: dict[str, Any] = {
+    "linear": "linear",  # of numbers near 0 alone: the rounding of raw columns far from it shows
     "standardized": "standardized",
     "additive": "additive",
     "blend": ["standardized", "additive"],
@@ -231,6 +232,8 @@ def run_exports(seed: int) -> list[str]:
     rng = np.random.default_rng(seed)
     name = list(MAPS)[int(rng.integers(len(MAPS)))]
     frame = hostile_frame(rng, 240)
+    if name == "linear":
+        frame = hostile_frame(rng, 240, ["single", "whole", "boolean"][: int(rng.integers(1, 4))]).fillna(0)
     try:
         model = fitted(frame[:160], hostile_labels(frame, rng)[:160], name)
     except ValueError as refusal:
@@ -287,6 +290,9 @@ def run_files(seed: int) -> list[str]:
             model = load_model(path)
             chunks = model.open(rows, labels=False, skip_errors=True)
             scores = np.concatenate([block.scores for block in model.score_chunks(chunks)])
+            predict(model, rows, rows.with_name("scores.csv"))
+            evaluate(model, rows)
+            explain(model)
             to_onnx(model)
         wrong = [] if scores.ndim == 1 else [f"scores of shape {scores.shape}"]
     except ModelFileError:

@@ -370,8 +370,9 @@ class AUCClassifierBase(ClassifierMixin, BaseEstimator):
         if array_api.device_namespace(X) is not None:
             validate_data(self, X, reset=False, skip_check_array=True)
             return array_api.score_lines(X, self.coef_[0, :]) + float(self.intercept_[0])
+        types = [np.float64] if is_frame(X) else [np.float64, np.float32]  # exported models score frames in double
         with named_columns(X):
-            X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+            X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=types)
         coef, intercept = array_api.on_host(self.coef_), array_api.on_host(self.intercept_)
         return multiply(X, coef[0]) + intercept[0] if len(coef) == 1 else multiply(X, coef.T) + intercept
 

@@ -18,7 +18,6 @@ from vrspam._utils.parameters import Interval, check_parameters, checks_paramete
 from vrspam._utils.validation import check_columns, check_weights, column_names, refuse_complex
 from vrspam._utils.warnings import CategoriesGrouped, warn
 from vrspam.features.encoders import (
-    ColumnPoints,
     ColumnSummary,
     Curves,
     Distribution,
@@ -27,7 +26,6 @@ from vrspam.features.encoders import (
     SeenColumns,
     SharedColumns,
     are_alike,
-    column_points,
     encoder_from_dict,
     see_categories,
     see_numbers,
@@ -135,12 +133,9 @@ class FeatureMap(TransformerMixin, BaseEstimator):
     @property
     def keeps_columns_apart(self) -> bool:
         """Whether each feature is a function of one column, and the maps of a stack tell the same values apart."""
-        by_column = zip(*(part.encoders_ for part in self.members), strict=True)
-        return all(isinstance(block, ColumnBlock) for block in self.blocks()) and all(map(are_alike, by_column))
-
-    def column_points(self) -> list[ColumnPoints]:
-        """Where the functions of each column are shown, of a map that keeps columns apart."""
-        return list(map(column_points, zip(*(part.encoders_ for part in self.members), strict=True)))
+        maps = self.members
+        apart = all(isinstance(block, ColumnBlock) for block in self.blocks())
+        return apart and (len(maps) == 1 or all(map(are_alike, zip(*(part.encoders_ for part in maps), strict=True))))
 
     def feature_places(self) -> tuple[list[Places], slice | None]:
         """Where the features of each column are (empty if none are alone), and where those of several columns are."""

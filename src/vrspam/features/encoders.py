@@ -223,16 +223,6 @@ def same_encoders(one: Sequence[Encoder], other: Sequence[Encoder]) -> bool:
     return True
 
 
-class ColumnPoints(NamedTuple):
-    """The values of a column at which what it adds is shown, and the features there, of one map or of several."""
-
-    grid: np.ndarray  # increasing numbers, or categories
-    design: np.ndarray  # the features of each of them; where values were missing in fit, those of a missing one last
-    missing: bool
-    extend: bool = False  # whether the features go on as straight lines outside the grid
-    codes: Mapping[str | None, int] | None = None  # the number of each category
-
-
 def are_alike(members: Sequence[Encoder]) -> bool:
     """Whether encoders of one column, of several maps, tell the same values apart and can be shown as one function."""
     first = members[0]
@@ -241,26 +231,6 @@ def are_alike(members: Sequence[Encoder]) -> bool:
     if isinstance(first, Curves):
         return all(isinstance(member, Curves) for member in members)
     return all(isinstance(member, Indicators) and member.codes == first.codes for member in members)
-
-
-def column_points(members: Sequence[Encoder]) -> ColumnPoints:
-    """The points of encoders that are alike, with their features side by side."""
-    line_points = 11  # at which a straight line is drawn, as a line and not as two points
-    first = members[0]
-    if isinstance(first, Indicators):
-        grid = np.array(first.categories, dtype=object)
-        design = np.hstack([np.diag(one.scale or (1.0,) * one.width) for one in members if isinstance(one, Indicators)])
-        return ColumnPoints(grid, design, first.missing, codes=first.codes)
-    curves = [member for member in members if isinstance(member, Curves)]
-    grid = curves[0].nodes if len(curves) == 1 else np.unique(np.concatenate([one.nodes for one in curves]))
-    extend = all(one.extend for one in curves)
-    if extend and grid.size == 2:
-        grid = np.linspace(grid[0], grid[1], line_points)
-    at = np.append(grid, np.nan) if first.missing else grid
-    parts = [np.empty((at.size, one.width)) for one in curves]
-    for one, part in zip(curves, parts, strict=True):
-        one.write(at, part)
-    return ColumnPoints(grid, np.hstack(parts), first.missing, extend)
 
 
 def encoder_from_dict(plain: Mapping[str, Any]) -> Encoder:

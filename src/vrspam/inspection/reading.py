@@ -16,8 +16,9 @@ from scipy import sparse
 
 from vrspam._utils import array_api
 from vrspam.features import AdditiveFeatures, FeatureMap
-from vrspam.features.encoders import ColumnPoints, Curves, Indicators, SharedColumns, column_points
+from vrspam.features.encoders import Curves, Encoder, Indicators, SharedColumns
 from vrspam.features.mapped import MAX_FEATURES, MappedArray
+from vrspam.features.parts import Curve, Effect
 from vrspam.inspection.interactions import (
     MOST_ROWS,
     ReadRows,
@@ -55,18 +56,9 @@ def read_score(
 ) -> Shapes | str:
     """Return the reading of a score over the rows that it was fitted on, or say why there is none.
 
-    Parameters
-    ----------
-    features : transformer or None
-        Fitted; None stands for the columns as they are.
-    coefs : ndarray of shape (features, 1 + folds)
-        Coefficients of the fit on all rows, then of those on the folds.
-    moments : ClassMoments or None
-        Of the features, where these keep columns apart; without scatter matrices where they are more than the rows.
-    left_out : list of ndarray of bool
-        For each fold the rows that it leaves out.
-    shared : dict, optional
-        What maps that were fitted on the same rows have seen of the columns.
+    `coefs` (features × 1 + folds) are those of the fit on all rows, then of the folds, and `left_out` are the rows that
+    each fold leaves out. `moments` are those of features that keep columns apart, without scatter matrices where they
+    are more than the rows. `shared` is what maps that were fitted on the same rows have seen of the columns.
     """
     columns = distinct(names)
     if features is None:
@@ -81,7 +73,8 @@ def read_score(
         # Of a large sparse X the range of all rows would take a copy: that of the rows drawn must do.
         if features is None:
             return _read_lines(coefs, moments, share, _ends(rows.X if sparse.issparse(X) else X), rows, columns)
-        return _read_sum(features, coefs, moments, share, features.column_points(), rows, columns)
+        members = list(zip(*(part.encoders_ for part in features.members), strict=True))
+        return _read_sum(features, coefs, moments, share, members, features.parts(coefs).effects, rows, columns)
     if len(columns) > MAX_FEATURES:
         return f"X has {len(columns):,} columns, and curves are made for at most {MAX_FEATURES:,}"
     rows = draw_rows(X, positive, weights, seed, MOST_ROWS)
@@ -127,12 +120,12 @@ def read_later(
 def _read_lines(
     coefs: np.ndarray, moments: ClassMoments, share: float, ends: np.ndarray, rows: ReadRows, columns: list[str]
 ) -> Shapes:
-    points = []
-    for low, high in ends:  # straight lines over the range of each column, as the columns are
+    members, effects = [], []
+    for j, (low, high) in enumerate(ends):  # straight lines over the range of each column, as the columns are
         nodes = np.array([low, high]) if high > low else np.array([low])
-        line = Curves(nodes, nodes[:, np.newaxis], ("",), missing=False, extend=nodes.size > 1)
-        points.append(column_points([line]))
-    return _read_sum(None, coefs, moments, share, points, rows, columns)
+        members.append((Curves(nodes, nodes[:, np.newaxis], ("",), missing=False, extend=nodes.size > 1),))
+        effects.append(Curve.of(members[-1][0], coefs[j : j + 1]))
+    return _read_sum(None, coefs, moments, share, members, effects, rows, columns)
 
 
 def _too_many_columns(count: int) -> str:
@@ -147,11 +140,12 @@ def _read_sum(
     coefs: np.ndarray,
     moments: ClassMoments,
     left_out: float,
-    points: Sequence[ColumnPoints],
+    members: Sequence[Sequence[Encoder]],
+    effects: Sequence[Effect | None],
     rows: ReadRows,
     names: list[str],
 ) -> Shapes:
-    """The curves of a score that is a sum of them."""
+    """The curves of a score that is a sum of them; `members` are the encoders of each column, in one map or several."""
     coef, centre, delta = coefs[:, 0], moments.means.mean(axis=0), moments.delta
     groups = column_groups(features, names, coef.size)
     slices, design = list(groups.values()), np.empty((0, 0))
@@ -163,9 +157,9 @@ def _read_sum(
         parts = {name: design[:, where] @ coef[where] for name, where in groups.items()}
         spread = {name: float(np.sqrt(rows.weights @ part**2)) for name, part in parts.items()}
     shapes = []
-    for own, (name, where) in zip(points, groups.items(), strict=True):
-        difference = float(coef[where] @ delta[where])
-        shapes.append(make_shape(name, own, centre[where], coefs[where], left_out, spread[name], difference))
+    for own, effect, (name, where) in zip(members, effects, groups.items(), strict=True):
+        means, difference = centre[where] @ coefs[where], float(coef[where] @ delta[where])
+        shapes.append(make_shape(name, own, effect, means, left_out, spread[name], difference))
     sizes = np.array(list(spread.values()))
     compared = np.sort(np.argsort(-sizes, kind="stable")[:MOST_COMPARED]).tolist()
     functions, places = functions_of([slices[j] for j in compared])
@@ -177,7 +171,8 @@ def _read_sum(
     effective = 4.0 / float((1.0 / moments.rows).sum())
     explained = closeness(covariance, places, coef[functions], effective)
     scores = rows.X @ coef if features is None else np.asarray(features.products(rows.X, coef), dtype=np.float64)
-    shapes = _compare(shapes, compared, points, rows, scores - centre @ coef, explained)
+    encoders = [own[0] for own in members]
+    shapes = _compare(shapes, compared, encoders, rows, scores - centre @ coef, explained)
     return Shapes(tuple(shapes), effects=sizes)
 
 
@@ -213,14 +208,15 @@ def _read_projection(
     white[:, 1:] = _without_left_out(projection, left_out, scores[:, 1:], white[:, 1:])
     found = projection.unwhitened(white)
     variances = np.array([float(white[where, 0] @ white[where, 0]) for where in projection.white_slices])
-    points, share, shapes = basis.column_points(), float(np.mean([left.mean() for left in left_out])), []
-    for name, own, where, size in zip(names, points, projection.slices, np.sqrt(variances).tolist(), strict=True):
-        difference = float(projection.difference[where] @ found[where, 0])
-        shapes.append(make_shape(name, own, projection.centre[where], found[where], share, size, difference))
+    share, shapes = float(np.mean([left.mean() for left in left_out])), []
+    columns = zip(names, basis.encoders_, basis.parts(found).effects, projection.slices, strict=True)
+    for (name, encoder, effect, where), size in zip(columns, np.sqrt(variances).tolist(), strict=True):
+        means, difference = projection.centre[where] @ found[where], projection.difference[where] @ found[where, 0]
+        shapes.append(make_shape(name, [encoder], effect, means, share, size, float(difference)))
     compared = np.sort(np.argsort(-variances, kind="stable")[:MOST_COMPARED]).tolist()
     functions, places = functions_of([projection.slices[j] for j in compared])
     explained = closeness(projection.covariance(functions), places, found[functions, 0], rows.effective)
-    shapes = _compare(shapes, compared, points, rows, scores[:, 0], explained)
+    shapes = _compare(shapes, compared, basis.encoders_, rows, scores[:, 0], explained)
     return _with_interactions(lambda X: MappedArray(X, features) @ coefs[:, 0], rows, shapes, scores[:, 0], rest, seed)
 
 
@@ -281,7 +277,7 @@ def _with_interactions(
 def _compare(
     shapes: list[Shape],
     compared: list[int],
-    points: Sequence[ColumnPoints],
+    encoders: Sequence[Encoder],
     rows: ReadRows,
     scores: np.ndarray,
     explained: np.ndarray,
@@ -291,16 +287,16 @@ def _compare(
     sizes = np.array([shape.importance for shape in some])
     near = columns_together(explained, sizes, [shape.name for shape in some])
     for j, others in zip(compared, near, strict=True):
-        grid, of_categories, width = shapes[j].grid, points[j].codes, len(points[j].design)
-        if of_categories is None:
+        encoder, grid = encoders[j], shapes[j].grid
+        if isinstance(encoder, Curves):
             means, absent = mean_at_numbers(frames.numbers(rows.X, j), scores, rows.weights, grid)
         else:
-            codes = frames.category_codes(rows.X, j, of_categories)
+            codes = frames.category_codes(rows.X, j, encoder.codes)
             known = codes >= 0
-            weight = np.bincount(codes[known], rows.weights[known], width)
-            sums = np.bincount(codes[known], (rows.weights * scores)[known], width)
-            means = np.divide(sums, weight, out=np.full(width, np.nan), where=weight > 0.0)
-            absent = float(means[-1]) if points[j].missing and weight[-1] > 0.0 else None
+            weight = np.bincount(codes[known], rows.weights[known], encoder.width)
+            sums = np.bincount(codes[known], (rows.weights * scores)[known], encoder.width)
+            means = np.divide(sums, weight, out=np.full(encoder.width, np.nan), where=weight > 0.0)
+            absent = float(means[-1]) if encoder.missing and weight[-1] > 0.0 else None
             means = means[: grid.size]
         shapes[j] = shapes[j]._replace(mean_score=means, missing_mean_score=absent, together=others)
     return shapes

@@ -11,7 +11,7 @@ from scipy.special import stdtrit
 
 from vrspam.features import FeatureMap
 from vrspam.features.base import Places
-from vrspam.features.encoders import ColumnPoints, Indicators
+from vrspam.features.encoders import Curves, Encoder, Indicators
 from vrspam.inspection.interactions import Axis, PairEffect
 from vrspam.moments import ClassMoments
 from vrspam.tables import frames
@@ -95,31 +95,33 @@ class Shape(NamedTuple):
 
 
 def make_shape(
-    name: str,
-    points: ColumnPoints,
-    centre: np.ndarray,
-    coefs: np.ndarray,
-    left_out: float,
-    importance: float,
-    difference: float,
+    name: str, members: Sequence[Encoder], effect: Any, means: np.ndarray, share: float, size: float, difference: float
 ) -> Shape:
-    """The curve of one column; `coefs` (width × 1 + folds) are those of all rows, then of each fold.
+    """The curve of one column, of several maps perhaps; `effect` has the scores of all rows, then of each fold.
 
-    `points` are where it is shown, and `centre` the means of its features. Each of K folds leaves out a share v of the
-    rows, so that the delete-a-group jackknife gives the standard error at every point, se² = (1 - v)/v · mean of the
-    squared differences from their mean; the band is ± t(K - 1) · se, NaN for a single fold.
+    `means` are those of what it adds to them. Each of K folds leaves out a `share` v of the rows, so that the
+    delete-a-group jackknife gives the standard error at every point, se² = (1 - v)/v · mean of the squared differences
+    from their mean; the band is ± t(K - 1) · se, NaN for a single fold.
     """
-    values = (points.design - centre) @ coefs
+    first, extend = members[0], all(isinstance(one, Curves) and one.extend for one in members)
+    if isinstance(first, Indicators):
+        grid: np.ndarray = np.array(first.categories, dtype=object)
+        values = np.array([effect.values.get(one, effect.other) for one in first.categories]).reshape(-1, means.size)
+    else:
+        grid, values = effect.nodes, effect.values
+        if extend and grid.size == 2:  # drawn as a line, and not as two points
+            grid = np.linspace(grid[0], grid[1], 11)
+            values = effect(grid)
+    values = (np.vstack([values, effect.missing]) if first.missing else values) - means
     value, each = values[:, 0], values[:, 1:]
     quantile = stdtrit(each.shape[1] - 1.0, 0.975)  # of Student's t; NaN for a single fold
-    half = np.sqrt((1.0 - left_out) / left_out) * quantile * each.std(axis=1)
+    half = np.sqrt((1.0 - share) / share) * quantile * each.std(axis=1)
     absent = None
-    if points.missing:
+    if first.missing:
         absent = (float(value[-1]), float(value[-1] - half[-1]), float(value[-1] + half[-1]))
         value, half = value[:-1], half[:-1]
-    unknown = -float(centre @ coefs[:, 0])
-    shape = Shape(name, points.grid, value, value - half, value + half, absent, importance, difference)
-    return shape._replace(unknown=unknown, extend=points.extend)
+    shape = Shape(name, grid, value, value - half, value + half, absent, size, difference)
+    return shape._replace(unknown=-float(means[0]), extend=extend)
 
 
 # The parts of a score that its features show: by column where the map keeps columns apart, by feature otherwise.
