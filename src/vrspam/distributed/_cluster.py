@@ -203,10 +203,8 @@ class MapsOnBlocks:
         if self._sample is None:  # for the other maps the same rows, in the same order
             self._sample = sample_of(scores.held_out, self.search.n_points, self.seed)
         scores.keep(self._sample)
-        choice = scores.select(self.rule)
         scores.held_out = None  # all points of all maps would take too much memory
-        new = Candidate(name, features, total.means.shape[1], int(total.rows.sum()), scores, choice)
-        new.models, new.spread = scores.models_at(choice), scores.spread_at(choice)
+        new = Candidate.of(name, features, total.means.shape[1], int(total.rows.sum()), scores, self.rule)
         return new, source
 
     def fit(self, candidate: Candidate, source: ClusterFolds | None = None) -> ExactFit:

@@ -28,6 +28,7 @@ from vrspam._utils.warnings import warn
 from vrspam.features import FeatureMap, StackedFeatures
 from vrspam.features.encoders import SharedColumns
 from vrspam.features.mapped import MappedArray, TooManyFeatures, hold_features
+from vrspam.metrics import roc_auc_columns
 from vrspam.model_selection.correction import Corrected, Grid, OtherMeasure, correct
 from vrspam.model_selection.cross_validate import FoldModels, GridScores, GridSearch, cross_validate
 from vrspam.model_selection.folds import DeviceFolds, FoldedRows, Split
@@ -40,7 +41,7 @@ from vrspam.model_selection.held_out import (
     stable_share,
     stable_share_of_moments,
 )
-from vrspam.model_selection.selection import ROC_AUC, TIE, Choice, SelectionRule, blend_weights, simplest
+from vrspam.model_selection.selection import ROC_AUC, TIE, Choice, SelectionRule, blend_weights, select, simplest
 from vrspam.model_selection.sources import (
     FoldProblem,
     FoldSource,
@@ -74,6 +75,19 @@ class Candidate:
     held_out: np.ndarray | None = None  # these scores of all rows, fold by fold and without intercepts, if kept
     by_all: np.ndarray | None = None  # scores of the rows of the sample by the models of all folds, if known
     models: FoldModels | None = None  # these models, where their coefficients were kept
+
+    @classmethod
+    def of(
+        cls, name: str, features: Any, n_features: int, n_rows: int, scores: GridScores, rule: SelectionRule
+    ) -> Candidate:
+        """The point that a rule chooses, the models of the folds there, and the spread of the scores that were kept."""
+        measure = "" if scores.scoring is ROC_AUC else scores.scoring.name
+        choice = select(scores.score, scores.grid, rule, measure=measure)
+        found = cls(name, features, n_features, n_rows, scores, choice, models=scores.models_at(choice))
+        if scores.sample is not None and scores.kept is not None:
+            point = np.ravel_multi_index([[index] for index in choice.index], choice.mean.shape)
+            found.spread = float(scores.sample.spreads(scores.kept[:, point])[0])
+        return found
 
     @property
     def described(self) -> str:
@@ -125,14 +139,14 @@ class Comparison:
         for candidate, weight in [found[name] for name in self.order or found if name in found]:
             point = candidate.choice
             score, error = float(point.mean[point.index]), float(point.standard_error[point.index])
-            auc = score if candidate.scores.by_auc else float(candidate.scores.auc[point.index].mean())
+            auc = float(candidate.scores.auc[point.index].mean())
             gap = float("nan") if candidate.fit is None else float(candidate.fit.solution.gap)
             sizes, taken = (candidate.n_features, *point.values.values()), (weight > 0.0, weight, gap, candidate.n_rows)
             rows.append((candidate.name, *sizes, auc, score, error, *taken))
         names = ["features", "n_features", "l2", "l1", "auc", "score", "standard_error"]
         names += ["chosen", "weight", "gap", "rows"]
         table = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
-        if self.chosen.scores.by_auc:
+        if self.chosen.scores.scoring is ROC_AUC:
             del table["score"]
         return table
 
@@ -157,6 +171,10 @@ class Comparison:
             stationarity=max(stationarities, default=None),
         )
         coefs = [factor * model.coefs for factor, model in zip(factors, models, strict=True)]
+        mixed: list[Any] = []
+        for parts in ([member.held_out for member in members], [member.by_all for member in members]):
+            known = [part for part in parts if part is not None]
+            mixed.append(np.tensordot(factors, np.stack(known), axes=1) if len(known) == len(parts) else None)
         return Fitted(
             StackedFeatures.of_fitted([member.features for member in members]),
             solution,
@@ -164,8 +182,7 @@ class Comparison:
             best.l2,
             best.solver,
             FoldModels(np.concatenate(coefs, axis=1), np.array(factors) @ np.stack([m.intercepts for m in models])),
-            _weighted_sum(factors, [member.held_out for member in members]),
-            _weighted_sum(factors, [member.by_all for member in members]),
+            *mixed,
         )
 
     def corrected(
@@ -179,22 +196,23 @@ class Comparison:
         found = [candidate.scores for candidate in self.candidates]
         kept = np.concatenate([scores.kept for scores in found if scores.kept is not None], axis=1)
         other = None
-        if not found[0].by_auc:
+        if found[0].scoring is not ROC_AUC:
             measured, intercepts = (
                 np.concatenate([part.reshape(-1, part.shape[-1]) for part in parts])
                 for parts in zip(*[(scores.score, scores.intercepts) for scores in found], strict=True)
             )
             other = OtherMeasure(found[0].scoring, measured, intercepts)
-        # Also where one candidate has all the weight: mixtures are scored on the rows of the sample alone.
-        blend_auc = held_out.mean_auc() if rule == "blend" else None
+        blend_auc = None
+        if rule == "blend":  # also where one candidate has all the weight: the sample alone scores mixtures
+            aucs = []
+            for number in np.unique(held_out.fold):
+                rows = held_out.fold == number
+                positive, weights = held_out.positive[rows], held_out.weights[rows]
+                both = np.unique(positive[weights > 0.0]).size == 2
+                aucs.append(roc_auc_columns(positive, held_out.scores[rows, np.newaxis], weights)[0] if both else 0.5)
+            blend_auc = float(np.mean(aucs))
         grid = Grid.of([(scores.auc, scores.grid) for scores in found])
         return correct(sample, kept, grid, rule, seed, other, blend_auc, stable)
-
-
-def _weighted_sum(factors: Sequence[float], parts: Sequence[np.ndarray | None]) -> np.ndarray | None:
-    """The weighted sum of the scores of several candidates; None where those of one are not known."""
-    known = [part for part in parts if part is not None]
-    return np.tensordot(np.array(factors), np.stack(known), axes=1) if len(known) == len(parts) else None
 
 
 class Selected(NamedTuple):
@@ -218,23 +236,26 @@ def choose_point(
     sample = folds.sample(search.n_points, seed)
     source = _source(folds, search)
     scores = cross_validate(source, replace(search, sample=sample), keep_coefs=keep_coefs, watch=watch)
-    found, solver = only_columns(scores, folds.rows.X.shape[1], rule), source.solver
+    solver, total = source.solver, source.total
     del source  # and with it the moments of the folds
-    found.chosen.fit = search.solver(found.chosen.choice).from_rows(folds.rows, folds.classes, solver, scores.total)
-    return _selected(found, folds, search, rule, seed, sample)
+    columns = Candidate.of("linear", None, total.means.shape[1], int(total.rows.sum()), scores, rule)
+    columns.fit = search.solver(columns.choice).from_rows(folds.rows, folds.classes, solver, total)
+    return _selected(Comparison([columns], columns, np.ones(1)), folds, search, rule, seed, sample)
 
 
 def choose_point_of_blocks(
     source: FoldSource, search: GridSearch, rule: SelectionRule, seed: int, correct: bool = True
 ) -> Selected:
     """Choose the penalties on folds of blocks, and fit them on the moments of all rows."""
-    scores = cross_validate(source, search, keep_coefs=True)
-    found = only_columns(scores, source.total.means.shape[1], rule)
-    found.chosen.fit = search.solver(found.chosen.choice).from_moments(source.total)
+    scores, total = cross_validate(source, search, keep_coefs=True), source.total
+    columns = Candidate.of("linear", None, total.means.shape[1], int(total.rows.sum()), scores, rule)
+    columns.fit = search.solver(columns.choice).from_moments(total)
+    found = Comparison([columns], columns, np.ones(1))
     fit, every = found.fitted(), scores.held_out
     assert every is not None
     assert fit.models is not None
-    held_out = every.at(scores.number(found.chosen.choice), fit.models.intercepts)
+    point = int(np.ravel_multi_index(columns.choice.index, columns.choice.mean.shape))
+    held_out = every.at(point, fit.models.intercepts)
     if not correct:
         return Selected(found, fit, held_out, None)
     scores.keep(sample := sample_of(every, search.n_points, seed))
@@ -290,8 +311,8 @@ def _selected(
     if models is None:  # the coefficients of all points would have taken too much: the folds are solved again
         alone = replace(search, l2s=[point["l2"]], l1s=[point["l1"]])
         again = cross_validate(_source(folds, search), alone, keep_coefs=True)
-        models = again.models_at(again.select("best"))
-        assert models is not None
+        assert again.coefs is not None
+        models = FoldModels(again.coefs[:, 0, 0], again.intercepts[0, 0])
     if isinstance(folds, FoldedRows) and fit.features is not None:
         rows = rows._replace(X=MappedArray(rows.X, fit.features))
         folds = folds._replace(rows=rows)
@@ -300,14 +321,6 @@ def _selected(
     by_all = scores_of(rows.X, sample.rows, models.coefs) if fit.by_all is None else fit.by_all
     stable = stable_share(by_all, folds.overlap(), sample)
     return Selected(found, fit, held_out, found.corrected(sample, rule, seed, held_out, stable))
-
-
-def only_columns(scores: GridScores, n_features: int, rule: SelectionRule) -> Comparison:
-    """The choice of the penalties alone, for the columns as they are; the fit on all rows is left to the caller."""
-    assert scores.total is not None
-    columns = Candidate("linear", None, n_features, int(scores.total.rows.sum()), scores, scores.select(rule))
-    columns.models = scores.models_at(columns.choice)
-    return Comparison([columns], columns, np.ones(1))
 
 
 class Evaluator(Protocol):
@@ -320,12 +333,14 @@ class Evaluator(Protocol):
         """The point of a candidate fitted on all rows; without `source` all that `evaluate` gathered is gone."""
 
 
+@dataclass
 class MapsInMemory:
     """The `Evaluator` of learnt maps on rows in memory."""
 
-    def __init__(self, folds: FoldedRows, search: GridSearch, rule: SelectionRule):
-        self.folds, self.search, self.rule = folds, search, rule
-        self._said: set[str] = set()  # columns whose rare categories are grouped: it is said once, not for each map
+    folds: FoldedRows
+    search: GridSearch
+    rule: SelectionRule
+    _said: set[str] = field(default_factory=set)  # columns whose rare categories are grouped: said once, not per map
 
     def evaluate(self, name: str, features: Any) -> tuple[Candidate, RowsInMemory]:
         """The candidate of a map, and the source of its folds."""
@@ -355,17 +370,15 @@ def evaluate_map(
     """Cross-validate the grid of a fitted map; with the source of its folds."""
     X: Any = hold_features(MappedArray(folds.rows.X, features), FEW_BYTES)
     source = RowsInMemory(folds.rows._replace(X=X), folds.splits, folds.classes, search.n_jobs, search.loss)
-    sizes = () if search.sample is None else list(map(len, folds.parts))
+    sizes = () if search.sample is None else [split.validation.size for split in folds.splits]
     scores = cross_validate(source, search, keep_coefs=True, held_out=sizes)
-    found = Candidate(name, features, X.shape[1], folds.rows.y.size, scores, scores.select(rule))
-    found.models = scores.models_at(found.choice)
+    found = Candidate.of(name, features, X.shape[1], folds.rows.y.size, scores, rule)
     if scores.held_out is not None:
-        found.held_out = scores.held_out.scores[:, scores.number(found.choice)].copy()
+        point = int(np.ravel_multi_index(found.choice.index, found.choice.mean.shape))
+        found.held_out = scores.held_out.scores[:, point].copy()
         scores.held_out = None  # all points of all maps would take too much memory
-    if search.sample is not None:
-        found.spread = scores.spread_at(found.choice)
-        if isinstance(X, np.ndarray) and found.models is not None:
-            found.by_all = scores_of(X, search.sample.rows, found.models.coefs)
+    if search.sample is not None and isinstance(X, np.ndarray) and found.models is not None:
+        found.by_all = scores_of(X, search.sample.rows, found.models.coefs)
     return found, source
 
 
@@ -495,7 +508,8 @@ def race(
     kept = {candidates[number].name for number in order if weights[number] >= RULES.still * weights.max()}
     very_many = n >= RULES.again_from_rows
     if very_many and alone:  # on all rows kernels have more landmarks, from which the narrowest of a kind gains most
-        kept = {name for name in kept if not any(_is_narrower(maps[other], maps[name]) for other in kept)}
+        ours: dict[str, Any] = {name: maps[name] for name in kept if isinstance(maps[name], FeatureMap)}
+        kept -= {name for name in ours if any(other.is_finer(ours[name]) for other in ours.values())}
     others = {candidate.name: candidate for candidate in candidates if candidate.name not in kept}
     if very_many and len(kept) > 1:
         finalists = {name: maps[name] for name in maps if name in kept}
@@ -506,11 +520,6 @@ def race(
             others |= {one.name: one for one, goes_on in zip(candidates, enough, strict=True) if not goes_on}
     # A map that gave too many features even here would do so on all rows: `compare` says it.
     return Race({name: new for name, new in maps.items() if name not in others}, others)
-
-
-def _is_narrower(a: Any, b: Any) -> bool:
-    """Whether two kernels differ in their bandwidths alone, and the first one has the smaller one."""
-    return isinstance(a, FeatureMap) and isinstance(b, FeatureMap) and a.is_finer(b)
 
 
 class Heat(NamedTuple):
@@ -528,7 +537,12 @@ class Heat(NamedTuple):
         if any(np.unique(part.rows.y[index]).size < 2 for split in part.splits for index in split):
             return []  # folds of a kind that the part does not show
         try:
-            small = {name: self._small(features) for name, features in maps.items()}
+            small = {name: clone(features) for name, features in maps.items()}
+            for features in small.values():
+                landmarks = features.get_params().get("n_landmarks")
+                if isinstance(landmarks, int | str):
+                    few = self.landmarks if isinstance(landmarks, str) else min(landmarks, self.landmarks)
+                    features.set_params(n_landmarks=few)
             learn_maps(list(small.values()), part.rows, search.n_jobs, {})
             found = self._evaluate(small, part, search, watch)
         except ValueError:
@@ -583,15 +597,6 @@ class Heat(NamedTuple):
             if name not in small:
                 evaluate(name, search)
         return found
-
-    def _small(self, features: Any) -> Any:
-        """The map, not fitted, with few landmarks."""
-        small = clone(features)
-        landmarks = small.get_params().get("n_landmarks")
-        if isinstance(landmarks, int | str):
-            few = self.landmarks if isinstance(landmarks, str) else min(landmarks, self.landmarks)
-            small.set_params(n_landmarks=few)
-        return small
 
 
 class RaceRules(NamedTuple):

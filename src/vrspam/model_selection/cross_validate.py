@@ -10,7 +10,7 @@ import numpy as np
 
 from vrspam import metrics
 from vrspam.model_selection.held_out import HeldOut, Sample, as_they_are, in_range
-from vrspam.model_selection.selection import ROC_AUC, Choice, Scoring, SelectionRule, select
+from vrspam.model_selection.selection import ROC_AUC, Choice, Scoring
 from vrspam.model_selection.sources import FoldSource, over_folds
 from vrspam.moments import ClassMoments
 from vrspam.objective import ELASTIC_NET, SQUARED, LossChoice, PenaltyFamily
@@ -73,30 +73,10 @@ class GridScores:
     kept: np.ndarray | None = None  # and these scores, of shape (rows of the sample, points)
     held_out: HeldOut | None = None  # all held-out rows, fold by fold, with their scores at all points, where asked for
 
-    @property
-    def by_auc(self) -> bool:
-        """Whether the AUC chooses."""
-        return self.score is self.auc
-
-    def select(self, rule: SelectionRule) -> Choice:
-        """The point that the measure chooses."""
-        return select(self.score, self.grid, rule, measure="" if self.by_auc else self.scoring.name)
-
-    def number(self, choice: Choice) -> int:
-        """The number of a point among all points."""
-        return int(np.ravel_multi_index(choice.index, self.auc.shape[:2]))
-
     def keep(self, sample: Sample) -> None:
         """Keep the scores of a sample that was drawn out of the held-out rows."""
         assert self.held_out is not None
         self.sample, self.kept = sample, self.held_out.scores[sample.rows]
-
-    def spread_at(self, choice: Choice) -> float:
-        """The spread of the scores that were kept, at a point."""
-        assert self.sample is not None
-        assert self.kept is not None
-        point = self.number(choice)
-        return float(self.sample.spreads(self.kept[:, point : point + 1])[0])
 
     def models_at(self, choice: Choice) -> FoldModels | None:
         """The models of the folds at a point, where their coefficients were kept; a copy."""
@@ -107,7 +87,7 @@ class GridScores:
         """Take the rows that a fold holds out, with their scores at some points by coefficients `in_range`."""
         i, j = np.unravel_index(points, self.auc.shape[:2])
         self.auc[i, j, fold] = metrics.roc_auc_columns(part.positive, part.scores, part.weights)
-        if not self.by_auc:
+        if self.scoring is not ROC_AUC:
             values = part.scores
             if self.scoring.needs_values:
                 values = as_they_are(values, exponents) + self.intercepts[i, j, fold]

@@ -6,12 +6,12 @@ rows, only the shuffled numbers of the folds are made on the host.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property, partial
 from numbers import Integral
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -26,9 +26,8 @@ from vrspam.model_selection.held_out import (
     Sample,
     draw_sample,
     most_rows,
-    rooms_of_classes,
+    places_in_classes,
     scores_of,
-    shares_in_common,
 )
 from vrspam.moments import ClassMoments
 from vrspam.solvers import choose_solver
@@ -267,27 +266,22 @@ class FoldedRows(NamedTuple):
         return len(self.splits)
 
     @property
-    def parts(self) -> list[np.ndarray]:
-        """Numbers of the rows that each fold holds out."""
-        return [split.validation for split in self.splits]
-
-    @property
     def positive(self) -> np.ndarray:
         """Which rows are positive, on the host."""
         return on_host(self.rows.y) == self.classes[1]
 
     def sample(self, n_points: int, seed: int) -> Sample:
         """Draw the rows whose scores are kept."""
-        trained = [split.train.size for split in self.splits]
+        parts, trained = [split.validation for split in self.splits], [split.train.size for split in self.splits]
         weights = None if self.rows.weights is None else on_host(self.rows.weights)
-        return draw_sample(self.parts, trained, self.positive, weights, self.groups, n_points, seed)
+        return draw_sample(parts, trained, self.positive, weights, self.groups, n_points, seed)
 
     def overlap(self) -> np.ndarray:
-        """Training rows that each two folds have in common, as shares."""
+        """The number of training rows that each two folds have in common."""
         used = np.zeros((len(self.splits), self.rows.X.shape[0]), dtype=np.float32)
         for line, split in zip(used, self.splits, strict=True):
             line[split.train] = 1.0
-        return shares_in_common((used @ used.T).astype(np.float64))
+        return (used @ used.T).astype(np.float64)
 
     def out_of_fold(self, coefs: np.ndarray, intercepts: np.ndarray, known: np.ndarray | None = None) -> HeldOut:
         """Score each held-out row by the model of its fold, in the order of the rows.
@@ -302,7 +296,7 @@ class FoldedRows(NamedTuple):
         >>> folds.out_of_fold(np.array([[1.0], [10.0]]), np.array([0.5, 0.0])).scores.tolist()
         [10.0, 20.0, 3.5, 4.5]
         """
-        (X, _, weights), parts = self.rows, self.parts
+        (X, _, weights), parts = self.rows, [split.validation for split in self.splits]
         if known is None:
             pairs = zip(parts, coefs, strict=True)
             known = np.concatenate([scores_of(X, part, coef[np.newaxis])[:, 0] for part, coef in pairs])
@@ -324,36 +318,8 @@ def make_splits(cv, rows: Rows, classes: np.ndarray, groups=None, random_state=N
         cv = StratifiedKFold(int(cv), shuffle=True, random_state=0 if random_state is None else random_state)
     y, weights = array_api.on_host(rows.y), None if rows.weights is None else array_api.on_host(rows.weights)
     is_list = not (cv is None or isinstance(cv, Integral) or hasattr(cv, "split"))
-    pairs = cv if is_list else check_cv(cv, y, classifier=True).split(rows.X, y, groups)
-    splits = _checked_splits(pairs, y.size)
-    if not splits:
-        raise ValueError(
-            "cv gives no split at all: give a number of folds, a splitter, or a list of splits (a generator is empty "
-            "once it was read)."
-        )
-    counts = weights is None or weights > 0
-    for label in classes.tolist():
-        member = (y == label) & counts
-        for number, split in enumerate(splits):
-            for part, index in zip(("training", "validation"), split, strict=True):
-                if not member[index].any():
-                    refuse_part_without(number, part, label, weights is not None)
-    return splits
-
-
-def refuse_part_without(number: int, part: str, label: object, weighted: bool) -> NoReturn:
-    """Raise an error because a part of a fold has no row of a class."""
-    raise ValueError(
-        f"Fold {number}: its {part} part has no row of class {label!r}{' with positive weight' if weighted else ''}: "
-        "use fewer folds, or a splitter that spreads the classes over the folds "
-        "(sklearn.model_selection.StratifiedKFold)."
-    )
-
-
-def _checked_splits(pairs: Iterable, n: int) -> list[Split]:
-    """The row numbers of each pair, which may be given as masks."""
-    splits = []
-    for number, pair in enumerate(pairs):
+    splits: list[Split] = []
+    for number, pair in enumerate(cv if is_list else check_cv(cv, y, classifier=True).split(rows.X, y, groups)):
         try:
             train, validation = pair
         except (TypeError, ValueError):
@@ -362,18 +328,37 @@ def _checked_splits(pairs: Iterable, n: int) -> list[Split]:
             ) from None
         parts = []
         for part, index in (("training", train), ("validation", validation)):
-            index = np.asarray(index)
+            index = np.asarray(index)  # row numbers, or a mask
             try:
-                rows = np.arange(n)[index if index.size else index.astype(np.intp)]
+                found = np.arange(y.size)[index if index.size else index.astype(np.intp)]
             except (IndexError, TypeError, ValueError):
-                rows = np.empty((0, 0))
-            if rows.ndim != 1:
+                found = np.empty((0, 0))
+            if found.ndim != 1:
                 raise ValueError(
-                    f"Fold {number}: its {part} part must be a list of row numbers below {n}, or a mask of {n} rows."
+                    f"Fold {number}: its {part} part must be a list of row numbers below {y.size}, or a mask of "
+                    f"{y.size} rows."
                 )
-            parts.append(rows)
+            parts.append(found)
         splits.append(Split(*parts))
+    if not splits:
+        raise ValueError(
+            "cv gives no split at all: give a number of folds, a splitter, or a list of splits (a generator is empty "
+            "once it was read)."
+        )
+    members = [(y == label) if weights is None else (y == label) & (weights > 0) for label in classes.tolist()]
+    sizes = [[[np.count_nonzero(member[part]) for part in split] for split in splits] for member in members]
+    refuse_empty_parts(np.array(sizes), classes, weights is not None)
     return splits
+
+
+def refuse_empty_parts(sizes: np.ndarray, classes: np.ndarray, weighted: bool) -> None:
+    """Raise an error if a part of a fold has no row of a class; `sizes` has the shape (classes, folds, parts)."""
+    for side, number, part in np.argwhere(sizes == 0)[:1].tolist():
+        raise ValueError(
+            f"Fold {number}: its {('training', 'validation')[part]} part has no row of class {classes.tolist()[side]!r}"
+            f"{' with positive weight' if weighted else ''}: use fewer folds, or a splitter that spreads the classes "
+            "over the folds (sklearn.model_selection.StratifiedKFold)."
+        )
 
 
 def fold_sizes(sizes: tuple[int, int], n_folds: int) -> np.ndarray:
@@ -442,11 +427,9 @@ class DeviceFolds:
         of_positive, of_negative = drawn if first else drawn[::-1]
         fold = xp.where(positive, _dealt(of_positive, positive), _dealt(of_negative, ~positive))
         found = cls(rows, classes, positive, fold, (counts[::-1] if first else counts).T)
-        for label, of_class in zip(classes.tolist(), found.counted.T, strict=True):
-            for number, held_out in enumerate(of_class.tolist()):
-                for part, size in (("training", int(of_class.sum()) - held_out), ("validation", held_out)):
-                    if size == 0:
-                        refuse_part_without(number, part, label, rows.weights is not None)
+        held_out = found.counted.T
+        parts = np.stack([held_out.sum(axis=1, keepdims=True) - held_out, held_out], axis=2)
+        refuse_empty_parts(parts, classes, rows.weights is not None)
         return found
 
     @property
@@ -493,13 +476,12 @@ class DeviceFolds:
     def sample(self, n_points: int, seed: int) -> Sample:
         """Draw the rows whose scores are kept: those of `draw_sample`, without the numbers of all rows."""
         xp, weights, counted = device_namespace(self.rows.X), self.rows.weights, self.counted
-        rng, totals = np.random.default_rng(seed), counted.sum(axis=0)
-        drawn = []
-        for side, (size, room) in enumerate(zip(totals, rooms_of_classes(totals, most_rows(n_points)), strict=True)):
+        totals, drawn = counted.sum(axis=0).tolist(), []
+        for side, chosen in enumerate(places_in_classes(totals, most_rows(n_points), np.random.default_rng(seed))):
             # In the order of the rows, as on the host, and not fold by fold.
             index = xp.sort(self.of_class(side, list(range(self.n_folds))))
-            chosen = np.arange(size) if size == room else rng.choice(int(size), room, replace=False, shuffle=False)
-            drawn.append(on_host(xp.take(index, beside(chosen, index))))
+            index = index if isinstance(chosen, slice) else xp.take(index, beside(chosen, index))
+            drawn.append(on_host(index))
         rows = np.sort(np.concatenate(drawn))
         there = beside(rows, self.order)
         fold = on_host(xp.take(self.fold, there)).astype(np.intp)
@@ -518,15 +500,14 @@ class DeviceFolds:
             places[by_fold],
             by_fold,
             counted,
-            (int(totals[0]), int(totals[1])),
+            (totals[0], totals[1]),
             float(np.mean(sizes / (sizes.sum() - sizes))),
         )
 
     def overlap(self) -> np.ndarray:
-        """Training rows that each two folds have in common, as shares."""
+        """The number of training rows that each two folds have in common."""
         sizes = self.sizes.sum(axis=1)
-        common = sizes.sum() - (sizes[:, np.newaxis] + sizes) * (1.0 - np.eye(self.n_folds)) - np.diag(sizes)
-        return shares_in_common(common)
+        return sizes.sum() - (sizes[:, np.newaxis] + sizes) * (1.0 - np.eye(self.n_folds)) - np.diag(sizes)
 
     def out_of_fold(self, coefs: np.ndarray, intercepts: np.ndarray) -> HeldOut:
         """All rows, on the device, each scored by the model of its fold; `coefs` has shape (folds, features)."""

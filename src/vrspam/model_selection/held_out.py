@@ -7,13 +7,13 @@ grid. Blends, the correction of the AUC, calibration and reports are functions o
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from vrspam._utils import array_api
 from vrspam.features.mapped import MappedArray
-from vrspam.metrics import roc_auc_columns
 from vrspam.moments import ClassMoments
 from vrspam.tables.frames import WHOLE_ROWS
 
@@ -71,18 +71,9 @@ class HeldOut(NamedTuple):
         positive, fold = np.asarray(array_api.on_host(self.positive)), array_api.on_host(self.fold).astype(np.intp)
         return HeldOut(positive, scores, fold, weights, np.arange(scores.size))
 
-    def mean_auc(self) -> float:
-        """Mean AUC of the folds that hold out both classes; 0.5 stands for the others."""
-        found = []
-        for number in np.unique(self.fold):
-            rows = self.fold == number
-            positive, weights = self.positive[rows], self.weights[rows]
-            both = np.unique(positive[weights > 0.0]).size == 2
-            found.append(roc_auc_columns(positive, self.scores[rows, np.newaxis], weights)[0] if both else 0.5)
-        return float(np.mean(found))
 
-
-class Sample(NamedTuple):
+@dataclass(eq=False)
+class Sample:
     """Held-out rows whose scores are kept at all points of a grid, fold by fold.
 
     A row that several folds hold out is there for each of them.
@@ -97,27 +88,18 @@ class Sample(NamedTuple):
     sizes: np.ndarray  # negative and positive rows that each fold holds out, in the sample or not, (folds, 2)
     totals: tuple[int, int]  # the same for all folds together, each row counted once
     held_out_per_trained: float  # rows that a fold holds out, over those it is trained on: 1/(K-1) for K folds
+    n_units: int = field(init=False)  # rows or groups that are drawn
+    parts: list[slice] = field(init=False)  # where the rows of each fold lie
+    kept: np.ndarray = field(init=False)  # negative and positive rows of each fold in the sample, (folds, 2)
+    standing_for: np.ndarray = field(init=False)  # weights with which rows stand for all that their fold holds out
 
-    @property
-    def n_units(self) -> int:
-        """Rows or groups that are drawn."""
-        return int(self.unit.max(initial=-1)) + 1
-
-    @property
-    def parts(self) -> list[slice]:
-        """Where the rows of each fold lie."""
+    def __post_init__(self) -> None:
+        self.n_units = int(self.unit.max(initial=-1)) + 1
         ends = np.searchsorted(self.fold, np.arange(len(self.sizes) + 1)).tolist()
-        return list(map(slice, ends[:-1], ends[1:]))
-
-    @property
-    def kept(self) -> np.ndarray:
-        """Negative and positive rows of each fold in the sample, an array (folds, 2)."""
-        return np.bincount(2 * self.fold + self.positive, minlength=self.sizes.size).reshape(self.sizes.shape)
-
-    @property
-    def standing_for(self) -> np.ndarray:
-        """Weights with which the rows stand for all rows that their fold holds out."""
-        return self.weights * (self.sizes / np.maximum(self.kept, 1))[self.fold, self.positive.astype(np.intp)]
+        self.parts = list(map(slice, ends[:-1], ends[1:]))
+        self.kept = np.bincount(2 * self.fold + self.positive, minlength=self.sizes.size).reshape(self.sizes.shape)
+        each = (self.sizes / np.maximum(self.kept, 1))[self.fold, self.positive.astype(np.intp)]
+        self.standing_for = self.weights * each
 
     def widening(self, stable: float = 0.0) -> float:
         """How much larger the standard error of the mean AUC is than DeLong's, because folds share training rows.
@@ -196,19 +178,22 @@ def most_rows(each: int) -> int:
     return min(MOST_ROWS, max(400, MOST_VALUES // each))
 
 
-def rooms_of_classes(sizes: Sequence[int] | np.ndarray, most: int) -> list[int]:
-    """Rows of each of two classes in a sample: half of `most`, or all of a class that has fewer."""
-    smaller = min(int(sizes[0]), int(sizes[1]), most // 2)
-    return [min(int(size), max(most - smaller, most // 2) if int(size) > smaller else smaller) for size in sizes]
-
-
 def some_of_each_class(counts: np.ndarray, positive: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:
     """A mask of at most `most` rows: half of them of each class, or all of a class that has fewer."""
     sides = [np.flatnonzero(counts & ~positive), np.flatnonzero(counts & positive)]
     kept = np.zeros(positive.size, dtype=bool)
-    for side, size in zip(sides, rooms_of_classes([side.size for side in sides], most), strict=True):
-        kept[side if size == side.size else rng.choice(side, size, replace=False, shuffle=False)] = True
+    for side, drawn in zip(sides, places_in_classes([side.size for side in sides], most, rng), strict=True):
+        kept[side[drawn]] = True
     return kept
+
+
+def places_in_classes(sizes: Sequence[int], most: int, rng: np.random.Generator) -> list[Any]:
+    """Which rows of two classes of these sizes are drawn: half of `most` of each, or all of a class that has fewer."""
+    smaller, drawn = min(*sizes, most // 2), []
+    for size in sizes:
+        room = min(size, max(most - smaller, most // 2) if size > smaller else smaller)
+        drawn.append(slice(None) if room == size else rng.choice(size, room, replace=False, shuffle=False))
+    return drawn
 
 
 def _some_groups(counts: np.ndarray, groups: Any, most: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -267,7 +252,7 @@ def scores_of(X: Any, index: np.ndarray, coefs: np.ndarray) -> np.ndarray:
     return as_they_are(score_rows(X, index, coefs), exponents)
 
 
-def stable_share(by_all: np.ndarray, overlap: np.ndarray, sample: Sample) -> float:
+def stable_share(by_all: np.ndarray, common: np.ndarray, sample: Sample) -> float:
     """The share of the variance of the scores, within the classes, that does not come from the choice of training rows.
 
     Models of two folds share training rows. If their scores were noise, they would correlate by the share of common
@@ -278,10 +263,11 @@ def stable_share(by_all: np.ndarray, overlap: np.ndarray, sample: Sample) -> flo
     has not seen them, and by those of the other folds, which have: scores that follow the labels of their own training
     rows correlate less on rows that one of them has not seen, and count as unstable.
 
-    `by_all`, of shape (rows of the sample, folds), are the scores by the models of all folds; `overlap` are the
-    `shares_in_common` of each two of them.
+    `by_all`, of shape (rows of the sample, folds), are the scores by the models of all folds; `common` are the training
+    rows that each two of them share. The share of these is taken of the geometric mean of their numbers.
     """
-    beyond, room = 0.0, 0.0
+    sizes = np.sqrt(np.diagonal(common))
+    overlap, beyond, room = common / np.outer(sizes, sizes), 0.0, 0.0
     for number, part in enumerate(sample.parts):
         scores, positive = by_all[part], sample.positive[part]
         centred, mass = scores.copy(), np.zeros(len(scores))
@@ -312,9 +298,3 @@ def stable_share_of_moments(moments: ClassMoments, sample: Sample, coefs: np.nda
     if overlap >= 1.0 or not np.isfinite(correlation).all():
         return 0.0
     return float(np.clip((correlation.mean() - overlap) / (1.0 - overlap), 0.0, 1.0))
-
-
-def shares_in_common(common: np.ndarray) -> np.ndarray:
-    """From training rows that each two folds have in common to shares: over the geometric mean of their numbers."""
-    sizes = np.sqrt(np.diagonal(common))
-    return common / np.outer(sizes, sizes)
