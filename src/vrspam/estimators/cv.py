@@ -13,8 +13,9 @@ from sklearn.utils import check_random_state
 
 from vrspam._utils import array_api
 from vrspam._utils.messages import SELECTION_RULES
-from vrspam._utils.parameters import HasMethods, Interval, StrOptions, checks_parameters
+from vrspam._utils.parameters import HasMethods, Interval, StrOptions, check_own_parameters, checks_parameters
 from vrspam._utils.progress import StepProgress
+from vrspam._utils.validation import column_names
 from vrspam._utils.warnings import AllCoefficientsZero, NothingAtTheTop, warn
 from vrspam.estimators.base import (
     CHOSEN_PENALTY,
@@ -259,6 +260,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
     """
 
     _works_on_devices = True
+    _reads_columns = True  # whether text in a frame is read as numbers and dates
     l1_: float
     converged_path_: np.ndarray
     corrected_score_: float
@@ -328,7 +330,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         return self._out_of_fold_there.on_host()
 
     def _validate_params(self) -> None:
-        super()._validate_params()
+        check_own_parameters(self)
         PenaltyFamily(self.penalty, self.gamma).check(
             np.inf if isinstance(self.l1s, str) else check_grid_axis("l1s", self.l1s)
         )
@@ -364,25 +366,24 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         -------
         self
         """
-        search = self._search
         plain = is_plain(self.features, X)
         rows = self._validate_rows(X, y, sample_weight, table=not plain)
         classes = self._two_classes(rows)
+        folds: FoldedRows | DeviceFolds | None = None
         if plain and groups is None and array_api.device_namespace(rows.X) is not None:
-            there = DeviceFolds.of(self.cv, rows, classes, self.random_state)
-            if there is not None:
-                return self._fit_columns(there, search)
-        splits = make_splits(self.cv, rows, classes, groups, self.random_state)
-        folds = FoldedRows(rows, splits, classes, groups)
-        return self._fit_columns(folds, search) if plain else self._fit_maps(folds, search)
+            folds = DeviceFolds.of(self.cv, rows, classes, self.random_state)
+        if folds is None:
+            splits = make_splits(self.cv, rows, classes, groups, self.random_state)
+            folds = FoldedRows(rows, splits, classes, groups)
+        return self._fit_columns(folds) if isinstance(folds, DeviceFolds) or plain else self._fit_maps(folds)
 
-    def _fit_columns(self, folds: FoldedRows | DeviceFolds, search: GridSearch) -> Self:
+    def _fit_columns(self, folds: FoldedRows | DeviceFolds) -> Self:
         """`fit` for the columns as they are."""
-        X, seed, n_folds = folds.rows.X, self._correction_seed(), folds.n_folds
+        X, search, seed = folds.rows.X, self._search, self._seed()
         d = X.shape[1]  # bands of curves need the fits on the folds, and so do out-of-fold scores
-        few = d <= MOST_COLUMNS or 8 * d * n_folds * search.n_points <= KEPT_COEFS_BYTES
+        few = d <= MOST_COLUMNS or 8 * d * folds.n_folds * search.n_points <= KEPT_COEFS_BYTES
         with StepProgress("choosing the penalty", bool(self.verbose)) as progress:
-            progress.start(n_folds)
+            progress.start(folds.n_folds)
             keep_coefs = few or isinstance(folds, DeviceFolds)
             selected = choose_point(folds, search, self._rule({}), seed, keep_coefs, progress.tell)
         self._store_search(selected, self._read(selected, folds, seed, None, {}), like=X, _table_schema=None)
@@ -390,19 +391,19 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
             warn_of_raw_columns(self, selected.fit.moments, selected.fit.l2)
         return self
 
-    def _fit_maps(self, folds: FoldedRows, search: GridSearch) -> Self:
+    def _fit_maps(self, folds: FoldedRows) -> Self:
         """`fit` with feature maps."""
         maps = named_maps(self.features, check_random_state(self.random_state).randint(2**31))
-        rows, seed = folds.rows, self._correction_seed()
-        reading = self._learn_columns(rows.X, maps)
-        if reading is not None:
-            rows = rows._replace(X=reading.read(rows.X)[0])
+        rows, seed, reading, shared = folds.rows, self._seed(), None, SharedColumns()
         if is_frame(rows.X) and all(isinstance(features, FeatureMap) for features in maps.values()):
+            if self._reads_columns:
+                reading = TableSchema.learn_frame(rows.X)
+                rows = rows._replace(X=reading.read(rows.X)[0])
             rows = rows._replace(X=HeldColumns.of(rows.X))
-        folds, shared = folds._replace(rows=rows), SharedColumns()
+        folds = folds._replace(rows=rows)
         with StepProgress("comparing models", bool(self.verbose), self._in_words) as progress:
             alone = self.selection != "blend"  # who asks for a blend gets one
-            selected = choose_map(maps, folds, search, self._rule(maps), seed, alone, progress, shared)
+            selected = choose_map(maps, folds, self._search, self._rule(maps), seed, alone, progress, shared)
         features = selected.fit.features
         if reading is not None and not reading.is_plain and isinstance(features, FeatureMap):
             features._read_columns = reading.source
@@ -427,12 +428,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         """What `verbose` says of a model that was compared."""
         return what
 
-    def _learn_columns(self, X: Any, maps: Mapping[str, Any]) -> TableSchema | None:
-        """How the columns of a frame are read; None for arrays, and where a transformer of the user takes them."""
-        known = is_frame(X) and all(isinstance(features, FeatureMap) for features in maps.values())
-        return TableSchema.learn_frame(X) if known else None
-
-    def _correction_seed(self) -> int:
+    def _seed(self) -> int:
         """The seed of the correction: the same in each fit if random_state is None."""
         return 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31))
 
@@ -498,7 +494,7 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
 
     def _fit_folds(self, source: FoldSource, names: np.ndarray | None = None, correct: bool = True) -> Self:
         """Choose the penalties on folds of blocks, and fit them on the moments of all rows."""
-        selected = choose_point_of_blocks(source, self._search, self._rule({}), self._correction_seed(), correct)
+        selected = choose_point_of_blocks(source, self._search, self._rule({}), self._seed(), correct)
         self._store_columns(source.total.means.shape[1], names)
         why = "the rows came in blocks and were not kept; fit reads curves from rows in memory"
         return self._store_search(selected, why, held_out_=selected.held_out, _table_schema=None)
@@ -518,7 +514,8 @@ class AUCClassifierCV(ExplainedScores, AUCClassifierBase):
         shared: SharedColumns,
     ) -> Shapes | str | Callable[[], Shapes | str]:
         """Read the fitted score column by column, or say why that is not possible; on a device that waits."""
-        fit, (X, _, weights), names = selected.fit, folds.rows, self._read_names(reading)
+        fit, (X, _, weights) = selected.fit, folds.rows
+        names = column_names(self) if reading is None or reading.is_plain else reading.names
         coefs = np.empty((0, 0)) if fit.models is None else fit.models.coefs
         if isinstance(folds, DeviceFolds):
             scorer = FitWithFolds(None, fit.solution.w, coefs, 1.0 / folds.n_folds, [], fit.moments)

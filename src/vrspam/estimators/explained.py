@@ -168,12 +168,9 @@ class ExplainedScores:
 
     def _groups(self) -> dict[str, Places]:
         check_is_fitted(self, "coef_")
-        names = self._read_names(getattr(self, "_table_schema", None))
+        reading = getattr(self, "_table_schema", None)
+        names = column_names(self) if reading is None or reading.is_plain else reading.names
         return column_groups(self.features_, names, self.coef_.shape[1])
-
-    def _read_names(self, reading: TableSchema | None) -> Any:
-        """The names of the columns that the map, or the solver, takes."""
-        return column_names(self) if reading is None or reading.is_plain else reading.names
 
     def _read_curves(self, attribute: str) -> Shapes:
         """The reading of the score, for an attribute that needs it."""

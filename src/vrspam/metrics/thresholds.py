@@ -100,22 +100,18 @@ class Curve:
     thresholds: np.ndarray
     hits: np.ndarray
     alarms: np.ndarray
+    positives: float
+    negatives: float
 
     @classmethod
     def of(cls, positive: np.ndarray, scores: np.ndarray, weights: np.ndarray | None = None) -> Curve:
         false, true, thresholds = roc_curve(positive, scores, drop_intermediate=False, sample_weight=weights)
         thresholds[0] = np.nextafter(scores.max(), np.inf)
-        if weights is not None:
-            return cls(thresholds, true * weights[positive].sum(), false * weights[~positive].sum())
-        return cls(thresholds, np.rint(true * positive.sum()), np.rint(false * (~positive).sum()))
-
-    @property
-    def positives(self) -> float:
-        return float(self.hits[-1])
-
-    @property
-    def negatives(self) -> float:
-        return float(self.alarms[-1])
+        if weights is None:
+            hits, alarms = np.rint(true * positive.sum()), np.rint(false * (~positive).sum())
+        else:
+            hits, alarms = true * weights[positive].sum(), false * weights[~positive].sum()
+        return cls(thresholds, hits, alarms, float(hits[-1]), float(alarms[-1]))
 
     def at(self, place: Any) -> Threshold:
         hits, alarms = float(self.hits[place]), float(self.alarms[place])
